@@ -1,0 +1,24 @@
+# Every option: what it does and its default.
+
+# The targets to compile kernels for, best first; generators/kernels.cmake describes each.
+set(QDQ_TARGETS "x86_avx512;x86_avx2;x86_portable" CACHE STRING "Targets to compile kernels for")
+
+# Halide's own run-time checks in every kernel: slower calls, for finding a dispatcher's mistakes.
+option(QDQ_KERNEL_ASSERTS "Keep Halide's assertions in the kernels" OFF)
+
+option(QDQ_BUILD_CLI "Build the qdq command line" ${PROJECT_IS_TOP_LEVEL})
+option(QDQ_BUILD_TESTS "Build the tests (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
+option(QDQ_BUILD_BENCH "Build the benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
+
+# address,undefined or thread: instruments the runtime, the command line and the tests, not the kernels.
+set(QDQ_SANITIZE "" CACHE STRING "Value of -fsanitize for the C++ code")
+
+# The interpreter with the packages of requirements.txt, for tests in Python.
+set(QDQ_PYTHON "${CMAKE_SOURCE_DIR}/.venv/bin/python" CACHE FILEPATH "Python interpreter with requirements.txt installed")
+
+# The Halide wheel keeps its CMake packages where CMake does not look.
+file(GLOB wheel LIST_DIRECTORIES true "${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/halide/lib64/cmake")
+if(wheel)
+  set(Halide_DIR "${wheel}/Halide" CACHE PATH "Halide's CMake package")
+  set(HalideHelpers_DIR "${wheel}/HalideHelpers" CACHE PATH "Halide's CMake helpers")
+endif()

@@ -1,0 +1,78 @@
+#include "arithmetic.h"
+
+namespace qdq {
+
+using namespace Halide;
+using Internal::Call;
+
+namespace {
+
+Expr strict(Call::IntrinsicOp op, Type type, Expr a, Expr b) {
+    return Call::make(type, op, {std::move(a), std::move(b)}, Call::PureIntrinsic);
+}
+
+}  // namespace
+
+Expr bit_pattern(uint32_t bits) { return Internal::make_const(UInt(32), uint64_t(bits)); }
+
+Expr add(Expr a, Expr b) { return strict(Call::strict_add, Float(32), std::move(a), std::move(b)); }
+Expr subtract(Expr a, Expr b) { return strict(Call::strict_sub, Float(32), std::move(a), std::move(b)); }
+Expr multiply(Expr a, Expr b) { return strict(Call::strict_mul, Float(32), std::move(a), std::move(b)); }
+Expr divide(Expr a, Expr b) { return strict(Call::strict_div, Float(32), std::move(a), std::move(b)); }
+Expr less(Expr a, Expr b) { return strict(Call::strict_lt, Bool(), std::move(a), std::move(b)); }
+Expr less_or_equal(Expr a, Expr b) { return strict(Call::strict_le, Bool(), std::move(a), std::move(b)); }
+
+// LLVM vectorizes this scalar intrinsic into vfmadd on AVX2, AVX-512 and NEON.
+Expr fused_multiply_add(Expr a, Expr b, Expr c) {
+    return Call::make(Float(32), "llvm.fma.f32", {std::move(a), std::move(b), std::move(c)}, Call::PureExtern);
+}
+
+Expr not_a_number(Expr a) {
+    return (reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff)) > bit_pattern(0x7f800000);
+}
+
+Expr min_or_second(Expr a, Expr b) { return select(less(a, b), a, b); }
+Expr max_or_second(Expr a, Expr b) { return select(less(b, a), a, b); }
+
+Expr copy_sign(Expr a, Expr b) {
+    Expr sign = reinterpret<uint32_t>(std::move(b)) & bit_pattern(0x80000000);
+    return reinterpret<float>((reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff)) | sign);
+}
+
+Expr divide_by_reciprocal(Expr x, Expr s, Expr r) {
+    Expr q0 = multiply(x, r);
+    Expr e = fused_multiply_add(-q0, s, x);
+    return fused_multiply_add(e, r, q0);
+}
+
+Expr convert_nearest(Expr a) {
+    return Call::make(Int(32), "llvm.lrint.i32.f32", {std::move(a)}, Call::PureExtern);
+}
+
+Expr round_to_integral(Expr a, Expr rounding) {
+    Expr half_away = add(a, select(less(a, 0.0f), -0.5f, 0.5f));
+    // 0.49999997 + 0.5 rounds up to 1: below one half nothing rounds away from zero. From 2^23 on, a is integral.
+    Expr magnitude = abs(a);
+    Expr away = select(less(magnitude, 0.5f), 0.0f, select(less(magnitude, 8388608.0f), trunc(half_away), a));
+    return select(rounding == 0, round(a), rounding == 1, away, rounding == 2, trunc(a), rounding == 3, floor(a),
+                  ceil(a));
+}
+
+Expr saturating_sum(Expr r, Expr z) {
+    // r = r_high * 2^16 + r_low, exact; past 2^33 any int32 z leaves the sum saturated.
+    Expr bounded = max_or_second(-8589934592.0f, min_or_second(8589934592.0f, r));
+    Expr r_high = floor(multiply(bounded, 1.0f / 65536));
+    Expr r_low = subtract(bounded, multiply(r_high, 65536.0f));
+    Expr low = cast<int32_t>(r_low) + (z & 0xffff);
+    Expr high = cast<int32_t>(r_high) + (z >> 16) + (low >> 16);
+    return select(high > INT16_MAX, INT32_MAX, high < INT16_MIN, Int(32).min(), (high << 16) | (low & 0xffff));
+}
+
+Expr exact_sum_as_float(Expr q, Expr z, Expr sign) {
+    // Two halves, each exact in f32; their one addition is the one rounding. 16777217 - (-1) = 16777218, not ...216.
+    Expr high = (q >> 16) + sign * (z >> 16);
+    Expr low = (q & 0xffff) + sign * (z & 0xffff);
+    return add(multiply(cast<float>(high), 65536.0f), cast<float>(low));
+}
+
+}  // namespace qdq

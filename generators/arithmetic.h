@@ -1,0 +1,59 @@
+// Building blocks whose every operation is one IEEE binary32 operation: Halide may neither reorder nor contract them.
+// Operators on float Exprs are fast-math in Halide, so the generators use these instead, node by node.
+#pragma once
+
+#include "Halide.h"
+
+namespace qdq {
+
+using Halide::Expr;
+
+// A uint32 constant.
+Expr bit_pattern(uint32_t bits);
+
+// a + b, a - b, a * b, a / b, each rounded once to nearest even.
+Expr add(Expr a, Expr b);
+Expr subtract(Expr a, Expr b);
+Expr multiply(Expr a, Expr b);
+Expr divide(Expr a, Expr b);
+
+// a * b + c rounded once. Needs a target with FMA instructions to be fast.
+Expr fused_multiply_add(Expr a, Expr b, Expr c);
+
+// Comparisons; false when either is NaN.
+Expr less(Expr a, Expr b);
+Expr less_or_equal(Expr a, Expr b);
+Expr not_a_number(Expr a);
+
+// The smaller (larger) of the two; b when either is NaN. With a constant first this is one x86 minps (maxps), and a
+// NaN in b passes through.
+Expr min_or_second(Expr a, Expr b);
+Expr max_or_second(Expr a, Expr b);
+
+// a with the sign bit of b.
+Expr copy_sign(Expr a, Expr b);
+
+// x / s rounded once, from r = divide(1, s), for |x / s| below 2^100 and s in [2^-60, 2^60].
+//
+// q0 = x*r is less than 1.5 units in the last place from x/s, e = x - q0*s is exact, and q0 + e*r misses x/s by
+// |x/s - q0| * |r*s - 1|. For that to move the result, x/s must lie within that distance of the midpoint of two floats.
+// Distinct midpoints and quotients are at least 2^-48/s apart (mantissas in [1, 2)), further than the error unless q0 is
+// the full 1.5 units away, which takes a mantissa of x above 2 - 2^-23 and below that of s: there is none. (Markstein
+// 1990 states it for q0 within one unit.) Where e underflows, |x| < 2^-120, the quotient is below 2^-60 and the error
+// one unit of its last place, which no rounding of quantize can see.
+Expr divide_by_reciprocal(Expr x, Expr s, Expr r);
+
+// The integer nearest to a, ties to even, for |a| < 2^31. On x86 (cvtps2dq) NaN and a <= -2^31 give -2^31.
+Expr convert_nearest(Expr a);
+
+// a rounded to an integral float: 0 nearest even, 1 nearest away, 2 toward zero, 3 down, 4 up (qdq_rounding).
+Expr round_to_integral(Expr a, Expr rounding);
+
+// The int32 nearest to r + z for an integral float r (any magnitude, infinities included; not NaN) and an int32 z: the
+// exact sum, saturated.
+Expr saturating_sum(Expr r, Expr z);
+
+// q - z (sign = -1) or q + z (sign = 1) over int32, exact, rounded once to f32.
+Expr exact_sum_as_float(Expr q, Expr z, Expr sign);
+
+}  // namespace qdq

@@ -1,0 +1,155 @@
+/* qdq: quantize and dequantize tensors, with one defined result on every target.
+ *
+ * This header is the whole binary interface. `qdq.hpp` wraps it for C++20.
+ *
+ * Arithmetic. Everything is IEEE-754 binary32, each operation rounded once to nearest even, subnormals kept,
+ * whatever the caller's floating-point environment. Operands of other types convert to f32 exactly first.
+ *
+ *   quantize     t = x / scale            (QDQ_DIVIDE: correctly rounded, never x * (1/scale))
+ *                t = x * scale            (QDQ_MULTIPLY)
+ *                r = round(t) + zero_point   (QDQ_ZP_AFTER_ROUNDING: an exact integer sum; ONNX, PyTorch)
+ *                r = round(t + zero_point)   (QDQ_ZP_BEFORE_ROUNDING: an f32 sum; CANN, oneDNN)
+ *                y = saturate(r)
+ *                Integer y: NaN gives the lowest code (as ONNX Runtime), infinities saturate.
+ *                Float y (f8, f4): t rounds once to nearest even, subnormals included; NaN stays NaN (with the sign
+ *                of x; e2m1 has no NaN and gives +6); overflow saturates to the largest finite value.
+ *   dequantize   y = (q - zero_point) * scale   (QDQ_ZP_SUBTRACT)
+ *                y = (q + zero_point) * scale   (QDQ_ZP_ADD; pypto)
+ *                An integer zero point is applied exactly and the result converted to f32 once. The f32 product is
+ *                then rounded once to y's type. A NaN result is always the positive quiet NaN with no payload.
+ *
+ * Granularity. The scale broadcasts against x by blocks: with x's rank, dimension d of x is cut into scale.shape[d]
+ * blocks of ceil(x.shape[d] / scale.shape[d]) elements, the last of which may be ragged. A scale with one element is
+ * per tensor. A 1-D scale is per channel along `axis`. `block_size` sets the block along `axis` (ONNX's blocked form).
+ * The zero point has one element or the scale's shape.
+ *
+ * Threads. Every function may be called from any thread at any time. Errors are returned, never thrown or printed;
+ * on an error nothing has been written.
+ */
+#ifndef QDQ_QDQ_H
+#define QDQ_QDQ_H
+
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* Element types. The packed 4-bit types (I4, U4, F4E2M1) hold two elements in a byte, the first in the low nibble, the
+ * whole tensor packed flat; an odd count leaves the last high nibble 0. F8E4M3 is e4m3fn. E8M0 is a scale type only. */
+typedef enum {
+    QDQ_F32,
+    QDQ_F16,
+    QDQ_BF16,
+    QDQ_I8,
+    QDQ_U8,
+    QDQ_I16,
+    QDQ_U16,
+    QDQ_I32,
+    QDQ_I4,
+    QDQ_U4,
+    QDQ_F8E4M3,
+    QDQ_F8E5M2,
+    QDQ_F4E2M1,
+    QDQ_E8M0
+} qdq_dtype;
+
+typedef enum {
+    QDQ_OK,
+    QDQ_INVALID_ARGUMENT, /* an argument breaks a rule of this header; qdq_last_error() names it */
+    QDQ_UNSUPPORTED,      /* the call is meaningful, but this build has no kernel or no usable target for it */
+    QDQ_DEVICE_ERROR,
+    QDQ_OUT_OF_MEMORY
+} qdq_status;
+
+typedef enum { QDQ_DIVIDE, QDQ_MULTIPLY } qdq_scale_mode;
+typedef enum { QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING } qdq_quantize_zp;
+typedef enum { QDQ_ZP_SUBTRACT, QDQ_ZP_ADD } qdq_dequantize_zp;
+typedef enum { QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP } qdq_rounding;
+
+/* A view of the caller's memory. `shape` and `strides` have `rank` entries (rank 0..8; 0 is a scalar) and are read
+ * during the call only. Strides count elements and may be 0 or negative for inputs; NULL means dense row-major; they
+ * are ignored for packed 4-bit types. An output's elements must not overlap one another. */
+typedef struct {
+    void *data;
+    qdq_dtype dtype;
+    int32_t rank;
+    const int64_t *shape;
+    const int64_t *strides;
+} qdq_tensor;
+
+/* All zero bytes are the defaults. */
+typedef struct {
+    qdq_scale_mode scale_mode;
+    qdq_quantize_zp quantize_zp;
+    qdq_dequantize_zp dequantize_zp;
+    qdq_rounding rounding;
+    int32_t no_saturate; /* f8 only: overflow gives infinity (e5m2) or NaN (e4m3fn) instead of the largest value */
+    int32_t axis;        /* of a 1-D or blocked scale; negative counts from the last dimension */
+    int64_t block_size;  /* elements per block along `axis`; 0: derived from the shapes */
+    int32_t quant_min;   /* integer y: the range to saturate to, inside y's own range; */
+    int32_t quant_max;   /* both 0: y's own range */
+} qdq_options;
+
+/* y = quantize(x). x: F32, F16, BF16. scale: a float type. zero_point: NULL for none. y has x's shape.
+ * y may alias x exactly (same address, shape and strides) where the element sizes are equal; any other overlap with
+ * an input is an error. */
+qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
+                        const qdq_options *options);
+
+/* y = dequantize(x). x: a stored type. y: F32, F16, BF16. The rest as for qdq_quantize. */
+qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                          const qdq_tensor *y, const qdq_options *options);
+
+/* A plan is a validated call with its kernel chosen. It owns nothing and may be copied, kept and shared between
+ * threads. It remembers the addresses of scale and zero point (their contents are read by each run), not those of x
+ * and y. */
+typedef struct {
+    uint64_t opaque[160];
+} qdq_plan;
+
+/* The same rules as qdq_quantize and qdq_dequantize, but nothing is computed: x->data and y->data may be NULL. */
+qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                             const qdq_tensor *y, const qdq_options *options);
+qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
+                               const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options);
+
+/* Runs a plan on the data of an x and a y laid out as the plan's were. `stream` is for device targets: NULL on the CPU.
+ */
+qdq_status qdq_run(const qdq_plan *plan, const void *x, void *y, void *stream);
+
+/* The name of a status: "QDQ_OK", ... Never NULL. */
+const char *qdq_status_string(qdq_status status);
+
+/* Why this thread's latest failing call failed: which argument, which rule, the values. Never NULL; kept until the
+ * next failure on this thread. */
+const char *qdq_last_error(void);
+
+/* The targets compiled into this library, best first: "x86_avx512", "x86_avx2", "x86_portable", ... */
+int32_t qdq_target_count(void);
+const char *qdq_target_name(int32_t i);  /* NULL when i is out of range */
+int32_t qdq_target_usable(int32_t i);    /* 1 when this machine can run it */
+
+/* Uses only the named target from now on, in every thread; NULL returns to the best usable one, or to the one named by
+ * the environment variable QDQ_TARGET, which is read once, at the first call. An unknown or unusable name is an error
+ * and changes nothing; in QDQ_TARGET it makes every call fail with a message. */
+qdq_status qdq_force_target(const char *name_or_NULL);
+
+/* The name of the target that calls use now, or NULL when none is usable. */
+const char *qdq_current_target(void);
+
+/* How many threads large work is split over: 1 keeps everything on the caller's thread, 0 (the default) is the number
+ * of processors. The result has the same bits for every number. */
+void qdq_set_num_threads(int32_t count);
+
+/* Lets the caller's own thread pool run large work: `parallel_for` must call task(i, task_context) once for each i in
+ * [0, count), in any order and on any threads, and return when all have returned. NULL returns to the built-in pool. */
+typedef void (*qdq_task)(int64_t i, void *task_context);
+typedef void (*qdq_parallel_for)(void *context, int64_t count, qdq_task task, void *task_context);
+void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* QDQ_QDQ_H */

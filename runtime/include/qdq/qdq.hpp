@@ -1,0 +1,293 @@
+// qdq for C++20: views, scoped enums and results over the C interface in qdq.h, whose rules hold here too.
+//
+//     std::vector<float> x = ...;                        // 2 x 3
+//     std::vector<int8_t> y(x.size());
+//     float scale = 0.1f;
+//     qdq::result done = qdq::quantize({x, {2, 3}}, qdq::scalar(scale), {y, {2, 3}});
+//     if (!done) std::puts(done.message());
+//
+// Everything is inline, and nothing here throws or allocates.
+#pragma once
+
+#include <qdq/qdq.h>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <ranges>
+#include <span>
+#include <type_traits>
+
+namespace qdq {
+
+enum class dtype {
+    f32 = QDQ_F32,
+    f16 = QDQ_F16,
+    bf16 = QDQ_BF16,
+    i8 = QDQ_I8,
+    u8 = QDQ_U8,
+    i16 = QDQ_I16,
+    u16 = QDQ_U16,
+    i32 = QDQ_I32,
+    i4 = QDQ_I4,
+    u4 = QDQ_U4,
+    f8e4m3 = QDQ_F8E4M3,
+    f8e5m2 = QDQ_F8E5M2,
+    f4e2m1 = QDQ_F4E2M1,
+    e8m0 = QDQ_E8M0,
+};
+
+enum class status {
+    ok = QDQ_OK,
+    invalid_argument = QDQ_INVALID_ARGUMENT,
+    unsupported = QDQ_UNSUPPORTED,
+    device_error = QDQ_DEVICE_ERROR,
+    out_of_memory = QDQ_OUT_OF_MEMORY,
+};
+
+enum class scale_mode { divide = QDQ_DIVIDE, multiply = QDQ_MULTIPLY };
+enum class quantize_zp { after_rounding = QDQ_ZP_AFTER_ROUNDING, before_rounding = QDQ_ZP_BEFORE_ROUNDING };
+enum class dequantize_zp { subtract = QDQ_ZP_SUBTRACT, add = QDQ_ZP_ADD };
+enum class rounding {
+    nearest_even = QDQ_NEAREST_EVEN,
+    nearest_away = QDQ_NEAREST_AWAY,
+    toward_zero = QDQ_TOWARD_ZERO,
+    down = QDQ_DOWN,
+    up = QDQ_UP,
+};
+
+// Storage for the types C++ has no name for. The 4-bit ones hold two elements, the first in the low nibble; shapes
+// still count elements, so a tensor of n of them is (n + 1) / 2 of these.
+struct f16 { std::uint16_t bits; };
+struct bf16 { std::uint16_t bits; };
+struct f8e4m3 { std::uint8_t bits; };
+struct f8e5m2 { std::uint8_t bits; };
+struct e8m0 { std::uint8_t bits; };
+struct i4_pair { std::uint8_t bits; };
+struct u4_pair { std::uint8_t bits; };
+struct f4e2m1_pair { std::uint8_t bits; };
+
+// The dtype of a storage type. Specialize it for a half-precision type of your own with the same bits.
+template <typename T> struct dtype_of {};
+template <dtype type> using dtype_is = std::integral_constant<dtype, type>;
+template <> struct dtype_of<float> : dtype_is<dtype::f32> {};
+template <> struct dtype_of<f16> : dtype_is<dtype::f16> {};
+template <> struct dtype_of<bf16> : dtype_is<dtype::bf16> {};
+template <> struct dtype_of<std::int8_t> : dtype_is<dtype::i8> {};
+template <> struct dtype_of<std::uint8_t> : dtype_is<dtype::u8> {};
+template <> struct dtype_of<std::int16_t> : dtype_is<dtype::i16> {};
+template <> struct dtype_of<std::uint16_t> : dtype_is<dtype::u16> {};
+template <> struct dtype_of<std::int32_t> : dtype_is<dtype::i32> {};
+template <> struct dtype_of<i4_pair> : dtype_is<dtype::i4> {};
+template <> struct dtype_of<u4_pair> : dtype_is<dtype::u4> {};
+template <> struct dtype_of<f8e4m3> : dtype_is<dtype::f8e4m3> {};
+template <> struct dtype_of<f8e5m2> : dtype_is<dtype::f8e5m2> {};
+template <> struct dtype_of<f4e2m1_pair> : dtype_is<dtype::f4e2m1> {};
+template <> struct dtype_of<e8m0> : dtype_is<dtype::e8m0> {};
+
+template <typename T>
+concept element = requires { dtype_of<std::remove_cv_t<T>>::value; };
+
+// Contiguous memory of a known length: a span, vector, array or C array.
+template <typename R>
+concept storage = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+                  element<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+// A list of dimensions: {2, 3}, or any contiguous range of int64_t.
+class dimensions {
+public:
+    constexpr dimensions() = default;
+    constexpr dimensions(std::initializer_list<std::int64_t> list) : values(list.begin(), list.size()) {}
+    template <std::ranges::contiguous_range R>
+        requires std::same_as<std::ranges::range_value_t<R>, std::int64_t>
+    constexpr dimensions(const R &list) : values(list) {}
+
+    std::span<const std::int64_t> values;
+};
+
+// A read-only view of memory the caller owns. Shape and strides (in elements, 0 and negative allowed; dense row-major
+// when left out) are copied, so they may be temporaries; the data must outlive every use of the view. A default one
+// stands for "no tensor".
+//
+// A range shorter than its dense shape is an error of the call. Pointers and strided views are taken on trust.
+class tensor {
+public:
+    constexpr tensor() = default;
+
+    template <element T>
+    constexpr tensor(const T *data, dimensions shape, dimensions strides = {})
+        : tensor(data, dtype_of<T>::value, shape, strides) {}
+
+    // The dtype named, for memory whose type is known at run time only.
+    constexpr tensor(const void *data, dtype type, dimensions shape, dimensions strides = {})
+        : data_(const_cast<void *>(data)), type_(type), present_(true), dense_(strides.values.empty()) {
+        if (shape.values.size() > max_rank) problem_ = "a tensor's rank is above 8";
+        else if (!dense_ && strides.values.size() != shape.values.size())
+            problem_ = "a tensor's shape and strides differ in length";
+        if (problem_ != nullptr) return;
+        rank_ = static_cast<std::int32_t>(shape.values.size());
+        std::ranges::copy(shape.values, shape_.begin());
+        std::ranges::copy(strides.values, strides_.begin());
+    }
+
+    template <storage R>
+    constexpr tensor(const R &data, dimensions shape, dimensions strides = {})
+        : tensor(std::ranges::data(data), shape, strides) {
+        if (dense_) require_room(capacity(data));
+    }
+
+    // One dimension, as long as the range.
+    template <storage R>
+    constexpr tensor(const R &data) : tensor(std::ranges::data(data), {static_cast<std::int64_t>(capacity(data))}) {}
+
+    constexpr bool has_value() const { return present_; }
+    constexpr const char *problem() const { return problem_; } // why the view itself is wrong, or nullptr
+
+    // The view as C sees it, valid as long as this object.
+    constexpr qdq_tensor c() const {
+        return {data_, static_cast<qdq_dtype>(type_), rank_, shape_.data(), dense_ ? nullptr : strides_.data()};
+    }
+
+private:
+    static constexpr std::size_t max_rank = 8;
+
+    // In elements: the 4-bit types hold two in each unit of storage.
+    template <typename R> static constexpr std::size_t capacity(const R &data) {
+        constexpr dtype type = dtype_of<std::remove_cv_t<std::ranges::range_value_t<R>>>::value;
+        constexpr bool packed = type == dtype::i4 || type == dtype::u4 || type == dtype::f4e2m1;
+        return std::ranges::size(data) * (packed ? 2 : 1);
+    }
+
+    // Dividing instead of multiplying: the product of the shape may overflow.
+    constexpr void require_room(std::size_t elements) {
+        for (std::int32_t d = 0; d < rank_; ++d) {
+            const std::int64_t size = shape_[static_cast<std::size_t>(d)];
+            if (size <= 0) return; // empty, or refused by the call with the values
+            elements /= static_cast<std::size_t>(size);
+        }
+        if (elements == 0 && problem_ == nullptr) problem_ = "a tensor's range is shorter than its shape";
+    }
+
+    void *data_ = nullptr;
+    const char *problem_ = nullptr;
+    dtype type_ = dtype::f32;
+    std::int32_t rank_ = 0;
+    bool present_ = false;
+    bool dense_ = true;
+    std::array<std::int64_t, max_rank> shape_{};
+    std::array<std::int64_t, max_rank> strides_{};
+};
+
+// The same view of memory that may be written.
+class output : public tensor {
+public:
+    template <element T>
+        requires(!std::is_const_v<T>)
+    constexpr output(T *data, dimensions shape, dimensions strides = {}) : tensor(data, shape, strides) {}
+    constexpr output(void *data, dtype type, dimensions shape, dimensions strides = {})
+        : tensor(data, type, shape, strides) {}
+    template <storage R>
+        requires std::ranges::output_range<R, std::ranges::range_value_t<R>>
+    constexpr output(R &&data, dimensions shape, dimensions strides = {}) : tensor(data, shape, strides) {}
+    template <storage R>
+        requires std::ranges::output_range<R, std::ranges::range_value_t<R>>
+    constexpr output(R &&data) : tensor(data) {}
+};
+
+// One value for the whole tensor. It must outlive the view, so temporaries are refused.
+template <element T> constexpr tensor scalar(const T &value) { return tensor(&value, dimensions{}); }
+template <element T> tensor scalar(const T &&value) = delete;
+
+inline constexpr tensor none{}; // as the zero point
+
+// As qdq_options.
+struct options {
+    qdq::scale_mode scale_mode = qdq::scale_mode::divide;
+    qdq::quantize_zp quantize_zp = qdq::quantize_zp::after_rounding;
+    qdq::dequantize_zp dequantize_zp = qdq::dequantize_zp::subtract;
+    qdq::rounding rounding = qdq::rounding::nearest_even;
+    bool saturate = true;         // f8 only
+    std::int32_t axis = 0;        // of a 1-D or blocked scale
+    std::int64_t block_size = 0;  // elements per block along `axis`
+    std::int32_t quant_min = 0;   // integer outputs; both 0: the type's own range
+    std::int32_t quant_max = 0;
+
+    constexpr qdq_options c() const {
+        return {static_cast<qdq_scale_mode>(scale_mode), static_cast<qdq_quantize_zp>(quantize_zp),
+                static_cast<qdq_dequantize_zp>(dequantize_zp), static_cast<qdq_rounding>(rounding),
+                saturate ? 0 : 1, axis, block_size, quant_min, quant_max};
+    }
+};
+
+// What a call came to: true on success. The message of a failure is this thread's, kept until its next failure.
+class [[nodiscard]] result {
+public:
+    result(qdq_status code) : code_(code), message_(code == QDQ_OK ? "" : qdq_last_error()) {}
+    explicit constexpr result(const char *problem) : code_(QDQ_INVALID_ARGUMENT), message_(problem) {}
+
+    explicit operator bool() const { return code_ == QDQ_OK; }
+    qdq::status status() const { return static_cast<qdq::status>(code_); }
+    const char *message() const { return message_; } // "" on success: which argument, which rule, the values
+
+private:
+    qdq_status code_;
+    const char *message_;
+};
+
+// Passes views on to one of the C functions, unless one of them is wrong in itself. `call` takes the C arguments.
+template <typename Call>
+result with_c(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y, const options &how,
+              Call &&call) {
+    for (const tensor *view : {&x, &scale, &zero_point, static_cast<const tensor *>(&y)})
+        if (view->problem() != nullptr) return result(view->problem());
+    const qdq_tensor c_x = x.c(), c_scale = scale.c(), c_zero_point = zero_point.c(), c_y = y.c();
+    const qdq_options c_how = how.c();
+    return call(x.has_value() ? &c_x : nullptr, scale.has_value() ? &c_scale : nullptr,
+                zero_point.has_value() ? &c_zero_point : nullptr, &c_y, &c_how);
+}
+
+// y = quantize(x). x: f32, f16, bf16; y: a stored type of x's shape. The scale has one element, x's length along
+// `axis`, or x's rank (blocks); the zero point (or `none`) one element or the scale's shape.
+// invalid_argument: a rule of qdq.h is broken; unsupported: no kernel or usable target. y is untouched on failure.
+inline result quantize(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y,
+                       const options &how = {}) {
+    return with_c(x, scale, zero_point, y, how, [](auto... arguments) { return qdq_quantize(arguments...); });
+}
+inline result quantize(const tensor &x, const tensor &scale, const output &y, const options &how = {}) {
+    return quantize(x, scale, none, y, how);
+}
+
+// y = dequantize(x). x: a stored type; y: f32, f16, bf16. The rest as for quantize.
+inline result dequantize(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y,
+                         const options &how = {}) {
+    return with_c(x, scale, zero_point, y, how, [](auto... arguments) { return qdq_dequantize(arguments...); });
+}
+inline result dequantize(const tensor &x, const tensor &scale, const output &y, const options &how = {}) {
+    return dequantize(x, scale, none, y, how);
+}
+
+// A validated call with its kernel chosen, for calls repeated on new data of one layout. It may be copied and shared
+// between threads. The scale and zero point are read at each run and must outlive it; the data of the x and y it is
+// prepared with may be null.
+class plan {
+public:
+    result prepare_quantize(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y,
+                            const options &how = {}) {
+        return with_c(x, scale, zero_point, y, how,
+                      [this](auto... arguments) { return qdq_plan_quantize(&plan_, arguments...); });
+    }
+    result prepare_dequantize(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y,
+                              const options &how = {}) {
+        return with_c(x, scale, zero_point, y, how,
+                      [this](auto... arguments) { return qdq_plan_dequantize(&plan_, arguments...); });
+    }
+    result run(const void *x, void *y, void *stream = nullptr) const { return qdq_run(&plan_, x, y, stream); }
+
+private:
+    qdq_plan plan_{};
+};
+
+} // namespace qdq

@@ -1,0 +1,11 @@
+// Runs a plan: cuts its loop nest into planes, planes into chunks whose operands fit a buffer, and chunks into tiles
+// where data must be moved before or after a kernel.
+#pragma once
+
+#include "problem.h"
+
+namespace qdq {
+
+void execute(const plan &p, const void *x, void *y);
+
+}  // namespace qdq

@@ -1,0 +1,30 @@
+// One call of one kernel.
+#pragma once
+
+#include "operands.h"
+
+namespace qdq {
+
+enum class kernel_form { row, column, block16, block32 };
+
+// Elements of x or y as a kernel sees them: c is contiguous, rows are `pitch` elements apart.
+struct rows_of_x {
+    const void *data;
+    int64_t pitch;
+};
+struct rows_of_y {
+    void *data;
+    int64_t pitch;
+};
+
+constexpr int64_t group = 64;  // kernels take whole groups of elements along c (generators/forms.h)
+
+// Computes rows x columns elements, columns a multiple of `group`. The operands start at `first_operand` of `loaded`;
+// `operand_step` is 0 where every row shares one.
+void call_kernel(const call &what, kernel_form form, const operands &loaded, int64_t first_operand,
+                 int64_t operand_step, rows_of_x x, rows_of_y y, int64_t columns, int64_t rows);
+
+// y(i, j) = x(j, i) over whole 64 x 64 tiles of 1, 2 or 4-byte elements: contiguous rows on both sides.
+void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y);
+
+}  // namespace qdq

@@ -1,0 +1,77 @@
+// A validated call, reduced to what the kernels need: a loop nest over strided elements.
+#pragma once
+
+#include "kernel_table.h"
+
+#include <cstdint>
+#include <type_traits>
+
+namespace qdq {
+
+// One loop. The strides count elements of x, y, the scale and the zero point; 0 for an operand that does not vary.
+struct dimension {
+    int64_t extent;
+    int64_t x, y, scale, zero_point;
+};
+
+// A dimension as the caller gave it: the operands advance once every `block` elements. A ragged one has a last block
+// that is shorter.
+struct blocked_dimension {
+    dimension whole;  // operand strides are per block
+    int64_t block;
+
+    bool ragged() const { return whole.extent % block != 0; }
+};
+
+constexpr int most_dimensions = 8;                // of the caller's tensors
+constexpr int most_loops = 2 * most_dimensions;  // each may split into blocks and places within one
+
+// Elementwise loops in any order: the innermost first once normalized.
+struct loop_nest {
+    int count;
+    dimension loops[most_loops];
+
+    int64_t elements() const {
+        int64_t product = 1;
+        for (int i = 0; i < count; i++) {
+            product *= loops[i].extent;
+        }
+        return product;
+    }
+};
+
+// The part of a call that does not depend on the loops.
+struct call {
+    operation op;
+    bool multiply;       // quantize: scale_mode
+    bool before;         // quantize: the zero point joins before rounding
+    bool add;            // dequantize: the zero point is added
+    bool narrowed;       // quantize: the range is not the type's own
+    bool streams;        // y is too large for the caches
+    int32_t rounding;
+    int32_t lowest, highest;
+    int32_t no_saturate;
+    qdq_dtype x_type, y_type, scale_type, zero_point_type;
+    const void *scale;
+    const void *zero_point;  // NULL for none
+    const target *on;
+    union {
+        const kernel_forms<quantize_kernel> *quantize;
+        const kernel_forms<dequantize_kernel> *dequantize;
+    };
+};
+
+// What an opaque qdq_plan holds.
+struct plan {
+    call what;
+    bool ragged;
+    int64_t x_first, x_end, y_first, y_end;  // bytes touched, relative to the data pointers
+    bool same_layout;                        // y may alias x exactly
+    loop_nest nest;                          // normalized; unused where ragged
+    int dimension_count;                     // where ragged
+    blocked_dimension dimensions[most_dimensions];
+};
+static_assert(std::is_trivially_copyable_v<plan>);
+static_assert(sizeof(plan) <= sizeof(qdq_plan));
+
+}  // namespace qdq

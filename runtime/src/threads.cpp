@@ -1,0 +1,77 @@
+#include "threads.h"
+
+#include "HalideRuntime.h"
+#include "qdq/qdq.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+namespace qdq {
+
+namespace {
+
+// Waking threads costs some 10 us, the time one core takes for about this many elements.
+constexpr int64_t elements_per_part = 1 << 18;
+
+std::atomic<int32_t> requested_threads{0};
+
+struct hook {
+    qdq_parallel_for run = nullptr;
+    void *context = nullptr;
+};
+std::mutex hook_mutex;
+hook installed_hook;
+
+hook current_hook() {
+    const std::lock_guard lock(hook_mutex);
+    return installed_hook;
+}
+
+int64_t thread_count() {
+    static const int64_t processors = std::max(1u, std::thread::hardware_concurrency());
+    const int32_t requested = requested_threads.load(std::memory_order_relaxed);
+    return requested > 0 ? requested : processors;
+}
+
+struct halide_work {
+    void (*task)(int64_t, void *);
+    void *context;
+};
+
+int run_halide_task(void *, int i, uint8_t *closure) {
+    const halide_work &work = *reinterpret_cast<const halide_work *>(closure);
+    work.task(i, work.context);
+    return 0;
+}
+
+}  // namespace
+
+int64_t useful_parts(int64_t elements) {
+    const int64_t threads = thread_count();
+    return threads == 1 ? 1 : std::clamp<int64_t>(elements / elements_per_part, 1, 4 * threads);
+}
+
+void run_in_parallel(int64_t count, void (*task)(int64_t, void *), void *context) {
+    if (const hook own = current_hook(); own.run) {
+        own.run(own.context, count, task, context);
+        return;
+    }
+    halide_work work{task, context};
+    halide_do_par_for(nullptr, run_halide_task, 0, static_cast<int>(count), reinterpret_cast<uint8_t *>(&work));
+}
+
+}  // namespace qdq
+
+void qdq_set_num_threads(int32_t count) {
+    qdq::requested_threads.store(std::max(count, 0), std::memory_order_relaxed);
+    if (count != 1) {
+        halide_set_num_threads(std::max(count, 0));
+    }
+}
+
+void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context) {
+    const std::lock_guard lock(qdq::hook_mutex);
+    qdq::installed_hook = {parallel_for, context};
+}

@@ -1,0 +1,430 @@
+#include "validate.h"
+
+#include "dtype.h"
+#include "loops.h"
+#include "operands.h"
+#include "status.h"
+#include "target.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+namespace qdq {
+
+namespace {
+
+constexpr qdq_status ok = QDQ_OK;
+
+struct span {
+    int64_t first = 0, end = 0;  // bytes relative to data
+};
+
+// A tensor's elements, or -1 where the product overflows.
+int64_t count_elements(const qdq_tensor &t) {
+    int64_t product = 1;
+    for (int d = 0; d < t.rank; d++) {
+        if (t.shape[d] == 0) {
+            return 0;
+        }
+        if (__builtin_mul_overflow(product, t.shape[d], &product)) {
+            return -1;
+        }
+    }
+    return product;
+}
+
+qdq_status check_tensor(const char *function, const char *name, const qdq_tensor *t, int64_t &elements) {
+    if (!t) {
+        return fail(QDQ_INVALID_ARGUMENT, "%s: %s: NULL", function, name);
+    }
+    if (!is_known(t->dtype)) {
+        return fail(QDQ_INVALID_ARGUMENT, "%s: %s: dtype %d is not a qdq_dtype", function, name, int(t->dtype));
+    }
+    if (t->rank < 0 || t->rank > most_dimensions) {
+        return fail(QDQ_INVALID_ARGUMENT, "%s: %s: rank %d is not in 0..%d", function, name, int(t->rank),
+                    most_dimensions);
+    }
+    if (t->rank > 0 && !t->shape) {
+        return fail(QDQ_INVALID_ARGUMENT, "%s: %s: shape is NULL and rank is %d", function, name, int(t->rank));
+    }
+    for (int d = 0; d < t->rank; d++) {
+        if (t->shape[d] < 0) {
+            return fail(QDQ_INVALID_ARGUMENT, "%s: %s: shape[%d] is %" PRId64 ", below 0", function, name, d,
+                        t->shape[d]);
+        }
+    }
+    elements = count_elements(*t);
+    if (elements < 0) {
+        return fail(QDQ_INVALID_ARGUMENT, "%s: %s: the shape has more than 2^63 - 1 elements", function, name);
+    }
+    return ok;
+}
+
+// Row-major strides where the caller gave none.
+void element_strides(const qdq_tensor &t, int64_t *strides) {
+    int64_t dense = 1;
+    for (int d = t.rank - 1; d >= 0; d--) {
+        strides[d] = t.strides && !is_packed(t.dtype) ? t.strides[d] : dense;
+        dense *= t.shape[d];
+    }
+}
+
+// The bytes a non-empty tensor touches; false where an address computation overflows.
+bool touched(const qdq_tensor &t, const int64_t *strides, span &bytes) {
+    int64_t lowest = 0, highest = 0;
+    for (int d = 0; d < t.rank; d++) {
+        int64_t reach;
+        if (__builtin_mul_overflow(t.shape[d] - 1, strides[d], &reach) ||
+            __builtin_add_overflow(reach < 0 ? lowest : highest, reach, reach < 0 ? &lowest : &highest)) {
+            return false;
+        }
+    }
+    const int64_t bits = info(t.dtype).bits;
+    int64_t last_bit;
+    if (__builtin_mul_overflow(lowest, bits, &bytes.first) || __builtin_mul_overflow(highest + 1, bits, &last_bit)) {
+        return false;
+    }
+    bytes.first /= 8;
+    bytes.end = last_bit / 8 + (last_bit % 8 != 0);
+    return true;
+}
+
+bool same_shape(const qdq_tensor &a, const qdq_tensor &b) {
+    return a.rank == b.rank && std::equal(a.shape, a.shape + a.rank, b.shape);
+}
+
+// Whether distinct indices are distinct elements: each stride steps over all that the smaller ones reach.
+bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
+    struct step {
+        int64_t stride, extent;
+    } steps[most_dimensions];
+    int count = 0;
+    for (int d = 0; d < t.rank; d++) {
+        if (t.shape[d] > 1) {
+            steps[count++] = {strides[d] < 0 ? -strides[d] : strides[d], t.shape[d]};
+        }
+    }
+    std::sort(steps, steps + count, [](const step &a, const step &b) { return a.stride < b.stride; });
+    int64_t reach = 0;
+    for (int i = 0; i < count; i++) {
+        if (steps[i].stride <= reach) {
+            return false;
+        }
+        reach += steps[i].stride * (steps[i].extent - 1);
+    }
+    return true;
+}
+
+bool overlap(const void *a, span a_bytes, const void *b, span b_bytes) {
+    const intptr_t a_data = reinterpret_cast<intptr_t>(a), b_data = reinterpret_cast<intptr_t>(b);
+    return a_data + a_bytes.first < b_data + b_bytes.end && b_data + b_bytes.first < a_data + a_bytes.end;
+}
+
+class checker {
+public:
+    checker(const arguments &given, plan &result) : given(given), result(result), what(result.what) {}
+
+    qdq_status run() {
+        qdq_status s;
+        if ((s = check_tensors()) || (s = check_types()) || (s = check_options())) {
+            return s;
+        }
+        if (x_elements == 0) {
+            result.nest.count = 0;
+            result.ragged = false;
+            return ok;
+        }
+        if ((s = check_granularity()) || (s = check_memory()) || (s = check_zero_point_values())) {
+            return s;
+        }
+        reduce();
+        return ok;
+    }
+
+private:
+    const arguments &given;
+    plan &result;
+    call &what;
+    qdq_options options{};
+    int64_t x_elements = 0, scale_elements = 0, zero_point_elements = 0;
+    int64_t x_strides[most_dimensions], y_strides[most_dimensions];
+    int64_t scale_strides[most_dimensions], zero_point_strides[most_dimensions];
+    int axis = 0;
+
+    template<typename... Values>
+    qdq_status invalid(const char *format, Values... values) {
+        return fail(QDQ_INVALID_ARGUMENT, format, given.function, values...);
+    }
+
+    qdq_status check_tensors() {
+        int64_t y_elements;
+        qdq_status s;
+        if ((s = check_tensor(given.function, "x", given.x, x_elements)) ||
+            (s = check_tensor(given.function, "scale", given.scale, scale_elements)) ||
+            (s = check_tensor(given.function, "y", given.y, y_elements))) {
+            return s;
+        }
+        if (given.zero_point &&
+            (s = check_tensor(given.function, "zero_point", given.zero_point, zero_point_elements))) {
+            return s;
+        }
+        if (given.x->rank != given.y->rank) {
+            return invalid("%s: y: rank %d is not x's, %d", int(given.y->rank), int(given.x->rank));
+        }
+        for (int d = 0; d < given.x->rank; d++) {
+            if (given.x->shape[d] != given.y->shape[d]) {
+                return invalid("%s: y: shape[%d] is %" PRId64 ", x's is %" PRId64, d, given.y->shape[d],
+                               given.x->shape[d]);
+            }
+        }
+        return x_elements == 0 ? ok : check_data();
+    }
+
+    qdq_status check_data() {
+        if (given.needs_data && !given.x->data) {
+            return invalid("%s: x: data is NULL");
+        }
+        if (given.needs_data && !given.y->data) {
+            return invalid("%s: y: data is NULL");
+        }
+        if (!given.scale->data) {
+            return invalid("%s: scale: data is NULL");
+        }
+        if (given.zero_point && !given.zero_point->data) {
+            return invalid("%s: zero_point: data is NULL");
+        }
+        return ok;
+    }
+
+    qdq_status check_types() {
+        const bool quantizes = given.op == operation::quantize;
+        const qdq_tensor &of_floats = quantizes ? *given.x : *given.y, &of_codes = quantizes ? *given.y : *given.x;
+        const char *floats_name = quantizes ? "x" : "y", *codes_name = quantizes ? "y" : "x";
+        if (!info(of_floats.dtype).is_float_side) {
+            return invalid("%s: %s: dtype %s is not one of f32, f16, bf16", floats_name, info(of_floats.dtype).name);
+        }
+        if (!info(of_codes.dtype).is_stored) {
+            return invalid("%s: %s: dtype %s is not a quantized type", codes_name, info(of_codes.dtype).name);
+        }
+        if (!info(given.scale->dtype).is_scale) {
+            return invalid("%s: scale: dtype %s is not a scale type", info(given.scale->dtype).name);
+        }
+        if (given.zero_point && !info(given.zero_point->dtype).is_zero_point) {
+            return invalid("%s: zero_point: dtype %s is not a zero-point type", info(given.zero_point->dtype).name);
+        }
+        return find_kernels();
+    }
+
+    qdq_status find_kernels() {
+        what.on = current_target();
+        if (!what.on) {
+            return QDQ_UNSUPPORTED;
+        }
+        const bool found = given.op == operation::quantize
+                               ? (what.quantize = find_quantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr
+                               : (what.dequantize = find_dequantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr;
+        if (!found) {
+            return fail(QDQ_UNSUPPORTED, "%s: x, y: target %s has no kernel from %s to %s", given.function,
+                        what.on->name, info(given.x->dtype).name, info(given.y->dtype).name);
+        }
+        for (const qdq_tensor *operand : {given.scale, given.zero_point}) {
+            if (operand && !can_load(operand->dtype)) {
+                return fail(QDQ_UNSUPPORTED, "%s: %s: dtype %s is not supported yet", given.function,
+                            operand == given.scale ? "scale" : "zero_point", info(operand->dtype).name);
+            }
+        }
+        return ok;
+    }
+
+    qdq_status check_options() {
+        if (given.options) {
+            options = *given.options;
+        }
+        const struct {
+            const char *name;
+            int value, most;
+        } choices[] = {{"scale_mode", options.scale_mode, QDQ_MULTIPLY},
+                       {"quantize_zp", options.quantize_zp, QDQ_ZP_BEFORE_ROUNDING},
+                       {"dequantize_zp", options.dequantize_zp, QDQ_ZP_ADD},
+                       {"rounding", options.rounding, QDQ_UP}};
+        for (const auto &choice : choices) {
+            if (choice.value < 0 || choice.value > choice.most) {
+                return invalid("%s: options: %s %d is not in 0..%d", choice.name, choice.value, choice.most);
+            }
+        }
+        if (options.block_size < 0) {
+            return invalid("%s: options: block_size %" PRId64 " is below 0", options.block_size);
+        }
+        return given.op == operation::quantize ? check_range() : ok;
+    }
+
+    qdq_status check_range() {
+        const dtype_info &y = info(given.y->dtype);
+        what.lowest = int32_t(y.lowest);
+        what.highest = int32_t(y.highest);
+        if (options.quant_min != 0 || options.quant_max != 0) {
+            if (!is_integer(given.y->dtype)) {
+                return invalid("%s: options: quant_min and quant_max need an integer y, not %s", y.name);
+            }
+            if (options.quant_min > options.quant_max || options.quant_min < y.lowest || options.quant_max > y.highest) {
+                return invalid("%s: options: quant_min %d and quant_max %d are not a range within y's %d..%d",
+                               options.quant_min, options.quant_max, what.lowest, what.highest);
+            }
+            what.lowest = options.quant_min;
+            what.highest = options.quant_max;
+        }
+        if (options.rounding != QDQ_NEAREST_EVEN && !is_integer(given.y->dtype)) {
+            return invalid("%s: options: rounding %d needs an integer y, not %s", int(options.rounding), y.name);
+        }
+        return ok;
+    }
+
+    // Fills the blocks and operand strides of every dimension: the one rule of qdq.h.
+    qdq_status check_granularity() {
+        const qdq_tensor &x = *given.x, &scale = *given.scale;
+        result.dimension_count = x.rank;
+        if (given.zero_point && zero_point_elements != 1 && !same_shape(*given.zero_point, scale)) {
+            return invalid("%s: zero_point: it has %" PRId64 " elements and is not of scale's shape", zero_point_elements);
+        }
+        element_strides(x, x_strides);
+        element_strides(*given.y, y_strides);
+        element_strides(scale, scale_strides);
+        if (given.zero_point) {
+            element_strides(*given.zero_point, zero_point_strides);
+        }
+        for (int d = 0; d < x.rank; d++) {
+            result.dimensions[d] = {{x.shape[d], x_strides[d], y_strides[d], 0, 0}, x.shape[d]};
+        }
+        if (scale_elements == 1) {
+            return zero_point_elements > 1 ? invalid("%s: zero_point: %" PRId64 " elements for one scale",
+                                                     zero_point_elements)
+                                           : ok;
+        }
+        const bool uses_axis = (scale.rank == 1 && x.rank != 1) || options.block_size > 0;
+        if (uses_axis) {
+            axis = options.axis < 0 ? options.axis + x.rank : options.axis;
+            if (axis < 0 || axis >= x.rank) {
+                return invalid("%s: options: axis %d is not a dimension of x, of rank %d", int(options.axis), int(x.rank));
+            }
+        }
+        if (scale.rank == 1 && x.rank != 1) {
+            return check_blocks(axis, 0, options.block_size ? options.block_size : 1);
+        }
+        if (scale.rank != x.rank) {
+            return invalid("%s: scale: rank %d is neither 0, nor 1, nor x's, %d", int(scale.rank), int(x.rank));
+        }
+        for (int d = 0; d < x.rank; d++) {
+            const int64_t blocks = scale.shape[d];
+            const bool sized = uses_axis && d == axis;
+            const int64_t derived = blocks > 0 ? x.shape[d] / blocks + (x.shape[d] % blocks != 0) : 0;
+            if (qdq_status s = check_blocks(d, d, sized ? options.block_size : derived)) {
+                return s;
+            }
+        }
+        return ok;
+    }
+
+    // Dimension d of x advances along dimension k of scale once every `block` elements.
+    qdq_status check_blocks(int d, int k, int64_t block) {
+        const int64_t extent = given.x->shape[d], given_blocks = given.scale->shape[k];
+        const int64_t blocks = block > 0 ? extent / block + (extent % block != 0) : 0;
+        if (blocks != given_blocks) {
+            return invalid("%s: scale: shape[%d] is %" PRId64 ", but x's shape[%d], %" PRId64
+                           ", has %" PRId64 " blocks of %" PRId64 " (options: axis %d, block_size %" PRId64 ")",
+                           k, given_blocks, d, extent, blocks, block, int(options.axis), options.block_size);
+        }
+        blocked_dimension &dim = result.dimensions[d];
+        if (blocks > 1) {
+            dim.block = block;
+            dim.whole.scale = scale_strides[k];
+            dim.whole.zero_point = zero_point_elements > 1 ? zero_point_strides[k] : 0;
+        }
+        return ok;
+    }
+
+    qdq_status check_memory() {
+        span x_bytes, y_bytes, scale_bytes, zero_point_bytes;
+        if (!touched(*given.x, x_strides, x_bytes)) {
+            return invalid("%s: x: shape and strides reach past the address space");
+        }
+        if (!touched(*given.y, y_strides, y_bytes)) {
+            return invalid("%s: y: shape and strides reach past the address space");
+        }
+        if (!touched(*given.scale, scale_strides, scale_bytes) ||
+            (given.zero_point && !touched(*given.zero_point, zero_point_strides, zero_point_bytes))) {
+            return invalid("%s: scale, zero_point: shape and strides reach past the address space");
+        }
+        if (!elements_are_distinct(*given.y, y_strides)) {
+            return invalid("%s: y: its strides make elements overlap one another");
+        }
+        result.x_first = x_bytes.first;
+        result.x_end = x_bytes.end;
+        result.y_first = y_bytes.first;
+        result.y_end = y_bytes.end;
+        result.same_layout = info(given.x->dtype).bits == info(given.y->dtype).bits &&
+                             std::equal(x_strides, x_strides + given.x->rank, y_strides);
+        if (given.y->data && overlap(given.y->data, y_bytes, given.scale->data, scale_bytes)) {
+            return invalid("%s: y: it overlaps scale");
+        }
+        if (given.y->data && given.zero_point &&
+            overlap(given.y->data, y_bytes, given.zero_point->data, zero_point_bytes)) {
+            return invalid("%s: y: it overlaps zero_point");
+        }
+        return given.x->data && given.y->data ? check_overlap(given.function, result, given.x->data, given.y->data) : ok;
+    }
+
+    // A float format has no zero point; one that is all zero is accepted, as peers' interfaces demand one.
+    qdq_status check_zero_point_values() {
+        const qdq_dtype stored = given.op == operation::quantize ? given.y->dtype : given.x->dtype;
+        if (!given.zero_point || is_integer(stored)) {
+            return ok;
+        }
+        int64_t bad;
+        if (!all_zero(*given.zero_point, zero_point_strides, bad)) {
+            return invalid("%s: zero_point: element %" PRId64 " is not 0, and %s takes no zero point", bad,
+                           info(stored).name);
+        }
+        zero_point_elements = 0;
+        return ok;
+    }
+
+    void reduce() {
+        const bool quantizes = given.op == operation::quantize;
+        what.op = given.op;
+        what.multiply = options.scale_mode == QDQ_MULTIPLY;
+        what.before = options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING;
+        what.add = options.dequantize_zp == QDQ_ZP_ADD;
+        what.rounding = options.rounding;
+        what.no_saturate = options.no_saturate != 0;
+        what.narrowed = quantizes && (what.lowest != info(given.y->dtype).lowest || what.highest != info(given.y->dtype).highest);
+        what.x_type = given.x->dtype;
+        what.y_type = given.y->dtype;
+        what.scale_type = given.scale->dtype;
+        what.scale = given.scale->data;
+        what.zero_point = given.zero_point && zero_point_elements > 0 ? given.zero_point->data : nullptr;
+        what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
+        const int64_t bits = info(what.x_type).bits + info(what.y_type).bits;
+        constexpr int64_t streamed_bytes = int64_t{16} << 20;  // in and out: past the share of the caches one core has
+        what.streams = x_elements > streamed_bytes * 8 / bits;
+        result.ragged = std::any_of(result.dimensions, result.dimensions + result.dimension_count,
+                                    [](const blocked_dimension &d) { return d.ragged(); });
+        if (!result.ragged) {
+            normalize(result.dimensions, result.dimension_count, quantizes, result.nest);
+        }
+    }
+};
+
+}  // namespace
+
+qdq_status make_plan(const arguments &given, plan &result) { return checker(given, result).run(); }
+
+qdq_status check_overlap(const char *function, const plan &p, const void *x, const void *y) {
+    const bool overlaps = overlap(x, {p.x_first, p.x_end}, y, {p.y_first, p.y_end});
+    if (overlaps && !(x == y && p.same_layout)) {
+        return fail(QDQ_INVALID_ARGUMENT,
+                    "%s: y: it overlaps x; y may only be x itself, with the same strides and element size", function);
+    }
+    return ok;
+}
+
+}  // namespace qdq

@@ -1,0 +1,22 @@
+// Every rule of qdq.h about arguments, and the reduction of a valid call to a plan.
+#pragma once
+
+#include "problem.h"
+
+namespace qdq {
+
+struct arguments {
+    const char *function;  // for messages
+    operation op;
+    const qdq_tensor *x, *scale, *zero_point, *y;
+    const qdq_options *options;
+    bool needs_data;  // false while planning: x and y may come later
+};
+
+// Fills `result`, or says what is wrong. An empty tensor gives a plan of no elements.
+qdq_status make_plan(const arguments &given, plan &result);
+
+// The rule about y's memory, for a run with these addresses.
+qdq_status check_overlap(const char *function, const plan &p, const void *x, const void *y);
+
+}  // namespace qdq

@@ -1,0 +1,96 @@
+#include "mapping.h"
+
+namespace qdq {
+
+using namespace Halide;
+
+namespace {
+
+// The dispatcher hands over whole groups along c, contiguous in x and y, and both views start at 0.
+void assume_whole_groups(Func &output) {
+    OutputImageParam view = output.output_buffer();
+    view.dim(0).set_min(0).set_extent((view.dim(0).extent() / group_size) * group_size);
+    view.dim(1).set_min(0);
+}
+
+// Makes one copy of the loops for each variant, in which the others' arithmetic is gone.
+void specialize_variants(Func &output, const std::vector<Expr> &variants) {
+    for (const Expr &variant : variants) {
+        output.specialize(variant);
+    }
+    output.specialize_fail("no such variant");
+}
+
+constexpr int most_operands = 2048;  // the dispatcher's bound on c in forms whose scale varies along c
+constexpr int all_rows = 1 << 30;
+
+}  // namespace
+
+void map_to_vectors(quantize_stages &stages, const parameters &tuned, const std::vector<Var> &narrowing_order) {
+    Func &output = stages.output;
+    const Var c = output.args()[0], r = output.args()[1];
+    const Var group("group"), element("element"), rows("rows"), row("row");
+    assume_whole_groups(output);
+    output.split(c, group, element, group_size)
+        .vectorize(element, stages.narrowed.defined() ? group_size : tuned.quantize_vector);
+
+    if (stages.form == form::row) {
+        stages.reciprocal.compute_at(output, r);
+    } else {  // all of them once, before the first row
+        const Var operand = stages.reciprocal.args()[0];
+        output.split(r, rows, row, all_rows, TailStrategy::GuardWithIf);
+        stages.reciprocal.compute_at(output, rows)
+            .store_in(MemoryType::Stack)
+            .bound_storage(operand, most_operands)
+            .vectorize(operand, tuned.quantize_vector, TailStrategy::GuardWithIf);
+    }
+
+    if (stages.narrowed.defined()) {
+        const lane_order &lanes = stages.lanes;
+        stages.narrowed.compute_at(output, group)
+            .store_in(MemoryType::Register)
+            .bound_extent(lanes.lane, 8)
+            .bound_extent(lanes.half, 2)
+            .bound_extent(lanes.vector, 4);
+        std::vector<VarOrRVar> loops(narrowing_order.begin(), narrowing_order.end());
+        std::vector<Var> storage = narrowing_order;
+        for (const Var &outer : {lanes.group, r}) {
+            loops.emplace_back(outer);
+            storage.push_back(outer);
+        }
+        stages.narrowed.reorder(loops).reorder_storage(storage);
+        for (const Var &v : narrowing_order) {
+            stages.narrowed.vectorize(v);
+        }
+        stages.code.compute_at(output, group)
+            .store_in(MemoryType::Register)
+            .vectorize(c, tuned.quantize_vector, TailStrategy::RoundUp)
+            .unroll(c);
+    }
+    specialize_variants(output, stages.variants);
+}
+
+void map_to_vectors(dequantize_stages &stages, const parameters &tuned) {
+    Func &output = stages.output;
+    assume_whole_groups(output);
+    const Var c = output.args()[0];
+    output.vectorize(c, tuned.dequantize_vector).unroll(c, tuned.dequantize_unroll);
+    specialize_variants(output, stages.variants);
+}
+
+void map_to_vectors(transpose_stages &stages, int side) {
+    Func &output = stages.output;
+    assume_whole_groups(output);
+    OutputImageParam view = output.output_buffer();
+    view.dim(1).set_extent((view.dim(1).extent() / group_size) * group_size);
+    const Var c = output.args()[0], r = output.args()[1];
+    const Var column("column"), row("row");
+    output.tile(c, r, column, row, side, side).vectorize(column).unroll(row);
+    // Rows come in and go out as vectors; the turn between them is one shuffle of side * side lanes in registers.
+    stages.loaded.compute_at(output, c).store_in(MemoryType::Register).bound_extent(c, side).bound_extent(r, side);
+    stages.loaded.vectorize(c).unroll(r);
+    stages.turned.compute_at(output, c).store_in(MemoryType::Register).bound_extent(c, side).bound_extent(r, side);
+    stages.turned.vectorize(c).vectorize(r);
+}
+
+}  // namespace qdq
