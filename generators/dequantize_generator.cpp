@@ -24,10 +24,7 @@ public:
     Output<Buffer<void, 2>> y{"y"};                      // f32, f16 or bf16
 
     void generate() {
-        if (shape == form::row) {  // the operands' stride may be 0: one for all rows
-            scale.dim(0).set_stride(Expr());
-            zero_point.dim(0).set_stride(Expr());
-        }
+        declare_views(shape, x, scale, zero_point);
         Expr s = scale(operand_index(shape, c, r));
         Expr z = zero_point(operand_index(shape, c, r));
         Expr code = x(c, r);

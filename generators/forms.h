@@ -34,6 +34,19 @@ inline Halide::Expr operand_index(form f, Halide::Expr c, Halide::Expr r) {
     }
 }
 
+// The dispatcher's views start at 0. Those of a row form's operands may have stride 0: one scale for all rows.
+template<typename X, typename Scale, typename ZeroPoint>
+void declare_views(form f, X &x, Scale &scale, ZeroPoint &zero_point) {
+    x.dim(0).set_min(0);
+    x.dim(1).set_min(0);
+    scale.dim(0).set_min(0);
+    zero_point.dim(0).set_min(0);
+    if (f == form::row) {
+        scale.dim(0).set_stride(Halide::Expr());
+        zero_point.dim(0).set_stride(Halide::Expr());
+    }
+}
+
 // Kernels work on groups of 64 elements of c; the dispatcher hands them nothing else. Naming an element of a group by
 // digits, place = 16 * vector + 8 * half + lane, lets a schedule choose the order in which codes are narrowed.
 constexpr int group_size = 64;

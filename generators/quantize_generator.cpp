@@ -30,10 +30,7 @@ public:
     Output<Buffer<void, 2>> y{"y"};
 
     void generate() {
-        if (shape == form::row) {  // the operands' stride may be 0: one for all rows
-            scale.dim(0).set_stride(Expr());
-            zero_point.dim(0).set_stride(Expr());
-        }
+        declare_views(shape, x, scale, zero_point);
         Expr s = scale(operand_index(shape, c, r));
         reciprocal(operand) = divide(1.0f, scale(operand));
         Expr inverse = reciprocal(operand_index(shape, c, r));

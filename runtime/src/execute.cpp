@@ -89,6 +89,10 @@ private:
         }
     }
 
+    void load(const operand_range &range) {
+        loaded.variant = load_operands(what, range, loaded.scale, loaded.zero_point);
+    }
+
     // Operands along c: few enough columns at a time for the buffer, and one row at a time where they vary there too.
     void run_columns(const dimension &c, const dimension &r, offsets at) {
         const bool one_row = varies(r);
@@ -96,7 +100,8 @@ private:
             offsets here = at;
             for (int64_t done = 0; done < c.extent; done += most_operands) {
                 const int64_t columns = std::min<int64_t>(most_operands, c.extent - done);
-                load_operands(what, here.scale, c.scale, here.zero_point, c.zero_point, columns, loaded);
+                load({here.scale, c.scale, here.zero_point, c.zero_point, columns});
+                pad_operands(loaded, columns);
                 run_chunks(kernel_form::column, 1, c, columns, r, one_row ? 1 : r.extent, here);
                 advance(here, c, columns);
             }
@@ -116,7 +121,8 @@ private:
         const dimension row{1, 0, 0, 0, 0};
         for (int64_t done = 0; done < r.extent; done += most_blocks) {
             const int64_t blocks = std::min(most_blocks, r.extent - done);
-            load_operands(what, at.scale, r.scale, at.zero_point, r.zero_point, blocks, loaded);
+            load({at.scale, r.scale, at.zero_point, r.zero_point, blocks});
+            pad_operands(loaded, blocks);
             run_chunks(form, 1, c, blocks * c.extent, row, 1, at);
             advance(at, r, blocks);
         }
@@ -126,13 +132,13 @@ private:
     void run_rows(const dimension &c, const dimension &r, offsets at) {
         const bool shared = !varies(r);
         if (shared) {
-            load_operands(what, at.scale, 0, at.zero_point, 0, 1, loaded);
+            load({at.scale, 0, at.zero_point, 0, 1});
             run_chunks(kernel_form::row, 0, c, c.extent, r, r.extent, at);
             return;
         }
         for (int64_t done = 0; done < r.extent; done += most_operands) {
             const int64_t rows = std::min<int64_t>(most_operands, r.extent - done);
-            load_operands(what, at.scale, r.scale, at.zero_point, r.zero_point, rows, loaded);
+            load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
             run_chunks(kernel_form::row, 1, c, c.extent, r, rows, at);
             advance(at, r, rows);
         }
@@ -324,8 +330,22 @@ void run_regular_part(void *context, const blocked_dimension *dimensions, int co
 
 }  // namespace
 
+void prepare(plan &p) {
+    const dimension &c = p.nest.loops[0];
+    const int64_t elements = p.nest.elements();
+    const call &what = p.what;
+    p.direct.possible = !p.ragged && p.nest.count == 1 && c.x == 1 && c.y == 1 && c.scale == 0 && c.zero_point == 0 &&
+                        c.extent % group == 0 && !what.streams && useful_parts(elements) == 1 && elements < index_limit;
+    if (p.direct.possible) {
+        prepare_direct_call(what, c.extent, p.direct);
+    }
+}
+
 void execute(const plan &p, const void *x, void *y) {
-    if (p.ragged) {
+    if (p.direct.possible) {
+        const default_float_environment environment;
+        call_directly(p, x, y);
+    } else if (p.ragged) {
         ragged_run whole{p, x, y};
         for_each_regular_part(p.dimensions, p.dimension_count, run_regular_part, &whole);
     } else if (p.nest.count > 0) {

@@ -6,6 +6,9 @@
 
 namespace qdq {
 
+// Completes a plan whose call and loops are known.
+void prepare(plan &p);
+
 void execute(const plan &p, const void *x, void *y);
 
 }  // namespace qdq

@@ -24,6 +24,12 @@ constexpr int64_t group = 64;  // kernels take whole groups of elements along c 
 void call_kernel(const call &what, kernel_form form, const operands &loaded, int64_t first_operand,
                  int64_t operand_step, rows_of_x x, rows_of_y y, int64_t columns, int64_t rows);
 
+// Fills `direct` for a call over one row of `columns` elements.
+void prepare_direct_call(const call &what, int64_t columns, direct_call &direct);
+
+// The kernel call of a plan whose direct call is possible.
+void call_directly(const plan &p, const void *x, void *y);
+
 // y(i, j) = x(j, i) over whole 64 x 64 tiles of 1, 2 or 4-byte elements: contiguous rows on both sides.
 void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y);
 

@@ -3,6 +3,7 @@
 #include "dtype.h"
 #include "variants.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -56,11 +57,10 @@ int32_t nearest_integer(float z) {
     return z <= -2147483648.0f ? INT32_MIN : static_cast<int32_t>(std::nearbyintf(z));
 }
 
-// Whether every scale's bits lie in [first, last], as unsigned integers.
-bool all_within(const float *scale, int64_t count, uint32_t first, uint32_t last) {
+bool all_within(const float *scale, int64_t count, bit_range range) {
     uint32_t outside = 0;
     for (int64_t i = 0; i < count; i++) {
-        outside |= std::bit_cast<uint32_t>(scale[i]) - first > last - first;
+        outside |= !range.contains(std::bit_cast<uint32_t>(scale[i]));
     }
     return outside == 0;
 }
@@ -84,10 +84,10 @@ bool all_small(const int32_t *z, int64_t count) {
     return large == 0;
 }
 
-void load_integers(const call &what, int64_t at, int64_t stride, int64_t count, int32_t *to) {
+void load_integers(const call &what, const operand_range &range, int32_t *to) {
     with_type(what.zero_point_type, [&]<typename T>() {
-        for (int64_t i = 0; i < count; i++) {
-            const T z = element<T>(what.zero_point, at + i * stride);
+        for (int64_t i = 0; i < range.count; i++) {
+            const T z = element<T>(what.zero_point, range.zero_point + i * range.zero_point_stride);
             if constexpr (std::is_same_v<T, float>) {
                 to[i] = nearest_integer(z);
             } else {
@@ -98,10 +98,11 @@ void load_integers(const call &what, int64_t at, int64_t stride, int64_t count, 
 }
 
 // The bits of f32 zero points, each multiplied by sign (1 or -1).
-void load_floats(const call &what, int64_t at, int64_t stride, int64_t count, float sign, int32_t *to) {
+void load_floats(const call &what, const operand_range &range, float sign, int32_t *to) {
     with_type(what.zero_point_type, [&]<typename T>() {
-        for (int64_t i = 0; i < count; i++) {
-            to[i] = std::bit_cast<int32_t>(sign * static_cast<float>(element<T>(what.zero_point, at + i * stride)));
+        for (int64_t i = 0; i < range.count; i++) {
+            const T z = element<T>(what.zero_point, range.zero_point + i * range.zero_point_stride);
+            to[i] = std::bit_cast<int32_t>(sign * static_cast<float>(z));
         }
     });
 }
@@ -114,19 +115,17 @@ bool all_small_floats(const int32_t *bits, int64_t count) {
     return small;
 }
 
-quantize_variant choose(const call &what, const operands &loaded, int64_t count, bool small_zero_points) {
+quantize_variant choose(const call &what, bool scale_is_fast, bool has_zero_point, bool small_zero_points) {
     using enum quantize_variant;
-    constexpr uint32_t two_to_minus_60 = (127u - 60) << 23, two_to_60 = (127u + 60) << 23;
-    const bool scale_is_fast = what.multiply || all_within(loaded.scale, count, two_to_minus_60, two_to_60);
     if (!is_integer(what.y_type)) {
         return what.multiply ? multiply : scale_is_fast ? divide : general_divide;
     }
     const bool is_i32 = what.y_type == QDQ_I32;
-    const bool after = (what.zero_point && !what.before) || (what.narrowed && !is_i32 && !what.before);
+    const bool after = !what.before && (has_zero_point || (what.narrowed && !is_i32));
     if (!scale_is_fast || what.rounding != QDQ_NEAREST_EVEN || !small_zero_points || (is_i32 && after)) {
         return what.multiply ? general_multiply : general_divide;
     }
-    if (what.before && (what.zero_point || what.narrowed)) {
+    if (what.before && (has_zero_point || what.narrowed)) {
         return what.multiply ? multiply_before : divide_before;
     }
     if (after) {
@@ -135,25 +134,19 @@ quantize_variant choose(const call &what, const operands &loaded, int64_t count,
     return what.multiply ? multiply : divide;
 }
 
-void pad(operands &loaded, int64_t count) {
-    for (int64_t i = count; i % 64 != 0; i++) {
-        loaded.scale[i] = 1;
-        loaded.zero_point[i] = 0;
-    }
-}
-
-void load_for_quantize(const call &what, int64_t at, int64_t stride, int64_t count, operands &loaded) {
+int32_t load_for_quantize(const call &what, const operand_range &range, const float *scale, int32_t *zero_point) {
     bool small = true;
     if (!what.zero_point) {
-        std::memset(loaded.zero_point, 0, count * sizeof(int32_t));
+        std::fill_n(zero_point, range.count, 0);
     } else if (what.before) {
-        load_floats(what, at, stride, count, 1, loaded.zero_point);
-        small = all_small_floats(loaded.zero_point, count);
+        load_floats(what, range, 1, zero_point);
+        small = all_small_floats(zero_point, range.count);
     } else {
-        load_integers(what, at, stride, count, loaded.zero_point);
-        small = all_small(loaded.zero_point, count);
+        load_integers(what, range, zero_point);
+        small = all_small(zero_point, range.count);
     }
-    loaded.variant = static_cast<int32_t>(choose(what, loaded, count, small));
+    const bool scale_is_fast = all_within(scale, range.count, fast_scale(what));
+    return static_cast<int32_t>(choose(what, scale_is_fast, what.zero_point != nullptr, small));
 }
 
 // An f32 holds the difference of a code and this zero point exactly.
@@ -161,20 +154,24 @@ bool zero_points_fit_f32(const call &what) {
     return what.x_type != QDQ_I32 && what.zero_point_type != QDQ_I32;
 }
 
-void load_for_dequantize(const call &what, int64_t at, int64_t stride, int64_t count, operands &loaded) {
+// A float format's plain variant takes care of NaN itself.
+dequantize_variant plain_variant(const call &what, bool finite) {
+    return finite || !is_integer(what.x_type) ? dequantize_variant::plain : dequantize_variant::general;
+}
+
+int32_t load_for_dequantize(const call &what, const operand_range &range, const float *scale, int32_t *zero_point) {
     using enum dequantize_variant;
-    const bool finite = all_finite(loaded.scale, count);
-    dequantize_variant variant = finite || !is_integer(what.x_type) ? plain : general;
+    const bool finite = all_finite(scale, range.count);
     if (!what.zero_point) {
-        std::memset(loaded.zero_point, 0, count * sizeof(int32_t));
-    } else if (what.zero_point_type == QDQ_F32 || zero_points_fit_f32(what)) {
-        load_floats(what, at, stride, count, what.add ? 1 : -1, loaded.zero_point);
-        variant = finite && all_small_floats(loaded.zero_point, count) ? offset : general;
-    } else {
-        load_integers(what, at, stride, count, loaded.zero_point);
-        variant = exact;
+        std::fill_n(zero_point, range.count, 0);
+        return static_cast<int32_t>(plain_variant(what, finite));
     }
-    loaded.variant = static_cast<int32_t>(variant);
+    if (what.zero_point_type == QDQ_F32 || zero_points_fit_f32(what)) {
+        load_floats(what, range, what.add ? 1 : -1, zero_point);
+        return static_cast<int32_t>(finite && all_small_floats(zero_point, range.count) ? offset : general);
+    }
+    load_integers(what, range, zero_point);
+    return static_cast<int32_t>(exact);
 }
 
 }  // namespace
@@ -183,15 +180,34 @@ bool can_load(qdq_dtype dtype) {
     return dtype == QDQ_F32 || (is_integer(dtype) && !is_packed(dtype));
 }
 
-void load_operands(const call &what, int64_t scale_at, int64_t scale_stride, int64_t zero_point_at,
-                   int64_t zero_point_stride, int64_t count, operands &loaded) {
-    load(what.scale, scale_at, scale_stride, count, loaded.scale);
-    if (what.op == operation::quantize) {
-        load_for_quantize(what, zero_point_at, zero_point_stride, count, loaded);
-    } else {
-        load_for_dequantize(what, zero_point_at, zero_point_stride, count, loaded);
+void pad_operands(operands &loaded, int64_t count) {
+    for (int64_t i = count; i % 64 != 0; i++) {
+        loaded.scale[i] = 1;
+        loaded.zero_point[i] = 0;
     }
-    pad(loaded, count);
+}
+
+bit_range fast_scale(const call &what) {
+    if (what.op == operation::dequantize) {
+        return {0, 0x7f7fffffu};  // positive and finite; others only take the slower variant
+    }
+    if (what.multiply) {
+        return {0, UINT32_MAX};
+    }
+    return {(127u - 60) << 23, (127u + 60) << 23};  // 2^-60 to 2^60
+}
+
+plain_variants variants_without_zero_point(const call &what) {
+    if (what.op == operation::dequantize) {
+        return {static_cast<int32_t>(plain_variant(what, true)), static_cast<int32_t>(plain_variant(what, false))};
+    }
+    return {static_cast<int32_t>(choose(what, true, false, true)), static_cast<int32_t>(choose(what, false, false, true))};
+}
+
+int32_t load_operands(const call &what, const operand_range &range, float *scale, int32_t *zero_point) {
+    load(what.scale, range.scale, range.scale_stride, range.count, scale);
+    return what.op == operation::quantize ? load_for_quantize(what, range, scale, zero_point)
+                                          : load_for_dequantize(what, range, scale, zero_point);
 }
 
 bool all_zero(const qdq_tensor &zero_point, const int64_t *strides, int64_t &bad) {

@@ -14,12 +14,32 @@ struct operands {
     int32_t variant;
 };
 
+// Which operands: places in the caller's arrays, `count` of each.
+struct operand_range {
+    int64_t scale, scale_stride, zero_point, zero_point_stride;
+    int64_t count;
+};
+
 bool can_load(qdq_dtype dtype);
 
-// Loads `count` scales and zero points and picks the fastest kernel variant that is exact for all of them. Beyond
-// `count`, up to a multiple of 64, it pads with scale 1 and zero point 0.
-void load_operands(const call &what, int64_t scale_at, int64_t scale_stride, int64_t zero_point_at,
-                   int64_t zero_point_stride, int64_t count, operands &loaded);
+// Fills up with scale 1 and zero point 0 to a multiple of 64, for kernels that take operands by vectors.
+void pad_operands(operands &loaded, int64_t count);
+
+// The variants of a call with one f32 scale and no zero point: for a scale within `fast_scale`, and for the others.
+struct plain_variants {
+    int32_t within, outside;
+};
+plain_variants variants_without_zero_point(const call &what);
+
+// The range of f32 scales, by their bits, in which a variant without zero point is exact.
+struct bit_range {
+    uint32_t first, last;
+    bool contains(uint32_t bits) const { return bits - first <= last - first; }
+};
+bit_range fast_scale(const call &what);
+
+// Loads scales and zero points; returns the fastest kernel variant that is exact for all of them.
+int32_t load_operands(const call &what, const operand_range &range, float *scale, int32_t *zero_point);
 
 // Whether a zero point is 0 everywhere; else `bad` is the first place, counted row-major.
 bool all_zero(const qdq_tensor &zero_point, const int64_t *strides, int64_t &bad);

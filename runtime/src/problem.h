@@ -20,7 +20,7 @@ struct blocked_dimension {
     dimension whole;  // operand strides are per block
     int64_t block;
 
-    bool ragged() const { return whole.extent % block != 0; }
+    bool ragged() const { return block != whole.extent && whole.extent % block != 0; }
 };
 
 constexpr int most_dimensions = 8;                // of the caller's tensors
@@ -61,9 +61,22 @@ struct call {
     };
 };
 
+// The whole call as one kernel call, where no element need be moved: contiguous whole groups, one scale, little work. It
+// makes a small run cost a few nanoseconds.
+struct direct_call {
+    bool possible;
+    bool plain;                                     // an f32 scale and no zero point: nothing to load either
+    int32_t variant_within, variant_outside;        // plain: by whether the scale's bits lie in the range
+    uint32_t first_fast_scale, last_fast_scale;
+    halide_buffer_t scale, zero_point;              // plain: complete, as they hold no address within the plan
+    halide_type_t x_type, y_type;
+    halide_dimension_t shape[2];  // of x and y
+};
+
 // What an opaque qdq_plan holds.
 struct plan {
     call what;
+    direct_call direct;
     bool ragged;
     int64_t x_first, x_end, y_first, y_end;  // bytes touched, relative to the data pointers
     bool same_layout;                        // y may alias x exactly

@@ -1,6 +1,7 @@
 #include "validate.h"
 
 #include "dtype.h"
+#include "execute.h"
 #include "loops.h"
 #include "operands.h"
 #include "status.h"
@@ -104,7 +105,11 @@ bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
             steps[count++] = {strides[d] < 0 ? -strides[d] : strides[d], t.shape[d]};
         }
     }
-    std::sort(steps, steps + count, [](const step &a, const step &b) { return a.stride < b.stride; });
+    for (int i = 1; i < count; i++) {
+        for (int j = i; j > 0 && steps[j].stride < steps[j - 1].stride; j--) {
+            std::swap(steps[j], steps[j - 1]);
+        }
+    }
     int64_t reach = 0;
     for (int i = 0; i < count; i++) {
         if (steps[i].stride <= reach) {
@@ -132,6 +137,7 @@ public:
         if (x_elements == 0) {
             result.nest.count = 0;
             result.ragged = false;
+            result.direct.possible = false;
             return ok;
         }
         if ((s = check_granularity()) || (s = check_memory()) || (s = check_zero_point_values())) {
@@ -405,12 +411,13 @@ private:
         what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
         const int64_t bits = info(what.x_type).bits + info(what.y_type).bits;
         constexpr int64_t streamed_bytes = int64_t{16} << 20;  // in and out: past the share of the caches one core has
-        what.streams = x_elements > streamed_bytes * 8 / bits;
+        what.streams = (x_elements >> 3) * bits > streamed_bytes;
         result.ragged = std::any_of(result.dimensions, result.dimensions + result.dimension_count,
                                     [](const blocked_dimension &d) { return d.ragged(); });
         if (!result.ragged) {
             normalize(result.dimensions, result.dimension_count, quantizes, result.nest);
         }
+        prepare(result);
     }
 };
 

@@ -105,7 +105,7 @@ qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qd
  * threads. It remembers the addresses of scale and zero point (their contents are read by each run), not those of x
  * and y. */
 typedef struct {
-    uint64_t opaque[160];
+    uint64_t opaque[192];
 } qdq_plan;
 
 /* The same rules as qdq_quantize and qdq_dequantize, but nothing is computed: x->data and y->data may be NULL. */

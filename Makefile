@@ -1,0 +1,39 @@
+# make help lists the targets. Everything is set up on first use: build/ and .venv/ hold all that is made.
+
+PRESET ?= release
+MODEL ?=
+VENV := .venv
+CMAKE := $(VENV)/bin/cmake
+CTEST := $(VENV)/bin/ctest
+STAMP := $(VENV)/.requirements-installed
+
+.PHONY: help demo test bench build setup clean
+
+help:
+	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare"
+	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan)"
+	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
+	@echo "make build                          build everything into build/\$$PRESET"
+	@echo "make clean                          remove build/ and .venv/"
+
+setup: $(STAMP)
+
+$(STAMP): requirements.txt requirements-model.txt tools/setup.sh
+	tools/setup.sh $(VENV)
+	@touch $@
+
+build: $(STAMP)
+	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
+	@$(CMAKE) --build build/$(PRESET)
+
+demo: build
+	cli/demo.sh build/$(PRESET) "$(or $(MODEL),$$($(VENV)/bin/python tools/demo_model.py))"
+
+test: build
+	$(CTEST) --preset $(PRESET)
+
+bench: build
+	$(VENV)/bin/python bench/run.py --build build/$(PRESET)
+
+clean:
+	rm -rf build $(VENV)

