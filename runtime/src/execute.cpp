@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t tile_elements = 4096;   // a staged tile: at most 16 KiB on each side, both in the L1 cache
 constexpr int64_t stream_columns = 512;   // best of 64..8192: short enough that loads and streamed stores overlap
-constexpr int64_t prefetch_bytes = 8192;  // how far ahead of a streamed tile x is fetched to the L2 cache: +15%
+constexpr int64_t prefetch_bytes = 4096;  // how far ahead of a streamed tile x is fetched to the L2 cache: +15%
 constexpr int64_t index_limit = int64_t{1} << 30;  // kernels index elements with 32 bits
 
 int64_t round_up(int64_t n) { return (n + group - 1) / group * group; }
@@ -178,7 +178,8 @@ private:
         } else {
             const int64_t whole = k.columns / group * group;
             if (whole > 0) {
-                compute(k.form, k, column, row, {k.x, k.x_row}, {k.y, k.y_row}, whole, k.rows);
+                kernel_caller kernel(what, k.form, k.operand_step);
+                kernel.run(loaded, first_operand(k, column, row), {k.x, k.x_row}, {k.y, k.y_row}, whole, k.rows);
             }
             if (whole < k.columns) {
                 run_tiles(part_of(k, whole, k.columns - whole, 0, k.rows), column + whole, row);
@@ -209,15 +210,16 @@ private:
         const int64_t elements = contiguous && k.form == kernel_form::row && k.columns > group ? stream_columns
                                                                                                 : tile_elements;
         const int64_t rows = elements / columns;
+        kernel_caller kernel(what, k.form, k.operand_step);
         for (int64_t r = 0; r < k.rows; r += rows) {
             for (int64_t c = 0; c < k.columns; c += columns) {
-                run_tile(part_of(k, c, std::min(columns, k.columns - c), r, std::min(rows, k.rows - r)), column + c,
-                         row + r);
+                run_tile(kernel, part_of(k, c, std::min(columns, k.columns - c), r, std::min(rows, k.rows - r)),
+                         first_operand(k, column + c, row + r));
             }
         }
     }
 
-    void run_tile(const chunk &k, int64_t column, int64_t row) {
+    void run_tile(kernel_caller &kernel, const chunk &k, int64_t operand) {
         const int64_t columns = round_up(k.columns);
         const rectangle area{k.columns, k.rows};
         const bool whole = columns == k.columns;
@@ -227,10 +229,10 @@ private:
             from = {x_tile, columns};
         }
         if (k.y_column == 1 && whole && !what.streams) {
-            compute(k.form, k, column, row, from, {k.y, k.y_row}, columns, k.rows);
+            kernel.run(loaded, operand, from, {k.y, k.y_row}, columns, k.rows);
             return;
         }
-        compute(k.form, k, column, row, from, {y_tile, columns}, columns, k.rows);
+        kernel.run(loaded, operand, from, {y_tile, columns}, columns, k.rows);
         if (k.y_column == 1 && what.streams) {
             stream_rows(k, columns);
         } else {
@@ -248,15 +250,17 @@ private:
         }
     }
 
-    void compute(kernel_form form, const chunk &k, int64_t column, int64_t row, rows_of_x from, rows_of_y to,
-              int64_t columns, int64_t rows) {
-        int64_t first = column;
-        if (form == kernel_form::row) {
-            first = row * k.operand_step;
-        } else if (form != kernel_form::column) {
-            first = column / (form == kernel_form::block16 ? 16 : 32);
+    static int64_t first_operand(const chunk &k, int64_t column, int64_t row) {
+        switch (k.form) {
+        case kernel_form::row:
+            return row * k.operand_step;
+        case kernel_form::column:
+            return column;
+        case kernel_form::block16:
+            return column / 16;
+        default:
+            return column / 32;
         }
-        call_kernel(what, form, loaded, first, k.operand_step, from, to, columns, rows);
     }
 };
 

@@ -38,19 +38,6 @@ void set_buffer(halide_buffer_t &buffer, const void *data, halide_type_t type, i
     buffer.padding = nullptr;
 }
 
-// A halide_buffer_t over memory owned elsewhere.
-struct view {
-    halide_buffer_t buffer;
-    halide_dimension_t dimensions[2];
-
-    view(const void *data, halide_type_t type, int count, int64_t extent0, int64_t stride0, int64_t extent1 = 0,
-         int64_t stride1 = 0)
-        : dimensions{{0, int32_t(extent0), int32_t(stride0), 0}, {0, int32_t(extent1), int32_t(stride1), 0}} {
-        set_buffer(buffer, data, type, count, dimensions);
-    }
-    view(const view &) = delete;
-};
-
 int64_t operand_count(kernel_form form, int64_t columns, int64_t rows) {
     switch (form) {
     case kernel_form::row:
@@ -103,14 +90,27 @@ void call_form(const call &what, kernel_form form, const halide_buffer_t &x, con
 
 }  // namespace
 
-void call_kernel(const call &what, kernel_form form, const operands &loaded, int64_t first_operand,
-                 int64_t operand_step, rows_of_x x, rows_of_y y, int64_t columns, int64_t rows) {
-    const int64_t count = operand_count(form, columns, rows);
-    view x_view(x.data, halide_type(what.x_type), 2, columns, 1, rows, x.pitch);
-    view scale_view(loaded.scale + first_operand, scale_type, 1, count, operand_step);
-    view zero_point_view(loaded.zero_point + first_operand, zero_point_type, 1, count, operand_step);
-    view y_view(y.data, halide_type(what.y_type), 2, columns, 1, rows, y.pitch);
-    call_form(what, form, x_view.buffer, scale_view.buffer, zero_point_view.buffer, loaded.variant, y_view.buffer);
+kernel_caller::kernel_caller(const call &what, kernel_form form, int64_t operand_step) : what(what), form(form) {
+    set_buffer(x, nullptr, halide_type(what.x_type), 2, x_shape);
+    set_buffer(scale, nullptr, scale_type, 1, operand_shape);
+    set_buffer(zero_point, nullptr, zero_point_type, 1, operand_shape);
+    set_buffer(y, nullptr, halide_type(what.y_type), 2, y_shape);
+    x_shape[0].stride = y_shape[0].stride = 1;
+    operand_shape[0].stride = int32_t(operand_step);
+}
+
+void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
+                        int64_t rows) {
+    x.host = static_cast<uint8_t *>(const_cast<void *>(from.data));
+    y.host = static_cast<uint8_t *>(to.data);
+    scale.host = reinterpret_cast<uint8_t *>(const_cast<float *>(loaded.scale + first_operand));
+    zero_point.host = reinterpret_cast<uint8_t *>(const_cast<int32_t *>(loaded.zero_point + first_operand));
+    x_shape[0].extent = y_shape[0].extent = int32_t(columns);
+    x_shape[1].extent = y_shape[1].extent = int32_t(rows);
+    x_shape[1].stride = int32_t(from.pitch);
+    y_shape[1].stride = int32_t(to.pitch);
+    operand_shape[0].extent = int32_t(operand_count(form, columns, rows));
+    call_form(what, form, x, scale, zero_point, loaded.variant, y);
 }
 
 void prepare_direct_call(const call &what, int64_t columns, direct_call &direct) {
@@ -153,9 +153,12 @@ void call_directly(const plan &p, const void *x, void *y) {
 
 void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y) {
     const halide_type_t type{halide_type_uint, static_cast<uint8_t>(8 * element_bytes), 1};
-    view x_view(x.data, type, 2, group, 1, group, x.pitch);
-    view y_view(y.data, type, 2, group, 1, group, y.pitch);
-    on.transpose[std::countr_zero(static_cast<uint64_t>(element_bytes))](&x_view.buffer, &y_view.buffer);
+    const halide_dimension_t x_shape[2] = {{0, group, 1}, {0, group, int32_t(x.pitch)}};
+    const halide_dimension_t y_shape[2] = {{0, group, 1}, {0, group, int32_t(y.pitch)}};
+    halide_buffer_t from, to;
+    set_buffer(from, x.data, type, 2, x_shape);
+    set_buffer(to, y.data, type, 2, y_shape);
+    on.transpose[std::countr_zero(static_cast<uint64_t>(element_bytes))](&from, &to);
 }
 
 }  // namespace qdq

@@ -19,10 +19,22 @@ struct rows_of_y {
 
 constexpr int64_t group = 64;  // kernels take whole groups of elements along c (generators/forms.h)
 
-// Computes rows x columns elements, columns a multiple of `group`. The operands start at `first_operand` of `loaded`;
-// `operand_step` is 0 where every row shares one.
-void call_kernel(const call &what, kernel_form form, const operands &loaded, int64_t first_operand,
-                 int64_t operand_step, rows_of_x x, rows_of_y y, int64_t columns, int64_t rows);
+// Calls one kernel again and again: what does not change between tiles is set up once.
+class kernel_caller {
+public:
+    // `operand_step` is 0 where every row shares one operand, else 1.
+    kernel_caller(const call &what, kernel_form form, int64_t operand_step);
+    kernel_caller(const kernel_caller &) = delete;
+
+    // Computes rows x columns elements, columns a multiple of `group`, with operands from `first_operand` of `loaded`.
+    void run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows);
+
+private:
+    const call &what;
+    const kernel_form form;
+    halide_buffer_t x, scale, zero_point, y;
+    halide_dimension_t x_shape[2], operand_shape[1], y_shape[2];
+};
 
 // Fills `direct` for a call over one row of `columns` elements.
 void prepare_direct_call(const call &what, int64_t columns, direct_call &direct);

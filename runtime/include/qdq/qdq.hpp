@@ -24,84 +24,64 @@
 namespace qdq {
 
 enum class dtype {
-    f32 = QDQ_F32,
-    f16 = QDQ_F16,
-    bf16 = QDQ_BF16,
-    i8 = QDQ_I8,
-    u8 = QDQ_U8,
-    i16 = QDQ_I16,
-    u16 = QDQ_U16,
-    i32 = QDQ_I32,
-    i4 = QDQ_I4,
-    u4 = QDQ_U4,
-    f8e4m3 = QDQ_F8E4M3,
-    f8e5m2 = QDQ_F8E5M2,
-    f4e2m1 = QDQ_F4E2M1,
-    e8m0 = QDQ_E8M0,
+    f32 = QDQ_F32, f16 = QDQ_F16, bf16 = QDQ_BF16,
+    i8 = QDQ_I8, u8 = QDQ_U8, i16 = QDQ_I16, u16 = QDQ_U16, i32 = QDQ_I32, i4 = QDQ_I4, u4 = QDQ_U4,
+    f8e4m3 = QDQ_F8E4M3, f8e5m2 = QDQ_F8E5M2, f4e2m1 = QDQ_F4E2M1, e8m0 = QDQ_E8M0
 };
-
 enum class status {
-    ok = QDQ_OK,
-    invalid_argument = QDQ_INVALID_ARGUMENT,
-    unsupported = QDQ_UNSUPPORTED,
-    device_error = QDQ_DEVICE_ERROR,
-    out_of_memory = QDQ_OUT_OF_MEMORY,
+    ok = QDQ_OK, invalid_argument = QDQ_INVALID_ARGUMENT, unsupported = QDQ_UNSUPPORTED,
+    device_error = QDQ_DEVICE_ERROR, out_of_memory = QDQ_OUT_OF_MEMORY
 };
-
 enum class scale_mode { divide = QDQ_DIVIDE, multiply = QDQ_MULTIPLY };
 enum class quantize_zp { after_rounding = QDQ_ZP_AFTER_ROUNDING, before_rounding = QDQ_ZP_BEFORE_ROUNDING };
 enum class dequantize_zp { subtract = QDQ_ZP_SUBTRACT, add = QDQ_ZP_ADD };
 enum class rounding {
-    nearest_even = QDQ_NEAREST_EVEN,
-    nearest_away = QDQ_NEAREST_AWAY,
-    toward_zero = QDQ_TOWARD_ZERO,
-    down = QDQ_DOWN,
-    up = QDQ_UP,
+    nearest_even = QDQ_NEAREST_EVEN, nearest_away = QDQ_NEAREST_AWAY, toward_zero = QDQ_TOWARD_ZERO,
+    down = QDQ_DOWN, up = QDQ_UP
 };
 
-// Storage for the types C++ has no name for. The 4-bit ones hold two elements, the first in the low nibble; shapes
-// still count elements, so a tensor of n of them is (n + 1) / 2 of these.
-struct f16 { std::uint16_t bits; };
-struct bf16 { std::uint16_t bits; };
-struct f8e4m3 { std::uint8_t bits; };
-struct f8e5m2 { std::uint8_t bits; };
-struct e8m0 { std::uint8_t bits; };
-struct i4_pair { std::uint8_t bits; };
-struct u4_pair { std::uint8_t bits; };
-struct f4e2m1_pair { std::uint8_t bits; };
+// Storage for the types C++ has no name for. The 4-bit pairs hold two elements, the first in the low nibble; shapes
+// still count elements, so n of them are stored in (n + 1) / 2 pairs.
+template<dtype type, typename Bits> struct code {
+    Bits bits;
+};
+using f16 = code<dtype::f16, std::uint16_t>;
+using bf16 = code<dtype::bf16, std::uint16_t>;
+using f8e4m3 = code<dtype::f8e4m3, std::uint8_t>;
+using f8e5m2 = code<dtype::f8e5m2, std::uint8_t>;
+using e8m0 = code<dtype::e8m0, std::uint8_t>;
+using i4_pair = code<dtype::i4, std::uint8_t>;
+using u4_pair = code<dtype::u4, std::uint8_t>;
+using f4e2m1_pair = code<dtype::f4e2m1, std::uint8_t>;
 
 // The dtype of a storage type. Specialize it for a half-precision type of your own with the same bits.
-template <typename T> struct dtype_of {};
-template <dtype type> using dtype_is = std::integral_constant<dtype, type>;
-template <> struct dtype_of<float> : dtype_is<dtype::f32> {};
-template <> struct dtype_of<f16> : dtype_is<dtype::f16> {};
-template <> struct dtype_of<bf16> : dtype_is<dtype::bf16> {};
-template <> struct dtype_of<std::int8_t> : dtype_is<dtype::i8> {};
-template <> struct dtype_of<std::uint8_t> : dtype_is<dtype::u8> {};
-template <> struct dtype_of<std::int16_t> : dtype_is<dtype::i16> {};
-template <> struct dtype_of<std::uint16_t> : dtype_is<dtype::u16> {};
-template <> struct dtype_of<std::int32_t> : dtype_is<dtype::i32> {};
-template <> struct dtype_of<i4_pair> : dtype_is<dtype::i4> {};
-template <> struct dtype_of<u4_pair> : dtype_is<dtype::u4> {};
-template <> struct dtype_of<f8e4m3> : dtype_is<dtype::f8e4m3> {};
-template <> struct dtype_of<f8e5m2> : dtype_is<dtype::f8e5m2> {};
-template <> struct dtype_of<f4e2m1_pair> : dtype_is<dtype::f4e2m1> {};
-template <> struct dtype_of<e8m0> : dtype_is<dtype::e8m0> {};
+template<typename T> struct dtype_of {};
+template<dtype type> using dtype_is = std::integral_constant<dtype, type>;
+template<dtype type, typename Bits> struct dtype_of<code<type, Bits>> : dtype_is<type> {};
+template<> struct dtype_of<float> : dtype_is<dtype::f32> {};
+template<> struct dtype_of<std::int8_t> : dtype_is<dtype::i8> {};
+template<> struct dtype_of<std::uint8_t> : dtype_is<dtype::u8> {};
+template<> struct dtype_of<std::int16_t> : dtype_is<dtype::i16> {};
+template<> struct dtype_of<std::uint16_t> : dtype_is<dtype::u16> {};
+template<> struct dtype_of<std::int32_t> : dtype_is<dtype::i32> {};
 
-template <typename T>
+template<typename T>
 concept element = requires { dtype_of<std::remove_cv_t<T>>::value; };
 
 // Contiguous memory of a known length: a span, vector, array or C array.
-template <typename R>
+template<typename R>
 concept storage = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
                   element<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+template<typename R>
+concept writable_storage = storage<R> && std::ranges::output_range<R, std::ranges::range_value_t<R>>;
 
 // A list of dimensions: {2, 3}, or any contiguous range of int64_t.
 class dimensions {
 public:
     constexpr dimensions() = default;
     constexpr dimensions(std::initializer_list<std::int64_t> list) : values(list.begin(), list.size()) {}
-    template <std::ranges::contiguous_range R>
+    template<std::ranges::contiguous_range R>
         requires std::same_as<std::ranges::range_value_t<R>, std::int64_t>
     constexpr dimensions(const R &list) : values(list) {}
 
@@ -117,36 +97,36 @@ class tensor {
 public:
     constexpr tensor() = default;
 
-    template <element T>
+    template<element T>
     constexpr tensor(const T *data, dimensions shape, dimensions strides = {})
         : tensor(data, dtype_of<T>::value, shape, strides) {}
 
     // The dtype named, for memory whose type is known at run time only.
     constexpr tensor(const void *data, dtype type, dimensions shape, dimensions strides = {})
         : data_(const_cast<void *>(data)), type_(type), present_(true), dense_(strides.values.empty()) {
+        const bool mismatched = !dense_ && strides.values.size() != shape.values.size();
+        if (mismatched) problem_ = "a tensor's shape and strides differ in length";
         if (shape.values.size() > max_rank) problem_ = "a tensor's rank is above 8";
-        else if (!dense_ && strides.values.size() != shape.values.size())
-            problem_ = "a tensor's shape and strides differ in length";
         if (problem_ != nullptr) return;
         rank_ = static_cast<std::int32_t>(shape.values.size());
         std::ranges::copy(shape.values, shape_.begin());
         std::ranges::copy(strides.values, strides_.begin());
     }
 
-    template <storage R>
+    template<storage R>
     constexpr tensor(const R &data, dimensions shape, dimensions strides = {})
         : tensor(std::ranges::data(data), shape, strides) {
         if (dense_) require_room(capacity(data));
     }
 
     // One dimension, as long as the range.
-    template <storage R>
+    template<storage R>
     constexpr tensor(const R &data) : tensor(std::ranges::data(data), {static_cast<std::int64_t>(capacity(data))}) {}
 
     constexpr bool has_value() const { return present_; }
     constexpr const char *problem() const { return problem_; } // why the view itself is wrong, or nullptr
 
-    // The view as C sees it, valid as long as this object.
+    // As C sees it, valid as long as this object.
     constexpr qdq_tensor c() const {
         return {data_, static_cast<qdq_dtype>(type_), rank_, shape_.data(), dense_ ? nullptr : strides_.data()};
     }
@@ -155,7 +135,7 @@ private:
     static constexpr std::size_t max_rank = 8;
 
     // In elements: the 4-bit types hold two in each unit of storage.
-    template <typename R> static constexpr std::size_t capacity(const R &data) {
+    template<typename R> static constexpr std::size_t capacity(const R &data) {
         constexpr dtype type = dtype_of<std::remove_cv_t<std::ranges::range_value_t<R>>>::value;
         constexpr bool packed = type == dtype::i4 || type == dtype::u4 || type == dtype::f4e2m1;
         return std::ranges::size(data) * (packed ? 2 : 1);
@@ -165,7 +145,7 @@ private:
     constexpr void require_room(std::size_t elements) {
         for (std::int32_t d = 0; d < rank_; ++d) {
             const std::int64_t size = shape_[static_cast<std::size_t>(d)];
-            if (size <= 0) return; // empty, or refused by the call with the values
+            if (size <= 0) return;  // empty, or refused by the call with the values
             elements /= static_cast<std::size_t>(size);
         }
         if (elements == 0 && problem_ == nullptr) problem_ = "a tensor's range is shorter than its shape";
@@ -184,24 +164,22 @@ private:
 // The same view of memory that may be written.
 class output : public tensor {
 public:
-    template <element T>
+    template<element T>
         requires(!std::is_const_v<T>)
     constexpr output(T *data, dimensions shape, dimensions strides = {}) : tensor(data, shape, strides) {}
     constexpr output(void *data, dtype type, dimensions shape, dimensions strides = {})
         : tensor(data, type, shape, strides) {}
-    template <storage R>
-        requires std::ranges::output_range<R, std::ranges::range_value_t<R>>
+    template<writable_storage R>
     constexpr output(R &&data, dimensions shape, dimensions strides = {}) : tensor(data, shape, strides) {}
-    template <storage R>
-        requires std::ranges::output_range<R, std::ranges::range_value_t<R>>
+    template<writable_storage R>
     constexpr output(R &&data) : tensor(data) {}
 };
 
 // One value for the whole tensor. It must outlive the view, so temporaries are refused.
-template <element T> constexpr tensor scalar(const T &value) { return tensor(&value, dimensions{}); }
-template <element T> tensor scalar(const T &&value) = delete;
+template<element T> constexpr tensor scalar(const T &value) { return tensor(&value, dimensions{}); }
+template<element T> tensor scalar(const T &&value) = delete;
 
-inline constexpr tensor none{}; // as the zero point
+inline constexpr tensor none{};  // as the zero point
 
 // As qdq_options.
 struct options {
@@ -238,7 +216,7 @@ private:
 };
 
 // Passes views on to one of the C functions, unless one of them is wrong in itself. `call` takes the C arguments.
-template <typename Call>
+template<typename Call>
 result with_c(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y, const options &how,
               Call &&call) {
     for (const tensor *view : {&x, &scale, &zero_point, static_cast<const tensor *>(&y)})
@@ -290,4 +268,4 @@ private:
     qdq_plan plan_{};
 };
 
-} // namespace qdq
+}  // namespace qdq
