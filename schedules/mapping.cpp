@@ -1,5 +1,7 @@
 #include "mapping.h"
 
+#include <algorithm>
+
 namespace qdq {
 
 using namespace Halide;
@@ -21,28 +23,38 @@ void specialize_variants(Func &output, const std::vector<Expr> &variants) {
     output.specialize_fail("no such variant");
 }
 
+// Lanes that share one operand keep its load a broadcast.
+int code_vector(form f, const parameters &tuned) {
+    switch (f) {
+    case form::block16:
+        return std::min(tuned.quantize_vector, 16);
+    case form::block32:
+        return std::min(tuned.quantize_vector, 32);
+    default:
+        return tuned.quantize_vector;
+    }
+}
+
 constexpr int most_operands = 2048;  // the dispatcher's bound on c in forms whose scale varies along c
-constexpr int all_rows = 1 << 30;
 
 }  // namespace
 
 void map_to_vectors(quantize_stages &stages, const parameters &tuned, const std::vector<Var> &narrowing_order) {
     Func &output = stages.output;
     const Var c = output.args()[0], r = output.args()[1];
-    const Var group("group"), element("element"), rows("rows"), row("row");
+    const Var group("group"), element("element");
     assume_whole_groups(output);
     output.split(c, group, element, group_size)
-        .vectorize(element, stages.narrowed.defined() ? group_size : tuned.quantize_vector);
+        .vectorize(element, stages.narrowed.defined() ? group_size : code_vector(stages.form, tuned));
 
     if (stages.form == form::row) {
         stages.reciprocal.compute_at(output, r);
     } else {  // all of them once, before the first row
         const Var operand = stages.reciprocal.args()[0];
-        output.split(r, rows, row, all_rows, TailStrategy::GuardWithIf);
-        stages.reciprocal.compute_at(output, rows)
+        stages.reciprocal.compute_at(output, Var::outermost())
             .store_in(MemoryType::Stack)
             .bound_storage(operand, most_operands)
-            .vectorize(operand, tuned.quantize_vector, TailStrategy::GuardWithIf);
+            .vectorize(operand, 16, TailStrategy::RoundUp);
     }
 
     if (stages.narrowed.defined()) {
@@ -64,7 +76,7 @@ void map_to_vectors(quantize_stages &stages, const parameters &tuned, const std:
         }
         stages.code.compute_at(output, group)
             .store_in(MemoryType::Register)
-            .vectorize(c, tuned.quantize_vector, TailStrategy::RoundUp)
+            .vectorize(c, code_vector(stages.form, tuned), TailStrategy::RoundUp)
             .unroll(c);
     }
     specialize_variants(output, stages.variants);
