@@ -20,7 +20,6 @@ Expr subtract(Expr a, Expr b) { return strict(Call::strict_sub, Float(32), std::
 Expr multiply(Expr a, Expr b) { return strict(Call::strict_mul, Float(32), std::move(a), std::move(b)); }
 Expr divide(Expr a, Expr b) { return strict(Call::strict_div, Float(32), std::move(a), std::move(b)); }
 Expr less(Expr a, Expr b) { return strict(Call::strict_lt, Bool(), std::move(a), std::move(b)); }
-Expr less_or_equal(Expr a, Expr b) { return strict(Call::strict_le, Bool(), std::move(a), std::move(b)); }
 
 // LLVM vectorizes this scalar intrinsic into vfmadd on AVX2, AVX-512 and NEON.
 Expr fused_multiply_add(Expr a, Expr b, Expr c) {

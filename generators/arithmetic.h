@@ -20,9 +20,8 @@ Expr divide(Expr a, Expr b);
 // a * b + c rounded once. Needs a target with FMA instructions to be fast.
 Expr fused_multiply_add(Expr a, Expr b, Expr c);
 
-// Comparisons; false when either is NaN.
+// False when either is NaN. (Halide turns a <= b into !(b < a), which is true then: there is no such function here.)
 Expr less(Expr a, Expr b);
-Expr less_or_equal(Expr a, Expr b);
 Expr not_a_number(Expr a);
 
 // The smaller (larger) of the two; b when either is NaN. With a constant first this is one x86 minps (maxps), and a

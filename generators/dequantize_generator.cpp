@@ -31,14 +31,10 @@ public:
         Expr q = decode(stored, code);
         Expr with_offset = multiply(add(q, reinterpret<float>(z)), s);
         Expr plain = multiply(q, s);
-        if (is_float(stored)) {
-            plain = canonical(plain);
-        }
-        Expr product = select(variant_is(dequantize_variant::plain), plain,
-                              variant_is(dequantize_variant::offset), with_offset,
-                              variant_is(dequantize_variant::general), canonical(with_offset),
-                              canonical(multiply(exact_difference(code, q, z), s)));
-        y(c, r) = cast(y.type(), product);
+        y(c, r) = select(variant_is(dequantize_variant::plain), is_float(stored) ? rounded(plain) : cast(y.type(), plain),
+                         variant_is(dequantize_variant::offset), cast(y.type(), with_offset),
+                         variant_is(dequantize_variant::general), rounded(with_offset),
+                         rounded(multiply(exact_difference(code, q, z), s)));
     }
 
     void schedule() {
@@ -58,9 +54,11 @@ private:
         return is_float(stored) ? q : exact_sum_as_float(cast<int32_t>(code), z, sign);
     }
 
-    // Instruction sets differ in the sign and payload of the NaN they make.
-    Expr canonical(Expr a) {
-        return select(not_a_number(a), reinterpret<float>(bit_pattern(0x7fc00000)), a);
+    // y's type from f32, with one NaN: instruction sets differ in the sign and payload of those they make.
+    Expr rounded(Expr a) {
+        const Type type = y.type();
+        const uint64_t nan = type == Float(32) ? 0x7fc00000 : type == Float(16) ? 0x7e00 : 0x7fc0;
+        return select(not_a_number(a), reinterpret(type, Internal::make_const(UInt(type.bits()), nan)), cast(type, a));
     }
 
     Var c{"c"}, r{"r"};

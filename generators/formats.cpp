@@ -24,10 +24,16 @@ float_layout layout_of(format f) {
         return {3, 7, 7, 0x7e, 0x7f, 0x7f};
     case format::f8e5m2:
         return {2, 15, 7, 0x7b, 0x7c, 0x7e};
+    case format::f8e4m3fnuz:  // no infinity and no -0: its code, 0x80, is the one NaN
+        return {3, 8, 7, 0x7f, 0x80, 0x80};
+    case format::f8e5m2fnuz:
+        return {2, 16, 7, 0x7f, 0x80, 0x80};
     default:  // e2m1 has neither infinity nor NaN: ONNX gives NaN the largest value, +6
         return {1, 1, 3, 0x7, 0x7, 0x7};
     }
 }
+
+bool has_negative_zero(format f) { return f != format::f8e4m3fnuz && f != format::f8e5m2fnuz; }
 
 constexpr int f32_mantissa_bits = 23;
 constexpr int f32_bias = 127;
@@ -41,6 +47,7 @@ const std::map<std::string, format> &format_names() {
     static const std::map<std::string, format> names = {
         {"i8", format::i8},         {"u8", format::u8},         {"i16", format::i16},       {"u16", format::u16},
         {"i32", format::i32},       {"f8e4m3", format::f8e4m3}, {"f8e5m2", format::f8e5m2}, {"f4e2m1", format::f4e2m1},
+        {"f8e4m3fnuz", format::f8e4m3fnuz}, {"f8e5m2fnuz", format::f8e5m2fnuz},
     };
     return names;
 }
@@ -93,6 +100,9 @@ Expr encode(format f, Expr t, Expr x, Expr no_saturate) {
     if (f == format::f4e2m1) {
         sign = select(is_nan, bit_pattern(0), sign);
     }
+    if (!has_negative_zero(f)) {  // 0x80 is NaN, whatever its sign was, and nothing else
+        sign = select(code == 0 || code == bit_pattern(0x80) || is_nan, bit_pattern(0), sign);
+    }
     return cast<int32_t>(select(is_nan, bit_pattern(layout.nan_code), code) | sign);
 }
 
@@ -111,6 +121,9 @@ Expr decode(format f, Expr code) {
     Expr subnormal = reinterpret<uint32_t>(
         subtract(reinterpret<float>((magnitude << shift) + least_normal), reinterpret<float>(least_normal)));
     Expr value = select(magnitude < (1 << layout.mantissa_bits), subnormal, normal);
+    if (!has_negative_zero(f)) {
+        return reinterpret<float>(select(bits == bit_pattern(0x80), bit_pattern(0x7fc00000), value | sign));
+    }
     if (layout.nan_code > layout.largest_code) {
         value = select(magnitude > layout.largest_code, bit_pattern(0x7fc00000), value);
     }

@@ -17,13 +17,27 @@ qdq_target(x86_portable
 
 # qdq_type(<name> <Halide type> <qdq_dtype>)
 qdq_type(f32 float32 QDQ_F32)
+qdq_type(f16 float16 QDQ_F16)
+qdq_type(bf16 bfloat16 QDQ_BF16)
 qdq_type(i8 int8 QDQ_I8)
 qdq_type(u8 uint8 QDQ_U8)
+qdq_type(i16 int16 QDQ_I16)
+qdq_type(u16 uint16 QDQ_U16)
+qdq_type(i32 int32 QDQ_I32)
+qdq_type(f8e4m3 uint8 QDQ_F8E4M3)
+qdq_type(f8e5m2 uint8 QDQ_F8E5M2)
+qdq_type(f8e4m3fnuz uint8 QDQ_F8E4M3FNUZ)
+qdq_type(f8e5m2fnuz uint8 QDQ_F8E5M2FNUZ)
+qdq_type(f4e2m1 uint8 QDQ_F4E2M1)
 
-# Every pair of one of these and one of those has kernels in both directions and every form.
-set(QDQ_FLOAT_TYPES f32)
-set(QDQ_STORED_TYPES i8 u8)
+# Every pair of one of these and one of those has kernels in both directions and every form. The packed i4 and u4 are the
+# codes of i8 and u8 in a narrower range; f4e2m1 kernels see one code in a byte.
+set(QDQ_FLOAT_TYPES f32 f16 bf16)
+set(QDQ_STORED_TYPES i8 u8 i16 u16 i32 f8e4m3 f8e5m2 f8e4m3fnuz f8e5m2fnuz f4e2m1)
 set(QDQ_FORMS row column block16 block32)
 
 # Element sizes, in bits, that a transposing call moves.
 set(QDQ_TRANSPOSED_BITS 8 16 32)
+
+# Two codes in a byte from one in a byte, and back.
+set(QDQ_PACKINGS low_first high_first split_halves)

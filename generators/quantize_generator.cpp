@@ -127,9 +127,9 @@ private:
         }
     }
 
-    // 2147483647 is not an f32: compare with 2^31. NaN and anything below -2^31 convert to -2^31.
+    // 2147483647 is not an f32: the largest below 2^31 is 2147483520. NaN and anything below -2^31 convert to -2^31.
     Expr finish_i32(Expr t) {
-        Expr code = select(less_or_equal(2147483648.0f, t), INT32_MAX, convert_nearest(t));
+        Expr code = select(less(2147483520.0f, t), INT32_MAX, convert_nearest(t));
         return clamp(code, lowest, highest);
     }
 

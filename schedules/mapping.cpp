@@ -105,4 +105,22 @@ void map_to_vectors(transpose_stages &stages, int side) {
     stages.turned.vectorize(c).vectorize(r);
 }
 
+void map_to_vectors(pack_stages &stages) {
+    const Var i = stages.output.args()[0];
+    OutputImageParam view = stages.output.output_buffer();
+    view.dim(0).set_min(0).set_extent((view.dim(0).extent() / 64) * 64);
+    stages.output.vectorize(i, stages.by_halves ? 16 : 64);
+}
+
+void map_to_vectors(unpack_stages &stages) {
+    const Var i = stages.output.args()[0], half("half");
+    OutputImageParam view = stages.output.output_buffer();
+    view.dim(0).set_min(0).set_extent((view.dim(0).extent() / 128) * 128);
+    if (stages.by_halves) {
+        stages.output.split(i, i, half, 32).vectorize(half, 16).unroll(half);
+    } else {  // two strided stores, which Halide joins into one interleaved
+        stages.output.split(i, i, half, 2).reorder(half, i).vectorize(i, 64).unroll(half);
+    }
+}
+
 }  // namespace qdq

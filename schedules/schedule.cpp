@@ -38,5 +38,7 @@ void apply_first_match(const Halide::Target &target, Stages &stages) {
 void apply_schedule(const Halide::Target &target, quantize_stages stages) { apply_first_match(target, stages); }
 void apply_schedule(const Halide::Target &target, dequantize_stages stages) { apply_first_match(target, stages); }
 void apply_schedule(const Halide::Target &target, transpose_stages stages) { apply_first_match(target, stages); }
+void apply_schedule(const Halide::Target &target, pack_stages stages) { apply_first_match(target, stages); }
+void apply_schedule(const Halide::Target &target, unpack_stages stages) { apply_first_match(target, stages); }
 
 }  // namespace qdq

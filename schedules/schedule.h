@@ -31,8 +31,20 @@ struct transpose_stages {
     Halide::Func turned;  // (c, r) of the output
 };
 
+struct pack_stages {
+    Halide::Func output;  // (i) of the bytes
+    bool by_halves;       // neighbours in a byte come 16 elements apart
+};
+
+struct unpack_stages {
+    Halide::Func output;  // (i) of the codes
+    bool by_halves;
+};
+
 void apply_schedule(const Halide::Target &target, quantize_stages stages);
 void apply_schedule(const Halide::Target &target, dequantize_stages stages);
 void apply_schedule(const Halide::Target &target, transpose_stages stages);
+void apply_schedule(const Halide::Target &target, pack_stages stages);
+void apply_schedule(const Halide::Target &target, unpack_stages stages);
 
 }  // namespace qdq

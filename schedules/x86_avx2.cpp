@@ -11,4 +11,8 @@ void schedule_x86_avx2(dequantize_stages &stages) { map_to_vectors(stages, read_
 
 void schedule_x86_avx2(transpose_stages &stages) { map_to_vectors(stages, 8); }
 
+void schedule_x86_avx2(pack_stages &stages) { map_to_vectors(stages); }
+
+void schedule_x86_avx2(unpack_stages &stages) { map_to_vectors(stages); }
+
 }  // namespace qdq

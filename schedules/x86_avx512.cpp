@@ -11,4 +11,8 @@ void schedule_x86_avx512(dequantize_stages &stages) { map_to_vectors(stages, rea
 
 void schedule_x86_avx512(transpose_stages &stages) { map_to_vectors(stages, 8); }
 
+void schedule_x86_avx512(pack_stages &stages) { map_to_vectors(stages); }
+
+void schedule_x86_avx512(unpack_stages &stages) { map_to_vectors(stages); }
+
 }  // namespace qdq

@@ -11,4 +11,8 @@ void schedule_x86_portable(dequantize_stages &stages) { map_to_vectors(stages, r
 
 void schedule_x86_portable(transpose_stages &stages) { map_to_vectors(stages, 8); }
 
+void schedule_x86_portable(pack_stages &stages) { map_to_vectors(stages); }
+
+void schedule_x86_portable(unpack_stages &stages) { map_to_vectors(stages); }
+
 }  // namespace qdq

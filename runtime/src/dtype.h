@@ -32,14 +32,19 @@ inline constexpr dtype_info dtypes[] = {
     {"f8e5m2", 8, false, true, false, false, 0, 0},
     {"f4e2m1", 4, false, true, false, false, 0, 0},
     {"e8m0", 8, false, false, true, false, 0, 0},
+    {"f8e4m3fnuz", 8, false, true, false, false, 0, 0},
+    {"f8e5m2fnuz", 8, false, true, false, false, 0, 0},
 };
 inline constexpr int dtype_count = sizeof(dtypes) / sizeof(dtypes[0]);
-static_assert(dtype_count == QDQ_E8M0 + 1);
+static_assert(dtype_count == QDQ_F8E5M2FNUZ + 1);
 
 inline const dtype_info &info(qdq_dtype dtype) { return dtypes[dtype]; }
 inline bool is_known(qdq_dtype dtype) { return static_cast<unsigned>(dtype) < unsigned{dtype_count}; }
 inline bool is_packed(qdq_dtype dtype) { return info(dtype).bits < 8; }
 inline bool is_integer(qdq_dtype dtype) { return info(dtype).highest != 0; }
-inline int64_t byte_size(qdq_dtype dtype) { return info(dtype).bits / 8; }  // of an unpacked type
+
+// The type of the codes a kernel sees: packed types come one code in a byte.
+inline qdq_dtype kernel_dtype(qdq_dtype dtype) { return dtype == QDQ_I4 ? QDQ_I8 : dtype == QDQ_U4 ? QDQ_U8 : dtype; }
+inline int64_t byte_size(qdq_dtype dtype) { return is_packed(dtype) ? 1 : info(dtype).bits / 8; }  // in a kernel
 
 }  // namespace qdq

@@ -6,6 +6,7 @@
 #include "loops.h"
 #include "movement.h"
 #include "operands.h"
+#include "packing.h"
 #include "stream_copy.h"
 #include "threads.h"
 
@@ -34,8 +35,9 @@ struct chunk {
 
 class executor {
 public:
-    executor(const plan &p, const void *x, void *y)
-        : what(p.what), x_bytes(byte_size(p.what.x_type)), y_bytes(byte_size(p.what.y_type)),
+    // y is streamed only where that is its place in memory, not a tile on the way there.
+    executor(const plan &p, const void *x, void *y, bool may_stream)
+        : what(p.what), streams(may_stream && p.what.streams), x_bytes(byte_size(p.what.x_type)), y_bytes(byte_size(p.what.y_type)),
           x(static_cast<const char *>(x)), y(static_cast<char *>(y)) {}
 
     void run(const loop_nest &nest, const offsets &at) {
@@ -61,6 +63,7 @@ public:
 
 private:
     const call &what;
+    const bool streams;
     const int64_t x_bytes, y_bytes;
     const char *const x;
     char *const y;
@@ -173,7 +176,7 @@ private:
         const bool contiguous = k.x_column == 1 && k.y_column == 1;
         if (!contiguous) {
             run_tiles(k, column, row);
-        } else if (what.streams) {
+        } else if (streams) {
             run_streamed(k, column, row);
         } else {
             const int64_t whole = k.columns / group * group;
@@ -228,12 +231,12 @@ private:
             gather(*what.on, x_bytes, k.x, k.x_column, k.x_row, area, x_tile, columns);
             from = {x_tile, columns};
         }
-        if (k.y_column == 1 && whole && !what.streams) {
+        if (k.y_column == 1 && whole && !streams) {
             kernel.run(loaded, operand, from, {k.y, k.y_row}, columns, k.rows);
             return;
         }
         kernel.run(loaded, operand, from, {y_tile, columns}, columns, k.rows);
-        if (k.y_column == 1 && what.streams) {
+        if (k.y_column == 1 && streams) {
             stream_rows(k, columns);
         } else {
             scatter(*what.on, y_bytes, y_tile, columns, area, k.y, k.y_column, k.y_row);
@@ -267,7 +270,7 @@ private:
 // Runs one nest on the calling thread.
 void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
     const default_float_environment environment;
-    executor(p, x, y).run(nest, at);
+    executor(p, x, y, true).run(nest, at);
     if (p.what.streams) {
         stream_fence();
     }
@@ -319,27 +322,126 @@ void run_nest(const plan &p, const loop_nest &nest, const offsets &at, const voi
     run_in_parallel((extent + step - 1) / step, run_part, &whole);
 }
 
-struct ragged_run {
+struct run_in_parts {
     const plan &p;
     const void *x;
     void *y;
 };
 
-void run_regular_part(void *context, const blocked_dimension *dimensions, int count, offsets at) {
-    const ragged_run &whole = *static_cast<const ragged_run *>(context);
+void run_regular_part(void *context, const blocked_dimension *dimensions, int count, const offsets &at) {
+    const run_in_parts &whole = *static_cast<const run_in_parts *>(context);
     loop_nest nest;
     normalize(dimensions, count, whole.p.what.op == operation::quantize, nest);
     run_nest(whole.p, nest, at, whole.x, whole.y);
 }
 
+void run_ragged(const plan &p, const void *x, void *y) {
+    interval all[most_dimensions];
+    for (int d = 0; d < p.dimension_count; d++) {
+        all[d] = {0, p.dimensions[d].whole.extent};
+    }
+    run_in_parts whole{p, x, y};
+    for_each_regular_part(p.dimensions, all, p.dimension_count, run_regular_part, &whole);
+}
+
+// Packed tensors go window by window, each a run of elements of the flat packed order: the window's codes, one in a
+// byte, stand in for the packed tensor.
+constexpr int64_t window_elements = 4096;
+
+class packed_window {
+public:
+    packed_window(const plan &p, const void *x, void *y)
+        : p(p), x(x), y(y), quantizes(p.what.op == operation::quantize),
+          kernels(p, quantizes ? x : codes, quantizes ? codes : y, !quantizes) {}
+
+    void run(int64_t first, int64_t count) {
+        begin = first;
+        const target &on = *p.what.on;
+        if (!quantizes) {
+            unpack(on, p.what.packing, p.what.x_type == QDQ_I8, static_cast<const uint8_t *>(x) + first / 2, count, codes);
+        }
+        for_each_region(p.dimensions, p.dimension_count, first, first + count, run_region, this);
+        if (quantizes) {
+            write(static_cast<uint8_t *>(y) + first / 2, count);
+        }
+    }
+
+private:
+    const plan &p;
+    const void *const x;
+    void *const y;
+    const bool quantizes;
+    executor kernels;
+    int64_t begin = 0;
+    alignas(64) uint8_t codes[window_elements];
+    alignas(64) uint8_t bytes[window_elements / 2];
+
+    void write(uint8_t *to, int64_t count) {
+        if (!p.what.streams) {
+            pack(*p.what.on, p.what.packing, codes, count, to);
+            return;
+        }
+        pack(*p.what.on, p.what.packing, codes, count, bytes);
+        p.what.on->stream_copy(to, bytes, (count + 1) / 2);
+    }
+
+    static void run_region(void *context, const interval *region, int64_t) {
+        packed_window &window = *static_cast<packed_window *>(context);
+        for_each_regular_part(window.p.dimensions, region, window.p.dimension_count, run_part, context);
+    }
+
+    static void run_part(void *context, const blocked_dimension *dimensions, int count, const offsets &at) {
+        packed_window &window = *static_cast<packed_window *>(context);
+        loop_nest nest;
+        normalize(dimensions, count, window.quantizes, nest);
+        offsets in_window = at;
+        (window.quantizes ? in_window.y : in_window.x) -= window.begin;
+        window.kernels.run(nest, in_window);
+    }
+};
+
+struct packed_run {
+    const plan &p;
+    const void *x;
+    void *y;
+    int64_t step;  // elements of one part, whole windows
+};
+
+void run_windows(int64_t part, void *context) {
+    const packed_run &whole = *static_cast<const packed_run *>(context);
+    const default_float_environment environment;
+    packed_window window(whole.p, whole.x, whole.y);
+    const int64_t end = std::min((part + 1) * whole.step, whole.p.elements);
+    for (int64_t first = part * whole.step; first < end; first += window_elements) {
+        window.run(first, std::min(window_elements, end - first));
+    }
+    if (whole.p.what.streams) {
+        stream_fence();
+    }
+}
+
+void run_packed(const plan &p, const void *x, void *y) {
+    const int64_t windows = (p.elements + window_elements - 1) / window_elements;
+    const int64_t parts = std::min(windows, useful_parts(p.elements));
+    packed_run whole{p, x, y, (windows + parts - 1) / parts * window_elements};
+    if (parts == 1) {
+        run_windows(0, &whole);
+    } else {
+        run_in_parallel((p.elements + whole.step - 1) / whole.step, run_windows, &whole);
+    }
+}
+
 }  // namespace
 
 void prepare(plan &p) {
+    p.direct.possible = false;
+    if (p.in_parts) {
+        return;
+    }
     const dimension &c = p.nest.loops[0];
-    const int64_t elements = p.nest.elements();
     const call &what = p.what;
-    p.direct.possible = !p.ragged && p.nest.count == 1 && c.x == 1 && c.y == 1 && c.scale == 0 && c.zero_point == 0 &&
-                        c.extent % group == 0 && !what.streams && useful_parts(elements) == 1 && elements < index_limit;
+    p.direct.possible = p.nest.count == 1 && c.x == 1 && c.y == 1 && c.scale == 0 && c.zero_point == 0 &&
+                        c.extent % group == 0 && !what.streams && useful_parts(p.elements) == 1 && p.elements < index_limit;
     if (p.direct.possible) {
         prepare_direct_call(what, c.extent, p.direct);
     }
@@ -349,10 +451,11 @@ void execute(const plan &p, const void *x, void *y) {
     if (p.direct.possible) {
         const default_float_environment environment;
         call_directly(p, x, y);
-    } else if (p.ragged) {
-        ragged_run whole{p, x, y};
-        for_each_regular_part(p.dimensions, p.dimension_count, run_regular_part, &whole);
-    } else if (p.nest.count > 0) {
+    } else if (p.what.packs) {
+        run_packed(p, x, y);
+    } else if (p.in_parts) {
+        run_ragged(p, x, y);
+    } else {
         run_nest(p, p.nest, {}, x, y);
     }
 }

@@ -8,7 +8,7 @@
 namespace qdq {
 
 halide_type_t halide_type(qdq_dtype dtype) {
-    const uint8_t bits = static_cast<uint8_t>(info(dtype).bits);
+    const uint8_t bits = static_cast<uint8_t>(8 * byte_size(dtype));
     switch (dtype) {
     case QDQ_F32:
     case QDQ_F16:
@@ -159,6 +159,14 @@ void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_o
     set_buffer(from, x.data, type, 2, x_shape);
     set_buffer(to, y.data, type, 2, y_shape);
     on.transpose[std::countr_zero(static_cast<uint64_t>(element_bytes))](&from, &to);
+}
+
+void call_bytes(bytes_kernel *kernel, const void *x, void *y, int64_t x_bytes, int64_t y_bytes) {
+    const halide_dimension_t x_shape[1] = {{0, int32_t(x_bytes), 1}}, y_shape[1] = {{0, int32_t(y_bytes), 1}};
+    halide_buffer_t from, to;
+    set_buffer(from, x, {halide_type_uint, 8, 1}, 1, x_shape);
+    set_buffer(to, y, {halide_type_uint, 8, 1}, 1, y_shape);
+    kernel(&from, &to);
 }
 
 }  // namespace qdq

@@ -45,4 +45,7 @@ void call_directly(const plan &p, const void *x, void *y);
 // y(i, j) = x(j, i) over whole 64 x 64 tiles of 1, 2 or 4-byte elements: contiguous rows on both sides.
 void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y);
 
+// A kernel over flat bytes: packing and unpacking.
+void call_bytes(bytes_kernel *kernel, const void *x, void *y, int64_t x_bytes, int64_t y_bytes);
+
 }  // namespace qdq

@@ -15,6 +15,7 @@ using quantize_kernel = int(halide_buffer_t *x, halide_buffer_t *scale, halide_b
                             halide_buffer_t *y);
 using dequantize_kernel = int(halide_buffer_t *x, halide_buffer_t *scale, halide_buffer_t *zero_point, int32_t variant,
                               int32_t sign, halide_buffer_t *y);
+using bytes_kernel = int(halide_buffer_t *x, halide_buffer_t *y);
 using transpose_kernel = int(halide_buffer_t *x, halide_buffer_t *y);
 
 // The kernels of one pair of element types, by form.
@@ -40,6 +41,9 @@ struct target {
     const kernel_row<dequantize_kernel> *dequantize;
     int quantize_count, dequantize_count;
     transpose_kernel *transpose[3];  // of 1, 2 and 4-byte elements
+    bytes_kernel *pack[3];           // by qdq_packing
+    bytes_kernel *unpack[3];         // to unsigned codes
+    bytes_kernel *unpack_signed[3];
     void (*stream_copy)(void *to, const void *from, int64_t bytes);
 };
 

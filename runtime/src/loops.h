@@ -10,12 +10,24 @@ namespace qdq {
 // loops[1] are the two contiguous ones, the wider element type's first, so that the narrower is the one to transpose.
 void normalize(const blocked_dimension *dimensions, int count, bool x_is_wider, loop_nest &nest);
 
-// Cuts a ragged dimension list into regular ones: calls run(context, dimensions, x, y, scale and zero-point offsets)
-// for each.
+struct interval {
+    int64_t start, extent;
+};
+
 struct offsets {
     int64_t x = 0, y = 0, scale = 0, zero_point = 0;
 };
-using regular_part = void(void *context, const blocked_dimension *dimensions, int count, offsets at);
-void for_each_regular_part(const blocked_dimension *dimensions, int count, regular_part *run, void *context);
+
+// Cuts a region of a dimension list, an interval of each, at block boundaries: calls run(context, dimensions, count, at)
+// for each part that has whole blocks or lies in one. `at` locates its first element and operands.
+using regular_part = void(void *context, const blocked_dimension *dimensions, int count, const offsets &at);
+void for_each_regular_part(const blocked_dimension *dimensions, const interval *region, int count, regular_part *run,
+                           void *context);
+
+// Covers the elements [begin, end) of a dimension list, counted row-major, with regions: calls run(context, region,
+// first element) for each, in order.
+using flat_region = void(void *context, const interval *region, int64_t first);
+void for_each_region(const blocked_dimension *dimensions, int count, int64_t begin, int64_t end, flat_region *run,
+                     void *context);
 
 }  // namespace qdq

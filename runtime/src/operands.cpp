@@ -1,6 +1,7 @@
 #include "operands.h"
 
 #include "dtype.h"
+#include "small_float.h"
 #include "variants.h"
 
 #include <algorithm>
@@ -33,20 +34,29 @@ auto with_type(qdq_dtype dtype, Visit visit) {
         return visit.template operator()<uint16_t>();
     case QDQ_I32:
         return visit.template operator()<int32_t>();
+    case QDQ_F16:
+        return visit.template operator()<float16>();
+    case QDQ_BF16:
+        return visit.template operator()<bfloat16>();
+    case QDQ_E8M0:
+        return visit.template operator()<e8m0>();
+    case QDQ_F8E4M3:
+        return visit.template operator()<e4m3fn>();
     default:
         return visit.template operator()<float>();
     }
 }
 
-template<typename T>
-void load(const void *data, int64_t at, int64_t stride, int64_t count, T *to) {
-    if (stride == 1) {
-        std::memcpy(to, static_cast<const T *>(data) + at, count * sizeof(T));
-    } else {
-        for (int64_t i = 0; i < count; i++) {
-            to[i] = element<T>(data, at + i * stride);
-        }
+void load_scales(const call &what, const operand_range &range, float *to) {
+    if (what.scale_type == QDQ_F32 && range.scale_stride == 1) {
+        std::memcpy(to, static_cast<const float *>(what.scale) + range.scale, range.count * sizeof(float));
+        return;
     }
+    with_type(what.scale_type, [&]<typename T>() {
+        for (int64_t i = 0; i < range.count; i++) {
+            to[i] = static_cast<float>(element<T>(what.scale, range.scale + i * range.scale_stride));
+        }
+    });
 }
 
 // An integer zero point from a float: the nearest, ties to even, saturated; 0 for NaN.
@@ -88,10 +98,10 @@ void load_integers(const call &what, const operand_range &range, int32_t *to) {
     with_type(what.zero_point_type, [&]<typename T>() {
         for (int64_t i = 0; i < range.count; i++) {
             const T z = element<T>(what.zero_point, range.zero_point + i * range.zero_point_stride);
-            if constexpr (std::is_same_v<T, float>) {
-                to[i] = nearest_integer(z);
-            } else {
+            if constexpr (std::is_integral_v<T>) {
                 to[i] = z;
+            } else {
+                to[i] = nearest_integer(z);
             }
         }
     });
@@ -149,9 +159,9 @@ int32_t load_for_quantize(const call &what, const operand_range &range, const fl
     return static_cast<int32_t>(choose(what, scale_is_fast, what.zero_point != nullptr, small));
 }
 
-// An f32 holds the difference of a code and this zero point exactly.
-bool zero_points_fit_f32(const call &what) {
-    return what.x_type != QDQ_I32 && what.zero_point_type != QDQ_I32;
+// An f32 operation applies a float zero point by definition, and an integer one exactly where both are short.
+bool joins_as_f32(const call &what) {
+    return !is_integer(what.zero_point_type) || (what.x_type != QDQ_I32 && what.zero_point_type != QDQ_I32);
 }
 
 // A float format's plain variant takes care of NaN itself.
@@ -166,7 +176,7 @@ int32_t load_for_dequantize(const call &what, const operand_range &range, const 
         std::fill_n(zero_point, range.count, 0);
         return static_cast<int32_t>(plain_variant(what, finite));
     }
-    if (what.zero_point_type == QDQ_F32 || zero_points_fit_f32(what)) {
+    if (joins_as_f32(what)) {
         load_floats(what, range, what.add ? 1 : -1, zero_point);
         return static_cast<int32_t>(finite && all_small_floats(zero_point, range.count) ? offset : general);
     }
@@ -175,10 +185,6 @@ int32_t load_for_dequantize(const call &what, const operand_range &range, const 
 }
 
 }  // namespace
-
-bool can_load(qdq_dtype dtype) {
-    return dtype == QDQ_F32 || (is_integer(dtype) && !is_packed(dtype));
-}
 
 void pad_operands(operands &loaded, int64_t count) {
     for (int64_t i = count; i % 64 != 0; i++) {
@@ -205,7 +211,7 @@ plain_variants variants_without_zero_point(const call &what) {
 }
 
 int32_t load_operands(const call &what, const operand_range &range, float *scale, int32_t *zero_point) {
-    load(what.scale, range.scale, range.scale_stride, range.count, scale);
+    load_scales(what, range, scale);
     return what.op == operation::quantize ? load_for_quantize(what, range, scale, zero_point)
                                           : load_for_dequantize(what, range, scale, zero_point);
 }
@@ -222,7 +228,7 @@ bool all_zero(const qdq_tensor &zero_point, const int64_t *strides, int64_t &bad
             rest /= zero_point.shape[d];
         }
         const bool zero = with_type(zero_point.dtype,
-                                    [&]<typename T>() { return element<T>(zero_point.data, at) == T{0}; });
+                                    [&]<typename T>() { return static_cast<float>(element<T>(zero_point.data, at)) == 0; });
         if (!zero) {
             return false;
         }

@@ -20,8 +20,6 @@ struct operand_range {
     int64_t count;
 };
 
-bool can_load(qdq_dtype dtype);
-
 // Fills up with scale 1 and zero point 0 to a multiple of 64, for kernels that take operands by vectors.
 void pad_operands(operands &loaded, int64_t count);
 

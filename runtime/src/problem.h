@@ -48,6 +48,8 @@ struct call {
     bool add;            // dequantize: the zero point is added
     bool narrowed;       // quantize: the range is not the type's own
     bool streams;        // y is too large for the caches
+    bool packs;          // the codes are packed, two in a byte
+    qdq_packing packing;
     int32_t rounding;
     int32_t lowest, highest;
     int32_t no_saturate;
@@ -77,11 +79,12 @@ struct direct_call {
 struct plan {
     call what;
     direct_call direct;
-    bool ragged;
+    int64_t elements;
+    bool in_parts;  // ragged or packed: cut into regular nests while running
     int64_t x_first, x_end, y_first, y_end;  // bytes touched, relative to the data pointers
     bool same_layout;                        // y may alias x exactly
-    loop_nest nest;                          // normalized; unused where ragged
-    int dimension_count;                     // where ragged
+    loop_nest nest;                          // normalized; unused where in parts
+    int dimension_count;
     blocked_dimension dimensions[most_dimensions];
 };
 static_assert(std::is_trivially_copyable_v<plan>);

@@ -14,7 +14,9 @@ qdq_status run_now(const qdq::arguments &given) {
     if (const qdq_status status = qdq::make_plan(given, p)) {
         return status;
     }
-    qdq::execute(p, given.x->data, given.y->data);
+    if (p.elements > 0) {
+        qdq::execute(p, given.x->data, given.y->data);
+    }
     return QDQ_OK;
 }
 
@@ -58,8 +60,8 @@ qdq_status qdq_run(const qdq_plan *opaque, const void *x, void *y, void *stream)
         return qdq::fail(QDQ_INVALID_ARGUMENT, "qdq_run: plan: NULL");
     }
     const qdq::plan &p = *reinterpret_cast<const qdq::plan *>(opaque->opaque);
-    if (!p.ragged && p.nest.count == 0) {
-        return QDQ_OK;  // no elements
+    if (p.elements == 0) {
+        return QDQ_OK;
     }
     if (!x || !y) {
         return qdq::fail(QDQ_INVALID_ARGUMENT, "qdq_run: %s: NULL", x ? "y" : "x");

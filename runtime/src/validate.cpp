@@ -4,6 +4,7 @@
 #include "execute.h"
 #include "loops.h"
 #include "operands.h"
+#include "packing.h"
 #include "status.h"
 #include "target.h"
 
@@ -136,7 +137,8 @@ public:
         }
         if (x_elements == 0) {
             result.nest.count = 0;
-            result.ragged = false;
+            result.in_parts = false;
+            result.elements = 0;
             result.direct.possible = false;
             return ok;
         }
@@ -227,17 +229,11 @@ private:
             return QDQ_UNSUPPORTED;
         }
         const bool found = given.op == operation::quantize
-                               ? (what.quantize = find_quantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr
-                               : (what.dequantize = find_dequantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr;
+                               ? (what.quantize = find_quantize(*what.on, given.x->dtype, kernel_dtype(given.y->dtype))) != nullptr
+                               : (what.dequantize = find_dequantize(*what.on, kernel_dtype(given.x->dtype), given.y->dtype)) != nullptr;
         if (!found) {
             return fail(QDQ_UNSUPPORTED, "%s: x, y: target %s has no kernel from %s to %s", given.function,
                         what.on->name, info(given.x->dtype).name, info(given.y->dtype).name);
-        }
-        for (const qdq_tensor *operand : {given.scale, given.zero_point}) {
-            if (operand && !can_load(operand->dtype)) {
-                return fail(QDQ_UNSUPPORTED, "%s: %s: dtype %s is not supported yet", given.function,
-                            operand == given.scale ? "scale" : "zero_point", info(operand->dtype).name);
-            }
         }
         return ok;
     }
@@ -252,11 +248,16 @@ private:
         } choices[] = {{"scale_mode", options.scale_mode, QDQ_MULTIPLY},
                        {"quantize_zp", options.quantize_zp, QDQ_ZP_BEFORE_ROUNDING},
                        {"dequantize_zp", options.dequantize_zp, QDQ_ZP_ADD},
-                       {"rounding", options.rounding, QDQ_UP}};
+                       {"rounding", options.rounding, QDQ_UP},
+                       {"packing", options.packing, QDQ_SPLIT_HALVES}};
         for (const auto &choice : choices) {
             if (choice.value < 0 || choice.value > choice.most) {
                 return invalid("%s: options: %s %d is not in 0..%d", choice.name, choice.value, choice.most);
             }
+        }
+        if (options.packing == QDQ_SPLIT_HALVES && x_elements % split_group != 0) {
+            return invalid("%s: options: packing in split halves needs a multiple of %d elements, not %" PRId64, split_group,
+                           x_elements);
         }
         if (options.block_size < 0) {
             return invalid("%s: options: block_size %" PRId64 " is below 0", options.block_size);
@@ -402,19 +403,23 @@ private:
         what.add = options.dequantize_zp == QDQ_ZP_ADD;
         what.rounding = options.rounding;
         what.no_saturate = options.no_saturate != 0;
-        what.narrowed = quantizes && (what.lowest != info(given.y->dtype).lowest || what.highest != info(given.y->dtype).highest);
-        what.x_type = given.x->dtype;
-        what.y_type = given.y->dtype;
+        what.narrowed = quantizes && (what.lowest != info(kernel_dtype(given.y->dtype)).lowest ||
+                                      what.highest != info(kernel_dtype(given.y->dtype)).highest);
+        what.x_type = kernel_dtype(given.x->dtype);
+        what.y_type = kernel_dtype(given.y->dtype);
+        what.packs = is_packed(quantizes ? given.y->dtype : given.x->dtype);
+        what.packing = options.packing;
         what.scale_type = given.scale->dtype;
         what.scale = given.scale->data;
         what.zero_point = given.zero_point && zero_point_elements > 0 ? given.zero_point->data : nullptr;
         what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
-        const int64_t bits = info(what.x_type).bits + info(what.y_type).bits;
+        const int64_t bits = info(given.x->dtype).bits + info(given.y->dtype).bits;
         constexpr int64_t streamed_bytes = int64_t{16} << 20;  // in and out: past the share of the caches one core has
         what.streams = (x_elements >> 3) * bits > streamed_bytes;
-        result.ragged = std::any_of(result.dimensions, result.dimensions + result.dimension_count,
+        result.elements = x_elements;
+        result.in_parts = what.packs || std::any_of(result.dimensions, result.dimensions + result.dimension_count,
                                     [](const blocked_dimension &d) { return d.ragged(); });
-        if (!result.ragged) {
+        if (!result.in_parts) {
             normalize(result.dimensions, result.dimension_count, quantizes, result.nest);
         }
         prepare(result);

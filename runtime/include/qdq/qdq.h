@@ -35,8 +35,8 @@
 extern "C" {
 #endif
 
-/* Element types. The packed 4-bit types (I4, U4, F4E2M1) hold two elements in a byte, the first in the low nibble, the
- * whole tensor packed flat; an odd count leaves the last high nibble 0. F8E4M3 is e4m3fn. E8M0 is a scale type only. */
+/* Element types. The packed 4-bit types (I4, U4, F4E2M1) hold two elements in a byte, the first in the low nibble unless
+ * options say otherwise, the whole tensor packed flat; an odd count leaves the last nibble 0. F8E4M3 is e4m3fn. E8M0 is a scale type only. */
 typedef enum {
     QDQ_F32,
     QDQ_F16,
@@ -51,7 +51,9 @@ typedef enum {
     QDQ_F8E4M3,
     QDQ_F8E5M2,
     QDQ_F4E2M1,
-    QDQ_E8M0
+    QDQ_E8M0,
+    QDQ_F8E4M3FNUZ, /* AMD's f8 types: no infinity, no -0, and the code 0x80 for NaN */
+    QDQ_F8E5M2FNUZ
 } qdq_dtype;
 
 typedef enum {
@@ -66,6 +68,11 @@ typedef enum { QDQ_DIVIDE, QDQ_MULTIPLY } qdq_scale_mode;
 typedef enum { QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING } qdq_quantize_zp;
 typedef enum { QDQ_ZP_SUBTRACT, QDQ_ZP_ADD } qdq_dequantize_zp;
 typedef enum { QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP } qdq_rounding;
+
+/* How a packed 4-bit tensor holds its elements, counted flat from 0: byte i holds elements 2i and 2i + 1. In split
+ * halves, the 16 bytes of each 32 elements hold element j and element j + 16 (ggml). Eight elements in a little-endian
+ * int32, the first in the lowest bits, is the same bytes as low first. */
+typedef enum { QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES } qdq_packing;
 
 /* A view of the caller's memory. `shape` and `strides` have `rank` entries (rank 0..8; 0 is a scalar) and are read
  * during the call only. Strides count elements and may be 0 or negative for inputs; NULL means dense row-major; they
@@ -89,6 +96,7 @@ typedef struct {
     int64_t block_size;  /* elements per block along `axis`; 0: derived from the shapes */
     int32_t quant_min;   /* integer y: the range to saturate to, inside y's own range; */
     int32_t quant_max;   /* both 0: y's own range */
+    qdq_packing packing; /* of a packed 4-bit x or y */
 } qdq_options;
 
 /* y = quantize(x). x: F32, F16, BF16. scale: a float type. zero_point: NULL for none. y has x's shape.
