@@ -39,7 +39,6 @@ inline constexpr int dtype_count = sizeof(dtypes) / sizeof(dtypes[0]);
 static_assert(dtype_count == QDQ_F8E5M2FNUZ + 1);
 
 inline const dtype_info &info(qdq_dtype dtype) { return dtypes[dtype]; }
-inline bool is_known(qdq_dtype dtype) { return static_cast<unsigned>(dtype) < unsigned{dtype_count}; }
 inline bool is_packed(qdq_dtype dtype) { return info(dtype).bits < 8; }
 inline bool is_integer(qdq_dtype dtype) { return info(dtype).highest != 0; }
 

@@ -75,8 +75,11 @@ struct direct_call {
     halide_dimension_t shape[2];  // of x and y
 };
 
+constexpr uint64_t plan_mark = 0x31706c616e647171;  // tells a plan from memory that never was one
+
 // What an opaque qdq_plan holds.
 struct plan {
+    uint64_t made;  // plan_mark
     call what;
     direct_call direct;
     int64_t elements;

@@ -60,6 +60,9 @@ qdq_status qdq_run(const qdq_plan *opaque, const void *x, void *y, void *stream)
         return qdq::fail(QDQ_INVALID_ARGUMENT, "qdq_run: plan: NULL");
     }
     const qdq::plan &p = *reinterpret_cast<const qdq::plan *>(opaque->opaque);
+    if (p.made != qdq::plan_mark) {
+        return qdq::fail(QDQ_INVALID_ARGUMENT, "qdq_run: plan: no qdq_plan_* call has made it");
+    }
     if (p.elements == 0) {
         return QDQ_OK;
     }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <thread>
 
 namespace qdq {
@@ -17,15 +16,25 @@ constexpr int64_t elements_per_part = 1 << 18;
 
 std::atomic<int32_t> requested_threads{0};
 
+// Both words change together under the flag; it is held for a few instructions.
 struct hook {
     qdq_parallel_for run = nullptr;
     void *context = nullptr;
 };
-std::mutex hook_mutex;
 hook installed_hook;
+std::atomic_flag hook_is_busy = ATOMIC_FLAG_INIT;
+
+class hook_lock {
+public:
+    hook_lock() {
+        while (hook_is_busy.test_and_set(std::memory_order_acquire)) {
+        }
+    }
+    ~hook_lock() { hook_is_busy.clear(std::memory_order_release); }
+};
 
 hook current_hook() {
-    const std::lock_guard lock(hook_mutex);
+    const hook_lock lock;
     return installed_hook;
 }
 
@@ -72,6 +81,6 @@ void qdq_set_num_threads(int32_t count) {
 }
 
 void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context) {
-    const std::lock_guard lock(qdq::hook_mutex);
+    const qdq::hook_lock lock;
     qdq::installed_hook = {parallel_for, context};
 }

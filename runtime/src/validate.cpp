@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstring>
 
 namespace qdq {
 
@@ -21,6 +22,15 @@ struct span {
     int64_t first = 0, end = 0;  // bytes relative to data
 };
 
+// An enumeration's value as the caller stored it: it may be none of the enumerators.
+template<typename Enum>
+int stored_value(const Enum &field) {
+    int value;
+    static_assert(sizeof(field) == sizeof(value));
+    std::memcpy(&value, &field, sizeof(value));
+    return value;
+}
+
 // A tensor's elements, or -1 where the product overflows.
 int64_t count_elements(const qdq_tensor &t) {
     int64_t product = 1;
@@ -28,6 +38,8 @@ int64_t count_elements(const qdq_tensor &t) {
         if (t.shape[d] == 0) {
             return 0;
         }
+    }
+    for (int d = 0; d < t.rank; d++) {
         if (__builtin_mul_overflow(product, t.shape[d], &product)) {
             return -1;
         }
@@ -39,8 +51,8 @@ qdq_status check_tensor(const char *function, const char *name, const qdq_tensor
     if (!t) {
         return fail(QDQ_INVALID_ARGUMENT, "%s: %s: NULL", function, name);
     }
-    if (!is_known(t->dtype)) {
-        return fail(QDQ_INVALID_ARGUMENT, "%s: %s: dtype %d is not a qdq_dtype", function, name, int(t->dtype));
+    if (const int dtype = stored_value(t->dtype); dtype < 0 || dtype >= dtype_count) {
+        return fail(QDQ_INVALID_ARGUMENT, "%s: %s: dtype %d is not a qdq_dtype", function, name, dtype);
     }
     if (t->rank < 0 || t->rank > most_dimensions) {
         return fail(QDQ_INVALID_ARGUMENT, "%s: %s: rank %d is not in 0..%d", function, name, int(t->rank),
@@ -132,6 +144,7 @@ public:
 
     qdq_status run() {
         qdq_status s;
+        result.made = plan_mark;
         if ((s = check_tensors()) || (s = check_types()) || (s = check_options())) {
             return s;
         }
@@ -240,16 +253,16 @@ private:
 
     qdq_status check_options() {
         if (given.options) {
-            options = *given.options;
+            std::memcpy(&options, given.options, sizeof(options));
         }
         const struct {
             const char *name;
             int value, most;
-        } choices[] = {{"scale_mode", options.scale_mode, QDQ_MULTIPLY},
-                       {"quantize_zp", options.quantize_zp, QDQ_ZP_BEFORE_ROUNDING},
-                       {"dequantize_zp", options.dequantize_zp, QDQ_ZP_ADD},
-                       {"rounding", options.rounding, QDQ_UP},
-                       {"packing", options.packing, QDQ_SPLIT_HALVES}};
+        } choices[] = {{"scale_mode", stored_value(options.scale_mode), QDQ_MULTIPLY},
+                       {"quantize_zp", stored_value(options.quantize_zp), QDQ_ZP_BEFORE_ROUNDING},
+                       {"dequantize_zp", stored_value(options.dequantize_zp), QDQ_ZP_ADD},
+                       {"rounding", stored_value(options.rounding), QDQ_UP},
+                       {"packing", stored_value(options.packing), QDQ_SPLIT_HALVES}};
         for (const auto &choice : choices) {
             if (choice.value < 0 || choice.value > choice.most) {
                 return invalid("%s: options: %s %d is not in 0..%d", choice.name, choice.value, choice.most);
@@ -292,6 +305,9 @@ private:
         result.dimension_count = x.rank;
         if (given.zero_point && zero_point_elements != 1 && !same_shape(*given.zero_point, scale)) {
             return invalid("%s: zero_point: it has %" PRId64 " elements and is not of scale's shape", zero_point_elements);
+        }
+        if (scale_elements == 0) {
+            return invalid("%s: scale: it has no elements");
         }
         element_strides(x, x_strides);
         element_strides(*given.y, y_strides);

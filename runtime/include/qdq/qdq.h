@@ -31,6 +31,9 @@
 
 #include <stdint.h>
 
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -158,6 +161,9 @@ void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context);
 
 #if defined(__cplusplus)
 }
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility pop
 #endif
 
 #endif /* QDQ_QDQ_H */

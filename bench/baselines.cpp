@@ -1,0 +1,400 @@
+#include "baselines.h"
+
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace baselines {
+
+void copy(void *to, const void *from, size_t bytes) { std::memcpy(to, from, bytes); }
+
+#if defined(__x86_64__)
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
+#define AVX2 __attribute__((target("avx2,fma")))
+#define INLINE __attribute__((always_inline)) inline
+
+namespace {
+
+// How x becomes x / scale or x * scale. `fma` is exact: with r = 1/s, q0 = x*r is off by at most one unit and one fused
+// step corrects it. x is bounded above first; below, as for NaN, every overflow ends in the integer indefinite value,
+// -2^31, which the packs saturate to the lowest code.
+enum class scaling { multiply, fma, vdivps };
+
+enum class stores { plain, streaming };
+
+template<typename Code>
+struct limits;
+template<>
+struct limits<int8_t> {
+    static constexpr float highest = 127;
+};
+template<>
+struct limits<uint8_t> {
+    static constexpr float highest = 255;
+};
+
+constexpr int64_t most_columns = 8192;
+alignas(64) float reciprocals[most_columns];  // per-column scales: inverted once a call, not once a row
+
+// AVX-512: 64 elements at a time, as four vectors of 16.
+
+struct scale_512 {
+    __m512 scale, reciprocal, highest;
+};
+
+template<scaling how, typename Code>
+AVX512 INLINE scale_512 with_bound(__m512 scale, __m512 reciprocal) {
+    scale_512 s{scale, reciprocal, {}};
+    if constexpr (how == scaling::fma) {
+        s.highest = _mm512_mul_ps(scale, _mm512_set1_ps(limits<Code>::highest));
+    }
+    return s;
+}
+
+template<scaling how, typename Code>
+AVX512 INLINE scale_512 broadcast_512(float scale) {
+    return with_bound<how, Code>(_mm512_set1_ps(scale), _mm512_set1_ps(how == scaling::fma ? 1.0f / scale : 0.0f));
+}
+
+template<scaling how, typename Code>
+AVX512 INLINE scale_512 load_512(const float *scale, const float *reciprocal) {
+    return with_bound<how, Code>(_mm512_loadu_ps(scale),
+                                  how == scaling::fma ? _mm512_load_ps(reciprocal) : _mm512_setzero_ps());
+}
+
+template<scaling how, typename Code>
+AVX512 INLINE __m512i to_integers(__m512 x, const scale_512 &s) {
+    const __m512 highest = _mm512_set1_ps(limits<Code>::highest);
+    if constexpr (how == scaling::multiply) {
+        return _mm512_cvtps_epi32(_mm512_min_ps(highest, _mm512_mul_ps(x, s.scale)));
+    } else if constexpr (how == scaling::vdivps) {
+        return _mm512_cvtps_epi32(_mm512_min_ps(highest, _mm512_div_ps(x, s.scale)));
+    } else {
+        const __m512 inside = _mm512_min_ps(s.highest, x);
+        const __m512 guess = _mm512_mul_ps(inside, s.reciprocal);
+        const __m512 error = _mm512_fnmadd_ps(guess, s.scale, inside);
+        return _mm512_cvtps_epi32(_mm512_fmadd_ps(error, s.reciprocal, guess));
+    }
+}
+
+template<typename Code>
+AVX512 INLINE __m512i pack(__m512i a, __m512i b, __m512i c, __m512i d) {
+    const __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i packed = std::is_signed_v<Code> ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
+    return _mm512_permutexvar_epi32(order, packed);
+}
+
+template<stores kind>
+AVX512 INLINE void store(void *to, __m512i value) {
+    if constexpr (kind == stores::streaming) {
+        _mm512_stream_si512(static_cast<__m512i *>(to), value);
+    } else {
+        _mm512_storeu_si512(to, value);
+    }
+}
+
+// The scales of the four vectors from `column` on. `row_scale` serves the whole row.
+template<scaling how, typename Code, granularity spread>
+AVX512 INLINE void scales_of_64(scale_512 *s, const scale_512 &row_scale, const float *scale, int64_t column) {
+    for (int64_t v = 0; v < 4; v++) {
+        if constexpr (spread == granularity::channel_columns) {
+            s[v] = load_512<how, Code>(scale + column + 16 * v, reciprocals + column + 16 * v);
+        } else if constexpr (spread == granularity::block32) {
+            s[v] = v % 2 == 0 ? broadcast_512<how, Code>(scale[column / 32 + v / 2]) : s[v - 1];
+        } else {
+            s[v] = row_scale;
+        }
+    }
+}
+
+template<granularity spread>
+INLINE const float *scales_of_row(const operands &all, int64_t row) {
+    switch (spread) {
+    case granularity::channel_rows:
+        return all.scale + row;
+    case granularity::block32:
+        return all.scale + row * (all.columns / 32);
+    default:
+        return all.scale;
+    }
+}
+
+template<scaling how, granularity spread>
+INLINE void invert_columns(const operands &all) {
+    if constexpr (how == scaling::fma && spread == granularity::channel_columns) {
+        for (int64_t c = 0; c < all.columns; c++) {
+            reciprocals[c] = 1.0f / all.scale[c];
+        }
+    }
+}
+
+// Past the caches the hardware's own prefetching stays behind; 4 KiB ahead into the L2 cache is what helps.
+template<stores kind>
+INLINE void fetch_ahead(const void *from, int64_t bytes) {
+    for (int64_t line = 0; kind == stores::streaming && line < bytes; line += 64) {
+        _mm_prefetch(static_cast<const char *>(from) + 4096 + line, _MM_HINT_T1);
+    }
+}
+
+template<typename Code, granularity spread, scaling how, stores kind>
+AVX512 void quantize_512(const operands &all) {
+    invert_columns<how, spread>(all);
+    for (int64_t row = 0; row < all.rows; row++) {
+        const float *x = static_cast<const float *>(all.x) + row * all.columns;
+        Code *y = static_cast<Code *>(all.y) + row * all.columns;
+        const float *scale = scales_of_row<spread>(all, row);
+        const scale_512 row_scale = broadcast_512<how, Code>(*scale);
+#pragma GCC unroll 2
+        for (int64_t c = 0; c < all.columns; c += 64) {
+            fetch_ahead<kind>(x + c, 256);
+            scale_512 s[4];
+            scales_of_64<how, Code, spread>(s, row_scale, scale, c);
+            store<kind>(y + c, pack<Code>(to_integers<how, Code>(_mm512_loadu_ps(x + c), s[0]),
+                                          to_integers<how, Code>(_mm512_loadu_ps(x + c + 16), s[1]),
+                                          to_integers<how, Code>(_mm512_loadu_ps(x + c + 32), s[2]),
+                                          to_integers<how, Code>(_mm512_loadu_ps(x + c + 48), s[3])));
+        }
+    }
+    if (kind == stores::streaming) {
+        _mm_sfence();
+    }
+}
+
+template<typename Code, granularity spread, stores kind>
+AVX512 void dequantize_512(const operands &all) {
+    for (int64_t row = 0; row < all.rows; row++) {
+        const Code *x = static_cast<const Code *>(all.x) + row * all.columns;
+        float *y = static_cast<float *>(all.y) + row * all.columns;
+        const float *scale = scales_of_row<spread>(all, row);
+        const scale_512 row_scale = broadcast_512<scaling::multiply, Code>(*scale);
+#pragma GCC unroll 2
+        for (int64_t c = 0; c < all.columns; c += 64) {
+            fetch_ahead<kind>(x + c, 64);
+            scale_512 s[4];
+            scales_of_64<scaling::multiply, Code, spread>(s, row_scale, scale, c);
+            for (int64_t v = 0; v < 4; v++) {
+                const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(x + c + 16 * v));
+                const __m512i wide = std::is_signed_v<Code> ? _mm512_cvtepi8_epi32(codes) : _mm512_cvtepu8_epi32(codes);
+                store<kind>(y + c + 16 * v, _mm512_castps_si512(_mm512_mul_ps(_mm512_cvtepi32_ps(wide), s[v].scale)));
+            }
+        }
+    }
+    if (kind == stores::streaming) {
+        _mm_sfence();
+    }
+}
+
+// AVX2: 32 elements at a time, as four vectors of 8.
+
+struct scale_256 {
+    __m256 scale, reciprocal, highest;
+};
+
+template<scaling how, typename Code>
+AVX2 INLINE scale_256 with_bound(__m256 scale, __m256 reciprocal) {
+    scale_256 s{scale, reciprocal, {}};
+    if constexpr (how == scaling::fma) {
+        s.highest = _mm256_mul_ps(scale, _mm256_set1_ps(limits<Code>::highest));
+    }
+    return s;
+}
+
+template<scaling how, typename Code>
+AVX2 INLINE scale_256 broadcast_256(float scale) {
+    return with_bound<how, Code>(_mm256_set1_ps(scale), _mm256_set1_ps(how == scaling::fma ? 1.0f / scale : 0.0f));
+}
+
+template<scaling how, typename Code>
+AVX2 INLINE scale_256 load_256(const float *scale, const float *reciprocal) {
+    return with_bound<how, Code>(_mm256_loadu_ps(scale),
+                                  how == scaling::fma ? _mm256_load_ps(reciprocal) : _mm256_setzero_ps());
+}
+
+template<scaling how, typename Code>
+AVX2 INLINE __m256i to_integers(__m256 x, const scale_256 &s) {
+    const __m256 highest = _mm256_set1_ps(limits<Code>::highest);
+    if constexpr (how == scaling::multiply) {
+        return _mm256_cvtps_epi32(_mm256_min_ps(highest, _mm256_mul_ps(x, s.scale)));
+    } else if constexpr (how == scaling::vdivps) {
+        return _mm256_cvtps_epi32(_mm256_min_ps(highest, _mm256_div_ps(x, s.scale)));
+    } else {
+        const __m256 inside = _mm256_min_ps(s.highest, x);
+        const __m256 guess = _mm256_mul_ps(inside, s.reciprocal);
+        const __m256 error = _mm256_fnmadd_ps(guess, s.scale, inside);
+        return _mm256_cvtps_epi32(_mm256_fmadd_ps(error, s.reciprocal, guess));
+    }
+}
+
+template<typename Code>
+AVX2 INLINE __m256i pack(__m256i a, __m256i b, __m256i c, __m256i d) {
+    const __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
+    const __m256i packed = std::is_signed_v<Code> ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
+    return _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
+template<stores kind>
+AVX2 INLINE void store(void *to, __m256i value) {
+    if constexpr (kind == stores::streaming) {
+        _mm256_stream_si256(static_cast<__m256i *>(to), value);
+    } else {
+        _mm256_storeu_si256(static_cast<__m256i *>(to), value);
+    }
+}
+
+template<scaling how, typename Code, granularity spread>
+AVX2 INLINE void scales_of_32(scale_256 *s, const scale_256 &row_scale, const float *scale, int64_t column) {
+    for (int64_t v = 0; v < 4; v++) {
+        if constexpr (spread == granularity::channel_columns) {
+            s[v] = load_256<how, Code>(scale + column + 8 * v, reciprocals + column + 8 * v);
+        } else if constexpr (spread == granularity::block32) {
+            s[v] = v == 0 ? broadcast_256<how, Code>(scale[column / 32]) : s[0];
+        } else {
+            s[v] = row_scale;
+        }
+    }
+}
+
+template<typename Code, granularity spread, scaling how, stores kind>
+AVX2 void quantize_256(const operands &all) {
+    invert_columns<how, spread>(all);
+    for (int64_t row = 0; row < all.rows; row++) {
+        const float *x = static_cast<const float *>(all.x) + row * all.columns;
+        Code *y = static_cast<Code *>(all.y) + row * all.columns;
+        const float *scale = scales_of_row<spread>(all, row);
+        const scale_256 row_scale = broadcast_256<how, Code>(*scale);
+#pragma GCC unroll 4
+        for (int64_t c = 0; c < all.columns; c += 32) {
+            fetch_ahead<kind>(x + c, 128);
+            scale_256 s[4];
+            scales_of_32<how, Code, spread>(s, row_scale, scale, c);
+            store<kind>(y + c, pack<Code>(to_integers<how, Code>(_mm256_loadu_ps(x + c), s[0]),
+                                          to_integers<how, Code>(_mm256_loadu_ps(x + c + 8), s[1]),
+                                          to_integers<how, Code>(_mm256_loadu_ps(x + c + 16), s[2]),
+                                          to_integers<how, Code>(_mm256_loadu_ps(x + c + 24), s[3])));
+        }
+    }
+    if (kind == stores::streaming) {
+        _mm_sfence();
+    }
+}
+
+template<typename Code, granularity spread, stores kind>
+AVX2 void dequantize_256(const operands &all) {
+    for (int64_t row = 0; row < all.rows; row++) {
+        const Code *x = static_cast<const Code *>(all.x) + row * all.columns;
+        float *y = static_cast<float *>(all.y) + row * all.columns;
+        const float *scale = scales_of_row<spread>(all, row);
+        const scale_256 row_scale = broadcast_256<scaling::multiply, Code>(*scale);
+#pragma GCC unroll 4
+        for (int64_t c = 0; c < all.columns; c += 32) {
+            fetch_ahead<kind>(x + c, 32);
+            scale_256 s[4];
+            scales_of_32<scaling::multiply, Code, spread>(s, row_scale, scale, c);
+            for (int64_t v = 0; v < 4; v++) {
+                const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(x + c + 8 * v));
+                const __m256i wide = std::is_signed_v<Code> ? _mm256_cvtepi8_epi32(codes) : _mm256_cvtepu8_epi32(codes);
+                store<kind>(y + c + 8 * v, _mm256_castps_si256(_mm256_mul_ps(_mm256_cvtepi32_ps(wide), s[v].scale)));
+            }
+        }
+    }
+    if (kind == stores::streaming) {
+        _mm_sfence();
+    }
+}
+
+template<typename Code>
+constexpr qdq_dtype dtype_of = std::is_signed_v<Code> ? QDQ_I8 : QDQ_U8;
+
+template<typename Code, granularity spread, scaling how>
+void add_quantize(std::vector<loop> &loops, bool avx512, const char *plain, const char *streaming) {
+    constexpr qdq_scale_mode mode = how == scaling::multiply ? QDQ_MULTIPLY : QDQ_DIVIDE;
+    const auto add = [&](const char *name, const char *target, void (*run)(const operands &)) {
+        loops.push_back({name, target, operation::quantize, QDQ_F32, dtype_of<Code>, spread, mode, run});
+    };
+    if (avx512) {
+        add(plain, "x86_avx512", quantize_512<Code, spread, how, stores::plain>);
+        add(streaming, "x86_avx512", quantize_512<Code, spread, how, stores::streaming>);
+    }
+    add(plain, "x86_avx2", quantize_256<Code, spread, how, stores::plain>);
+    add(streaming, "x86_avx2", quantize_256<Code, spread, how, stores::streaming>);
+}
+
+template<typename Code, granularity spread>
+void add_dequantize(std::vector<loop> &loops, bool avx512) {
+    const auto add = [&](const char *name, const char *target, void (*run)(const operands &)) {
+        loops.push_back({name, target, operation::dequantize, dtype_of<Code>, QDQ_F32, spread, QDQ_DIVIDE, run});
+    };
+    if (avx512) {
+        add("multiply", "x86_avx512", dequantize_512<Code, spread, stores::plain>);
+        add("multiply_nt", "x86_avx512", dequantize_512<Code, spread, stores::streaming>);
+    }
+    add("multiply", "x86_avx2", dequantize_256<Code, spread, stores::plain>);
+    add("multiply_nt", "x86_avx2", dequantize_256<Code, spread, stores::streaming>);
+}
+
+template<typename Code, granularity spread>
+void add_all(std::vector<loop> &loops, bool avx512) {
+    add_quantize<Code, spread, scaling::multiply>(loops, avx512, "multiply", "multiply_nt");
+    add_quantize<Code, spread, scaling::fma>(loops, avx512, "fma", "fma_nt");
+    add_quantize<Code, spread, scaling::vdivps>(loops, avx512, "vdivps", "vdivps_nt");
+    add_dequantize<Code, spread>(loops, avx512);
+}
+
+template<typename Code>
+void add_every_granularity(std::vector<loop> &loops, bool avx512) {
+    add_all<Code, granularity::tensor>(loops, avx512);
+    add_all<Code, granularity::channel_rows>(loops, avx512);
+    add_all<Code, granularity::channel_columns>(loops, avx512);
+    add_all<Code, granularity::block32>(loops, avx512);
+}
+
+std::vector<loop> loops_of_this_machine() {
+    std::vector<loop> loops;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+        return loops;
+    }
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    add_every_granularity<int8_t>(loops, avx512);
+    add_every_granularity<uint8_t>(loops, avx512);
+    return loops;
+}
+
+}  // namespace
+
+std::span<const loop> hand_loops() {
+    static const std::vector<loop> loops = loops_of_this_machine();
+    return loops;
+}
+
+void streaming_copy(void *to, const void *from, size_t bytes) {
+    __m128i *y = static_cast<__m128i *>(to);
+    const __m128i *x = static_cast<const __m128i *>(from);
+    for (size_t i = 0; i < bytes / sizeof(__m128i); i += 4) {
+        const __m128i a = _mm_load_si128(x + i), b = _mm_load_si128(x + i + 1);
+        const __m128i c = _mm_load_si128(x + i + 2), d = _mm_load_si128(x + i + 3);
+        _mm_stream_si128(y + i, a);
+        _mm_stream_si128(y + i + 1, b);
+        _mm_stream_si128(y + i + 2, c);
+        _mm_stream_si128(y + i + 3, d);
+    }
+    _mm_sfence();
+}
+
+bool has_streaming_copy() { return true; }
+
+#else
+
+std::span<const loop> hand_loops() { return {}; }
+void streaming_copy(void *to, const void *from, size_t bytes) { copy(to, from, bytes); }
+bool has_streaming_copy() { return false; }
+
+#endif
+
+}  // namespace baselines

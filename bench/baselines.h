@@ -1,0 +1,42 @@
+// What qdq is measured against: loops written by hand with intrinsics, and copies.
+#pragma once
+
+#include <qdq/qdq.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace baselines {
+
+// How the scale spreads over an x of rows x columns.
+enum class granularity { tensor, channel_rows, channel_columns, block32 };
+
+enum class operation { quantize, dequantize };
+
+// Dense operands. Columns are a multiple of 64, x and y are aligned to 64 bytes, scales are positive and normal.
+struct operands {
+    const void *x;
+    void *y;
+    const float *scale;
+    int64_t rows, columns;
+};
+
+struct loop {
+    const char *name;    // "fma", "vdivps_nt", ...: the arithmetic, and _nt for streaming (non-temporal) stores
+    const char *target;  // the qdq target for the same instruction set
+    operation op;
+    qdq_dtype x, y;
+    granularity spread;
+    qdq_scale_mode mode;  // of a quantize loop
+    void (*run)(const operands &);
+};
+
+// The loops this machine can run.
+std::span<const loop> hand_loops();
+
+void copy(void *to, const void *from, size_t bytes);            // memcpy
+void streaming_copy(void *to, const void *from, size_t bytes);  // 64-byte aligned, a multiple of 64 bytes
+bool has_streaming_copy();
+
+}  // namespace baselines

@@ -1,0 +1,59 @@
+#include "kernel_call.h"
+
+#include "error.h"
+#include "text.h"
+
+#include <chrono>
+
+namespace qdq_cli {
+
+namespace {
+
+qdq_tensor view(const tensor_data &tensor) {
+    return {tensor.data, *tensor.type->core, static_cast<int32_t>(tensor.shape.size()), tensor.shape.data(), nullptr};
+}
+
+uint64_t bytes_of(const tensor_data &tensor) {
+    return tensor.data == nullptr ? 0 : byte_size({"", tensor.type, tensor.shape});
+}
+
+std::string error_text(qdq_status status) { return std::string(qdq_status_string(status)) + ": " + qdq_last_error(); }
+
+}  // namespace
+
+void apply(const target_options &options) {
+    qdq_set_num_threads(options.threads);
+    if (!options.target.empty()) {
+        if (qdq_status status = qdq_force_target(options.target.c_str()); status != QDQ_OK) {
+            throw failure("--target " + options.target + ": " + error_text(status));
+        }
+    }
+}
+
+void kernel_caller::call(decltype(qdq_quantize) function, const kernel_arguments &arguments) {
+    qdq_tensor x = view(arguments.x), scale = view(arguments.scale), y = view(arguments.y), zero_point = {};
+    bool shifted = arguments.zero_point.data != nullptr;
+    if (shifted) {
+        zero_point = view(arguments.zero_point);
+    }
+    qdq_options options = {};
+    options.axis = static_cast<int32_t>(arguments.granularity.axis);
+    options.block_size = arguments.granularity.block_size;
+    auto begin = std::chrono::steady_clock::now();
+    qdq_status status = function(&x, &scale, shifted ? &zero_point : nullptr, &y, &options);
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (status != QDQ_OK) {
+        throw failure(error_text(status));
+    }
+    bytes_ += bytes_of(arguments.x) + bytes_of(arguments.scale) + bytes_of(arguments.zero_point) +
+              bytes_of(arguments.y);
+}
+
+std::string kernel_caller::report() const {
+    const char *target = qdq_current_target();
+    double rate = seconds_ > 0 ? static_cast<double>(bytes_) / seconds_ / 1e9 : 0;
+    return fixed(seconds_ * 1e3, 2) + " ms in kernels, " + fixed(rate, 1) + " GB/s, target " +
+           (target == nullptr ? "none" : target);
+}
+
+}  // namespace qdq_cli

@@ -1,0 +1,132 @@
+#include "commands.h"
+#include "error.h"
+#include "interrupt.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <new>
+
+namespace {
+
+using namespace qdq_cli;
+
+constexpr int exit_failure = 1, exit_usage = 2;
+
+constexpr const char *quantize_footer = R"(Files:
+  A model is a .safetensors file. Its float tensors with two or more dimensions are quantized, the others copied. The
+  scale of x.weight is x.weight_scale (F32), its zero point, if it has one, x.weight_zero_point. A weight [out, in] has
+  a scale [out, 1] per channel, [1] per tensor, [out, in / N] in blocks of N.
+  An array is an .npy file; its scale goes to out.scale.npy, its zero point to out.zero_point.npy beside it.
+Scales (the rules of compressed-tensors, in f32):
+  symmetric:    scale = amax / ((highest - lowest) / 2), for i8 amax / 127.5 with codes -128..127; the zero point is 0,
+                for u8 128.
+  --asymmetric: scale = (max - min) / (highest - lowest), with min <= 0 <= max;
+                zero point = round(lowest - min / scale).
+  A scale that would be 0, as that of an all-zero channel, is 2^-23. NaN and infinite values are refused.)";
+
+constexpr const char *dequantize_footer = R"(Restores names, shapes and, where the file records it, the type of each
+tensor; otherwise the type is F32. Reads what `qdq quantize` writes, and any tensor x with its x_scale beside it.)";
+
+constexpr const char *compare_footer = R"(ORIGINAL and OTHER hold the same tensors; either may be quantized.
+  SQNR dB            10 log10(sum x^2 / sum (x - y)^2)
+  max error (steps)  the largest |x - y| / scale; 0.5 is rounding alone
+  clipped            values more than half a step outside the codes
+The last two are known where OTHER is quantized. In JSON the SQNR of equal tensors is null.)";
+
+void add_target_options(CLI::App &command, target_options &target) {
+    command.add_option("--target", target.target, "Use only this target (see `qdq targets`)")->type_name("NAME");
+    command.add_option("--threads", target.threads, "Threads for large tensors; 0: one for each processor")
+        ->check(CLI::Range(0, 4096))
+        ->type_name("N");
+}
+
+void add_quantize(CLI::App &app, quantize_options &options) {
+    CLI::App &command = *app.add_subcommand("quantize", "Quantize the weights of a model, or an array");
+    command.add_option("input", options.input, "A .safetensors or .npy file")->required();
+    command.add_option("-o,--output", options.output, "The file to write")->required()->type_name("FILE");
+    command.add_option("--dtype", options.code, "The type to quantize to")
+        ->check(CLI::IsMember(code_options()))
+        ->capture_default_str();
+    CLI::Option *axis = command.add_option("--axis", options.scales.axis,
+                                           "One scale for each index of this axis (default 0),\n"
+                                           "or, with --block-size, the axis cut into blocks (default -1)");
+    CLI::Option *per_tensor = command.add_flag("--per-tensor", options.scales.per_tensor, "One scale per tensor");
+    CLI::Option *block_size = command.add_option("--block-size", options.scales.block_size,
+                                                 "One scale for each N elements along the axis");
+    block_size->check(CLI::PositiveNumber)->type_name("N");
+    per_tensor->excludes(axis)->excludes(block_size);
+    command.add_flag("--asymmetric", options.asymmetric, "Use zero points, and the range from minimum to maximum");
+    add_target_options(command, options.target);
+    command.footer(quantize_footer);
+    command.callback([&options] { run_quantize(options); });
+}
+
+void add_dequantize(CLI::App &app, dequantize_options &options) {
+    CLI::App &command = *app.add_subcommand("dequantize", "Restore a quantized model or array");
+    command.add_option("input", options.input, "A quantized .safetensors or .npy file")->required();
+    command.add_option("-o,--output", options.output, "The file to write")->required()->type_name("FILE");
+    add_target_options(command, options.target);
+    command.footer(dequantize_footer);
+    command.callback([&options] { run_dequantize(options); });
+}
+
+void add_compare(CLI::App &app, compare_options &options) {
+    CLI::App &command = *app.add_subcommand("compare", "Measure what quantization changed, tensor by tensor");
+    command.add_option("original", options.original, "The file before quantization")->required();
+    command.add_option("other", options.other, "The quantized or restored file")->required();
+    command.add_flag("--json", options.json, "Print JSON");
+    add_target_options(command, options.target);
+    command.footer(compare_footer);
+    command.callback([&options] { run_compare(options); });
+}
+
+void add_targets(CLI::App &app) {
+    CLI::App &command = *app.add_subcommand("targets", "List the targets built in, usable here, and chosen");
+    command.callback(run_targets);
+}
+
+// Runs the subcommand as its arguments are parsed. Output that could not be written is a failure too.
+int run_command_line(int argc, char **argv) {
+    CLI::App app("Quantize and dequantize tensors, with the same bits on every target.", "qdq");
+    app.require_subcommand(1);
+    app.footer("Exit codes: 0 success, 1 failure, 2 wrong usage.");
+    quantize_options quantize;
+    dequantize_options dequantize;
+    compare_options compare;
+    add_quantize(app, quantize);
+    add_dequantize(app, dequantize);
+    add_compare(app, compare);
+    add_targets(app);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? 0 : exit_usage;
+    }
+    std::cout.flush();
+    if (!std::cout) {
+        throw failure("cannot write to standard output");
+    }
+    return 0;
+}
+
+int report(const char *message, int code) {
+    std::cerr << "qdq: " << message << "\n";
+    return code;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    install_signal_handlers();
+    try {
+        return run_command_line(argc, argv);
+    } catch (const interrupted &reason) {
+        die_of(reason);
+    } catch (const usage_error &error) {
+        return report(error.what(), exit_usage);
+    } catch (const std::bad_alloc &) {
+        return report("out of memory", exit_failure);
+    } catch (const std::exception &error) {
+        return report(error.what(), exit_failure);
+    }
+}

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "atomic_file.h"
+#include "input_file.h"
+#include "tensor_file.h"
+
+namespace qdq_cli {
+
+// A safetensors file: an 8-byte little-endian header length, a JSON header, the tensors' bytes without gaps.
+class safetensors_reader : public tensor_reader {
+public:
+    explicit safetensors_reader(const std::filesystem::path &path);
+    void read(size_t index, std::span<std::byte> bytes) const override;
+    size_t lowest_quantized_rank() const override { return 2; }
+    bool has_metadata() const override { return true; }
+
+private:
+    void load();
+    void parse(const std::string &header);
+    void check_layout() const;
+
+    input_file file_;
+    uint64_t data_begin_ = 0;
+    std::vector<uint64_t> offsets_;  // of each tensor, from data_begin_
+};
+
+class safetensors_writer : public tensor_writer {
+public:
+    safetensors_writer(const std::filesystem::path &path, const std::vector<tensor_info> &tensors,
+                       const metadata_map &metadata);
+    void write(size_t index, std::span<const std::byte> bytes) override;
+    void commit() override;
+
+private:
+    std::vector<uint64_t> offsets_;  // of each tensor, from the start of the file
+    atomic_file file_;
+};
+
+}  // namespace qdq_cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qdq_cli {
+
+// printf's %.*f.
+std::string fixed(double value, int digits);
+
+// "[384, 1536]"
+std::string shape_text(const std::vector<int64_t> &shape);
+
+// "90.9 MB", decimal units.
+std::string bytes_text(uint64_t bytes);
+
+// A tensor name as it may be shown on a terminal: control characters, which a file can put there, are escaped.
+std::string printable(std::string_view name);
+
+// Columns padded to their widest cell, the first `left` columns to the left and the others to the right. Widths count
+// characters, not bytes.
+std::string table(const std::vector<std::vector<std::string>> &rows, size_t left);
+
+}  // namespace qdq_cli

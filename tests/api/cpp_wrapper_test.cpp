@@ -1,0 +1,193 @@
+// qdq.hpp: what it adds to qdq.h.
+#include <qdq/qdq.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace {
+
+using bytes = std::vector<int8_t>;
+
+const std::vector<float> x{-1.0f, 0.0f, 0.25f, 0.75f, 1.0f, 100.0f};
+const float scale = 0.5f;
+const bytes quantized{-2, 0, 0, 2, 2, 127};
+
+template<typename T, qdq::dtype type>
+constexpr bool is_dtype = qdq::dtype_of<T>::value == type;
+
+static_assert(is_dtype<float, qdq::dtype::f32> && is_dtype<int8_t, qdq::dtype::i8>);
+static_assert(is_dtype<uint8_t, qdq::dtype::u8> && is_dtype<int16_t, qdq::dtype::i16>);
+static_assert(is_dtype<uint16_t, qdq::dtype::u16> && is_dtype<int32_t, qdq::dtype::i32>);
+static_assert(is_dtype<qdq::f16, qdq::dtype::f16> && is_dtype<qdq::bf16, qdq::dtype::bf16>);
+static_assert(is_dtype<qdq::f8e4m3, qdq::dtype::f8e4m3> && is_dtype<qdq::f4e2m1_pair, qdq::dtype::f4e2m1>);
+static_assert(sizeof(qdq::f16) == 2 && sizeof(qdq::i4_pair) == 1 && sizeof(qdq::e8m0) == 1);
+
+// Only memory that may be written is an output.
+static_assert(std::is_constructible_v<qdq::output, std::vector<int8_t> &>);
+static_assert(std::is_constructible_v<qdq::output, std::span<int8_t>>);
+static_assert(!std::is_constructible_v<qdq::output, const std::vector<int8_t> &>);
+static_assert(!std::is_constructible_v<qdq::output, std::span<const int8_t>>);
+static_assert(!std::is_constructible_v<qdq::output, const int8_t *, qdq::dimensions>);
+static_assert(!std::is_constructible_v<qdq::tensor, std::vector<double> &>);
+
+TEST(Wrapper, quantizes_ranges_of_one_dimension) {
+    bytes y(x.size());
+    const qdq::result done = qdq::quantize(x, qdq::scalar(scale), y);
+    ASSERT_TRUE(done) << done.message();
+    EXPECT_EQ(done.status(), qdq::status::ok);
+    EXPECT_STREQ(done.message(), "");
+    EXPECT_EQ(y, quantized);
+}
+
+TEST(Wrapper, takes_vectors_spans_arrays_and_pointers) {
+    const float c_array[2] = {1.0f, 2.0f};
+    const std::array<float, 2> array{1.0f, 2.0f};
+    const std::span<const float> span(c_array);
+    const bytes expected{2, 4};
+    bytes y(2);
+    for (const qdq::tensor &view : {qdq::tensor(c_array), qdq::tensor(array), qdq::tensor(span),
+                                    qdq::tensor(array, {2}), qdq::tensor(&c_array[0], {2}),
+                                    qdq::tensor(static_cast<const void *>(c_array), qdq::dtype::f32, {2})}) {
+        y.assign(2, 0);
+        ASSERT_TRUE(qdq::quantize(view, qdq::scalar(scale), {y.data(), {2}}));
+        EXPECT_EQ(y, expected);
+    }
+}
+
+TEST(Wrapper, copies_shape_and_strides) {
+    bytes y(6);
+    std::vector<int64_t> shape{3, 2}, strides{1, 3};
+    const qdq::tensor view(x, shape, strides);
+    shape.assign(2, -1);
+    strides.assign(2, -1);
+    ASSERT_TRUE(qdq::quantize(view, qdq::scalar(scale), {y, {3, 2}}));
+    EXPECT_EQ(y, (bytes{-2, 2, 0, 2, 0, 127}));
+}
+
+TEST(Wrapper, passes_every_option) {
+    const qdq::options how{.scale_mode = qdq::scale_mode::multiply,
+                           .quantize_zp = qdq::quantize_zp::before_rounding,
+                           .dequantize_zp = qdq::dequantize_zp::add,
+                           .rounding = qdq::rounding::up,
+                           .saturate = false,
+                           .axis = -3,
+                           .block_size = 5,
+                           .quant_min = -7,
+                           .quant_max = 8};
+    const qdq_options c = how.c();
+    EXPECT_EQ(c.scale_mode, QDQ_MULTIPLY);
+    EXPECT_EQ(c.quantize_zp, QDQ_ZP_BEFORE_ROUNDING);
+    EXPECT_EQ(c.dequantize_zp, QDQ_ZP_ADD);
+    EXPECT_EQ(c.rounding, QDQ_UP);
+    EXPECT_EQ(c.no_saturate, 1);
+    EXPECT_EQ(c.axis, -3);
+    EXPECT_EQ(c.block_size, 5);
+    EXPECT_EQ(c.quant_min, -7);
+    EXPECT_EQ(c.quant_max, 8);
+}
+
+TEST(Wrapper, defaults_to_all_zero_options) {
+    const qdq_options c = qdq::options{}.c(), zero{};
+    EXPECT_EQ(c.scale_mode, zero.scale_mode);
+    EXPECT_EQ(c.rounding, zero.rounding);
+    EXPECT_EQ(c.no_saturate, 0);
+    EXPECT_EQ(c.block_size, 0);
+    EXPECT_EQ(c.quant_max, 0);
+}
+
+TEST(Wrapper, applies_scale_zero_point_and_axis) {
+    const std::vector<float> scales{0.5f, 0.25f, 1.0f};
+    const bytes zero_points{1, 2, 3};
+    bytes y(6);
+    const qdq::result done = qdq::quantize({x, {2, 3}}, scales, zero_points, {y, {2, 3}}, {.axis = 1});
+    ASSERT_TRUE(done) << done.message();
+    EXPECT_EQ(y, (bytes{-1, 2, 3, 3, 6, 103}));
+}
+
+TEST(Wrapper, dequantizes) {
+    const bytes codes{-2, 0, 2, 127};
+    const int8_t zero_point = 2;
+    std::vector<float> y(4);
+    ASSERT_TRUE(qdq::dequantize(codes, qdq::scalar(scale), y));
+    EXPECT_EQ(y, (std::vector<float>{-1.0f, 0.0f, 1.0f, 63.5f}));
+    ASSERT_TRUE(qdq::dequantize(codes, qdq::scalar(scale), qdq::scalar(zero_point), y));
+    EXPECT_EQ(y, (std::vector<float>{-2.0f, -1.0f, 0.0f, 62.5f}));
+}
+
+TEST(Wrapper, reports_the_library_message) {
+    bytes y(6, 0x5a);
+    const qdq::result done = qdq::quantize({x, {2, 3}}, qdq::scalar(scale), {y, {3, 2}});
+    EXPECT_FALSE(done);
+    EXPECT_EQ(done.status(), qdq::status::invalid_argument);
+    EXPECT_NE(std::string(done.message()).find("shape"), std::string::npos) << done.message();
+    EXPECT_EQ(y, bytes(6, 0x5a));
+}
+
+TEST(Wrapper, refuses_a_range_shorter_than_its_shape) {
+    bytes y(6, 0x5a), too_short(5, 0x5a);
+    EXPECT_FALSE(qdq::quantize({x, {2, 3}}, qdq::scalar(scale), {too_short, {2, 3}}));
+    EXPECT_FALSE(qdq::quantize({x, {2, 4}}, qdq::scalar(scale), {y.data(), {2, 4}}));
+    EXPECT_FALSE(qdq::quantize({x, {INT64_MAX, INT64_MAX}}, qdq::scalar(scale), {y, {2, 3}}));
+    EXPECT_EQ(too_short, bytes(5, 0x5a));
+    EXPECT_EQ(y, bytes(6, 0x5a));
+    EXPECT_EQ(qdq::quantize(x, qdq::scalar(scale), {too_short, {6}}).status(), qdq::status::invalid_argument);
+}
+
+TEST(Wrapper, counts_two_elements_in_a_4_bit_pair) {
+    const std::vector<qdq::i4_pair> pairs(3);
+    EXPECT_EQ(qdq::tensor(pairs).c().shape[0], 6);
+    EXPECT_EQ(qdq::tensor(pairs, {5}).problem(), nullptr);
+    EXPECT_EQ(qdq::tensor(pairs, {2, 3}).problem(), nullptr);
+    EXPECT_NE(qdq::tensor(pairs, {7}).problem(), nullptr);
+}
+
+TEST(Wrapper, refuses_strides_of_another_length_than_the_shape) {
+    bytes y(6);
+    const qdq::result done = qdq::quantize({x, {2, 3}, {1}}, qdq::scalar(scale), {y, {2, 3}});
+    EXPECT_EQ(done.status(), qdq::status::invalid_argument);
+    EXPECT_NE(std::string(done.message()).find("strides"), std::string::npos);
+}
+
+TEST(Wrapper, refuses_a_rank_above_8) {
+    bytes y(6);
+    const std::vector<int64_t> nine(9, 1);
+    EXPECT_EQ(qdq::quantize({x, nine}, qdq::scalar(scale), {y, nine}).status(), qdq::status::invalid_argument);
+}
+
+TEST(Wrapper, refuses_a_missing_tensor) {
+    bytes y(6);
+    EXPECT_EQ(qdq::quantize(qdq::none, qdq::scalar(scale), y).status(), qdq::status::invalid_argument);
+    EXPECT_EQ(qdq::quantize(x, qdq::none, y).status(), qdq::status::invalid_argument);
+}
+
+TEST(Wrapper, takes_empty_ranges) {
+    std::vector<float> no_floats;
+    bytes no_bytes;
+    EXPECT_TRUE(qdq::quantize(no_floats, qdq::scalar(scale), no_bytes));
+    EXPECT_TRUE(qdq::quantize({no_floats, {0, 3}}, qdq::scalar(scale), {no_bytes, {0, 3}}));
+}
+
+TEST(Wrapper, plans_and_runs) {
+    bytes y(6);
+    std::vector<float> restored(6);
+    qdq::plan quantizing, dequantizing;
+    ASSERT_TRUE(quantizing.prepare_quantize({static_cast<const float *>(nullptr), {6}}, qdq::scalar(scale), qdq::none,
+                                            {static_cast<int8_t *>(nullptr), {6}}));
+    ASSERT_TRUE(dequantizing.prepare_dequantize(y, qdq::scalar(scale), qdq::none, restored));
+    const qdq::plan copy = quantizing;
+    ASSERT_TRUE(copy.run(x.data(), y.data()));
+    EXPECT_EQ(y, quantized);
+    ASSERT_TRUE(dequantizing.run(y.data(), restored.data()));
+    EXPECT_EQ(restored, (std::vector<float>{-1.0f, 0.0f, 0.0f, 1.0f, 1.0f, 63.5f}));
+}
+
+TEST(Wrapper, does_not_run_a_plan_that_was_never_prepared) {
+    bytes y(6, 0x5a);
+    EXPECT_FALSE(qdq::plan{}.run(x.data(), y.data()));
+    EXPECT_EQ(y, bytes(6, 0x5a));
+}
+
+}  // namespace

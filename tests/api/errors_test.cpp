@@ -1,0 +1,552 @@
+// Every argument rule of qdq.h: which status, and a message that names the argument. Nothing may be written.
+#include "call.h"
+
+#include <cstring>
+#include <limits>
+
+namespace api_test {
+namespace {
+
+constexpr int64_t largest = std::numeric_limits<int64_t>::max();
+
+// A valid call on a 2 x 6 tensor that each test spoils in one place.
+class Rejects : public testing::TestWithParam<direction> {
+protected:
+    dimensions x_shape{2, 6}, y_shape{2, 6}, scale_shape{}, zero_point_shape{};
+    tensor_memory x_memory = quantizes() ? floats(QDQ_F32, {2, 6}) : stored(QDQ_I8, {2, 6});
+    tensor_memory y_memory{quantizes() ? QDQ_I8 : QDQ_F32, {2, 6}};
+    tensor_memory scale_memory = scales({12});
+    tensor_memory zero_point_memory = zero_points(QDQ_I8, {12});
+    qdq_tensor x = x_memory.view(), y = y_memory.view();
+    qdq_tensor scale = reshaped(scale_memory.view(), scale_shape);
+    qdq_tensor zero_point = reshaped(zero_point_memory.view(), zero_point_shape);
+    qdq_options options{};
+
+    static bool quantizes() { return GetParam() == direction::quantize; }
+
+    static qdq_tensor reshaped(qdq_tensor view, const dimensions &shape) {
+        view.rank = static_cast<int32_t>(shape.size());
+        view.shape = shape.data();
+        return view;
+    }
+    void set_scale_shape(dimensions shape) {
+        scale_shape = std::move(shape);
+        scale = reshaped(scale, scale_shape);
+    }
+    void set_zero_point_shape(dimensions shape) {
+        zero_point_shape = std::move(shape);
+        zero_point = reshaped(zero_point, zero_point_shape);
+    }
+
+    // With what a message about it contains.
+    std::vector<std::pair<qdq_tensor *, const char *>> every_tensor() {
+        return {{&x, ": x"}, {&scale, "scale"}, {&zero_point, "zero_point"}, {&y, ": y"}};
+    }
+
+    arguments given() { return {GetParam(), &x, &scale, &zero_point, &y, &options}; }
+
+    // The call fails with `status` and a message containing each of `words`; y keeps its poison.
+    static void expect_call_failure(qdq_status status, const arguments &bad, const std::vector<std::string> &words,
+                                    const tensor_memory &y_memory) {
+        const tensor_memory before = y_memory;
+        ASSERT_EQ(call(bad), status) << qdq_last_error();
+        const std::string message = qdq_last_error();
+        for (const std::string &word : words) {
+            EXPECT_NE(message.find(word), std::string::npos) << "'" << message << "' should mention '" << word << "'";
+        }
+        EXPECT_TRUE(before == y_memory) << "y was written";
+    }
+
+    static void expect_plan_failure(qdq_status status, const arguments &bad, const std::vector<std::string> &words) {
+        qdq_plan plan, before;
+        std::memset(&plan, 0x5a, sizeof plan);
+        before = plan;
+        ASSERT_EQ(prepare(&plan, bad), status) << qdq_last_error();
+        const std::string message = qdq_last_error();
+        for (const std::string &word : words) {
+            EXPECT_NE(message.find(word), std::string::npos) << "'" << message << "' should mention '" << word << "'";
+        }
+        EXPECT_EQ(std::memcmp(&plan, &before, sizeof plan), 0) << "the plan was written";
+    }
+
+    void expect_failure(qdq_status status, const arguments &bad, const std::vector<std::string> &words) {
+        expect_call_failure(status, bad, words, y_memory);
+        expect_plan_failure(status, bad, words);
+    }
+    void expect_invalid(const std::vector<std::string> &words) {
+        expect_failure(QDQ_INVALID_ARGUMENT, given(), words);
+    }
+    // For rules that a plan, which has no data, cannot check.
+    void expect_call_invalid(const std::vector<std::string> &words) {
+        expect_call_failure(QDQ_INVALID_ARGUMENT, given(), words, y_memory);
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(, Rejects, testing::Values(direction::quantize, direction::dequantize),
+                         [](const auto &info) { return name_of(info.param); });
+
+TEST_P(Rejects, nothing_in_the_call_the_other_tests_spoil) { EXPECT_EQ(call(given()), QDQ_OK) << qdq_last_error(); }
+
+// Null pointers.
+
+TEST_P(Rejects, a_null_x) {
+    arguments bad = given();
+    bad.x = nullptr;
+    expect_failure(QDQ_INVALID_ARGUMENT, bad, {": x"});
+}
+
+TEST_P(Rejects, a_null_scale) {
+    arguments bad = given();
+    bad.scale = nullptr;
+    expect_failure(QDQ_INVALID_ARGUMENT, bad, {"scale"});
+}
+
+TEST_P(Rejects, a_null_y) {
+    arguments bad = given();
+    bad.y = nullptr;
+    expect_failure(QDQ_INVALID_ARGUMENT, bad, {": y"});
+}
+
+TEST_P(Rejects, a_null_plan) {
+    EXPECT_EQ(prepare(nullptr, given()), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find("plan"), std::string::npos);
+}
+
+TEST_P(Rejects, neither_a_null_zero_point_nor_null_options) {
+    arguments good = given();
+    good.zero_point = nullptr;
+    good.options = nullptr;
+    EXPECT_EQ(call(good), QDQ_OK) << qdq_last_error();
+}
+
+TEST_P(Rejects, null_x_data) {
+    x.data = nullptr;
+    expect_call_invalid({": x", "data"});
+}
+
+TEST_P(Rejects, null_y_data) {
+    y.data = nullptr;
+    expect_call_invalid({": y", "data"});
+}
+
+TEST_P(Rejects, null_scale_data) {
+    scale.data = nullptr;
+    expect_invalid({"scale", "data"});
+}
+
+TEST_P(Rejects, null_zero_point_data) {
+    zero_point.data = nullptr;
+    expect_invalid({"zero_point", "data"});
+}
+
+TEST_P(Rejects, a_null_shape_with_a_rank) {
+    x.shape = nullptr;
+    expect_invalid({": x", "shape"});
+}
+
+TEST_P(Rejects, a_null_shape_of_y) {
+    y.shape = nullptr;
+    expect_invalid({": y", "shape"});
+}
+
+TEST_P(Rejects, a_null_shape_of_the_scale) {
+    scale.rank = 1;
+    scale.shape = nullptr;
+    expect_invalid({"scale", "shape"});
+}
+
+TEST_P(Rejects, a_null_shape_of_the_zero_point) {
+    zero_point.rank = 1;
+    zero_point.shape = nullptr;
+    expect_invalid({"zero_point", "shape"});
+}
+
+// Element types.
+
+TEST_P(Rejects, unknown_dtypes) {
+    for (int value : {-1, 14, 99, std::numeric_limits<int>::max()}) {
+        const std::string shown = std::to_string(value);
+        for (auto [tensor, name] : every_tensor()) {
+            const qdq_tensor good = *tensor;
+            set_raw(tensor->dtype, value);
+            expect_invalid({name, "dtype", shown});
+            *tensor = good;
+        }
+    }
+}
+
+TEST_P(Rejects, types_on_the_wrong_side) {
+    for (qdq_dtype integer : {QDQ_I8, QDQ_U8, QDQ_I16, QDQ_U16, QDQ_I32, QDQ_I4, QDQ_U4}) {
+        qdq_tensor &floating = quantizes() ? x : y;
+        floating.dtype = integer;
+        expect_invalid({quantizes() ? ": x" : ": y", "dtype"});
+    }
+}
+
+TEST_P(Rejects, floats_as_stored_types) {
+    for (qdq_dtype type : {QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_E8M0}) {
+        qdq_tensor &codes = quantizes() ? y : x;
+        codes.dtype = type;
+        expect_invalid({quantizes() ? ": y" : ": x", "dtype"});
+    }
+}
+
+TEST_P(Rejects, an_integer_scale) {
+    for (qdq_dtype integer : {QDQ_I8, QDQ_U8, QDQ_I16, QDQ_U16, QDQ_I32, QDQ_I4, QDQ_U4}) {
+        scale.dtype = integer;
+        expect_invalid({"scale", "dtype"});
+    }
+}
+
+// Shapes.
+
+TEST_P(Rejects, ranks_outside_0_to_8) {
+    const dimensions nine(9, 1);
+    for (int32_t rank : {-1, 9, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()}) {
+        for (auto [tensor, name] : every_tensor()) {
+            const qdq_tensor good = *tensor;
+            tensor->rank = rank;
+            tensor->shape = nine.data();
+            expect_invalid({name, "rank", std::to_string(rank)});
+            *tensor = good;
+        }
+    }
+}
+
+TEST_P(Rejects, negative_dimensions) {
+    const dimensions bad{2, -6};
+    for (auto [tensor, name] : every_tensor()) {
+        const qdq_tensor good = *tensor;
+        *tensor = reshaped(*tensor, bad);
+        expect_invalid({name, "shape", "-6"});
+        *tensor = good;
+    }
+}
+
+TEST_P(Rejects, a_y_of_another_rank) {
+    y_shape = {12};
+    y = reshaped(y, y_shape);
+    expect_invalid({": y", "rank"});
+}
+
+TEST_P(Rejects, a_y_of_another_shape) {
+    y_shape = {2, 5};
+    y = reshaped(y, y_shape);
+    expect_invalid({": y", "shape", "5", "6"});
+}
+
+TEST_P(Rejects, a_transposed_shape_of_y) {
+    y_shape = {6, 2};
+    y = reshaped(y, y_shape);
+    expect_invalid({": y", "shape"});
+}
+
+TEST_P(Rejects, shapes_of_more_than_2_to_the_63_elements) {
+    for (const dimensions &huge : {dimensions{largest, 2}, {int64_t{1} << 62, 4}, {largest, largest}}) {
+        x = reshaped(x, huge);
+        y = reshaped(y, huge);
+        expect_invalid({"x"});
+    }
+}
+
+TEST_P(Rejects, strides_that_leave_the_address_space) {
+    const dimensions far{largest / 2, 1}, further{1, std::numeric_limits<int64_t>::min()};
+    for (const dimensions *strides : {&far, &further}) {
+        x.strides = strides->data();
+        expect_invalid({"x"});
+        x.strides = nullptr;
+        y.strides = strides->data();
+        expect_invalid({"y"});
+        y.strides = nullptr;
+    }
+}
+
+// Scale and zero point.
+
+TEST_P(Rejects, a_scale_whose_length_is_not_that_of_the_axis) {
+    options.axis = 0;
+    set_scale_shape({6});
+    expect_invalid({"scale", "6", "2"});
+    options.axis = 1;
+    set_scale_shape({7});
+    expect_invalid({"scale", "7", "6"});
+}
+
+TEST_P(Rejects, a_scale_with_more_blocks_than_elements) {
+    set_scale_shape({3, 1});
+    expect_invalid({"scale", "3", "2"});
+    set_scale_shape({1, 7});
+    expect_invalid({"scale", "7", "6"});
+}
+
+TEST_P(Rejects, a_scale_of_neither_one_dimension_nor_the_rank_of_x) {
+    set_scale_shape({1, 2, 6});
+    expect_invalid({"scale", "rank", "3", "2"});
+}
+
+TEST_P(Rejects, a_scale_without_elements) {
+    for (const dimensions &shape : {dimensions{0}, {2, 0}, {0, 6}, {0, 0}, {largest, 0}, {0, largest, largest}}) {
+        SCOPED_TRACE(testing::PrintToString(shape));
+        set_scale_shape(shape);
+        expect_invalid({"scale"});
+    }
+}
+
+TEST_P(Rejects, an_axis_out_of_range) {
+    set_scale_shape({6});
+    for (int32_t axis : {2, -3, 99, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()}) {
+        options.axis = axis;
+        expect_invalid({"axis", std::to_string(axis)});
+    }
+}
+
+TEST_P(Rejects, an_axis_out_of_range_in_the_blocked_form) {
+    set_scale_shape({2, 3});
+    options.block_size = 2;
+    for (int32_t axis : {2, -3}) {
+        options.axis = axis;
+        expect_invalid({"axis", std::to_string(axis)});
+    }
+}
+
+TEST_P(Rejects, a_negative_block_size) {
+    set_scale_shape({2, 3});
+    options.axis = 1;
+    for (int64_t size : {int64_t{-1}, int64_t{-2}, std::numeric_limits<int64_t>::min()}) {
+        options.block_size = size;
+        expect_invalid({"block_size", std::to_string(size)});
+    }
+}
+
+TEST_P(Rejects, a_block_size_that_does_not_fit_the_scale) {
+    set_scale_shape({2, 3});
+    options.axis = 1;
+    for (int64_t size : {int64_t{1}, int64_t{3}, int64_t{6}, largest}) {  // 6 / 2 = 3 blocks would fit
+        options.block_size = size;
+        expect_invalid({"scale", "block_size", std::to_string(size)});
+    }
+}
+
+TEST_P(Rejects, a_zero_point_of_neither_one_element_nor_the_shape_of_the_scale) {
+    set_scale_shape({6});
+    options.axis = 1;
+    set_zero_point_shape({5});
+    expect_invalid({"zero_point"});
+    set_zero_point_shape({2, 6});
+    expect_invalid({"zero_point"});
+    set_zero_point_shape({0});
+    expect_invalid({"zero_point"});
+}
+
+TEST_P(Rejects, a_zero_point_per_channel_with_one_scale) {
+    options.axis = 1;
+    set_zero_point_shape({6});
+    expect_invalid({"zero_point"});
+}
+
+// Options.
+
+TEST_P(Rejects, values_outside_the_enums) {
+    for (int value : {-1, 2, 1000}) {
+        options = {};
+        set_raw(options.scale_mode, value);
+        expect_invalid({"scale_mode", std::to_string(value)});
+        options = {};
+        set_raw(options.quantize_zp, value);
+        expect_invalid({"quantize_zp", std::to_string(value)});
+        options = {};
+        set_raw(options.dequantize_zp, value);
+        expect_invalid({"dequantize_zp", std::to_string(value)});
+    }
+    for (int value : {-1, 5, 1000}) {
+        options = {};
+        set_raw(options.rounding, value);
+        expect_invalid({"rounding", std::to_string(value)});
+    }
+}
+
+TEST_P(Rejects, a_quant_range_that_is_not_within_the_type_of_y) {
+    if (!quantizes()) {
+        GTEST_SKIP() << "quant_min and quant_max are for quantize";
+    }
+    for (auto [low, high] : {std::pair{1, 0}, {10, -10}, {-129, 127}, {-128, 128}, {0, 200}, {-1000, 1000}}) {
+        options.quant_min = low;
+        options.quant_max = high;
+        expect_invalid({"quant_min", "quant_max", std::to_string(low), std::to_string(high)});
+    }
+    y.dtype = QDQ_U8;
+    zero_point.dtype = QDQ_U8;
+    options.quant_min = -1;
+    options.quant_max = 255;
+    expect_invalid({"quant_min", "-1"});
+}
+
+// Memory.
+
+TEST_P(Rejects, a_y_that_overlaps_x_in_part) {
+    tensor_memory shared(QDQ_F32, {64});
+    char *base = static_cast<char *>(shared.view().data);
+    x.data = base + 32;
+    for (int offset : {0, 4, 28, 36, 40}) {  // of 12 elements of 1 and 4 bytes
+        const int reach = quantizes() ? 12 : 48;
+        y.data = base + offset;
+        const bool overlaps = offset + reach > 32 && offset < 32 + (quantizes() ? 48 : 12);
+        if (overlaps) {
+            expect_call_failure(QDQ_INVALID_ARGUMENT, given(), {": y", "overlap"}, shared);
+        } else {
+            EXPECT_EQ(call(given()), QDQ_OK) << qdq_last_error();
+        }
+    }
+}
+
+TEST_P(Rejects, a_y_at_the_address_of_an_x_of_another_element_size) {
+    tensor_memory shared(QDQ_F32, {2, 6});
+    x.data = y.data = shared.view().data;
+    expect_call_failure(QDQ_INVALID_ARGUMENT, given(), {": y", "overlap"}, shared);
+}
+
+TEST_P(Rejects, a_plan_run_on_overlapping_data) {
+    qdq_plan plan;
+    ASSERT_EQ(prepare(&plan, given()), QDQ_OK) << qdq_last_error();
+    tensor_memory shared(QDQ_F32, {2, 6});
+    const tensor_memory before = shared;
+    EXPECT_EQ(qdq_run(&plan, shared.view().data, shared.view().data, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find("overlap"), std::string::npos) << qdq_last_error();
+    EXPECT_TRUE(before == shared);
+}
+
+TEST_P(Rejects, a_y_that_overlaps_the_scale) {
+    scale.data = y.data;
+    expect_call_invalid({": y", "overlap", "scale"});
+    scale.data = static_cast<char *>(y.data) + (quantizes() ? 8 : 44);  // y's last 4 bytes
+    expect_call_invalid({": y", "overlap", "scale"});
+}
+
+TEST_P(Rejects, a_y_that_overlaps_the_zero_point) {
+    zero_point.data = y.data;
+    expect_call_invalid({": y", "overlap", "zero_point"});
+    zero_point.data = static_cast<char *>(y.data) + (quantizes() ? 11 : 47);  // y's last byte
+    expect_call_invalid({": y", "overlap", "zero_point"});
+}
+
+TEST_P(Rejects, strides_that_make_elements_of_y_overlap) {
+    // 2 x 6: repeated rows, repeated columns, one element for all, and rows that run into one another.
+    for (const dimensions &strides : {dimensions{0, 1}, {6, 0}, {0, 0}, {1, 1}, {5, 1}, {-5, 1}, {1, -1}}) {
+        y.strides = strides.data();
+        const tensor_memory before = y_memory;
+        ASSERT_EQ(call(given()), QDQ_INVALID_ARGUMENT) << testing::PrintToString(strides);
+        EXPECT_NE(std::string(qdq_last_error()).find(": y"), std::string::npos) << qdq_last_error();
+        EXPECT_TRUE(before == y_memory);
+        expect_plan_failure(QDQ_INVALID_ARGUMENT, given(), {": y"});
+    }
+}
+
+// Types without a kernel.
+
+class EveryPair : public Api {
+protected:
+    static constexpr qdq_dtype float_types[] = {QDQ_F32, QDQ_F16, QDQ_BF16};
+    static constexpr qdq_dtype stored_types[] = {QDQ_I8, QDQ_U8,     QDQ_I16,    QDQ_U16,   QDQ_I32,
+                                                 QDQ_I4, QDQ_U4,     QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1};
+};
+
+TEST_F(EveryPair, of_a_float_and_a_stored_type_runs_or_is_unsupported_with_both_names) {
+    const tensor_memory scale = scales({});
+    const qdq_tensor c_scale = scale.view();
+    for (qdq_dtype floating : float_types) {
+        for (qdq_dtype codes : stored_types) {
+            for (direction way : {direction::quantize, direction::dequantize}) {
+                const qdq_dtype from = way == direction::quantize ? floating : codes;
+                const qdq_dtype to = way == direction::quantize ? codes : floating;
+                SCOPED_TRACE(name_of(way) + " " + reference::name_of(from) + " to " + reference::name_of(to));
+                const tensor_memory x = way == direction::quantize ? floats(from, {7}) : stored(from, {7});
+                const tensor_memory y(to, {7}), before = y;
+                const qdq_tensor c_x = x.view(), c_y = y.view();
+                const qdq_status status = call({way, &c_x, &c_scale, nullptr, &c_y, nullptr});
+                if (status == QDQ_OK) {
+                    continue;
+                }
+                EXPECT_EQ(status, QDQ_UNSUPPORTED);
+                const std::string message = qdq_last_error();
+                EXPECT_NE(message.find(reference::name_of(from)), std::string::npos) << message;
+                EXPECT_NE(message.find(reference::name_of(to)), std::string::npos) << message;
+                EXPECT_TRUE(before == y);
+            }
+        }
+    }
+}
+
+TEST_F(EveryPair, of_f32_and_the_8_bit_integers_is_supported) {
+    const tensor_memory scale = scales({});
+    for (qdq_dtype codes : {QDQ_I8, QDQ_U8}) {
+        expect_reference_result(direction::quantize, floats(QDQ_F32, {7}), scale, nullptr, tensor_memory(codes, {7}));
+        expect_reference_result(direction::dequantize, stored(codes, {7}), scale, nullptr,
+                                tensor_memory(QDQ_F32, {7}));
+    }
+}
+
+TEST_F(EveryPair, with_a_float_target_takes_no_zero_point_but_zero) {
+    const tensor_memory scale = scales({});
+    for (qdq_dtype codes : {QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1}) {
+        SCOPED_TRACE(reference::name_of(codes));
+        const tensor_memory x = floats(QDQ_F32, {7}), y(codes, {7});
+        const qdq_tensor c_x = x.view(), c_y = y.view(), c_scale = scale.view();
+        if (call({direction::quantize, &c_x, &c_scale, nullptr, &c_y, nullptr}) == QDQ_UNSUPPORTED) {
+            std::printf("[   NOTE   ] no kernel to %s yet\n", reference::name_of(codes));
+            continue;
+        }
+        for (int8_t value : {0, 1, -3}) {
+            const tensor_memory zero_point = tensor_memory::of<int8_t>(QDQ_I8, {}, {value});
+            const qdq_tensor c_zero_point = zero_point.view();
+            const tensor_memory before = y;
+            const qdq_status status = call({direction::quantize, &c_x, &c_scale, &c_zero_point, &c_y, nullptr});
+            EXPECT_EQ(status, value == 0 ? QDQ_OK : QDQ_INVALID_ARGUMENT) << int{value};
+            if (value != 0) {
+                EXPECT_NE(std::string(qdq_last_error()).find("zero_point"), std::string::npos) << qdq_last_error();
+                EXPECT_TRUE(before == y);
+            }
+        }
+    }
+}
+
+// Running plans.
+
+TEST(Run, rejects_a_null_plan) {
+    float x = 1;
+    int8_t y = 0x5a;
+    EXPECT_EQ(qdq_run(nullptr, &x, &y, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find("plan"), std::string::npos) << qdq_last_error();
+}
+
+TEST(Run, rejects_a_plan_that_was_never_prepared) {
+    const qdq_plan zeros{};
+    float x = 1;
+    int8_t y = 0x5a;
+    EXPECT_EQ(qdq_run(&zeros, &x, &y, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_EQ(y, 0x5a);
+}
+
+TEST(Run, rejects_null_data) {
+    const tensor_memory x = floats(QDQ_F32, {7}), scale = scales({}), y(QDQ_I8, {7});
+    const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_y = y.view();
+    qdq_plan plan;
+    ASSERT_EQ(qdq_plan_quantize(&plan, &c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(qdq_run(&plan, nullptr, c_y.data, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find(": x"), std::string::npos) << qdq_last_error();
+    EXPECT_EQ(qdq_run(&plan, c_x.data, nullptr, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find(": y"), std::string::npos) << qdq_last_error();
+}
+
+TEST(Run, rejects_a_stream_on_the_cpu) {
+    const tensor_memory x = floats(QDQ_F32, {7}), scale = scales({}), y(QDQ_I8, {7}), before = y;
+    const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_y = y.view();
+    qdq_plan plan;
+    ASSERT_EQ(qdq_plan_quantize(&plan, &c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_OK) << qdq_last_error();
+    int not_a_stream = 0;
+    EXPECT_EQ(qdq_run(&plan, c_x.data, c_y.data, &not_a_stream), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find("stream"), std::string::npos) << qdq_last_error();
+    EXPECT_TRUE(before == y);
+}
+
+}  // namespace
+}  // namespace api_test

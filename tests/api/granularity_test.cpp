@@ -1,0 +1,155 @@
+// How scale and zero point spread over x.
+#include "call.h"
+
+namespace api_test {
+namespace {
+
+class Granularity : public Api {};
+
+qdq_options along(int32_t axis, int64_t block_size = 0) {
+    qdq_options options{};
+    options.axis = axis;
+    options.block_size = block_size;
+    return options;
+}
+
+// With and without zero points of the scale's own shape and of one element.
+void expect_spread(const dimensions &shape, const dimensions &scale_shape, const qdq_options &options = {}) {
+    SCOPED_TRACE("scale " + testing::PrintToString(scale_shape) + ", axis " + std::to_string(options.axis) +
+                 ", block_size " + std::to_string(options.block_size));
+    const tensor_memory scale = scales(scale_shape), each = zero_points(QDQ_I8, scale_shape);
+    const tensor_memory one = tensor_memory::of<int8_t>(QDQ_I8, {}, {5});
+    expect_both_ways(shape, {}, {}, scale, nullptr, options);
+    expect_both_ways(shape, {}, {}, scale, &each, options);
+    expect_both_ways(shape, {}, {}, scale, &one, options);
+}
+
+TEST_F(Granularity, one_element_of_any_rank_is_per_tensor) {
+    for (const dimensions &one : {dimensions{}, {1}, {1, 1}, {1, 1, 1}, {1, 1, 1, 1}}) {
+        expect_spread({3, 5, 7}, one);
+    }
+}
+
+TEST_F(Granularity, one_element_ignores_axis) { expect_spread({3, 5, 7}, {}, along(99)); }
+
+TEST_F(Granularity, a_1d_scale_is_per_channel_along_axis) {
+    const dimensions shape{3, 5, 7};
+    for (int32_t axis : {0, 1, 2, -1, -2, -3}) {
+        const size_t d = static_cast<size_t>(axis < 0 ? axis + 3 : axis);
+        expect_spread(shape, {shape[d]}, along(axis));
+    }
+}
+
+TEST_F(Granularity, a_1d_scale_on_long_channels_and_on_many_channels) {
+    expect_spread({3, 1000}, {3}, along(0));
+    expect_spread({1000, 3}, {3}, along(1));
+    expect_spread({1000, 3}, {1000}, along(0));
+    expect_spread({3, 1000}, {1000}, along(1));
+}
+
+TEST_F(Granularity, a_1d_scale_on_a_1d_x_is_blocks_of_it) {
+    expect_spread({12}, {12});
+    expect_spread({12}, {4});
+    expect_spread({12}, {1});
+    expect_spread({1000}, {8});
+}
+
+TEST_F(Granularity, same_rank_scales_mix_shared_and_own_dimensions) {
+    for (const dimensions &scale :
+         {dimensions{3, 1, 1}, {1, 4, 1}, {1, 1, 6}, {3, 4, 1}, {3, 1, 6}, {1, 4, 6}, {3, 4, 6}}) {
+        expect_spread({3, 4, 6}, scale);
+    }
+}
+
+TEST_F(Granularity, blocks_along_the_last_axis) {
+    for (int64_t block : {1, 2, 3, 4, 8, 16, 32, 64, 128}) {
+        expect_spread({5, 2 * block}, {5, 2});
+        expect_spread({5, 7 * block}, {5, 7});
+    }
+}
+
+TEST_F(Granularity, blocks_along_the_first_axis) {
+    for (int64_t block : {2, 3, 16, 32}) {
+        expect_spread({3 * block, 11}, {3, 11});
+    }
+}
+
+TEST_F(Granularity, blocks_on_several_axes_at_once) {
+    expect_spread({8, 12}, {2, 3});
+    expect_spread({64, 48}, {4, 3});
+    expect_spread({4, 6, 8}, {2, 3, 4});
+    expect_spread({4, 6, 8, 10}, {2, 3, 2, 5});
+    expect_spread({4, 6, 8}, {2, 1, 4});
+}
+
+TEST_F(Granularity, tiles_of_128_by_128) { expect_spread({256, 384}, {2, 3}); }
+
+TEST_F(Granularity, ragged_last_blocks) {
+    expect_spread({5}, {2});              // 3 and 2
+    expect_spread({7}, {4});              // 2, 2, 2 and 1
+    expect_spread({3, 65}, {3, 2});       // 33 and 32
+    expect_spread({9, 33}, {2, 3});       // 5 and 4 by 11s
+    expect_spread({5, 7, 9}, {2, 4, 5});  // ragged in all three
+    expect_spread({300, 200}, {3, 1});
+    expect_spread({131, 257}, {2, 3});
+}
+
+TEST_F(Granularity, a_block_size_along_axis) {
+    expect_spread({4, 96}, {4, 3}, along(1, 32));
+    expect_spread({4, 96}, {4, 3}, along(-1, 32));
+    expect_spread({96, 4}, {3, 4}, along(0, 32));
+    expect_spread({96, 4}, {3, 4}, along(-2, 32));
+    expect_spread({3, 10, 5}, {3, 5, 5}, along(1, 2));
+}
+
+TEST_F(Granularity, a_block_size_leaves_a_ragged_last_block) {
+    expect_spread({4, 70}, {4, 3}, along(1, 32));    // 32, 32 and 6
+    expect_spread({4, 65}, {4, 3}, along(1, 32));    // 32, 32 and 1
+    expect_spread({70, 4}, {3, 4}, along(0, 32));
+    expect_spread({4, 10}, {4, 2}, along(1, 9));     // 9 and 1, which the shapes alone would split 5 and 5
+    expect_spread({10}, {2}, along(0, 9));
+}
+
+TEST_F(Granularity, a_block_size_beyond_the_axis_is_one_block) {
+    expect_spread({4, 10}, {4, 1}, along(1, 32));
+    expect_spread({4, 10}, {4, 1}, along(1, int64_t{1} << 62));
+}
+
+TEST_F(Granularity, a_block_size_with_blocks_on_the_other_axes_too) { expect_spread({8, 10}, {2, 3}, along(1, 4)); }
+
+TEST_F(Granularity, a_broadcast_scale_with_stride_0) {
+    const tensor_memory scale = scales({4, 6}, {0, 0}), rows = scales({4, 6}, {1, 0}), columns = scales({4, 6}, {0, 1});
+    for (const dimensions &shape : {dimensions{4, 6}, {8, 12}, {7, 11}}) {
+        for (const tensor_memory *spread : {&scale, &rows, &columns}) {
+            expect_both_ways(shape, {}, {}, *spread);
+        }
+    }
+}
+
+TEST_F(Granularity, blocks_of_a_strided_x) {
+    const dimensions shape{8, 12};
+    for (const dimensions &scale_shape : {dimensions{2, 3}, {8, 1}, {1, 12}, {3, 4}, {3, 1}}) {
+        const tensor_memory scale = scales(scale_shape), each = zero_points(QDQ_I8, scale_shape);
+        expect_both_ways(shape, {1, 8}, {}, scale, &each);
+        expect_both_ways(shape, {}, {1, 8}, scale, &each);
+        expect_both_ways(shape, {-12, -1}, {24, 2}, scale, &each);
+    }
+}
+
+TEST_F(Granularity, zero_points_of_every_integer_type) {
+    const tensor_memory scale = scales({6});
+    for (qdq_dtype type : {QDQ_I8, QDQ_U8, QDQ_I16, QDQ_U16, QDQ_I32}) {
+        const tensor_memory zero_point = zero_points(type, {6}), x = floats(QDQ_F32, {4, 6}), y(QDQ_I8, {4, 6});
+        const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_zero_point = zero_point.view(), c_y = y.view();
+        const qdq_options options = along(1);
+        const qdq_status status = qdq_quantize(&c_x, &c_scale, &c_zero_point, &c_y, &options);
+        if (status == QDQ_UNSUPPORTED) {
+            std::printf("[   NOTE   ] %s\n", qdq_last_error());
+            continue;
+        }
+        expect_both_ways({4, 6}, {}, {}, scale, &zero_point, options);
+    }
+}
+
+}  // namespace
+}  // namespace api_test

@@ -1,0 +1,104 @@
+"""What the built libraries contain: no compiler, no way to print, stop or throw, and nothing exported but the C API.
+
+usage: symbols_test.py NM STATIC_LIBRARY [SHARED_LIBRARY]
+"""
+
+import re
+import subprocess
+import sys
+import unittest
+
+# Halide's own run-time support has its error handler, tracing and thread pool, which our objects never reach by
+# themselves; what it refers to is not ours to choose.
+HALIDE_RUNTIME = re.compile(r"halide_runtime[^/]*\.o$")
+
+# A library that reports errors by status has no use for any of these.
+FORBIDDEN = {
+    "abort", "exit", "_exit", "_Exit", "quick_exit", "raise", "__assert_fail",
+    "printf", "__printf_chk", "fprintf", "__fprintf_chk", "vfprintf", "__vfprintf_chk", "puts", "fputs", "putchar",
+    "fputc", "putc", "fwrite", "write", "perror", "stdout", "stderr",
+    "__cxa_throw", "__cxa_rethrow", "__cxa_allocate_exception", "std::terminate()",
+    "malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "memalign",
+    "halide_malloc", "halide_free", "halide_print", "halide_error",
+}
+FORBIDDEN_PREFIXES = ("operator new", "std::__throw_", "std::cout", "std::cerr", "std::ostream", "std::basic_ostream")
+
+
+class Symbol:
+    def __init__(self, member, kind, name):
+        self.member, self.kind, self.name = member, kind, name
+
+    @property
+    def undefined(self):
+        return self.kind == "U"
+
+    def __repr__(self):
+        return f"{self.member}: {self.kind} {self.name}"
+
+
+def symbols(nm, library, *options):
+    """Every symbol of every object of a library."""
+    text = subprocess.run([nm, "-C", *options, library], check=True, capture_output=True, text=True).stdout
+    member, found = library, []
+    for line in text.splitlines():
+        if line.endswith(":") and " " not in line:
+            member = line[:-1]
+        elif match := re.match(r"(?:[0-9a-f]+)?\s+(\S) (.*)", line):
+            found.append(Symbol(member, *match.groups()))
+    return found
+
+
+def forbidden(symbol):
+    name = re.sub(r"@.*", "", symbol.name)
+    return symbol.undefined and (name in FORBIDDEN or name.startswith(FORBIDDEN_PREFIXES))
+
+
+class StaticLibrary(unittest.TestCase):
+    nm = library = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.all = symbols(cls.nm, cls.library)
+        cls.ours = [s for s in cls.all if not HALIDE_RUNTIME.search(s.member)]
+        cls.runtime = [s for s in cls.all if HALIDE_RUNTIME.search(s.member)]
+
+    def test_has_our_objects_and_the_halide_runtime(self):
+        self.assertTrue(any(s.name == "qdq_quantize" and s.kind == "T" for s in self.ours))
+        self.assertTrue(self.runtime, "no member named halide_runtime*.o")
+
+    def test_our_objects_contain_and_need_nothing_of_the_compiler(self):
+        self.assertEqual([s for s in self.ours if "Halide::" in s.name], [])
+
+    def test_the_runtime_object_is_only_the_runtime(self):
+        self.assertEqual([s for s in self.runtime
+                          if "Halide::" in s.name and "Halide::Runtime::" not in s.name], [])
+
+    def test_our_objects_cannot_stop_print_throw_or_allocate(self):
+        self.assertEqual([s for s in self.ours if forbidden(s)], [])
+
+    def test_our_global_names_carry_our_name(self):
+        foreign = [s for s in self.ours
+                   if s.kind in "TDBR" and not re.search(r"\bqdq(_|::)", s.name)]
+        self.assertEqual(foreign, [])
+
+
+class SharedLibrary(unittest.TestCase):
+    nm = library = None
+
+    def setUp(self):
+        if self.library is None:
+            self.skipTest("no shared library given")
+
+    def test_exports_only_the_c_interface(self):
+        exported = symbols(self.nm, self.library, "-D", "--defined-only")
+        self.assertTrue(any(s.name == "qdq_quantize" for s in exported))
+        foreign = [s for s in exported if s.kind in "TDBRVWi" and not re.fullmatch(r"qdq_[a-z_]+", s.name)]
+        self.assertEqual(foreign[:20], [], f"{len(foreign)} names beside the C interface")
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    StaticLibrary.nm = SharedLibrary.nm = arguments[0]
+    StaticLibrary.library = arguments[1]
+    SharedLibrary.library = arguments[2] if len(arguments) > 2 else None
+    unittest.main(argv=sys.argv[:1], verbosity=2)

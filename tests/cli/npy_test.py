@@ -1,0 +1,221 @@
+import struct
+import unittest
+
+import numpy as np
+
+from support import CliTest, in_blocks, per_channel, per_tensor, random, run
+
+
+class Npy(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.input = self.dir / "x.npy"
+        self.codes = self.dir / "q.npy"
+        self.output = self.dir / "y.npy"
+
+    def quantize(self, array, *options):
+        np.save(self.input, array)
+        self.succeed("quantize", self.input, "-o", self.codes, *options)
+        return np.load(self.codes), np.load(self.dir / "q.scale.npy")
+
+    def dequantize(self):
+        self.succeed("dequantize", self.codes, "-o", self.output)
+        return np.load(self.output)
+
+    def test_round_trip(self):
+        x = random((5, 8))
+        codes, scale = self.quantize(x)
+        expected = per_channel(x)
+        self.assert_same(codes, expected[0])
+        self.assert_same(scale, expected[1])
+        self.assertEqual(self.files(), ["q.npy", "q.scale.npy", "x.npy"])
+        self.assert_same(self.dequantize(), codes.astype(np.float32) * scale)
+        self.assertEqual(self.files(), ["q.npy", "q.scale.npy", "x.npy", "y.npy"])
+
+    def test_zero_point(self):
+        x = random((5, 8))
+        codes, scale = self.quantize(x, "--asymmetric", "--dtype", "u8", "--axis", 1)
+        expected = per_channel(x, 1, code="u8", asymmetric=True)
+        zero_point = np.load(self.dir / "q.zero_point.npy")
+        for actual, wanted in zip((codes, scale, zero_point), expected):
+            self.assert_same(actual, wanted)
+        restored = (codes.astype(np.float32) - zero_point.astype(np.float32)) * scale
+        self.assert_same(self.dequantize(), restored)
+
+    def test_an_old_zero_point_is_not_left_beside_a_new_array(self):
+        self.quantize(random((5, 8)), "--asymmetric")
+        codes, scale = self.quantize(random((5, 8)))
+        self.assertEqual(self.files(), ["q.npy", "q.scale.npy", "x.npy"])
+        self.assert_same(self.dequantize(), codes.astype(np.float32) * scale)
+
+    def test_blocks(self):
+        x = random((4, 12))
+        codes, scale = self.quantize(x, "--block-size", 4)
+        expected = in_blocks(x, 4)
+        self.assert_same(codes, expected[0])
+        self.assert_same(scale, expected[1])
+        self.assert_same(self.dequantize(), codes.astype(np.float32) * np.repeat(scale, 4, 1))
+
+    def test_refuses_blocks_that_the_shapes_do_not_tell(self):
+        np.save(self.input, random((4, 10)))
+        self.fail_with("cannot record blocks of 8", "quantize", self.input, "-o", self.codes, "--block-size", 8)
+        for size in (4, 10, 100):  # 4 4 2 is what three blocks of ten are
+            codes, scale = self.quantize(random((4, 10)), "--block-size", size)
+            self.assert_same(self.dequantize(), codes.astype(np.float32) * np.repeat(scale, size, 1)[:, :10])
+
+    def test_any_rank(self):
+        for shape in ((), (1,), (7,), (2, 3, 4), (1, 1, 1, 1, 1, 1, 1, 2)):
+            with self.subTest(shape=shape):
+                x = random(shape)
+                codes, scale = self.quantize(x)
+                expected = per_tensor(x) if len(shape) < 2 else per_channel(x)
+                self.assert_same(codes, expected[0])
+                self.assert_same(scale, expected[1])
+                self.assertEqual(self.dequantize().shape, shape)
+
+    def test_axis_of_a_vector(self):
+        x = random((5,))
+        codes, scale = self.quantize(x, "--axis", 0)
+        self.assert_same(scale, per_channel(x)[1])
+        self.assert_same(self.dequantize(), codes.astype(np.float32) * scale)
+
+    def test_empty_arrays(self):
+        for shape in ((0,), (0, 3), (3, 0)):
+            with self.subTest(shape=shape):
+                codes, scale = self.quantize(np.zeros(shape, np.float32))
+                self.assertEqual((codes.dtype, codes.shape, scale.shape), (np.int8, shape, (1,)))
+                self.assertEqual(self.dequantize().shape, shape)
+
+    def test_fortran_order(self):
+        for shape in ((5, 8), (2, 3, 4), (3, 1, 2, 5)):
+            for axis in range(len(shape)):
+                with self.subTest(shape=shape, axis=axis):
+                    x = random(shape)
+                    codes, scale = self.quantize(np.asfortranarray(x), "--axis", axis)
+                    self.assertIn(b"'fortran_order': True", self.input.read_bytes())
+                    self.assert_same(codes, per_channel(x, axis)[0])
+                    self.assert_same(scale, per_channel(x, axis)[1])
+
+    def test_fortran_order_of_each_part(self):
+        codes, scale = self.quantize(random((6, 8)), "--block-size", 2)
+        np.save(self.codes, np.asfortranarray(codes))
+        np.save(self.dir / "q.scale.npy", np.asfortranarray(scale))
+        self.assert_same(self.dequantize(), codes.astype(np.float32) * np.repeat(scale, 2, 1))
+
+    def test_versions(self):
+        x = random((4, 6))
+        for version in ((1, 0), (2, 0), (3, 0)):
+            with self.subTest(version=version):
+                with open(self.input, "wb") as file:
+                    np.lib.format.write_array(file, x, version)
+                self.succeed("quantize", self.input, "-o", self.codes)
+                self.assert_same(np.load(self.codes), per_channel(x)[0])
+
+    def test_data_is_aligned(self):
+        self.quantize(random((4, 6)))
+        for name in ("q.npy", "q.scale.npy"):
+            raw = (self.dir / name).read_bytes()
+            self.assertEqual((10 + struct.unpack("<H", raw[8:10])[0]) % 64, 0)
+
+    def test_compare(self):
+        self.quantize(random((5, 8)))
+        self.assertRegex(self.succeed("compare", self.input, self.codes), r"(?m)^array +\[5, 8\] +160 +60 .* 0$")
+        self.dequantize()
+        self.assertRegex(self.succeed("compare", self.input, self.output), r"(?m)^array +\[5, 8\] +160 +160 .* -$")
+
+    def test_f16_works_or_is_refused(self):
+        x = random((5, 8)).astype(np.float16)
+        np.save(self.input, x)
+        arguments = ("quantize", self.input, "-o", self.codes)
+        if run(*arguments).returncode == 0:
+            self.assert_same(np.load(self.codes), per_channel(x.astype(np.float32))[0])
+        else:
+            self.fail_with("array (F16 [5, 8]): QDQ_UNSUPPORTED", *arguments)
+
+    def test_refuses_other_types(self):
+        unsupported = [np.zeros((2, 2), ">f4"), np.zeros(2, "S3"), np.zeros(2, np.complex128), np.zeros(2, "O")]
+        for array in unsupported:
+            np.save(self.input, array, allow_pickle=True)
+            self.fail_with(f"arrays of type {array.dtype.str} are not supported",
+                           "quantize", self.input, "-o", self.codes)
+        np.save(self.input, np.zeros(2, [("a", "<f4")]))
+        self.fail_with("structured arrays are not supported", "quantize", self.input, "-o", self.codes)
+        np.save(self.input, np.zeros((2, 2), np.float64))
+        self.fail_with("no tensor to quantize", "quantize", self.input, "-o", self.codes)
+
+    def test_refuses_codes_without_their_scale(self):
+        np.save(self.codes, np.zeros((2, 2), np.int8))
+        self.fail_with("no quantized tensor with its scale beside it", "dequantize", self.codes, "-o", self.output)
+
+    def test_refuses_mixing_kinds_of_file(self):
+        np.save(self.input, random((2, 2)))
+        self.fail_with("an .npy array is written to an .npy file", "quantize", self.input,
+                       "-o", self.dir / "q.safetensors", code=2)
+
+    def test_refuses_to_replace_the_input(self):
+        np.save(self.input, random((2, 2)))
+        scale = self.dir / "z.scale.npy"
+        zero_point = self.dir / "z.zero_point.npy"
+        for name in (scale, zero_point):
+            name.hardlink_to(self.input)
+            self.fail_with("would replace an input", "quantize", name, "-o", self.dir / "z.npy", code=2)
+        self.quantize(random((2, 2)))
+        self.fail_with("would replace an input", "dequantize", self.codes, "-o", self.dir / "q.scale.npy", code=2)
+
+
+class CorruptNpy(CliTest):
+    def refuse(self, message, raw):
+        (self.dir / "x.npy").write_bytes(raw)
+        self.fail_with(message, "quantize", self.dir / "x.npy", "-o", self.dir / "q.npy")
+
+    @staticmethod
+    def array(header, data=bytes(24), version=1):
+        size = struct.pack("<H" if version == 1 else "<I", len(header))
+        return b"\x93NUMPY" + bytes([version, 0]) + size + header.encode("latin1") + data
+
+    def test_every_truncation(self):
+        x = self.dir / "whole.npy"
+        np.save(x, random((2, 3)))
+        whole = x.read_bytes()
+        for length in range(len(whole)):
+            self.refuse("x.npy: ", whole[:length])
+
+    def test_not_npy(self):
+        for raw in (b"", b"\x93NUMPY", b"\x93NUMPX\x01\x00\x00\x00", b"PK\x03\x04" + bytes(100)):
+            self.refuse("not an .npy file", raw)
+
+    def test_version(self):
+        for version in (0, 4, 255):
+            self.refuse(f"version {version} is not supported", self.array("{}", version=version))
+
+    def test_sizes(self):
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
+        self.refuse("it has 23 bytes of data, its shape [2, 3] takes 24", self.array(header, bytes(23)))
+        self.refuse("it has 25 bytes of data", self.array(header, bytes(25)))
+        huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }"
+        self.refuse("too large", self.array(huge % (2**40, 2**40)))
+        self.refuse("too large", self.array(huge % (2**31, 2**31)))
+        self.refuse("corrupt", self.array(huge % (2**63, 1)))
+        self.refuse("the .npy header is truncated", b"\x93NUMPY\x02\x00\xff\xff\xff\xff{")
+
+    def test_headers(self):
+        good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}"
+        (self.dir / "x.npy").write_bytes(self.array(good))
+        self.succeed("quantize", self.dir / "x.npy", "-o", self.dir / "q.npy")
+        replacements = [("False", "Maybe"), ("(2, 3)", "(2, -3)"), ("(2, 3)", "(2 3)"), ("(2, 3)", "[2, 3]"),
+                        ("(2, 3)", "(2, 3"), ("(2, 3)", "(2.0, 3)"), ("(2, 3)", "(,)"), ("'shape'", "'shapes'"),
+                        ("'<f4'", "<f4"), ("'<f4'", "'<f4"), ("'descr'", "'shape'"), ("}", ", 'shape': (2, 3)}"),
+                        ("fortran_order", "order"), (",", ";")]
+        wrongs = ["", "{", "{}", "[]", good[:-1], good + "x", "\0" * 50]
+        for wrong in wrongs + [good.replace(*each) for each in replacements]:
+            with self.subTest(header=wrong):
+                self.refuse("the .npy header is corrupt", self.array(wrong))
+
+    def test_corrupt_scale(self):
+        np.save(self.dir / "q.npy", np.zeros((2, 2), np.int8))
+        (self.dir / "q.scale.npy").write_bytes(b"\x93NUM")
+        self.fail_with("q.scale.npy: not an .npy file", "dequantize", self.dir / "q.npy", "-o", self.dir / "y.npy")
+
+
+if __name__ == "__main__":
+    unittest.main()

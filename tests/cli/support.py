@@ -1,0 +1,149 @@
+"""What the tests of the command line share: running it, building files byte by byte, and the numpy formulas."""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+QDQ = os.environ["QDQ_CLI"]
+EPSILON = np.float32(2.0**-23)
+RANGES = {"i8": (np.int8, -128, 127), "u8": (np.uint8, 0, 255)}
+
+
+def run(*arguments, **options):
+    return subprocess.run([QDQ, *map(str, arguments)], capture_output=True, text=True, **options)
+
+
+def peak_memory(*arguments):
+    """The most memory a successful run held, in bytes. A process inherits the peak of the one that starts it, so a
+    small one does, not this one."""
+    program = ("import os, subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL); "
+               "_, status, usage = os.wait4(p.pid, 0); p.returncode = status; print(status, usage.ru_maxrss)")
+    result = subprocess.run([sys.executable, "-c", program, QDQ, *map(str, arguments)], capture_output=True, text=True)
+    status, kilobytes = result.stdout.split()
+    assert status == "0", result.stderr
+    return int(kilobytes) * 1024
+
+
+class CliTest(unittest.TestCase):
+    """Each test has an empty folder, self.dir."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="qdq-test-")
+        self.addCleanup(folder.cleanup)
+        self.dir = Path(folder.name)
+
+    def files(self):
+        return sorted(os.listdir(self.dir))
+
+    def succeed(self, *arguments, **options):
+        result = run(*arguments, **options)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        return result.stdout
+
+    def fail_with(self, message, *arguments, code=1, **options):
+        """The command fails with this exit code and message, in one line, and leaves the folder as it was."""
+        before = self.files()
+        result = run(*arguments, **options)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertIn(message, result.stderr)
+        self.assertTrue(result.stderr.startswith("qdq: "), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(self.files(), before)
+
+    def assert_same(self, actual, expected):
+        """Equal in type, shape and every bit."""
+        expected = np.asarray(expected)
+        self.assertEqual((actual.dtype, actual.shape), (expected.dtype, expected.shape))
+        self.assertEqual(actual.tobytes(), expected.tobytes())
+
+
+def random(shape, seed=1):
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def safetensors_bytes(header, data=b""):
+    """`header` is JSON text, bytes, or something to turn into JSON."""
+    if not isinstance(header, (str, bytes)):
+        header = json.dumps(header)
+    if isinstance(header, str):
+        header = header.encode()
+    return struct.pack("<Q", len(header)) + header + data
+
+
+def entry(dtype, shape, begin, end):
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+def read_header(path):
+    raw = Path(path).read_bytes()
+    length = struct.unpack("<Q", raw[:8])[0]
+    return json.loads(raw[8 : 8 + length]), length
+
+
+def sparse_model(path, tensors, side):
+    """A model of `tensors` F32 tensors, all zero, of `side` x `side`, that takes no space on the disk."""
+    size = side * side * 4
+    header = {f"t{i:03}.weight": entry("F32", [side, side], i * size, (i + 1) * size) for i in range(tensors)}
+    raw = safetensors_bytes(header)
+    Path(path).write_bytes(raw)
+    os.truncate(path, len(raw) + tensors * size)
+
+
+def blocks_of(x, scale_shape, block):
+    """For each scale index, the slice of x it covers; `block` is the block size of each dimension."""
+    for index in np.ndindex(*scale_shape):
+        yield index, tuple(slice(i * b, (i + 1) * b) for i, b in zip(index, block))
+
+
+def parameters(values, code, asymmetric):
+    """Scale and zero point of one block, in f32 as the command's help states."""
+    _, low, high = RANGES[code]
+    least = min(values.min(), np.float32(0))
+    most = max(values.max(), np.float32(0))
+    if not asymmetric:
+        scale = max(-least, most) / np.float32((high - low) / 2)
+        return (scale or EPSILON), (128 if code == "u8" else 0)
+    scale = ((most - least) / np.float32(high - low)) or EPSILON
+    return scale, int(np.clip(np.rint(np.float32(low) - least / scale), low, high))
+
+
+def quantize(x, scale_shape, block, code="i8", asymmetric=False):
+    """Codes, scale and zero point of x, whose scale has the rank of x."""
+    dtype, low, high = RANGES[code]
+    codes = np.zeros(x.shape, dtype)
+    scales = np.zeros(scale_shape, np.float32)
+    zero_points = np.zeros(scale_shape, dtype)
+    for index, part in blocks_of(x, scale_shape, block):
+        scale, zero_point = parameters(x[part], code, asymmetric)
+        scales[index], zero_points[index] = scale, zero_point
+        codes[part] = np.clip(np.rint(x[part] / scale) + np.float32(zero_point), low, high).astype(dtype)
+    return codes, scales, zero_points
+
+
+def per_channel(x, axis=0, **options):
+    scale_shape = [1] * x.ndim
+    scale_shape[axis] = x.shape[axis]
+    block = list(x.shape)
+    block[axis] = 1
+    return quantize(x, scale_shape, block, **options)
+
+
+def per_tensor(x, **options):
+    codes, scales, zero_points = quantize(x, [1] * x.ndim, x.shape, **options)
+    return codes, scales.reshape(1), zero_points.reshape(1)
+
+
+def in_blocks(x, size, axis=-1, **options):
+    scale_shape = list(x.shape)
+    scale_shape[axis] = -(-x.shape[axis] // size)
+    block = [1] * x.ndim
+    block[axis] = size
+    return quantize(x, scale_shape, block, **options)

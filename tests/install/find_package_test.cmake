@@ -1,0 +1,36 @@
+# Installs the build, moves what was installed (a package must not remember where it was built), and builds and runs a
+# project against it.
+#
+# cmake -DBUILD_DIR=<build tree> -DCONFIG=<build type> -DWORK_DIR=<scratch> -DCONSUMER_DIR=<find_package/>
+#       -DGENERATOR=<generator> -DCXX=<compiler> -DCXX_FLAGS=<flags> -P find_package_test.cmake
+cmake_minimum_required(VERSION 3.28)
+
+function(run)
+    execute_process(COMMAND ${ARGV} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(NOT result EQUAL 0)
+        list(JOIN ARGV " " command)
+        message(FATAL_ERROR "${command}\nended with ${result}:\n${output}")
+    endif()
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --config ${CONFIG} --prefix ${WORK_DIR}/installed)
+file(RENAME ${WORK_DIR}/installed ${WORK_DIR}/moved)
+
+run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
+    -DCMAKE_BUILD_TYPE=${CONFIG}
+    -DCMAKE_CXX_COMPILER=${CXX}
+    -DCMAKE_CXX_FLAGS=${CXX_FLAGS}
+    -DCMAKE_PREFIX_PATH=${WORK_DIR}/moved)
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --config ${CONFIG})
+
+foreach(program IN ITEMS consumer shared_consumer)
+    find_program(${program} ${program} PATHS ${WORK_DIR}/build ${WORK_DIR}/build/${CONFIG} NO_DEFAULT_PATH REQUIRED)
+    run(${EMULATOR} ${${program}})
+endforeach()
+
+# Headers, libraries, a CMake package and perhaps the program: nothing of the compiler belongs to what is installed.
+file(GLOB_RECURSE foreign ${WORK_DIR}/moved/*Halide*)
+if(foreign)
+    message(FATAL_ERROR "installed: ${foreign}")
+endif()

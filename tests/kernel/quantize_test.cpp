@@ -1,0 +1,322 @@
+#include "checked_call.h"
+#include "layouts.h"
+#include "operand.h"
+#include "storage.h"
+#include "supported.h"
+
+#include "reference/quantize.h"
+#include "support/compare.h"
+#include "support/inputs.h"
+#include "support/parallel.h"
+#include "support/targets.h"
+#include "support/view.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <limits>
+#include <vector>
+
+namespace kernel_test {
+namespace {
+
+using test_support::corner_scales;
+using test_support::describe;
+using test_support::KernelTest;
+using test_support::same_codes;
+using test_support::tricky_floats;
+using test_support::view;
+
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+struct zero_point_choice {
+    bool present;
+    qdq_dtype type;
+    double value;
+};
+
+// Zero points in, at the ends of and far outside the stored type's range.
+// The type peers give a zero point: the stored one, or the byte that a packed code would take.
+qdq_dtype zero_point_type_of(qdq_dtype stored) { return reference::is_packed(stored) ? QDQ_I8 : stored; }
+
+std::vector<zero_point_choice> zero_points_for(qdq_dtype stored) {
+    std::vector<zero_point_choice> choices{{false, QDQ_I32, 0}};
+    if (!reference::is_integer(stored)) return choices;
+    const qdq_dtype own = zero_point_type_of(stored);
+    const reference::integer_range range = reference::range_of(own);
+    choices.insert(choices.end(), {{true, own, static_cast<double>(range.lowest)},
+                                   {true, own, static_cast<double>(range.highest)},
+                                   {true, QDQ_I32, 3},
+                                   {true, QDQ_I32, 1048577},
+                                   {true, QDQ_I32, -536870911},
+                                   {true, QDQ_I32, -2147483648.0},
+                                   {true, QDQ_I32, 2147483647.0},
+                                   {true, QDQ_F32, 0.5},
+                                   {true, QDQ_F32, -3.75},
+                                   {true, QDQ_F32, 33554436},
+                                   {true, QDQ_F32, 1e30},
+                                   {true, QDQ_F32, nan_value}});
+    return choices;
+}
+
+struct output_range {
+    int32_t lowest;
+    int32_t highest;
+};
+
+std::vector<output_range> ranges_for(qdq_dtype stored) {
+    if (!reference::is_integer(stored)) return {{0, 0}};
+    const reference::integer_range range = reference::range_of(stored);
+    const int32_t lowest = static_cast<int32_t>(range.lowest);
+    const int32_t highest = static_cast<int32_t>(range.highest);
+    return {{0, 0}, {lowest + 1, highest}, {5, 5}};
+}
+
+std::vector<qdq_rounding> roundings_for(qdq_dtype stored) {
+    if (!reference::is_integer(stored)) return {QDQ_NEAREST_EVEN};
+    return {QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP};
+}
+
+// Every combination of what integer outputs allow.
+std::vector<qdq_options> option_combinations(qdq_dtype stored, qdq_scale_mode mode) {
+    std::vector<qdq_options> combinations;
+    for (qdq_rounding rounding : roundings_for(stored)) {
+        for (qdq_quantize_zp order : {QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING}) {
+            for (const output_range &range : ranges_for(stored)) {
+                for (int32_t no_saturate : {0, 1}) {
+                    if (no_saturate != 0 && reference::is_integer(stored)) continue;
+                    qdq_options options{};
+                    options.scale_mode = mode;
+                    options.rounding = rounding;
+                    options.quantize_zp = order;
+                    options.quant_min = range.lowest;
+                    options.quant_max = range.highest;
+                    options.no_saturate = no_saturate;
+                    combinations.push_back(options);
+                }
+            }
+        }
+    }
+    return combinations;
+}
+
+std::vector<uint32_t> codes_of(qdq_dtype type, const std::vector<float> &values) {
+    std::vector<uint32_t> codes;
+    for (float value : values) codes.push_back(operand::encode(type, static_cast<double>(value)));
+    return codes;
+}
+
+// x in any float type: tricky values for f32, every code for a 16-bit type.
+storage tricky_x(qdq_dtype type, float scale, qdq_scale_mode mode, const dimensions &shape = {}, int count = 5000) {
+    std::vector<uint32_t> codes;
+    if (type == QDQ_F32) {
+        for (float value : tricky_floats(scale, mode, count, 7)) codes.push_back(std::bit_cast<uint32_t>(value));
+    } else {
+        for (uint32_t code = 0; code < 0x10000; ++code) codes.push_back(code);
+    }
+    storage x(type, shape.empty() ? dimensions{static_cast<int64_t>(codes.size())} : shape);
+    for (int64_t i = 0; i < x.elements(); ++i) x.set_code(i, codes[static_cast<size_t>(i) % codes.size()]);
+    return x;
+}
+
+class QuantizeTest : public KernelTest {
+protected:
+    // Per tensor, on dense x.
+    void compare_per_tensor(const storage &x, float scale_value, const zero_point_choice &z,
+                            const qdq_options &options) {
+        const qdq_tensor x_tensor = x.tensor();
+        const view scale_view(&scale_value, QDQ_F32);
+        const operand zero_point(z.type, {z.value});
+        const qdq_tensor scale_tensor = scale_view.tensor();
+        const qdq_tensor zero_point_tensor = zero_point.tensor();
+        const qdq_tensor *zero_point_or_null = z.present ? &zero_point_tensor : nullptr;
+        if (x_tensor.dtype != QDQ_F32 || reference::is_packed(stored())) {
+            EXPECT_TRUE(quantizes_as_oracle(x_tensor, scale_tensor, zero_point_or_null, stored(), {}, options));
+            return;
+        }
+        const storage expected(stored(), {x.elements()});
+        const storage actual(stored(), {x.elements()});
+        const qdq_tensor expected_tensor = expected.tensor();
+        const qdq_tensor y_tensor = actual.tensor();
+        const float *values = reinterpret_cast<const float *>(x.bytes());
+        const int64_t no_index[reference::max_rank] = {};
+        const reference::parameters parameters(x_tensor, scale_tensor, zero_point_or_null, options);
+        reference::quantize_span(values, x.elements(), scale_value, parameters.zero_point_at(no_index), stored(),
+                                 options, expected_tensor.data);
+        ASSERT_EQ(qdq_quantize(&x_tensor, &scale_tensor, zero_point_or_null, &y_tensor, &options), QDQ_OK)
+            << qdq_last_error();
+        EXPECT_TRUE(same_codes(stored(), expected.bytes(), actual.bytes(), x.elements(),
+                               [&](int64_t i) { return "x " + describe(values[i]); }))
+            << "scale " << describe(scale_value) << ", zero point "
+            << (z.present ? std::string(reference::name_of(z.type)) + " " + std::to_string(z.value) : "none") << ", "
+            << describe(options);
+    }
+
+    void compare_every_option(qdq_dtype x_type, float scale, qdq_scale_mode mode) {
+        // The oracle takes packed codes one by one, ten times slower than a span.
+        const storage x = tricky_x(x_type, scale, mode, {}, reference::is_packed(stored()) ? 500 : 5000);
+        for (const zero_point_choice &z : zero_points_for(stored())) {
+            for (const qdq_options &options : option_combinations(stored(), mode)) {
+                if (HasFailure()) return;
+                compare_per_tensor(x, scale, z, options);
+            }
+        }
+    }
+
+    // `palette` supplies the scales in turn.
+    void compare_layout(const layout &l, const std::vector<float> &palette, bool with_zero_point, qdq_dtype x_type,
+                        qdq_dtype scale_type, qdq_dtype zero_point_type, qdq_options options) {
+        options.axis = l.axis;
+        options.block_size = l.block_size;
+        storage x(x_type, l.shape, l.x_strides);
+        const std::vector<uint32_t> x_codes = codes_of(x_type, tricky_floats(0.1f, options.scale_mode, 20000, 11));
+        for (int64_t i = 0; i < x.elements(); ++i) {
+            x.set_code(i, x_codes[static_cast<size_t>(i * 7919) % x_codes.size()]);
+        }
+        storage scale(scale_type, l.scale_shape, l.scale_strides);
+        storage zero_point(zero_point_type, l.scale_shape, l.scale_strides);
+        for (int64_t i = 0; i < scale.elements(); ++i) {
+            const double value = static_cast<double>(palette[static_cast<size_t>(i) % palette.size()]);
+            scale.set_code(i, operand::encode(scale_type, value));
+            zero_point.set_code(i, operand::encode(zero_point_type, static_cast<double>(i * 37 % 100 - 50)));
+        }
+        const qdq_tensor zero_point_tensor = zero_point.tensor();
+        EXPECT_TRUE(quantizes_as_oracle(x.tensor(), scale.tensor(), with_zero_point ? &zero_point_tensor : nullptr,
+                                        stored(), reference::is_packed(stored()) ? dimensions{} : l.y_strides, options))
+            << l.name << ", x " << reference::name_of(x_type) << ", scale " << reference::name_of(scale_type)
+            << ", zero point " << (with_zero_point ? reference::name_of(zero_point_type) : "none");
+    }
+
+    void compare_layouts(const std::vector<float> &palette) {
+        const bool takes_zero_points = reference::is_integer(stored());
+        for (const layout &l : layouts()) {
+            for (qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY}) {
+                for (qdq_quantize_zp order : {QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING}) {
+                    qdq_options options{};
+                    options.scale_mode = mode;
+                    options.quantize_zp = order;
+                    compare_layout(l, palette, false, QDQ_F32, QDQ_F32, QDQ_I32, options);
+                    if (!takes_zero_points) continue;
+                    for (qdq_dtype type : {zero_point_type_of(stored()), QDQ_I32, QDQ_F32}) {
+                        compare_layout(l, palette, true, QDQ_F32, QDQ_F32, type, options);
+                    }
+                    options.rounding = QDQ_DOWN;
+                    compare_layout(l, palette, true, QDQ_F32, QDQ_F32, QDQ_I32, options);
+                }
+            }
+        }
+    }
+};
+
+const std::vector<float> ordinary_scales{0.1f, 0.05f, 1.0f / 127, 0.3f, 2.0f, 0.75f, 0.00214854861f};
+
+TEST_P(QuantizeTest, divides_by_corner_scales_under_every_option) {
+    const std::vector<float> scales = corner_scales();
+    test_support::parallel_for(static_cast<int64_t>(scales.size()), [&](int64_t i, int) {
+        compare_every_option(QDQ_F32, scales[static_cast<size_t>(i)], QDQ_DIVIDE);
+    });
+}
+
+TEST_P(QuantizeTest, multiplies_by_corner_scales_under_every_option) {
+    const std::vector<float> scales = corner_scales();
+    test_support::parallel_for(static_cast<int64_t>(scales.size()), [&](int64_t i, int) {
+        compare_every_option(QDQ_F32, scales[static_cast<size_t>(i)], QDQ_MULTIPLY);
+    });
+}
+
+TEST_P(QuantizeTest, divides_by_random_scales) {
+    const std::vector<float> scales = test_support::random_patterns(400, 3);
+    test_support::parallel_for(static_cast<int64_t>(scales.size()), [&](int64_t i, int) {
+        const float scale = scales[static_cast<size_t>(i)];
+        const storage x = tricky_x(QDQ_F32, scale, QDQ_DIVIDE);
+        if (!HasFailure()) compare_per_tensor(x, scale, {false, QDQ_I32, 0}, {});
+    });
+}
+
+TEST_P(QuantizeTest, reads_every_code_of_the_narrow_float_types) {
+    for (qdq_dtype type : supported::float_types) {
+        if (type == QDQ_F32) continue;
+        for (float scale : {0.1f, -0.3f, 0x1p-130f}) {
+            for (qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY}) {
+                qdq_options options{};
+                options.scale_mode = mode;
+                compare_per_tensor(tricky_x(type, scale, mode), scale, {false, QDQ_I32, 0}, options);
+            }
+        }
+        if (!reference::is_integer(stored())) continue;
+        for (qdq_quantize_zp order : {QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING}) {
+            qdq_options options{};
+            options.quantize_zp = order;
+            compare_per_tensor(tricky_x(type, 0.1f, QDQ_DIVIDE), 0.1f, {true, QDQ_I32, 3}, options);
+        }
+    }
+}
+
+TEST_P(QuantizeTest, broadcasts_ordinary_scales_over_every_layout) {
+    compare_layouts(ordinary_scales);
+}
+
+TEST_P(QuantizeTest, broadcasts_corner_scales_over_every_layout) {
+    compare_layouts(corner_scales());
+}
+
+// Every layout meets every zero-point type; the other choices take turns, so that all pairs come up.
+TEST_P(QuantizeTest, reads_every_operand_type_over_every_layout) {
+    size_t turn = 0;
+    for (const layout &l : layouts()) {
+        for (qdq_dtype zero_point_type : supported::zero_point_types) {
+            const qdq_dtype scale_type = supported::scale_types[turn % supported::scale_types.size()];
+            const qdq_dtype x_type = supported::float_types[turn % supported::float_types.size()];
+            qdq_options options{};
+            options.quantize_zp = turn % 2 == 0 ? QDQ_ZP_AFTER_ROUNDING : QDQ_ZP_BEFORE_ROUNDING;
+            const bool with_zero_point = reference::is_integer(stored()) && turn % 7 != 0;
+            compare_layout(l, ordinary_scales, with_zero_point, x_type, scale_type, zero_point_type, options);
+            ++turn;
+        }
+    }
+}
+
+TEST_P(QuantizeTest, one_zero_point_serves_all_scales) {
+    const storage x = tricky_x(QDQ_F32, 0.1f, QDQ_DIVIDE, {5, 200});
+    const operand scale(QDQ_F32, {0.1, 0.2, 0.3, 0.4, 0.5}, {5});
+    const operand zero_point(QDQ_I32, {reference::is_integer(stored()) ? 5.0 : 0.0});
+    const qdq_tensor zero_point_tensor = zero_point.tensor();
+    EXPECT_TRUE(quantizes_as_oracle(x.tensor(), scale.tensor(), &zero_point_tensor, stored(), {}, {}));
+}
+
+TEST_P(QuantizeTest, writes_over_x_where_element_sizes_are_equal) {
+    for (qdq_dtype x_type : supported::float_types) {
+        if (reference::bits_of(x_type) != reference::bits_of(stored())) continue;
+        storage in_place = tricky_x(x_type, 0.1f, QDQ_DIVIDE, {3, 1001});
+        const storage x = in_place;
+        const storage expected(stored(), {3, 1001});
+        const operand scale(QDQ_F32, {0.1});
+        const qdq_tensor scale_tensor = scale.tensor();
+        qdq_tensor in_place_x = in_place.tensor();
+        qdq_tensor in_place_y = in_place_x;
+        in_place_y.dtype = stored();
+        reference::quantize(x.tensor(), scale_tensor, nullptr, expected.tensor(), nullptr);
+        ASSERT_EQ(qdq_quantize(&in_place_x, &scale_tensor, nullptr, &in_place_y, nullptr), QDQ_OK) << qdq_last_error();
+        EXPECT_TRUE(same_codes(stored(), expected.bytes(), in_place.bytes(), x.elements(),
+                               [](int64_t) { return "in place"; }));
+    }
+}
+
+TEST_P(QuantizeTest, an_empty_tensor_succeeds_and_touches_nothing) {
+    const operand scale(QDQ_F32, {0.1});
+    const qdq_tensor scale_tensor = scale.tensor();
+    for (const dimensions &shape : {dimensions{0}, dimensions{4, 0, 3}}) {
+        const view x(nullptr, QDQ_F32, shape);
+        const view y(nullptr, stored(), shape);
+        const qdq_tensor x_tensor = x.tensor();
+        const qdq_tensor y_tensor = y.tensor();
+        EXPECT_EQ(qdq_quantize(&x_tensor, &scale_tensor, nullptr, &y_tensor, nullptr), QDQ_OK) << qdq_last_error();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, QuantizeTest,
+                         testing::ValuesIn(test_support::every_kernel(supported::stored_types)),
+                         test_support::name_of_case);
+
+} // namespace
+} // namespace kernel_test

@@ -1,0 +1,92 @@
+// What supported.h does not list is refused, and nothing is written; what it lists is accepted.
+#include "operand.h"
+#include "storage.h"
+#include "supported.h"
+
+#include "support/targets.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace kernel_test {
+namespace {
+
+const std::vector<qdq_dtype> every_type{QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_I8,     QDQ_U8,     QDQ_I16,    QDQ_U16,
+                                        QDQ_I32, QDQ_I4,  QDQ_U4,   QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1, QDQ_E8M0};
+
+bool contains(const std::vector<qdq_dtype> &types, qdq_dtype type) {
+    return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+using status_function = qdq_status(const qdq_tensor *, const qdq_tensor *, const qdq_tensor *, const qdq_tensor *,
+                                   const qdq_options *);
+
+class UnsupportedTypes : public testing::TestWithParam<std::string> {
+protected:
+    void SetUp() override {
+        if (!test_support::usable(GetParam())) GTEST_SKIP() << GetParam() << ": compiled, not executed";
+        ASSERT_EQ(qdq_force_target(GetParam().c_str()), QDQ_OK);
+    }
+    void TearDown() override { test_support::restore_defaults(); }
+
+    void expect_support(status_function *function, bool supported, qdq_dtype x_type, qdq_dtype y_type,
+                        qdq_dtype scale_type, const qdq_dtype *zero_point_type) {
+        constexpr int64_t count = 70;
+        const storage x(x_type, {count});
+        const storage y(y_type, {count}, {}, 0xa5);
+        const storage untouched(y_type, {count}, {}, 0xa5);
+        storage scale(scale_type, {});
+        scale.set_code(0, operand::encode(scale_type, 1.0));
+        const storage zero_point(zero_point_type != nullptr ? *zero_point_type : QDQ_I32, {});
+        const qdq_tensor x_tensor = x.tensor();
+        const qdq_tensor y_tensor = y.tensor();
+        const qdq_tensor scale_tensor = scale.tensor();
+        const qdq_tensor zero_point_tensor = zero_point.tensor();
+        const qdq_tensor *zero_point_or_null = zero_point_type != nullptr ? &zero_point_tensor : nullptr;
+        const qdq_status status = function(&x_tensor, &scale_tensor, zero_point_or_null, &y_tensor, nullptr);
+        const std::string types = std::string("x ") + reference::name_of(x_type) + ", y " + reference::name_of(y_type) +
+                                  ", scale " + reference::name_of(scale_type) + ", zero point " +
+                                  (zero_point_type != nullptr ? reference::name_of(*zero_point_type) : "none");
+        EXPECT_EQ(status == QDQ_OK, supported) << types;
+        if (status == QDQ_OK) return;
+        EXPECT_TRUE(status == QDQ_UNSUPPORTED || status == QDQ_INVALID_ARGUMENT) << types << ": " << status;
+        EXPECT_EQ(std::memcmp(y.bytes(), untouched.bytes(), static_cast<size_t>(bytes_for(y_type, count))), 0) << types;
+    }
+};
+
+TEST_P(UnsupportedTypes, quantize_accepts_exactly_the_listed_pairs) {
+    for (qdq_dtype x : every_type) {
+        for (qdq_dtype y : every_type) {
+            const bool listed = contains(supported::float_types, x) && contains(supported::stored_types, y);
+            expect_support(qdq_quantize, listed, x, y, QDQ_F32, nullptr);
+        }
+    }
+}
+
+TEST_P(UnsupportedTypes, dequantize_accepts_exactly_the_listed_pairs) {
+    for (qdq_dtype x : every_type) {
+        for (qdq_dtype y : every_type) {
+            const bool listed = contains(supported::stored_types, x) && contains(supported::float_types, y);
+            expect_support(qdq_dequantize, listed, x, y, QDQ_F32, nullptr);
+        }
+    }
+}
+
+TEST_P(UnsupportedTypes, scales_and_zero_points_are_accepted_in_exactly_the_listed_types) {
+    for (qdq_dtype type : every_type) {
+        const bool scale_listed = contains(supported::scale_types, type);
+        const bool zero_point_listed = contains(supported::zero_point_types, type);
+        expect_support(qdq_quantize, scale_listed, QDQ_F32, QDQ_I8, type, nullptr);
+        expect_support(qdq_dequantize, scale_listed, QDQ_I8, QDQ_F32, type, nullptr);
+        expect_support(qdq_quantize, zero_point_listed, QDQ_F32, QDQ_I8, QDQ_F32, &type);
+        expect_support(qdq_dequantize, zero_point_listed, QDQ_I8, QDQ_F32, QDQ_F32, &type);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, UnsupportedTypes, testing::ValuesIn(test_support::built_targets()),
+                         [](const auto &param) { return param.param; });
+
+} // namespace
+} // namespace kernel_test

@@ -1,0 +1,130 @@
+#include "tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace reference {
+
+namespace {
+
+int64_t flat_index(const qdq_tensor &tensor, const int64_t *index) {
+    int64_t flat = 0;
+    for (int32_t d = 0; d < tensor.rank; ++d) flat = flat * tensor.shape[d] + index[d];
+    return flat;
+}
+
+int64_t element_offset(const qdq_tensor &tensor, const int64_t *index) {
+    if (tensor.strides == nullptr) return flat_index(tensor, index);
+    int64_t offset = 0;
+    for (int32_t d = 0; d < tensor.rank; ++d) offset += index[d] * tensor.strides[d];
+    return offset;
+}
+
+template <typename Unsigned> uint32_t load_as(const void *data, int64_t offset) {
+    Unsigned value;
+    std::memcpy(&value, static_cast<const char *>(data) + offset * static_cast<int64_t>(sizeof value), sizeof value);
+    return value;
+}
+
+template <typename Unsigned> void store_as(void *data, int64_t offset, uint32_t code) {
+    const Unsigned value = static_cast<Unsigned>(code);
+    std::memcpy(static_cast<char *>(data) + offset * static_cast<int64_t>(sizeof value), &value, sizeof value);
+}
+
+int64_t divide_up(int64_t a, int64_t b) {
+    return (a + b - 1) / b;
+}
+
+} // namespace
+
+int64_t element_count(const qdq_tensor &tensor) {
+    int64_t count = 1;
+    for (int32_t d = 0; d < tensor.rank; ++d) count *= tensor.shape[d];
+    return count;
+}
+
+uint32_t load_code(const qdq_tensor &tensor, const int64_t *index) {
+    if (is_packed(tensor.dtype)) {
+        const int64_t flat = flat_index(tensor, index);
+        const uint32_t pair = static_cast<const uint8_t *>(tensor.data)[flat / 2];
+        return flat % 2 == 0 ? pair & 0xf : pair >> 4;
+    }
+    const int64_t offset = element_offset(tensor, index);
+    switch (bits_of(tensor.dtype)) {
+        case 8: return load_as<uint8_t>(tensor.data, offset);
+        case 16: return load_as<uint16_t>(tensor.data, offset);
+        case 32: return load_as<uint32_t>(tensor.data, offset);
+        default: std::abort();
+    }
+}
+
+void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code) {
+    if (is_packed(tensor.dtype)) {
+        const int64_t flat = flat_index(tensor, index);
+        uint8_t &pair = static_cast<uint8_t *>(tensor.data)[flat / 2];
+        pair = static_cast<uint8_t>(flat % 2 == 0 ? (pair & 0xf0) | code : (pair & 0x0f) | (code << 4));
+        return;
+    }
+    const int64_t offset = element_offset(tensor, index);
+    switch (bits_of(tensor.dtype)) {
+        case 8: return store_as<uint8_t>(tensor.data, offset, code);
+        case 16: return store_as<uint16_t>(tensor.data, offset, code);
+        case 32: return store_as<uint32_t>(tensor.data, offset, code);
+        default: std::abort();
+    }
+}
+
+float load_float(const qdq_tensor &tensor, const int64_t *index) {
+    const uint32_t code = load_code(tensor, index);
+    // The sign of a NaN matters to quantized floats, and decode_float would drop it.
+    if (tensor.dtype == QDQ_F32) return std::bit_cast<float>(code);
+    const float value = decode_float(tensor.dtype, code);
+    const bool negative = bits_of(tensor.dtype) == 16 && (code & 0x8000) != 0;
+    return value != value && negative ? -value : value;
+}
+
+void clear_padding(const qdq_tensor &tensor) {
+    if (!is_packed(tensor.dtype) || element_count(tensor) % 2 == 0) return;
+    static_cast<uint8_t *>(tensor.data)[element_count(tensor) / 2] &= 0x0f;
+}
+
+parameters::parameters(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor *zero_point,
+                       const qdq_options &options)
+    : scale_(scale), zero_point_(zero_point), rank_(x.rank) {
+    if (element_count(x) == 0 || element_count(scale) == 1) return;
+    const int32_t axis = options.axis < 0 ? options.axis + x.rank : options.axis;
+    if (scale.rank != x.rank) {
+        only_axis_ = axis;
+        block_[0] = options.block_size > 0 ? options.block_size : divide_up(x.shape[axis], scale.shape[0]);
+        return;
+    }
+    for (int32_t d = 0; d < x.rank; ++d) {
+        const bool given = options.block_size > 0 && d == axis;
+        block_[d] = given ? options.block_size : divide_up(x.shape[d], scale.shape[d]);
+    }
+}
+
+parameters::index_array parameters::scale_index(const int64_t *x_index) const {
+    index_array index{};
+    if (element_count(scale_) == 1) return index;
+    if (only_axis_ >= 0) {
+        index[0] = x_index[only_axis_] / block_[0];
+        return index;
+    }
+    for (int32_t d = 0; d < rank_; ++d) index[d] = x_index[d] / block_[d];
+    return index;
+}
+
+float parameters::scale_at(const int64_t *x_index) const {
+    return load_float(scale_, scale_index(x_index).data());
+}
+
+zero_point parameters::zero_point_at(const int64_t *x_index) const {
+    if (zero_point_ == nullptr) return {};
+    const index_array one_for_all{};
+    const index_array index = element_count(*zero_point_) == 1 ? one_for_all : scale_index(x_index);
+    if (!is_integer(zero_point_->dtype)) return zero_point::of_float(load_float(*zero_point_, index.data()));
+    return zero_point::of_integer(decode_integer(zero_point_->dtype, load_code(*zero_point_, index.data())));
+}
+
+} // namespace reference

@@ -1,0 +1,65 @@
+// The floating-point control register, set to anything a caller may have left in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace test_support {
+
+struct fp_environment {
+    std::string name;
+    uint64_t control;
+};
+
+#if defined(__x86_64__)
+
+// MXCSR without its sticky exception flags, which any arithmetic may raise.
+inline uint64_t fp_control() {
+    return _mm_getcsr() & 0xffc0u;
+}
+inline void set_fp_control(uint64_t control) {
+    _mm_setcsr(static_cast<unsigned>(control));
+}
+
+inline std::vector<fp_environment> hostile_environments() {
+    constexpr uint64_t masked = 0x1f80;
+    return {{"flush_to_zero", masked | 0x8000},
+            {"denormals_are_zero", masked | 0x0040},
+            {"both_flushes", masked | 0x8040},
+            {"round_down", masked | 0x2000},
+            {"round_up", masked | 0x4000},
+            {"round_toward_zero", masked | 0x6000},
+            {"round_up_and_flush", masked | 0x4000 | 0x8040},
+            {"exceptions_unmasked", 0x0000}};
+}
+
+#elif defined(__aarch64__)
+
+inline uint64_t fp_control() {
+    uint64_t control;
+    asm volatile("mrs %0, fpcr" : "=r"(control));
+    return control;
+}
+inline void set_fp_control(uint64_t control) {
+    asm volatile("msr fpcr, %0" ::"r"(control) : "memory");
+}
+
+inline std::vector<fp_environment> hostile_environments() {
+    constexpr uint64_t flush = uint64_t{1} << 24;
+    constexpr uint64_t default_nan = uint64_t{1} << 25;
+    return {{"flush_to_zero", flush},
+            {"default_nan", default_nan},
+            {"round_up", uint64_t{1} << 22},
+            {"round_down", uint64_t{2} << 22},
+            {"round_toward_zero", uint64_t{3} << 22},
+            {"round_up_and_flush", (uint64_t{1} << 22) | flush}};
+}
+
+#endif
+
+} // namespace test_support
