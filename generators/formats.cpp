@@ -52,7 +52,7 @@ const std::map<std::string, format> &format_names() {
     return names;
 }
 
-bool is_float(format f) { return f == format::f8e4m3 || f == format::f8e5m2 || f == format::f4e2m1; }
+bool is_float(format f) { return f >= format::f8e4m3; }
 
 Type storage_type(format f) {
     switch (f) {

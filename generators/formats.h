@@ -10,6 +10,7 @@ namespace qdq {
 
 using Halide::Expr;
 
+// Integers first.
 enum class format { i8, u8, i16, u16, i32, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f4e2m1 };
 
 // For GeneratorParam<format>: the names used in kernels.cmake and in kernel symbols.

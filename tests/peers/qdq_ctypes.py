@@ -5,7 +5,10 @@ import os
 
 import numpy
 
-DTYPES = {"float32": 0, "float16": 1, "int8": 3, "uint8": 4, "int16": 5, "uint16": 6, "int32": 7}
+DTYPES = {
+    "float32": 0, "float16": 1, "bfloat16": 2, "int8": 3, "uint8": 4, "int16": 5, "uint16": 6, "int32": 7,
+    "float8_e4m3fn": 10, "float8_e5m2": 11, "float8_e4m3fnuz": 14, "float8_e5m2fnuz": 15,
+}  # fmt: skip
 DIVIDE, MULTIPLY = 0, 1
 ZP_AFTER_ROUNDING, ZP_BEFORE_ROUNDING = 0, 1
 ZP_SUBTRACT, ZP_ADD = 0, 1
@@ -33,6 +36,7 @@ class Options(ctypes.Structure):
         ("block_size", ctypes.c_int64),
         ("quant_min", ctypes.c_int32),
         ("quant_max", ctypes.c_int32),
+        ("packing", ctypes.c_int),
     ]
 
 
