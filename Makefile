@@ -33,7 +33,7 @@ test: build
 	$(CTEST) --preset $(PRESET)
 
 bench: build
-	$(VENV)/bin/python bench/run.py --build build/$(PRESET)
+	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench
 
 clean:
 	rm -rf build $(VENV)

@@ -26,7 +26,8 @@ namespace qdq {
 enum class dtype {
     f32 = QDQ_F32, f16 = QDQ_F16, bf16 = QDQ_BF16,
     i8 = QDQ_I8, u8 = QDQ_U8, i16 = QDQ_I16, u16 = QDQ_U16, i32 = QDQ_I32, i4 = QDQ_I4, u4 = QDQ_U4,
-    f8e4m3 = QDQ_F8E4M3, f8e5m2 = QDQ_F8E5M2, f4e2m1 = QDQ_F4E2M1, e8m0 = QDQ_E8M0
+    f8e4m3 = QDQ_F8E4M3, f8e5m2 = QDQ_F8E5M2, f4e2m1 = QDQ_F4E2M1, e8m0 = QDQ_E8M0,
+    f8e4m3fnuz = QDQ_F8E4M3FNUZ, f8e5m2fnuz = QDQ_F8E5M2FNUZ
 };
 enum class status {
     ok = QDQ_OK, invalid_argument = QDQ_INVALID_ARGUMENT, unsupported = QDQ_UNSUPPORTED,
@@ -39,6 +40,7 @@ enum class rounding {
     nearest_even = QDQ_NEAREST_EVEN, nearest_away = QDQ_NEAREST_AWAY, toward_zero = QDQ_TOWARD_ZERO,
     down = QDQ_DOWN, up = QDQ_UP
 };
+enum class packing { low_first = QDQ_LOW_FIRST, high_first = QDQ_HIGH_FIRST, split_halves = QDQ_SPLIT_HALVES };
 
 // Storage for the types C++ has no name for. The 4-bit pairs hold two elements, the first in the low nibble; shapes
 // still count elements, so n of them are stored in (n + 1) / 2 pairs.
@@ -50,6 +52,8 @@ using bf16 = code<dtype::bf16, std::uint16_t>;
 using f8e4m3 = code<dtype::f8e4m3, std::uint8_t>;
 using f8e5m2 = code<dtype::f8e5m2, std::uint8_t>;
 using e8m0 = code<dtype::e8m0, std::uint8_t>;
+using f8e4m3fnuz = code<dtype::f8e4m3fnuz, std::uint8_t>;
+using f8e5m2fnuz = code<dtype::f8e5m2fnuz, std::uint8_t>;
 using i4_pair = code<dtype::i4, std::uint8_t>;
 using u4_pair = code<dtype::u4, std::uint8_t>;
 using f4e2m1_pair = code<dtype::f4e2m1, std::uint8_t>;
@@ -192,11 +196,13 @@ struct options {
     std::int64_t block_size = 0;  // elements per block along `axis`
     std::int32_t quant_min = 0;   // integer outputs; both 0: the type's own range
     std::int32_t quant_max = 0;
+    qdq::packing packing = qdq::packing::low_first;  // of a packed 4-bit x or y
 
     constexpr qdq_options c() const {
         return {static_cast<qdq_scale_mode>(scale_mode), static_cast<qdq_quantize_zp>(quantize_zp),
                 static_cast<qdq_dequantize_zp>(dequantize_zp), static_cast<qdq_rounding>(rounding),
-                saturate ? 0 : 1, axis, block_size, quant_min, quant_max};
+                saturate ? 0 : 1, axis, block_size, quant_min, quant_max,
+                static_cast<qdq_packing>(packing)};
     }
 };
 
