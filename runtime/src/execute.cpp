@@ -53,7 +53,7 @@ public:
             for (int i = 2; i < nest.count && !more; i++) {
                 more = ++index[i] < nest.loops[i].extent;
                 const int64_t step = more ? 1 : 1 - nest.loops[i].extent;
-                advance(here, nest.loops[i], step);
+                here.advance(nest.loops[i], step);
                 if (!more) {
                     index[i] = 0;
                 }
@@ -71,19 +71,10 @@ private:
     alignas(64) char x_tile[tile_elements * 4];
     alignas(64) char y_tile[tile_elements * 4];
 
-    static void advance(offsets &at, const dimension &loop, int64_t steps) {
-        at.x += steps * loop.x;
-        at.y += steps * loop.y;
-        at.scale += steps * loop.scale;
-        at.zero_point += steps * loop.zero_point;
-    }
-
-    static bool varies(const dimension &d) { return d.scale != 0 || d.zero_point != 0; }
-
     void run_plane(const loop_nest &nest, const offsets &at) {
         const dimension &c = nest.loops[0];
         const dimension r = nest.count > 1 ? nest.loops[1] : dimension{1, 0, 0, 0, 0};
-        if (varies(c)) {
+        if (c.varies()) {
             run_columns(c, r, at);
         } else if (is_short_block(c, r)) {
             run_blocks(c, r, at);
@@ -98,7 +89,7 @@ private:
 
     // Operands along c: few enough columns at a time for the buffer, and one row at a time where they vary there too.
     void run_columns(const dimension &c, const dimension &r, offsets at) {
-        const bool one_row = varies(r);
+        const bool one_row = r.varies();
         for (int64_t row = 0; row < (one_row ? r.extent : 1); row++) {
             offsets here = at;
             for (int64_t done = 0; done < c.extent; done += most_operands) {
@@ -106,15 +97,15 @@ private:
                 load({here.scale, c.scale, here.zero_point, c.zero_point, columns});
                 pad_operands(loaded, columns);
                 run_chunks(kernel_form::column, 1, c, columns, r, one_row ? 1 : r.extent, here);
-                advance(here, c, columns);
+                here.advance(c, columns);
             }
-            advance(at, r, 1);
+            at.advance(r, 1);
         }
     }
 
     static bool is_short_block(const dimension &c, const dimension &r) {
         return (c.extent == 16 || c.extent == 32) && c.x == 1 && c.y == 1 && r.x == c.extent && r.y == c.extent &&
-               varies(r);
+               r.varies();
     }
 
     // Blocks that lie end to end are one long row with an operand for each block.
@@ -127,13 +118,13 @@ private:
             load({at.scale, r.scale, at.zero_point, r.zero_point, blocks});
             pad_operands(loaded, blocks);
             run_chunks(form, 1, c, blocks * c.extent, row, 1, at);
-            advance(at, r, blocks);
+            at.advance(r, blocks);
         }
     }
 
     // Operands along r, or one for all rows.
     void run_rows(const dimension &c, const dimension &r, offsets at) {
-        const bool shared = !varies(r);
+        const bool shared = !r.varies();
         if (shared) {
             load({at.scale, 0, at.zero_point, 0, 1});
             run_chunks(kernel_form::row, 0, c, c.extent, r, r.extent, at);
@@ -143,7 +134,7 @@ private:
             const int64_t rows = std::min<int64_t>(most_operands, r.extent - done);
             load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
             run_chunks(kernel_form::row, 1, c, c.extent, r, rows, at);
-            advance(at, r, rows);
+            at.advance(r, rows);
         }
     }
 
@@ -292,10 +283,7 @@ void run_part(int64_t i, void *context) {
     dimension &loop = nest.loops[whole.split];
     const int64_t first = i * whole.step;
     offsets at = whole.at;
-    at.x += first * loop.x;
-    at.y += first * loop.y;
-    at.scale += first * loop.scale;
-    at.zero_point += first * loop.zero_point;
+    at.advance(loop, first);
     loop.extent = std::min(whole.step, loop.extent - first);
     run_serially(whole.p, nest, at, whole.x, whole.y);
 }
@@ -385,7 +373,7 @@ private:
         p.what.on->stream_copy(to, bytes, (count + 1) / 2);
     }
 
-    static void run_region(void *context, const interval *region, int64_t) {
+    static void run_region(void *context, const interval *region) {
         packed_window &window = *static_cast<packed_window *>(context);
         for_each_regular_part(window.p.dimensions, region, window.p.dimension_count, run_part, context);
     }

@@ -115,12 +115,10 @@ void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x
 
 void prepare_direct_call(const call &what, int64_t columns, direct_call &direct) {
     const plain_variants variants = variants_without_zero_point(what);
-    const bit_range fast = fast_scale(what);
     direct.plain = what.scale_type == QDQ_F32 && !what.zero_point;
     direct.variant_within = variants.within;
     direct.variant_outside = variants.outside;
-    direct.first_fast_scale = fast.first;
-    direct.last_fast_scale = fast.last;
+    direct.fast_scale = fast_scale(what);
     set_buffer(direct.scale, what.scale, scale_type, 1, one_operand());
     set_buffer(direct.zero_point, &no_zero_point, zero_point_type, 1, one_operand());
     direct.x_type = halide_type(what.x_type);
@@ -138,8 +136,8 @@ void call_directly(const plan &p, const void *x, void *y) {
     if (d.plain) {
         uint32_t bits;
         std::memcpy(&bits, what.scale, sizeof(bits));
-        const bool fast = bits - d.first_fast_scale <= d.last_fast_scale - d.first_fast_scale;
-        call_form(what, kernel_form::row, x_buffer, d.scale, d.zero_point, fast ? d.variant_within : d.variant_outside, y_buffer);
+        const int32_t variant = d.fast_scale.contains(bits) ? d.variant_within : d.variant_outside;
+        call_form(what, kernel_form::row, x_buffer, d.scale, d.zero_point, variant, y_buffer);
         return;
     }
     float scale;

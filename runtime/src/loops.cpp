@@ -20,7 +20,7 @@ void append(loop_nest &nest, const dimension &loop) {
 
 void split_blocks(const blocked_dimension &d, loop_nest &nest) {
     const dimension &w = d.whole;
-    if (d.block == 1 || (w.scale == 0 && w.zero_point == 0)) {
+    if (d.block == 1 || !w.varies()) {
         append(nest, w);
         return;
     }
@@ -57,8 +57,6 @@ void merge(loop_nest &nest) {
     nest.count = last + 1;
 }
 
-bool varies(const dimension &loop) { return loop.scale != 0 || loop.zero_point != 0; }
-
 // The first loop from `start` on with the highest preference.
 template<typename Preference>
 int best_loop(const loop_nest &nest, int start, Preference preference) {
@@ -78,9 +76,9 @@ void choose_plane(loop_nest &nest, bool x_is_wider) {
     move_to(nest, best_loop(nest, 0, [=](const dimension &d) { return x_weight * (d.x == 1) + y_weight * (d.y == 1); }), 0);
     if (nest.count > 1) {
         const dimension &c = nest.loops[0];
-        const bool wants_x = c.x != 1, wants_y = c.y != 1, wants_constant = varies(c);
+        const bool wants_x = c.x != 1, wants_y = c.y != 1, wants_constant = c.varies();
         move_to(nest, best_loop(nest, 1, [=](const dimension &d) {
-                    return 2 * (wants_x && d.x == 1) + 2 * (wants_y && d.y == 1) + (wants_constant && !varies(d));
+                    return 2 * (wants_x && d.x == 1) + 2 * (wants_y && d.y == 1) + (wants_constant && !d.varies());
                 }), 1);
     }
 }
@@ -105,8 +103,7 @@ namespace {
 
 // What cutting one dimension's interval at block boundaries leaves: an end of a block, whole blocks, a start of one.
 int cut(const blocked_dimension &d, const interval &whole, interval pieces[3]) {
-    const bool constant = d.whole.scale == 0 && d.whole.zero_point == 0;
-    if (constant || d.block == 1) {
+    if (!d.whole.varies() || d.block == 1) {
         pieces[0] = whole;
         return 1;
     }
@@ -188,7 +185,7 @@ void for_each_region(const blocked_dimension *dimensions, int count, int64_t beg
             }
             rest /= extent;
         }
-        run(context, region, first);
+        run(context, region);
         first += taken * size;
     }
 }

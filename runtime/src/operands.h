@@ -29,11 +29,7 @@ struct plain_variants {
 };
 plain_variants variants_without_zero_point(const call &what);
 
-// The range of f32 scales, by their bits, in which a variant without zero point is exact.
-struct bit_range {
-    uint32_t first, last;
-    bool contains(uint32_t bits) const { return bits - first <= last - first; }
-};
+// The scales for which a variant without zero point is exact.
 bit_range fast_scale(const call &what);
 
 // Loads scales and zero points; returns the fastest kernel variant that is exact for all of them.

@@ -12,6 +12,8 @@ namespace qdq {
 struct dimension {
     int64_t extent;
     int64_t x, y, scale, zero_point;
+
+    bool varies() const { return scale != 0 || zero_point != 0; }  // do its steps reach other operands?
 };
 
 // A dimension as the caller gave it: the operands advance once every `block` elements. A ragged one has a last block
@@ -63,13 +65,20 @@ struct call {
     };
 };
 
+// A range of f32 values by their bits, taken as unsigned integers.
+struct bit_range {
+    uint32_t first, last;
+
+    bool contains(uint32_t bits) const { return bits - first <= last - first; }
+};
+
 // The whole call as one kernel call, where no element need be moved: contiguous whole groups, one scale, little work. It
 // makes a small run cost a few nanoseconds.
 struct direct_call {
     bool possible;
     bool plain;                                     // an f32 scale and no zero point: nothing to load either
     int32_t variant_within, variant_outside;        // plain: by whether the scale's bits lie in the range
-    uint32_t first_fast_scale, last_fast_scale;
+    bit_range fast_scale;
     halide_buffer_t scale, zero_point;              // plain: complete, as they hold no address within the plan
     halide_type_t x_type, y_type;
     halide_dimension_t shape[2];  // of x and y
