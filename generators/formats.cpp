@@ -69,11 +69,6 @@ Type storage_type(format f) {
     }
 }
 
-float largest_magnitude(format f) {
-    const Type type = storage_type(f);
-    return type.bits() == 32 ? 2147483648.0f : float(1 << type.bits());
-}
-
 Expr encode(format f, Expr t, Expr x, Expr no_saturate) {
     const float_layout layout = layout_of(f);
     const int shift = f32_mantissa_bits - layout.mantissa_bits;

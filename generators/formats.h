@@ -18,7 +18,6 @@ const std::map<std::string, format> &format_names();
 
 bool is_float(format f);
 Halide::Type storage_type(format f);  // of one unpacked element
-float largest_magnitude(format f);    // of an integer format's codes, for bounds
 
 // The code of t in a float format, as an int32: t rounds once to nearest even, subnormals included. `x` gives a NaN its
 // sign. Overflow gives the largest finite code, or the overflow code (infinity, NaN) where no_saturate is nonzero.
