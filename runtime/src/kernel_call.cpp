@@ -115,7 +115,7 @@ void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x
 
 void prepare_direct_call(const call &what, int64_t columns, direct_call &direct) {
     const plain_variants variants = variants_without_zero_point(what);
-    direct.plain = what.scale_type == QDQ_F32 && !what.zero_point;
+    direct.plain = what.scale_type == QDQ_F32 && !what.reciprocal && !what.zero_point;
     direct.variant_within = variants.within;
     direct.variant_outside = variants.outside;
     direct.fast_scale = fast_scale(what);

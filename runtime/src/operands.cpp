@@ -47,7 +47,7 @@ auto with_type(qdq_dtype dtype, Visit visit) {
     }
 }
 
-void load_scales(const call &what, const operand_range &range, float *to) {
+void load_given_scales(const call &what, const operand_range &range, float *to) {
     if (what.scale_type == QDQ_F32 && range.scale_stride == 1) {
         std::memcpy(to, static_cast<const float *>(what.scale) + range.scale, range.count * sizeof(float));
         return;
@@ -57,6 +57,15 @@ void load_scales(const call &what, const operand_range &range, float *to) {
             to[i] = static_cast<float>(element<T>(what.scale, range.scale + i * range.scale_stride));
         }
     });
+}
+
+void load_scales(const call &what, const operand_range &range, float *to) {
+    load_given_scales(what, range, to);
+    if (what.reciprocal) {
+        for (int64_t i = 0; i < range.count; i++) {
+            to[i] = 1 / to[i];
+        }
+    }
 }
 
 // An integer zero point from a float: the nearest, ties to even, saturated; 0 for NaN.

@@ -46,6 +46,7 @@ struct loop_nest {
 struct call {
     operation op;
     bool multiply;       // quantize: scale_mode
+    bool reciprocal;     // quantize: the factor is 1 / scale
     bool before;         // quantize: the zero point joins before rounding
     bool add;            // dequantize: the zero point is added
     bool narrowed;       // quantize: the range is not the type's own

@@ -258,7 +258,7 @@ private:
         const struct {
             const char *name;
             int value, most;
-        } choices[] = {{"scale_mode", stored_value(options.scale_mode), QDQ_MULTIPLY},
+        } choices[] = {{"scale_mode", stored_value(options.scale_mode), QDQ_RECIPROCAL},
                        {"quantize_zp", stored_value(options.quantize_zp), QDQ_ZP_BEFORE_ROUNDING},
                        {"dequantize_zp", stored_value(options.dequantize_zp), QDQ_ZP_ADD},
                        {"rounding", stored_value(options.rounding), QDQ_UP},
@@ -414,7 +414,8 @@ private:
     void reduce() {
         const bool quantizes = given.op == operation::quantize;
         what.op = given.op;
-        what.multiply = options.scale_mode == QDQ_MULTIPLY;
+        what.multiply = options.scale_mode != QDQ_DIVIDE;
+        what.reciprocal = quantizes && options.scale_mode == QDQ_RECIPROCAL;
         what.before = options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING;
         what.add = options.dequantize_zp == QDQ_ZP_ADD;
         what.rounding = options.rounding;

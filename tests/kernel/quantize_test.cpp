@@ -190,7 +190,7 @@ protected:
     void compare_layouts(const std::vector<float> &palette) {
         const bool takes_zero_points = reference::is_integer(stored());
         for (const layout &l : layouts()) {
-            for (qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY}) {
+            for (qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY, QDQ_RECIPROCAL}) {
                 for (qdq_quantize_zp order : {QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING}) {
                     qdq_options options{};
                     options.scale_mode = mode;
@@ -221,6 +221,17 @@ TEST_P(QuantizeTest, multiplies_by_corner_scales_under_every_option) {
     const std::vector<float> scales = corner_scales();
     test_support::parallel_for(static_cast<int64_t>(scales.size()), [&](int64_t i, int) {
         compare_every_option(QDQ_F32, scales[static_cast<size_t>(i)], QDQ_MULTIPLY);
+    });
+}
+
+TEST_P(QuantizeTest, multiplies_by_the_reciprocals_of_corner_scales) {
+    const std::vector<float> scales = corner_scales();
+    test_support::parallel_for(static_cast<int64_t>(scales.size()), [&](int64_t i, int) {
+        const float scale = scales[static_cast<size_t>(i)];
+        const storage x = tricky_x(QDQ_F32, scale, QDQ_RECIPROCAL);
+        qdq_options options{};
+        options.scale_mode = QDQ_RECIPROCAL;
+        for (const zero_point_choice &z : zero_points_for(stored())) compare_per_tensor(x, scale, z, options);
     });
 }
 

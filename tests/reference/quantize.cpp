@@ -31,10 +31,11 @@ void saturate_integers(const float *rounded, int64_t count, int64_t zero_point, 
 }
 
 void scale_span(const float *x, int64_t count, float scale, qdq_scale_mode mode, float *t) {
-    if (mode == QDQ_MULTIPLY) {
-        for (int64_t i = 0; i < count; ++i) t[i] = x[i] * scale;
-    } else {
+    if (mode == QDQ_DIVIDE) {
         for (int64_t i = 0; i < count; ++i) t[i] = x[i] / scale;
+    } else {
+        const float factor = mode == QDQ_RECIPROCAL ? 1.0f / scale : scale;
+        for (int64_t i = 0; i < count; ++i) t[i] = x[i] * factor;
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 
 namespace reference {
 
@@ -25,7 +26,12 @@ inline float as_float(const zero_point &z) {
 }
 
 inline float scaled(float x, float scale, qdq_scale_mode mode) {
-    return mode == QDQ_MULTIPLY ? x * scale : x / scale;
+    switch (mode) {
+        case QDQ_DIVIDE: return x / scale;
+        case QDQ_MULTIPLY: return x * scale;
+        case QDQ_RECIPROCAL: return x * (1.0f / scale);
+    }
+    std::abort();
 }
 
 // An integral float, or NaN or an infinity unchanged. No instruction here depends on the rounding mode: the whole part

@@ -54,7 +54,7 @@ const char *name_of(qdq_rounding rounding) {
 }
 
 std::string describe(const qdq_options &options) {
-    std::string text = options.scale_mode == QDQ_MULTIPLY ? "multiply" : "divide";
+    std::string text = options.scale_mode == QDQ_DIVIDE ? "divide" : options.scale_mode == QDQ_MULTIPLY ? "multiply" : "reciprocal";
     text += options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING ? ", before_rounding" : ", after_rounding";
     text += options.dequantize_zp == QDQ_ZP_ADD ? ", add" : ", subtract";
     text += std::string(", ") + name_of(options.rounding);

@@ -7,6 +7,7 @@
  *
  *   quantize     t = x / scale            (QDQ_DIVIDE: correctly rounded, never x * (1/scale))
  *                t = x * scale            (QDQ_MULTIPLY)
+ *                t = x * (1 / scale)      (QDQ_RECIPROCAL: two roundings; PyTorch's integer types)
  *                r = round(t) + zero_point   (QDQ_ZP_AFTER_ROUNDING: an exact integer sum; ONNX, PyTorch)
  *                r = round(t + zero_point)   (QDQ_ZP_BEFORE_ROUNDING: an f32 sum; CANN, oneDNN)
  *                y = saturate(r)
@@ -67,7 +68,7 @@ typedef enum {
     QDQ_OUT_OF_MEMORY
 } qdq_status;
 
-typedef enum { QDQ_DIVIDE, QDQ_MULTIPLY } qdq_scale_mode;
+typedef enum { QDQ_DIVIDE, QDQ_MULTIPLY, QDQ_RECIPROCAL } qdq_scale_mode; /* dequantize always multiplies */
 typedef enum { QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING } qdq_quantize_zp;
 typedef enum { QDQ_ZP_SUBTRACT, QDQ_ZP_ADD } qdq_dequantize_zp;
 typedef enum { QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP } qdq_rounding;
@@ -101,6 +102,17 @@ typedef struct {
     int32_t quant_max;   /* both 0: y's own range */
     qdq_packing packing; /* of a packed 4-bit x or y */
 } qdq_options;
+
+/* Fills `options` with those under which qdq computes as another system does for a stored type:
+ *   "onnx"      QuantizeLinear, DequantizeLinear of ONNX, as ONNX Runtime computes them
+ *   "torch"     PyTorch's quantize_per_tensor and quantize_per_channel, and its casts to f8
+ *   "torchao"   torchao's quantize_affine, dequantize_affine and their f8 forms
+ *   "acl"       CANN's aclnnQuantize, AscendQuant and torch_npu.npu_quantize in div_mode
+ *   "tensorrt"  TensorRT's IQuantizeLayer and IDequantizeLayer
+ *   "tripy"     nvtripy's quantize and dequantize
+ *   "pypto"     pypto's dequantize
+ * An unknown name or a type that is not a stored one is QDQ_INVALID_ARGUMENT. */
+qdq_status qdq_profile_options(const char *profile, qdq_dtype stored, qdq_options *options);
 
 /* y = quantize(x). x: F32, F16, BF16. scale: a float type. zero_point: NULL for none. y has x's shape.
  * y may alias x exactly (same address, shape and strides) where the element sizes are equal; any other overlap with

@@ -33,7 +33,7 @@ enum class status {
     ok = QDQ_OK, invalid_argument = QDQ_INVALID_ARGUMENT, unsupported = QDQ_UNSUPPORTED,
     device_error = QDQ_DEVICE_ERROR, out_of_memory = QDQ_OUT_OF_MEMORY
 };
-enum class scale_mode { divide = QDQ_DIVIDE, multiply = QDQ_MULTIPLY };
+enum class scale_mode { divide = QDQ_DIVIDE, multiply = QDQ_MULTIPLY, reciprocal = QDQ_RECIPROCAL };
 enum class quantize_zp { after_rounding = QDQ_ZP_AFTER_ROUNDING, before_rounding = QDQ_ZP_BEFORE_ROUNDING };
 enum class dequantize_zp { subtract = QDQ_ZP_SUBTRACT, add = QDQ_ZP_ADD };
 enum class rounding {

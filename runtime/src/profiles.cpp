@@ -1,0 +1,53 @@
+// The options under which qdq computes as other systems do.
+#include "dtype.h"
+#include "status.h"
+
+#include <cstring>
+
+namespace qdq {
+
+namespace {
+
+struct profile {
+    const char *name;
+    qdq_scale_mode integer_scale_mode;  // for integer types; the f8 and f4 types divide everywhere
+    qdq_quantize_zp quantize_zp;
+    qdq_dequantize_zp dequantize_zp;
+    bool e5m2_overflows;  // to infinity, instead of saturating
+};
+
+constexpr profile profiles[] = {
+    {"onnx", QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, false},
+    {"torch", QDQ_RECIPROCAL, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, true},
+    {"torchao", QDQ_RECIPROCAL, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, false},
+    {"acl", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
+    {"tensorrt", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
+    {"tripy", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
+    {"pypto", QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_ADD, false},
+};
+
+}  // namespace
+
+}  // namespace qdq
+
+qdq_status qdq_profile_options(const char *name, qdq_dtype stored, qdq_options *options) {
+    using namespace qdq;
+    if (!name || !options) {
+        return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: %s: NULL", name ? "options" : "profile");
+    }
+    if (stored < 0 || stored >= dtype_count || !info(stored).is_stored) {
+        return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: stored: dtype %d is not a quantized type", int(stored));
+    }
+    for (const profile &p : profiles) {
+        if (std::strcmp(p.name, name) == 0) {
+            *options = {};
+            options->scale_mode = is_integer(stored) ? p.integer_scale_mode : QDQ_DIVIDE;
+            options->quantize_zp = p.quantize_zp;
+            options->dequantize_zp = p.dequantize_zp;
+            options->no_saturate = p.e5m2_overflows && stored == QDQ_F8E5M2;
+            return QDQ_OK;
+        }
+    }
+    return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: profile: \"%s\" is none of onnx, torch, torchao, acl, "
+                                      "tensorrt, tripy, pypto", name);
+}
