@@ -33,15 +33,18 @@ Expr not_a_number(Expr a) {
 Expr min_or_second(Expr a, Expr b) { return select(less(a, b), a, b); }
 Expr max_or_second(Expr a, Expr b) { return select(less(b, a), a, b); }
 
-Expr copy_sign(Expr a, Expr b) {
-    Expr sign = reinterpret<uint32_t>(std::move(b)) & bit_pattern(0x80000000);
-    return reinterpret<float>((reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff)) | sign);
-}
+Expr abs_bits(Expr a) { return reinterpret<float>(reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff)); }
 
 Expr divide_by_reciprocal(Expr x, Expr s, Expr r) {
     Expr q0 = multiply(x, r);
     Expr e = fused_multiply_add(-q0, s, x);
     return fused_multiply_add(e, r, q0);
+}
+
+Expr bf16_bits(Expr a) {
+    Expr bits = reinterpret<uint32_t>(std::move(a));
+    // An odd result makes a tie sticky, and the sum carries past it.
+    return cast<uint16_t>(((bits | ((bits >> 16) & 1)) + 0x7fff) >> 16);
 }
 
 Expr convert_nearest(Expr a) {

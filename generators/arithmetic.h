@@ -29,8 +29,8 @@ Expr not_a_number(Expr a);
 Expr min_or_second(Expr a, Expr b);
 Expr max_or_second(Expr a, Expr b);
 
-// a with the sign bit of b.
-Expr copy_sign(Expr a, Expr b);
+// a without its sign bit.
+Expr abs_bits(Expr a);
 
 // x / s rounded once, from r = divide(1, s), for |x / s| below 2^100 and s in [2^-60, 2^60].
 //
@@ -41,6 +41,9 @@ Expr copy_sign(Expr a, Expr b);
 // 1990 states it for q0 within one unit.) Where e underflows, |x| < 2^-120, the quotient is below 2^-60 and the error
 // one unit of its last place, which no rounding of quantize can see.
 Expr divide_by_reciprocal(Expr x, Expr s, Expr r);
+
+// The bits of a as a bf16, rounded to nearest even. The NaN 0x7fc00000 stays itself; others may become infinite.
+Expr bf16_bits(Expr a);
 
 // The integer nearest to a, ties to even, for |a| < 2^31. On x86 (cvtps2dq) NaN and a <= -2^31 give -2^31.
 Expr convert_nearest(Expr a);

@@ -6,17 +6,22 @@
 #include "schedule.h"
 #include "variants.h"
 
+#include <cmath>
+
 namespace {
 
 using namespace Halide;
 using namespace qdq;
+using kind = dequantize_variant;
 
 class Dequantize : public Generator<Dequantize> {
 public:
     GeneratorParam<format> stored{"stored", format::i8, format_names()};
     GeneratorParam<form> shape{"form", form::row, form_names()};
+    // Instructions that convert f16: shorter floats decode through it then.
+    GeneratorParam<bool> has_f16{"has_f16", true};
 
-    Input<Buffer<void, 2>> x{"x"};
+    Input<Buffer<void, 2>> x{"x"};                       // packed: half as many bytes as codes
     Input<Buffer<float, 1>> scale{"scale"};              // along r (row) or c (column, block)
     Input<Buffer<int32_t, 1>> zero_point{"zero_point"};  // like scale; the bits of an f32, or an int32 (exact)
     Input<int32_t> variant{"variant"};                   // dequantize_variant
@@ -24,44 +29,122 @@ public:
     Output<Buffer<void, 2>> y{"y"};                      // f32, f16 or bf16
 
     void generate() {
-        declare_views(shape, x, scale, zero_point);
-        Expr s = scale(operand_index(shape, c, r));
-        Expr z = zero_point(operand_index(shape, c, r));
-        Expr code = x(c, r);
-        Expr q = decode(stored, code);
-        Expr with_offset = multiply(add(q, reinterpret<float>(z)), s);
-        Expr plain = multiply(q, s);
-        y(c, r) = select(variant_is(dequantize_variant::plain), is_float(stored) ? rounded(plain) : cast(y.type(), plain),
-                         variant_is(dequantize_variant::offset), cast(y.type(), with_offset),
-                         variant_is(dequantize_variant::general), rounded(with_offset),
-                         rounded(multiply(exact_difference(code, q, z), s)));
+        x.dim(0).set_min(0);
+        x.dim(1).set_min(0);
+        declare_operand_view(shape, scale);
+        declare_operand_view(shape, zero_point);
+        if (decodes_as_f16()) {
+            decoded(c, which, r) = f16_bits(stored, code(cast<uint16_t>(byte())));
+        }
+        product(c, which, r) = for_each_variant([&](kind k) { return product_of(k); });
+        y(c, r) = narrow(is_packed(stored) ? product(c / 2, c % 2, r) : product(c, 0, r));
     }
 
     void schedule() {
         dequantize_stages stages;
         stages.output = y;
+        stages.decoded = decoded;
+        stages.product = product;
         stages.form = shape;
-        for (int v = 0; v < dequantize_variant_count; v++) {
-            stages.variants.push_back(variant == v);
+        stages.packs = is_packed(stored);
+        for (kind k : used_variants()) {
+            stages.variants.push_back(variant_is(k));
         }
         apply_schedule(get_target(), stages);
     }
 
 private:
-    Expr variant_is(dequantize_variant v) { return variant == static_cast<int>(v); }
+    Expr variant_is(kind k) { return variant == static_cast<int>(k); }
 
-    Expr exact_difference(Expr code, Expr q, Expr z) {
-        return is_float(stored) ? q : exact_sum_as_float(cast<int32_t>(code), z, sign);
+    std::vector<kind> used_variants() const {
+        std::vector<kind> used = {kind::plain};
+        if (is_integer(stored)) {
+            used.push_back(kind::offset);
+        }
+        if (shape == form::column) {
+            used.push_back(kind::general);
+        }
+        if (shape == form::column && is_integer(stored)) {
+            used.push_back(kind::exact);
+        }
+        return used;
     }
 
-    // y's type from f32, with one NaN: instruction sets differ in the sign and payload of those they make.
-    Expr rounded(Expr a) {
-        const Type type = y.type();
-        const uint64_t nan = type == Float(32) ? 0x7fc00000 : type == Float(16) ? 0x7e00 : 0x7fc0;
-        return select(not_a_number(a), reinterpret(type, Internal::make_const(UInt(type.bits()), nan)), cast(type, a));
+    template<typename Product>
+    Expr for_each_variant(Product &&product) {
+        const std::vector<kind> used = used_variants();
+        Expr all = product(used.back());
+        for (size_t i = used.size() - 1; i-- > 0;) {
+            all = select(variant_is(used[i]), product(used[i]), all);
+        }
+        return all;
     }
 
-    Var c{"c"}, r{"r"};
+    bool decodes_as_f16() const { return is_float(stored) && has_f16 && has_f16_layout(stored); }
+
+    // The element that holds the code of place `which` in element c, and the number of that code's place.
+    Expr byte() { return x(c, r); }
+
+    // Of packed formats the code at place `which` of a wider byte.
+    Expr code(Expr byte) { return is_packed(stored) ? select(which == 0, byte & 0xf, byte >> 4) : byte; }
+
+    Expr integer() {
+        if (!is_packed(stored)) {
+            return byte();
+        }
+        if (stored == format::u4) {
+            return code(cast<int32_t>(byte()));
+        }
+        Expr on_top = cast<uint32_t>(byte()) << select(which == 0, 28, 24);
+        return cast<int32_t>(on_top) >> 28;
+    }
+
+    Expr operand_at() { return operand_index(shape, is_packed(stored) ? 2 * c + which : Expr(c), r); }
+
+    Expr product_of(kind k) {
+        Expr s = scale(operand_at()), z = zero_point(operand_at());
+        if (is_float(stored)) {
+            return k == kind::plain ? plain_float_product(s) : one_nan(multiply(decode(stored, code(byte())), s));
+        }
+        Expr q = cast<float>(integer());
+        switch (k) {
+        case kind::plain:
+            return multiply(q, s);
+        case kind::offset:
+            return multiply(add(q, reinterpret<float>(z)), s);
+        case kind::general:
+            return one_nan(multiply(add(q, reinterpret<float>(z)), s));
+        default:
+            return one_nan(multiply(exact_sum_as_float(cast<int32_t>(integer()), z, sign), s));
+        }
+    }
+
+    // A scale between 0 and 2^100: no NaN but of NaN codes.
+    Expr plain_float_product(Expr s) {
+        if (!decodes_as_f16()) {
+            return multiply(decode(stored, code(byte())), s);
+        }
+        Expr short_of = cast<float>(reinterpret<float16_t>(decoded(c, which, r)));
+        return multiply(short_of, multiply(s, std::ldexp(1.0f, f16_exponent_shift(stored))));
+    }
+
+    // Instruction sets differ in the sign and payload of the NaNs they make.
+    Expr one_nan(Expr a) {
+        return select(not_a_number(a), reinterpret<float>(bit_pattern(0x7fc00000)), a);
+    }
+
+    Expr narrow(Expr a) {
+        if (y.type() == BFloat(16)) {
+            return reinterpret<bfloat16_t>(bf16_bits(a));
+        }
+        if (y.type() == Float(16) && !has_f16) {
+            return reinterpret<float16_t>(f16_code(a));
+        }
+        return cast(y.type(), a);
+    }
+
+    Var c{"c"}, which{"which"}, r{"r"};
+    Func decoded{"decoded"}, product{"product"};
 };
 
 }  // namespace

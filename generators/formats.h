@@ -11,19 +11,49 @@ namespace qdq {
 using Halide::Expr;
 
 // Integers first.
-enum class format { i8, u8, i16, u16, i32, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f4e2m1 };
+enum class format { i8, u8, i16, u16, i32, i4, u4, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, f4e2m1 };
 
 // For GeneratorParam<format>: the names used in kernels.cmake and in kernel symbols.
 const std::map<std::string, format> &format_names();
 
+bool is_integer(format f);
 bool is_float(format f);
-Halide::Type storage_type(format f);  // of one unpacked element
+bool is_packed(format f);                   // two codes in a byte
+Halide::Type code_type(format f);           // holds one code
 
-// The code of t in a float format, as an int32: t rounds once to nearest even, subnormals included. `x` gives a NaN its
-// sign. Overflow gives the largest finite code, or the overflow code (infinity, NaN) where no_saturate is nonzero.
-Expr encode(format f, Expr t, Expr x, Expr no_saturate);
+// The value past which every code of a float format has saturated.
+float largest_value(format f);
 
-// The exact f32 value of a code (an element of storage_type). A NaN code gives NaN.
+// A code of a float format in two parts: the low bits of `magnitude` are all of it but the sign, which is the top bit of
+// `sign`. Other bits are arbitrary.
+struct encoded {
+    Expr magnitude, sign;
+};
+
+// x scaled by a positive number, from t: |x| so scaled, NaN only where x is. It rounds once to nearest even, subnormals
+// included, and saturates to the largest finite value. NaN keeps the sign of x.
+encoded encode(format f, Expr t, Expr x, bool has_fma);
+
+// The code, and the byte of two packed codes, as uint32.
+Expr code_of(format f, const encoded &e);
+Expr byte_of(format f, const encoded &first, const encoded &second);
+
+// The code, as a uint32, of any t. `x` gives a NaN its sign. Overflow gives the largest finite code, or the overflow code (infinity,
+// NaN) where no_saturate is nonzero.
+Expr encode_any(format f, Expr t, Expr x, Expr no_saturate);
+
+// The exact f32 value of a code. A NaN code gives the positive quiet NaN without payload.
 Expr decode(format f, Expr code);
+
+// Where a float format's exponents and mantissas are those of an f16, subnormals included, up to its larger bias: the
+// bits of the f16 with the value of a code (a uint16) times 2^-f16_exponent_shift(f).
+bool has_f16_layout(format f);
+Expr f16_bits(format f, Expr code);
+int f16_exponent_shift(format f);
+
+// f32 from the bits of an f16, which a NaN's sign survives, and the bits of an f16 from f32, for targets without
+// instructions for it. (Halide 21's emulation makes NaN infinite.)
+Expr f16_value(Expr bits);
+Expr f16_code(Expr a);
 
 }  // namespace qdq

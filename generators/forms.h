@@ -9,17 +9,19 @@
 namespace qdq {
 
 enum class form {
-    row,      // one scale for each r: per tensor, channels before the last axis, long blocks
-    column,   // one scale for each c: channels along the last axis
-    block16,  // one scale for each 16 (32) consecutive c: short blocks along the last axis
-    block32,
+    row,     // one operand for each r: per tensor, channels before the last axis, long blocks
+    column,  // one operand for each c: channels along the last axis, and anything else the dispatcher spreads out
+    block,   // one operand for each block_size consecutive c: blocks along the last axis
 };
 
 inline const std::map<std::string, form> &form_names() {
     static const std::map<std::string, form> names = {
-        {"row", form::row}, {"column", form::column}, {"block16", form::block16}, {"block32", form::block32}};
+        {"row", form::row}, {"column", form::column}, {"block", form::block}};
     return names;
 }
+
+// Elements of c that share an operand in the block form; longer blocks repeat theirs.
+constexpr int block_size = 16;
 
 inline Halide::Expr operand_index(form f, Halide::Expr c, Halide::Expr r) {
     switch (f) {
@@ -27,23 +29,17 @@ inline Halide::Expr operand_index(form f, Halide::Expr c, Halide::Expr r) {
         return r;
     case form::column:
         return c;
-    case form::block16:
-        return c / 16;
     default:
-        return c / 32;
+        return c / block_size;
     }
 }
 
-// The dispatcher's views start at 0. Those of a row form's operands may have stride 0: one scale for all rows.
-template<typename X, typename Scale, typename ZeroPoint>
-void declare_views(form f, X &x, Scale &scale, ZeroPoint &zero_point) {
-    x.dim(0).set_min(0);
-    x.dim(1).set_min(0);
-    scale.dim(0).set_min(0);
-    zero_point.dim(0).set_min(0);
+// The dispatcher's views start at 0. Those of a row form's operands may have stride 0: one operand for all rows.
+template<typename Operand>
+void declare_operand_view(form f, Operand &operand) {
+    operand.dim(0).set_min(0);
     if (f == form::row) {
-        scale.dim(0).set_stride(Halide::Expr());
-        zero_point.dim(0).set_stride(Halide::Expr());
+        operand.dim(0).set_stride(Halide::Expr());
     }
 }
 

@@ -1,6 +1,7 @@
 # The one list of targets, types and forms. The build, the dispatch table, the tests and the benchmarks follow it.
 
-# qdq_target(<name> HALIDE <Halide target> NEEDS <cpu_feature> STREAM <stream_copy function> [PARAMS <generator params>])
+# qdq_target(<name> HALIDE <Halide target> NEEDS <cpu_feature> STREAM <stream_copy function>
+#            [QUANTIZE <generator params>] [DEQUANTIZE <generator params>])
 qdq_target(x86_avx512
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake
   NEEDS cpu_avx512
@@ -13,9 +14,10 @@ qdq_target(x86_portable
   HALIDE x86-64-linux-sse41
   NEEDS cpu_sse41
   STREAM stream_copy_sse2
-  PARAMS has_fma=false)
+  QUANTIZE has_fma=false has_f16=false
+  DEQUANTIZE has_f16=false)
 
-# qdq_type(<name> <Halide type> <qdq_dtype>)
+# qdq_type(<name> <Halide type of a buffer element> <qdq_dtype>)
 qdq_type(f32 float32 QDQ_F32)
 qdq_type(f16 float16 QDQ_F16)
 qdq_type(bf16 bfloat16 QDQ_BF16)
@@ -24,20 +26,21 @@ qdq_type(u8 uint8 QDQ_U8)
 qdq_type(i16 int16 QDQ_I16)
 qdq_type(u16 uint16 QDQ_U16)
 qdq_type(i32 int32 QDQ_I32)
+qdq_type(i4 uint8 QDQ_I4)
+qdq_type(u4 uint8 QDQ_U4)
 qdq_type(f8e4m3 uint8 QDQ_F8E4M3)
 qdq_type(f8e5m2 uint8 QDQ_F8E5M2)
 qdq_type(f8e4m3fnuz uint8 QDQ_F8E4M3FNUZ)
 qdq_type(f8e5m2fnuz uint8 QDQ_F8E5M2FNUZ)
 qdq_type(f4e2m1 uint8 QDQ_F4E2M1)
 
-# Every pair of one of these and one of those has kernels in both directions and every form. The packed i4 and u4 are the
-# codes of i8 and u8 in a narrower range; f4e2m1 kernels see one code in a byte.
+# Every pair of one of these and one of those has kernels in both directions and every form.
 set(QDQ_FLOAT_TYPES f32 f16 bf16)
-set(QDQ_STORED_TYPES i8 u8 i16 u16 i32 f8e4m3 f8e5m2 f8e4m3fnuz f8e5m2fnuz f4e2m1)
-set(QDQ_FORMS row column block16 block32)
+set(QDQ_STORED_TYPES i8 u8 i16 u16 i32 i4 u4 f8e4m3 f8e5m2 f8e4m3fnuz f8e5m2fnuz f4e2m1)
+set(QDQ_FORMS row column block)
 
 # Element sizes, in bits, that a transposing call moves.
 set(QDQ_TRANSPOSED_BITS 8 16 32)
 
-# Two codes in a byte from one in a byte, and back.
-set(QDQ_PACKINGS low_first high_first split_halves)
+# Changes of the order of packed codes.
+set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)

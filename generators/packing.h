@@ -1,4 +1,4 @@
-// The orders in which a byte, or 16 of them, hold 4-bit codes (qdq_packing).
+// Changes of the order in which bytes hold 4-bit codes (qdq_packing). Kernels compute with the low nibble first.
 #pragma once
 
 #include <map>
@@ -6,12 +6,16 @@
 
 namespace qdq {
 
-enum class packing { low_first, high_first, split_halves };
+enum class repacking {
+    swap_nibbles,  // low first to high first, and back
+    split_halves,  // low first to split halves: byte j of 16 holds elements j and j + 16
+    join_halves,   // split halves to low first
+};
 
-inline const std::map<std::string, packing> &packing_names() {
-    static const std::map<std::string, packing> names = {{"low_first", packing::low_first},
-                                                         {"high_first", packing::high_first},
-                                                         {"split_halves", packing::split_halves}};
+inline const std::map<std::string, repacking> &repacking_names() {
+    static const std::map<std::string, repacking> names = {{"swap_nibbles", repacking::swap_nibbles},
+                                                           {"split_halves", repacking::split_halves},
+                                                           {"join_halves", repacking::join_halves}};
     return names;
 }
 

@@ -1,4 +1,4 @@
-// quantize: y = saturate(round(x / scale) + zero_point) and its variants, over a row form and a column form.
+// quantize: y = saturate(round(x / scale) + zero_point) and its variants.
 
 #include "arithmetic.h"
 #include "formats.h"
@@ -10,6 +10,7 @@ namespace {
 
 using namespace Halide;
 using namespace qdq;
+using kind = quantize_variant;
 
 class Quantize : public Generator<Quantize> {
 public:
@@ -17,141 +18,198 @@ public:
     GeneratorParam<form> shape{"form", form::row, form_names()};
     // Exact division by FMA needs FMA instructions; without them the division instruction serves.
     GeneratorParam<bool> has_fma{"has_fma", true};
+    GeneratorParam<bool> has_f16{"has_f16", true};  // instructions that convert f16
 
-    Input<Buffer<void, 2>> x{"x"};               // f32, f16 or bf16
-    Input<Buffer<float, 1>> scale{"scale"};      // along r (row) or c (column, block)
-    Input<Buffer<int32_t, 1>> zero_point{"zero_point"};  // like scale; the bits of an f32 in `before` variants
-    Input<int32_t> variant{"variant"};           // quantize_variant
-    Input<int32_t> before{"before"};             // the general variants: is zero_point an f32 added before rounding?
-    Input<int32_t> rounding{"rounding"};         // the general variants: qdq_rounding
-    Input<int32_t> lowest{"lowest"};             // integer formats: the range to saturate to
+    Input<Buffer<void, 2>> x{"x"};                       // f32, f16 or bf16
+    Input<Buffer<float, 1>> scale{"scale"};              // along r (row) or c (column, block)
+    Input<Buffer<float, 1>> inverse{"inverse"};          // like scale: 1 / scale
+    Input<Buffer<int32_t, 1>> zero_point{"zero_point"};  // like scale; the bits of an f32, or an int32
+    Input<int32_t> variant{"variant"};                   // quantize_variant
+    Input<int32_t> before{"before"};                     // general: zero_point is an f32, and joins before rounding
+    Input<int32_t> rounding{"rounding"};                 // general: qdq_rounding
+    Input<int32_t> lowest{"lowest"};                     // integer formats: the range to saturate to
     Input<int32_t> highest{"highest"};
-    Input<int32_t> no_saturate{"no_saturate"};   // float formats
-    Output<Buffer<void, 2>> y{"y"};
+    Input<int32_t> no_saturate{"no_saturate"};  // general, float formats
+    Output<Buffer<void, 2>> y{"y"};             // packed: half as many bytes as codes
 
     void generate() {
-        declare_views(shape, x, scale, zero_point);
-        Expr s = scale(operand_index(shape, c, r));
-        reciprocal(operand) = divide(1.0f, scale(operand));
-        Expr inverse = reciprocal(operand_index(shape, c, r));
-        Expr z = zero_point(operand_index(shape, c, r));
-        Expr value = cast<float>(x(c, r));
+        x.dim(0).set_min(0);
+        x.dim(1).set_min(0);
+        declare_operand_view(shape, scale);
+        declare_operand_view(shape, inverse);
+        declare_operand_view(shape, zero_point);
 
-        code(c, r) = select(variant_is(quantize_variant::multiply), fast_multiply(value, s, z, offset::none),
-                            variant_is(quantize_variant::multiply_after), fast_multiply(value, s, z, offset::after),
-                            variant_is(quantize_variant::multiply_before), fast_multiply(value, s, z, offset::before),
-                            variant_is(quantize_variant::divide), fast_divide(value, s, inverse, z, offset::none),
-                            variant_is(quantize_variant::divide_after), fast_divide(value, s, inverse, z, offset::after),
-                            variant_is(quantize_variant::divide_before),
-                            fast_divide(value, s, inverse, z, offset::before),
-                            variant_is(quantize_variant::general_multiply), general(multiply(value, s), value, z),
-                            general(divide(value, s), value, z));
-        narrow();
+        value(c, r) = has_f16 || x.type() != Float(16) ? cast<float>(x(c, r)) : f16_value(reinterpret<uint16_t>(x(c, r)));
+        spread(c, r) = Tuple(scale(operand_index(shape, c, r)), inverse(operand_index(shape, c, r)),
+                             zero_point(operand_index(shape, c, r)));
+        // First and second of two neighbours stand apart in registers: the codes of a byte are lanes of one number.
+        pairs(c, which, r) = value(2 * c + which, r);
+        code(c, r) = for_each_variant([&](kind k) { return is_packed(stored) ? byte_of_pair(k) : element_code(k); });
+        if (is_integer(stored) && code_type(stored).bits() < 32 && !is_packed(stored)) {
+            narrow();
+        } else {
+            y(c, r) = cast(y.type(), code(c, r));
+        }
     }
 
     void schedule() {
         quantize_stages stages;
         stages.output = y;
-        stages.reciprocal = reciprocal;
+        stages.value = value;
+        stages.spread = spread;
+        stages.pairs = pairs;
         stages.code = code;
         stages.narrowed = narrowed;
         stages.form = shape;
-        for (quantize_variant v : used_variants()) {
-            stages.variants.push_back(variant_is(v));
+        stages.packs = is_packed(stored);
+        for (kind k : used_variants()) {
+            stages.variants.push_back(variant_is(k));
         }
         apply_schedule(get_target(), stages);
     }
 
 private:
-    enum class offset { none, after, before };
-
-    Expr variant_is(quantize_variant v) { return variant == static_cast<int>(v); }
+    Expr variant_is(kind k) { return variant == static_cast<int>(k); }
 
     // A float format takes no zero point and rounds one way.
-    std::vector<quantize_variant> used_variants() const {
-        using enum quantize_variant;
-        if (is_float(stored)) {
-            return {multiply, divide, general_divide};
+    std::vector<kind> used_variants() const {
+        std::vector<kind> used = {kind::multiply, kind::divide};
+        if (is_integer(stored)) {
+            used.insert(used.end(), {kind::multiply_before, kind::divide_before});
         }
-        return {multiply, multiply_after, multiply_before, divide, divide_after, divide_before, general_multiply,
-                general_divide};
+        if (is_integer(stored) && stored != format::i32) {
+            used.insert(used.end(), {kind::multiply_after, kind::divide_after});
+        }
+        if (shape == form::column) {
+            used.insert(used.end(), {kind::general_multiply, kind::general_divide});
+        }
+        return used;
+    }
+
+    template<typename Code>
+    Expr for_each_variant(Code &&code) {
+        const std::vector<kind> used = used_variants();
+        Expr all = code(used.back());
+        for (size_t i = used.size() - 1; i-- > 0;) {
+            all = select(variant_is(used[i]), code(used[i]), all);
+        }
+        return all;
+    }
+
+    static bool is_general(kind k) { return k == kind::general_multiply || k == kind::general_divide; }
+    static bool multiplies(kind k) {
+        return k == kind::multiply || k == kind::multiply_before || k == kind::multiply_after || k == kind::general_multiply;
+    }
+
+    // An element of x with its operands.
+    struct element {
+        Expr x, scale, inverse, zero_point;
+    };
+
+    Expr element_code(kind k) {
+        Tuple o = spread(c, r);
+        return element_code(k, {value(c, r), o[0], o[1], o[2]});
+    }
+
+    Expr element_code(kind k, const element &e) {
+        if (is_integer(stored)) {
+            return integer_code(k, e);
+        }
+        return cast<int32_t>(is_general(k) ? encode_any(stored, scaled(k, e), e.x, no_saturate)
+                                           : code_of(stored, encoded_by(k, e)));
+    }
+
+    Expr byte_of_pair(kind k) {
+        const element first = pair_element(0), second = pair_element(1);
+        if (is_float(stored) && !is_general(k)) {
+            return cast<int32_t>(byte_of(stored, encoded_by(k, first), encoded_by(k, second)));
+        }
+        return (element_code(k, first) & 0xf) | (element_code(k, second) << 4);
+    }
+
+    element pair_element(int place) {
+        Expr v = pairs(c, place, r);
+        if (shape != form::block) {
+            Expr i = operand_index(shape, 2 * c + place, r);
+            return {v, scale(i), inverse(i), zero_point(i)};
+        }
+        // Such that 16 pairs load the operands of two blocks.
+        Expr in_first = c % 16 < 8, block = c / 16 * 2;
+        auto own = [&](auto &operand) { return select(in_first, operand(block), operand(block + 1)); };
+        return {v, own(scale), own(inverse), own(zero_point)};
+    }
+
+    Expr scaled(kind k, const element &e) { return multiplies(k) ? multiply(e.x, e.scale) : divide(e.x, e.scale); }
+
+    encoded encoded_by(kind k, const element &e) {
+        Expr magnitude = abs_bits(e.x);
+        Expr t = multiplies(k) ? multiply(magnitude, e.scale)
+                               : quotient(min_or_second(multiply(e.scale, largest_value(stored)), magnitude), e);
+        return encode(stored, t, e.x, has_fma);
+    }
+
+    Expr integer_code(kind k, const element &e) {
+        if (is_general(k)) {
+            return general(scaled(k, e), e);
+        }
+        // Bounded so that neither the product nor the remainder overflows; a NaN passes.
+        Expr t = multiplies(k) ? scaled(k, e) : quotient(min_or_second(multiply(e.scale, bound()), e.x), e);
+        switch (k) {
+        case kind::multiply:
+            return nearest(is_packed(stored) ? t : min_or_second(bound(), t));
+        case kind::divide:
+            return nearest(t);
+        case kind::multiply_before:
+        case kind::divide_before: {
+            Expr sum = add(t, reinterpret<float>(e.zero_point));
+            return stored == format::i32 ? nearest(min_or_second(bound(), sum)) : convert_nearest(in_range(sum));
+        }
+        default:
+            return nearest_plus_offset(t, reinterpret<float>(e.zero_point));
+        }
+    }
+
+    // x / s for a bounded x.
+    Expr quotient(Expr bounded, const element &e) {
+        return has_fma ? divide_by_reciprocal(bounded, e.scale, e.inverse) : divide(bounded, e.scale);
     }
 
     // Past this magnitude every code has saturated, whatever a fast variant's zero point (below 2^20).
     float bound() { return stored == format::i32 ? 8589934592.0f : 2097152.0f; }
 
-    Expr fast_multiply(Expr value, Expr s, Expr z, offset how) {
-        return finish(bounded_above(multiply(value, s), how), value, z, how);
-    }
-
-    Expr fast_divide(Expr value, Expr s, Expr inverse, Expr z, offset how) {
-        if (!has_fma) {
-            return finish(bounded_above(divide(value, s), how), value, z, how);
+    // t is at most bound(). NaN and all below -2^31 convert to -2^31. What narrows to 8 or 16 bits saturates then.
+    Expr nearest(Expr t) {
+        if (is_packed(stored)) {
+            return convert_nearest(in_range(t));
         }
-        // Bounded so that neither the product nor the remainder overflows; a NaN passes.
-        Expr limit = multiply(s, bound());
-        Expr bounded = min_or_second(limit, value);
-        if (is_float(stored)) {
-            bounded = max_or_second(-limit, bounded);
-        }
-        Expr t = divide_by_reciprocal(bounded, s, inverse);
-        return finish(is_float(stored) ? copy_sign(t, value) : t, value, z, how);  // the remainder loses -0
-    }
-
-    // Variants that narrow by saturation alone convert t to an integer as it is: keep it below 2^31. A NaN passes.
-    Expr bounded_above(Expr t, offset how) {
-        const bool converted_as_is = !is_float(stored) && stored != format::i32 && how == offset::none;
-        return converted_as_is ? min_or_second(bound(), t) : t;
-    }
-
-    Expr finish(Expr t, Expr value, Expr z, offset how) {
-        if (is_float(stored)) {
-            return encode(stored, t, value, no_saturate);
-        }
-        if (stored == format::i32) {
-            return finish_i32(how == offset::before ? add(t, reinterpret<float>(z)) : t);
-        }
-        Expr low = cast<float>(lowest), high = cast<float>(highest);
-        switch (how) {
-        case offset::none:  // the full range: narrowing saturates, and a NaN converts to -2^31
+        if (stored != format::i32) {
             return convert_nearest(t);
-        case offset::after: {
-            // Adding 1.5 * 2^23 rounds to an integer, so the zero point can join while still in floating point.
-            const float aligner = 12582912.0f;
-            Expr offset = cast<float>(z);
-            Expr in_range = clamp_or_low(t, subtract(low, offset), subtract(high, offset));
-            return convert_nearest(add(add(in_range, aligner), subtract(offset, aligner)));
         }
-        default:
-            return convert_nearest(clamp_or_low(add(t, reinterpret<float>(z)), low, high));
-        }
+        // 2147483647 is not an f32: the largest below 2^31 is 2147483520.
+        return clamp(select(less(2147483520.0f, t), INT32_MAX, convert_nearest(t)), lowest, highest);
     }
 
-    // 2147483647 is not an f32: the largest below 2^31 is 2147483520. NaN and anything below -2^31 convert to -2^31.
-    Expr finish_i32(Expr t) {
-        Expr code = select(less(2147483520.0f, t), INT32_MAX, convert_nearest(t));
-        return clamp(code, lowest, highest);
+    // Adding 1.5 * 2^23 rounds to an integer, so the offset can join while still in floating point.
+    Expr nearest_plus_offset(Expr t, Expr offset) {
+        const float aligner = 12582912.0f;
+        Expr low = subtract(cast<float>(lowest), offset), high = subtract(cast<float>(highest), offset);
+        return convert_nearest(add(add(clamp_or_low(t, low, high), aligner), subtract(offset, aligner)));
     }
+
+    Expr in_range(Expr t) { return clamp_or_low(t, cast<float>(lowest), cast<float>(highest)); }
 
     // t within [low, high]; low where t is NaN.
-    Expr clamp_or_low(Expr t, Expr low, Expr high) { return min_or_second(max_or_second(t, low), high); }
+    Expr clamp_or_low(Expr t, Expr low, Expr high) { return min_or_second(high, max_or_second(t, low)); }
 
-    Expr general(Expr t, Expr value, Expr z) {
-        if (is_float(stored)) {
-            return encode(stored, t, value, no_saturate);
-        }
-        t = select(before != 0, add(t, reinterpret<float>(z)), t);
-        Expr rounded = saturating_sum(round_to_integral(t, rounding), select(before != 0, 0, z));
+    Expr general(Expr t, const element &e) {
+        t = select(before != 0, add(t, reinterpret<float>(e.zero_point)), t);
+        Expr rounded = saturating_sum(round_to_integral(t, rounding), select(before != 0, 0, e.zero_point));
         return clamp(select(not_a_number(t), lowest, rounded), lowest, highest);
     }
 
-    // The int32 code as an element of y, saturated: the full-range variants leave that to narrowing instructions.
+    // The int32 code as an element of y, saturated: the plain variants leave that to narrowing instructions.
     void narrow() {
-        const Type type = storage_type(stored);
-        if (type.bits() == 32) {
-            y(c, r) = code(c, r);
-            return;
-        }
+        const Type type = code_type(stored);
         Expr in_order = code(lanes.index(), r);
         narrowed(lanes.arguments(r)) = type == UInt(16)
                                            ? saturating_cast(type, in_order)
@@ -159,9 +217,9 @@ private:
         y(c, r) = narrowed(lanes.place(c, r));
     }
 
-    Var c{"c"}, r{"r"}, operand{"operand"};
+    Var c{"c"}, which{"which"}, r{"r"};
     lane_order lanes;
-    Func reciprocal{"reciprocal"}, code{"code"}, narrowed{"narrowed"};
+    Func value{"value"}, spread{"spread"}, pairs{"pairs"}, code{"code"}, narrowed{"narrowed"};
 };
 
 }  // namespace

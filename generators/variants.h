@@ -3,12 +3,14 @@
 
 namespace qdq {
 
-// Quantize. The fast variants round to nearest even. Those that divide need every scale in [2^-60, 2^60]; those with a
-// zero point need it within 2^20 (after: and not i32); those without one saturate to the type's whole range.
+// Quantize. The fast variants round to nearest even and saturate. Those that divide need every scale in [2^-60, 2^60] and
+// its reciprocal, and every variant of a float format needs a positive one; those with a zero point take it as an f32
+// within 2^20; those without one saturate to the type's whole range, but for i32. The general ones, which are last, exist
+// in the column form alone.
 enum class quantize_variant {
     multiply,         // round(x * scale)
-    multiply_after,   // round(x * scale) + zero_point
-    multiply_before,  // round(x * scale + zero_point)
+    multiply_after,   // round(x * scale) + zero_point, to a given range; not to i32
+    multiply_before,  // round(x * scale + zero_point), to a given range
     divide,           // the same with x / scale
     divide_after,
     divide_before,
@@ -16,13 +18,12 @@ enum class quantize_variant {
     general_divide,
 };
 
-// Dequantize.
+// Dequantize. `general` and `exact`, which are last, exist in the column form alone.
 enum class dequantize_variant {
-    plain,    // q * scale, scale finite: no NaN unless q is one
+    plain,    // q * scale, scale finite, and of float formats in (0, 2^100]
     offset,   // (q + offset) * scale, an f32 offset, scale and offset finite
     general,  // (q + offset) * scale, any values
     exact,    // (q + sign * zero_point) * scale, an int32 zero point, any values
 };
-constexpr int dequantize_variant_count = 4;
 
 }  // namespace qdq

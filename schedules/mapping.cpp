@@ -9,10 +9,12 @@ using namespace Halide;
 namespace {
 
 // The dispatcher hands over whole groups along c, contiguous in x and y, and both views start at 0.
-void assume_whole_groups(Func &output) {
+void assume_whole_groups(Func &output, int group = group_size) {
     OutputImageParam view = output.output_buffer();
-    view.dim(0).set_min(0).set_extent((view.dim(0).extent() / group_size) * group_size);
-    view.dim(1).set_min(0);
+    view.dim(0).set_min(0).set_extent((view.dim(0).extent() / group) * group);
+    if (output.dimensions() > 1) {
+        view.dim(1).set_min(0);
+    }
 }
 
 // Makes one copy of the loops for each variant, in which the others' arithmetic is gone.
@@ -23,103 +25,114 @@ void specialize_variants(Func &output, const std::vector<Expr> &variants) {
     output.specialize_fail("no such variant");
 }
 
-// Lanes that share one operand keep its load a broadcast.
-int code_vector(form f, const parameters &tuned) {
-    switch (f) {
-    case form::block16:
-        return std::min(tuned.quantize_vector, 16);
-    case form::block32:
-        return std::min(tuned.quantize_vector, 32);
-    default:
-        return tuned.quantize_vector;
+// Computes a stage where it is used, in registers.
+Stage in_registers(Func &stage, Func &output, const Var &at) {
+    return stage.compute_at(output, at).store_in(MemoryType::Register);
+}
+
+// Codes, in vectors of f32, narrowed by a plain conversion where the target has one.
+void map_directly(quantize_stages &stages, int vector) {
+    Func &output = stages.output;
+    const Var c = output.args()[0], group("group"), step("step"), lane("lane");
+    const int group_elements = stages.packs ? group_size / 2 : group_size;
+    assume_whole_groups(output, group_elements);
+    output.split(c, group, lane, group_elements).split(lane, step, lane, vector).vectorize(lane).unroll(step);
+    if (stages.packs) {
+        const Var value_c = stages.value.args()[0], pair = stages.pairs.args()[0], place = stages.pairs.args()[1];
+        in_registers(stages.value, output, step).vectorize(value_c, vector).unroll(value_c);
+        stages.pairs.bound_extent(pair, vector).bound_extent(place, 2);
+        in_registers(stages.pairs, output, step).vectorize(pair).vectorize(place);
     }
 }
 
-constexpr int most_operands = 2048;  // the dispatcher's bound on c in forms whose scale varies along c
+// Integer codes of 8 and 16 bits, a group at once, so that one instruction narrows two registers of codes into one. It
+// interleaves them, and a last permutation of the group sets that right.
+void map_by_narrowing(quantize_stages &stages, int vector, const std::vector<Var> &order) {
+    Func &output = stages.output;
+    const lane_order &lanes = stages.lanes;
+    const Var c = output.args()[0], group("group"), element("element"), code_c = stages.code.args()[0];
+    assume_whole_groups(output);
+    output.split(c, group, element, group_size).vectorize(element);
+
+    stages.narrowed.bound_extent(lanes.lane, 8).bound_extent(lanes.half, 2).bound_extent(lanes.vector, 4);
+    std::vector<Var> loops = order;
+    loops.insert(loops.end(), {lanes.group, stages.narrowed.args().back()});
+    Stage narrowed = in_registers(stages.narrowed, output, group);
+    narrowed.reorder(std::vector<VarOrRVar>(loops.begin(), loops.end()));
+    stages.narrowed.reorder_storage(loops);
+    for (const Var &digit : order) {
+        narrowed.vectorize(digit);
+    }
+    in_registers(stages.code, output, group).vectorize(code_c, vector, TailStrategy::RoundUp).unroll(code_c);
+    if (stages.form == form::block) {  // broadcasts, before the lanes of several blocks meet in one vector
+        const Var spread_c = stages.spread.args()[0];
+        in_registers(stages.spread, output, group).vectorize(spread_c, block_size).unroll(spread_c);
+    }
+}
 
 }  // namespace
 
-void map_to_vectors(quantize_stages &stages, const parameters &tuned, const std::vector<Var> &narrowing_order) {
-    Func &output = stages.output;
-    const Var c = output.args()[0], r = output.args()[1];
-    const Var group("group"), element("element");
-    assume_whole_groups(output);
-    output.split(c, group, element, group_size)
-        .vectorize(element, stages.narrowed.defined() ? group_size : code_vector(stages.form, tuned));
-
-    if (stages.form == form::row) {
-        stages.reciprocal.compute_at(output, r);
-    } else {  // all of them once, before the first row
-        const Var operand = stages.reciprocal.args()[0];
-        stages.reciprocal.compute_at(output, Var::outermost())
-            .store_in(MemoryType::Stack)
-            .bound_storage(operand, most_operands)
-            .vectorize(operand, 16, TailStrategy::RoundUp);
-    }
-
+void map_to_vectors(quantize_stages &stages, const cpu_mapping &mapping) {
+    const parameters tuned = read_parameters(mapping.name);
     if (stages.narrowed.defined()) {
-        const lane_order &lanes = stages.lanes;
-        stages.narrowed.compute_at(output, group)
-            .store_in(MemoryType::Register)
-            .bound_extent(lanes.lane, 8)
-            .bound_extent(lanes.half, 2)
-            .bound_extent(lanes.vector, 4);
-        std::vector<VarOrRVar> loops(narrowing_order.begin(), narrowing_order.end());
-        std::vector<Var> storage = narrowing_order;
-        for (const Var &outer : {lanes.group, r}) {
-            loops.emplace_back(outer);
-            storage.push_back(outer);
-        }
-        stages.narrowed.reorder(loops).reorder_storage(storage);
-        for (const Var &v : narrowing_order) {
-            stages.narrowed.vectorize(v);
-        }
-        stages.code.compute_at(output, group)
-            .store_in(MemoryType::Register)
-            .vectorize(c, code_vector(stages.form, tuned), TailStrategy::RoundUp)
-            .unroll(c);
+        map_by_narrowing(stages, tuned.narrowing_vector, mapping.narrowing_order(stages.lanes));
+    } else {
+        map_directly(stages, tuned.vector);
+    }
+    specialize_variants(stages.output, stages.variants);
+}
+
+void map_to_vectors(dequantize_stages &stages, const cpu_mapping &mapping) {
+    const int vector = read_parameters(mapping.name).vector;
+    Func &output = stages.output, &product = stages.product, &decoded = stages.decoded;
+    const Var c = output.args()[0], group("group"), step("step"), lane("lane"), pair("pair"), place("place");
+    assume_whole_groups(output);
+    output.split(c, group, lane, group_size).split(lane, step, lane, stages.packs ? 2 * vector : vector).unroll(step);
+    if (stages.packs) {  // neighbours meet in registers, before they are narrowed
+        output.split(lane, pair, place, 2).vectorize(place).vectorize(pair);
+        product.bound_extent(product.args()[0], vector).bound_extent(product.args()[1], 2);
+        in_registers(product, output, step).vectorize(product.args()[0]).unroll(product.args()[1]);
+    } else {
+        output.vectorize(lane);
+    }
+    if (decoded.defined()) {  // 16-bit lanes: twice as many in a register
+        decoded.bound_extent(decoded.args()[1], stages.packs ? 2 : 1);
+        in_registers(decoded, output, group)
+            .vectorize(decoded.args()[0], 2 * vector)
+            .unroll(decoded.args()[0])
+            .unroll(decoded.args()[1]);
     }
     specialize_variants(output, stages.variants);
 }
 
-void map_to_vectors(dequantize_stages &stages, const parameters &tuned) {
-    Func &output = stages.output;
-    assume_whole_groups(output);
-    const Var c = output.args()[0];
-    output.vectorize(c, tuned.dequantize_vector).unroll(c, tuned.dequantize_unroll);
-    specialize_variants(output, stages.variants);
-}
-
-void map_to_vectors(transpose_stages &stages, int side) {
+void map_to_vectors(transpose_stages &stages, const cpu_mapping &mapping) {
+    const int side = read_parameters(mapping.name).transpose_side;
     Func &output = stages.output;
     assume_whole_groups(output);
     OutputImageParam view = output.output_buffer();
     view.dim(1).set_extent((view.dim(1).extent() / group_size) * group_size);
-    const Var c = output.args()[0], r = output.args()[1];
-    const Var column("column"), row("row");
+    const Var c = output.args()[0], r = output.args()[1], column("column"), row("row");
     output.tile(c, r, column, row, side, side).vectorize(column).unroll(row);
     // Rows come in and go out as vectors; the turn between them is one shuffle of side * side lanes in registers.
-    stages.loaded.compute_at(output, c).store_in(MemoryType::Register).bound_extent(c, side).bound_extent(r, side);
-    stages.loaded.vectorize(c).unroll(r);
-    stages.turned.compute_at(output, c).store_in(MemoryType::Register).bound_extent(c, side).bound_extent(r, side);
-    stages.turned.vectorize(c).vectorize(r);
+    stages.loaded.bound_extent(c, side).bound_extent(r, side);
+    in_registers(stages.loaded, output, c).vectorize(c).unroll(r);
+    stages.turned.bound_extent(c, side).bound_extent(r, side);
+    in_registers(stages.turned, output, c).vectorize(c).vectorize(r);
 }
 
-void map_to_vectors(pack_stages &stages) {
-    const Var i = stages.output.args()[0];
-    OutputImageParam view = stages.output.output_buffer();
-    view.dim(0).set_min(0).set_extent((view.dim(0).extent() / 64) * 64);
-    stages.output.vectorize(i, stages.by_halves ? 16 : 64);
-}
-
-void map_to_vectors(unpack_stages &stages) {
-    const Var i = stages.output.args()[0], half("half");
-    OutputImageParam view = stages.output.output_buffer();
-    view.dim(0).set_min(0).set_extent((view.dim(0).extent() / 128) * 128);
-    if (stages.by_halves) {
-        stages.output.split(i, i, half, 32).vectorize(half, 16).unroll(half);
-    } else {  // two strided stores, which Halide joins into one interleaved
-        stages.output.split(i, i, half, 2).reorder(half, i).vectorize(i, 64).unroll(half);
+void map_to_vectors(repack_stages &stages, const cpu_mapping &) {
+    const Var i = stages.output.args()[0], j("j"), k("k"), rest("rest");
+    assume_whole_groups(stages.output);
+    switch (stages.change) {
+    case repacking::swap_nibbles:
+        stages.output.vectorize(i, group_size);
+        break;
+    case repacking::split_halves:  // neighbours come from one byte in each of two halves
+        stages.output.split(i, i, j, 16).split(j, k, rest, 2).reorder(rest, k, i).vectorize(k).unroll(rest);
+        break;
+    case repacking::join_halves:
+        stages.output.split(i, i, j, 16).split(j, rest, k, 8).vectorize(k).unroll(rest);
+        break;
     }
 }
 

@@ -1,4 +1,5 @@
-// The mapping that CPU targets share; each target's file chooses the numbers and the narrowing order.
+// The mapping to vectors that CPU targets share. A target's file gives what differs: its name, which finds the tuned
+// numbers, and the order in which its narrowing instructions like codes to stand.
 #pragma once
 
 #include "parameters.h"
@@ -6,28 +7,17 @@
 
 namespace qdq {
 
-void map_to_vectors(quantize_stages &stages, const parameters &tuned, const std::vector<Halide::Var> &narrowing_order);
-void map_to_vectors(dequantize_stages &stages, const parameters &tuned);
-void map_to_vectors(transpose_stages &stages, int side);  // in side x side blocks
+struct cpu_mapping {
+    const char *name;
+    std::vector<Halide::Var> (*narrowing_order)(const lane_order &lanes);  // innermost first
+};
 
-void map_to_vectors(pack_stages &stages);
-void map_to_vectors(unpack_stages &stages);
+void map_to_vectors(quantize_stages &stages, const cpu_mapping &mapping);
+void map_to_vectors(dequantize_stages &stages, const cpu_mapping &mapping);
+void map_to_vectors(transpose_stages &stages, const cpu_mapping &mapping);
+void map_to_vectors(repack_stages &stages, const cpu_mapping &mapping);
 
-// One set per target file.
-void schedule_x86_portable(quantize_stages &stages);
-void schedule_x86_portable(dequantize_stages &stages);
-void schedule_x86_portable(transpose_stages &stages);
-void schedule_x86_portable(pack_stages &stages);
-void schedule_x86_portable(unpack_stages &stages);
-void schedule_x86_avx2(quantize_stages &stages);
-void schedule_x86_avx2(dequantize_stages &stages);
-void schedule_x86_avx2(transpose_stages &stages);
-void schedule_x86_avx2(pack_stages &stages);
-void schedule_x86_avx2(unpack_stages &stages);
-void schedule_x86_avx512(quantize_stages &stages);
-void schedule_x86_avx512(dequantize_stages &stages);
-void schedule_x86_avx512(transpose_stages &stages);
-void schedule_x86_avx512(pack_stages &stages);
-void schedule_x86_avx512(unpack_stages &stages);
+// One per target file.
+extern const cpu_mapping x86_portable, x86_avx2, x86_avx512;
 
 }  // namespace qdq

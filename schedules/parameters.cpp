@@ -15,9 +15,9 @@ parameters read_parameters(const std::string &target_name) {
     }
     const nlohmann::json json = nlohmann::json::parse(file);
     return {
-        .quantize_vector = json.at("quantize").at("vector"),
-        .dequantize_vector = json.at("dequantize").at("vector"),
-        .dequantize_unroll = json.at("dequantize").at("unroll"),
+        .vector = json.at("vector"),
+        .narrowing_vector = json.at("narrowing_vector"),
+        .transpose_side = json.at("transpose_side"),
     };
 }
 

@@ -6,9 +6,9 @@
 namespace qdq {
 
 struct parameters {
-    int quantize_vector;    // lanes in which codes are computed
-    int dequantize_vector;  // lanes per store
-    int dequantize_unroll;
+    int vector;            // lanes of f32
+    int narrowing_vector;  // lanes in which codes that will be narrowed are computed
+    int transpose_side;    // a transpose works on blocks of side x side
 };
 
 // Throws std::runtime_error where the file is missing or lacks a number: generators report it and fail the build.

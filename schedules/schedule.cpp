@@ -9,24 +9,22 @@ namespace qdq {
 namespace {
 
 // The first match wins, so a target stands before those it extends.
-template<typename Stages>
-struct target_schedule {
+struct target_mapping {
     bool (*matches)(const Halide::Target &);
-    void (*apply)(Stages &);
+    const cpu_mapping &mapping;
 };
 
-template<typename Stages>
-constexpr target_schedule<Stages> target_schedules[] = {
-    {[](const Halide::Target &t) { return t.has_feature(Halide::Target::AVX512_Skylake); }, schedule_x86_avx512},
-    {[](const Halide::Target &t) { return t.has_feature(Halide::Target::AVX2); }, schedule_x86_avx2},
-    {[](const Halide::Target &t) { return t.arch == Halide::Target::X86; }, schedule_x86_portable},
+const target_mapping target_mappings[] = {
+    {[](const Halide::Target &t) { return t.has_feature(Halide::Target::AVX512_Skylake); }, x86_avx512},
+    {[](const Halide::Target &t) { return t.has_feature(Halide::Target::AVX2); }, x86_avx2},
+    {[](const Halide::Target &t) { return t.arch == Halide::Target::X86; }, x86_portable},
 };
 
 template<typename Stages>
 void apply_first_match(const Halide::Target &target, Stages &stages) {
-    for (const auto &candidate : target_schedules<Stages>) {
+    for (const target_mapping &candidate : target_mappings) {
         if (candidate.matches(target)) {
-            candidate.apply(stages);
+            map_to_vectors(stages, candidate.mapping);
             return;
         }
     }
@@ -38,7 +36,6 @@ void apply_first_match(const Halide::Target &target, Stages &stages) {
 void apply_schedule(const Halide::Target &target, quantize_stages stages) { apply_first_match(target, stages); }
 void apply_schedule(const Halide::Target &target, dequantize_stages stages) { apply_first_match(target, stages); }
 void apply_schedule(const Halide::Target &target, transpose_stages stages) { apply_first_match(target, stages); }
-void apply_schedule(const Halide::Target &target, pack_stages stages) { apply_first_match(target, stages); }
-void apply_schedule(const Halide::Target &target, unpack_stages stages) { apply_first_match(target, stages); }
+void apply_schedule(const Halide::Target &target, repack_stages stages) { apply_first_match(target, stages); }
 
 }  // namespace qdq

@@ -4,24 +4,31 @@
 
 #include "Halide.h"
 #include "forms.h"
+#include "packing.h"
 
 #include <vector>
 
 namespace qdq {
 
 struct quantize_stages {
-    Halide::Func output;      // (c, r)
-    Halide::Func code;        // (c, r), int32
-    Halide::Func narrowed;    // lane_order::arguments(r), the element type; undefined for 32-bit elements
-    Halide::Func reciprocal;  // (operand), 1 / scale
+    Halide::Func output;    // (c, r), or the bytes of pairs of c
+    Halide::Func value;     // (c, r), x as f32
+    Halide::Func spread;    // (c, r), the operands of each element: scale, inverse, zero point
+    Halide::Func pairs;     // (c, k, r), the value of element k of pair c; defined where the output is packed
+    Halide::Func code;      // (c, r), int32; of a pair where the output is packed
+    Halide::Func narrowed;  // lane_order::arguments(r), integers of 8 and 16 bits; otherwise undefined
     lane_order lanes;
     qdq::form form;
+    bool packs;                          // two codes in an element of output
     std::vector<Halide::Expr> variants;  // conditions, exactly one of which holds
 };
 
 struct dequantize_stages {
-    Halide::Func output;  // (c, r)
+    Halide::Func output;   // (c, r)
+    Halide::Func decoded;  // (c, which, r), the codes of an element of x as the bits of f16; undefined where they are not
+    Halide::Func product;  // (c, which, r), what becomes element c, or 2 * c + which, of the output
     qdq::form form;
+    bool packs;  // two codes in an element of x
     std::vector<Halide::Expr> variants;
 };
 
@@ -31,20 +38,14 @@ struct transpose_stages {
     Halide::Func turned;  // (c, r) of the output
 };
 
-struct pack_stages {
+struct repack_stages {
     Halide::Func output;  // (i) of the bytes
-    bool by_halves;       // neighbours in a byte come 16 elements apart
-};
-
-struct unpack_stages {
-    Halide::Func output;  // (i) of the codes
-    bool by_halves;
+    repacking change;
 };
 
 void apply_schedule(const Halide::Target &target, quantize_stages stages);
 void apply_schedule(const Halide::Target &target, dequantize_stages stages);
 void apply_schedule(const Halide::Target &target, transpose_stages stages);
-void apply_schedule(const Halide::Target &target, pack_stages stages);
-void apply_schedule(const Halide::Target &target, unpack_stages stages);
+void apply_schedule(const Halide::Target &target, repack_stages stages);
 
 }  // namespace qdq

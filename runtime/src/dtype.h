@@ -42,8 +42,4 @@ inline const dtype_info &info(qdq_dtype dtype) { return dtypes[dtype]; }
 inline bool is_packed(qdq_dtype dtype) { return info(dtype).bits < 8; }
 inline bool is_integer(qdq_dtype dtype) { return info(dtype).highest != 0; }
 
-// The type of the codes a kernel sees: packed types come one code in a byte.
-inline qdq_dtype kernel_dtype(qdq_dtype dtype) { return dtype == QDQ_I4 ? QDQ_I8 : dtype == QDQ_U4 ? QDQ_U8 : dtype; }
-inline int64_t byte_size(qdq_dtype dtype) { return is_packed(dtype) ? 1 : info(dtype).bits / 8; }  // in a kernel
-
 }  // namespace qdq

@@ -7,24 +7,28 @@
 
 namespace qdq {
 
+namespace {
+
+// Of an element of a kernel's buffer: packed codes are bytes.
 halide_type_t halide_type(qdq_dtype dtype) {
-    const uint8_t bits = static_cast<uint8_t>(8 * byte_size(dtype));
     switch (dtype) {
     case QDQ_F32:
+        return {halide_type_float, 32, 1};
     case QDQ_F16:
-        return {halide_type_float, bits, 1};
+        return {halide_type_float, 16, 1};
     case QDQ_BF16:
-        return {halide_type_bfloat, bits, 1};
+        return {halide_type_bfloat, 16, 1};
     case QDQ_I8:
     case QDQ_I16:
     case QDQ_I32:
-        return {halide_type_int, bits, 1};
+        return {halide_type_int, static_cast<uint8_t>(info(dtype).bits), 1};
     default:
-        return {halide_type_uint, bits, 1};
+        return {halide_type_uint, static_cast<uint8_t>(std::max(info(dtype).bits, 8)), 1};
     }
 }
 
-namespace {
+// The elements of a kernel's buffer that hold so many elements of a tensor.
+int32_t buffer_extent(int32_t bits, int64_t elements) { return int32_t(bits < 8 ? elements * bits / 8 : elements); }
 
 // Everything but the dimensions, which must outlive the buffer.
 void set_buffer(halide_buffer_t &buffer, const void *data, halide_type_t type, int count, const halide_dimension_t *shape) {
@@ -44,15 +48,12 @@ int64_t operand_count(kernel_form form, int64_t columns, int64_t rows) {
         return rows;
     case kernel_form::column:
         return columns;
-    case kernel_form::block16:
-        return columns / 16;
     default:
-        return columns / 32;
+        return columns / operand_block;
     }
 }
 
 constexpr halide_type_t scale_type{halide_type_float, 32, 1}, zero_point_type{halide_type_int, 32, 1};
-constexpr int32_t no_zero_point = 0;
 
 // A halide_dimension_t of one element, as a constant that needs no initialization at run time.
 const halide_dimension_t *one_operand() {
@@ -61,38 +62,27 @@ const halide_dimension_t *one_operand() {
     return reinterpret_cast<const halide_dimension_t *>(fields);
 }
 
-template<typename Kernel>
-Kernel *kernel_of(const kernel_forms<Kernel> &forms, kernel_form form) {
-    switch (form) {
-    case kernel_form::row:
-        return forms.row;
-    case kernel_form::column:
-        return forms.column;
-    case kernel_form::block16:
-        return forms.block16;
-    default:
-        return forms.block32;
-    }
-}
-
 // Halide takes its inputs as non-const, and does not change them.
-void call_form(const call &what, kernel_form form, const halide_buffer_t &x, const halide_buffer_t &scale,
-               const halide_buffer_t &zero_point, int32_t variant, halide_buffer_t &y) {
-    halide_buffer_t *in[] = {const_cast<halide_buffer_t *>(&x), const_cast<halide_buffer_t *>(&scale),
-                             const_cast<halide_buffer_t *>(&zero_point)};
-    if (what.op == operation::quantize) {
-        kernel_of(*what.quantize, form)(in[0], in[1], in[2], variant, what.before, what.rounding, what.lowest,
-                                        what.highest, what.no_saturate, &y);
+halide_buffer_t *input(const halide_buffer_t &buffer) { return const_cast<halide_buffer_t *>(&buffer); }
+
+void call_kernel(const call &what, kernel_form form, int32_t variant, const halide_buffer_t &x,
+                 const halide_buffer_t &scale, const halide_buffer_t &inverse, const halide_buffer_t &zero_point,
+                 halide_buffer_t &y) {
+    if (what.quantizes()) {
+        what.quantize->forms[int(form)](input(x), input(scale), input(inverse), input(zero_point), variant, what.before,
+                                        what.rounding, what.lowest, what.highest, what.no_saturate, &y);
     } else {
-        kernel_of(*what.dequantize, form)(in[0], in[1], in[2], variant, what.add ? 1 : -1, &y);
+        what.dequantize->forms[int(form)](input(x), input(scale), input(zero_point), variant, what.add ? 1 : -1, &y);
     }
 }
 
 }  // namespace
 
-kernel_caller::kernel_caller(const call &what, kernel_form form, int64_t operand_step) : what(what), form(form) {
+kernel_caller::kernel_caller(const call &what, kernel_form form, int32_t variant, int64_t operand_step)
+    : what(what), form(form), variant(variant) {
     set_buffer(x, nullptr, halide_type(what.x_type), 2, x_shape);
     set_buffer(scale, nullptr, scale_type, 1, operand_shape);
+    set_buffer(inverse, nullptr, scale_type, 1, operand_shape);
     set_buffer(zero_point, nullptr, zero_point_type, 1, operand_shape);
     set_buffer(y, nullptr, halide_type(what.y_type), 2, y_shape);
     x_shape[0].stride = y_shape[0].stride = 1;
@@ -101,52 +91,66 @@ kernel_caller::kernel_caller(const call &what, kernel_form form, int64_t operand
 
 void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
                         int64_t rows) {
+    auto bytes_at = [=](const auto *values) {
+        return reinterpret_cast<uint8_t *>(const_cast<std::remove_const_t<std::remove_pointer_t<decltype(values)>> *>(values + first_operand));
+    };
     x.host = static_cast<uint8_t *>(const_cast<void *>(from.data));
     y.host = static_cast<uint8_t *>(to.data);
-    scale.host = reinterpret_cast<uint8_t *>(const_cast<float *>(loaded.scale + first_operand));
-    zero_point.host = reinterpret_cast<uint8_t *>(const_cast<int32_t *>(loaded.zero_point + first_operand));
-    x_shape[0].extent = y_shape[0].extent = int32_t(columns);
+    scale.host = bytes_at(loaded.scale);
+    inverse.host = bytes_at(loaded.inverse);
+    zero_point.host = bytes_at(loaded.zero_point);
+    x_shape[0].extent = buffer_extent(what.x_bits, columns);
+    y_shape[0].extent = buffer_extent(what.y_bits, columns);
     x_shape[1].extent = y_shape[1].extent = int32_t(rows);
-    x_shape[1].stride = int32_t(from.pitch);
-    y_shape[1].stride = int32_t(to.pitch);
+    x_shape[1].stride = buffer_extent(what.x_bits, from.pitch);
+    y_shape[1].stride = buffer_extent(what.y_bits, to.pitch);
     operand_shape[0].extent = int32_t(operand_count(form, columns, rows));
-    call_form(what, form, x, scale, zero_point, loaded.variant, y);
+    call_kernel(what, form, variant, x, scale, inverse, zero_point, y);
 }
 
 void prepare_direct_call(const call &what, int64_t columns, direct_call &direct) {
-    const plain_variants variants = variants_without_zero_point(what);
-    direct.plain = what.scale_type == QDQ_F32 && !what.reciprocal && !what.zero_point;
-    direct.variant_within = variants.within;
-    direct.variant_outside = variants.outside;
+    direct.plain = what.scale_type == QDQ_F32 && !what.reciprocal && !what.zero_point &&
+                   what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate;
+    direct.plain_variant = plain_variant(what);
     direct.fast_scale = fast_scale(what);
-    set_buffer(direct.scale, what.scale, scale_type, 1, one_operand());
-    set_buffer(direct.zero_point, &no_zero_point, zero_point_type, 1, one_operand());
     direct.x_type = halide_type(what.x_type);
     direct.y_type = halide_type(what.y_type);
-    direct.shape[0] = {0, int32_t(columns), 1, 0};
-    direct.shape[1] = {0, 1, 0, 0};
+    direct.x_shape[0] = {0, buffer_extent(what.x_bits, columns), 1, 0};
+    direct.y_shape[0] = {0, buffer_extent(what.y_bits, columns), 1, 0};
+    direct.x_shape[1] = direct.y_shape[1] = {0, 1, 0, 0};
 }
 
-void call_directly(const plan &p, const void *x, void *y) {
+bool call_directly(const plan &p, const void *x, void *y) {
     const call &what = p.what;
     const direct_call &d = p.direct;
-    halide_buffer_t x_buffer, y_buffer;
-    set_buffer(x_buffer, x, d.x_type, 2, d.shape);
-    set_buffer(y_buffer, y, d.y_type, 2, d.shape);
+    float scale, inverse;
+    int32_t zero_point = 0, variant;
     if (d.plain) {
-        uint32_t bits;
-        std::memcpy(&bits, what.scale, sizeof(bits));
-        const int32_t variant = d.fast_scale.contains(bits) ? d.variant_within : d.variant_outside;
-        call_form(what, kernel_form::row, x_buffer, d.scale, d.zero_point, variant, y_buffer);
-        return;
+        std::memcpy(&scale, what.scale, sizeof(scale));
+        if (!d.fast_scale.contains(std::bit_cast<uint32_t>(scale))) {
+            return false;
+        }
+        variant = d.plain_variant;
+        inverse = 1 / scale;
+    } else {
+        operands loaded;
+        read_operands(what, {0, 0, 0, 0, 1}, loaded, 0);
+        variant = choose_variant(what, loaded, 1);
+        if (needs_column(what, variant)) {
+            return false;
+        }
+        scale = loaded.scale[0];
+        inverse = loaded.inverse[0];
+        zero_point = loaded.zero_point[0];
     }
-    float scale;
-    int32_t zero_point;
-    const int32_t variant = load_operands(what, {0, 0, 0, 0, 1}, &scale, &zero_point);
-    halide_buffer_t scale_buffer, zero_point_buffer;
+    halide_buffer_t x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer;
+    set_buffer(x_buffer, x, d.x_type, 2, d.x_shape);
     set_buffer(scale_buffer, &scale, scale_type, 1, one_operand());
+    set_buffer(inverse_buffer, &inverse, scale_type, 1, one_operand());
     set_buffer(zero_point_buffer, &zero_point, zero_point_type, 1, one_operand());
-    call_form(what, kernel_form::row, x_buffer, scale_buffer, zero_point_buffer, variant, y_buffer);
+    set_buffer(y_buffer, y, d.y_type, 2, d.y_shape);
+    call_kernel(what, kernel_form::row, variant, x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer);
+    return true;
 }
 
 void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y) {
@@ -159,11 +163,11 @@ void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_o
     on.transpose[std::countr_zero(static_cast<uint64_t>(element_bytes))](&from, &to);
 }
 
-void call_bytes(bytes_kernel *kernel, const void *x, void *y, int64_t x_bytes, int64_t y_bytes) {
-    const halide_dimension_t x_shape[1] = {{0, int32_t(x_bytes), 1}}, y_shape[1] = {{0, int32_t(y_bytes), 1}};
+void call_bytes(bytes_kernel *kernel, const void *x, void *y, int64_t bytes) {
+    const halide_dimension_t shape[1] = {{0, int32_t(bytes), 1}};
     halide_buffer_t from, to;
-    set_buffer(from, x, {halide_type_uint, 8, 1}, 1, x_shape);
-    set_buffer(to, y, {halide_type_uint, 8, 1}, 1, y_shape);
+    set_buffer(from, x, {halide_type_uint, 8, 1}, 1, shape);
+    set_buffer(to, y, {halide_type_uint, 8, 1}, 1, shape);
     kernel(&from, &to);
 }
 

@@ -5,8 +5,6 @@
 
 namespace qdq {
 
-enum class kernel_form { row, column, block16, block32 };
-
 // Elements of x or y as a kernel sees them: c is contiguous, rows are `pitch` elements apart.
 struct rows_of_x {
     const void *data;
@@ -18,12 +16,13 @@ struct rows_of_y {
 };
 
 constexpr int64_t group = 64;  // kernels take whole groups of elements along c (generators/forms.h)
+constexpr int64_t operand_block = 16;  // and the block form an operand for so many (generators/forms.h)
 
 // Calls one kernel again and again: what does not change between tiles is set up once.
 class kernel_caller {
 public:
     // `operand_step` is 0 where every row shares one operand, else 1.
-    kernel_caller(const call &what, kernel_form form, int64_t operand_step);
+    kernel_caller(const call &what, kernel_form form, int32_t variant, int64_t operand_step);
     kernel_caller(const kernel_caller &) = delete;
 
     // Computes rows x columns elements, columns a multiple of `group`, with operands from `first_operand` of `loaded`.
@@ -32,20 +31,21 @@ public:
 private:
     const call &what;
     const kernel_form form;
-    halide_buffer_t x, scale, zero_point, y;
+    const int32_t variant;
+    halide_buffer_t x, scale, inverse, zero_point, y;
     halide_dimension_t x_shape[2], operand_shape[1], y_shape[2];
 };
 
 // Fills `direct` for a call over one row of `columns` elements.
 void prepare_direct_call(const call &what, int64_t columns, direct_call &direct);
 
-// The kernel call of a plan whose direct call is possible.
-void call_directly(const plan &p, const void *x, void *y);
+// The kernel call of a plan whose direct call is possible; false where its operands ask for more than that.
+bool call_directly(const plan &p, const void *x, void *y);
 
 // y(i, j) = x(j, i) over whole 64 x 64 tiles of 1, 2 or 4-byte elements: contiguous rows on both sides.
 void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y);
 
-// A kernel over flat bytes: packing and unpacking.
-void call_bytes(bytes_kernel *kernel, const void *x, void *y, int64_t x_bytes, int64_t y_bytes);
+// A kernel from so many bytes, a multiple of 64, to as many.
+void call_bytes(bytes_kernel *kernel, const void *x, void *y, int64_t bytes);
 
 }  // namespace qdq

@@ -5,10 +5,10 @@ namespace qdq {
 namespace {
 
 template<typename Kernel>
-const kernel_forms<Kernel> *find(const kernel_row<Kernel> *rows, int count, qdq_dtype float_type, qdq_dtype stored) {
+const kernel_row<Kernel> *find(const kernel_row<Kernel> *rows, int count, qdq_dtype float_type, qdq_dtype stored) {
     for (int i = 0; i < count; i++) {
         if (rows[i].float_type == float_type && rows[i].stored_type == stored) {
-            return &rows[i].forms;
+            return &rows[i];
         }
     }
     return nullptr;
@@ -16,11 +16,11 @@ const kernel_forms<Kernel> *find(const kernel_row<Kernel> *rows, int count, qdq_
 
 }  // namespace
 
-const kernel_forms<quantize_kernel> *find_quantize(const target &t, qdq_dtype from, qdq_dtype to) {
+const kernel_row<quantize_kernel> *find_quantize(const target &t, qdq_dtype from, qdq_dtype to) {
     return find(t.quantize, t.quantize_count, from, to);
 }
 
-const kernel_forms<dequantize_kernel> *find_dequantize(const target &t, qdq_dtype from, qdq_dtype to) {
+const kernel_row<dequantize_kernel> *find_dequantize(const target &t, qdq_dtype from, qdq_dtype to) {
     return find(t.dequantize, t.dequantize_count, to, from);
 }
 

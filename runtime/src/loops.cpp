@@ -71,8 +71,9 @@ int best_loop(const loop_nest &nest, int start, Preference preference) {
 
 void move_to(loop_nest &nest, int from, int to) { std::rotate(nest.loops + to, nest.loops + from, nest.loops + from + 1); }
 
-void choose_plane(loop_nest &nest, bool x_is_wider) {
-    const int x_weight = x_is_wider ? 2 : 1, y_weight = 3 - x_weight;
+void choose_plane(const call &what, loop_nest &nest) {
+    const bool prefers_x = what.quantizes() != what.packs();
+    const int x_weight = prefers_x ? 2 : 1, y_weight = 3 - x_weight;
     move_to(nest, best_loop(nest, 0, [=](const dimension &d) { return x_weight * (d.x == 1) + y_weight * (d.y == 1); }), 0);
     if (nest.count > 1) {
         const dimension &c = nest.loops[0];
@@ -85,7 +86,7 @@ void choose_plane(loop_nest &nest, bool x_is_wider) {
 
 }  // namespace
 
-void normalize(const blocked_dimension *dimensions, int count, bool x_is_wider, loop_nest &nest) {
+void normalize(const call &what, const blocked_dimension *dimensions, int count, loop_nest &nest) {
     nest.count = 0;
     for (int i = count - 1; i >= 0; i--) {
         split_blocks(dimensions[i], nest);
@@ -96,7 +97,7 @@ void normalize(const blocked_dimension *dimensions, int count, bool x_is_wider, 
     }
     sort_by_stride(nest);
     merge(nest);
-    choose_plane(nest, x_is_wider);
+    choose_plane(what, nest);
 }
 
 namespace {

@@ -7,8 +7,9 @@ namespace qdq {
 
 // Splits blocks, drops loops of one, merges loops that continue one another, and puts first the two that make a
 // kernel's plane. loops[0] is contiguous in x and y where some loop is. Where x and y are transposed, loops[0] and
-// loops[1] are the two contiguous ones, the wider element type's first, so that the narrower is the one to transpose.
-void normalize(const blocked_dimension *dimensions, int count, bool x_is_wider, loop_nest &nest);
+// loops[1] are the two contiguous ones: the packed tensor's first, as codes in bytes cannot be transposed, otherwise the
+// wider element type's, so that the narrower is the one to transpose.
+void normalize(const call &what, const blocked_dimension *dimensions, int count, loop_nest &nest);
 
 struct interval {
     int64_t start, extent;

@@ -20,25 +20,26 @@ void copy_strided(const char *from, int64_t from_column, int64_t from_row, char 
     }
 }
 
-void copy_rows(int64_t element_bytes, const char *from, int64_t from_row, char *to, int64_t to_row, rectangle area) {
+void copy_rows(int64_t bits, const char *from, int64_t from_row, char *to, int64_t to_row, rectangle area) {
+    const int64_t bytes = (area.columns * bits + 7) / 8;
     for (int64_t r = 0; r < area.rows; r++) {
-        std::memcpy(to + r * to_row * element_bytes, from + r * from_row * element_bytes, area.columns * element_bytes);
+        std::memcpy(address(to, r * to_row, bits), address(from, r * from_row, bits), bytes);
     }
 }
 
 // to(c, r) = from(c, r) for any strides.
-void copy(const target &on, int64_t element_bytes, const char *from, int64_t from_column, int64_t from_row, char *to,
+void copy(const target &on, int64_t bits, const char *from, int64_t from_column, int64_t from_row, char *to,
           int64_t to_column, int64_t to_row, rectangle area) {
     const bool whole_tile = area.columns == group && area.rows == group;
     if (from_column == 1 && to_column == 1) {
-        copy_rows(element_bytes, from, from_row, to, to_row, area);
+        copy_rows(bits, from, from_row, to, to_row, area);
     } else if (whole_tile && from_column == 1 && to_row == 1) {
-        call_transpose(on, element_bytes, {from, from_row}, {to, to_column});
+        call_transpose(on, bits / 8, {from, from_row}, {to, to_column});
     } else if (whole_tile && from_row == 1 && to_column == 1) {
-        call_transpose(on, element_bytes, {from, from_column}, {to, to_row});
-    } else if (element_bytes == 1) {
+        call_transpose(on, bits / 8, {from, from_column}, {to, to_row});
+    } else if (bits == 8) {
         copy_strided<uint8_t>(from, from_column, from_row, to, to_column, to_row, area);
-    } else if (element_bytes == 2) {
+    } else if (bits == 16) {
         copy_strided<uint16_t>(from, from_column, from_row, to, to_column, to_row, area);
     } else {
         copy_strided<uint32_t>(from, from_column, from_row, to, to_column, to_row, area);
@@ -47,14 +48,14 @@ void copy(const target &on, int64_t element_bytes, const char *from, int64_t fro
 
 }  // namespace
 
-void gather(const target &on, int64_t element_bytes, const char *from, int64_t column_stride, int64_t row_stride,
-            rectangle area, char *rows, int64_t pitch) {
-    copy(on, element_bytes, from, column_stride, row_stride, rows, 1, pitch, area);
+void gather(const target &on, int64_t bits, const char *from, int64_t column_stride, int64_t row_stride, rectangle area,
+            char *rows, int64_t pitch) {
+    copy(on, bits, from, column_stride, row_stride, rows, 1, pitch, area);
 }
 
-void scatter(const target &on, int64_t element_bytes, const char *rows, int64_t pitch, rectangle area, char *to,
+void scatter(const target &on, int64_t bits, const char *rows, int64_t pitch, rectangle area, char *to,
              int64_t column_stride, int64_t row_stride) {
-    copy(on, element_bytes, rows, 1, pitch, to, column_stride, row_stride, area);
+    copy(on, bits, rows, 1, pitch, to, column_stride, row_stride, area);
 }
 
 }  // namespace qdq

@@ -1,4 +1,5 @@
-// Moves elements between a caller's strided memory and a kernel's contiguous rows.
+// Moves elements between a caller's memory and a kernel's contiguous rows. Offsets and strides count elements; packed ones
+// begin at whole bytes and are contiguous along c.
 #pragma once
 
 #include "kernel_table.h"
@@ -12,12 +13,16 @@ struct rectangle {
     int64_t columns, rows;
 };
 
-// rows[r * pitch + c] = from[c * column_stride + r * row_stride], strides and pitch in elements.
-void gather(const target &on, int64_t element_bytes, const char *from, int64_t column_stride, int64_t row_stride,
-            rectangle area, char *rows, int64_t pitch);
+// rows[r * pitch + c] = from[c * column_stride + r * row_stride].
+void gather(const target &on, int64_t bits, const char *from, int64_t column_stride, int64_t row_stride, rectangle area,
+            char *rows, int64_t pitch);
 
 // to[c * column_stride + r * row_stride] = rows[r * pitch + c].
-void scatter(const target &on, int64_t element_bytes, const char *rows, int64_t pitch, rectangle area, char *to,
+void scatter(const target &on, int64_t bits, const char *rows, int64_t pitch, rectangle area, char *to,
              int64_t column_stride, int64_t row_stride);
+
+// The address of an element that begins a byte.
+inline const char *address(const char *base, int64_t offset, int64_t bits) { return base + offset * bits / 8; }
+inline char *address(char *base, int64_t offset, int64_t bits) { return base + offset * bits / 8; }
 
 }  // namespace qdq

@@ -47,20 +47,16 @@ auto with_type(qdq_dtype dtype, Visit visit) {
     }
 }
 
-void load_given_scales(const call &what, const operand_range &range, float *to) {
+void read_scales(const call &what, const operand_range &range, float *to) {
     if (what.scale_type == QDQ_F32 && range.scale_stride == 1) {
         std::memcpy(to, static_cast<const float *>(what.scale) + range.scale, range.count * sizeof(float));
-        return;
+    } else {
+        with_type(what.scale_type, [&]<typename T>() {
+            for (int64_t i = 0; i < range.count; i++) {
+                to[i] = static_cast<float>(element<T>(what.scale, range.scale + i * range.scale_stride));
+            }
+        });
     }
-    with_type(what.scale_type, [&]<typename T>() {
-        for (int64_t i = 0; i < range.count; i++) {
-            to[i] = static_cast<float>(element<T>(what.scale, range.scale + i * range.scale_stride));
-        }
-    });
-}
-
-void load_scales(const call &what, const operand_range &range, float *to) {
-    load_given_scales(what, range, to);
     if (what.reciprocal) {
         for (int64_t i = 0; i < range.count; i++) {
             to[i] = 1 / to[i];
@@ -76,34 +72,7 @@ int32_t nearest_integer(float z) {
     return z <= -2147483648.0f ? INT32_MIN : static_cast<int32_t>(std::nearbyintf(z));
 }
 
-bool all_within(const float *scale, int64_t count, bit_range range) {
-    uint32_t outside = 0;
-    for (int64_t i = 0; i < count; i++) {
-        outside |= !range.contains(std::bit_cast<uint32_t>(scale[i]));
-    }
-    return outside == 0;
-}
-
-bool all_finite(const float *values, int64_t count) {
-    uint32_t beyond = 0;
-    for (int64_t i = 0; i < count; i++) {
-        beyond |= (std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu) >= 0x7f800000u;
-    }
-    return beyond == 0;
-}
-
-// What the fast variants ask of zero points (variants.h).
-constexpr int32_t fast_zero_point = 1 << 20;
-
-bool all_small(const int32_t *z, int64_t count) {
-    uint32_t large = 0;
-    for (int64_t i = 0; i < count; i++) {
-        large |= static_cast<uint32_t>(z[i]) + fast_zero_point > 2u * fast_zero_point;
-    }
-    return large == 0;
-}
-
-void load_integers(const call &what, const operand_range &range, int32_t *to) {
+void read_integers(const call &what, const operand_range &range, int32_t *to) {
     with_type(what.zero_point_type, [&]<typename T>() {
         for (int64_t i = 0; i < range.count; i++) {
             const T z = element<T>(what.zero_point, range.zero_point + i * range.zero_point_stride);
@@ -117,7 +86,7 @@ void load_integers(const call &what, const operand_range &range, int32_t *to) {
 }
 
 // The bits of f32 zero points, each multiplied by sign (1 or -1).
-void load_floats(const call &what, const operand_range &range, float sign, int32_t *to) {
+void read_floats(const call &what, const operand_range &range, float sign, int32_t *to) {
     with_type(what.zero_point_type, [&]<typename T>() {
         for (int64_t i = 0; i < range.count; i++) {
             const T z = element<T>(what.zero_point, range.zero_point + i * range.zero_point_stride);
@@ -126,103 +95,167 @@ void load_floats(const call &what, const operand_range &range, float sign, int32
     });
 }
 
+// Dequantize: an f32 operation applies a float zero point by definition, and a short integer one exactly.
+bool joins_as_f32(const call &what) {
+    if (what.quantizes()) {
+        return what.before;
+    }
+    return !is_integer(what.zero_point_type) || (what.x_type != QDQ_I32 && what.zero_point_type != QDQ_I32);
+}
+
+bool all_within(const float *values, int64_t count, bit_range range) {
+    uint32_t outside = 0;
+    for (int64_t i = 0; i < count; i++) {
+        outside |= !range.contains(std::bit_cast<uint32_t>(values[i]));
+    }
+    return outside == 0;
+}
+
+bool all_finite(const float *values, int64_t count) {
+    uint32_t beyond = 0;
+    for (int64_t i = 0; i < count; i++) {
+        beyond |= (std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu) >= 0x7f800000u;
+    }
+    return beyond == 0;
+}
+
+// What the fast variants ask of zero points (variants.h).
+constexpr int32_t small_zero_point = 1 << 20;
+
+bool all_small(const int32_t *z, int64_t count) {
+    uint32_t large = 0;
+    for (int64_t i = 0; i < count; i++) {
+        large |= static_cast<uint32_t>(z[i]) + small_zero_point > 2u * small_zero_point;
+    }
+    return large == 0;
+}
+
 bool all_small_floats(const int32_t *bits, int64_t count) {
     bool small = true;
     for (int64_t i = 0; i < count; i++) {
-        small &= std::fabs(std::bit_cast<float>(bits[i])) <= float{fast_zero_point};
+        small &= std::fabs(std::bit_cast<float>(bits[i])) <= float{small_zero_point};
     }
     return small;
 }
 
-quantize_variant choose(const call &what, bool scale_is_fast, bool has_zero_point, bool small_zero_points) {
+void convert_to_floats(int32_t *z, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        z[i] = std::bit_cast<int32_t>(static_cast<float>(z[i]));
+    }
+}
+
+quantize_variant fast_variant(const call &what) {
     using enum quantize_variant;
-    if (!is_integer(what.y_type)) {
-        return what.multiply ? multiply : scale_is_fast ? divide : general_divide;
+    if (!is_integer(what.y_type) || (!what.zero_point && !what.narrowed)) {
+        return what.multiply ? multiply : divide;
     }
-    const bool is_i32 = what.y_type == QDQ_I32;
-    const bool after = !what.before && (has_zero_point || (what.narrowed && !is_i32));
-    if (!scale_is_fast || what.rounding != QDQ_NEAREST_EVEN || !small_zero_points || (is_i32 && after)) {
-        return what.multiply ? general_multiply : general_divide;
+    // i32 narrows its range in every variant.
+    if (what.y_type == QDQ_I32 && !what.zero_point) {
+        return what.multiply ? multiply : divide;
     }
-    if (what.before && (has_zero_point || what.narrowed)) {
+    if (what.before) {
         return what.multiply ? multiply_before : divide_before;
     }
-    if (after) {
-        return what.multiply ? multiply_after : divide_after;
+    return what.multiply ? multiply_after : divide_after;
+}
+
+quantize_variant choose_quantize(const call &what, operands &loaded, int64_t count) {
+    const quantize_variant fast = fast_variant(what);
+    const bool joins_after = fast == quantize_variant::multiply_after || fast == quantize_variant::divide_after;
+    const bool small = !what.zero_point || (what.before ? all_small_floats(loaded.zero_point, count)
+                                                        : all_small(loaded.zero_point, count));
+    const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small &&
+                          !(joins_after && what.y_type == QDQ_I32) && all_within(loaded.scale, count, fast_scale(what));
+    if (!has_fast) {
+        return what.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide;
     }
-    return what.multiply ? multiply : divide;
-}
-
-int32_t load_for_quantize(const call &what, const operand_range &range, const float *scale, int32_t *zero_point) {
-    bool small = true;
-    if (!what.zero_point) {
-        std::fill_n(zero_point, range.count, 0);
-    } else if (what.before) {
-        load_floats(what, range, 1, zero_point);
-        small = all_small_floats(zero_point, range.count);
-    } else {
-        load_integers(what, range, zero_point);
-        small = all_small(zero_point, range.count);
+    if (joins_after) {
+        convert_to_floats(loaded.zero_point, count);
     }
-    const bool scale_is_fast = all_within(scale, range.count, fast_scale(what));
-    return static_cast<int32_t>(choose(what, scale_is_fast, what.zero_point != nullptr, small));
+    if (!what.multiply) {
+        for (int64_t i = 0; i < count; i++) {
+            loaded.inverse[i] = 1 / loaded.scale[i];
+        }
+    }
+    return fast;
 }
 
-// An f32 operation applies a float zero point by definition, and an integer one exactly where both are short.
-bool joins_as_f32(const call &what) {
-    return !is_integer(what.zero_point_type) || (what.x_type != QDQ_I32 && what.zero_point_type != QDQ_I32);
-}
-
-// A float format's plain variant takes care of NaN itself.
-dequantize_variant plain_variant(const call &what, bool finite) {
-    return finite || !is_integer(what.x_type) ? dequantize_variant::plain : dequantize_variant::general;
-}
-
-int32_t load_for_dequantize(const call &what, const operand_range &range, const float *scale, int32_t *zero_point) {
+dequantize_variant choose_dequantize(const call &what, operands &loaded, int64_t count) {
     using enum dequantize_variant;
-    const bool finite = all_finite(scale, range.count);
+    if (!is_integer(what.x_type)) {
+        return all_within(loaded.scale, count, fast_scale(what)) ? plain : general;
+    }
+    const bool finite = all_finite(loaded.scale, count);
     if (!what.zero_point) {
-        std::fill_n(zero_point, range.count, 0);
-        return static_cast<int32_t>(plain_variant(what, finite));
+        return finite ? plain : general;
     }
     if (joins_as_f32(what)) {
-        load_floats(what, range, what.add ? 1 : -1, zero_point);
-        return static_cast<int32_t>(finite && all_small_floats(zero_point, range.count) ? offset : general);
+        return finite && all_small_floats(loaded.zero_point, count) ? offset : general;
     }
-    load_integers(what, range, zero_point);
-    return static_cast<int32_t>(exact);
+    if (what.x_type == QDQ_I32 || !finite || !all_small(loaded.zero_point, count)) {
+        return exact;
+    }
+    for (int64_t i = 0; i < count; i++) {  // both are short, and so is their difference
+        loaded.zero_point[i] = std::bit_cast<int32_t>(static_cast<float>(what.add ? loaded.zero_point[i] : -loaded.zero_point[i]));
+    }
+    return offset;
 }
 
 }  // namespace
 
-void pad_operands(operands &loaded, int64_t count) {
-    for (int64_t i = count; i % 64 != 0; i++) {
-        loaded.scale[i] = 1;
-        loaded.zero_point[i] = 0;
+void read_operands(const call &what, const operand_range &range, operands &loaded, int64_t first) {
+    read_scales(what, range, loaded.scale + first);
+    int32_t *const zero_point = loaded.zero_point + first;
+    if (!what.zero_point) {
+        std::fill_n(zero_point, range.count, 0);
+    } else if (joins_as_f32(what)) {
+        read_floats(what, range, what.quantizes() || what.add ? 1 : -1, zero_point);
+    } else {
+        read_integers(what, range, zero_point);
     }
+}
+
+int32_t choose_variant(const call &what, operands &loaded, int64_t count) {
+    return what.quantizes() ? static_cast<int32_t>(choose_quantize(what, loaded, count))
+                            : static_cast<int32_t>(choose_dequantize(what, loaded, count));
+}
+
+bool needs_column(const call &what, int32_t variant) {
+    if (what.quantizes()) {
+        return variant >= static_cast<int32_t>(quantize_variant::general_multiply);
+    }
+    return variant >= static_cast<int32_t>(dequantize_variant::general);
+}
+
+void repeat_operands(operands &loaded, int64_t count, int64_t times) {
+    for (int64_t i = count - 1; i >= 0; i--) {  // backwards, as the copies grow over what is still to be read
+        std::fill_n(loaded.scale + i * times, times, loaded.scale[i]);
+        std::fill_n(loaded.inverse + i * times, times, loaded.inverse[i]);
+        std::fill_n(loaded.zero_point + i * times, times, loaded.zero_point[i]);
+    }
+}
+
+void pad_operands(operands &loaded, int64_t count) {
+    std::fill_n(loaded.scale + count, spare_operands, 1);
+    std::fill_n(loaded.inverse + count, spare_operands, 1);
+    std::fill_n(loaded.zero_point + count, spare_operands, 0);
 }
 
 bit_range fast_scale(const call &what) {
-    if (what.op == operation::dequantize) {
-        return {0, 0x7f7fffffu};  // positive and finite; others only take the slower variant
+    if (!what.quantizes()) {
+        // Positive and finite; others only take the slower variant. Float formats scale it up, and an infinite code times
+        // 0 is NaN.
+        return is_integer(what.x_type) ? bit_range{0, 0x7f7fffffu} : bit_range{1, (127u + 100) << 23};
     }
-    if (what.multiply) {
-        return {0, UINT32_MAX};
+    if (!what.multiply) {
+        return {(127u - 60) << 23, (127u + 60) << 23};  // 2^-60 to 2^60
     }
-    return {(127u - 60) << 23, (127u + 60) << 23};  // 2^-60 to 2^60
+    return is_integer(what.y_type) ? bit_range{0, UINT32_MAX} : bit_range{1, 0x7f7fffffu};
 }
 
-plain_variants variants_without_zero_point(const call &what) {
-    if (what.op == operation::dequantize) {
-        return {static_cast<int32_t>(plain_variant(what, true)), static_cast<int32_t>(plain_variant(what, false))};
-    }
-    return {static_cast<int32_t>(choose(what, true, false, true)), static_cast<int32_t>(choose(what, false, false, true))};
-}
-
-int32_t load_operands(const call &what, const operand_range &range, float *scale, int32_t *zero_point) {
-    load_scales(what, range, scale);
-    return what.op == operation::quantize ? load_for_quantize(what, range, scale, zero_point)
-                                          : load_for_dequantize(what, range, scale, zero_point);
+int32_t plain_variant(const call &what) {
+    return what.quantizes() ? static_cast<int32_t>(fast_variant(what))
+                            : static_cast<int32_t>(dequantize_variant::plain);
 }
 
 bool all_zero(const qdq_tensor &zero_point, const int64_t *strides, int64_t &bad) {

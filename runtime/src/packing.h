@@ -1,4 +1,4 @@
-// Two 4-bit codes in a byte.
+// The order in which bytes hold 4-bit codes. Kernels compute with the low nibble first.
 #pragma once
 
 #include "kernel_table.h"
@@ -7,13 +7,10 @@
 
 namespace qdq {
 
-constexpr int split_group = 32;  // elements whose halves QDQ_SPLIT_HALVES puts together
+constexpr int64_t split_group = 32;  // elements whose halves QDQ_SPLIT_HALVES puts together
 
-// Packs `count` codes, one in a byte. `codes` has room for a multiple of 128; only (count + 1) / 2 bytes are written, an
-// odd count's last nibble with 0. The high bits of a code are ignored.
-void pack(const target &on, qdq_packing packing, uint8_t *codes, int64_t count, uint8_t *bytes);
-
-// The codes of (count + 1) / 2 bytes, sign-extended or not. `codes` has room for a multiple of 128.
-void unpack(const target &on, qdq_packing packing, bool is_signed, const uint8_t *bytes, int64_t count, uint8_t *codes);
+// Puts `bytes` bytes of codes, low nibble first, into another order, in place, and back. There is room for a multiple of 64.
+void to_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t bytes);
+void from_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t bytes);
 
 }  // namespace qdq

@@ -25,7 +25,7 @@ struct blocked_dimension {
     bool ragged() const { return block != whole.extent && whole.extent % block != 0; }
 };
 
-constexpr int most_dimensions = 8;                // of the caller's tensors
+constexpr int most_dimensions = 8;               // of the caller's tensors
 constexpr int most_loops = 2 * most_dimensions;  // each may split into blocks and places within one
 
 // Elementwise loops in any order: the innermost first once normalized.
@@ -45,25 +45,28 @@ struct loop_nest {
 // The part of a call that does not depend on the loops.
 struct call {
     operation op;
-    bool multiply;       // quantize: scale_mode
-    bool reciprocal;     // quantize: the factor is 1 / scale
-    bool before;         // quantize: the zero point joins before rounding
-    bool add;            // dequantize: the zero point is added
-    bool narrowed;       // quantize: the range is not the type's own
-    bool streams;        // y is too large for the caches
-    bool packs;          // the codes are packed, two in a byte
+    bool multiply;    // quantize: x is multiplied
+    bool reciprocal;  // quantize: by 1 / scale
+    bool before;      // quantize: the zero point joins before rounding
+    bool add;         // dequantize: the zero point is added
+    bool narrowed;    // quantize: the range is not the type's own
+    bool streams;     // y is too large for the caches
     qdq_packing packing;
     int32_t rounding;
     int32_t lowest, highest;
     int32_t no_saturate;
     qdq_dtype x_type, y_type, scale_type, zero_point_type;
+    int32_t x_bits, y_bits;
     const void *scale;
     const void *zero_point;  // NULL for none
     const target *on;
     union {
-        const kernel_forms<quantize_kernel> *quantize;
-        const kernel_forms<dequantize_kernel> *dequantize;
+        const kernel_row<quantize_kernel> *quantize;
+        const kernel_row<dequantize_kernel> *dequantize;
     };
+
+    bool quantizes() const { return op == operation::quantize; }
+    bool packs() const { return (quantizes() ? y_bits : x_bits) < 8; }
 };
 
 // A range of f32 values by their bits, taken as unsigned integers.
@@ -77,12 +80,18 @@ struct bit_range {
 // makes a small run cost a few nanoseconds.
 struct direct_call {
     bool possible;
-    bool plain;                                     // an f32 scale and no zero point: nothing to load either
-    int32_t variant_within, variant_outside;        // plain: by whether the scale's bits lie in the range
+    bool plain;            // an f32 scale in fast_scale and no zero point: nothing to convert and one variant
+    int32_t plain_variant;
     bit_range fast_scale;
-    halide_buffer_t scale, zero_point;              // plain: complete, as they hold no address within the plan
     halide_type_t x_type, y_type;
-    halide_dimension_t shape[2];  // of x and y
+    halide_dimension_t x_shape[2], y_shape[2];
+};
+
+// How a plan's elements are reached.
+enum class walk : uint8_t {
+    nest,     // its loop nest
+    parts,    // regular nests, cut from ragged blocks while running
+    windows,  // runs of packed codes whose rows do not begin at whole bytes
 };
 
 constexpr uint64_t plan_mark = 0x31706c616e647171;  // tells a plan from memory that never was one
@@ -93,10 +102,10 @@ struct plan {
     call what;
     direct_call direct;
     int64_t elements;
-    bool in_parts;  // ragged or packed: cut into regular nests while running
+    walk how;
     int64_t x_first, x_end, y_first, y_end;  // bytes touched, relative to the data pointers
     bool same_layout;                        // y may alias x exactly
-    loop_nest nest;                          // normalized; unused where in parts
+    loop_nest nest;                          // normalized; of a walk over the nest
     int dimension_count;
     blocked_dimension dimensions[most_dimensions];
 };

@@ -3,6 +3,7 @@
 #include "dtype.h"
 #include "execute.h"
 #include "loops.h"
+#include "nest_runner.h"
 #include "operands.h"
 #include "packing.h"
 #include "status.h"
@@ -150,7 +151,6 @@ public:
         }
         if (x_elements == 0) {
             result.nest.count = 0;
-            result.in_parts = false;
             result.elements = 0;
             result.direct.possible = false;
             return ok;
@@ -242,8 +242,8 @@ private:
             return QDQ_UNSUPPORTED;
         }
         const bool found = given.op == operation::quantize
-                               ? (what.quantize = find_quantize(*what.on, given.x->dtype, kernel_dtype(given.y->dtype))) != nullptr
-                               : (what.dequantize = find_dequantize(*what.on, kernel_dtype(given.x->dtype), given.y->dtype)) != nullptr;
+                               ? (what.quantize = find_quantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr
+                               : (what.dequantize = find_dequantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr;
         if (!found) {
             return fail(QDQ_UNSUPPORTED, "%s: x, y: target %s has no kernel from %s to %s", given.function,
                         what.on->name, info(given.x->dtype).name, info(given.y->dtype).name);
@@ -419,27 +419,46 @@ private:
         what.before = options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING;
         what.add = options.dequantize_zp == QDQ_ZP_ADD;
         what.rounding = options.rounding;
-        what.no_saturate = options.no_saturate != 0;
-        what.narrowed = quantizes && (what.lowest != info(kernel_dtype(given.y->dtype)).lowest ||
-                                      what.highest != info(kernel_dtype(given.y->dtype)).highest);
-        what.x_type = kernel_dtype(given.x->dtype);
-        what.y_type = kernel_dtype(given.y->dtype);
-        what.packs = is_packed(quantizes ? given.y->dtype : given.x->dtype);
+        what.no_saturate = quantizes && !is_integer(given.y->dtype) && options.no_saturate != 0;
+        what.narrowed = quantizes && (what.lowest != info(given.y->dtype).lowest || what.highest != info(given.y->dtype).highest);
+        what.x_type = given.x->dtype;
+        what.y_type = given.y->dtype;
+        what.x_bits = info(what.x_type).bits;
+        what.y_bits = info(what.y_type).bits;
         what.packing = options.packing;
         what.scale_type = given.scale->dtype;
         what.scale = given.scale->data;
         what.zero_point = given.zero_point && zero_point_elements > 0 ? given.zero_point->data : nullptr;
         what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
-        const int64_t bits = info(given.x->dtype).bits + info(given.y->dtype).bits;
         constexpr int64_t streamed_bytes = int64_t{16} << 20;  // in and out: past the share of the caches one core has
-        what.streams = (x_elements >> 3) * bits > streamed_bytes;
+        what.streams = (x_elements >> 3) * (what.x_bits + what.y_bits) > streamed_bytes;
         result.elements = x_elements;
-        result.in_parts = what.packs || std::any_of(result.dimensions, result.dimensions + result.dimension_count,
-                                    [](const blocked_dimension &d) { return d.ragged(); });
-        if (!result.in_parts) {
-            normalize(result.dimensions, result.dimension_count, quantizes, result.nest);
-        }
+        choose_walk();
         prepare(result);
+    }
+
+    void choose_walk() {
+        const bool ragged = std::any_of(result.dimensions, result.dimensions + result.dimension_count,
+                                        [](const blocked_dimension &d) { return d.ragged(); });
+        if (!ragged) {
+            normalize(what, result.dimensions, result.dimension_count, result.nest);
+        }
+        if (what.packs()) {
+            result.how = ragged || !rows_begin_at_bytes() ? walk::windows : walk::nest;
+        } else {
+            result.how = ragged ? walk::parts : walk::nest;
+        }
+    }
+
+    // Whether every row of packed codes begins at a whole byte, or at the whole group of bytes that splits its halves.
+    bool rows_begin_at_bytes() const {
+        const loop_nest &nest = result.nest;
+        const int64_t unit = what.packing == QDQ_SPLIT_HALVES ? split_group : 2;
+        auto stride = [&](const dimension &d) { return what.quantizes() ? d.y : d.x; };
+        const dimension &c = nest.loops[0];
+        const bool joined = nest.count > 1 && joins_rows(c, nest.loops[1]) && (unit == 2 || c.extent % unit == 0);
+        return stride(c) == 1 && std::all_of(nest.loops + (joined ? 2 : 1), nest.loops + std::max(nest.count, joined ? 2 : 1),
+                                             [&](const dimension &d) { return stride(d) % unit == 0; });
     }
 };
 

@@ -1,0 +1,296 @@
+#include "nest_runner.h"
+
+#include "kernel_call.h"
+#include "movement.h"
+#include "packing.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace qdq {
+
+namespace {
+
+constexpr int64_t line = 64;                       // bytes of a cache line
+constexpr int64_t staged_bytes = 1024;             // of y in a staged piece
+constexpr int64_t prefetch_bytes = 4096;           // how far ahead of a staged piece x is fetched to the L2 cache
+constexpr int64_t shortest_row = 256;              // shorter ones are joined, and their operands repeated
+constexpr int64_t index_limit = int64_t{1} << 30;  // kernels index elements with 32 bits
+
+int64_t round_up(int64_t n) { return (n + group - 1) / group * group; }
+
+}  // namespace
+
+bool joins_rows(const dimension &c, const dimension &r) {
+    return !c.varies() && r.varies() && c.extent < shortest_row && c.x == 1 && c.y == 1 && r.x == c.extent &&
+           r.y == c.extent;
+}
+
+nest_runner::nest_runner(const call &what, const void *x, void *y)
+    : what(what), x(static_cast<const char *>(x)), y(static_cast<char *>(y)),
+      reorders_x(what.x_bits < 8 && what.packing != QDQ_LOW_FIRST),
+      reorders_y(what.y_bits < 8 && what.packing != QDQ_LOW_FIRST) {}
+
+void nest_runner::run(const loop_nest &nest, const offsets &at) {
+    int64_t index[most_loops] = {};
+    offsets here = at;
+    for (bool more = true; more;) {
+        run_plane(nest, here);
+        more = false;
+        for (int i = 2; i < nest.count && !more; i++) {
+            more = ++index[i] < nest.loops[i].extent;
+            here.advance(nest.loops[i], more ? 1 : 1 - nest.loops[i].extent);
+            if (!more) {
+                index[i] = 0;
+            }
+        }
+    }
+}
+
+void nest_runner::run_plane(const loop_nest &nest, const offsets &at) {
+    const dimension &c = nest.loops[0];
+    const dimension r = nest.count > 1 ? nest.loops[1] : dimension{1, 0, 0, 0, 0};
+    if (c.varies()) {
+        run_columns(c, r, at);
+    } else if (joins_rows(c, r)) {
+        run_joined(c, r, at, c.extent % operand_block == 0 ? kernel_form::block : kernel_form::column);
+    } else if (r.varies()) {
+        run_rows(c, r, at);
+    } else {
+        run_one_operand(c, r, at);
+    }
+}
+
+int32_t nest_runner::load(const operand_range &range) {
+    read_operands(what, range, loaded, 0);
+    return choose_variant(what, loaded, range.count);
+}
+
+// Operands along c: few enough columns at a time for the buffer, and one row at a time where they vary there too.
+void nest_runner::run_columns(const dimension &c, const dimension &r, offsets at) {
+    const bool one_row = r.varies();
+    for (int64_t row = 0; row < (one_row ? r.extent : 1); row++) {
+        offsets here = at;
+        for (int64_t done = 0; done < c.extent; done += most_operands) {
+            const int64_t columns = std::min(most_operands, c.extent - done);
+            const int32_t variant = load({here.scale, c.scale, here.zero_point, c.zero_point, columns});
+            pad_operands(loaded, columns);
+            run_area(area_of(kernel_form::column, variant, 1, c, columns, r, one_row ? 1 : r.extent, here));
+            here.advance(c, columns);
+        }
+        at.advance(r, 1);
+    }
+}
+
+// Operands along r.
+void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
+    for (int64_t done = 0; done < r.extent; done += most_operands) {
+        const int64_t rows = std::min(most_operands, r.extent - done);
+        const int32_t variant = load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
+        if (!needs_column(what, variant)) {
+            run_area(area_of(kernel_form::row, variant, 1, c, c.extent, r, rows, at));
+            at.advance(r, rows);
+            continue;
+        }
+        for (int64_t row = 0; row < rows; row++) {
+            run_one_operand(c, {1, 0, 0, 0, 0}, at);
+            at.advance(r, 1);
+        }
+    }
+}
+
+void nest_runner::run_one_operand(const dimension &c, const dimension &r, const offsets &at) {
+    const int32_t variant = load({at.scale, 0, at.zero_point, 0, 1});
+    if (!needs_column(what, variant)) {
+        run_area(area_of(kernel_form::row, variant, 0, c, c.extent, r, r.extent, at));
+        return;
+    }
+    repeat_operands(loaded, 1, std::min(most_operands, round_up(c.extent)));
+    offsets here = at;
+    for (int64_t done = 0; done < c.extent; done += most_operands) {
+        const int64_t columns = std::min(most_operands, c.extent - done);
+        run_area(area_of(kernel_form::column, variant, 1, c, columns, r, r.extent, here));
+        here.advance(c, columns);
+    }
+}
+
+// Short rows as one long row, where operands are repeated along c. Parts of it begin at even elements: at whole bytes.
+void nest_runner::run_joined(const dimension &c, const dimension &r, offsets at, kernel_form form) {
+    const int64_t times = form == kernel_form::block ? c.extent / operand_block : c.extent;
+    const int64_t most_rows = most_operands / times & ~1;
+    for (int64_t done = 0; done < r.extent; done += most_rows) {
+        const int64_t rows = std::min(most_rows, r.extent - done);
+        const int32_t variant = load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
+        if (form == kernel_form::block && needs_column(what, variant)) {
+            run_joined(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
+        } else {
+            repeat_operands(loaded, rows, times);
+            pad_operands(loaded, rows * times);
+            run_area(area_of(form, variant, 1, c, rows * c.extent, {1, 0, 0, 0, 0}, 1, at));
+        }
+        at.advance(r, rows);
+    }
+}
+
+nest_runner::area nest_runner::area_of(kernel_form form, int32_t variant, int64_t operand_step, const dimension &c,
+                                       int64_t columns, const dimension &r, int64_t rows, const offsets &at) const {
+    return {form, variant, columns, rows, 0, operand_step, at.x, at.y, c.x, r.x, c.y, r.y};
+}
+
+nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t columns, int64_t row, int64_t rows) {
+    area part = a;
+    part.columns = columns;
+    part.rows = rows;
+    part.x += column * a.x_column + row * a.x_row;
+    part.y += column * a.y_column + row * a.y_row;
+    switch (a.form) {
+    case kernel_form::row:
+        part.operand += row * a.operand_step;
+        break;
+    case kernel_form::column:
+        part.operand += column;
+        break;
+    case kernel_form::block:
+        part.operand += column / operand_block;
+        break;
+    }
+    return part;
+}
+
+// Cuts until 32-bit indices suffice.
+void nest_runner::run_area(area whole) {
+    const int64_t pitch = std::max({std::abs(whole.x_row), std::abs(whole.y_row), int64_t{1}});
+    const int64_t most_rows = std::max<int64_t>(1, index_limit / pitch);
+    for (int64_t row = 0; row < whole.rows; row += most_rows) {
+        for (int64_t column = 0; column < whole.columns; column += index_limit) {
+            const area part = part_of(whole, column, std::min(index_limit, whole.columns - column), row,
+                                      std::min(most_rows, whole.rows - row));
+            if (!part.contiguous()) {
+                run_moved(part);
+            } else if (what.streams || reorders_x || reorders_y) {
+                run_staged(part);
+            } else {
+                run_in_place(part);
+            }
+        }
+    }
+}
+
+// Whole groups straight from x to y, and the columns that are left by way of a tile.
+void nest_runner::run_in_place(const area &a) {
+    const int64_t whole = a.columns / group * group;
+    if (whole > 0) {
+        kernel_caller kernel(what, a.form, a.variant, a.operand_step);
+        kernel.run(loaded, a.operand, {address(x, a.x, what.x_bits), a.x_row}, {address(y, a.y, what.y_bits), a.y_row},
+                   whole, a.rows);
+    }
+    if (whole < a.columns) {
+        run_moved(part_of(a, whole, a.columns - whole, 0, a.rows));
+    }
+}
+
+// Tiles that are gathered from x, and scattered to y, where they do not lie there as kernels want them.
+void nest_runner::run_moved(const area &a) {
+    kernel_caller kernel(what, a.form, a.variant, a.operand_step);
+    for (int64_t row = 0; row < a.rows; row += tile_side) {
+        for (int64_t column = 0; column < a.columns; column += tile_side) {
+            const rectangle size{std::min(tile_side, a.columns - column), std::min(tile_side, a.rows - row)};
+            const area tile = part_of(a, column, size.columns, row, size.rows);
+            const bool whole = size.columns == tile_side;
+            rows_of_x from{address(x, tile.x, what.x_bits), tile.x_row};
+            if (tile.x_column != 1 || !whole || reorders_x) {
+                gather(*what.on, what.x_bits, static_cast<const char *>(from.data), tile.x_column, tile.x_row, size,
+                       x_tile, tile_side);
+                from = {x_tile, tile_side};
+            }
+            if (reorders_x) {
+                from_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(x_tile), size.rows * tile_side / 2);
+            }
+            char *const to = address(y, tile.y, what.y_bits);
+            if (tile.y_column == 1 && whole && !reorders_y) {
+                kernel.run(loaded, tile.operand, from, {to, tile.y_row}, tile_side, size.rows);
+                continue;
+            }
+            kernel.run(loaded, tile.operand, from, {y_tile, tile_side}, tile_side, size.rows);
+            if (what.y_bits < 8 && size.columns % 2 != 0) {  // the end of the tensor: one row
+                y_tile[size.columns / 2] &= 0xf;
+            }
+            if (reorders_y) {
+                to_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(y_tile), size.rows * tile_side / 2);
+            }
+            scatter(*what.on, what.y_bits, y_tile, tile_side, size, to, tile.y_column, tile.y_row);
+        }
+    }
+}
+
+// Contiguous rows by pieces that go to y a piece later than they are computed: streamed stores then leave the processor
+// while the next piece is computed, and never wait for codes that are still on their way to the L1 cache.
+void nest_runner::run_staged(const area &a) {
+    kernel_caller kernel(what, a.form, a.variant, a.operand_step);
+    outgoing previous;
+    char *own = y_tile, *other = y_tile + most_staged * 4;
+    for (int64_t row = 0; row < a.rows; row++) {
+        for (int64_t column = 0, columns; column < a.columns; column += columns) {
+            columns = staged_columns(a, row, column);
+            const area piece = part_of(a, column, columns, row, 1);
+            prefetch(piece);
+            const char *from = staged_x(piece, a.columns - column);
+            kernel.run(loaded, piece.operand, {from, 0}, {own, 0}, round_up(columns), 1);
+            if (previous.to) {
+                emit(previous);
+            }
+            previous = {address(y, piece.y, what.y_bits), own, columns};
+            std::swap(own, other);
+        }
+    }
+    emit(previous);
+}
+
+// How many columns the piece at a place takes: up to a cache line's end in y, if any element begins there.
+int64_t nest_runner::staged_columns(const area &a, int64_t row, int64_t column) const {
+    const int64_t wanted = std::clamp<int64_t>(staged_bytes * 8 / what.y_bits, group, most_staged);
+    const area rest = part_of(a, column, 0, row, 1);
+    const int64_t past_line = reinterpret_cast<intptr_t>(address(y, rest.y, what.y_bits)) % line * 8;
+    const int64_t unit = a.form == kernel_form::block ? operand_block : 1;
+    const bool can_align = past_line % (what.y_bits * unit) == 0;
+    return std::min(can_align ? wanted - past_line / what.y_bits : wanted, a.columns - column);
+}
+
+// A piece's elements as a kernel takes them: whole groups, which may reach into the rest of the row.
+const char *nest_runner::staged_x(const area &piece, int64_t columns_left) {
+    const char *from = address(x, piece.x, what.x_bits);
+    if (!reorders_x && round_up(piece.columns) <= columns_left) {
+        return from;
+    }
+    const int64_t bytes = (piece.columns * what.x_bits + 7) / 8;
+    std::memcpy(x_tile, from, bytes);
+    if (reorders_x) {
+        from_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(x_tile), bytes);
+    }
+    return x_tile;
+}
+
+void nest_runner::prefetch(const area &piece) const {
+    const char *next = address(x, piece.x, what.x_bits) + prefetch_bytes;
+    for (int64_t i = 0; i < piece.columns * what.x_bits / 8; i += line) {
+        __builtin_prefetch(next + i, 0, 2);
+    }
+}
+
+void nest_runner::emit(const outgoing &piece) const {
+    if (what.y_bits < 8 && piece.elements % 2 != 0) {  // the end of the tensor
+        piece.from[piece.elements / 2] &= 0xf;
+    }
+    const int64_t bytes = (piece.elements * what.y_bits + 7) / 8;
+    if (reorders_y) {
+        to_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(piece.from), bytes);
+    }
+    if (what.streams) {
+        what.on->stream_copy(piece.to, piece.from, bytes);
+    } else {
+        std::memcpy(piece.to, piece.from, bytes);
+    }
+}
+
+}  // namespace qdq
