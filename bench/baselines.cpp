@@ -373,27 +373,63 @@ std::span<const loop> hand_loops() {
     return loops;
 }
 
-void streaming_copy(void *to, const void *from, size_t bytes) {
-    __m128i *y = static_cast<__m128i *>(to);
-    const __m128i *x = static_cast<const __m128i *>(from);
-    for (size_t i = 0; i < bytes / sizeof(__m128i); i += 4) {
-        const __m128i a = _mm_load_si128(x + i), b = _mm_load_si128(x + i + 1);
-        const __m128i c = _mm_load_si128(x + i + 2), d = _mm_load_si128(x + i + 3);
-        _mm_stream_si128(y + i, a);
-        _mm_stream_si128(y + i + 1, b);
-        _mm_stream_si128(y + i + 2, c);
-        _mm_stream_si128(y + i + 3, d);
+namespace {
+
+template<bool prefetches>
+AVX512 void stream_512(const traffic &t) {
+    const char *x = static_cast<const char *>(t.x);
+    char *y = static_cast<char *>(t.y);
+    __m512i mixed = _mm512_setzero_si512();
+    for (size_t i = 0; i < t.steps; i++) {
+        for (int k = 0; k < t.x_lines; k++, x += 64) {
+            if constexpr (prefetches) {
+                _mm_prefetch(x + 4096, _MM_HINT_T1);
+            }
+            mixed = _mm512_xor_si512(mixed, _mm512_load_si512(x));
+        }
+        for (int k = 0; k < t.y_lines; k++, y += 64) {
+            _mm512_stream_si512(reinterpret_cast<__m512i *>(y), mixed);
+        }
     }
     _mm_sfence();
 }
 
-bool has_streaming_copy() { return true; }
+template<bool prefetches>
+AVX2 void stream_256(const traffic &t) {
+    const char *x = static_cast<const char *>(t.x);
+    char *y = static_cast<char *>(t.y);
+    __m256i mixed = _mm256_setzero_si256();
+    for (size_t i = 0; i < t.steps; i++) {
+        for (int k = 0; k < 2 * t.x_lines; k++, x += 32) {
+            if constexpr (prefetches) {
+                _mm_prefetch(x + 4096, _MM_HINT_T1);
+            }
+            mixed = _mm256_xor_si256(mixed, _mm256_load_si256(reinterpret_cast<const __m256i *>(x)));
+        }
+        for (int k = 0; k < 2 * t.y_lines; k++, y += 32) {
+            _mm256_stream_si256(reinterpret_cast<__m256i *>(y), mixed);
+        }
+    }
+    _mm_sfence();
+}
+
+}  // namespace
+
+void stream(const traffic &t) {
+    if (__builtin_cpu_supports("avx512bw")) {
+        t.prefetches ? stream_512<true>(t) : stream_512<false>(t);
+    } else {
+        t.prefetches ? stream_256<true>(t) : stream_256<false>(t);
+    }
+}
+
+bool can_stream() { return __builtin_cpu_supports("avx2"); }
 
 #else
 
 std::span<const loop> hand_loops() { return {}; }
-void streaming_copy(void *to, const void *from, size_t bytes) { copy(to, from, bytes); }
-bool has_streaming_copy() { return false; }
+void stream(const traffic &) {}
+bool can_stream() { return false; }
 
 #endif
 

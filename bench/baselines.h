@@ -35,8 +35,18 @@ struct loop {
 // The loops this machine can run.
 std::span<const loop> hand_loops();
 
-void copy(void *to, const void *from, size_t bytes);            // memcpy
-void streaming_copy(void *to, const void *from, size_t bytes);  // 64-byte aligned, a multiple of 64 bytes
-bool has_streaming_copy();
+void copy(void *to, const void *from, size_t bytes);  // memcpy
+
+// What no kernel can do without: reads x and writes y past the caches, with next to no arithmetic between. Both are
+// aligned to 64 bytes; their sizes are multiples of `steps` times 64 bytes. `prefetches` as qdq does, 4 KiB ahead.
+struct traffic {
+    const void *x;
+    void *y;
+    size_t steps;
+    int x_lines, y_lines;  // cache lines of 64 bytes that a step reads and writes
+    bool prefetches;
+};
+void stream(const traffic &t);
+bool can_stream();
 
 }  // namespace baselines

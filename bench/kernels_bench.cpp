@@ -1,7 +1,7 @@
 // Every kernel of the library on every usable target, beside the loops and copies of baselines.h. One thread.
 //
 // A benchmark's name is <row>/<elements>/<contender>, with <row> = <op>_<x>_<y>/<granularity>/<mode>; copies are
-// copy/<elements>/<bytes read and written>/<contender>. Benchmarks of one size are to be run together, in random
+// copy/<elements>/<bits of x>:<bits of y>/<contender>. Benchmarks of one size are to be run together, in random
 // order and several times; run.py does that and makes the table.
 #include "baselines.h"
 
@@ -18,6 +18,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +39,8 @@ constexpr element_type stored_types[] = {{QDQ_I8, "i8", 8},   {QDQ_U8, "u8", 8},
                                          {QDQ_I16, "i16", 16}, {QDQ_U16, "u16", 16},
                                          {QDQ_I32, "i32", 32}, {QDQ_I4, "i4", 4},
                                          {QDQ_U4, "u4", 4},    {QDQ_F8E4M3, "f8e4m3", 8},
-                                         {QDQ_F8E5M2, "f8e5m2", 8}, {QDQ_F4E2M1, "f4e2m1", 4}};
+                                         {QDQ_F8E5M2, "f8e5m2", 8}, {QDQ_F8E4M3FNUZ, "f8e4m3fnuz", 8},
+                                         {QDQ_F8E5M2FNUZ, "f8e5m2fnuz", 8}, {QDQ_F4E2M1, "f4e2m1", 4}};
 
 // 4 Ki to 64 Mi elements: the L1 cache, the L2 cache, the shared cache, memory.
 struct extent {
@@ -228,29 +231,41 @@ void add_hand_loops(const problem &what) {
     }
 }
 
-using copy_function = void (*)(void *, const void *, size_t);
+// copy/<elements>/<bits of x>:<bits of y>/<contender>: as many bytes read and written as the kernel's.
+std::string copy_name(const problem &what, const char *contender) {
+    return "copy/" + std::to_string(what.size.elements()) + "/" + std::to_string(what.x.bits) + ":" +
+           std::to_string(what.y.bits) + "/" + contender;
+}
 
-// A copy that reads and writes as many bytes together as the kernel does.
-void add_copy(int64_t elements, int64_t bytes, const char *contender, copy_function copy) {
-    const std::string name = "copy/" + std::to_string(elements) + "/" + std::to_string(bytes) + "/" + contender;
-    add(name, bytes, [bytes, copy](benchmark::State &state) {
-        const void *from = input(float_types[0]);
-        void *to = output();
+void add_stream(const problem &what, const char *contender, bool prefetches) {
+    const int64_t unit = std::gcd(what.x.bits, what.y.bits), x_lines = what.x.bits / unit, y_lines = what.y.bits / unit;
+    const size_t steps = static_cast<size_t>(what.bytes() / 64 / (x_lines + y_lines));
+    add(copy_name(what, contender), what.bytes(), [=](benchmark::State &state) {
+        const baselines::traffic traffic{input(float_types[0]), output(), steps, static_cast<int>(x_lines),
+                                         static_cast<int>(y_lines), prefetches};
         for (auto _ : state) {
-            copy(to, from, static_cast<size_t>(bytes / 2));
+            baselines::stream(traffic);
             benchmark::ClobberMemory();
         }
     });
 }
 
-void add_copies(int64_t elements, int64_t bytes) {
-    static std::map<std::pair<int64_t, int64_t>, bool> added;
-    if (std::exchange(added[{elements, bytes}], true)) {
+void add_copies(const problem &what) {
+    static std::set<std::string> added;
+    if (!added.insert(copy_name(what, "")).second) {
         return;
     }
-    add_copy(elements, bytes, "memcpy", baselines::copy);
-    if (baselines::has_streaming_copy()) {
-        add_copy(elements, bytes, "streaming_copy", baselines::streaming_copy);
+    add(copy_name(what, "memcpy"), what.bytes(), [bytes = what.bytes() / 2](benchmark::State &state) {
+        const void *from = input(float_types[0]);
+        void *to = output();
+        for (auto _ : state) {
+            baselines::copy(to, from, static_cast<size_t>(bytes));
+            benchmark::ClobberMemory();
+        }
+    });
+    if (baselines::can_stream()) {
+        add_stream(what, "stream", false);
+        add_stream(what, "stream_prefetch", true);
     }
 }
 
@@ -300,7 +315,7 @@ void add_problem(const problem &what, const std::vector<std::string> &targets) {
     }
     if (supported) {
         add_hand_loops(what);
-        add_copies(what.size.elements(), what.bytes());
+        add_copies(what);
     }
 }
 

@@ -26,6 +26,7 @@ def arguments():
     parser.add_argument("--binary", type=pathlib.Path, default=HERE.parent / "build/release/bench/qdq_kernels_bench")
     parser.add_argument("--filter", default="", help="regular expression: only rows that contain a match")
     parser.add_argument("--elements", type=int, nargs="+", default=SIZES, choices=SIZES)
+    parser.add_argument("--targets", nargs="+", help="only these targets")
     parser.add_argument("--repetitions", type=int, default=9)
     parser.add_argument("--min-time", type=float, default=0.02, help="seconds for each repetition")
     parser.add_argument("--results", type=pathlib.Path, default=HERE / "results", help="folder for the JSON file")
@@ -35,8 +36,9 @@ def arguments():
 
 def command(options, elements):
     """Benchmarks of one size run together: contenders then share what the machine does to them in that minute."""
-    row = f"(.*{options.filter}.*|copy)" if options.filter else ".*"
-    return [str(options.binary), f"--benchmark_filter=^{row}/{elements}/", "--benchmark_format=json",
+    targets = "|".join(options.targets) if options.targets else ".*"
+    row = f"[^/]*{options.filter}.*" if options.filter else "[qd].*"
+    return [str(options.binary), f"--benchmark_filter=^(copy/{elements}/|{row}/{elements}/(hand|qdq):({targets}))", "--benchmark_format=json",
             "--benchmark_enable_random_interleaving=true", "--benchmark_report_aggregates_only=true",
             f"--benchmark_repetitions={options.repetitions}", f"--benchmark_min_time={options.min_time}"]
 
@@ -63,9 +65,13 @@ def parse(name):
     return row, int(elements), contender
 
 
-def copies_of(times, elements, size):
+BITS = {"f32": 32, "f16": 16, "bf16": 16, "i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "i4": 4, "u4": 4, "f4e2m1": 4}
+
+
+def copies_of(times, row, elements):
     """Times of the copies that read and write as many bytes, by name."""
-    prefix = f"copy/{elements}/{size:.0f}/"
+    x, y = row.split("/")[0].split("_")[1:]
+    prefix = f"copy/{elements}/{BITS.get(x, 8)}:{BITS.get(y, 8)}/"
     return {name.removeprefix(prefix): ns for name, ns in times.items() if name.startswith(prefix)}
 
 
@@ -79,29 +85,27 @@ def compare(times, bytes_of):
         target = contender.removeprefix("qdq:")
         hand = {other.rsplit(":", 1)[1]: t for other, t in times.items()
                 if other.startswith(f"{row}/{elements}/hand:{target}:")}
-        copies = copies_of(times, elements, bytes_of[name])
-        rivals = hand or copies
-        best = min(rivals, key=rivals.get) if rivals else None
+        copies = copies_of(times, row, elements)
+        stream = min((t for other, t in copies.items() if other.startswith("stream")), default=None)
+        best = min(hand, key=hand.get) if hand else None
         entries.append({
             "row": row, "elements": elements, "target": target, "ns": ns, "gb_per_s": bytes_of[name] / ns,
-            "hand_ns": hand, "copy_ns": copies, "rival": best, "speed": rivals[best] / ns if best else None,
+            "hand_ns": hand, "copy_ns": copies, "rival": best, "speed_to_hand": hand[best] / ns if best else None,
             "speed_to_memcpy": copies["memcpy"] / ns if "memcpy" in copies else None,
-            "speed_to_streaming_copy": copies["streaming_copy"] / ns if "streaming_copy" in copies else None,
+            "speed_to_stream": stream / ns if stream else None,
         })
-    # Slowest first; those without a hand loop, which have only a copy to be compared with, come last.
-    return sorted(entries, key=lambda e: (not e["hand_ns"], e["speed"] or 0))
+    return sorted(entries, key=lambda e: (e["elements"], e["speed_to_stream"] or 0))  # slowest first
 
 
 def print_table(entries):
     def shown(speed):
         return f"{speed:8.2f}" if speed is not None else "       -"
 
-    print(f"{'row':44} {'elements':>9} {'target':13} {'ns':>12} {'GB/s':>6} {'speed':>8} {'to rival':15} "
-          f"{'memcpy':>8} {'stream':>8}")
+    print(f"{'row':44} {'elements':>9} {'target':13} {'ns':>12} {'GB/s':>6} {'stream':>8} {'memcpy':>8} "
+          f"{'hand':>8} best hand loop")
     for e in entries:
         print(f"{e['row']:44} {e['elements']:9} {e['target']:13} {e['ns']:12.1f} {e['gb_per_s']:6.1f} "
-              f"{shown(e['speed'])} {e['rival'] or '-':15} {shown(e['speed_to_memcpy'])} "
-              f"{shown(e['speed_to_streaming_copy'])}")
+              f"{shown(e['speed_to_stream'])} {shown(e['speed_to_memcpy'])} {shown(e['speed_to_hand'])} {e['rival'] or '-'}")
 
 
 def cpu_name():

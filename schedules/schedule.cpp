@@ -18,6 +18,7 @@ const target_mapping target_mappings[] = {
     {[](const Halide::Target &t) { return t.has_feature(Halide::Target::AVX512_Skylake); }, x86_avx512},
     {[](const Halide::Target &t) { return t.has_feature(Halide::Target::AVX2); }, x86_avx2},
     {[](const Halide::Target &t) { return t.arch == Halide::Target::X86; }, x86_portable},
+    {[](const Halide::Target &t) { return t.arch == Halide::Target::ARM; }, arm_neon},
 };
 
 template<typename Stages>

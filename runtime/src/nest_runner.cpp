@@ -234,7 +234,7 @@ void nest_runner::run_staged(const area &a) {
         for (int64_t column = 0, columns; column < a.columns; column += columns) {
             columns = staged_columns(a, row, column);
             const area piece = part_of(a, column, columns, row, 1);
-            prefetch(piece);
+            prefetch(a, row, column, columns);
             const char *from = staged_x(piece, a.columns - column);
             kernel.run(loaded, piece.operand, {from, 0}, {own, 0}, round_up(columns), 1);
             if (previous.to) {
@@ -247,12 +247,12 @@ void nest_runner::run_staged(const area &a) {
     emit(previous);
 }
 
-// How many columns the piece at a place takes: up to a cache line's end in y, if any element begins there.
+// How many columns the piece at a place takes: up to a cache line's end in y, if a piece may begin there.
 int64_t nest_runner::staged_columns(const area &a, int64_t row, int64_t column) const {
     const int64_t wanted = std::clamp<int64_t>(staged_bytes * 8 / what.y_bits, group, most_staged);
     const area rest = part_of(a, column, 0, row, 1);
     const int64_t past_line = reinterpret_cast<intptr_t>(address(y, rest.y, what.y_bits)) % line * 8;
-    const int64_t unit = a.form == kernel_form::block ? operand_block : 1;
+    const int64_t unit = std::max(a.form == kernel_form::block ? operand_block : 1, packed_unit(what));
     const bool can_align = past_line % (what.y_bits * unit) == 0;
     return std::min(can_align ? wanted - past_line / what.y_bits : wanted, a.columns - column);
 }
@@ -271,10 +271,19 @@ const char *nest_runner::staged_x(const area &piece, int64_t columns_left) {
     return x_tile;
 }
 
-void nest_runner::prefetch(const area &piece) const {
-    const char *next = address(x, piece.x, what.x_bits) + prefetch_bytes;
-    for (int64_t i = 0; i < piece.columns * what.x_bits / 8; i += line) {
-        __builtin_prefetch(next + i, 0, 2);
+// As many columns as a piece has, some way ahead of it: in its row, or where the next row begins.
+void nest_runner::prefetch(const area &a, int64_t row, int64_t column, int64_t columns) const {
+    column += prefetch_bytes * 8 / what.x_bits;
+    if (column >= a.columns) {
+        column -= a.columns;
+        row++;
+    }
+    if (row == a.rows || column >= a.columns) {
+        return;
+    }
+    const char *ahead = address(x, part_of(a, column, columns, row, 1).x, what.x_bits);
+    for (int64_t i = 0; i < columns * what.x_bits / 8; i += line) {
+        __builtin_prefetch(ahead + i, 0, 2);
     }
 }
 

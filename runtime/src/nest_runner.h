@@ -59,7 +59,7 @@ private:
     void run_staged(const area &a);
     int64_t staged_columns(const area &a, int64_t row, int64_t column) const;
     const char *staged_x(const area &piece, int64_t columns_left);
-    void prefetch(const area &piece) const;
+    void prefetch(const area &a, int64_t row, int64_t column, int64_t columns) const;
     void emit(const outgoing &piece) const;
 
     int32_t load(const operand_range &range);

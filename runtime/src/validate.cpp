@@ -453,7 +453,7 @@ private:
     // Whether every row of packed codes begins at a whole byte, or at the whole group of bytes that splits its halves.
     bool rows_begin_at_bytes() const {
         const loop_nest &nest = result.nest;
-        const int64_t unit = what.packing == QDQ_SPLIT_HALVES ? split_group : 2;
+        const int64_t unit = packed_unit(what);
         auto stride = [&](const dimension &d) { return what.quantizes() ? d.y : d.x; };
         const dimension &c = nest.loops[0];
         const bool joined = nest.count > 1 && joins_rows(c, nest.loops[1]) && (unit == 2 || c.extent % unit == 0);

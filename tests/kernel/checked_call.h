@@ -39,7 +39,7 @@ inline std::string describe_inputs_at(int64_t position, const storage &y, const 
         if (offset + bytes_before * 8 / reference::bits_of(y_tensor.dtype) != position) return;
         text = "[";
         for (int32_t d = 0; d < x.rank; ++d) text += (d > 0 ? "," : "") + std::to_string(index[d]);
-        text += "] x " + test_support::describe_code(x.dtype, reference::load_code(x, index));
+        text += "] x " + test_support::describe_code(x.dtype, reference::load_code(x, index, options.packing));
         text += " scale " + test_support::describe(per_element.scale_at(index));
         const reference::zero_point z = per_element.zero_point_at(index);
         if (zero_point == nullptr) return;

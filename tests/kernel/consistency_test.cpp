@@ -31,6 +31,7 @@ struct workload {
     int32_t axis;
     int64_t block_size;
     bool has_zero_point;
+    qdq_packing packing = QDQ_LOW_FIRST;  // of packed types
 };
 
 const workload workloads[] = {
@@ -41,6 +42,8 @@ const workload workloads[] = {
     {"blocks_of_32", {1024, 4000}, {1024, 125}, 1, 32, false},
     {"blocks_of_16_ragged", {1001, 4001}, {1001, 251}, 1, 16, true},
     {"small", {1000}, {}, 0, 0, false},
+    {"high_first", {1024, 4001}, {1024}, 0, 0, false, QDQ_HIGH_FIRST},
+    {"split_halves", {1024, 4000}, {1024, 125}, 1, 32, false, QDQ_SPLIT_HALVES},
 };
 
 class prepared_work {
@@ -51,6 +54,7 @@ public:
           has_zero_point_(work.has_zero_point && reference::is_integer(stored)), shape_(work.shape) {
         options_.axis = work.axis;
         options_.block_size = work.block_size;
+        options_.packing = work.packing;
         fill();
     }
 
@@ -129,7 +133,10 @@ std::vector<consistency_case> consistency_cases() {
     std::vector<consistency_case> cases;
     for (qdq_dtype stored : supported::stored_types) {
         for (bool quantizes : {true, false}) {
-            for (const workload &work : workloads) cases.push_back({stored, quantizes, work});
+            for (const workload &work : workloads) {
+                if (work.packing != QDQ_LOW_FIRST && !reference::is_packed(stored)) continue;
+                cases.push_back({stored, quantizes, work});
+            }
         }
     }
     return cases;

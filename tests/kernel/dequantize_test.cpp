@@ -156,6 +156,19 @@ TEST_P(DequantizeTest, broadcasts_corner_scales_over_every_layout) {
     compare_layouts(corner_scales());
 }
 
+TEST_P(DequantizeTest, unpacks_every_order_over_every_layout) {
+    if (!reference::is_packed(stored())) GTEST_SKIP() << "this type is not packed";
+    for (const layout &l : layouts()) {
+        for (qdq_packing packing : {QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
+            if (packing == QDQ_SPLIT_HALVES && product(l.shape) % 32 != 0) continue;
+            qdq_options options{};
+            options.packing = packing;
+            compare_layout(l, {0.1f, 0.3f, 2.0f}, false, QDQ_F32, QDQ_I32, QDQ_F32, options);
+            compare_layout(l, corner_scales(), false, QDQ_F16, QDQ_I32, QDQ_F16, options);
+        }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kernels, DequantizeTest,
                          testing::ValuesIn(test_support::every_kernel(supported::stored_types)),
                          test_support::name_of_case);

@@ -14,16 +14,21 @@ const float_format &format_of(qdq_dtype type) {
         case QDQ_F8E4M3: return e4m3fn_format;
         case QDQ_F8E5M2: return e5m2_format;
         case QDQ_F4E2M1: return e2m1_format;
+        case QDQ_F8E4M3FNUZ: return e4m3fnuz_format;
+        case QDQ_F8E5M2FNUZ: return e5m2fnuz_format;
         default: std::abort();
     }
 }
 
-bool is_nan(qdq_dtype type, uint32_t magnitude) {
+bool is_nan(qdq_dtype type, uint32_t code) {
+    const uint32_t magnitude = code & (format_of(type).sign_bit - 1);
     switch (type) {
         case QDQ_F16: return magnitude > f16_format.infinity;
         case QDQ_BF16: return magnitude > bf16_format.infinity;
         case QDQ_F8E4M3: return magnitude == e4m3fn_format.nan;
         case QDQ_F8E5M2: return magnitude > e5m2_format.infinity;
+        case QDQ_F8E4M3FNUZ:
+        case QDQ_F8E5M2FNUZ: return code == 0x80;
         default: return false;
     }
 }
@@ -83,6 +88,8 @@ int64_t bits_of(qdq_dtype type) {
         case QDQ_U8:
         case QDQ_F8E4M3:
         case QDQ_F8E5M2:
+        case QDQ_F8E4M3FNUZ:
+        case QDQ_F8E5M2FNUZ:
         case QDQ_E8M0: return 8;
         case QDQ_I4:
         case QDQ_U4:
@@ -107,6 +114,8 @@ const char *name_of(qdq_dtype type) {
         case QDQ_F8E5M2: return "f8e5m2";
         case QDQ_F4E2M1: return "f4e2m1";
         case QDQ_E8M0: return "e8m0";
+        case QDQ_F8E4M3FNUZ: return "f8e4m3fnuz";
+        case QDQ_F8E5M2FNUZ: return "f8e5m2fnuz";
     }
     std::abort();
 }
@@ -142,7 +151,7 @@ float decode_float(qdq_dtype type, uint32_t code) {
     if (type == QDQ_E8M0) return decode_e8m0(code & 0xff);
     const float_format &format = format_of(type);
     const uint32_t magnitude = code & (format.sign_bit - 1);
-    if (is_nan(type, magnitude)) return std::numeric_limits<float>::quiet_NaN();
+    if (is_nan(type, code)) return std::numeric_limits<float>::quiet_NaN();
     const float value = has_infinity(type) && magnitude == format.infinity ? std::numeric_limits<float>::infinity()
                                                                            : decode_finite(format, magnitude);
     return (code & format.sign_bit) != 0 ? -value : value;
@@ -155,9 +164,9 @@ uint32_t encode_quantized_float(qdq_dtype type, float value, bool nan_is_negativ
         return format.nan | (nan_is_negative ? format.sign_bit : 0);
     }
     const uint32_t sign = std::signbit(value) ? format.sign_bit : 0;
-    const bool overflow = std::isinf(value) || round_magnitude(format, value) > format.largest_finite;
-    if (!overflow) return sign | round_magnitude(format, value);
-    return sign | (no_saturate ? format.infinity : format.largest_finite);
+    const uint32_t magnitude = std::isinf(value) ? format.largest_finite + 1 : round_magnitude(format, value);
+    if (magnitude > format.largest_finite) return sign | (no_saturate ? format.infinity : format.largest_finite);
+    return magnitude == 0 && !format.has_negative_zero() ? 0 : sign | magnitude;
 }
 
 } // namespace reference

@@ -47,11 +47,17 @@ struct small_format {
 
 class SmallFloat : public testing::TestWithParam<small_format> {};
 
+// Of a rounded negative value: AMD's types have no -0.
+uint32_t negative(const small_format &format, uint32_t magnitude) {
+    const bool fnuz = format.type == QDQ_F8E4M3FNUZ || format.type == QDQ_F8E5M2FNUZ;
+    return fnuz && magnitude == 0 ? 0 : magnitude | format.sign_bit;
+}
+
 TEST_P(SmallFloat, every_finite_code_encodes_to_itself) {
     const auto [type, finite_codes, sign_bit] = GetParam();
     for (uint32_t code = 0; code < finite_codes; ++code) {
         EXPECT_EQ(encode_quantized_float(type, decode_float(type, code), false, false), code);
-        EXPECT_EQ(encode_quantized_float(type, decode_float(type, code | sign_bit), false, false), code | sign_bit);
+        EXPECT_EQ(encode_quantized_float(type, -decode_float(type, code), false, false), negative(GetParam(), code));
     }
 }
 
@@ -60,7 +66,7 @@ TEST_P(SmallFloat, midpoints_go_to_the_even_code_and_their_neighbours_to_the_nea
     for (uint32_t code = 0; code + 1 < finite_codes; ++code) {
         const float middle = (decode_float(type, code) + decode_float(type, code + 1)) / 2; // exact
         EXPECT_EQ(encode_quantized_float(type, middle, false, false), code + code % 2);
-        EXPECT_EQ(encode_quantized_float(type, -middle, false, false), (code + code % 2) | sign_bit);
+        EXPECT_EQ(encode_quantized_float(type, -middle, false, false), negative(GetParam(), code + code % 2));
         EXPECT_EQ(encode_quantized_float(type, std::nextafter(middle, 0.0f), false, false), code);
         EXPECT_EQ(encode_quantized_float(type, std::nextafter(middle, infinity), false, false), code + 1);
     }
@@ -73,14 +79,16 @@ TEST_P(SmallFloat, agrees_with_a_search_over_all_codes) {
     for (int i = 0; i < 100000; ++i) {
         const float value = std::bit_cast<float>(static_cast<uint32_t>(random()));
         if (!(std::fabs(value) <= largest)) continue;
-        const uint32_t expected =
-            nearest_code_by_search(type, finite_codes, std::fabs(value)) | (std::signbit(value) ? sign_bit : 0);
+        const uint32_t magnitude = nearest_code_by_search(type, finite_codes, std::fabs(value));
+        const uint32_t expected = std::signbit(value) ? negative(GetParam(), magnitude) : magnitude;
         ASSERT_EQ(encode_quantized_float(type, value, false, false), expected) << value;
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, SmallFloat,
                          testing::Values(small_format{QDQ_F8E4M3, 0x7f, 0x80}, small_format{QDQ_F8E5M2, 0x7c, 0x80},
+                                         small_format{QDQ_F8E4M3FNUZ, 0x80, 0x80},
+                                         small_format{QDQ_F8E5M2FNUZ, 0x80, 0x80},
                                          small_format{QDQ_F4E2M1, 0x8, 0x8}),
                          [](const auto &param) { return name_of(param.param.type); });
 
@@ -114,6 +122,21 @@ TEST(E4m3fn, nan_takes_the_callers_sign_and_zero_keeps_its_own) {
     EXPECT_EQ(e4m3(0.0f), 0x00u);
     EXPECT_EQ(e4m3(-0.0f), 0x80u);
     EXPECT_EQ(e4m3(-std::numeric_limits<float>::denorm_min()), 0x80u);
+}
+
+TEST(Fnuz, has_one_nan_and_no_negative_zero) {
+    for (qdq_dtype type : {QDQ_F8E4M3FNUZ, QDQ_F8E5M2FNUZ}) {
+        EXPECT_TRUE(std::isnan(decode_float(type, 0x80)));
+        EXPECT_EQ(encode_quantized_float(type, nan_value, false, false), 0x80u);
+        EXPECT_EQ(encode_quantized_float(type, nan_value, true, false), 0x80u);
+        EXPECT_EQ(encode_quantized_float(type, -0.0f, false, false), 0u);
+        EXPECT_EQ(encode_quantized_float(type, -1e-30f, false, false), 0u);
+        EXPECT_EQ(encode_quantized_float(type, infinity, false, false), 0x7fu);
+        EXPECT_EQ(encode_quantized_float(type, -infinity, false, false), 0xffu);
+        EXPECT_EQ(encode_quantized_float(type, -infinity, false, true), 0x80u);
+    }
+    EXPECT_EQ(decode_float(QDQ_F8E4M3FNUZ, 0x7f), 240.0f);
+    EXPECT_EQ(decode_float(QDQ_F8E5M2FNUZ, 0x7f), 57344.0f);
 }
 
 TEST(E5m2, decodes_known_codes) {

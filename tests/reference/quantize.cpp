@@ -25,6 +25,18 @@ template <typename Body> decltype(auto) with_rounding(qdq_rounding rounding, Bod
     std::abort();
 }
 
+// Two codes in a byte, the first in the low nibble; an odd count leaves the last nibble 0.
+void store_packed(int64_t i, uint32_t code, void *y) {
+    uint8_t &byte = static_cast<uint8_t *>(y)[i / 2];
+    byte = static_cast<uint8_t>(i % 2 == 0 ? code & 0xf : byte | (code & 0xf) << 4);
+}
+
+void saturate_packed(const float *rounded, int64_t count, int64_t zero_point, integer_range range, void *y) {
+    for (int64_t i = 0; i < count; ++i) {
+        store_packed(i, static_cast<uint32_t>(add_and_saturate(rounded[i], zero_point, range)), y);
+    }
+}
+
 template <typename Stored>
 void saturate_integers(const float *rounded, int64_t count, int64_t zero_point, integer_range range, Stored *y) {
     for (int64_t i = 0; i < count; ++i) y[i] = static_cast<Stored>(add_and_saturate(rounded[i], zero_point, range));
@@ -87,6 +99,8 @@ void saturate_span(const float *rounded, int64_t count, int64_t zero_point, qdq_
         case QDQ_I16: return saturate_integers(rounded, count, zero_point, range, static_cast<int16_t *>(y));
         case QDQ_U16: return saturate_integers(rounded, count, zero_point, range, static_cast<uint16_t *>(y));
         case QDQ_I32: return saturate_integers(rounded, count, zero_point, range, static_cast<int32_t *>(y));
+        case QDQ_I4:
+        case QDQ_U4: return saturate_packed(rounded, count, zero_point, range, y);
         default: std::abort();
     }
 }
@@ -101,7 +115,12 @@ void quantize_span(const float *x, int64_t count, float scale, const zero_point 
     }
     uint8_t *codes = static_cast<uint8_t *>(y);
     for (int64_t i = 0; i < count; ++i) {
-        codes[i] = static_cast<uint8_t>(quantize_to_float(x[i], scale, y_type, options));
+        const uint32_t code = quantize_to_float(x[i], scale, y_type, options);
+        if (is_packed(y_type)) {
+            store_packed(i, code, y);
+        } else {
+            codes[i] = static_cast<uint8_t>(code);
+        }
     }
 }
 
@@ -112,9 +131,9 @@ void quantize(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor *ze
     for_each_index(x, [&](const int64_t *index) {
         const uint32_t code = quantize_element(load_float(x, index), per_element.scale_at(index),
                                                per_element.zero_point_at(index), y.dtype, options);
-        store_code(y, index, code);
+        store_code(y, index, code, options.packing);
     });
-    clear_padding(y);
+    clear_padding(y, options.packing);
 }
 
 } // namespace reference

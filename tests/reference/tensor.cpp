@@ -35,6 +35,27 @@ int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
+// Where a packed element's nibble lies.
+struct nibble {
+    int64_t byte;
+    int shift;
+};
+
+nibble nibble_of(int64_t flat, qdq_packing packing) {
+    switch (packing) {
+        case QDQ_LOW_FIRST: return {flat / 2, flat % 2 == 0 ? 0 : 4};
+        case QDQ_HIGH_FIRST: return {flat / 2, flat % 2 == 0 ? 4 : 0};
+        case QDQ_SPLIT_HALVES: return {flat / 32 * 16 + flat % 16, flat % 32 < 16 ? 0 : 4};
+    }
+    std::abort();
+}
+
+void store_nibble(void *data, int64_t flat, qdq_packing packing, uint32_t code) {
+    const nibble place = nibble_of(flat, packing);
+    uint8_t &byte = static_cast<uint8_t *>(data)[place.byte];
+    byte = static_cast<uint8_t>((byte & ~(0xf << place.shift)) | static_cast<int>(code) << place.shift);
+}
+
 } // namespace
 
 int64_t element_count(const qdq_tensor &tensor) {
@@ -43,11 +64,10 @@ int64_t element_count(const qdq_tensor &tensor) {
     return count;
 }
 
-uint32_t load_code(const qdq_tensor &tensor, const int64_t *index) {
+uint32_t load_code(const qdq_tensor &tensor, const int64_t *index, qdq_packing packing) {
     if (is_packed(tensor.dtype)) {
-        const int64_t flat = flat_index(tensor, index);
-        const uint32_t pair = static_cast<const uint8_t *>(tensor.data)[flat / 2];
-        return flat % 2 == 0 ? pair & 0xf : pair >> 4;
+        const nibble place = nibble_of(flat_index(tensor, index), packing);
+        return (static_cast<const uint8_t *>(tensor.data)[place.byte] >> place.shift) & 0xf;
     }
     const int64_t offset = element_offset(tensor, index);
     switch (bits_of(tensor.dtype)) {
@@ -58,13 +78,8 @@ uint32_t load_code(const qdq_tensor &tensor, const int64_t *index) {
     }
 }
 
-void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code) {
-    if (is_packed(tensor.dtype)) {
-        const int64_t flat = flat_index(tensor, index);
-        uint8_t &pair = static_cast<uint8_t *>(tensor.data)[flat / 2];
-        pair = static_cast<uint8_t>(flat % 2 == 0 ? (pair & 0xf0) | code : (pair & 0x0f) | (code << 4));
-        return;
-    }
+void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code, qdq_packing packing) {
+    if (is_packed(tensor.dtype)) return store_nibble(tensor.data, flat_index(tensor, index), packing, code);
     const int64_t offset = element_offset(tensor, index);
     switch (bits_of(tensor.dtype)) {
         case 8: return store_as<uint8_t>(tensor.data, offset, code);
@@ -83,9 +98,9 @@ float load_float(const qdq_tensor &tensor, const int64_t *index) {
     return value != value && negative ? -value : value;
 }
 
-void clear_padding(const qdq_tensor &tensor) {
-    if (!is_packed(tensor.dtype) || element_count(tensor) % 2 == 0) return;
-    static_cast<uint8_t *>(tensor.data)[element_count(tensor) / 2] &= 0x0f;
+void clear_padding(const qdq_tensor &tensor, qdq_packing packing) {
+    const int64_t count = element_count(tensor);
+    if (is_packed(tensor.dtype) && count % 2 != 0) store_nibble(tensor.data, count, packing, 0);
 }
 
 parameters::parameters(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor *zero_point,

@@ -15,15 +15,15 @@ inline constexpr int max_rank = 8;
 
 int64_t element_count(const qdq_tensor &tensor);
 
-// An element's bits, at the low end.
-uint32_t load_code(const qdq_tensor &tensor, const int64_t *index);
-void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code);
+// An element's bits, at the low end. The packing counts for packed types only.
+uint32_t load_code(const qdq_tensor &tensor, const int64_t *index, qdq_packing packing = QDQ_LOW_FIRST);
+void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code, qdq_packing packing = QDQ_LOW_FIRST);
 
 // The value of an element of a float type.
 float load_float(const qdq_tensor &tensor, const int64_t *index);
 
 // Makes the last nibble of a packed tensor with an odd count 0.
-void clear_padding(const qdq_tensor &tensor);
+void clear_padding(const qdq_tensor &tensor, qdq_packing packing = QDQ_LOW_FIRST);
 
 // Calls body(index) for every element in row-major order; index has `rank` entries.
 template <typename Body> void for_each_index(const qdq_tensor &tensor, Body &&body) {

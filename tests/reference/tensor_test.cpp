@@ -101,6 +101,27 @@ TEST(Tensor, packed_elements_fill_the_low_nibble_first_and_pad_with_zero) {
     EXPECT_EQ(back, x);
 }
 
+TEST(Tensor, packed_elements_stand_in_the_order_that_is_asked_for) {
+    std::vector<float> x(32);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 16);
+    std::vector<float> scale{1};
+    const shape x_shape{32};
+    const shape one{};
+    const auto packed = [&](qdq_packing packing) {
+        std::vector<uint8_t> y(16);
+        qdq_options options{};
+        options.packing = packing;
+        quantize(view(x, QDQ_F32, x_shape), view(scale, QDQ_F32, one), nullptr, view(y, QDQ_U4, x_shape), &options);
+        std::vector<float> back(32);
+        dequantize(view(y, QDQ_U4, x_shape), view(scale, QDQ_F32, one), nullptr, view(back, QDQ_F32, x_shape), &options);
+        EXPECT_EQ(back, x);
+        return y;
+    };
+    EXPECT_EQ(packed(QDQ_LOW_FIRST)[1], 0x32);
+    EXPECT_EQ(packed(QDQ_HIGH_FIRST)[1], 0x23);
+    EXPECT_EQ(packed(QDQ_SPLIT_HALVES)[1], 0x11); // elements 1 and 17
+}
+
 TEST(Tensor, an_empty_tensor_touches_nothing) {
     std::vector<float> scale{1};
     const shape empty{3, 0};
