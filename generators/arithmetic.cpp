@@ -7,6 +7,11 @@ using Internal::Call;
 
 namespace {
 
+// LLVM's vectorizer turns calls of these, one for each lane, into one of the whole vector.
+Expr scalar_intrinsic(const char *name, Expr a, Expr b) {
+    return Call::make(Float(32), name, {std::move(a), std::move(b)}, Call::PureExtern);
+}
+
 Expr strict(Call::IntrinsicOp op, Type type, Expr a, Expr b) {
     return Call::make(type, op, {std::move(a), std::move(b)}, Call::PureIntrinsic);
 }
@@ -21,7 +26,6 @@ Expr multiply(Expr a, Expr b) { return strict(Call::strict_mul, Float(32), std::
 Expr divide(Expr a, Expr b) { return strict(Call::strict_div, Float(32), std::move(a), std::move(b)); }
 Expr less(Expr a, Expr b) { return strict(Call::strict_lt, Bool(), std::move(a), std::move(b)); }
 
-// LLVM vectorizes this scalar intrinsic into vfmadd on AVX2, AVX-512 and NEON.
 Expr fused_multiply_add(Expr a, Expr b, Expr c) {
     return Call::make(Float(32), "llvm.fma.f32", {std::move(a), std::move(b), std::move(c)}, Call::PureExtern);
 }
@@ -30,8 +34,19 @@ Expr not_a_number(Expr a) {
     return (reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff)) > bit_pattern(0x7f800000);
 }
 
-Expr min_or_second(Expr a, Expr b) { return select(less(a, b), a, b); }
-Expr max_or_second(Expr a, Expr b) { return select(less(b, a), a, b); }
+// On x86 each of these is one instruction, minps or maxps, which gives its second operand where either is NaN.
+Expr lesser(instructions on, Expr limit, Expr t) {
+    return have_number_minimum(on) ? scalar_intrinsic("llvm.minimum.f32", limit, t) : select(less(limit, t), limit, t);
+}
+
+Expr lesser_number(instructions on, Expr limit, Expr t) {
+    return have_number_minimum(on) ? scalar_intrinsic("llvm.minnum.f32", limit, t) : select(less(t, limit), t, limit);
+}
+
+Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high) {
+    Expr bounded = have_number_minimum(on) ? scalar_intrinsic("llvm.maxnum.f32", low, t) : select(less(low, t), t, low);
+    return lesser(on, high, bounded);
+}
 
 Expr abs_bits(Expr a) { return reinterpret<float>(reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff)); }
 
@@ -47,8 +62,16 @@ Expr bf16_bits(Expr a) {
     return cast<uint16_t>(((bits | ((bits >> 16) & 1)) + 0x7fff) >> 16);
 }
 
-Expr convert_nearest(Expr a) {
-    return Call::make(Int(32), "llvm.lrint.i32.f32", {std::move(a)}, Call::PureExtern);
+Expr convert_nearest(instructions on, Expr a) {
+    if (saturate_integers(on)) {
+        return Call::make(Int(32), "llvm.lrint.i32.f32", {std::move(a)}, Call::PureExtern);
+    }
+    return cast<int32_t>(round(std::move(a)));
+}
+
+Expr align_nearest(Expr a) {
+    // From 2^23 on floats are integers: 1.5 * 2^23 + a is rounded to one, with its sign in bit 22 and above.
+    return reinterpret<int32_t>(add(std::move(a), 12582912.0f));
 }
 
 Expr round_to_integral(Expr a, Expr rounding) {
@@ -62,7 +85,7 @@ Expr round_to_integral(Expr a, Expr rounding) {
 
 Expr saturating_sum(Expr r, Expr z) {
     // r = r_high * 2^16 + r_low, exact; past 2^33 any int32 z leaves the sum saturated.
-    Expr bounded = max_or_second(-8589934592.0f, min_or_second(8589934592.0f, r));
+    Expr bounded = select(less(8589934592.0f, r), 8589934592.0f, less(r, -8589934592.0f), -8589934592.0f, r);
     Expr r_high = floor(multiply(bounded, 1.0f / 65536));
     Expr r_low = subtract(bounded, multiply(r_high, 65536.0f));
     Expr low = cast<int32_t>(r_low) + (z & 0xffff);

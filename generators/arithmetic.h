@@ -2,6 +2,8 @@
 // Operators on float Exprs are fast-math in Halide, so the generators use these instead, node by node.
 #pragma once
 
+#include "instructions.h"
+
 #include "Halide.h"
 
 namespace qdq {
@@ -24,10 +26,12 @@ Expr fused_multiply_add(Expr a, Expr b, Expr c);
 Expr less(Expr a, Expr b);
 Expr not_a_number(Expr a);
 
-// The smaller (larger) of the two; b when either is NaN. With a constant first this is one x86 minps (maxps), and a
-// NaN in b passes through.
-Expr min_or_second(Expr a, Expr b);
-Expr max_or_second(Expr a, Expr b);
+// The smaller of a limit (a number) and t. A NaN in t passes (lesser), or gives the limit (lesser_number).
+Expr lesser(instructions on, Expr limit, Expr t);
+Expr lesser_number(instructions on, Expr limit, Expr t);
+
+// t within [low, high], which are numbers; low where t is NaN.
+Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high);
 
 // a without its sign bit.
 Expr abs_bits(Expr a);
@@ -45,8 +49,11 @@ Expr divide_by_reciprocal(Expr x, Expr s, Expr r);
 // The bits of a as a bf16, rounded to nearest even. The NaN 0x7fc00000 stays itself; others may become infinite.
 Expr bf16_bits(Expr a);
 
-// The integer nearest to a, ties to even, for |a| < 2^31. On x86 (cvtps2dq) NaN and a <= -2^31 give -2^31.
-Expr convert_nearest(Expr a);
+// The integer nearest to a, ties to even, for |a| < 2^31; on x86 (cvtps2dq) NaN and a <= -2^31 give -2^31.
+Expr convert_nearest(instructions on, Expr a);
+
+// Low bits of a float that are the integer nearest to a, for |a| < 2^22, in two's complement.
+Expr align_nearest(Expr a);
 
 // a rounded to an integral float: 0 nearest even, 1 nearest away, 2 toward zero, 3 down, 4 up (qdq_rounding).
 Expr round_to_integral(Expr a, Expr rounding);

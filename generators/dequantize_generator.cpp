@@ -18,8 +18,7 @@ class Dequantize : public Generator<Dequantize> {
 public:
     GeneratorParam<format> stored{"stored", format::i8, format_names()};
     GeneratorParam<form> shape{"form", form::row, form_names()};
-    // Instructions that convert f16: shorter floats decode through it then.
-    GeneratorParam<bool> has_f16{"has_f16", true};
+    GeneratorParam<instructions> on{"instructions", instructions::generic, instruction_names()};
 
     Input<Buffer<void, 2>> x{"x"};                       // packed: half as many bytes as codes
     Input<Buffer<float, 1>> scale{"scale"};              // along r (row) or c (column, block)
@@ -80,7 +79,7 @@ private:
         return all;
     }
 
-    bool decodes_as_f16() const { return is_float(stored) && has_f16 && has_f16_layout(stored); }
+    bool decodes_as_f16() const { return is_float(stored) && convert_f16(on) && has_f16_layout(stored); }
 
     // The element that holds the code of place `which` in element c, and the number of that code's place.
     Expr byte() { return x(c, r); }
@@ -137,7 +136,7 @@ private:
         if (y.type() == BFloat(16)) {
             return reinterpret<bfloat16_t>(bf16_bits(a));
         }
-        if (y.type() == Float(16) && !has_f16) {
+        if (y.type() == Float(16) && !convert_f16(on)) {
             return reinterpret<float16_t>(f16_code(a));
         }
         return cast(y.type(), a);

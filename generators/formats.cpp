@@ -161,11 +161,11 @@ float largest_value(format f) {
     return std::ldexp(float(mantissa + (1 << layout.mantissa_bits)), exponent);
 }
 
-encoded encode(format f, Expr t, Expr x, bool has_fma) {
+encoded encode(instructions on, format f, Expr t, Expr x) {
     const float_layout layout = layout_of(f);
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
     // Where there is no NaN, it becomes the largest value, and positive.
-    Expr bounded = layout.has_nan() ? min_or_second(largest_value(f), t) : min_or_second(t, largest_value(f));
+    Expr bounded = layout.has_nan() ? lesser(on, largest_value(f), t) : lesser_number(on, largest_value(f), t);
 
     // Adding 2^(e + shift), e the exponent of t but at least that of the least normal, leaves t / 2^(e - mantissa bits)
     // rounded to nearest even in the low bits of the sum. In subnormals that is the code itself; above, the exponents
@@ -174,7 +174,7 @@ encoded encode(format f, Expr t, Expr x, bool has_fma) {
     const uint32_t origin = -(least_normal >> shift) & layout.magnitude_mask();
     Expr exponent = max(reinterpret<uint32_t>(bounded) & bit_pattern(0x7f800000), bit_pattern(least_normal));
     Expr sum;
-    if (has_fma) {
+    if (have_fma(on)) {
         const float aligner = std::ldexp(1.0f, shift) + std::ldexp(float(origin), -layout.mantissa_bits);
         sum = fused_multiply_add(reinterpret<float>(exponent), aligner, bounded);
     } else {

@@ -1,6 +1,8 @@
 // The stored element formats and the single definition of their codes.
 #pragma once
 
+#include "instructions.h"
+
 #include "Halide.h"
 
 #include <map>
@@ -32,7 +34,7 @@ struct encoded {
 
 // x scaled by a positive number, from t: |x| so scaled, NaN only where x is. It rounds once to nearest even, subnormals
 // included, and saturates to the largest finite value. NaN keeps the sign of x.
-encoded encode(format f, Expr t, Expr x, bool has_fma);
+encoded encode(instructions on, format f, Expr t, Expr x);
 
 // The code, and the byte of two packed codes, as uint32.
 Expr code_of(format f, const encoded &e);

@@ -1,21 +1,22 @@
 # The one list of targets, types and forms. The build, the dispatch table, the tests and the benchmarks follow it.
 
-# qdq_target(<name> HALIDE <Halide target> NEEDS <cpu_feature> STREAM <stream_copy function>
-#            [QUANTIZE <generator params>] [DEQUANTIZE <generator params>])
+# qdq_target(<name> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h> NEEDS <cpu_feature>
+#            STREAM <stream_copy function>)
 qdq_target(x86_avx512
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake
+  INSTRUCTIONS avx2
   NEEDS cpu_avx512
   STREAM stream_copy_avx512)
 qdq_target(x86_avx2
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2
+  INSTRUCTIONS avx2
   NEEDS cpu_avx2_fma_f16c
   STREAM stream_copy_avx2)
 qdq_target(x86_portable
   HALIDE x86-64-linux-sse41
+  INSTRUCTIONS sse41
   NEEDS cpu_sse41
-  STREAM stream_copy_sse2
-  QUANTIZE has_fma=false has_f16=false
-  DEQUANTIZE has_f16=false)
+  STREAM stream_copy_sse2)
 
 # qdq_type(<name> <Halide type of a buffer element> <qdq_dtype>)
 qdq_type(f32 float32 QDQ_F32)

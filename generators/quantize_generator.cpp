@@ -16,9 +16,7 @@ class Quantize : public Generator<Quantize> {
 public:
     GeneratorParam<format> stored{"stored", format::i8, format_names()};
     GeneratorParam<form> shape{"form", form::row, form_names()};
-    // Exact division by FMA needs FMA instructions; without them the division instruction serves.
-    GeneratorParam<bool> has_fma{"has_fma", true};
-    GeneratorParam<bool> has_f16{"has_f16", true};  // instructions that convert f16
+    GeneratorParam<instructions> on{"instructions", instructions::generic, instruction_names()};
 
     Input<Buffer<void, 2>> x{"x"};                       // f32, f16 or bf16
     Input<Buffer<float, 1>> scale{"scale"};              // along r (row) or c (column, block)
@@ -39,13 +37,13 @@ public:
         declare_operand_view(shape, inverse);
         declare_operand_view(shape, zero_point);
 
-        value(c, r) = has_f16 || x.type() != Float(16) ? cast<float>(x(c, r)) : f16_value(reinterpret<uint16_t>(x(c, r)));
+        value(c, r) = convert_f16(on) || x.type() != Float(16) ? cast<float>(x(c, r)) : f16_value(reinterpret<uint16_t>(x(c, r)));
         spread(c, r) = Tuple(scale(operand_index(shape, c, r)), inverse(operand_index(shape, c, r)),
                              zero_point(operand_index(shape, c, r)));
         // First and second of two neighbours stand apart in registers: the codes of a byte are lanes of one number.
         pairs(c, which, r) = value(2 * c + which, r);
         code(c, r) = for_each_variant([&](kind k) { return is_packed(stored) ? byte_of_pair(k) : element_code(k); });
-        if (is_integer(stored) && code_type(stored).bits() < 32 && !is_packed(stored)) {
+        if (narrows_by_saturating()) {
             narrow();
         } else {
             y(c, r) = cast(y.type(), code(c, r));
@@ -69,6 +67,10 @@ public:
     }
 
 private:
+    bool narrows_by_saturating() {
+        return saturate_integers(on) && is_integer(stored) && code_type(stored).bits() < 32 && !is_packed(stored);
+    }
+
     Expr variant_is(kind k) { return variant == static_cast<int>(k); }
 
     // A float format takes no zero point and rounds one way.
@@ -143,63 +145,60 @@ private:
 
     encoded encoded_by(kind k, const element &e) {
         Expr magnitude = abs_bits(e.x);
-        Expr t = multiplies(k) ? multiply(magnitude, e.scale)
-                               : quotient(min_or_second(multiply(e.scale, largest_value(stored)), magnitude), e);
-        return encode(stored, t, e.x, has_fma);
+        Expr t = multiplies(k) ? multiply(magnitude, e.scale) : quotient(magnitude, largest_value(stored), e);
+        return encode(on, stored, t, e.x);
     }
 
-    Expr integer_code(kind k, const element &e) {
-        if (is_general(k)) {
-            return general(scaled(k, e), e);
-        }
-        // Bounded so that neither the product nor the remainder overflows; a NaN passes.
-        Expr t = multiplies(k) ? scaled(k, e) : quotient(min_or_second(multiply(e.scale, bound()), e.x), e);
-        switch (k) {
-        case kind::multiply:
-            return nearest(is_packed(stored) ? t : min_or_second(bound(), t));
-        case kind::divide:
-            return nearest(t);
-        case kind::multiply_before:
-        case kind::divide_before: {
-            Expr sum = add(t, reinterpret<float>(e.zero_point));
-            return stored == format::i32 ? nearest(min_or_second(bound(), sum)) : convert_nearest(in_range(sum));
-        }
-        default:
-            return nearest_plus_offset(t, reinterpret<float>(e.zero_point));
-        }
-    }
-
-    // x / s for a bounded x.
-    Expr quotient(Expr bounded, const element &e) {
-        return has_fma ? divide_by_reciprocal(bounded, e.scale, e.inverse) : divide(bounded, e.scale);
+    // x / scale where that is below a limit, otherwise the limit, nearly: neither product nor remainder overflows upwards.
+    // A NaN passes; what overflows downwards becomes infinite, or NaN, and then the lowest code.
+    Expr quotient(Expr x, float limit, const element &e) {
+        Expr bounded = lesser(on, multiply(e.scale, limit), x);
+        return have_fma(on) ? divide_by_reciprocal(bounded, e.scale, e.inverse) : divide(bounded, e.scale);
     }
 
     // Past this magnitude every code has saturated, whatever a fast variant's zero point (below 2^20).
     float bound() { return stored == format::i32 ? 8589934592.0f : 2097152.0f; }
 
-    // t is at most bound(). NaN and all below -2^31 convert to -2^31. What narrows to 8 or 16 bits saturates then.
-    Expr nearest(Expr t) {
-        if (is_packed(stored)) {
-            return convert_nearest(in_range(t));
+    Expr integer_code(kind k, const element &e) {
+        if (is_general(k)) {
+            return general(scaled(k, e), e);
         }
-        if (stored != format::i32) {
-            return convert_nearest(t);
+        Expr t = multiplies(k) ? scaled(k, e) : quotient(e.x, bound(), e), offset = reinterpret<float>(e.zero_point);
+        switch (k) {
+        case kind::multiply:
+        case kind::divide:
+            if (narrows_by_saturating()) {  // t is to be below 2^31; NaN and all below -2^31 convert to -2^31
+                return convert_nearest(on, multiplies(k) ? lesser(on, bound(), t) : t);
+            }
+            return stored == format::i32 ? nearest_i32(t) : nearest_in_range(t);
+        case kind::multiply_before:
+        case kind::divide_before:
+            return stored == format::i32 ? nearest_i32(add(t, offset)) : nearest_in_range(add(t, offset));
+        default:
+            return nearest_plus_offset(t, offset);
         }
-        // 2147483647 is not an f32: the largest below 2^31 is 2147483520.
-        return clamp(select(less(2147483520.0f, t), INT32_MAX, convert_nearest(t)), lowest, highest);
     }
 
-    // Adding 1.5 * 2^23 rounds to an integer, so the offset can join while still in floating point.
+    Expr nearest_in_range(Expr t) {
+        return in_low_bits(clamp_or_low(on, t, cast<float>(lowest), cast<float>(highest)));
+    }
+
+    Expr in_low_bits(Expr t) { return saturate_integers(on) ? convert_nearest(on, t) : align_nearest(t); }
+
+    // 2147483647 is not an f32: the largest below 2^31 is 2147483520.
+    Expr nearest_i32(Expr t) {
+        Expr convertible = saturate_integers(on) ? t : clamp_or_low(on, t, -2147483648.0f, 2147483520.0f);
+        return clamp(select(less(2147483520.0f, t), INT32_MAX, convert_nearest(on, convertible)), lowest, highest);
+    }
+
+    // Aligning t to integers, as align_nearest does, lets the offset join while still in floating point.
     Expr nearest_plus_offset(Expr t, Expr offset) {
         const float aligner = 12582912.0f;
         Expr low = subtract(cast<float>(lowest), offset), high = subtract(cast<float>(highest), offset);
-        return convert_nearest(add(add(clamp_or_low(t, low, high), aligner), subtract(offset, aligner)));
+        Expr aligned = add(clamp_or_low(on, t, low, high), aligner);
+        return saturate_integers(on) ? convert_nearest(on, add(aligned, subtract(offset, aligner)))
+                                     : reinterpret<int32_t>(add(aligned, offset));
     }
-
-    Expr in_range(Expr t) { return clamp_or_low(t, cast<float>(lowest), cast<float>(highest)); }
-
-    // t within [low, high]; low where t is NaN.
-    Expr clamp_or_low(Expr t, Expr low, Expr high) { return min_or_second(high, max_or_second(t, low)); }
 
     Expr general(Expr t, const element &e) {
         t = select(before != 0, add(t, reinterpret<float>(e.zero_point)), t);

@@ -16,6 +16,7 @@ parameters read_parameters(const std::string &target_name) {
     const nlohmann::json json = nlohmann::json::parse(file);
     return {
         .vector = json.at("vector"),
+        .byte_vector = json.at("byte_vector"),
         .narrowing_vector = json.at("narrowing_vector"),
         .transpose_side = json.at("transpose_side"),
     };

@@ -7,6 +7,7 @@ namespace qdq {
 
 struct parameters {
     int vector;            // lanes of f32
+    int byte_vector;       // lanes of codes of 8 bits that are narrowed directly
     int narrowing_vector;  // lanes in which codes that will be narrowed are computed
     int transpose_side;    // a transpose works on blocks of side x side
 };

@@ -4,6 +4,7 @@
 #include "qdq/qdq.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace qdq {
 
@@ -37,6 +38,15 @@ inline constexpr dtype_info dtypes[] = {
 };
 inline constexpr int dtype_count = sizeof(dtypes) / sizeof(dtypes[0]);
 static_assert(dtype_count == QDQ_F8E5M2FNUZ + 1);
+
+// An enumeration's value as the caller stored it: it may be none of the enumerators.
+template<typename Enum>
+inline int stored_value(const Enum &field) {
+    int value;
+    static_assert(sizeof(field) == sizeof(value));
+    std::memcpy(&value, &field, sizeof(value));
+    return value;
+}
 
 inline const dtype_info &info(qdq_dtype dtype) { return dtypes[dtype]; }
 inline bool is_packed(qdq_dtype dtype) { return info(dtype).bits < 8; }

@@ -35,8 +35,9 @@ qdq_status qdq_profile_options(const char *name, qdq_dtype stored, qdq_options *
     if (!name || !options) {
         return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: %s: NULL", name ? "options" : "profile");
     }
-    if (stored < 0 || stored >= dtype_count || !info(stored).is_stored) {
-        return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: stored: dtype %d is not a quantized type", int(stored));
+    const int dtype = stored_value(stored);
+    if (dtype < 0 || dtype >= dtype_count || !dtypes[dtype].is_stored) {
+        return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: stored: dtype %d is not a quantized type", dtype);
     }
     for (const profile &p : profiles) {
         if (std::strcmp(p.name, name) == 0) {

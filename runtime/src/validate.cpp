@@ -23,15 +23,6 @@ struct span {
     int64_t first = 0, end = 0;  // bytes relative to data
 };
 
-// An enumeration's value as the caller stored it: it may be none of the enumerators.
-template<typename Enum>
-int stored_value(const Enum &field) {
-    int value;
-    static_assert(sizeof(field) == sizeof(value));
-    std::memcpy(&value, &field, sizeof(value));
-    return value;
-}
-
 // A tensor's elements, or -1 where the product overflows.
 int64_t count_elements(const qdq_tensor &t) {
     int64_t product = 1;

@@ -1,0 +1,39 @@
+// What a target's instructions offer to arithmetic. The same result is sometimes faster one way, sometimes another; tests
+// hold every way to the same bits.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace qdq {
+
+enum class instructions {
+    sse41,  // no fused multiply-add, no f16
+    avx2,
+    neon,
+    generic,  // a fused multiply-add; nothing else is taken for granted
+};
+
+// For GeneratorParam<instructions>: the names used in kernels.cmake.
+inline const std::map<std::string, instructions> &instruction_names() {
+    static const std::map<std::string, instructions> names = {{"sse41", instructions::sse41},
+                                                              {"avx2", instructions::avx2},
+                                                              {"neon", instructions::neon},
+                                                              {"generic", instructions::generic}};
+    return names;
+}
+
+// Exact division by a reciprocal needs it; the division instruction serves where it is missing.
+inline bool have_fma(instructions i) { return i != instructions::sse41; }
+
+// f32 from f16 and back.
+inline bool convert_f16(instructions i) { return i == instructions::avx2 || i == instructions::neon; }
+
+// f32 to the nearest int32 in one instruction, NaN to -2^31, and two registers of integers saturated into one: what need
+// not be clamped before it is narrowed.
+inline bool saturate_integers(instructions i) { return i == instructions::sse41 || i == instructions::avx2; }
+
+// The minimum and maximum of IEEE 754: minNum and maxNum, which prefer numbers, and minimum, which prefers NaN.
+inline bool have_number_minimum(instructions i) { return i == instructions::neon; }
+
+}  // namespace qdq
