@@ -7,6 +7,7 @@ set(QDQ_TARGETS "x86_avx512;x86_avx2;x86_portable" CACHE STRING "Targets to comp
 option(QDQ_KERNEL_ASSERTS "Keep Halide's assertions in the kernels" OFF)
 
 option(QDQ_BUILD_CLI "Build the qdq command line" ${PROJECT_IS_TOP_LEVEL})
+option(QDQ_BUILD_EXAMPLES "Build the front ends' examples" ${PROJECT_IS_TOP_LEVEL})
 option(QDQ_BUILD_TESTS "Build the tests (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
 option(QDQ_BUILD_BENCH "Build the benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
 

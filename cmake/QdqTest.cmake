@@ -12,3 +12,18 @@ function(qdq_add_test)
   endif()
   set_tests_properties(${arg_NAME} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
 endfunction()
+
+# qdq_add_c_header_use(NAME <name> SOURCE <file> FUNCTION <macro> LIBRARIES <target>...)
+# A header in plain C: one source, built to both standards as the targets <name>_c99_header_use and <name>_c11_header_use.
+# The macro is the function's name in each: use_<name>_from_c99 and use_<name>_from_c11.
+function(qdq_add_c_header_use)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SOURCE;FUNCTION" "LIBRARIES")
+  foreach(standard IN ITEMS 99 11)
+    set(target ${arg_NAME}_c${standard}_header_use)
+    add_library(${target} OBJECT ${arg_SOURCE})
+    set_target_properties(${target} PROPERTIES C_STANDARD ${standard} C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+    target_compile_definitions(${target} PRIVATE ${arg_FUNCTION}=use_${arg_NAME}_from_c${standard})
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Werror)
+    target_link_libraries(${target} PRIVATE ${arg_LIBRARIES})
+  endforeach()
+endfunction()

@@ -7,20 +7,6 @@ namespace api_test {
 
 namespace {
 
-testing::AssertionResult same_bytes(const tensor_memory &expected, const tensor_memory &actual) {
-    if (expected == actual) {
-        return testing::AssertionSuccess();
-    }
-    const std::vector<uint32_t> wanted = expected.codes(), got = actual.codes();
-    for (size_t i = 0; i < wanted.size(); i++) {
-        if (wanted[i] != got[i]) {
-            return testing::AssertionFailure() << std::hex << "element 0x" << i << " is 0x" << got[i] << ", not 0x"
-                                               << wanted[i];
-        }
-    }
-    return testing::AssertionFailure() << "bytes outside the elements have changed";
-}
-
 void expect_plan_gives(const tensor_memory &expected, arguments given, tensor_memory y) {
     qdq_tensor x_layout = *given.x, y_layout = y.view();
     const void *x_data = x_layout.data;
@@ -36,6 +22,20 @@ void expect_plan_gives(const tensor_memory &expected, arguments given, tensor_me
 }
 
 }  // namespace
+
+testing::AssertionResult same_bytes(const tensor_memory &expected, const tensor_memory &actual) {
+    if (expected == actual) {
+        return testing::AssertionSuccess();
+    }
+    const std::vector<uint32_t> wanted = expected.codes(), got = actual.codes();
+    for (size_t i = 0; i < wanted.size(); i++) {
+        if (wanted[i] != got[i]) {
+            return testing::AssertionFailure() << std::hex << "element 0x" << i << " is 0x" << got[i] << ", not 0x"
+                                               << wanted[i];
+        }
+    }
+    return testing::AssertionFailure() << "bytes outside the elements have changed";
+}
 
 std::string name_of(direction way) { return way == direction::quantize ? "quantize" : "dequantize"; }
 

@@ -31,6 +31,9 @@ qdq_status call(const arguments &given);
 qdq_status prepare(qdq_plan *plan, const arguments &given);
 void call_reference(const arguments &given);
 
+// Success when every byte is equal, gaps and margins included.
+testing::AssertionResult same_bytes(const tensor_memory &expected, const tensor_memory &actual);
+
 // Runs the call into `y` and compares every byte of it, gaps and margins included, with the reference's result; then
 // the same through a plan.
 void expect_reference_result(direction way, const tensor_memory &x, const tensor_memory &scale,

@@ -24,7 +24,7 @@ run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
     -DCMAKE_PREFIX_PATH=${WORK_DIR}/moved)
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --config ${CONFIG})
 
-foreach(program IN ITEMS consumer shared_consumer)
+foreach(program IN ITEMS consumer shared_consumer tripy_consumer aclnn_consumer)
     find_program(${program} ${program} PATHS ${WORK_DIR}/build ${WORK_DIR}/build/${CONFIG} NO_DEFAULT_PATH REQUIRED)
     run(${EMULATOR} ${${program}})
 endforeach()

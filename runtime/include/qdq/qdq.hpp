@@ -210,7 +210,8 @@ struct options {
 class [[nodiscard]] result {
 public:
     result(qdq_status code) : code_(code), message_(code == QDQ_OK ? "" : qdq_last_error()) {}
-    explicit constexpr result(const char *problem) : code_(QDQ_INVALID_ARGUMENT), message_(problem) {}
+    explicit constexpr result(const char *problem) : result(QDQ_INVALID_ARGUMENT, problem) {}
+    constexpr result(qdq_status code, const char *message) : code_(code), message_(message) {}
 
     explicit operator bool() const { return code_ == QDQ_OK; }
     qdq::status status() const { return static_cast<qdq::status>(code_); }

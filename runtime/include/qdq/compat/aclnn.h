@@ -1,0 +1,150 @@
+/* CANN's aclnnQuantize on host memory: its names, types, values and status codes over qdq.h.
+ *
+ * A program written for CANN's two-phase call compiles with this header in place of aclnn/acl_meta.h and
+ * aclnnop/aclnn_quantize.h, and links qdq::compat_aclnn. Tensors lie in host memory, at any alignment, and the stream
+ * is NULL. Do not include CANN's own headers beside it.
+ *
+ *   out = saturate(round(x / scales + zeroPoints))       an f32 sum, rounded to nearest even (qdq.h: "acl")
+ *
+ * Where CANN's documents and sources differ, the sources (ops-nn/quant/quantize, opbase) are followed:
+ *   - scales may be f32 or f16 beside any x; only bf16 asks for equal types (the document wants x's own type);
+ *   - a format is refused when it is a private one (FRACTAL_NZ, NC1HWC0, ...), not whenever it is not ND.
+ * Where qdq differs from both:
+ *   - aclnnQuantize refuses every workspace size but the one the first phase gave (0), and any stream but NULL;
+ *   - a call that fails leaves the executor as it is, to be run again or destroyed. CANN frees it.
+ *
+ * Every function may be called from any thread; one tensor or executor is used by one thread at a time. On an error
+ * nothing has been written.
+ */
+#ifndef QDQ_COMPAT_ACLNN_H
+#define QDQ_COMPAT_ACLNN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef enum {
+    ACL_DT_UNDEFINED = -1,
+    ACL_FLOAT = 0,
+    ACL_FLOAT16 = 1,
+    ACL_INT8 = 2,
+    ACL_INT32 = 3,
+    ACL_UINT8 = 4,
+    ACL_INT16 = 6,
+    ACL_UINT16 = 7,
+    ACL_UINT32 = 8,
+    ACL_INT64 = 9,
+    ACL_UINT64 = 10,
+    ACL_DOUBLE = 11,
+    ACL_BOOL = 12,
+    ACL_STRING = 13,
+    ACL_COMPLEX64 = 16,
+    ACL_COMPLEX128 = 17,
+    ACL_BF16 = 27,
+    ACL_INT4 = 29,
+    ACL_UINT1 = 30,
+    ACL_COMPLEX32 = 33,
+    ACL_HIFLOAT8 = 34,
+    ACL_FLOAT8_E5M2 = 35,
+    ACL_FLOAT8_E4M3FN = 36,
+    ACL_FLOAT8_E8M0 = 37,
+    ACL_FLOAT6_E3M2 = 38,
+    ACL_FLOAT6_E2M3 = 39,
+    ACL_FLOAT4_E2M1 = 40,
+    ACL_FLOAT4_E1M2 = 41
+} aclDataType;
+
+typedef enum {
+    ACL_FORMAT_UNDEFINED = -1,
+    ACL_FORMAT_NCHW = 0,
+    ACL_FORMAT_NHWC = 1,
+    ACL_FORMAT_ND = 2,
+    ACL_FORMAT_NC1HWC0 = 3,
+    ACL_FORMAT_FRACTAL_Z = 4,
+    ACL_FORMAT_NC1HWC0_C04 = 12,
+    ACL_FORMAT_HWCN = 16,
+    ACL_FORMAT_NDHWC = 27,
+    ACL_FORMAT_FRACTAL_NZ = 29,
+    ACL_FORMAT_NCDHW = 30,
+    ACL_FORMAT_NDC1HWC0 = 32,
+    ACL_FRACTAL_Z_3D = 33,
+    ACL_FORMAT_NC = 35,
+    ACL_FORMAT_NCL = 47,
+    ACL_FORMAT_FRACTAL_NZ_C0_16 = 50,
+    ACL_FORMAT_FRACTAL_NZ_C0_32 = 51,
+    ACL_FORMAT_FRACTAL_NZ_C0_2 = 52,
+    ACL_FORMAT_FRACTAL_NZ_C0_4 = 53,
+    ACL_FORMAT_FRACTAL_NZ_C0_8 = 54
+} aclFormat;
+
+typedef int32_t aclnnStatus;
+typedef int aclError;
+typedef void *aclrtStream;
+typedef struct aclTensor aclTensor;
+typedef struct aclOpExecutor aclOpExecutor;
+
+enum {
+    ACL_SUCCESS = 0,
+    ACLNN_SUCCESS = 0,
+    ACLNN_ERR_PARAM_NULLPTR = 161001,           /* a required pointer is NULL */
+    ACLNN_ERR_PARAM_INVALID = 161002,           /* a type, shape, format, axis or size breaks a rule */
+    ACLNN_ERR_RUNTIME_ERROR = 361001,           /* never returned: there is no device */
+    ACLNN_ERR_INNER = 561000,                   /* out of memory for a plan */
+    ACLNN_ERR_INNER_FIND_KERNEL_ERROR = 561003, /* this machine can run none of the targets qdq was built for */
+    ACLNN_ERR_INNER_CREATE_EXECUTOR = 561101,   /* out of memory */
+    ACLNN_ERR_INNER_NULLPTR = 561103            /* NULL given to one of the functions about executors */
+};
+
+/* Describes memory the caller owns: `viewDimsNum` dimensions, their strides in elements (NULL: dense row-major; 0 and
+ * negative strides are allowed for inputs), the first element's `offset` from tensorData, also in elements.
+ * tensorData may be NULL until the tensor is used, see aclSetInputTensorAddr. The storage shape is not looked at.
+ * NULL when viewDims or storageDims is NULL and its number is not 0, or when memory is short. */
+aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t *stride,
+                           int64_t offset, aclFormat format, const int64_t *storageDims, uint64_t storageDimsNum,
+                           void *tensorData);
+
+/* Frees a tensor, or does nothing for NULL. An executor refers to its tensors: they are kept until it has gone. */
+aclnnStatus aclDestroyTensor(const aclTensor *tensor);
+
+/* The first phase: checks every argument and makes an executor. Nothing is computed.
+ *   x           f32, f16 or bf16; 1 to 8 dimensions, any strides; may be empty
+ *   scales      f32, f16 or bf16; one dimension, of 1 element or x's length along `axis`
+ *   zeroPoints  NULL for none; i32, i8, u8 or bf16, as many as scales
+ *               (where scales or zeroPoints is bf16, x, scales and zeroPoints all are)
+ *   dtype       ACL_INT8, ACL_UINT8 or ACL_INT32, out's type
+ *   axis        a dimension of x, negative counted from the last; not looked at for one scale
+ *   out         x's shape, any strides that keep elements apart
+ * *workspaceSize becomes 0: qdq needs none.
+ * ACLNN_ERR_PARAM_NULLPTR, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_INNER_CREATE_EXECUTOR. */
+aclnnStatus aclnnQuantizeGetWorkspaceSize(const aclTensor *x, const aclTensor *scales, const aclTensor *zeroPoints,
+                                          aclDataType dtype, int32_t axis, aclTensor *out, uint64_t *workspaceSize,
+                                          aclOpExecutor **executor);
+
+/* The second phase: computes, and frees the executor unless it is repeatable.
+ * ACLNN_ERR_PARAM_NULLPTR: executor is NULL; workspace is NULL and workspaceSize is not 0; a tensor that is not empty
+ * has no address. ACLNN_ERR_PARAM_INVALID: workspaceSize is not 0; stream is not NULL; out overlaps an input, or its
+ * strides make its elements overlap. ACLNN_ERR_INNER_FIND_KERNEL_ERROR. */
+aclnnStatus aclnnQuantize(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+/* Keeps the executor after aclnnQuantize, for further runs, until aclDestroyAclOpExecutor frees it.
+ * ACLNN_ERR_INNER_NULLPTR: executor is NULL. ACLNN_ERR_INNER: out of memory. */
+aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor);
+aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor);
+
+/* Gives one of an executor's tensors another address: input 0 is x, 1 scales, 2 zeroPoints; output 0 is out.
+ * ACLNN_ERR_PARAM_INVALID: the executor has another tensor there, or none. */
+aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr);
+aclnnStatus aclSetOutputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr);
+
+/* Why this thread's latest failing call of this header failed: which argument, which rule, the values. NULL when none
+ * has failed. Kept until the next failure on this thread. */
+const char *aclGetRecentErrMsg(void);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* QDQ_COMPAT_ACLNN_H */

@@ -1,0 +1,213 @@
+// torch_npu.npu_quantize over qdq.
+//
+//     div_mode        result = saturate(round(self / scales + zero_points))
+//     not div_mode    result = saturate(round(self * scales + zero_points))
+//
+// as f32 sums, rounded to nearest even; the zero point counts before rounding, as CANN documents.
+//
+//     auto y = torch_npu::npu_quantize(x, scales, qdq::none, torch_npu::qint8, -1, false);
+//     if (!y) std::puts(y.message());
+//
+// torch_npu's documentation lists the types of each argument but not which go together. Followed is what npu_quantize
+// calls: aclnnQuantize in div_mode (where scales or zero_points is bf16, all three are; scales have one dimension; any
+// axis), aclnnAscendQuantV3 otherwise (an f32 self takes scales of any listed type, an f16 or bf16 self scales of its
+// own type; the last two axes). qint32 names int32 too, as in op-plugin's own tests.
+#pragma once
+
+#include <qdq/compat/common.hpp>
+
+namespace qdq::torch_npu {
+
+using Tensor = qdq::tensor;
+
+// c10::ScalarType's values, and Python's names for those that npu_quantize takes.
+enum class ScalarType : std::int8_t { Byte = 0, Char = 1, Int = 3, Half = 5, Float = 6, QInt8 = 12, QUInt8 = 13,
+                                      QInt32 = 14, BFloat16 = 15, QUInt4x2 = 16 };
+inline constexpr ScalarType qint8 = ScalarType::QInt8, quint8 = ScalarType::QUInt8, int32 = ScalarType::Int,
+                            qint32 = ScalarType::QInt32, quint4x2 = ScalarType::QUInt4x2;
+
+namespace detail {
+
+constexpr const char *function = "torch_npu.npu_quantize";
+
+// What a dtype stands for: the type qdq computes, and the result's, one element of which holds `packed` of them.
+struct target {
+    ScalarType type;
+    bool div_mode;
+    dtype computed, returned;
+    std::int64_t packed;
+};
+
+inline constexpr target targets[] = {
+    {qint8, true, dtype::i8, dtype::i8, 1},    {quint8, true, dtype::u8, dtype::u8, 1},
+    {int32, true, dtype::i32, dtype::i32, 1},  {qint32, true, dtype::i32, dtype::i32, 1},
+    {qint8, false, dtype::i8, dtype::i8, 1},   {quint4x2, false, dtype::i4, dtype::i32, 8}};
+
+// A call whose arguments keep the rules.
+struct call {
+    const target *to = nullptr;
+    std::int32_t axis = 0;                      // of self, from 0
+    std::array<std::int64_t, 8> result_shape{};
+};
+
+inline result check_types(const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, bool div_mode) {
+    using namespace compat;
+    if (!is_one_of(x.dtype, {dtype::f32, dtype::f16, dtype::bf16})) {
+        return fail("torch_npu.npu_quantize: self: dtype %s is not one of f32, f16, bf16", info(x.dtype).name);
+    }
+    if (div_mode ? !is_one_of(s.dtype, {dtype::f32, dtype::bf16})
+                 : !is_one_of(s.dtype, {dtype::f32, dtype::f16, dtype::bf16})) {
+        return fail("torch_npu.npu_quantize: scales: dtype %s is not one of %s", info(s.dtype).name,
+                    div_mode ? "f32, bf16 (div_mode)" : "f32, f16, bf16");
+    }
+    if (z != nullptr && div_mode && !is_one_of(z->dtype, {dtype::i8, dtype::u8, dtype::i32, dtype::bf16})) {
+        return fail("torch_npu.npu_quantize: zero_points: dtype %s is not one of i8, u8, i32, bf16 (div_mode)",
+                    info(z->dtype).name);
+    }
+    if (z != nullptr && !div_mode && z->dtype != s.dtype) {
+        return fail("torch_npu.npu_quantize: zero_points: dtype %s is not scales', %s", info(z->dtype).name,
+                    info(s.dtype).name);
+    }
+    const bool asks_for_bf16 = s.dtype == QDQ_BF16 || (z != nullptr && z->dtype == QDQ_BF16);
+    const bool all_bf16 = x.dtype == QDQ_BF16 && s.dtype == QDQ_BF16 && (z == nullptr || z->dtype == QDQ_BF16);
+    if (div_mode && asks_for_bf16 && !all_bf16) {
+        return fail("torch_npu.npu_quantize: self, scales, zero_points: dtypes %s, %s, %s; in div_mode, where scales or "
+                    "zero_points is bf16, all are", info(x.dtype).name, info(s.dtype).name,
+                    z != nullptr ? info(z->dtype).name : "none");
+    }
+    if (!div_mode && x.dtype != QDQ_F32 && s.dtype != x.dtype) {
+        return fail("torch_npu.npu_quantize: scales: dtype %s for a self of %s", info(s.dtype).name,
+                    info(x.dtype).name);
+    }
+    return QDQ_OK;
+}
+
+// Fills `dimension`, which stays 0 where one scale serves every element.
+inline result check_axis(const qdq_tensor &x, const qdq_tensor &s, std::int64_t axis, bool div_mode,
+                         std::int32_t &dimension) {
+    const std::int32_t rank = x.rank, lowest = div_mode ? -rank : -2;
+    const bool ignored = div_mode && compat::element_count(compat::shape_of(s)) == 1;
+    if (ignored) return QDQ_OK;
+    if (axis < lowest || axis >= rank || axis < -rank) {
+        return compat::fail("torch_npu.npu_quantize: axis: %lld is not in [%d, %d) for a self of %d dimensions",
+                            static_cast<long long>(axis), int(lowest), int(rank), int(rank));
+    }
+    const auto given = static_cast<std::int32_t>(axis);
+    dimension = div_mode ? (given < 0 ? given + rank : given) : given == -2 ? rank - 2 : rank - 1;
+    return QDQ_OK;
+}
+
+// One scale, or one for each of self's elements along `axis`: as a list, or with 1 everywhere else.
+inline bool fits(const qdq_tensor &s, const qdq_tensor &x, std::int32_t axis, bool div_mode) {
+    const auto shape = compat::shape_of(s), whole = compat::shape_of(x);
+    const bool is_list = shape.size() == 1;
+    if (!is_list && (div_mode || shape.size() != whole.size())) return false;
+    const std::int64_t along = shape[is_list ? 0 : static_cast<std::size_t>(axis)];
+    return compat::element_count(shape) == along && (along == 1 || along == whole[static_cast<std::size_t>(axis)]);
+}
+
+inline result check(const Tensor &self, const Tensor &scales, const Tensor &zero_points, ScalarType type,
+                    std::int64_t axis, bool div_mode, call &accepted) {
+    using namespace compat;
+    if (const result sound = check_tensor(function, "self", self); !sound) return sound;
+    if (const result sound = check_tensor(function, "scales", scales); !sound) return sound;
+    if (zero_points.has_value()) {
+        if (const result sound = check_tensor(function, "zero_points", zero_points); !sound) return sound;
+    }
+    const qdq_tensor x = self.c(), s = scales.c(), z = zero_points.c();
+    const qdq_tensor *z_or_null = zero_points.has_value() ? &z : nullptr;
+    if (const result allowed = check_types(x, s, z_or_null, div_mode); !allowed) return allowed;
+    const target *to =
+        std::ranges::find_if(targets, [&](const target &t) { return t.type == type && t.div_mode == div_mode; });
+    if (to == std::end(targets)) {
+        return fail("torch_npu.npu_quantize: dtype: ScalarType %d is not one of %s", static_cast<int>(type),
+                    div_mode ? "qint8, quint8, int32 (div_mode)" : "qint8, quint4x2");
+    }
+    if (x.rank == 0) return fail("torch_npu.npu_quantize: self: it has no dimensions");
+    accepted.to = to;
+    if (const result allowed = check_axis(x, s, axis, div_mode, accepted.axis); !allowed) return allowed;
+    if (!fits(s, x, accepted.axis, div_mode)) {
+        return fail("torch_npu.npu_quantize: scales: shape %s is neither one scale nor one for each element along "
+                    "dimension %d of self, %s", shape_text(s).c_str(), int(accepted.axis), shape_text(x).c_str());
+    }
+    if (z_or_null != nullptr && !same_shape(z, s)) {
+        return fail("torch_npu.npu_quantize: zero_points: shape %s is not scales', %s", shape_text(z).c_str(),
+                    shape_text(s).c_str());
+    }
+    std::ranges::copy(shape_of(x), accepted.result_shape.begin());
+    std::int64_t &last = accepted.result_shape[static_cast<std::size_t>(x.rank - 1)];
+    if (last % to->packed != 0) {
+        return fail("torch_npu.npu_quantize: self: the last dimension, %lld, is not a multiple of 8 (quint4x2)",
+                    static_cast<long long>(last));
+    }
+    last /= to->packed;
+    return QDQ_OK;
+}
+
+// For arguments that `check` has accepted. Eight int4 in an int32 are the bytes of qdq's packed i4.
+inline result compute(qdq_tensor y, const Tensor &self, const Tensor &scales, const Tensor &zero_points, bool div_mode,
+                      const call &accepted) {
+    const qdq_tensor x = self.c(), s = scales.c(), z = zero_points.c();
+    y.dtype = static_cast<qdq_dtype>(accepted.to->computed);
+    y.shape = x.shape;
+    qdq_options options;
+    qdq_profile_options("acl", y.dtype, &options);
+    options.scale_mode = div_mode ? QDQ_DIVIDE : QDQ_MULTIPLY;
+    options.axis = accepted.axis;
+    return qdq_quantize(&x, &s, zero_points.has_value() ? &z : nullptr, &y, &options);
+}
+
+constexpr bool is_dense(const qdq_tensor &t) {
+    std::int64_t stride = 1;
+    for (std::int32_t d = t.rank - 1; d >= 0 && t.strides != nullptr; --d) {
+        if (t.shape[d] != 1 && t.strides[d] != stride) return false;
+        stride *= t.shape[d];
+    }
+    return true;
+}
+
+}  // namespace detail
+
+// self: f32, f16 or bf16, 1 to 8 dimensions, any strides; may be empty. zero_points: of scales' shape, or `none`.
+//
+//              div_mode                              not div_mode
+// scales       f32, bf16: one, or self's length      f32, f16, bf16: the same, or self's rank with 1 everywhere
+//              along axis, in one dimension          but the axis; may be strided
+// zero_points  i8, u8, i32, bf16                     scales' type; may be strided
+// dtype        qint8, quint8, int32                  qint8, quint4x2
+// axis         a dimension of self, negative         in [-2, rank): -2 is the last but one, any other the last
+//              counted from the last; not looked
+//              at for one scale
+//
+// The result has self's shape and is i8, u8 or i32. For quint4x2 it is i32, eight int4 in each, the first in the lowest
+// bits: self's last dimension is a multiple of 8, and the result's is an eighth of it.
+inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, const Tensor &scales,
+                                                           const Tensor &zero_points, ScalarType dtype,
+                                                           std::int64_t axis = 1, bool div_mode = true) {
+    detail::call accepted;
+    if (const result allowed = detail::check(self, scales, zero_points, dtype, axis, div_mode, accepted); !allowed) {
+        return allowed;
+    }
+    const std::span shape(accepted.result_shape.data(), static_cast<std::size_t>(self.c().rank));
+    return compat::made_by(accepted.to->returned, shape, [&](const qdq_tensor &y) {
+        return detail::compute(y, self, scales, zero_points, div_mode, accepted);
+    });
+}
+
+// The same into `out`, a tensor of the result's type and shape, with strides that keep its elements apart (quint4x2:
+// dense).
+inline result npu_quantize_out(const output &out, const Tensor &self, const Tensor &scales, const Tensor &zero_points,
+                               ScalarType dtype, std::int64_t axis = 1, bool div_mode = true) {
+    detail::call accepted;
+    if (const result allowed = detail::check(self, scales, zero_points, dtype, axis, div_mode, accepted); !allowed) {
+        return allowed;
+    }
+    const std::span shape(accepted.result_shape.data(), static_cast<std::size_t>(self.c().rank));
+    if (const result fits = compat::check_out(detail::function, out, accepted.to->returned, shape); !fits) return fits;
+    if (accepted.to->packed != 1 && !detail::is_dense(out.c())) {
+        return compat::fail("torch_npu.npu_quantize: out: its strides are not dense (quint4x2)");
+    }
+    return detail::compute(out.c(), self, scales, zero_points, div_mode, accepted);
+}
+
+}  // namespace qdq::torch_npu

@@ -1,0 +1,581 @@
+// TensorRT's quantize and dequantize layers: their argument rules, their examples, and agreement with the oracle.
+// docs/frontends.md names these tests.
+#include "allocations.h"
+#include "cases.h"
+
+#include <qdq/compat/tensorrt.hpp>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace compat_test {
+namespace {
+
+using namespace qdq::tensorrt;
+
+constexpr DataType every_type[] = {DataType::kFLOAT, DataType::kHALF, DataType::kINT8,  DataType::kINT32,
+                                   DataType::kBOOL,  DataType::kUINT8, DataType::kFP8,  DataType::kBF16,
+                                   DataType::kINT64, DataType::kINT4, DataType::kFP4,   DataType::kE8M0};
+constexpr DataType floating_types[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
+constexpr DataType stored_types[] = {DataType::kINT8, DataType::kINT4, DataType::kFP4, DataType::kFP8};
+
+template<size_t count> bool contains(const DataType (&list)[count], DataType type) {
+    return std::ranges::find(list, type) != std::end(list);
+}
+
+Dims dims(const dimensions &shape) {
+    Dims all{static_cast<int32_t>(shape.size()), {}};
+    std::ranges::copy(shape, all.d);
+    return all;
+}
+
+std::string number(DataType type) { return std::to_string(static_cast<int>(type)); }
+
+int64_t volume(const dimensions &shape) { return qdq::compat::element_count(shape); }
+
+// 1.0 of every element of a floating type, or as good as any codes.
+const void *ones(DataType type) {
+    static const std::vector<float> f32(4096, 1.0f);
+    static const std::vector<uint16_t> f16(4096, 0x3c00), bf16(4096, 0x3f80);
+    return type == DataType::kHALF ? static_cast<const void *>(f16.data())
+           : type == DataType::kBF16 ? static_cast<const void *>(bf16.data())
+                                     : f32.data();
+}
+
+struct operand {
+    dimensions shape;
+    DataType type = DataType::kFLOAT;
+    const void *values = nullptr;  // ones, unless given
+    bool is_constant = true;
+};
+
+ITensor &add(INetworkDefinition &network, const char *name, const operand &what) {
+    const void *values = what.values != nullptr ? what.values : ones(what.type);
+    if (what.is_constant) {
+        return *network.addConstant(dims(what.shape), {what.type, values, volume(what.shape)})->getOutput(0);
+    }
+    ITensor *tensor = network.addInput(name, what.type, dims(what.shape));
+    network.setInputTensorAddress(name, values);
+    return *tensor;
+}
+
+// A network of one layer on an input "x", with an output "y".
+struct one_layer {
+    bool quantizes = true;
+    operand x{{2, 3}, quantizes ? DataType::kFLOAT : DataType::kINT8, nullptr, false};
+    operand scale{};
+    std::optional<operand> zero_point{};
+    DataType to = quantizes ? DataType::kINT8 : DataType::kFLOAT;
+    int32_t axis = -1;
+
+    qdq::result run(void *y) const {
+        INetworkDefinition network;
+        ITensor &data = add(network, "x", x), &scales = add(network, "scale", scale);
+        ITensor *zero = zero_point ? &add(network, "zeroPt", *zero_point) : nullptr;
+        return quantizes ? run(network, *network.addQuantize(data, scales, to), zero, y)
+                         : run(network, *network.addDequantize(data, scales, to), zero, y);
+    }
+
+private:
+    template<typename Layer> qdq::result run(INetworkDefinition &network, Layer &layer, ITensor *zero, void *y) const {
+        layer.setAxis(axis);
+        if (zero != nullptr) layer.setInput(2, *zero);
+        layer.getOutput(0)->setName("y");
+        network.markOutput(*layer.getOutput(0));
+        EXPECT_TRUE(network.setTensorAddress("y", y));
+        return network.run();
+    }
+};
+
+void expect_runs(const one_layer &what) {
+    std::vector<uint8_t> y(16384);
+    const qdq::result done = what.run(y.data());
+    EXPECT_TRUE(done) << done.message();
+}
+
+// Refused, by the layer's name, and nothing is written.
+void expect_refused(const std::vector<std::string> &words, const one_layer &what) {
+    std::vector<uint8_t> y(256, 77);
+    EXPECT_TRUE(refused(what.run(y.data()), words));
+    EXPECT_EQ(y, std::vector<uint8_t>(256, 77));
+}
+
+TEST(TensorRT, documented_example_of_an_activation) {
+    const std::vector<float> x{0.56f, 0.89f, 1.4f, -0.56f, 0.39f, 6.0f, 0.67f, 0.11f, -3.6f};
+    const float scale_value = 1.0f / 127;
+    // The reference prints -1 for -3.6, but NvInfer.h clamps at -128, which is one step below.
+    const std::vector<float> expected{0.56f, 0.89f, 1, -0.56f, 0.39f, 1, 0.67f, 0.11f, -128 * scale_value};
+    INetworkDefinition network;
+    ITensor &scale = add(network, "", {{1}, DataType::kFLOAT, &scale_value});
+    ITensor &input = add(network, "x", {{1, 1, 3, 3}, DataType::kFLOAT, x.data(), false});
+    IQuantizeLayer *q = network.addQuantize(input, scale);
+    q->setAxis(3);
+    IDequantizeLayer *dq = network.addDequantize(*q->getOutput(0), scale);
+    dq->setAxis(3);
+    network.markOutput(*dq->getOutput(0));
+    std::vector<float> y(9);
+    ASSERT_TRUE(network.setTensorAddress(dq->getOutput(0)->getName(), y.data()));
+    const qdq::result done = network.run();
+    ASSERT_TRUE(done) << done.message();
+    for (size_t i = 0; i < 9; i++) EXPECT_NEAR(y[i], expected[i], scale_value / 2) << i;
+}
+
+TEST(TensorRT, documented_example_of_blocks) {
+    const std::vector<float> weights{1,    1,    2,    2,    3,    3,    4,    4,    1.1f, 1.2f, 2.1f,
+                                     2.2f, 3.1f, 3.2f, 4.1f, 4.2f, 4,    4,    5,    5,    6,    6,
+                                     7,    7,    4.1f, 4.2f, 5.1f, 5.2f, 6.1f, 6.2f, 7.1f, 7.2f};
+    const std::vector<float> scales{1, 1, 2, 2, 3, 3, 4, 4, 4, 4, 5, 5, 6, 6, 7, 7};
+    INetworkDefinition network;
+    ITensor &scale = add(network, "", {{2, 8}, DataType::kFLOAT, scales.data()});
+    IQuantizeLayer *q =
+        network.addQuantize(add(network, "", {{4, 8}, DataType::kFLOAT, weights.data()}), scale, DataType::kINT4);
+    IDequantizeLayer *dq = network.addDequantize(*q->getOutput(0), scale);
+    network.markOutput(*dq->getOutput(0));
+    std::vector<float> y(32);
+    ASSERT_TRUE(network.setTensorAddress(dq->getOutput(0)->getName(), y.data()));
+    const qdq::result done = network.run();
+    ASSERT_TRUE(done) << done.message();
+    EXPECT_EQ(y, (std::vector<float>{1, 1, 2, 2, 3, 3, 4, 4, 1, 1, 2, 2, 3, 3, 4, 4,
+                                     4, 4, 5, 5, 6, 6, 7, 7, 4, 4, 5, 5, 6, 6, 7, 7}));
+}
+
+TEST(TensorRT, layers_have_the_documented_defaults) {
+    INetworkDefinition network;
+    ITensor &scale = add(network, "", {});
+    IQuantizeLayer *q = network.addQuantize(add(network, "x", {{4}, DataType::kFLOAT, nullptr, false}), scale);
+    EXPECT_EQ(q->getToType(), DataType::kINT8);
+    EXPECT_EQ(q->getAxis(), -1);
+    IDequantizeLayer *dq = network.addDequantize(*q->getOutput(0), scale);
+    EXPECT_EQ(dq->getToType(), DataType::kFLOAT);
+    EXPECT_EQ(dq->getAxis(), -1);
+    EXPECT_EQ(dq->getInput(0), q->getOutput(0));
+    EXPECT_EQ(dq->getInput(1), &scale);
+    EXPECT_EQ(dq->getInput(2), nullptr);
+    EXPECT_EQ(q->getOutput(1), nullptr);
+    EXPECT_STREQ(q->getOutput(0)->getName(), "(Unnamed Layer* 2) [Quantize]_output");
+}
+
+TEST(TensorRT, quantizes_float_half_and_bf16_to_int8_int4_fp4_and_fp8) {
+    for (DataType from : every_type) {
+        for (DataType to : every_type) {
+            one_layer what;
+            what.x.type = what.scale.type = from;
+            what.to = to;
+            if (contains(floating_types, from) && contains(stored_types, to)) {
+                expect_runs(what);
+            } else if (!contains(floating_types, from)) {
+                expect_refused({"y", "input", number(from), "kFLOAT, kHALF, kBF16"}, what);
+            } else {
+                expect_refused({"y", "toType", number(to), "kINT8, kINT4, kFP4, kFP8"}, what);
+            }
+        }
+    }
+}
+
+TEST(TensorRT, dequantizes_int8_int4_fp4_and_fp8_to_float_half_and_bf16) {
+    for (DataType from : every_type) {
+        for (DataType to : every_type) {
+            one_layer what{.quantizes = false};
+            what.x.type = from;
+            what.to = what.scale.type = to;
+            if (contains(stored_types, from) && contains(floating_types, to)) {
+                expect_runs(what);
+            } else if (!contains(floating_types, to)) {
+                expect_refused({"y", "toType", number(to), "kFLOAT, kHALF, kBF16"}, what);
+            } else {
+                expect_refused({"y", "input", number(from), "kINT8, kINT4, kFP4, kFP8"}, what);
+            }
+        }
+    }
+}
+
+// Every other rule is the same for both layers.
+class TensorRTLayer : public testing::TestWithParam<bool> {
+protected:
+    one_layer what{.quantizes = GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(, TensorRTLayer, testing::Bool(),
+                         [](const auto &info) { return info.param ? "quantize" : "dequantize"; });
+
+TEST_P(TensorRTLayer, wants_a_scale_of_the_floating_type) {
+    for (DataType type : every_type) {
+        if (type == DataType::kFLOAT) continue;
+        what.scale.type = type;
+        expect_refused({"y", "scale", number(type)}, what);
+    }
+}
+
+TEST_P(TensorRTLayer, refuses_an_input_without_dimensions) {
+    what.x.shape = {};
+    expect_refused({"y", "input", "no dimensions"}, what);
+}
+
+TEST_P(TensorRTLayer, refuses_more_than_2147483647_elements) {
+    what.x.shape = {2, int64_t{1} << 30};
+    expect_refused({"y", "\"x\"", "2147483647"}, what);
+    what.x.shape = {int64_t{1} << 62, int64_t{1} << 62};
+    expect_refused({"y", "\"x\"", "2147483647"}, what);
+}
+
+TEST_P(TensorRTLayer, wants_a_constant_scale) {
+    what.scale.is_constant = false;
+    expect_refused({"y", "scale", "constant"}, what);
+}
+
+TEST_P(TensorRTLayer, takes_one_scale_whatever_the_axis) {
+    for (const dimensions &shape : {dimensions{}, {1}}) {
+        what.scale.shape = shape;
+        for (what.axis = -1; what.axis < 5; what.axis++) expect_runs(what);
+    }
+}
+
+TEST_P(TensorRTLayer, takes_a_scale_for_each_element_along_the_axis) {
+    for (what.axis = 0; what.axis < 2; what.axis++) {
+        what.scale.shape = {what.x.shape[static_cast<size_t>(what.axis)]};
+        expect_runs(what);
+        for (int64_t wrong : {0, 4, 6}) {
+            what.scale.shape = {wrong};
+            expect_refused({"y", "scale", std::to_string(wrong)}, what);
+        }
+    }
+}
+
+TEST_P(TensorRTLayer, wants_an_axis_of_input_for_more_than_one_scale) {
+    what.scale.shape = {3};
+    for (int32_t axis : {-1, -2, 2, 99, INT32_MIN, INT32_MAX}) {
+        what.axis = axis;
+        expect_refused({"y", "axis", std::to_string(axis)}, what);
+    }
+}
+
+TEST_P(TensorRTLayer, takes_blocks_for_int4_and_fp4_only) {
+    what.scale.shape = {2, 3};
+    for (DataType type : stored_types) {
+        (what.quantizes ? what.to : what.x.type) = type;
+        if (type == DataType::kINT4 || type == DataType::kFP4) {
+            expect_runs(what);
+        } else {
+            expect_refused({"y", "blocks", "kINT4 and kFP4"}, what);
+        }
+    }
+}
+
+TEST_P(TensorRTLayer, cuts_the_last_or_the_last_but_one_dimension_evenly) {
+    (what.quantizes ? what.to : what.x.type) = DataType::kINT4;
+    what.x.shape = {2, 4, 6};
+    for (const dimensions &shape : {dimensions{2, 4, 6}, {2, 2, 6}, {2, 1, 6}, {2, 4, 3}, {2, 4, 2}, {2, 4, 1}}) {
+        what.scale.shape = shape;
+        expect_runs(what);
+    }
+    for (const dimensions &shape : {dimensions{1, 4, 6}, {2, 2, 3}, {2, 3, 6}, {2, 4, 4}, {2, 8, 6}, {1, 1, 1}}) {
+        what.scale.shape = shape;
+        expect_refused({"y", "scale", "[2, 4, 6]", qdq::compat::shape_text(shape).c_str()}, what);
+    }
+}
+
+TEST_P(TensorRTLayer, refuses_a_scale_of_another_rank) {
+    what.x.shape = {2, 3, 4};
+    for (const dimensions &shape : {dimensions{3, 4}, {1, 1}, {1, 2, 3, 4}}) {
+        what.scale.shape = shape;
+        expect_refused({"y", "scale", std::to_string(shape.size()) + " dimensions", "3"}, what);
+    }
+}
+
+TEST_P(TensorRTLayer, wants_scales_above_0) {
+    const float inf = std::numeric_limits<float>::infinity();
+    for (float value : {1e-45f, 1e-10f, 3e38f, inf}) {
+        what.scale.values = &value;
+        expect_runs(what);
+    }
+    for (float value : {0.0f, -0.0f, -1.0f, -inf, NAN}) {
+        what.scale.values = &value;
+        expect_refused({"y", "scale", "above 0"}, what);
+    }
+    (what.quantizes ? what.x.type : what.to) = DataType::kHALF;
+    what.scale.type = DataType::kHALF;
+    for (uint16_t code : {0x0000, 0x8000, 0xbc00, 0x7c01, 0x7e00, 0xfe00}) {
+        what.scale.values = &code;
+        expect_refused({"y", "scale", "above 0"}, what);
+    }
+    (what.quantizes ? what.x.type : what.to) = DataType::kBF16;
+    what.scale.type = DataType::kBF16;
+    for (uint16_t code : {0x0000, 0x8000, 0xbf80, 0x7f81, 0x7fc0}) {
+        what.scale.values = &code;
+        expect_refused({"y", "scale", "above 0"}, what);
+    }
+}
+
+TEST_P(TensorRTLayer, takes_a_zero_point_of_zeros_only) {
+    std::vector<float> values{0.0f, -0.0f, 0.0f};
+    what.axis = 1;
+    what.scale.shape = {3};
+    what.zero_point = operand{{3}, DataType::kFLOAT, values.data()};
+    expect_runs(what);
+    for (float value : {1.0f, -1.0f, 1e-45f, NAN}) {
+        values[2] = value;
+        expect_refused({"y", "zeroPt", "not 0"}, what);
+    }
+}
+
+TEST_P(TensorRTLayer, wants_a_zero_point_of_f32_of_the_shape_of_scale_and_constant) {
+    const std::vector<float> zeros(8);
+    what.axis = 1;
+    what.scale.shape = {3};
+    what.zero_point = operand{{3}, DataType::kHALF, zeros.data()};
+    expect_refused({"y", "zeroPt", "kFLOAT"}, what);
+    for (const dimensions &shape : {dimensions{}, {1}, {2}, {1, 3}}) {
+        what.zero_point = operand{shape, DataType::kFLOAT, zeros.data()};
+        expect_refused({"y", "zeroPt", "[3]"}, what);
+    }
+    what.zero_point = operand{{3}, DataType::kFLOAT, zeros.data(), false};
+    expect_refused({"y", "zeroPt", "constant"}, what);
+}
+
+TEST_P(TensorRTLayer, takes_an_empty_input) {
+    what.x.shape = {0, 3};
+    expect_runs(what);
+}
+
+// What is wrong with a network itself.
+class TensorRTNetwork : public testing::Test {
+protected:
+    INetworkDefinition network;
+    ITensor &x = add(network, "x", {{4}, DataType::kFLOAT, nullptr, false});
+    ITensor &scale = add(network, "", {});
+    IQuantizeLayer &layer = *network.addQuantize(x, scale);
+    std::vector<int8_t> y = std::vector<int8_t>(4, 77);
+
+    void mark() {
+        layer.getOutput(0)->setName("y");
+        network.markOutput(*layer.getOutput(0));
+        EXPECT_TRUE(network.setTensorAddress("y", y.data()));
+    }
+    void expect_refused(const std::vector<std::string> &words) {
+        EXPECT_TRUE(refused(network.run(), words));
+        EXPECT_EQ(y, std::vector<int8_t>(4, 77));
+    }
+    void expect_runs() {
+        const qdq::result done = network.run();
+        EXPECT_TRUE(done) << done.message();
+    }
+};
+
+TEST_F(TensorRTNetwork, needs_an_output) { expect_refused({"no output"}); }
+
+TEST_F(TensorRTNetwork, refuses_an_input_or_a_constant_as_output) {
+    mark();
+    network.markOutput(x);
+    expect_refused({"x", "marked"});
+    INetworkDefinition other;
+    other.markOutput(add(other, "", {}));
+    EXPECT_TRUE(refused(other.run(), {"Constant", "marked"}));
+}
+
+TEST_F(TensorRTNetwork, refuses_two_inputs_or_outputs_of_one_name) {
+    mark();
+    network.addInput("y", DataType::kFLOAT, dims({4}));
+    expect_refused({"y", "two"});
+}
+
+TEST_F(TensorRTNetwork, knows_the_names_of_inputs_and_outputs_only) {
+    mark();
+    EXPECT_FALSE(network.setTensorAddress("z", y.data()));
+    EXPECT_FALSE(network.setTensorAddress(scale.getName(), y.data()));
+    EXPECT_FALSE(network.setInputTensorAddress("y", y.data()));
+    EXPECT_TRUE(network.setTensorAddress("y", y.data()));
+}
+
+TEST_F(TensorRTNetwork, wants_an_address_for_every_input_and_output) {
+    mark();
+    network.setTensorAddress("x", nullptr);
+    expect_refused({"x", "address"});
+    network.setInputTensorAddress("x", ones(DataType::kFLOAT));
+    network.setTensorAddress("y", nullptr);
+    expect_refused({"y", "address"});
+}
+
+TEST_F(TensorRTNetwork, wants_an_address_for_a_tensor_that_is_marked_after_a_run) {
+    mark();
+    IDequantizeLayer *dq = network.addDequantize(*layer.getOutput(0), scale);
+    expect_runs();
+    network.markOutput(*dq->getOutput(0));
+    EXPECT_TRUE(refused(network.run(), {dq->getOutput(0)->getName(), "address"}));
+}
+
+TEST_F(TensorRTNetwork, refuses_dimensions_that_are_not_0_to_8_or_negative) {
+    mark();
+    for (int32_t rank : {-1, 9}) {
+        INetworkDefinition other;
+        other.addInput("z", DataType::kFLOAT, {rank, {}});
+        EXPECT_TRUE(refused(other.run(), {"z", std::to_string(rank) + " dimensions"}));
+    }
+    network.addInput("z", DataType::kFLOAT, {2, {3, -1}});
+    expect_refused({"z", "[3, -1]"});
+}
+
+TEST_F(TensorRTNetwork, refuses_weights_that_do_not_fit_their_dimensions) {
+    mark();
+    INetworkDefinition other;
+    other.addConstant(dims({2, 2}), {DataType::kFLOAT, ones(DataType::kFLOAT), 3});
+    EXPECT_TRUE(refused(other.run(), {"Constant", "3 weights", "[2, 2]"}));
+    network.addConstant(dims({2}), {DataType::kFLOAT, nullptr, 2});
+    expect_refused({"Constant", "NULL"});
+}
+
+TEST_F(TensorRTNetwork, refuses_inputs_from_later_layers_or_other_networks) {
+    mark();
+    layer.setInput(1, add(network, "", {}));
+    expect_refused({"y", "earlier"});
+    INetworkDefinition other;
+    layer.setInput(1, add(other, "", {}));
+    expect_refused({"y", "earlier"});
+    layer.setInput(1, scale);
+    expect_runs();
+}
+
+TEST_F(TensorRTNetwork, follows_changes_between_runs) {
+    mark();
+    const std::vector<float> other_x{5, 6, 7, 8};
+    const float half = 0.5f;
+    expect_runs();
+    EXPECT_EQ(y, (std::vector<int8_t>{1, 1, 1, 1}));
+    network.setInputTensorAddress("x", other_x.data());
+    expect_runs();
+    EXPECT_EQ(y, (std::vector<int8_t>{5, 6, 7, 8}));
+    IDequantizeLayer *dq = network.addDequantize(*layer.getOutput(0), add(network, "", {{}, DataType::kFLOAT, &half}));
+    dq->getOutput(0)->setName("z");
+    network.markOutput(*dq->getOutput(0));
+    std::vector<float> z(4);
+    ASSERT_TRUE(network.setTensorAddress("z", z.data()));
+    expect_runs();
+    EXPECT_EQ(z, (std::vector<float>{2.5f, 3, 3.5f, 4}));
+    layer.setToType(DataType::kINT4);
+    expect_runs();
+    EXPECT_EQ(z, (std::vector<float>{2.5f, 3, 3.5f, 3.5f}));
+}
+
+TEST_F(TensorRTNetwork, says_when_memory_is_short) {
+    mark();
+    IDequantizeLayer *unmarked = network.addDequantize(*layer.getOutput(0), scale);
+    for (int64_t after : {0, 1}) {  // the layer, the copy of its name
+        const memory_shortage shortage(after);
+        EXPECT_EQ(network.addInput("z", DataType::kFLOAT, dims({4})), nullptr);
+        EXPECT_EQ(network.addConstant(dims({}), {DataType::kFLOAT, ones(DataType::kFLOAT), 1}), nullptr);
+        EXPECT_EQ(network.addDequantize(x, scale), nullptr);
+    }
+    {
+        const memory_shortage shortage;
+        unmarked->getOutput(0)->setName("z");
+        EXPECT_STREQ(unmarked->getOutput(0)->getName(), "(Unnamed Layer* 3) [Dequantize]_output");
+        EXPECT_TRUE(ran_out_of_memory(network.run()));
+    }
+    expect_runs();
+}
+
+// Both layers in a row: the codes and the restored values are outputs.
+class TensorRTOracle : public testing::Test {
+protected:
+    random_bits random{20240504};
+
+    static DataType trt(qdq_dtype type) {
+        switch (type) {
+        case QDQ_F16: return DataType::kHALF;
+        case QDQ_BF16: return DataType::kBF16;
+        case QDQ_I8: return DataType::kINT8;
+        case QDQ_I4: return DataType::kINT4;
+        case QDQ_F8E4M3: return DataType::kFP8;
+        case QDQ_F4E2M1: return DataType::kFP4;
+        default: return DataType::kFLOAT;
+        }
+    }
+
+    // Where the scale of an element of x is.
+    static dimensions scale_index(const dimensions &x, const dimensions &scale, int axis, const int64_t *i) {
+        if (axis >= 0) return {i[axis]};
+        dimensions at(scale.size());
+        for (size_t d = 0; d < scale.size(); d++) at[d] = i[d] / (x[d] / scale[d]);
+        return at;
+    }
+
+    void expect_oracle_results(qdq_dtype floating, qdq_dtype stored, const dimensions &shape,
+                               const dimensions &scale_shape, int axis) {
+        const tensor_memory x = random_floats(random, floating, shape, layout::dense);
+        const tensor_memory scale =
+            random_scales(random, floating, scale_shape, layout::dense, scale_values::positive);
+        const std::vector<float> zeros(static_cast<size_t>(volume(scale_shape)));
+        tensor_memory codes(stored, shape), restored(floating, shape);
+        const auto scale_at = [&](const int64_t *i) {
+            return float_at(scale, scale_index(shape, scale_shape, axis, i).data());
+        };
+        const tensor_memory expected_codes = filled(codes, [&](const int64_t *i) {
+            return reference::quantize_element(float_at(x, i), scale_at(i), {}, stored, {});
+        });
+        const tensor_memory expected = filled(restored, [&](const int64_t *i) {
+            return reference::dequantize_element(stored, code_at(expected_codes, i), scale_at(i), {}, floating,
+                                                 QDQ_ZP_SUBTRACT);
+        });
+        INetworkDefinition network;
+        ITensor &data = add(network, "x", {shape, trt(floating), x.view().data, false});
+        ITensor &scales = add(network, "", {scale_shape, trt(floating), scale.view().data});
+        ITensor &zero_point = add(network, "", {scale_shape, DataType::kFLOAT, zeros.data()});
+        IQuantizeLayer *q = network.addQuantize(data, scales, trt(stored));
+        IDequantizeLayer *dq = network.addDequantize(*q->getOutput(0), scales, trt(floating));
+        q->setAxis(axis);
+        dq->setAxis(axis);
+        for (ILayer *layer : {static_cast<ILayer *>(q), static_cast<ILayer *>(dq)}) {
+            if (random.below(2) == 0) layer->setInput(2, zero_point);
+            network.markOutput(*layer->getOutput(0));
+        }
+        ASSERT_TRUE(network.setTensorAddress(q->getOutput(0)->getName(), codes.view().data));
+        ASSERT_TRUE(network.setTensorAddress(dq->getOutput(0)->getName(), restored.view().data));
+        const qdq::result done = network.run();
+        ASSERT_TRUE(done) << done.message();
+        ASSERT_TRUE(same_bytes(expected_codes, codes));
+        ASSERT_TRUE(same_bytes(expected, restored));
+    }
+};
+
+TEST_F(TensorRTOracle, agrees_both_ways) {
+    for (qdq_dtype floating : {QDQ_F32, QDQ_F16, QDQ_BF16}) {
+        for (qdq_dtype stored : {QDQ_I8, QDQ_I4, QDQ_F4E2M1, QDQ_F8E4M3}) {
+            for (int rank = 1; rank <= 8; rank++) {
+                for (int axis = -1; axis < rank; axis++) {
+                    for (int round = 0; round < 5; round++) {
+                        const dimensions shape = random_shape(random, rank);
+                        const dimensions scale_shape =
+                            axis < 0 ? dimensions{} : dimensions{shape[static_cast<size_t>(axis)]};
+                        SCOPED_TRACE("floating " + std::to_string(floating) + ", stored " + std::to_string(stored) +
+                                     ", axis " + std::to_string(axis) + ", shape " + testing::PrintToString(shape));
+                        expect_oracle_results(floating, stored, shape, scale_shape, axis);
+                        if (HasFatalFailure()) return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST_F(TensorRTOracle, agrees_both_ways_in_blocks) {
+    for (qdq_dtype floating : {QDQ_F32, QDQ_F16, QDQ_BF16}) {
+        for (qdq_dtype stored : {QDQ_I4, QDQ_F4E2M1}) {
+            for (int rank = 2; rank <= 8; rank++) {
+                for (int blocked = rank - 2; blocked < rank; blocked++) {
+                    for (int64_t block = 1; block <= 4; block++) {
+                        const dimensions scale_shape = random_shape(random, rank, 4);
+                        dimensions shape = scale_shape;
+                        shape[static_cast<size_t>(blocked)] *= block;
+                        SCOPED_TRACE("floating " + std::to_string(floating) + ", stored " + std::to_string(stored) +
+                                     ", shape " + testing::PrintToString(shape) + ", scale " +
+                                     testing::PrintToString(scale_shape));
+                        expect_oracle_results(floating, stored, shape, scale_shape, -1);
+                        if (HasFatalFailure()) return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+} // namespace
+} // namespace compat_test
