@@ -8,10 +8,10 @@
 //     auto y = torch_npu::npu_quantize(x, scales, qdq::none, torch_npu::qint8, -1, false);
 //     if (!y) std::puts(y.message());
 //
-// torch_npu's documentation lists the types of each argument but not which go together. Followed is what npu_quantize
-// calls: aclnnQuantize in div_mode (where scales or zero_points is bf16, all three are; scales have one dimension; any
-// axis), aclnnAscendQuantV3 otherwise (an f32 self takes scales of any listed type, an f16 or bf16 self scales of its
-// own type; the last two axes). qint32 names int32 too, as in op-plugin's own tests.
+// torch_npu's documentation lists the types of each argument but not which go together: every combination is taken here.
+// (The CANN operators behind npu_quantize take fewer: bf16 only all together in div_mode, scales of the type of a 16-bit
+// self otherwise.) The axis means what those operators take it for: any dimension in div_mode, one of the last two
+// otherwise. qint32 names int32 too, as in op-plugin's own tests.
 #pragma once
 
 #include <qdq/compat/common.hpp>
@@ -68,17 +68,6 @@ inline result check_types(const qdq_tensor &x, const qdq_tensor &s, const qdq_te
         return fail("torch_npu.npu_quantize: zero_points: dtype %s is not scales', %s", info(z->dtype).name,
                     info(s.dtype).name);
     }
-    const bool asks_for_bf16 = s.dtype == QDQ_BF16 || (z != nullptr && z->dtype == QDQ_BF16);
-    const bool all_bf16 = x.dtype == QDQ_BF16 && s.dtype == QDQ_BF16 && (z == nullptr || z->dtype == QDQ_BF16);
-    if (div_mode && asks_for_bf16 && !all_bf16) {
-        return fail("torch_npu.npu_quantize: self, scales, zero_points: dtypes %s, %s, %s; in div_mode, where scales or "
-                    "zero_points is bf16, all are", info(x.dtype).name, info(s.dtype).name,
-                    z != nullptr ? info(z->dtype).name : "none");
-    }
-    if (!div_mode && x.dtype != QDQ_F32 && s.dtype != x.dtype) {
-        return fail("torch_npu.npu_quantize: scales: dtype %s for a self of %s", info(s.dtype).name,
-                    info(x.dtype).name);
-    }
     return QDQ_OK;
 }
 
@@ -98,10 +87,10 @@ inline result check_axis(const qdq_tensor &x, const qdq_tensor &s, std::int64_t 
 }
 
 // One scale, or one for each of self's elements along `axis`: as a list, or with 1 everywhere else.
-inline bool fits(const qdq_tensor &s, const qdq_tensor &x, std::int32_t axis, bool div_mode) {
+inline bool fits(const qdq_tensor &s, const qdq_tensor &x, std::int32_t axis) {
     const auto shape = compat::shape_of(s), whole = compat::shape_of(x);
     const bool is_list = shape.size() == 1;
-    if (!is_list && (div_mode || shape.size() != whole.size())) return false;
+    if (!is_list && shape.size() != whole.size()) return false;
     const std::int64_t along = shape[is_list ? 0 : static_cast<std::size_t>(axis)];
     return compat::element_count(shape) == along && (along == 1 || along == whole[static_cast<std::size_t>(axis)]);
 }
@@ -126,7 +115,7 @@ inline result check(const Tensor &self, const Tensor &scales, const Tensor &zero
     if (x.rank == 0) return fail("torch_npu.npu_quantize: self: it has no dimensions");
     accepted.to = to;
     if (const result allowed = check_axis(x, s, axis, div_mode, accepted.axis); !allowed) return allowed;
-    if (!fits(s, x, accepted.axis, div_mode)) {
+    if (!fits(s, x, accepted.axis)) {
         return fail("torch_npu.npu_quantize: scales: shape %s is neither one scale nor one for each element along "
                     "dimension %d of self, %s", shape_text(s).c_str(), int(accepted.axis), shape_text(x).c_str());
     }
@@ -170,14 +159,15 @@ constexpr bool is_dense(const qdq_tensor &t) {
 
 // self: f32, f16 or bf16, 1 to 8 dimensions, any strides; may be empty. zero_points: of scales' shape, or `none`.
 //
-//              div_mode                              not div_mode
-// scales       f32, bf16: one, or self's length      f32, f16, bf16: the same, or self's rank with 1 everywhere
-//              along axis, in one dimension          but the axis; may be strided
-// zero_points  i8, u8, i32, bf16                     scales' type; may be strided
-// dtype        qint8, quint8, int32                  qint8, quint4x2
-// axis         a dimension of self, negative         in [-2, rank): -2 is the last but one, any other the last
-//              counted from the last; not looked
-//              at for one scale
+//              div_mode                          not div_mode
+// scales       f32, bf16                         f32, f16, bf16
+//              one, or self's length along the axis: in one dimension, or in self's rank with 1 everywhere but the axis;
+//              may be strided
+// zero_points  i8, u8, i32, bf16                 scales' type
+// dtype        qint8, quint8, qint32, int32      qint8, quint4x2
+// axis         a dimension of self, negative     in [-2, rank): -2 is the last but one, any other the last
+//              counted from the last; not
+//              looked at for one scale
 //
 // The result has self's shape and is i8, u8 or i32. For quint4x2 it is i32, eight int4 in each, the first in the lowest
 // bits: self's last dimension is a multiple of 8, and the result's is an eighth of it.
