@@ -2,10 +2,16 @@
 
 # Records a target; see generators/kernels.cmake.
 function(qdq_target name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "HALIDE;INSTRUCTIONS;NEEDS;STREAM" "")
-  foreach(field HALIDE INSTRUCTIONS NEEDS STREAM)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROCESSOR;HALIDE;INSTRUCTIONS;NEEDS;STREAM" "")
+  if(NOT arg_STREAM)
+    set(arg_STREAM nullptr)
+  else()
+    set(arg_STREAM "&${arg_STREAM}")
+  endif()
+  foreach(field PROCESSOR HALIDE INSTRUCTIONS NEEDS STREAM)
     set_property(GLOBAL PROPERTY QDQ_TARGET_${name}_${field} "${arg_${field}}")
   endforeach()
+  set_property(GLOBAL APPEND PROPERTY QDQ_KNOWN_TARGETS ${name})
 endfunction()
 
 # Records an element type; see generators/kernels.cmake.
@@ -14,12 +20,39 @@ function(qdq_type name halide_type dtype)
   set_property(GLOBAL PROPERTY QDQ_TYPE_${name}_DTYPE ${dtype})
 endfunction()
 
+# The targets for a processor, in the manifest's order.
+function(qdq_targets_of processor out)
+  get_property(known GLOBAL PROPERTY QDQ_KNOWN_TARGETS)
+  set(targets)
+  foreach(name ${known})
+    get_property(own GLOBAL PROPERTY QDQ_TARGET_${name}_PROCESSOR)
+    if(own STREQUAL processor)
+      list(APPEND targets ${name})
+    endif()
+  endforeach()
+  if(NOT targets)
+    message(FATAL_ERROR "QDQ_TARGETS: generators/kernels.cmake has no target for ${processor}")
+  endif()
+  set(${out} ${targets} PARENT_SCOPE)
+endfunction()
+
+# Stops where a target is not in the manifest, or is for another processor than the compiler's.
+function(qdq_check_target name)
+  get_property(known GLOBAL PROPERTY QDQ_KNOWN_TARGETS)
+  if(NOT name IN_LIST known)
+    list(JOIN known ", " names)
+    message(FATAL_ERROR "QDQ_TARGETS: there is no target \"${name}\"; generators/kernels.cmake has ${names}")
+  endif()
+  get_property(processor GLOBAL PROPERTY QDQ_TARGET_${name}_PROCESSOR)
+  if(NOT processor STREQUAL CMAKE_SYSTEM_PROCESSOR)
+    message(FATAL_ERROR "QDQ_TARGETS: target \"${name}\" is for ${processor}, and ${CMAKE_CXX_COMPILER} compiles for "
+                        "${CMAKE_SYSTEM_PROCESSOR}; see the cross presets")
+  endif()
+endfunction()
+
 # The Halide target string of a qdq target.
 function(qdq_halide_target name out)
   get_property(halide GLOBAL PROPERTY QDQ_TARGET_${name}_HALIDE)
-  if(NOT halide)
-    message(FATAL_ERROR "QDQ_TARGETS: no target named \"${name}\" in generators/kernels.cmake")
-  endif()
   if(NOT QDQ_KERNEL_ASSERTS)
     string(APPEND halide "-no_asserts-no_bounds_query")
   endif()
@@ -37,11 +70,11 @@ function(qdq_add_objects target generator)
   set(commands)
   foreach(name param IN ZIP_LISTS arg_NAMES arg_EACH)
     list(APPEND outputs ${folder}/${name}.o)
-    list(APPEND commands COMMAND qdq_generators -g ${generator} -f ${name} -n ${name} -e object -o ${folder}
+    list(APPEND commands COMMAND ${QDQ_GENERATORS} -g ${generator} -f ${name} -n ${name} -e object -o ${folder}
          target=${halide_target} ${arg_PARAMS} ${param})
   endforeach()
   list(GET arg_NAMES 0 first)
-  add_custom_command(OUTPUT ${outputs} ${commands} DEPENDS qdq_generators ${QDQ_TUNED_FILES}
+  add_custom_command(OUTPUT ${outputs} ${commands} DEPENDS ${QDQ_GENERATORS_DEPENDS} ${QDQ_TUNED_FILES}
                      COMMENT "Compiling kernels ${first}..." VERBATIM)
   set(${arg_OBJECTS} ${${arg_OBJECTS}} ${outputs} PARENT_SCOPE)
 endfunction()

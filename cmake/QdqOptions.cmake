@@ -1,7 +1,12 @@
 # Every option: what it does and its default.
 
-# The targets to compile kernels for, best first; generators/kernels.cmake describes each.
-set(QDQ_TARGETS "x86_avx512;x86_avx2;x86_portable" CACHE STRING "Targets to compile kernels for")
+# The targets to compile kernels for, best first; generators/kernels.cmake describes each. Empty: all that are for the
+# processor the compiler compiles for.
+set(QDQ_TARGETS "" CACHE STRING "Targets to compile kernels for")
+
+# What a build for another machine makes on this one.
+option(QDQ_GENERATORS_ONLY "Build nothing but the kernels' generators" OFF)
+mark_as_advanced(QDQ_GENERATORS_ONLY)
 
 # Halide's own run-time checks in every kernel: slower calls, for finding a dispatcher's mistakes.
 option(QDQ_KERNEL_ASSERTS "Keep Halide's assertions in the kernels" OFF)

@@ -1,22 +1,37 @@
 # The one list of targets, types and forms. The build, the dispatch table, the tests and the benchmarks follow it.
 
-# qdq_target(<name> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h> NEEDS <cpu_feature>
-#            STREAM <stream_copy function>)
+# qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>
+#            NEEDS <cpu_feature> [STREAM <runtime/src/streams.h>])
 qdq_target(x86_avx512
+  PROCESSOR x86_64
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake
   INSTRUCTIONS avx2
   NEEDS cpu_avx512
-  STREAM stream_copy_avx512)
+  STREAM stream_avx512)
 qdq_target(x86_avx2
+  PROCESSOR x86_64
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2
   INSTRUCTIONS avx2
   NEEDS cpu_avx2_fma_f16c
-  STREAM stream_copy_avx2)
+  STREAM stream_avx2)
 qdq_target(x86_portable
+  PROCESSOR x86_64
   HALIDE x86-64-linux-sse41
   INSTRUCTIONS sse41
   NEEDS cpu_sse41
-  STREAM stream_copy_sse2)
+  STREAM stream_sse2)
+qdq_target(arm_fp16
+  PROCESSOR aarch64
+  HALIDE arm-64-linux-arm_fp16-armv82a
+  INSTRUCTIONS neon
+  NEEDS cpu_neon|cpu_fp16)
+# Halide's feature lets it convert f16 by instructions that Armv8.0 has as well; nothing else is computed in f16. Tests
+# run on an emulated Cortex-A53, which has no more.
+qdq_target(arm_neon
+  PROCESSOR aarch64
+  HALIDE arm-64-linux-arm_fp16
+  INSTRUCTIONS neon
+  NEEDS cpu_neon)
 
 # qdq_type(<name> <Halide type of a buffer element> <qdq_dtype>)
 qdq_type(f32 float32 QDQ_F32)

@@ -9,8 +9,12 @@ enum cpu_feature : uint32_t {
     cpu_sse41 = 1u << 0,
     cpu_avx2_fma_f16c = 1u << 1,
     cpu_avx512 = 1u << 2,  // F, BW, DQ, VL and CD: Skylake server and later, Zen 4 and later
+    cpu_neon = 1u << 3,    // Advanced SIMD: Armv8.0
+    cpu_fp16 = 1u << 4,    // its half-precision arithmetic: Armv8.2
+    cpu_rvv = 1u << 5,     // RISC-V's vector extension 1.0, registers of at least 128 bits
 };
 
+// Written once for each kind of processor: cpu_features_<processor>.cpp.
 uint32_t detect_cpu_features();
 
 }  // namespace qdq

@@ -4,7 +4,6 @@
 #include "float_environment.h"
 #include "kernel_call.h"
 #include "nest_runner.h"
-#include "stream_copy.h"
 #include "threads.h"
 
 #include <algorithm>
@@ -20,7 +19,7 @@ void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const
     const default_float_environment environment;
     nest_runner(p.what, x, y).run(nest, at);
     if (p.what.streams) {
-        stream_fence();
+        p.what.on->streams->fence();
     }
 }
 

@@ -1,35 +1,68 @@
 // The contract's arithmetic rounds to nearest even and keeps subnormals, whatever mode the caller's thread is in.
 #pragma once
 
+#include <cstdint>
+
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
 
 namespace qdq {
 
+#if defined(__x86_64__)
+
+// MXCSR.
+inline uint64_t float_modes() { return _mm_getcsr(); }
+inline void set_float_modes(uint64_t modes) { _mm_setcsr(static_cast<unsigned>(modes)); }
+constexpr uint64_t every_mode = 0xffc0;      // all but the sticky exception flags
+constexpr uint64_t default_modes = 0x1f80;  // every exception masked, nearest even, no FTZ, no DAZ
+
+#elif defined(__aarch64__)
+
+// FPCR.
+inline uint64_t float_modes() {
+    uint64_t modes;
+    asm volatile("mrs %0, fpcr" : "=r"(modes));
+    return modes;
+}
+inline void set_float_modes(uint64_t modes) { asm volatile("msr fpcr, %0" : : "r"(modes) : "memory"); }
+constexpr uint64_t every_mode = ~uint64_t{0};
+constexpr uint64_t default_modes = 0;  // nearest even, no flush to zero, no default NaN, no alternative handling, no traps
+
+#elif defined(__riscv)
+
+// fcsr holds the rounding mode and sticky flags; there is no flush to zero.
+inline uint64_t float_modes() {
+    uint64_t modes;
+    asm volatile("frrm %0" : "=r"(modes));
+    return modes;
+}
+inline void set_float_modes(uint64_t modes) { asm volatile("fsrm %0" : : "r"(modes) : "memory"); }
+constexpr uint64_t every_mode = 7;
+constexpr uint64_t default_modes = 0;  // nearest even
+
+#else
+#error "float_environment.h: not written for this processor"
+#endif
+
 // Default floating-point modes while it lives; the caller's come back at the end.
 class default_float_environment {
 public:
-#if defined(__x86_64__)
-    default_float_environment() : saved(_mm_getcsr()), changed((saved & modes) != defaults) {
+    default_float_environment() : saved(float_modes()), changed((saved & every_mode) != default_modes) {
         if (changed) {
-            _mm_setcsr(defaults);
+            set_float_modes(default_modes);
         }
     }
     ~default_float_environment() {
         if (changed) {
-            _mm_setcsr(saved);
+            set_float_modes(saved);
         }
     }
+    default_float_environment(const default_float_environment &) = delete;
 
 private:
-    static constexpr unsigned modes = 0xffc0;     // all but the sticky exception flags
-    static constexpr unsigned defaults = 0x1f80;  // every exception masked, nearest even, no FTZ, no DAZ
-    unsigned saved;
-    bool changed;
-#else
-#error "default_float_environment: not written for this processor"
-#endif
+    const uint64_t saved;
+    const bool changed;
 };
 
 }  // namespace qdq

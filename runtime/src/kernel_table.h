@@ -3,6 +3,7 @@
 
 #include "HalideRuntime.h"
 #include "qdq/qdq.h"
+#include "streams.h"
 
 #include <cstdint>
 
@@ -40,7 +41,7 @@ struct target {
     bytes_kernel *swap_nibbles;
     bytes_kernel *split_halves;
     bytes_kernel *join_halves;
-    void (*stream_copy)(void *to, const void *from, int64_t bytes);
+    const stream *streams;  // NULL for none
 };
 
 extern const target targets[];

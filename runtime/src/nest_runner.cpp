@@ -296,7 +296,7 @@ void nest_runner::emit(const outgoing &piece) const {
         to_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(piece.from), bytes);
     }
     if (what.streams) {
-        what.on->stream_copy(piece.to, piece.from, bytes);
+        what.on->streams->copy(piece.to, piece.from, bytes);
     } else {
         std::memcpy(piece.to, piece.from, bytes);
     }

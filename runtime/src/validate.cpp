@@ -422,7 +422,7 @@ private:
         what.zero_point = given.zero_point && zero_point_elements > 0 ? given.zero_point->data : nullptr;
         what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
         constexpr int64_t streamed_bytes = int64_t{16} << 20;  // in and out: past the share of the caches one core has
-        what.streams = (x_elements >> 3) * (what.x_bits + what.y_bits) > streamed_bytes;
+        what.streams = what.on->streams && (x_elements >> 3) * (what.x_bits + what.y_bits) > streamed_bytes;
         result.elements = x_elements;
         choose_walk();
         prepare(result);

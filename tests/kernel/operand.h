@@ -37,6 +37,8 @@ public:
             case QDQ_BF16: return reference::encode_ieee(reference::bf16_format, narrowed);
             case QDQ_F8E4M3:
             case QDQ_F8E5M2:
+            case QDQ_F8E4M3FNUZ:
+            case QDQ_F8E5M2FNUZ:
             case QDQ_F4E2M1: return reference::encode_quantized_float(dtype, narrowed, false, false);
             case QDQ_E8M0: return encode_e8m0(narrowed);
             default: break;

@@ -1,4 +1,4 @@
-#include "stream_copy.h"
+#include "streams.h"
 
 #include <immintrin.h>
 
@@ -17,8 +17,6 @@ int64_t copy_head(char *to, const char *from, int64_t bytes) {
     std::memcpy(to, from, head);
     return head;
 }
-
-}  // namespace
 
 void stream_copy_sse2(void *to, const void *from, int64_t bytes) {
     char *d = static_cast<char *>(to);
@@ -51,6 +49,12 @@ void stream_copy_sse2(void *to, const void *from, int64_t bytes) {
     std::memcpy(d + i, s + i, bytes - i);
 }
 
-void stream_fence() { _mm_sfence(); }
+void fence() { _mm_sfence(); }
+
+}  // namespace
+
+const stream stream_sse2 = {stream_copy_sse2, fence};
+const stream stream_avx2 = {stream_copy_avx2, fence};
+const stream stream_avx512 = {stream_copy_avx512, fence};
 
 }  // namespace qdq
