@@ -13,7 +13,7 @@ PEERS_STAMP := $(VENV)/.requirements-peers-installed
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare"
 	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan)"
-	@echo "make peers                          install PyTorch and torchao (5 GB) too, and compare qdq with every peer"
+	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/ and .venv/"
@@ -35,7 +35,7 @@ test: build
 	$(CTEST) --preset $(PRESET)
 
 $(PEERS_STAMP): requirements-peers.txt $(STAMP)
-	@echo "Installing PyTorch and torchao into $(VENV)"
+	@echo "Installing PyTorch, torchao and compressed-tensors into $(VENV)"
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-peers.txt
 	@touch $@
 
