@@ -11,7 +11,7 @@ PEERS_STAMP := $(VENV)/.requirements-peers-installed
 .PHONY: help demo test peers bench build setup clean
 
 help:
-	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare"
+	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
 	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan)"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
