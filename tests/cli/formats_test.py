@@ -6,8 +6,8 @@ import unittest
 import ml_dtypes
 import numpy as np
 
-from support import (INTEGERS, RANGES, CliTest, in_blocks, load_model, per_channel, per_tensor, random, read_header,
-                     run, save_model)
+from support import (INTEGERS, RANGES, CliTest, ModelTest, in_blocks, load_model, per_channel, per_tensor, random,
+                     read_header, run, save_model)
 
 PACKED = ["i4", "u4", "f4e2m1"]
 SHAPES = [(4, 16), (5, 33), (3, 1), (2, 3, 5), (2, 2, 3, 8)]
@@ -28,13 +28,7 @@ def pack_zero_points(zero_points):
     return np.swapaxes(pack_rows(swapped, 8, np.int32), -1, -2)
 
 
-class Formats(CliTest):
-    def setUp(self):
-        super().setUp()
-        self.input = self.dir / "in.safetensors"
-        self.codes = self.dir / "codes.safetensors"
-        self.output = self.dir / "out.safetensors"
-
+class Formats(ModelTest):
     def quantize(self, x, *options):
         save_model(self.input, {"x.weight": x})
         self.succeed("quantize", self.input, "-o", self.codes, *options)

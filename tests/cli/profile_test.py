@@ -3,7 +3,7 @@ import unittest
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from support import CliTest, random
+from support import ModelTest, random
 
 
 def half_steps():
@@ -13,13 +13,7 @@ def half_steps():
     return x.reshape(1, -1), np.abs(x).max() / np.float32(127.5)
 
 
-class Profile(CliTest):
-    def setUp(self):
-        super().setUp()
-        self.input = self.dir / "in.safetensors"
-        self.codes = self.dir / "codes.safetensors"
-        self.output = self.dir / "out.safetensors"
-
+class Profile(ModelTest):
     def quantize(self, x, *options):
         save_file({"x": x}, self.input)
         self.succeed("quantize", self.input, "-o", self.codes, *options)

@@ -81,6 +81,16 @@ class CliTest(unittest.TestCase):
         self.assertEqual(actual.tobytes(), expected.tobytes())
 
 
+class ModelTest(CliTest):
+    """One with the names of a model, of its codes and of what is restored from them."""
+
+    def setUp(self):
+        super().setUp()
+        self.input = self.dir / "in.safetensors"
+        self.codes = self.dir / "codes.safetensors"
+        self.output = self.dir / "out.safetensors"
+
+
 def random(shape, seed=1):
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
