@@ -4,6 +4,7 @@
 #include "text.h"
 
 #include <chrono>
+#include <utility>
 
 namespace qdq_cli {
 

@@ -109,7 +109,7 @@ std::vector<int64_t> read_shape(const tensor_reader &file, size_t index) {
 void check_packed(const tensor_reader &file, logical_tensor &tensor) {
     const tensor_info &codes = file.tensors()[tensor.index];
     if (file.find(tensor.name + "_g_idx")) {
-        throw failure("its rows are in another order, by " + printable(tensor.name) + "_g_idx, which is not supported");
+        throw failure("its groups follow " + printable(tensor.name) + "_g_idx, which is not supported");
     }
     if (tensor.parts->shape) {
         tensor.shape = read_shape(file, *tensor.parts->shape);
@@ -131,25 +131,36 @@ logical_tensor find_logical(const tensor_reader &file, size_t index) {
     return {stored.name, stored.shape, index, find_parts(file, index, *stored.type, stored.name)};
 }
 
-// The scales in f32, where the library has no type for the file's.
-void widen_scales(const tensor_reader &file, const quantized_parts &parts, quantized_tensor &tensor) {
-    float global = 1;
-    if (parts.global_scale) {
-        const tensor_info &info = file.tensors()[*parts.global_scale];
-        if (info.type != &f32_dtype() || element_count(info.shape) != 1) {
-            throw failure("its global scale is " + std::string(info.type->name) + " " + shape_text(info.shape));
-        }
-        file.read(*parts.global_scale, std::as_writable_bytes(std::span(&global, 1)));
+float read_global_scale(const tensor_reader &file, size_t index) {
+    const tensor_info &info = file.tensors()[index];
+    if (info.type != &f32_dtype() || element_count(info.shape) != 1) {
+        throw failure("its global scale is " + std::string(info.type->name) + " " + shape_text(info.shape));
     }
+    float global = 1;
+    file.read(index, std::as_writable_bytes(std::span(&global, 1)));
+    return global;
+}
+
+float scale_value(const dtype &type, const std::byte *scales, int64_t i) {
+    float value = 0;
+    if (type.is_float()) {
+        widen(*type.core, scales, i, 1, &value);
+        return value;
+    }
+    auto code = std::to_integer<uint8_t>(scales[i]);
+    return is_exponent(type) ? e8m0_to_f32(code) : e4m3_to_f32(code);
+}
+
+// Turns the scales into f32, which the library takes with any codes, and divides them by the global scale, if any.
+void widen_scales(const tensor_reader &file, const quantized_parts &parts, quantized_tensor &tensor) {
+    float global = parts.global_scale ? read_global_scale(file, *parts.global_scale) : 1;
     std::vector<std::byte> wide(static_cast<size_t>(element_count(tensor.scale.shape)) * sizeof(float));
-    auto *values = reinterpret_cast<float *>(wide.data());
-    for (size_t i = 0; i < wide.size() / sizeof(float); ++i) {
-        auto code = std::to_integer<uint8_t>(tensor.scale_bytes[i]);
-        values[i] = (is_exponent(*tensor.scale.type) ? e8m0_to_f32(code) : e4m3_to_f32(code)) / global;
+    std::span values(reinterpret_cast<float *>(wide.data()), wide.size() / sizeof(float));
+    for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = scale_value(*tensor.scale.type, tensor.scale.data, static_cast<int64_t>(i)) / global;
     }
     tensor.scale_bytes = std::move(wide);
-    tensor.scale.type = &f32_dtype();
-    tensor.scale.data = tensor.scale_bytes.data();
+    tensor.scale = {&f32_dtype(), tensor.scale.shape, tensor.scale_bytes.data()};
 }
 
 void unpack_zero_point(quantized_tensor &tensor) {
@@ -277,7 +288,7 @@ quantized_tensor load_quantized(const tensor_reader &file, const logical_tensor 
     quantized_tensor tensor;
     tensor.codes = load_codes(file, logical, buffers);
     tensor.scale = load(file, parts.scale, tensor.scale_bytes);
-    if (!tensor.scale.type->is_float()) {
+    if (!tensor.scale.type->is_float() || parts.global_scale) {
         widen_scales(file, parts, tensor);
     }
     if (parts.zero_point) {

@@ -216,9 +216,13 @@ class Formats(ModelTest):
             (np.array([[126], [128]], np.uint8), [[0.5], [2]]),
             (np.array([[0.5], [2]], ml_dtypes.float8_e4m3fn), [[0.5], [2]]),
             (np.array([[0], [255]], np.uint8), [[2.0**-127], [np.nan]]),
+            (np.array([[0.5], [2]], np.float16), [[0.5], [2]]),
         ):
             save_model(self.codes, {"x.weight_packed": packed, "x.weight_scale": scale})
             self.assert_same(self.restore(), values.astype(np.float32) * np.array(wide, np.float32))
+            save_model(self.codes, {"x.weight_packed": packed, "x.weight_scale": scale,
+                                    "x.weight_global_scale": np.array([4], np.float32)})  # fmt: skip
+            self.assert_same(self.restore(), values.astype(np.float32) * (np.array(wide, np.float32) / np.float32(4)))
 
 
 def stored(code, codes, scale, zero_point, asymmetric):
@@ -315,7 +319,7 @@ class Refusals(CliTest):
         self.refuse("takes no zero point", {**self.f4, "x_zero_point": np.ones(1, np.int8)})
 
     def test_an_activation_order(self):
-        self.refuse("its rows are in another order", {**self.i4, "x_g_idx": np.zeros(9, np.int32)})
+        self.refuse("its groups follow x_g_idx", {**self.i4, "x_g_idx": np.zeros(9, np.int32)})
 
     def test_two_tensors_of_one_name(self):
         self.refuse("it has both x and x_packed", {**self.i4, "x": random((3, 9))})
