@@ -6,12 +6,14 @@ VENV := .venv
 CMAKE := $(VENV)/bin/cmake
 CTEST := $(VENV)/bin/ctest
 STAMP := $(VENV)/.requirements-installed
+PEERS_STAMP := $(VENV)/.requirements-peers-installed
 
-.PHONY: help demo test bench build setup clean
+.PHONY: help demo test peers bench build setup clean
 
 help:
-	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare"
+	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
 	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan)"
+	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/ and .venv/"
@@ -31,6 +33,14 @@ demo: build
 
 test: build
 	$(CTEST) --preset $(PRESET)
+
+$(PEERS_STAMP): requirements-peers.txt $(STAMP)
+	@echo "Installing PyTorch, torchao and compressed-tensors into $(VENV)"
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-peers.txt
+	@touch $@
+
+peers: $(PEERS_STAMP) build
+	$(CTEST) --preset $(PRESET) --label-regex peers --verbose
 
 bench: build
 	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "dtype_table.h"
 #include "granularity.h"
 #include "kernel_call.h"
 
@@ -10,7 +9,8 @@ namespace qdq_cli {
 
 struct quantize_options {
     std::string input, output;
-    std::string code = "i8";
+    std::string format = "i8";
+    std::string profile;  // of qdq_profile_options; empty: none
     granularity scales;
     bool asymmetric = false;
     target_options target;
@@ -18,6 +18,7 @@ struct quantize_options {
 
 struct dequantize_options {
     std::string input, output;
+    std::string profile;
     target_options target;
 };
 

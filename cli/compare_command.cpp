@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace qdq_cli {
@@ -25,8 +27,8 @@ struct comparison {
     bool unchanged = true;
     double signal = 0, noise = 0;  // sums of squares
     double max_error = 0;
-    std::optional<double> max_steps;  // nothing: the other tensor is not quantized
-    std::optional<uint64_t> clipped;
+    std::optional<double> max_steps;  // nothing: the other tensor is not quantized to integers
+    std::optional<uint64_t> clipped;  // nothing: it is not quantized
 
     double sqnr_db() const { return 10 * std::log10(signal / noise); }
 };
@@ -44,16 +46,19 @@ void add_values(comparison &result, std::span<const float> original, std::span<c
     }
 }
 
-// An error of half a step is what rounding may do; a value farther than that from the codes was clipped. The slack
-// allows for the rounding of the scale itself, which puts the largest value of many blocks at half a step.
-constexpr double clipping_distance = 0.5 + 1e-3;
+// Half of the last step is what rounding may do; a value farther than that from the codes was clipped. The slack allows
+// for the rounding of the scale itself, which puts the largest value of many blocks at half a step: to 16 bits, or to
+// f32, where it is many steps of an i32.
+double clipping_distance(const dtype &codes) { return (0.5 + 1e-3) * codes.last_step + codes.highest * 0x1p-22; }
 
+// Integer codes are a step apart everywhere; how far a value is from a float code says little in steps.
 void add_steps(comparison &result, std::span<const float> original, std::span<const float> other,
                const quantized_tensor &codes) {
+    const dtype &type = *codes.codes.type;
     scale_map map(codes.codes.shape, codes.granularity);
     std::vector<float> scales(static_cast<size_t>(map.scale_count()));
     widen(*codes.scale.type->core, codes.scale.data, 0, map.scale_count(), scales.data());
-    double worst = 0;
+    double worst = 0, beyond = clipping_distance(type);
     uint64_t clipped = 0;
     int64_t last_zero_point = codes.zero_point.data ? element_count(codes.zero_point.shape) - 1 : 0;
     map.for_each_run([&](const run &r) {
@@ -68,53 +73,60 @@ void add_steps(comparison &result, std::span<const float> original, std::span<co
                 zero_point = static_cast<double>(load_code(*codes.zero_point.type, codes.zero_point.data, index));
             }
             double code = a / scale + zero_point;
-            clipped += code > codes.codes.type->highest + clipping_distance ||
-                       code < codes.codes.type->lowest - clipping_distance;
+            clipped += code > type.highest + beyond || code < type.lowest - beyond;
         }
     });
-    result.max_steps = worst;
     result.clipped = clipped;
+    if (type.is_integer_code()) {
+        result.max_steps = worst;
+    }
 }
 
 // One of the two files.
 class side {
 public:
-    explicit side(const std::string &path) : file_(open_reader(path)), records_(read_records(*file_)) {}
-
-    const tensor_reader &file() const { return *file_; }
-    const tensor_info &tensor(size_t index) const { return file_->tensors()[index]; }
-
-    bool is_comparable(size_t index) const { return tensor(index).type->is_float() || find_quantized(*file_, index); }
-
-    // With scale and zero point.
-    uint64_t bytes(size_t index) const {
-        uint64_t total = byte_size(tensor(index));
-        if (auto parts = find_quantized(*file_, index)) {
-            total += byte_size(tensor(parts->scale));
-            total += parts->zero_point ? byte_size(tensor(*parts->zero_point)) : 0;
+    explicit side(const std::string &path)
+        : file_(open_reader(path)), records_(read_records(*file_)), tensors_(logical_tensors(*file_)) {
+        for (const logical_tensor &tensor : tensors_) {
+            by_name_[tensor.name] = &tensor;
         }
-        return total;
     }
 
-    std::span<const std::byte> raw(size_t index) {
-        std::span<std::byte> bytes = stored_.take(byte_size(tensor(index)));
-        file_->read(index, bytes);
+    std::string path() const { return file_->files().front().string(); }
+    const std::vector<logical_tensor> &tensors() const { return tensors_; }
+
+    const logical_tensor *find(const std::string &name) const {
+        auto found = by_name_.find(name);
+        return found == by_name_.end() ? nullptr : found->second;
+    }
+
+    const dtype &type(const logical_tensor &tensor) const { return *file_->tensors()[tensor.index].type; }
+    uint64_t bytes(const logical_tensor &tensor) const { return stored_bytes(*file_, tensor); }
+    bool is_comparable(const logical_tensor &tensor) const { return tensor.parts || type(tensor).is_float(); }
+
+    void name_in_failures(const logical_tensor &tensor, const std::function<void()> &work) const {
+        for_tensor(*file_, tensor.index, work);
+    }
+
+    std::span<const std::byte> raw(const logical_tensor &tensor) {
+        std::span<std::byte> bytes = buffers_.stored.take(byte_size(file_->tensors()[tensor.index]));
+        file_->read(tensor.index, bytes);
         return bytes;
     }
 
     // The tensor's values; a quantized tensor's codes are available from quantized() afterwards.
-    std::span<const float> values(size_t index) {
-        auto count = static_cast<size_t>(element_count(tensor(index).shape));
+    std::span<const float> values(const logical_tensor &tensor) {
+        auto count = static_cast<size_t>(element_count(tensor.shape));
         std::span<std::byte> bytes = values_.take(count * sizeof(float));
         auto *floats = reinterpret_cast<float *>(bytes.data());
         quantized_.reset();
-        if (auto parts = find_quantized(*file_, index)) {
-            quantized_ = load_quantized(*file_, *parts, records_, stored_);
-            kernels_.dequantize(quantized_->dequantize_to({&f32_dtype(), tensor(index).shape, bytes.data()}));
-        } else if (tensor(index).type == &f32_dtype()) {
-            file_->read(index, bytes);
+        if (tensor.parts) {
+            quantized_ = load_quantized(*file_, tensor, records_, buffers_);
+            kernels_.dequantize(quantized_->dequantize_to({&f32_dtype(), tensor.shape, bytes.data()}));
+        } else if (&type(tensor) == &f32_dtype()) {
+            file_->read(tensor.index, bytes);
         } else {
-            widen(*tensor(index).type->core, raw(index).data(), 0, static_cast<int64_t>(count), floats);
+            widen(*type(tensor).core, raw(tensor).data(), 0, static_cast<int64_t>(count), floats);
         }
         return {floats, count};
     }
@@ -124,7 +136,10 @@ public:
 private:
     std::unique_ptr<tensor_reader> file_;
     record_map records_;
-    scratch_buffer stored_, values_;
+    std::vector<logical_tensor> tensors_;
+    std::map<std::string, const logical_tensor *> by_name_;
+    code_buffers buffers_;
+    scratch_buffer values_;
     std::optional<quantized_tensor> quantized_;
     kernel_caller kernels_;
 };
@@ -136,62 +151,53 @@ public:
     std::vector<comparison> run() {
         refuse_extra_tensors();
         uint64_t total = 0;
-        for (const tensor_info &tensor : original_.file().tensors()) {
-            total += byte_size(tensor);
+        for (const logical_tensor &tensor : original_.tensors()) {
+            total += original_.bytes(tensor);
         }
         progress bar(total);
         std::vector<comparison> results;
-        for (size_t i = 0; i < original_.file().tensors().size(); ++i) {
-            if (!is_parameter(original_.file(), i)) {
-                for_tensor(original_.file(), i, [&] { results.push_back(compare(i, counterpart(i))); });
-            }
-            bar.advance(byte_size(original_.tensor(i)));
+        for (const logical_tensor &tensor : original_.tensors()) {
+            original_.name_in_failures(tensor, [&] { results.push_back(compare(tensor, counterpart(tensor))); });
+            bar.advance(original_.bytes(tensor));
         }
         return results;
     }
 
 private:
-    std::string other_path() const { return other_.file().files().front().string(); }
-
     void refuse_extra_tensors() const {
-        for (size_t i = 0; i < other_.file().tensors().size(); ++i) {
-            const std::string &name = other_.tensor(i).name;
-            if (!is_parameter(other_.file(), i) && !original_.file().find(name)) {
-                throw failure(other_path() + ": " + printable(name) + " is not in " +
-                              original_.file().files().front().string());
+        for (const logical_tensor &tensor : other_.tensors()) {
+            if (!original_.find(tensor.name)) {
+                throw failure(other_.path() + ": " + printable(tensor.name) + " is not in " + original_.path());
             }
         }
     }
 
-    size_t counterpart(size_t index) const {
-        const tensor_info &tensor = original_.tensor(index);
-        std::optional<size_t> found = other_.file().find(tensor.name);
-        if (!found) {
-            throw failure("it is not in " + other_path());
+    const logical_tensor &counterpart(const logical_tensor &tensor) const {
+        const logical_tensor *found = other_.find(tensor.name);
+        if (found == nullptr) {
+            throw failure("it is not in " + other_.path());
         }
-        if (other_.tensor(*found).shape != tensor.shape) {
-            throw failure("its shape in " + other_path() + " is " + shape_text(other_.tensor(*found).shape));
+        if (found->shape != tensor.shape) {
+            throw failure("its shape in " + other_.path() + " is " + shape_text(found->shape));
         }
         return *found;
     }
 
-    comparison compare(size_t index, size_t other) {
-        const tensor_info &tensor = original_.tensor(index);
+    comparison compare(const logical_tensor &tensor, const logical_tensor &other) {
         comparison result;
         result.name = tensor.name;
         result.shape = tensor.shape;
-        result.bytes_before = original_.bytes(index);
+        result.bytes_before = original_.bytes(tensor);
         result.bytes_after = other_.bytes(other);
-        bool same_kind = tensor.type == other_.tensor(other).type && !find_quantized(original_.file(), index) &&
-                         !find_quantized(other_.file(), other);
-        if (same_kind && std::ranges::equal(original_.raw(index), other_.raw(other))) {
+        bool same_kind = &original_.type(tensor) == &other_.type(other) && !tensor.parts && !other.parts;
+        if (same_kind && std::ranges::equal(original_.raw(tensor), other_.raw(other))) {
             return result;
         }
-        if (!original_.is_comparable(index) || !other_.is_comparable(other)) {
-            throw failure("it differs from that in " + other_path() + ", and only float tensors can be compared");
+        if (!original_.is_comparable(tensor) || !other_.is_comparable(other)) {
+            throw failure("it differs from that in " + other_.path() + ", and only float tensors can be compared");
         }
         result.unchanged = false;
-        std::span<const float> a = original_.values(index), b = other_.values(other);
+        std::span<const float> a = original_.values(tensor), b = other_.values(other);
         add_values(result, a, b);
         if (other_.quantized()) {
             add_steps(result, a, b, *other_.quantized());
@@ -216,6 +222,8 @@ comparison total_of(const std::vector<comparison> &all) {
             double worst = total.max_steps.value_or(0);
             keep_worst(worst, *each.max_steps);
             total.max_steps = worst;
+        }
+        if (each.clipped) {
             total.clipped = total.clipped.value_or(0) + *each.clipped;
         }
     }

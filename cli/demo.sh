@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Quantizes every weight of a model to int8 per channel, restores it, and shows what that changed.
+# Quantizes every weight of a model to int8 per channel, restores it, and shows what that changed; then what every other
+# type makes of it.
 # usage: cli/demo.sh BUILD_DIR MODEL.safetensors
 set -euo pipefail
 
@@ -24,3 +25,4 @@ show targets
 show quantize "$model" -o "$work/quantized.safetensors" --dtype i8 --axis 0
 show dequantize "$work/quantized.safetensors" -o "$work/restored.safetensors"
 show compare "$model" "$work/quantized.safetensors"
+python3 "$(dirname "$0")/demo_formats.py" "$qdq" "$model" "$work"

@@ -13,7 +13,8 @@ namespace {
 class dequantizer {
 public:
     explicit dequantizer(const dequantize_options &options)
-        : options_(options), input_(open_reader(options.input)), records_(read_records(*input_)) {}
+        : options_(options), input_(open_reader(options.input)), records_(read_records(*input_)),
+          kernels_(options.profile) {}
 
     void run() {
         make_plan();
@@ -28,7 +29,7 @@ public:
         {
             progress bar(total);
             for (size_t i = 0; i < outputs_.size(); ++i) {
-                for_tensor(*input_, sources_[i], [&] { perform(i); });
+                for_tensor(*input_, tensors_[i].index, [&] { perform(i); });
                 bar.advance(byte_size(outputs_[i]));
             }
             output_->commit();
@@ -40,35 +41,31 @@ public:
 
 private:
     void make_plan() {
-        for (size_t i = 0; i < input_->tensors().size(); ++i) {
-            if (is_parameter(*input_, i)) {
-                continue;
-            }
-            tensor_info tensor = input_->tensors()[i];
-            if (find_quantized(*input_, i)) {
+        tensors_ = logical_tensors(*input_);
+        for (const logical_tensor &tensor : tensors_) {
+            const dtype *type = input_->tensors()[tensor.index].type;
+            if (tensor.parts) {
                 auto record = records_.find(tensor.name);
-                tensor.type = record == records_.end() ? &f32_dtype() : record->second.source;
+                type = record == records_.end() ? &f32_dtype() : record->second.source;
                 ++restored_;
             }
-            sources_.push_back(i);
-            outputs_.push_back(tensor);
+            outputs_.push_back({tensor.name, type, tensor.shape});
         }
         if (restored_ == 0) {
             throw failure(options_.input + ": it has no quantized tensor with its scale beside it");
         }
     }
 
-    void perform(size_t output) {
-        size_t index = sources_[output];
-        const tensor_info &tensor = outputs_[output];
-        std::span<std::byte> bytes = result_.take(byte_size(tensor));
-        if (auto parts = find_quantized(*input_, index)) {
-            quantized_tensor source = load_quantized(*input_, *parts, records_, codes_);
-            kernels_.dequantize(source.dequantize_to({tensor.type, tensor.shape, bytes.data()}));
+    void perform(size_t i) {
+        const tensor_info &output = outputs_[i];
+        std::span<std::byte> bytes = result_.take(byte_size(output));
+        if (tensors_[i].parts) {
+            quantized_tensor source = load_quantized(*input_, tensors_[i], records_, codes_);
+            kernels_.dequantize(source.dequantize_to({output.type, output.shape, bytes.data()}));
         } else {
-            input_->read(index, bytes);
+            input_->read(tensors_[i].index, bytes);
         }
-        output_->write(output, bytes);
+        output_->write(i, bytes);
     }
 
     const dequantize_options &options_;
@@ -76,9 +73,10 @@ private:
     record_map records_;
     std::unique_ptr<tensor_writer> output_;
     std::vector<tensor_info> outputs_;
-    std::vector<size_t> sources_;  // the input tensor of each output
+    std::vector<logical_tensor> tensors_;  // what each output is made of
     size_t restored_ = 0;
-    scratch_buffer codes_, result_;
+    code_buffers codes_;
+    scratch_buffer result_;
     kernel_caller kernels_;
 };
 

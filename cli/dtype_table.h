@@ -3,33 +3,34 @@
 #include <qdq/qdq.h>
 
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace qdq_cli {
 
-// One row per element type a file may hold.
+// One row per element type of a tensor.
 struct dtype {
     std::string_view name;          // in a safetensors header
     std::string_view npy;           // in an .npy header; empty: numpy has no such type
     int bits;                       // of one element; 4-bit types are packed two to a byte
     std::optional<qdq_dtype> core;  // none: such tensors are only copied
-    std::string_view option;        // the value of --dtype that quantizes to it; empty: not a quantized type
-    double lowest, highest;         // the codes of a quantized type
+    double lowest, highest;         // the codes of a quantized type; both 0: not one
+    double last_step;               // between the two highest codes: 1 for integers
 
-    bool is_code() const { return !option.empty(); }
+    bool is_code() const { return highest != 0; }
+    bool is_integer_code() const { return last_step == 1; }
     bool is_float() const { return core == QDQ_F32 || core == QDQ_F16 || core == QDQ_BF16; }
 };
 
-// These return null for a type that is not in the table.
+// These return null for a type that files do not hold.
 const dtype *find_dtype(std::string_view name);
 const dtype *find_npy_dtype(std::string_view descr);
-const dtype *find_code_dtype(std::string_view option);
 
-const dtype &f32_dtype();
+// The type of this library's, which a file may be unable to hold: I4 and U4.
+const dtype &dtype_of(qdq_dtype core);
 
-// The values of --dtype, in table order.
-std::vector<std::string> code_options();
+// The type of zero points of codes: their own, or that of one byte.
+const dtype &zero_point_dtype(const dtype &code);
+
+inline const dtype &f32_dtype() { return dtype_of(QDQ_F32); }
 
 }  // namespace qdq_cli

@@ -24,6 +24,16 @@ inline float f16_to_f32(uint16_t bits) {
 
 inline float bf16_to_f32(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
+inline float e8m0_to_f32(uint8_t code) { return code == 255 ? NAN : std::ldexp(1.0f, code - 127); }
+
+inline float e4m3_to_f32(uint8_t code) {
+    int exponent = code >> 3 & 15, mantissa = code & 7;
+    float magnitude = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
+                                    : std::ldexp(static_cast<float>(mantissa + 8), exponent - 10);
+    float value = (code & 127) == 127 ? NAN : magnitude;
+    return code & 128 ? -value : value;
+}
+
 // Widens `count` elements, the first at index `first` of `source`, exactly.
 inline void widen(qdq_dtype type, const std::byte *source, int64_t first, int64_t count, float *to) {
     if (type == QDQ_F32) {

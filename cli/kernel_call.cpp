@@ -4,6 +4,7 @@
 #include "text.h"
 
 #include <chrono>
+#include <utility>
 
 namespace qdq_cli {
 
@@ -30,13 +31,28 @@ void apply(const target_options &options) {
     }
 }
 
-void kernel_caller::call(decltype(qdq_quantize) function, const kernel_arguments &arguments) {
+kernel_caller::kernel_caller(std::string profile) : profile_(std::move(profile)) {
+    qdq_options unused;
+    if (!profile_.empty() && qdq_profile_options(profile_.c_str(), QDQ_I8, &unused) != QDQ_OK) {
+        throw usage_error("--profile " + profile_ + ": " + qdq_last_error());
+    }
+}
+
+qdq_options kernel_caller::options_for(const dtype &code) const {
+    qdq_options options = {};
+    if (!profile_.empty() && qdq_profile_options(profile_.c_str(), *code.core, &options) != QDQ_OK) {
+        throw failure(qdq_last_error());
+    }
+    return options;
+}
+
+void kernel_caller::call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const dtype &code) {
     qdq_tensor x = view(arguments.x), scale = view(arguments.scale), y = view(arguments.y), zero_point = {};
     bool shifted = arguments.zero_point.data != nullptr;
     if (shifted) {
         zero_point = view(arguments.zero_point);
     }
-    qdq_options options = {};
+    qdq_options options = options_for(code);
     options.axis = static_cast<int32_t>(arguments.granularity.axis);
     options.block_size = arguments.granularity.block_size;
     auto begin = std::chrono::steady_clock::now();

@@ -33,15 +33,20 @@ struct kernel_arguments {
 // Calls the library, and adds up the time and the bytes of the calls alone.
 class kernel_caller {
 public:
-    void quantize(const kernel_arguments &arguments) { call(qdq_quantize, arguments); }
-    void dequantize(const kernel_arguments &arguments) { call(qdq_dequantize, arguments); }
+    // With the options of a profile, or the library's own. Throws usage_error when there is no such profile.
+    explicit kernel_caller(std::string profile = "");
+
+    void quantize(const kernel_arguments &arguments) { call(qdq_quantize, arguments, *arguments.y.type); }
+    void dequantize(const kernel_arguments &arguments) { call(qdq_dequantize, arguments, *arguments.x.type); }
 
     // "4.1 ms in kernels, 27.3 GB/s, target x86_avx2"
     std::string report() const;
 
 private:
-    void call(decltype(qdq_quantize) function, const kernel_arguments &arguments);
+    void call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const dtype &code);
+    qdq_options options_for(const dtype &code) const;
 
+    std::string profile_;
     double seconds_ = 0;
     uint64_t bytes_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "commands.h"
 #include "error.h"
+#include "format.h"
 #include "interrupt.h"
 
 #include <CLI/CLI.hpp>
@@ -12,26 +13,44 @@ using namespace qdq_cli;
 
 constexpr int exit_failure = 1, exit_usage = 2;
 
-constexpr const char *quantize_footer = R"(Files:
-  A model is a .safetensors file. Its float tensors with two or more dimensions are quantized, the others copied. The
-  scale of x.weight is x.weight_scale (F32), its zero point, if it has one, x.weight_zero_point. A weight [out, in] has
-  a scale [out, 1] per channel, [1] per tensor, [out, in / N] in blocks of N.
-  An array is an .npy file; its scale goes to out.scale.npy, its zero point to out.zero_point.npy beside it.
+constexpr const char *quantize_footer = R"(Types:
+  The integers and floats of --dtype also go by their other common names (int8, fp8, e4m3fn, ...). Three formats fix
+  their blocks and scales: mxfp8 and mxfp4 have blocks of 32 with a power of two (e8m0), nvfp4 blocks of 16 with an
+  e4m3fn and one F32 for the tensor.
+Files:
+  A model is a .safetensors file. Its float tensors with two or more dimensions are quantized, the others copied.
+  Names, types and shapes are those of compressed-tensors, which defines i8, i4, f8e4m3, mxfp8, mxfp4 and nvfp4; the
+  other types follow them. The scale of x.weight is x.weight_scale (F32), its zero point, if it has one,
+  x.weight_zero_point. A weight [out, in] has a scale [out, 1] per channel, [1] per tensor, [out, ceil(in / N)] in
+  blocks of N.
+    i4, u4          x.weight_packed holds codes + 8 (u4: the codes), I32 [out, ceil(in / 8)], low nibble first, and
+                    x.weight_shape the shape; zero points are packed too, I32 [ceil(out / 8), ...], except [1]
+    f4e2m1, mxfp4, nvfp4
+                    x.weight_packed holds the codes, U8 [out, ceil(in / 2)]; there is x.weight_shape where `in` is odd
+    mxfp8, mxfp4    x.weight_scale is U8, the exponent + 127
+    nvfp4           x.weight_scale is F8_E4M3; a block's scale is x.weight_scale / x.weight_global_scale
+  A config.json is neither read nor written; vLLM needs a quantization_config there.
+  An array is an .npy file, of a type numpy has; its scale goes to out.scale.npy, its zero point to out.zero_point.npy
+  beside it.
 Scales (the rules of compressed-tensors, in f32):
-  symmetric:    scale = amax / ((highest - lowest) / 2), for i8 amax / 127.5 with codes -128..127; the zero point is 0,
-                for u8 128.
+  symmetric:    scale = amax / ((highest - lowest) / 2), for i8 amax / 127.5 with codes -128..127, for floats
+                amax / highest; the zero point is 0, for u8 128.
   --asymmetric: scale = (max - min) / (highest - lowest), with min <= 0 <= max;
-                zero point = round(lowest - min / scale).
-  A scale that would be 0, as that of an all-zero channel, is 2^-23. NaN and infinite values are refused.)";
+                zero point = round(lowest - min / scale). Integers only.
+  A scale that would be 0, as that of an all-zero channel, is 2^-23. NaN and infinite values are refused.
+  mxfp4, mxfp8: scale = 2^(e - 2) and 2^(e - 8), where amax is in [7/8 2^e, 7/8 2^(e + 1)).
+  nvfp4:        scale = e4m3fn(global * amax / 6), 1/8 where that is 0, over global = 2688 / amax of the tensor.)";
 
 constexpr const char *dequantize_footer = R"(Restores names, shapes and, where the file records it, the type of each
-tensor; otherwise the type is F32. Reads what `qdq quantize` writes, and any tensor x with its x_scale beside it.)";
+tensor; otherwise the type is F32. Reads what `qdq quantize` writes, and any tensor x with its x_scale beside it, or
+x_packed with x_scale.)";
 
 constexpr const char *compare_footer = R"(ORIGINAL and OTHER hold the same tensors; either may be quantized.
   SQNR dB            10 log10(sum x^2 / sum (x - y)^2)
   max error (steps)  the largest |x - y| / scale; 0.5 is rounding alone
-  clipped            values more than half a step outside the codes
-The last two are known where OTHER is quantized. In JSON the SQNR of equal tensors is null.)";
+  clipped            values more than half a step outside the codes; of float types, half of the last step
+The last two are known where OTHER is quantized, the steps where its codes are integers. In JSON the SQNR of equal
+tensors is null.)";
 
 void add_target_options(CLI::App &command, target_options &target) {
     command.add_option("--target", target.target, "Use only this target (see `qdq targets`)")->type_name("NAME");
@@ -40,12 +59,32 @@ void add_target_options(CLI::App &command, target_options &target) {
         ->type_name("N");
 }
 
+void add_profile_option(CLI::App &command, std::string &profile) {
+    command.add_option("--profile", profile,
+                       "Compute as another system does: onnx, torch, torchao, acl,\ntensorrt, tripy or pypto")
+        ->type_name("NAME");
+}
+
+// Any name of a format becomes its first one.
+CLI::Validator format_name() {
+    std::string names;
+    for (const std::string &name : format_names()) {
+        names += (names.empty() ? "" : ",") + name;
+    }
+    auto translate = [names](std::string &name) {
+        const format *found = find_format(name);
+        name = found != nullptr ? found->option : name;
+        return found != nullptr ? "" : name + " not in {" + names + "}";
+    };
+    return {translate, "{" + names + "}"};
+}
+
 void add_quantize(CLI::App &app, quantize_options &options) {
     CLI::App &command = *app.add_subcommand("quantize", "Quantize the weights of a model, or an array");
     command.add_option("input", options.input, "A .safetensors or .npy file")->required();
     command.add_option("-o,--output", options.output, "The file to write")->required()->type_name("FILE");
-    command.add_option("--dtype", options.code, "The type to quantize to")
-        ->check(CLI::IsMember(code_options()))
+    command.add_option("--dtype", options.format, "The type to quantize to")
+        ->transform(format_name())
         ->capture_default_str();
     CLI::Option *axis = command.add_option("--axis", options.scales.axis,
                                            "One scale for each index of this axis (default 0),\n"
@@ -56,6 +95,7 @@ void add_quantize(CLI::App &app, quantize_options &options) {
     block_size->check(CLI::PositiveNumber)->type_name("N");
     per_tensor->excludes(axis)->excludes(block_size);
     command.add_flag("--asymmetric", options.asymmetric, "Use zero points, and the range from minimum to maximum");
+    add_profile_option(command, options.profile);
     add_target_options(command, options.target);
     command.footer(quantize_footer);
     command.callback([&options] { run_quantize(options); });
@@ -65,6 +105,7 @@ void add_dequantize(CLI::App &app, dequantize_options &options) {
     CLI::App &command = *app.add_subcommand("dequantize", "Restore a quantized model or array");
     command.add_option("input", options.input, "A quantized .safetensors or .npy file")->required();
     command.add_option("-o,--output", options.output, "The file to write")->required()->type_name("FILE");
+    add_profile_option(command, options.profile);
     add_target_options(command, options.target);
     command.footer(dequantize_footer);
     command.callback([&options] { run_dequantize(options); });

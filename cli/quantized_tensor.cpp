@@ -1,9 +1,13 @@
 #include "quantized_tensor.h"
 
 #include "error.h"
+#include "float_bits.h"
+#include "nibbles.h"
 #include "text.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace qdq_cli {
 
@@ -12,7 +16,7 @@ using nlohmann::json;
 namespace {
 
 constexpr const char *record_key = "qdq";
-constexpr std::string_view scale_suffix = "_scale", zero_point_suffix = "_zero_point";
+constexpr std::string_view packed_suffix = "_packed";
 
 quantization_record parse_record(const json &entry) {
     quantization_record record;
@@ -49,10 +53,129 @@ tensor_data load(const tensor_reader &file, size_t index, std::vector<std::byte>
     return load(file, index, std::span(bytes));
 }
 
+bool is_exponent(const dtype &scale) { return scale.core == QDQ_U8 || scale.core == QDQ_E8M0; }
+
+bool can_scale(const dtype &scale, const dtype &codes) {
+    bool f8_scale = is_exponent(scale) || (scale.core == QDQ_F8E4M3 && codes.core == QDQ_F4E2M1);
+    return scale.is_float() || (f8_scale && !codes.is_integer_code());
+}
+
+// The parts of codes of this type, beside which the file has a scale for them; or nothing.
+std::optional<quantized_parts> find_parts(const tensor_reader &file, size_t codes, const dtype &type,
+                                          const std::string &name) {
+    std::optional<size_t> scale = file.find(scale_name(name));
+    if (!type.is_code() || !scale || !can_scale(*file.tensors()[*scale].type, type)) {
+        return std::nullopt;
+    }
+    return quantized_parts{&type, codes, *scale, file.find(zero_point_name(name)), std::nullopt, std::nullopt};
+}
+
+std::optional<std::string> unpacked_name(const tensor_info &tensor) {
+    bool packed = tensor.name.ends_with(packed_suffix) && !tensor.shape.empty() &&
+                  (tensor.type->core == QDQ_I32 || tensor.type->core == QDQ_U8);
+    return packed ? std::optional(tensor.name.substr(0, tensor.name.size() - packed_suffix.size())) : std::nullopt;
+}
+
+std::optional<logical_tensor> find_packed(const tensor_reader &file, size_t index) {
+    const tensor_info &stored = file.tensors()[index];
+    std::optional<std::string> name = unpacked_name(stored);
+    const dtype &type = dtype_of(stored.type->core == QDQ_I32 ? QDQ_I4 : QDQ_F4E2M1);
+    std::optional<quantized_parts> parts = name ? find_parts(file, index, type, *name) : std::nullopt;
+    if (!parts) {
+        return std::nullopt;
+    }
+    parts->shape = file.find(shape_name(*name));
+    parts->global_scale = file.find(global_scale_name(*name));
+    logical_tensor tensor = {*name, stored.shape, index, parts};
+    tensor.shape.back() *= 2;  // what e2m1 codes have without x_shape
+    return tensor;
+}
+
+std::vector<int64_t> read_shape(const tensor_reader &file, size_t index) {
+    const tensor_info &tensor = file.tensors()[index];
+    if (tensor.type != find_dtype("I64") || tensor.shape.size() != 1 || tensor.shape[0] < 1 || tensor.shape[0] > 64) {
+        throw failure(printable(tensor.name) + " is " + std::string(tensor.type->name) + " " +
+                      shape_text(tensor.shape) + ", not a list of I64");
+    }
+    std::vector<int64_t> shape(static_cast<size_t>(tensor.shape[0]));
+    file.read(index, std::as_writable_bytes(std::span(shape)));
+    if (std::ranges::min(shape) < 0) {
+        throw failure(printable(tensor.name) + " is " + shape_text(shape));
+    }
+    return shape;
+}
+
+// Completes a tensor of packed codes.
+void check_packed(const tensor_reader &file, logical_tensor &tensor) {
+    const tensor_info &codes = file.tensors()[tensor.index];
+    if (file.find(tensor.name + "_g_idx")) {
+        throw failure("its groups follow " + printable(tensor.name) + "_g_idx, which is not supported");
+    }
+    if (tensor.parts->shape) {
+        tensor.shape = read_shape(file, *tensor.parts->shape);
+    } else if (tensor.parts->type->core == QDQ_I4) {
+        throw failure("there is no " + printable(shape_name(tensor.name)) + " beside it");
+    }
+    if (packed_rows packing(*tensor.parts->type->core, tensor.shape); packing.shape() != codes.shape) {
+        throw failure("codes of shape " + shape_text(tensor.shape) + " are packed in shape " +
+                      shape_text(packing.shape()));
+    }
+}
+
+logical_tensor find_logical(const tensor_reader &file, size_t index) {
+    const tensor_info &stored = file.tensors()[index];
+    if (std::optional<logical_tensor> packed = find_packed(file, index)) {
+        for_tensor(file, index, [&] { check_packed(file, *packed); });
+        return *packed;
+    }
+    return {stored.name, stored.shape, index, find_parts(file, index, *stored.type, stored.name)};
+}
+
+float read_global_scale(const tensor_reader &file, size_t index) {
+    const tensor_info &info = file.tensors()[index];
+    if (info.type != &f32_dtype() || element_count(info.shape) != 1) {
+        throw failure("its global scale is " + std::string(info.type->name) + " " + shape_text(info.shape));
+    }
+    float global = 1;
+    file.read(index, std::as_writable_bytes(std::span(&global, 1)));
+    return global;
+}
+
+float scale_value(const dtype &type, const std::byte *scales, int64_t i) {
+    float value = 0;
+    if (type.is_float()) {
+        widen(*type.core, scales, i, 1, &value);
+        return value;
+    }
+    auto code = std::to_integer<uint8_t>(scales[i]);
+    return is_exponent(type) ? e8m0_to_f32(code) : e4m3_to_f32(code);
+}
+
+// Turns the scales into f32, which the library takes with any codes, and divides them by the global scale, if any.
+void widen_scales(const tensor_reader &file, const quantized_parts &parts, quantized_tensor &tensor) {
+    float global = parts.global_scale ? read_global_scale(file, *parts.global_scale) : 1;
+    std::vector<std::byte> wide(static_cast<size_t>(element_count(tensor.scale.shape)) * sizeof(float));
+    std::span values(reinterpret_cast<float *>(wide.data()), wide.size() / sizeof(float));
+    for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = scale_value(*tensor.scale.type, tensor.scale.data, static_cast<int64_t>(i)) / global;
+    }
+    tensor.scale_bytes = std::move(wide);
+    tensor.scale = {&f32_dtype(), tensor.scale.shape, tensor.scale_bytes.data()};
+}
+
+void unpack_zero_point(quantized_tensor &tensor) {
+    const std::vector<int64_t> &shape = tensor.scale.shape;
+    bool packed = tensor.zero_point.type->core == QDQ_I32 && shape.size() >= 2;
+    if (packed && tensor.zero_point.shape == packed_zero_points_shape(shape)) {
+        tensor.zero_point_bytes = unpack_zero_points(tensor.zero_point_bytes, shape);
+        tensor.zero_point = {&dtype_of(QDQ_I8), shape, tensor.zero_point_bytes.data()};
+    }
+}
+
 void check_zero_point(const quantized_tensor &tensor) {
     const tensor_data &zero_point = tensor.zero_point;
-    if (zero_point.type != tensor.codes.type) {
-        throw failure("its zero point is of type " + std::string(zero_point.type->name));
+    if (zero_point.type != &zero_point_dtype(*tensor.codes.type)) {
+        throw failure("its zero point is " + std::string(zero_point.type->name) + " " + shape_text(zero_point.shape));
     }
     if (element_count(zero_point.shape) != 1 && zero_point.shape != tensor.scale.shape) {
         throw failure("its zero point has shape " + shape_text(zero_point.shape) + ", its scale " +
@@ -60,31 +183,68 @@ void check_zero_point(const quantized_tensor &tensor) {
     }
 }
 
-}  // namespace
-
-std::string scale_name(const std::string &name) { return name + std::string(scale_suffix); }
-std::string zero_point_name(const std::string &name) { return name + std::string(zero_point_suffix); }
-
-std::optional<quantized_parts> find_quantized(const tensor_reader &file, size_t index) {
-    const tensor_info &tensor = file.tensors()[index];
-    std::optional<size_t> scale = file.find(scale_name(tensor.name));
-    if (!tensor.type->is_code() || !scale || !file.tensors()[*scale].type->is_float()) {
-        return std::nullopt;
+tensor_data load_codes(const tensor_reader &file, const logical_tensor &tensor, code_buffers &buffers) {
+    const dtype &type = *tensor.parts->type;
+    tensor_data codes = load(file, tensor.index, buffers.stored.take(byte_size(file.tensors()[tensor.index])));
+    if (codes.type == &type) {
+        return codes;
     }
-    return quantized_parts{index, *scale, file.find(zero_point_name(tensor.name))};
+    packed_rows packing(*type.core, tensor.shape);
+    std::span<std::byte> flat(codes.data, byte_size({"", &type, tensor.shape}));
+    if (packing.is_padded()) {
+        std::span<const std::byte> rows(codes.data, byte_size({"", codes.type, codes.shape}));
+        flat = buffers.flat.take(flat.size());
+        packing.unpad(rows, flat);
+    }
+    if (type.core == QDQ_I4) {
+        add_eight(flat);
+    }
+    return {&type, tensor.shape, flat.data()};
 }
 
-bool is_parameter(const tensor_reader &file, size_t index) {
-    std::string_view name = file.tensors()[index].name;
-    for (std::string_view suffix : {scale_suffix, zero_point_suffix}) {
-        if (name.ends_with(suffix)) {
-            auto base = file.find(std::string(name.substr(0, name.size() - suffix.size())));
-            if (base && find_quantized(file, *base)) {
-                return true;
-            }
+}  // namespace
+
+std::string scale_name(const std::string &name) { return name + "_scale"; }
+std::string zero_point_name(const std::string &name) { return name + "_zero_point"; }
+std::string packed_name(const std::string &name) { return name + std::string(packed_suffix); }
+std::string shape_name(const std::string &name) { return name + "_shape"; }
+std::string global_scale_name(const std::string &name) { return name + "_global_scale"; }
+
+std::vector<size_t> quantized_parts::all() const {
+    std::vector<size_t> indices = {codes, scale};
+    for (const std::optional<size_t> &part : {zero_point, global_scale, shape}) {
+        indices.insert(indices.end(), part ? 1 : 0, part.value_or(0));
+    }
+    return indices;
+}
+
+std::vector<logical_tensor> logical_tensors(const tensor_reader &file) {
+    std::vector<logical_tensor> all;
+    std::set<size_t> parameters;
+    for (size_t i = 0; i < file.tensors().size(); ++i) {
+        all.push_back(find_logical(file, i));
+        if (all.back().parts) {
+            std::vector<size_t> parts = all.back().parts->all();
+            parameters.insert(parts.begin() + 1, parts.end());  // all but the codes
         }
     }
-    return false;
+    std::erase_if(all, [&](const logical_tensor &tensor) { return parameters.contains(tensor.index); });
+    std::set<std::string> names;
+    for (const logical_tensor &tensor : all) {
+        if (!names.insert(tensor.name).second) {
+            throw failure(file.files().front().string() + ": it has both " + printable(tensor.name) + " and " +
+                          printable(packed_name(tensor.name)));
+        }
+    }
+    return all;
+}
+
+uint64_t stored_bytes(const tensor_reader &file, const logical_tensor &tensor) {
+    uint64_t total = 0;
+    for (size_t part : tensor.parts ? tensor.parts->all() : std::vector{tensor.index}) {
+        total += byte_size(file.tensors()[part]);
+    }
+    return total;
 }
 
 record_map read_records(const tensor_reader &file) {
@@ -122,17 +282,24 @@ kernel_arguments quantized_tensor::dequantize_to(const tensor_data &y) const {
     return {codes, scale, zero_point, y, granularity};
 }
 
-quantized_tensor load_quantized(const tensor_reader &file, const quantized_parts &parts, const record_map &records,
-                                scratch_buffer &codes) {
+quantized_tensor load_quantized(const tensor_reader &file, const logical_tensor &logical, const record_map &records,
+                                code_buffers &buffers) {
+    const quantized_parts &parts = *logical.parts;
     quantized_tensor tensor;
-    tensor.codes = load(file, parts.codes, codes.take(byte_size(file.tensors()[parts.codes])));
+    tensor.codes = load_codes(file, logical, buffers);
     tensor.scale = load(file, parts.scale, tensor.scale_bytes);
+    if (!tensor.scale.type->is_float() || parts.global_scale) {
+        widen_scales(file, parts, tensor);
+    }
     if (parts.zero_point) {
         tensor.zero_point = load(file, *parts.zero_point, tensor.zero_point_bytes);
+        if (parts.type->core == QDQ_I4) {
+            unpack_zero_point(tensor);
+        }
         check_zero_point(tensor);
     }
     tensor.granularity.scale_shape = tensor.scale.shape;
-    if (auto record = records.find(file.tensors()[parts.codes].name); record != records.end()) {
+    if (auto record = records.find(logical.name); record != records.end()) {
         tensor.granularity.axis = record->second.axis;
         tensor.granularity.block_size = record->second.block_size;
     }

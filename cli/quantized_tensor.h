@@ -1,5 +1,6 @@
 #pragma once
 
+#include "format.h"
 #include "granularity.h"
 #include "kernel_call.h"
 #include "scratch_buffer.h"
@@ -13,21 +14,36 @@
 
 namespace qdq_cli {
 
-// The convention of compressed-tensors: x holds codes, x_scale and, if there are any, x_zero_point are beside it.
+// What belongs to a quantized tensor x, by the conventions of compressed-tensors. Its codes are x, or, when they have
+// 4 bits, x_packed.
 std::string scale_name(const std::string &name);
 std::string zero_point_name(const std::string &name);
+std::string packed_name(const std::string &name);
+std::string shape_name(const std::string &name);  // of packed codes
+std::string global_scale_name(const std::string &name);
 
 // Where a file holds the parts of a quantized tensor.
 struct quantized_parts {
+    const dtype *type;  // of the codes
     size_t codes, scale;
-    std::optional<size_t> zero_point;
+    std::optional<size_t> zero_point, global_scale, shape;
+
+    std::vector<size_t> all() const;
 };
 
-// Nothing when the tensor is not quantized.
-std::optional<quantized_parts> find_quantized(const tensor_reader &file, size_t index);
+// A tensor as it was before it was quantized, if it is.
+struct logical_tensor {
+    std::string name;
+    std::vector<int64_t> shape;
+    size_t index;  // in the file: of the tensor, or of its codes
+    std::optional<quantized_parts> parts;
+};
 
-// Whether a tensor is the scale or the zero point of a quantized one.
-bool is_parameter(const tensor_reader &file, size_t index);
+// The tensors of a file. Throws when the parts of packed codes do not fit together, or when two tensors have one name.
+std::vector<logical_tensor> logical_tensors(const tensor_reader &file);
+
+// The size of a tensor in the file, with all its parts.
+uint64_t stored_bytes(const tensor_reader &file, const logical_tensor &tensor);
 
 // What the shapes and types of a quantized tensor do not tell. It is kept in the metadata of the file.
 struct quantization_record {
@@ -40,7 +56,7 @@ record_map read_records(const tensor_reader &file);
 metadata_map with_records(metadata_map metadata, const record_map &records);
 metadata_map without_records(metadata_map metadata);
 
-// A quantized tensor in memory. The codes are in the scratch buffer it was loaded to.
+// A quantized tensor in memory, as the library takes it. The codes are in the buffers it was loaded to.
 struct quantized_tensor {
     tensor_data codes, scale, zero_point;  // zero_point.data is null when there are none
     blocking granularity;
@@ -48,8 +64,13 @@ struct quantized_tensor {
 
     kernel_arguments dequantize_to(const tensor_data &y) const;
 };
-quantized_tensor load_quantized(const tensor_reader &file, const quantized_parts &parts, const record_map &records,
-                                scratch_buffer &codes);
+
+struct code_buffers {
+    scratch_buffer stored, flat;
+};
+
+quantized_tensor load_quantized(const tensor_reader &file, const logical_tensor &tensor, const record_map &records,
+                                code_buffers &buffers);
 
 // Runs `work` for a tensor of a file; a failure in it then says which.
 void for_tensor(const tensor_reader &file, size_t index, const std::function<void()> &work);

@@ -66,8 +66,18 @@ extremes find_extremes(qdq_dtype source, std::span<const std::byte> bytes, const
 
 float nonzero(float scale) { return scale == 0 ? std::numeric_limits<float>::epsilon() : scale; }
 
-float symmetric_scale(float min, float max, const dtype &code) {
-    return nonzero(std::max(-min, max) / static_cast<float>((code.highest - code.lowest) / 2));
+float largest(float min, float max) { return std::max(max, -min); }  // +0, not -0, where both are 0
+
+float symmetric_scale(float amax, const dtype &code) {
+    return amax / static_cast<float>((code.highest - code.lowest) / 2);
+}
+
+// The exponents are those of the largest power of two in the format, 4 or 256. Adding a quarter of the mantissa carries
+// into the exponent from 1.75 on: 7 / 4 is what e2m1 still rounds to 6, 448 / 256 the largest e4m3fn.
+float power_of_two_scale(float amax, const dtype &code) {
+    constexpr int32_t quarter = 1 << 21;
+    int exponent = ((std::bit_cast<int32_t>(amax) + quarter) >> 23) - 127 - std::ilogb(code.highest);
+    return std::ldexp(1.0f, std::clamp(exponent, -127, 127));
 }
 
 float asymmetric_scale(float min, float max, const dtype &code) {
@@ -86,6 +96,45 @@ int64_t asymmetric_zero_point(float min, float scale, const dtype &code) {
 // 0 for signed codes, the middle for unsigned ones.
 int64_t symmetric_zero_point(const dtype &code) { return static_cast<int64_t>((code.lowest + code.highest + 1) / 2); }
 
+float scale_of(float min, float max, const format &format, bool asymmetric) {
+    const dtype &code = format.code_dtype();
+    switch (format.scales) {
+    case scale_form::power_of_two:
+        return power_of_two_scale(largest(min, max), code);
+    case scale_form::two_level:
+        return symmetric_scale(largest(min, max), code);
+    default:
+        return asymmetric ? asymmetric_scale(min, max, code) : nonzero(symmetric_scale(largest(min, max), code));
+    }
+}
+
+// Fills `stored`; the scales of a two-level format become those that the file tells.
+void store_scales(const format &format, float amax, const e4m3_encoder &encode, scale_set &set) {
+    if (format.scales == scale_form::f32) {
+        std::span bytes = std::as_bytes(std::span(set.scales));
+        set.stored.assign(bytes.begin(), bytes.end());
+        return;
+    }
+    if (format.scales == scale_form::power_of_two) {
+        for (float scale : set.scales) {
+            set.stored.push_back(static_cast<std::byte>(std::bit_cast<uint32_t>(scale) >> 23));
+        }
+        return;
+    }
+    constexpr float codes_times_scales = 6 * 448;
+    float global = codes_times_scales / std::max(amax, std::numeric_limits<float>::min());
+    set.global = std::isfinite(global) ? global : 1;
+    for (float &scale : set.scales) {
+        scale *= set.global;
+    }
+    set.stored = encode(set.scales);
+    constexpr std::byte eighth{0x20};
+    std::ranges::replace(set.stored, std::byte{0}, eighth);
+    for (size_t i = 0; i < set.scales.size(); ++i) {
+        set.scales[i] = e4m3_to_f32(std::to_integer<uint8_t>(set.stored[i])) / set.global;
+    }
+}
+
 void store_code(const dtype &code, int64_t value, std::vector<std::byte> &codes) {
     for (int bit = 0; bit < code.bits; bit += 8) {
         codes.push_back(static_cast<std::byte>(value >> bit));
@@ -94,24 +143,39 @@ void store_code(const dtype &code, int64_t value, std::vector<std::byte> &codes)
 
 }  // namespace
 
+const dtype &stored_scale_dtype(scale_form form) {
+    switch (form) {
+    case scale_form::power_of_two:
+        return dtype_of(QDQ_U8);
+    case scale_form::two_level:
+        return dtype_of(QDQ_F8E4M3);
+    default:
+        return f32_dtype();
+    }
+}
+
 bool has_zero_points(const dtype &code, bool asymmetric) { return asymmetric || symmetric_zero_point(code) != 0; }
 
-scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, const scale_map &map, const dtype &code,
-                         bool asymmetric) {
+scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, const scale_map &map,
+                         const format &format, bool asymmetric, const e4m3_encoder &encode) {
     extremes found = find_extremes(*source.core, bytes, map);
+    const dtype &code = format.code_dtype();
     scale_set result;
+    float amax = 0;
     for (size_t i = 0; i < found.low.size(); ++i) {
         float min = from_key(found.low[i]), max = from_key(found.high[i]);
         if (!std::isfinite(min) || !std::isfinite(max)) {
             throw failure("it holds NaN or infinite values");
         }
-        float scale = asymmetric ? asymmetric_scale(min, max, code) : symmetric_scale(min, max, code);
+        amax = std::max(amax, largest(min, max));
+        float scale = scale_of(min, max, format, asymmetric);
         result.scales.push_back(scale);
         if (has_zero_points(code, asymmetric)) {
             int64_t zero_point = asymmetric ? asymmetric_zero_point(min, scale, code) : symmetric_zero_point(code);
             store_code(code, zero_point, result.zero_points);
         }
     }
+    store_scales(format, amax, encode, result);
     return result;
 }
 

@@ -10,10 +10,10 @@ namespace {
 
 struct profile {
     const char *name;
-    qdq_scale_mode integer_scale_mode;  // for integer types; the f8 and f4 types divide everywhere
+    qdq_scale_mode scale_mode;  // of integer types and e2m1; f8 types divide everywhere
     qdq_quantize_zp quantize_zp;
     qdq_dequantize_zp dequantize_zp;
-    bool e5m2_overflows;  // to infinity, instead of saturating
+    bool casts_overflow;  // to infinity or NaN, of every f8 type but e4m3fn
 };
 
 constexpr profile profiles[] = {
@@ -25,6 +25,8 @@ constexpr profile profiles[] = {
     {"tripy", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
     {"pypto", QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_ADD, false},
 };
+
+bool is_f8(qdq_dtype dtype) { return !is_integer(dtype) && info(dtype).bits == 8; }
 
 }  // namespace
 
@@ -42,10 +44,10 @@ qdq_status qdq_profile_options(const char *name, qdq_dtype stored, qdq_options *
     for (const profile &p : profiles) {
         if (std::strcmp(p.name, name) == 0) {
             *options = {};
-            options->scale_mode = is_integer(stored) ? p.integer_scale_mode : QDQ_DIVIDE;
+            options->scale_mode = is_f8(stored) ? QDQ_DIVIDE : p.scale_mode;
             options->quantize_zp = p.quantize_zp;
             options->dequantize_zp = p.dequantize_zp;
-            options->no_saturate = p.e5m2_overflows && stored == QDQ_F8E5M2;
+            options->no_saturate = p.casts_overflow && is_f8(stored) && stored != QDQ_F8E4M3;
             return QDQ_OK;
         }
     }

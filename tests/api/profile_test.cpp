@@ -19,18 +19,23 @@ TEST(Profile, onnx_is_the_default) {
     EXPECT_EQ(std::memcmp(&options, &zero, sizeof options), 0);
 }
 
-TEST(Profile, torch_and_torchao_multiply_by_the_reciprocal_for_integer_types_only) {
+TEST(Profile, torch_and_torchao_multiply_by_the_reciprocal_but_for_f8) {
     for (const char *name : {"torch", "torchao"}) {
-        EXPECT_EQ(profile(name, QDQ_I8).scale_mode, QDQ_RECIPROCAL) << name;
-        EXPECT_EQ(profile(name, QDQ_I4).scale_mode, QDQ_RECIPROCAL) << name;
-        EXPECT_EQ(profile(name, QDQ_F8E4M3).scale_mode, QDQ_DIVIDE) << name;
+        for (qdq_dtype dtype : {QDQ_I8, QDQ_I4, QDQ_F4E2M1}) {
+            EXPECT_EQ(profile(name, dtype).scale_mode, QDQ_RECIPROCAL) << name << " " << dtype;
+        }
+        for (qdq_dtype dtype : {QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F8E4M3FNUZ, QDQ_F8E5M2FNUZ}) {
+            EXPECT_EQ(profile(name, dtype).scale_mode, QDQ_DIVIDE) << name << " " << dtype;
+        }
     }
 }
 
-TEST(Profile, torch_lets_e5m2_overflow_to_infinity) {
-    EXPECT_EQ(profile("torch", QDQ_F8E5M2).no_saturate, 1);
+TEST(Profile, torch_saturates_e4m3fn_alone) {
     EXPECT_EQ(profile("torch", QDQ_F8E4M3).no_saturate, 0);
-    EXPECT_EQ(profile("torchao", QDQ_F8E5M2).no_saturate, 0);
+    for (qdq_dtype dtype : {QDQ_F8E5M2, QDQ_F8E4M3FNUZ, QDQ_F8E5M2FNUZ}) {
+        EXPECT_EQ(profile("torch", dtype).no_saturate, 1) << dtype;
+        EXPECT_EQ(profile("torchao", dtype).no_saturate, 0) << dtype;
+    }
 }
 
 TEST(Profile, acl_adds_the_zero_point_before_rounding) {

@@ -5,16 +5,10 @@ import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from support import CliTest, per_channel, random, run
+from support import ModelTest, per_channel, random, run
 
 
-class Dequantize(CliTest):
-    def setUp(self):
-        super().setUp()
-        self.input = self.dir / "in.safetensors"
-        self.codes = self.dir / "codes.safetensors"
-        self.output = self.dir / "out.safetensors"
-
+class Dequantize(ModelTest):
     def restore(self, tensors, metadata=None):
         save_file(tensors, self.codes, metadata)
         self.succeed("dequantize", self.codes, "-o", self.output)

@@ -32,6 +32,24 @@ class Npy(CliTest):
         self.assert_same(self.dequantize(), codes.astype(np.float32) * scale)
         self.assertEqual(self.files(), ["q.npy", "q.scale.npy", "x.npy", "y.npy"])
 
+    def test_every_type_numpy_has(self):
+        for code in ("i16", "u16", "i32"):
+            for options in ([], ["--asymmetric"]):
+                with self.subTest(code=code, options=options):
+                    x = random((5, 8))
+                    codes, scale = self.quantize(x, "--dtype", code, *options)
+                    expected = per_channel(x, code=code, asymmetric=bool(options))
+                    self.assert_same(codes, expected[0])
+                    self.assert_same(scale, expected[1])
+                    restored = (codes.astype(np.int64) - expected[2]).astype(np.float32) * scale
+                    self.assert_same(self.dequantize(), restored)
+
+    def test_refuses_types_numpy_does_not_have(self):
+        np.save(self.input, random((4, 32)))
+        for code in ("i4", "u4", "f8e4m3", "f8e5m2", "f8e4m3fnuz", "f4e2m1", "mxfp8", "nvfp4"):
+            self.fail_with(f"array (F32 [4, 32]): numpy has no type for {code}", "quantize", self.input,
+                           "-o", self.codes, "--dtype", code)  # fmt: skip
+
     def test_zero_point(self):
         x = random((5, 8))
         codes, scale = self.quantize(x, "--asymmetric", "--dtype", "u8", "--axis", 1)

@@ -9,11 +9,27 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
+import safetensors
 
 QDQ = os.environ["QDQ_CLI"]
 EPSILON = np.float32(2.0**-23)
-RANGES = {"i8": (np.int8, -128, 127), "u8": (np.uint8, 0, 255)}
+RANGES = {
+    "i8": (np.int8, -128, 127),
+    "u8": (np.uint8, 0, 255),
+    "i16": (np.int16, -(2**15), 2**15 - 1),
+    "u16": (np.uint16, 0, 2**16 - 1),
+    "i32": (np.int32, -(2**31), 2**31 - 1),
+    "i4": (np.int8, -8, 7),
+    "u4": (np.uint8, 0, 15),
+    "f8e4m3": (ml_dtypes.float8_e4m3fn, -448, 448),
+    "f8e5m2": (ml_dtypes.float8_e5m2, -57344, 57344),
+    "f8e4m3fnuz": (ml_dtypes.float8_e4m3fnuz, -240, 240),
+    "f8e5m2fnuz": (ml_dtypes.float8_e5m2fnuz, -57344, 57344),
+    "f4e2m1": (ml_dtypes.float4_e2m1fn, -6, 6),
+}
+INTEGERS = [code for code in RANGES if not code.startswith("f")]
 
 
 def run(*arguments, **options):
@@ -65,6 +81,16 @@ class CliTest(unittest.TestCase):
         self.assertEqual(actual.tobytes(), expected.tobytes())
 
 
+class ModelTest(CliTest):
+    """One with the names of a model, of its codes and of what is restored from them."""
+
+    def setUp(self):
+        super().setUp()
+        self.input = self.dir / "in.safetensors"
+        self.codes = self.dir / "codes.safetensors"
+        self.output = self.dir / "out.safetensors"
+
+
 def random(shape, seed=1):
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
@@ -86,6 +112,34 @@ def read_header(path):
     raw = Path(path).read_bytes()
     length = struct.unpack("<Q", raw[:8])[0]
     return json.loads(raw[8 : 8 + length]), length
+
+
+SAFETENSORS_TYPES = {
+    "BF16": ml_dtypes.bfloat16, "F8_E4M3": ml_dtypes.float8_e4m3fn, "F8_E5M2": ml_dtypes.float8_e5m2,
+    "F8_E4M3FNUZ": ml_dtypes.float8_e4m3fnuz, "F8_E5M2FNUZ": ml_dtypes.float8_e5m2fnuz, "F32": np.float32,
+    "F16": np.float16, "I8": np.int8, "U8": np.uint8, "I16": np.int16, "U16": np.uint16, "I32": np.int32,
+    "I64": np.int64,
+}  # fmt: skip
+
+
+def load_model(path):
+    """What safetensors' own reader finds in a file, in the types of NumPy and ml_dtypes."""
+    tensors = safetensors.deserialize(Path(path).read_bytes())
+    return {
+        name: np.frombuffer(bytes(each["data"]), SAFETENSORS_TYPES[each["dtype"]]).reshape(each["shape"])
+        for name, each in tensors
+    }
+
+
+def save_model(path, tensors):
+    """Writes arrays of the types of NumPy and ml_dtypes."""
+    names = {np.dtype(dtype): name for name, dtype in SAFETENSORS_TYPES.items()}
+    header, data = {}, b""
+    for name, tensor in tensors.items():
+        raw = np.ascontiguousarray(tensor).tobytes()
+        header[name] = entry(names[tensor.dtype], list(tensor.shape), len(data), len(data) + len(raw))
+        data += raw
+    Path(path).write_bytes(safetensors_bytes(header, data))
 
 
 def sparse_model(path, tensors, side):
@@ -110,21 +164,27 @@ def parameters(values, code, asymmetric):
     most = max(values.max(), np.float32(0))
     if not asymmetric:
         scale = max(-least, most) / np.float32((high - low) / 2)
-        return (scale or EPSILON), (128 if code == "u8" else 0)
+        return (scale or EPSILON), ((low + high + 1) // 2 if code in INTEGERS else 0)
     scale = ((most - least) / np.float32(high - low)) or EPSILON
-    return scale, int(np.clip(np.rint(np.float32(low) - least / scale), low, high))
+    return scale, int(np.clip(np.float64(np.rint(np.float32(low) - least / scale)), low, high))
+
+
+def encode(values, scale, zero_point, code):
+    dtype, low, high = RANGES[code]
+    if code not in INTEGERS:
+        return np.clip(values / scale, low, high).astype(dtype)
+    return np.clip(np.rint(values / scale).astype(np.int64) + zero_point, low, high).astype(dtype)
 
 
 def quantize(x, scale_shape, block, code="i8", asymmetric=False):
-    """Codes, scale and zero point of x, whose scale has the rank of x."""
+    """Codes, scale and zero point of x, whose scale has the rank of x. The codes of 4 bits are one to a byte."""
     dtype, low, high = RANGES[code]
     codes = np.zeros(x.shape, dtype)
     scales = np.zeros(scale_shape, np.float32)
-    zero_points = np.zeros(scale_shape, dtype)
+    zero_points = np.zeros(scale_shape, dtype if code in INTEGERS else np.int8)
     for index, part in blocks_of(x, scale_shape, block):
-        scale, zero_point = parameters(x[part], code, asymmetric)
-        scales[index], zero_points[index] = scale, zero_point
-        codes[part] = np.clip(np.rint(x[part] / scale) + np.float32(zero_point), low, high).astype(dtype)
+        scales[index], zero_points[index] = parameters(x[part], code, asymmetric)
+        codes[part] = encode(x[part], scales[index], int(zero_points[index]), code)
     return codes, scales, zero_points
 
 

@@ -5,6 +5,8 @@ from safetensors.numpy import save_file
 
 from support import CliTest, random, run
 
+DTYPES = "{i8,u8,i16,u16,i32,i4,u4,f8e4m3,f8e5m2,f8e4m3fnuz,f8e5m2fnuz,f4e2m1,mxfp8,mxfp4,nvfp4}"
+
 
 class Usage(CliTest):
     def usage_error(self, *arguments):
@@ -20,9 +22,10 @@ class Usage(CliTest):
 
     def test_help_of_each_command(self):
         words = {
-            "quantize": ["--dtype", "{i8,u8}", "--axis", "--per-tensor", "--block-size", "--asymmetric", "--target",
+            "quantize": ["--dtype", DTYPES, "--profile", "--axis", "--per-tensor", "--block-size", "--asymmetric",
+                         "--target", "x.weight_packed",
                          "--threads", "amax / 127.5", "-128..127", "2^-23", "x.weight_scale", "out.scale.npy"],
-            "dequantize": ["--output", "--target", "--threads", "x_scale"],
+            "dequantize": ["--output", "--profile", "--target", "--threads", "x_scale"],
             "compare": ["--json", "SQNR", "clipped", "steps"],
             "targets": ["List the targets"],
         }
@@ -41,7 +44,20 @@ class Usage(CliTest):
                       ["--per-tensor", "--axis", "0"], ["--per-tensor", "--block-size", "2"],
                       ["--unknown"], ["extra"]):
             self.usage_error(*arguments, *wrong)
-        self.assertIn("{i8,u8}", self.usage_error(*arguments, "--dtype", "i7"))
+        self.assertIn(f"--dtype: i7 not in {DTYPES}", self.usage_error(*arguments, "--dtype", "i7"))
+
+    def test_formats_with_blocks_of_their_own_take_no_others(self):
+        save_file({"x": random((2, 2))}, self.dir / "in")
+        for dtype, size in (("mxfp8", 32), ("mxfp4", 32), ("nvfp4", 16)):
+            for options in (["--axis", 0], ["--per-tensor"], ["--block-size", size]):
+                self.fail_with(f"--dtype {dtype} has blocks of {size} along the last axis", "quantize", self.dir / "in",
+                               "-o", self.dir / "out", "--dtype", dtype, *options, code=2)  # fmt: skip
+
+    def test_float_types_have_no_zero_points(self):
+        save_file({"x": random((2, 2))}, self.dir / "in")
+        for dtype in ("f8e4m3", "f8e5m2fnuz", "f4e2m1", "nvfp4"):
+            self.fail_with(f"--asymmetric: {dtype} has no zero points", "quantize", self.dir / "in",
+                           "-o", self.dir / "out", "--dtype", dtype, "--asymmetric", code=2)  # fmt: skip
 
     def test_missing_arguments(self):
         for arguments in ([], ["unknown"], ["quantize"], ["quantize", "in"], ["quantize", "-o", "out"],

@@ -1,78 +1,121 @@
-"""qdq's 8-bit floats against ml_dtypes', which overflows to infinity or NaN as qdq does without saturation."""
+"""qdq's formats against ml_dtypes: every code decoded, every 16-bit float and many f32 encoded, on every target."""
 
-import sys
+import os
 import unittest
 
-try:
-    import ml_dtypes
-    import numpy
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+import comparison  # skips where NumPy or ml_dtypes are missing
+import ml_dtypes
+import numpy
+from comparison import QDQ, Deviation
 
+import inputs
 import qdq_ctypes
+import rules
+from inputs import E2M1, F8
+from rules import differs, is_nan, on
 
-FORMATS = [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2fnuz]
 ONE = numpy.float32(1)
 
 
-def floats(dtype):
-    """Every value of a 16-bit type; of f32 random bits, and the neighbourhood of every 16-bit float."""
-    codes = numpy.arange(1 << 16, dtype=numpy.uint16)
-    if dtype != numpy.float32:
-        return codes.view(dtype)
-    near = (codes.astype(numpy.uint32)[:, None] << 16) + numpy.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF], numpy.uint32)
-    random = numpy.random.default_rng(1).integers(0, 1 << 32, 4_000_000, dtype=numpy.uint32)
-    return numpy.concatenate([near.reshape(-1), random]).view(numpy.float32)
+def low_nibble(call):
+    integer = numpy.where(numpy.abs(call.x.astype(numpy.float64)) < 2.0**31, call.x, numpy.float32(0))
+    return (integer.astype(numpy.int64) & 15).astype(numpy.uint8).view(call.y_type)
 
 
-class EightBitFloats(unittest.TestCase):
-    def setUp(self):
-        self.qdq = qdq_ctypes.Library()
+def truncated(call):
+    return numpy.where(is_nan(call), call.lowest, rules.saturated(call, numpy.trunc(call.x.astype(numpy.float32))))
+
+
+DEVIATIONS = [
+    Deviation(
+        "e2m1: NaN gives 0 with the other sign",
+        where=on({"encode", "encode with blocks"}, is_nan, E2M1),
+        peer=lambda call: numpy.where(numpy.signbit(call.x), 0.0, -0.0).astype(numpy.float32),
+        qdq=lambda call: numpy.float32(6),
+    ),
+    Deviation(
+        "int4, uint4: values out of range wrap around, and NaN gives 0",
+        where=on({"truncate"}, differs(low_nibble, truncated)),
+        peer=low_nibble,
+        qdq=truncated,
+    ),
+]
+
+
+class AgainstMlDtypes(comparison.Comparison):
+    deviations = DEVIATIONS
 
     def each_target(self):
-        for target in self.qdq.usable_targets():
-            self.qdq.force_target(target)
+        self.addCleanup(QDQ.force_target, None)
+        for target in QDQ.usable_targets():
+            QDQ.force_target(target)
             yield target
 
-    def test_encode_as_ml_dtypes_does(self):
-        for source in (numpy.float32, numpy.float16, ml_dtypes.bfloat16):
-            x = floats(source)
-            for stored in FORMATS:
-                # Through f32: ml_dtypes' direct conversions from 16 bits are exact too, but slow.
-                expected = x.astype(numpy.float32).astype(stored)
-                is_nan = numpy.isnan(expected.astype(numpy.float32))
-                for target in self.each_target():
-                    with self.subTest(source=source, stored=stored, target=target):
-                        y = numpy.empty(x.shape, stored)
-                        self.qdq.quantize(x, ONE, None, y, no_saturate=1)
-                        same = (y.view(numpy.uint8) == expected.view(numpy.uint8)) | (
-                            is_nan & numpy.isnan(y.astype(numpy.float32))
-                        )
-                        wrong = numpy.flatnonzero(~same)[:4]
-                        self.assertEqual(wrong.size, 0, [(x[i], y.view(numpy.uint8)[i], expected[i]) for i in wrong])
+    def check_encode(self, route, x, scale, stored, **options):
+        """ml_dtypes converts f32; its direct conversions from 16 bits are exact too, but slow. A NaN has the sign of x,
+        which NumPy's division does not promise."""
+        wide = x.astype(numpy.float32)
+        quotient = wide / scale.astype(numpy.float32)
+        expected = numpy.where(numpy.isnan(quotient), numpy.copysign(numpy.nan, wide), quotient).astype(stored)
+        for target in self.each_target():
+            with self.subTest(source=x.dtype, stored=stored, target=target):
+                self.quantize(route, x, scale, None, expected, **options)
 
-    def test_saturate_to_the_largest_value(self):
-        x = numpy.array([1e9, -1e9, numpy.inf, -numpy.inf], numpy.float32)
-        for stored in FORMATS:
-            largest = float(ml_dtypes.finfo(stored).max)
-            for target in self.each_target():
-                with self.subTest(stored=stored, target=target):
-                    y = numpy.empty(x.shape, stored)
-                    self.qdq.quantize(x, ONE, None, y)
-                    self.assertEqual(y.astype(numpy.float32).tolist(), [largest, -largest, largest, -largest])
+    def check_decode(self, route, codes, scale, result):
+        expected = (codes.astype(numpy.float32) * scale.astype(numpy.float32)).astype(result)
+        for target in self.each_target():
+            with self.subTest(stored=codes.dtype, result=result, target=target):
+                self.dequantize(route, codes, scale, None, expected)
+
+    def test_encode(self):
+        for source in inputs.FLOATS.values():
+            for stored in [*F8, E2M1]:
+                self.check_encode("encode", inputs.any_floats(source, count=4_000_000), ONE, stored, no_saturate=1)
+
+    @unittest.skipUnless(os.environ.get("QDQ_SWEEP") == "full", "QDQ_SWEEP is not full")
+    def test_encode_every_f32(self):
+        """On one target: kernel.sweep shows that all give the same."""
+        count = 1 << 22
+        for first in range(0, 1 << 32, count):
+            x = numpy.arange(first, first + count, dtype=numpy.uint32).view(numpy.float32)
+            for stored in [*F8, E2M1]:
+                self.quantize("encode", x, ONE, None, x.astype(stored), no_saturate=1)
+
+    def test_encode_with_e8m0_scales(self):
+        scale = inputs.every_code("float8_e8m0fnu")[:, None]
+        for source in inputs.FLOATS.values():
+            x = numpy.tile(inputs.any_floats(source)[::97], (256, 1))
+            for stored in ["float8_e4m3fn", "float8_e5m2", E2M1]:
+                self.check_encode("encode with blocks", x, scale, stored, no_saturate=1)
+
+    def test_truncate_to_4_bits(self):
+        for source in inputs.FLOATS.values():
+            for stored in ("int4", "uint4"):
+                x = numpy.concatenate([inputs.any_floats(source), inputs.half_steps(1, 100).astype(source)])
+                self.check_encode("truncate", x, ONE, stored, rounding=qdq_ctypes.TOWARD_ZERO)
 
     def test_decode_every_code(self):
-        codes = numpy.arange(256, dtype=numpy.uint8)
-        for stored in FORMATS:
-            expected = codes.view(stored).astype(numpy.float32)
+        for stored in [*F8, E2M1, "int4", "uint4"]:
+            for result in inputs.FLOATS.values():
+                self.check_decode("decode", inputs.every_code(stored), ONE, result)
+
+    def test_decode_every_code_with_every_f8_scale(self):
+        for scale_type in ("float8_e8m0fnu", "float8_e4m3fn"):
+            scale = inputs.every_code(scale_type)[:, None]
+            for stored in ["float8_e4m3fn", "float8_e5m2", E2M1]:
+                codes = numpy.tile(inputs.every_code(stored), (256, 1))
+                for result in inputs.FLOATS.values():
+                    self.check_decode("decode with blocks", codes, scale, result)
+
+    def test_saturate_to_the_largest_value(self):
+        """ml_dtypes' casts overflow; the largest value is its finfo's."""
+        x = numpy.array([1e9, -1e9, numpy.inf, -numpy.inf], numpy.float32)
+        for stored in F8:
+            largest = ml_dtypes.finfo(stored).max
             for target in self.each_target():
                 with self.subTest(stored=stored, target=target):
-                    y = numpy.empty(256, numpy.float32)
-                    self.qdq.dequantize(codes.view(stored), ONE, None, y)
-                    numpy.testing.assert_array_equal(y, expected)
-                    self.assertTrue((numpy.signbit(y) == numpy.signbit(expected))[expected == 0].all())
+                    self.quantize("saturate", x, ONE, None, numpy.array([largest, -largest] * 2, stored))
 
 
 if __name__ == "__main__":
-    unittest.main()
+    comparison.main(f"ml_dtypes {ml_dtypes.__version__}", AgainstMlDtypes)

@@ -1,189 +1,235 @@
-"""qdq against ONNX Runtime's QuantizeLinear and DequantizeLinear: every bit, on random and special inputs.
+"""qdq's profile "onnx" against ONNX Runtime's QuantizeLinear and DequantizeLinear: every bit, on random and special
+inputs and on multiples of scale / 2, for every type of which ONNX Runtime's CPU provider has kernels.
 
-No exception is needed on x86 with ONNX Runtime 1.31.1, NaN included: both give the lowest code. NaN results of
-DequantizeLinear are compared as NaN, since ONNX does not define their sign and payload.
-
-QDQ_SHARED_LIBRARY names libqdq.so. QDQ_PEER_INPUTS sets how many inputs each comparison takes (default 10^8, in all).
+QDQ_PEER_INPUTS sets how many inputs the comparisons of f32 with int8 and uint8 take (default 10^8, in all).
 """
 
+import ctypes
+import functools
+import itertools
 import os
-import sys
-import unittest
+
+import comparison
+from comparison import QDQ, Deviation
 
 try:
+    import ml_dtypes
     import numpy
     import onnxruntime
-    from onnx import TensorProto, helper
+    from onnx import helper
 except ImportError as missing:
-    print(f"[SKIP] {missing}")
-    sys.exit(77)
+    comparison.skip(missing)
 
+import inputs
+import onnx_operators
 import qdq_ctypes
+from inputs import F8, INTEGERS
+from rules import (QDQ_NAN, both, converted_then_added, differs, exact_code, exact_product, f8_nan, is_nan, on,
+                   qdq_nan, quotient_is_negative, wrapped_product)  # fmt: skip
 
 INPUTS = int(float(os.environ.get("QDQ_PEER_INPUTS", "1e8")))
 CHUNK = 1 << 20
 CHANNELS = 64
-ONNX_TYPES = {"int8": TensorProto.INT8, "uint8": TensorProto.UINT8}
-STORED = [numpy.dtype(numpy.int8), numpy.dtype(numpy.uint8)]
+FLOATS = ["float32", "float16"]
+SCALES = inputs.SCALES + inputs.ODD_SCALES
 
-SPECIALS = numpy.array(
-    [0x00000000, 0x00000001, 0x007FFFFF, 0x00800000, 0x3EFFFFFF, 0x3F000000, 0x3F000001, 0x3F800000, 0x4B000000,
-     0x4EFFFFFF, 0x4F000000, 0x5F000000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF], numpy.uint32)
+SATURATED, UNSATURATED = "QuantizeLinear", "QuantizeLinear without saturation"
+BLOCKED = "QuantizeLinear in blocks not along the last axis"
 
 
-def session_for(operator, stored, axis):
-    """One operator with inputs x, scale and zero_point; one thread."""
-    x_type, y_type = TensorProto.FLOAT, ONNX_TYPES[stored.name]
-    if operator == "DequantizeLinear":
-        x_type, y_type = y_type, x_type
-    attributes = {} if axis is None else {"axis": axis}
-    node = helper.make_node(operator, ["x", "scale", "zero_point"], ["y"], **attributes)
-    inputs = [
-        helper.make_tensor_value_info("x", x_type, None),
-        helper.make_tensor_value_info("scale", TensorProto.FLOAT, None),
-        helper.make_tensor_value_info("zero_point", ONNX_TYPES[stored.name], None),
-    ]
-    outputs = [helper.make_tensor_value_info("y", y_type, None)]
-    graph = helper.make_graph([node], operator, inputs, outputs)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+def is_alone_in_its_byte(call):
+    """Packed elements whose neighbour in the byte has another scale, or is absent."""
+    group = call.group.reshape(-1)
+    neighbour = numpy.arange(group.size) ^ 1
+    other = numpy.where(neighbour < group.size, group[numpy.minimum(neighbour, group.size - 1)], -1)
+    return (group != other).reshape(call.x.shape)
+
+
+def converts_first(call):
+    everywhere = call.x.dtype == numpy.float16 or call.route == BLOCKED
+    is_lone = call.y_type.name in qdq_ctypes.PACKED and is_alone_in_its_byte(call)
+    return numpy.broadcast_to(everywhere | is_lone, call.x.shape)
+
+
+def within(least, end):
+    return lambda call: (numpy.abs(call.scaled) >= least) & (numpy.abs(call.scaled) < end)
+
+
+def is_negative(call):
+    return numpy.signbit(call.scaled)
+
+
+def is_int32(call):
+    return call.x.dtype == numpy.int32
+
+
+ORT_NAN = QDQ_NAN | {"float8_e5m2": 0x7F}
+nan_of_quotient = f8_nan(ORT_NAN, quotient_is_negative)
+
+DEVIATIONS = [
+    Deviation(
+        "quantize f16, in blocks not along the last axis, or a 4-bit element alone in its byte: NaN, infinities and "
+        "2^31 steps are the lowest int32, from which a negative zero point wraps around",
+        where=on({SATURATED, BLOCKED}, both(converts_first, differs(converted_then_added, exact_code)), *INTEGERS),
+        peer=converted_then_added,
+        qdq=exact_code,
+    ),
+    Deviation(
+        "quantize, f8: a NaN not of x has the sign that x86 gives it, and that of e5m2 is 0x7f or 0xff",
+        where=on({SATURATED, BLOCKED, UNSATURATED}, both(is_nan, differs(nan_of_quotient, qdq_nan)), *F8),
+        peer=nan_of_quotient,
+        qdq=qdq_nan,
+    ),
+    Deviation(
+        "quantize, e4m3fn, saturate=0: 480 to 496 steps give 448, though 479 give NaN",
+        where=on({UNSATURATED}, within(480, 496), "float8_e4m3fn"),
+        peer=lambda call: numpy.copysign(numpy.float32(448), call.scaled),
+        qdq=f8_nan(QDQ_NAN, is_negative),
+    ),
+    Deviation(
+        "quantize, e5m2, saturate=0: 61440 to 65536 steps give NaN, though 65536 give infinity",
+        where=on({UNSATURATED}, within(61440, 65536), "float8_e5m2"),
+        peer=f8_nan(ORT_NAN, is_negative),
+        qdq=lambda call: numpy.copysign(numpy.float32(numpy.inf), call.scaled),
+    ),
+    Deviation(
+        "dequantize int32: subtracting the zero point wraps around 2^31",
+        where=on({"DequantizeLinear"}, both(is_int32, differs(wrapped_product, exact_product))),
+        peer=wrapped_product,
+        qdq=exact_product,
+    ),
+]
+
+
+# Python's onnxruntime does not know the types of ml_dtypes, but it gives and takes the memory of its tensors.
+def to_ort(array):
+    if array.dtype.name in qdq_ctypes.PACKED:  # only the first half of the memory is read
+        memory = numpy.zeros(array.shape, numpy.uint8)
+        packed = qdq_ctypes.pack(array)
+        memory.reshape(-1)[: packed.size] = packed
+    elif hasattr(ml_dtypes, array.dtype.name):
+        memory = comparison.bits(array)
+    else:
+        return onnxruntime.OrtValue.ortvalue_from_numpy(array)
+    onnx_type = helper.np_dtype_to_tensor_dtype(array.dtype)
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(numpy.ascontiguousarray(memory), onnx_type)
+
+
+def from_ort(value, dtype):
+    shape, dtype = value.shape(), numpy.dtype(dtype)
+    count = int(numpy.prod(shape))
+    size = (count + 1) // 2 if dtype.name in qdq_ctypes.PACKED else count * dtype.itemsize
+    memory = numpy.ctypeslib.as_array(ctypes.cast(value.data_ptr(), ctypes.POINTER(ctypes.c_uint8)), (size,))
+    if dtype.name in qdq_ctypes.PACKED:
+        memory[-1] &= 0xFF >> count % 2 * 4  # which is not always 0 there
+        return qdq_ctypes.unpack(memory, dtype, shape)
+    return memory.view(dtype).reshape(shape).copy()
+
+
+@functools.cache
+def session(operator, types, shapes, attributes):
+    operands = [numpy.empty(shape, dtype) for dtype, shape in zip(types, shapes)]
+    model = onnx_operators.model(operator, *operands, types[-1], **dict(attributes))
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def random_floats(random, count, scale):
-    """Half any bit pattern, half near the codes' range and on its half-way points, and the special values."""
-    bits = random.integers(0, 1 << 32, count, numpy.uint32)
-    x = bits.view(numpy.float32)
-    in_range = random.integers(-80000, 80001, count // 2).astype(numpy.float32) / 256
-    in_range[::4] = numpy.round(in_range[::4] * 2) / 2
-    with numpy.errstate(all="ignore"):
-        x[::2][: in_range.size] = in_range * scale
-    both_signs = numpy.concatenate([SPECIALS, SPECIALS | 0x80000000])
-    x[: both_signs.size] = both_signs.view(numpy.float32)
-    return x
+class AgainstOnnxRuntime(onnx_operators.OnnxComparison):
+    deviations = DEVIATIONS
 
+    def peer(self, operator, attributes, x, scale, zero_point, y_type):
+        operands = {"x": x, "scale": scale, "zero_point": zero_point}
+        types = (*(each.dtype.name for each in operands.values()), y_type)
+        shapes = tuple(each.shape for each in operands.values())
+        values = {name: to_ort(each) for name, each in operands.items()}
+        outputs = session(operator, types, shapes, tuple(attributes.items())).run_with_ort_values(None, values)
+        return from_ort(outputs[0], y_type)
 
-class AgainstOnnxRuntime(unittest.TestCase):
-    # Scales that peers compute with: ordinary, tiny, huge, negative.
-    SCALES = [0.1, 1 / 127, 0.00214854861, 1.0, 2.0**-100, 1e-39, 3e38, -0.3]
-    ODD_SCALES = [0.0, float("inf"), float("nan")]
-
-    @classmethod
-    def setUpClass(cls):
-        cls.qdq = qdq_ctypes.Library()
-        cls.qdq.set_num_threads(1)
-        cls.compared = 0
-
-    @classmethod
-    def tearDownClass(cls):
-        print(f"{cls.compared} results compared with ONNX Runtime {onnxruntime.__version__}")
-
-    def setUp(self):
-        self.random = numpy.random.default_rng(1)
-
-    def compare(self, expected, actual, x, what):
-        self.__class__.compared += expected.size
-        # As integers: NaN equals NaN only when the bits do.
-        bits = f"u{expected.dtype.itemsize}"
-        different = expected.view(bits) != actual.view(bits)
-        if not different.any():
-            return
-        first = numpy.unravel_index(numpy.argmax(different), different.shape)
-        self.fail(
-            f"{what}: {different.sum()} of {different.size} results differ; at {first} x is {x[first]!r}, "
-            f"ONNX Runtime gives {expected[first]!r}, qdq {actual[first]!r}"
-        )
-
-    def compare_quantize(self, stored, x, scale, zero_point, axis, session):
-        expected = session.run(None, {"x": x, "scale": scale, "zero_point": zero_point})[0]
-        actual = numpy.empty(x.shape, stored)
-        self.qdq.quantize(x, scale, zero_point, actual, axis=axis or 0)
-        self.compare(expected, actual, x, f"quantize {stored} axis {axis} scale {scale} zero point {zero_point}")
-
-    def chunks(self, share):
-        return max(1, round(INPUTS * share / CHUNK))
+    def route(self, operator, attributes, x):
+        if operator == "DequantizeLinear":
+            return operator
+        if attributes.get("saturate") == 0:
+            return UNSATURATED
+        return BLOCKED if attributes.get("block_size") and attributes["axis"] != x.ndim - 1 else SATURATED
 
     def zero_points(self, stored, shape):
-        limits = numpy.iinfo(stored)
-        return self.random.integers(limits.min, limits.max + 1, shape).astype(stored)
+        if stored in F8:
+            return numpy.zeros(shape, stored)
+        limits = ml_dtypes.iinfo(stored)
+        values = self.random.integers(int(limits.min), int(limits.max), shape, endpoint=True)
+        return numpy.asarray(values).astype(stored)
 
     def test_quantize_per_tensor(self):
-        for stored in STORED:
-            session = session_for("QuantizeLinear", stored, None)
-            for chunk in range(self.chunks(0.25)):
-                scale = numpy.array(self.SCALES[chunk % len(self.SCALES)], numpy.float32)
-                x = random_floats(self.random, CHUNK, scale)
-                self.compare_quantize(stored, x, scale, self.zero_points(stored, ()), None, session)
-
-    def test_quantize_per_tensor_with_odd_scales(self):
-        for stored in STORED:
-            session = session_for("QuantizeLinear", stored, None)
-            for value in self.ODD_SCALES:
-                scale = numpy.array(value, numpy.float32)
-                x = random_floats(self.random, CHUNK, numpy.float32(1))
-                self.compare_quantize(stored, x, scale, self.zero_points(stored, ()), None, session)
+        for stored, source, value in itertools.product(INTEGERS + F8, FLOATS, SCALES):
+            x = inputs.floats_for(source, value)
+            scale = numpy.array(value).astype(source)
+            for attributes in ({}, {"saturate": 0}) if stored in F8 else ({},):
+                self.check("QuantizeLinear", x, scale, self.zero_points(stored, ()), stored, **attributes)
 
     def test_quantize_per_channel(self):
-        shapes = {0: (CHANNELS, CHUNK // CHANNELS), 1: (16, CHANNELS, CHUNK // CHANNELS // 16)}
-        for stored in STORED:
-            for axis, shape in shapes.items():
-                session = session_for("QuantizeLinear", stored, axis)
-                for _ in range(self.chunks(0.0625)):
-                    scale = self.random.choice(numpy.array(self.SCALES, numpy.float32), CHANNELS)
-                    x = random_floats(self.random, CHUNK, numpy.float32(0.1)).reshape(shape)
-                    self.compare_quantize(stored, x, scale, self.zero_points(stored, CHANNELS), axis, session)
+        for stored, source, axis in itertools.product(INTEGERS + F8, FLOATS, (0, 1, -1)):
+            scale = numpy.resize(numpy.array(SCALES).astype(source), 33)
+            x = numpy.stack([inputs.floats_for(source, value)[:68000:9] for value in scale])
+            x = numpy.moveaxis(x.reshape(33, 4, -1), 0, axis)
+            self.check("QuantizeLinear", x, scale, self.zero_points(stored, 33), stored, axis=axis)
 
-    def test_quantize_per_channel_on_the_last_axis(self):
-        for stored in STORED:
-            session = session_for("QuantizeLinear", stored, 1)
-            for _ in range(self.chunks(0.03125)):
-                scale = self.random.choice(numpy.array(self.SCALES, numpy.float32), CHANNELS)
-                x = random_floats(self.random, CHUNK, numpy.float32(0.1)).reshape(-1, CHANNELS)
-                self.compare_quantize(stored, x, scale, self.zero_points(stored, CHANNELS), 1, session)
-
-    def test_quantize_gives_the_same_on_every_target(self):
-        for stored in STORED:
-            session = session_for("QuantizeLinear", stored, None)
-            for target in self.qdq.usable_targets():
-                self.qdq.force_target(target)
-                scale = numpy.array(0.1, numpy.float32)
-                x = random_floats(self.random, CHUNK, scale)
-                self.compare_quantize(stored, x, scale, self.zero_points(stored, ()), None, session)
-        self.qdq.force_target(None)
-
-    def compare_dequantize(self, stored, x, scale, zero_point, axis, session):
-        expected = session.run(None, {"x": x, "scale": scale, "zero_point": zero_point})[0]
-        actual = numpy.empty(x.shape, numpy.float32)
-        self.qdq.dequantize(x, scale, zero_point, actual, axis=axis or 0)
-        expected[numpy.isnan(expected)] = numpy.nan  # ONNX does not define a NaN's sign and payload; qdq does
-        self.compare(expected, actual, x, f"dequantize {stored} axis {axis} scale {scale} zero point {zero_point}")
-
-    def random_codes(self, stored, shape):
-        limits = numpy.iinfo(stored)
-        return self.random.integers(limits.min, limits.max, shape, stored, endpoint=True)
-
-    def random_scales(self, shape):
-        return self.random.integers(0, 1 << 32, shape, numpy.uint32).view(numpy.float32)
+    def test_quantize_in_blocks(self):
+        for stored, source, axis in itertools.product(INTEGERS + F8, FLOATS, (0, 1, 2)):
+            x = numpy.moveaxis(inputs.floats_for(source, 0.1)[: 75 * 6 * 70].reshape(75, 6, 70), 0, axis)
+            for size in (1, 32, 75):
+                scales = lambda shape: numpy.resize(numpy.array(SCALES), shape).astype(source)
+                self.check_blocks("QuantizeLinear", x, scales, stored, axis, size)
 
     def test_dequantize_per_tensor(self):
-        for stored in STORED:
-            session = session_for("DequantizeLinear", stored, None)
-            x = numpy.arange(256).astype(stored)
-            for _ in range(2000):
-                scale = self.random_scales(1).reshape(())
-                self.compare_dequantize(stored, x, scale, self.zero_points(stored, ()), None, session)
+        for stored, result in itertools.product([*INTEGERS, "int32", *F8], FLOATS):
+            x = inputs.every_code(stored)
+            for value in [*SCALES, *self.random_scales(200 if x.size < 1000 else 10, result)]:
+                scale = numpy.array(value).astype(result)
+                self.check("DequantizeLinear", x, scale, self.zero_points(stored, ()), result)
 
     def test_dequantize_per_channel(self):
-        for stored in STORED:
-            for axis, shape in {0: (CHANNELS, CHUNK // CHANNELS), 1: (CHUNK // CHANNELS, CHANNELS)}.items():
-                session = session_for("DequantizeLinear", stored, axis)
-                for _ in range(self.chunks(0.03125)):
-                    x = self.random_codes(stored, shape)
-                    scale = self.random_scales(CHANNELS)
-                    self.compare_dequantize(stored, x, scale, self.zero_points(stored, CHANNELS), axis, session)
+        for stored, result, axis in itertools.product([*INTEGERS, "int32", *F8], FLOATS, (0, 1)):
+            x = numpy.resize(inputs.every_code(stored), (CHANNELS, 3001))
+            x = x.T if axis else x
+            scale = self.random_scales(CHANNELS, result)
+            self.check("DequantizeLinear", x, scale, self.zero_points(stored, CHANNELS), result, axis=axis)
+
+    def test_dequantize_in_blocks(self):
+        for stored, result, axis in itertools.product([*INTEGERS, "int32", *F8], FLOATS, (0, 1)):
+            x = numpy.resize(inputs.every_code(stored), (75, 75))
+            for size in (1, 32, 75):
+                scales = lambda shape: self.random_scales(shape, result)
+                self.check_blocks("DequantizeLinear", x, scales, result, axis, size)
+
+    def random_scales(self, shape, dtype):
+        size = numpy.dtype(dtype).itemsize
+        return self.random.integers(0, 1 << 8 * size, shape, f"u{size}").view(dtype)
+
+    def test_many_f32_to_8_bits(self):
+        for _ in range(max(1, round(INPUTS / CHUNK / 6))):
+            for stored, axis in itertools.product(("int8", "uint8"), (None, 0, 1)):
+                x = self.random.integers(0, 1 << 32, CHUNK, numpy.uint32).view(numpy.float32)
+                in_range = self.random.integers(-80000, 80001, CHUNK // 2).astype(numpy.float32) / 256
+                if axis is None:
+                    scale = self.random.choice(numpy.array(inputs.SCALES, numpy.float32))
+                    x[::2] = in_range * scale
+                    self.check("QuantizeLinear", x, numpy.asarray(scale), self.zero_points(stored, ()), stored)
+                else:
+                    scale = self.random.choice(numpy.array(inputs.SCALES, numpy.float32), CHANNELS)
+                    x[::2] = in_range * numpy.float32(0.1)
+                    x = x.reshape((CHANNELS, -1) if axis == 0 else (-1, CHANNELS))
+                    zero_point = self.zero_points(stored, CHANNELS)
+                    self.check("QuantizeLinear", x, scale, zero_point, stored, axis=axis)
+
+    def test_quantize_gives_the_same_on_every_target(self):
+        self.addCleanup(QDQ.force_target, None)
+        scale = numpy.array(0.1, numpy.float32)
+        for target, stored in itertools.product(QDQ.usable_targets(), INTEGERS + F8):
+            QDQ.force_target(target)
+            x = inputs.floats_for("float32", scale)
+            self.check("QuantizeLinear", x, scale, self.zero_points(stored, ()), stored)
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    comparison.main(f"ONNX Runtime {onnxruntime.__version__}", AgainstOnnxRuntime)

@@ -1,4 +1,8 @@
-"""The C interface of qdq.h through ctypes, for NumPy arrays."""
+"""The C interface of qdq.h through ctypes, for NumPy arrays with the types of NumPy and ml_dtypes.
+
+ml_dtypes' 4-bit arrays hold one element in a byte. They are packed for a call, low nibble first, and an output is
+unpacked after it.
+"""
 
 import ctypes
 import os
@@ -6,12 +10,14 @@ import os
 import numpy
 
 DTYPES = {
-    "float32": 0, "float16": 1, "bfloat16": 2, "int8": 3, "uint8": 4, "int16": 5, "uint16": 6, "int32": 7,
-    "float8_e4m3fn": 10, "float8_e5m2": 11, "float8_e4m3fnuz": 14, "float8_e5m2fnuz": 15,
+    "float32": 0, "float16": 1, "bfloat16": 2, "int8": 3, "uint8": 4, "int16": 5, "uint16": 6, "int32": 7, "int4": 8,
+    "uint4": 9, "float8_e4m3fn": 10, "float8_e5m2": 11, "float4_e2m1fn": 12, "float8_e8m0fnu": 13,
+    "float8_e4m3fnuz": 14, "float8_e5m2fnuz": 15,
 }  # fmt: skip
-DIVIDE, MULTIPLY = 0, 1
-ZP_AFTER_ROUNDING, ZP_BEFORE_ROUNDING = 0, 1
-ZP_SUBTRACT, ZP_ADD = 0, 1
+PACKED = {"int4", "uint4", "float4_e2m1fn"}
+DIVIDE, MULTIPLY, RECIPROCAL = range(3)
+ZP_AFTER_ROUNDING, ZP_BEFORE_ROUNDING = range(2)
+ZP_SUBTRACT, ZP_ADD = range(2)
 NEAREST_EVEN, NEAREST_AWAY, TOWARD_ZERO, DOWN, UP = range(5)
 
 
@@ -26,6 +32,7 @@ class Tensor(ctypes.Structure):
 
 
 class Options(ctypes.Structure):
+    __slots__ = ()  # a misspelt option is an error
     _fields_ = [
         ("scale_mode", ctypes.c_int),
         ("quantize_zp", ctypes.c_int),
@@ -44,13 +51,27 @@ class Error(Exception):
     pass
 
 
-def _tensor(array):
-    if array is None:
-        return None
+def pack(array):
+    """The bytes of a packed 4-bit tensor; the last nibble of an odd count is 0."""
+    nibbles = array.reshape(-1).view(numpy.uint8) & 15
+    if nibbles.size % 2:
+        nibbles = numpy.append(nibbles, numpy.uint8(0))
+    return nibbles[::2] | nibbles[1::2] << 4
+
+
+def unpack(packed, dtype, shape):
+    nibbles = numpy.stack([packed & 15, packed >> 4], axis=1).reshape(-1)
+    count = int(numpy.prod(shape))
+    if nibbles[count:].any():
+        raise Error(f"the padding of {count} elements is {nibbles[count:]}")
+    return nibbles[:count].view(dtype).reshape(shape)
+
+
+def _tensor(array, data):
     rank = array.ndim
     shape = (ctypes.c_int64 * rank)(*array.shape)
     strides = (ctypes.c_int64 * rank)(*(stride // array.itemsize for stride in array.strides))
-    return Tensor(array.ctypes.data, DTYPES[array.dtype.name], rank, shape, strides)
+    return Tensor(data.ctypes.data, DTYPES[array.dtype.name], rank, shape, strides)
 
 
 class Library:
@@ -59,16 +80,28 @@ class Library:
         for function in (self._library.qdq_quantize, self._library.qdq_dequantize):
             function.argtypes = [ctypes.POINTER(Tensor)] * 4 + [ctypes.POINTER(Options)]
             function.restype = ctypes.c_int
+        self._library.qdq_profile_options.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(Options)]
         self._library.qdq_last_error.restype = ctypes.c_char_p
         self._library.qdq_target_name.restype = ctypes.c_char_p
         self._library.qdq_force_target.argtypes = [ctypes.c_char_p]
         self._library.qdq_force_target.restype = ctypes.c_int
 
-    def quantize(self, x, scale, zero_point, y, **options):
-        self._call(self._library.qdq_quantize, x, scale, zero_point, y, options)
+    def quantize(self, x, scale, zero_point, y, profile=None, **options):
+        """Options are those of the profile, if any, with the ones named here in place of its own."""
+        self._call(self._library.qdq_quantize, x, scale, zero_point, y, self.options(profile, y.dtype, options))
 
-    def dequantize(self, x, scale, zero_point, y, **options):
-        self._call(self._library.qdq_dequantize, x, scale, zero_point, y, options)
+    def dequantize(self, x, scale, zero_point, y, profile=None, **options):
+        self._call(self._library.qdq_dequantize, x, scale, zero_point, y, self.options(profile, x.dtype, options))
+
+    def options(self, profile, stored, given):
+        """Those of the profile for a stored type, or the defaults, with the ones given."""
+        options = Options()
+        if profile:
+            name = profile.encode()
+            self._check(self._library.qdq_profile_options(name, DTYPES[stored.name], ctypes.byref(options)))
+        for name, value in given.items():
+            setattr(options, name, value)
+        return options
 
     def usable_targets(self):
         indices = range(self._library.qdq_target_count())
@@ -81,10 +114,13 @@ class Library:
         self._library.qdq_set_num_threads(count)
 
     def _call(self, function, x, scale, zero_point, y, options):
-        scale = numpy.asarray(scale)
-        tensors = [_tensor(array) for array in (x, scale, zero_point, y)]
+        arrays = [x, numpy.asarray(scale), zero_point, y]
+        held = [pack(a) if a is not None and a.dtype.name in PACKED else a for a in arrays]  # alive during the call
+        tensors = [None if a is None else _tensor(a, data) for a, data in zip(arrays, held)]
         references = [None if tensor is None else ctypes.byref(tensor) for tensor in tensors]
-        self._check(function(*references, ctypes.byref(Options(**options))))
+        self._check(function(*references, ctypes.byref(options)))
+        if y.dtype.name in PACKED:
+            y[...] = unpack(held[3], y.dtype, y.shape)
 
     def _check(self, status):
         if status != 0:

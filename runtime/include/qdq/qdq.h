@@ -106,7 +106,7 @@ typedef struct {
 /* Fills `options` with those under which qdq computes as another system does for a stored type:
  *   "onnx"      QuantizeLinear, DequantizeLinear of ONNX, as ONNX Runtime computes them
  *   "torch"     PyTorch's quantize_per_tensor and quantize_per_channel, and its casts to f8
- *   "torchao"   torchao's quantize_affine, dequantize_affine and their f8 forms
+ *   "torchao"   torchao's quantize_affine, dequantize_affine, their f8 forms, and its MX and NVFP4 formats
  *   "acl"       CANN's aclnnQuantize, AscendQuant and torch_npu.npu_quantize in div_mode
  *   "tensorrt"  TensorRT's IQuantizeLayer and IDequantizeLayer
  *   "tripy"     nvtripy's quantize and dequantize
