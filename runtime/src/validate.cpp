@@ -266,7 +266,22 @@ private:
         if (options.block_size < 0) {
             return invalid("%s: options: block_size %" PRId64 " is below 0", options.block_size);
         }
+        if (qdq_status s = check_block_shape()) {
+            return s;
+        }
         return given.op == operation::quantize ? check_range() : ok;
+    }
+
+    qdq_status check_block_shape() {
+        if (options.block_shape && options.block_size > 0) {
+            return invalid("%s: options: block_size %" PRId64 " and block_shape are both given", options.block_size);
+        }
+        for (int d = 0; options.block_shape && d < given.x->rank; d++) {
+            if (options.block_shape[d] < 0) {
+                return invalid("%s: options: block_shape[%d] is %" PRId64 ", below 0", d, options.block_shape[d]);
+            }
+        }
+        return ok;
     }
 
     qdq_status check_range() {
@@ -314,6 +329,9 @@ private:
                                                      zero_point_elements)
                                            : ok;
         }
+        if (options.block_shape && scale.rank != x.rank) {
+            return invalid("%s: options: block_shape needs a scale of x's rank, %d, not %d", int(x.rank), int(scale.rank));
+        }
         const bool uses_axis = (scale.rank == 1 && x.rank != 1) || options.block_size > 0;
         if (uses_axis) {
             axis = options.axis < 0 ? options.axis + x.rank : options.axis;
@@ -329,9 +347,9 @@ private:
         }
         for (int d = 0; d < x.rank; d++) {
             const int64_t blocks = scale.shape[d];
-            const bool sized = uses_axis && d == axis;
             const int64_t derived = blocks > 0 ? x.shape[d] / blocks + (x.shape[d] % blocks != 0) : 0;
-            if (qdq_status s = check_blocks(d, d, sized ? options.block_size : derived)) {
+            const int64_t sized = options.block_shape ? options.block_shape[d] : uses_axis && d == axis ? options.block_size : 0;
+            if (qdq_status s = check_blocks(d, d, sized ? sized : derived)) {
                 return s;
             }
         }

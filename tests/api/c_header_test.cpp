@@ -32,7 +32,7 @@ TEST(CHeader, fixes_its_layouts) {
     }
     EXPECT_EQ(sizeof(qdq_tensor), 32u);
     EXPECT_EQ(offsetof(qdq_tensor, strides), 24u);
-    EXPECT_EQ(sizeof(qdq_options), 48u);
+    EXPECT_EQ(sizeof(qdq_options), 56u);
     EXPECT_EQ(offsetof(qdq_options, block_size), 24u);
     EXPECT_EQ(offsetof(qdq_options, quant_max), 36u);
     EXPECT_EQ(sizeof(qdq_plan), 1536u);

@@ -24,7 +24,7 @@ int QDQ_C_HEADER_USE(void) {
     qdq_tensor scale_view = {&scale, QDQ_F32, 0, NULL, NULL};
     qdq_tensor codes_view = {codes, QDQ_I8, 2, shape, NULL};
     qdq_tensor restored_view = {restored, QDQ_F32, 2, shape, NULL};
-    qdq_options options = {QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, QDQ_NEAREST_EVEN, 0, 0, 0, 0, 0, QDQ_LOW_FIRST};
+    qdq_options options = {QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, QDQ_NEAREST_EVEN, 0, 0, 0, 0, 0, QDQ_LOW_FIRST, NULL};
     qdq_plan plan;
     int i;
 

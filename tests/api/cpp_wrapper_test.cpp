@@ -68,6 +68,7 @@ TEST(Wrapper, copies_shape_and_strides) {
 }
 
 TEST(Wrapper, passes_every_option) {
+    const int64_t block_shape[] = {128, 128};
     const qdq::options how{.scale_mode = qdq::scale_mode::multiply,
                            .quantize_zp = qdq::quantize_zp::before_rounding,
                            .dequantize_zp = qdq::dequantize_zp::add,
@@ -76,7 +77,8 @@ TEST(Wrapper, passes_every_option) {
                            .axis = -3,
                            .block_size = 5,
                            .quant_min = -7,
-                           .quant_max = 8};
+                           .quant_max = 8,
+                           .block_shape = block_shape};
     const qdq_options c = how.c();
     EXPECT_EQ(c.scale_mode, QDQ_MULTIPLY);
     EXPECT_EQ(c.quantize_zp, QDQ_ZP_BEFORE_ROUNDING);
@@ -87,6 +89,7 @@ TEST(Wrapper, passes_every_option) {
     EXPECT_EQ(c.block_size, 5);
     EXPECT_EQ(c.quant_min, -7);
     EXPECT_EQ(c.quant_max, 8);
+    EXPECT_EQ(c.block_shape, block_shape);
 }
 
 TEST(Wrapper, defaults_to_all_zero_options) {

@@ -327,6 +327,36 @@ TEST_P(Rejects, a_block_size_that_does_not_fit_the_scale) {
     }
 }
 
+TEST_P(Rejects, a_block_shape_below_0) {
+    const int64_t block_shape[] = {2, -3};
+    set_scale_shape({1, 2});
+    options.block_shape = block_shape;
+    expect_invalid({"block_shape", "-3"});
+}
+
+TEST_P(Rejects, a_block_shape_that_does_not_fit_the_scale) {
+    const int64_t block_shape[] = {2, 4};
+    set_scale_shape({1, 3});
+    options.block_shape = block_shape;
+    expect_invalid({"scale", "3", "2", "4"});
+}
+
+TEST_P(Rejects, a_block_shape_with_a_scale_of_another_rank) {
+    const int64_t block_shape[] = {2, 1};
+    set_scale_shape({6});
+    options.axis = 1;
+    options.block_shape = block_shape;
+    expect_invalid({"block_shape", "rank"});
+}
+
+TEST_P(Rejects, a_block_shape_and_a_block_size) {
+    const int64_t block_shape[] = {2, 3};
+    set_scale_shape({1, 2});
+    options.block_shape = block_shape;
+    options.block_size = 3;
+    expect_invalid({"block_shape", "block_size", "3"});
+}
+
 TEST_P(Rejects, a_zero_point_of_neither_one_element_nor_the_shape_of_the_scale) {
     set_scale_shape({6});
     options.axis = 1;

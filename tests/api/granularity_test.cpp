@@ -13,6 +13,12 @@ qdq_options along(int32_t axis, int64_t block_size = 0) {
     return options;
 }
 
+qdq_options in_blocks_of(const dimensions &block_shape) {
+    qdq_options options{};
+    options.block_shape = block_shape.data();
+    return options;
+}
+
 // With and without zero points of the scale's own shape and of one element.
 void expect_spread(const dimensions &shape, const dimensions &scale_shape, const qdq_options &options = {}) {
     SCOPED_TRACE("scale " + testing::PrintToString(scale_shape) + ", axis " + std::to_string(options.axis) +
@@ -116,6 +122,20 @@ TEST_F(Granularity, a_block_size_beyond_the_axis_is_one_block) {
 }
 
 TEST_F(Granularity, a_block_size_with_blocks_on_the_other_axes_too) { expect_spread({8, 10}, {2, 3}, along(1, 4)); }
+
+TEST_F(Granularity, a_block_shape_leaves_ragged_last_blocks_on_every_axis) {
+    const dimensions tile{128, 128};
+    expect_spread({576, 300}, {5, 3}, in_blocks_of(tile)); // the shapes alone would cut 576 by 116 and 300 by 100
+    expect_spread({128, 256}, {1, 2}, in_blocks_of(tile));
+    expect_spread({100, 130}, {1, 2}, in_blocks_of(tile));
+    const dimensions brick{2, 3, 4};
+    expect_spread({5, 7, 9}, {3, 3, 3}, in_blocks_of(brick));
+}
+
+TEST_F(Granularity, a_zero_in_a_block_shape_is_derived_from_the_shapes) {
+    const dimensions rows_alone{4, 0};
+    expect_spread({10, 9}, {3, 2}, in_blocks_of(rows_alone)); // 4, 4 and 2 by 5 and 4
+}
 
 TEST_F(Granularity, a_broadcast_scale_with_stride_0) {
     const tensor_memory scale = scales({4, 6}, {0, 0}), rows = scales({4, 6}, {1, 0}), columns = scales({4, 6}, {0, 1});

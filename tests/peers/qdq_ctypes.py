@@ -44,6 +44,7 @@ class Options(ctypes.Structure):
         ("quant_min", ctypes.c_int32),
         ("quant_max", ctypes.c_int32),
         ("packing", ctypes.c_int),
+        ("block_shape", ctypes.POINTER(ctypes.c_int64)),
     ]
 
 

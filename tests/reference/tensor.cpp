@@ -114,8 +114,9 @@ parameters::parameters(const qdq_tensor &x, const qdq_tensor &scale, const qdq_t
         return;
     }
     for (int32_t d = 0; d < x.rank; ++d) {
-        const bool given = options.block_size > 0 && d == axis;
-        block_[d] = given ? options.block_size : divide_up(x.shape[d], scale.shape[d]);
+        int64_t given = options.block_shape != nullptr ? options.block_shape[d] : 0;
+        if (options.block_size > 0 && d == axis) given = options.block_size;
+        block_[d] = given > 0 ? given : divide_up(x.shape[d], scale.shape[d]);
     }
 }
 

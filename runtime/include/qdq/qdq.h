@@ -21,7 +21,8 @@
  *
  * Granularity. The scale broadcasts against x by blocks: with x's rank, dimension d of x is cut into scale.shape[d]
  * blocks of ceil(x.shape[d] / scale.shape[d]) elements, the last of which may be ragged. A scale with one element is
- * per tensor. A 1-D scale is per channel along `axis`. `block_size` sets the block along `axis` (ONNX's blocked form).
+ * per tensor. A 1-D scale is per channel along `axis`. `block_size` sets the block along `axis` (ONNX's blocked form),
+ * `block_shape` along every dimension: 576 rows have 5 blocks of 128 and, from the shapes alone, 5 of 116.
  * The zero point has one element or the scale's shape.
  *
  * Threads. Every function may be called from any thread at any time. Errors are returned, never thrown or printed;
@@ -101,6 +102,8 @@ typedef struct {
     int32_t quant_min;   /* integer y: the range to saturate to, inside y's own range; */
     int32_t quant_max;   /* both 0: y's own range */
     qdq_packing packing; /* of a packed 4-bit x or y */
+    const int64_t *block_shape; /* elements per block along each dimension of x, instead of axis and block_size, for a
+                                   scale of x's rank: {128, 128} for f8 weights; 0: derived from the shapes. NULL: none */
 } qdq_options;
 
 /* Fills `options` with those under which qdq computes as another system does for a stored type:

@@ -197,12 +197,13 @@ struct options {
     std::int32_t quant_min = 0;   // integer outputs; both 0: the type's own range
     std::int32_t quant_max = 0;
     qdq::packing packing = qdq::packing::low_first;  // of a packed 4-bit x or y
+    const std::int64_t *block_shape = nullptr;       // instead of axis and block_size: one for each dimension of x
 
     constexpr qdq_options c() const {
         return {static_cast<qdq_scale_mode>(scale_mode), static_cast<qdq_quantize_zp>(quantize_zp),
                 static_cast<qdq_dequantize_zp>(dequantize_zp), static_cast<qdq_rounding>(rounding),
                 saturate ? 0 : 1, axis, block_size, quant_min, quant_max,
-                static_cast<qdq_packing>(packing)};
+                static_cast<qdq_packing>(packing), block_shape};
     }
 };
 
