@@ -13,10 +13,18 @@ namespace qdq {
 namespace {
 
 constexpr int64_t line = 64;                       // bytes of a cache line
-constexpr int64_t staged_bytes = 1024;             // of y in a staged piece
-constexpr int64_t prefetch_bytes = 4096;           // how far ahead of a staged piece x is fetched to the L2 cache
+constexpr int64_t staged_bytes = 1024;             // of y in a staged piece, at most
+constexpr int64_t staged_x_bytes = 4096;           // and of x
+constexpr int64_t prefetch_bytes = 4096;           // how far ahead of a staged piece x is fetched into the L2 cache
 constexpr int64_t shortest_row = 256;              // shorter ones are joined, and their operands repeated
 constexpr int64_t index_limit = int64_t{1} << 30;  // kernels index elements with 32 bits
+
+// Into the L2 cache. GCC drops calls of functions that do nothing but prefetch, unless they are inlined.
+[[gnu::always_inline]] inline void prefetch(const char *from, int64_t bytes) {
+    for (int64_t i = 0; i < bytes; i += line) {
+        __builtin_prefetch(from + i, 0, 2);
+    }
+}
 
 int64_t round_up(int64_t n) { return (n + group - 1) / group * group; }
 
@@ -225,21 +233,28 @@ void nest_runner::run_moved(const area &a) {
 }
 
 // Contiguous rows by pieces that go to y a piece later than they are computed: streamed stores then leave the processor
-// while the next piece is computed, and never wait for codes that are still on their way to the L1 cache.
+// while the next piece is computed, and never wait for codes that are still on their way to the L1 cache. What lies ahead
+// is fetched in two parts, apart: 64 lines at once keep a piece's own loads waiting (0.80 of a hand-written loop's speed
+// for f32 to i8, and 0.95 in two parts).
 void nest_runner::run_staged(const area &a) {
     kernel_caller kernel(what, a.form, a.variant, a.operand_step);
+    const int64_t most = std::min({staged_bytes * 8 / what.y_bits, staged_x_bytes * 8 / what.x_bits, most_staged});
+    const int64_t distance = prefetch_bytes * 8 / what.x_bits;
     outgoing previous;
     char *own = y_tile, *other = y_tile + most_staged * 4;
     for (int64_t row = 0; row < a.rows; row++) {
         for (int64_t column = 0, columns; column < a.columns; column += columns) {
-            columns = staged_columns(a, row, column);
+            columns = std::min(column == 0 ? first_staged(a, row, most) : most, a.columns - column);
             const area piece = part_of(a, column, columns, row, 1);
-            prefetch(a, row, column, columns);
+            const char *const ahead = ahead_of(a, row, column + distance, columns);
+            const int64_t half = ahead ? columns * what.x_bits / 16 : 0;
+            prefetch(ahead, half);
             const char *from = staged_x(piece, a.columns - column);
             kernel.run(loaded, piece.operand, {from, 0}, {own, 0}, round_up(columns), 1);
             if (previous.to) {
                 emit(previous);
             }
+            prefetch(ahead + half, half);
             previous = {address(y, piece.y, what.y_bits), own, columns};
             std::swap(own, other);
         }
@@ -247,14 +262,12 @@ void nest_runner::run_staged(const area &a) {
     emit(previous);
 }
 
-// How many columns the piece at a place takes: up to a cache line's end in y, if a piece may begin there.
-int64_t nest_runner::staged_columns(const area &a, int64_t row, int64_t column) const {
-    const int64_t wanted = std::clamp<int64_t>(staged_bytes * 8 / what.y_bits, group, most_staged);
-    const area rest = part_of(a, column, 0, row, 1);
-    const int64_t past_line = reinterpret_cast<intptr_t>(address(y, rest.y, what.y_bits)) % line * 8;
+// How many columns a row's first piece takes: up to a cache line's end in y, if the next piece may begin there.
+int64_t nest_runner::first_staged(const area &a, int64_t row, int64_t most) const {
+    const int64_t past_line = reinterpret_cast<intptr_t>(address(y, a.y + row * a.y_row, what.y_bits)) % line * 8;
     const int64_t unit = std::max(a.form == kernel_form::block ? operand_block : 1, packed_unit(what));
     const bool can_align = past_line % (what.y_bits * unit) == 0;
-    return std::min(can_align ? wanted - past_line / what.y_bits : wanted, a.columns - column);
+    return can_align ? most - past_line / what.y_bits : most;
 }
 
 // A piece's elements as a kernel takes them: whole groups, which may reach into the rest of the row.
@@ -271,20 +284,15 @@ const char *nest_runner::staged_x(const area &piece, int64_t columns_left) {
     return x_tile;
 }
 
-// As many columns as a piece has, some way ahead of it: in its row, or where the next row begins.
-void nest_runner::prefetch(const area &a, int64_t row, int64_t column, int64_t columns) const {
-    column += prefetch_bytes * 8 / what.x_bits;
+// The x of a place that may be past its row's end, and then is as far past the next row's begin. NULL where that is past
+// the area.
+const char *nest_runner::ahead_of(const area &a, int64_t row, int64_t column, int64_t columns) const {
     if (column >= a.columns) {
         column -= a.columns;
         row++;
     }
-    if (row == a.rows || column >= a.columns) {
-        return;
-    }
-    const char *ahead = address(x, part_of(a, column, columns, row, 1).x, what.x_bits);
-    for (int64_t i = 0; i < columns * what.x_bits / 8; i += line) {
-        __builtin_prefetch(ahead + i, 0, 2);
-    }
+    const bool inside = row < a.rows && column < a.columns;
+    return inside ? address(x, part_of(a, column, columns, row, 1).x, what.x_bits) : nullptr;
 }
 
 void nest_runner::emit(const outgoing &piece) const {

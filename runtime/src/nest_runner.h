@@ -57,9 +57,9 @@ private:
     void run_in_place(const area &a);
     void run_moved(const area &a);
     void run_staged(const area &a);
-    int64_t staged_columns(const area &a, int64_t row, int64_t column) const;
+    int64_t first_staged(const area &a, int64_t row, int64_t most) const;
     const char *staged_x(const area &piece, int64_t columns_left);
-    void prefetch(const area &a, int64_t row, int64_t column, int64_t columns) const;
+    const char *ahead_of(const area &a, int64_t row, int64_t column, int64_t columns) const;
     void emit(const outgoing &piece) const;
 
     int32_t load(const operand_range &range);
