@@ -42,14 +42,14 @@ void set_buffer(halide_buffer_t &buffer, const void *data, halide_type_t type, i
     buffer.padding = nullptr;
 }
 
-int64_t operand_count(kernel_form form, int64_t columns, int64_t rows) {
+int64_t operand_count(const call &what, kernel_form form, int64_t columns, int64_t rows) {
     switch (form) {
     case kernel_form::row:
         return rows;
     case kernel_form::column:
         return columns;
     default:
-        return columns / operand_block;
+        return columns / what.block();
     }
 }
 
@@ -104,7 +104,7 @@ void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x
     x_shape[1].extent = y_shape[1].extent = int32_t(rows);
     x_shape[1].stride = buffer_extent(what.x_bits, from.pitch);
     y_shape[1].stride = buffer_extent(what.y_bits, to.pitch);
-    operand_shape[0].extent = int32_t(operand_count(form, columns, rows));
+    operand_shape[0].extent = int32_t(operand_count(what, form, columns, rows));
     call_kernel(what, form, variant, x, scale, inverse, zero_point, y);
 }
 
