@@ -1,7 +1,6 @@
 #include "nest_runner.h"
 
 #include "dtype.h"
-#include "kernel_call.h"
 #include "movement.h"
 #include "packing.h"
 
@@ -198,38 +197,61 @@ void nest_runner::run_in_place(const area &a) {
     }
 }
 
-// Tiles that are gathered from x, and scattered to y, where they do not lie there as kernels want them.
+// Tiles that are gathered from x, and scattered to y, where they do not lie there as kernels want them. Where x is
+// contiguous along r, the next tile is fetched while one is computed; and it is the next one along r where x is the wider
+// tensor, so that memory is read in order (4096 x 4096 turned, bf16 to i8: 19 ms without either, 4 to 7 with both).
 void nest_runner::run_moved(const area &a) {
     kernel_caller kernel(what, a.form, a.variant, a.operand_step);
-    for (int64_t row = 0; row < a.rows; row += tile_side) {
-        for (int64_t column = 0; column < a.columns; column += tile_side) {
-            const rectangle size{std::min(tile_side, a.columns - column), std::min(tile_side, a.rows - row)};
-            const area tile = part_of(a, column, size.columns, row, size.rows);
-            const bool whole = size.columns == tile_side;
-            rows_of_x from{address(x, tile.x, what.x_bits), tile.x_row};
-            if (tile.x_column != 1 || !whole || reorders_x) {
-                gather(*what.on, what.x_bits, static_cast<const char *>(from.data), tile.x_column, tile.x_row, size,
-                       x_tile, tile_side);
-                from = {x_tile, tile_side};
+    const bool turned = a.x_row == 1 && a.x_column != 1;
+    const bool down = turned && what.x_bits >= what.y_bits;
+    const int64_t outer = down ? a.columns : a.rows, inner = down ? a.rows : a.columns;
+    for (int64_t i = 0; i < outer; i += tile_side) {
+        for (int64_t j = 0; j < inner; j += tile_side) {
+            const int64_t row = down ? j : i, column = down ? i : j;
+            if (turned && j + tile_side < inner) {
+                fetch(down ? tile_of(a, column, row + tile_side) : tile_of(a, column + tile_side, row));
             }
-            if (reorders_x) {
-                from_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(x_tile), size.rows * tile_side / 2);
-            }
-            char *const to = address(y, tile.y, what.y_bits);
-            if (tile.y_column == 1 && whole && !reorders_y) {
-                kernel.run(loaded, tile.operand, from, {to, tile.y_row}, tile_side, size.rows);
-                continue;
-            }
-            kernel.run(loaded, tile.operand, from, {y_tile, tile_side}, tile_side, size.rows);
-            if (what.y_bits < 8 && size.columns % 2 != 0) {  // the end of the tensor: one row
-                y_tile[size.columns / 2] &= 0xf;
-            }
-            if (reorders_y) {
-                to_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(y_tile), size.rows * tile_side / 2);
-            }
-            scatter(*what.on, what.y_bits, y_tile, tile_side, size, to, tile.y_column, tile.y_row);
+            run_tile(tile_of(a, column, row), kernel);
         }
     }
+}
+
+nest_runner::area nest_runner::tile_of(const area &a, int64_t column, int64_t row) const {
+    return part_of(a, column, std::min(tile_side, a.columns - column), row, std::min(tile_side, a.rows - row));
+}
+
+// A tile in which x is contiguous along r.
+void nest_runner::fetch(const area &tile) const {
+    for (int64_t column = 0; column < tile.columns; column++) {
+        prefetch(address(x, tile.x + column * tile.x_column, what.x_bits), tile.rows * what.x_bits / 8);
+    }
+}
+
+void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
+    const rectangle size{tile.columns, tile.rows};
+    const bool whole = size.columns == tile_side;
+    rows_of_x from{address(x, tile.x, what.x_bits), tile.x_row};
+    if (tile.x_column != 1 || !whole || reorders_x) {
+        gather(*what.on, what.x_bits, static_cast<const char *>(from.data), tile.x_column, tile.x_row, size, x_tile,
+               tile_side);
+        from = {x_tile, tile_side};
+    }
+    if (reorders_x) {
+        from_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(x_tile), size.rows * tile_side / 2);
+    }
+    char *const to = address(y, tile.y, what.y_bits);
+    if (tile.y_column == 1 && whole && !reorders_y) {
+        kernel.run(loaded, tile.operand, from, {to, tile.y_row}, tile_side, size.rows);
+        return;
+    }
+    kernel.run(loaded, tile.operand, from, {y_tile, tile_side}, tile_side, size.rows);
+    if (what.y_bits < 8 && size.columns % 2 != 0) {  // the end of the tensor: one row
+        y_tile[size.columns / 2] &= 0xf;
+    }
+    if (reorders_y) {
+        to_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(y_tile), size.rows * tile_side / 2);
+    }
+    scatter(*what.on, what.y_bits, y_tile, tile_side, size, to, tile.y_column, tile.y_row);
 }
 
 // Contiguous rows by pieces that go to y a piece later than they are computed: streamed stores then leave the processor

@@ -2,6 +2,7 @@
 // must be moved before or after a kernel.
 #pragma once
 
+#include "kernel_call.h"
 #include "loops.h"
 #include "operands.h"
 
@@ -56,6 +57,9 @@ private:
     void run_area(area whole);
     void run_in_place(const area &a);
     void run_moved(const area &a);
+    void run_tile(const area &tile, kernel_caller &kernel);
+    void fetch(const area &tile) const;
+    area tile_of(const area &a, int64_t column, int64_t row) const;
     void run_staged(const area &a);
     int64_t first_staged(const area &a, int64_t row, int64_t most) const;
     const char *staged_x(const area &piece, int64_t columns_left);
