@@ -1,6 +1,12 @@
 # qdq_add_test(NAME <label>.<name> SOURCES <file>... [LIBRARIES <target>...] LABEL <label> [TIMEOUT <seconds>])
 # A GoogleTest executable as one CTest test. A test that skips says why in its output.
-find_package(GTest REQUIRED)
+if(CMAKE_CROSSCOMPILING)  # Debian has it compiled for the build machine alone, and its source
+  set(INSTALL_GTEST OFF)
+  set(BUILD_GMOCK OFF)
+  add_subdirectory(/usr/src/googletest ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+else()
+  find_package(GTest REQUIRED)
+endif()
 
 function(qdq_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;LABEL;TIMEOUT" "SOURCES;LIBRARIES")
