@@ -33,6 +33,9 @@ Expr lesser_number(instructions on, Expr limit, Expr t);
 // t within [low, high], which are numbers; low where t is NaN.
 Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high);
 
+// a or b, of 32 bits, by a condition that does not vary along c.
+Expr select_shared(instructions on, Expr condition, Expr a, Expr b);
+
 // a without its sign bit.
 Expr abs_bits(Expr a);
 
@@ -56,7 +59,7 @@ Expr convert_nearest(instructions on, Expr a);
 Expr align_nearest(Expr a);
 
 // a rounded to an integral float: 0 nearest even, 1 nearest away, 2 toward zero, 3 down, 4 up (qdq_rounding).
-Expr round_to_integral(Expr a, Expr rounding);
+Expr round_to_integral(instructions on, Expr a, Expr rounding);
 
 // The int32 nearest to r + z for an integral float r (any magnitude, infinities included; not NaN) and an int32 z: the
 // exact sum, saturated.

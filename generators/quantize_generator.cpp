@@ -201,8 +201,9 @@ private:
     }
 
     Expr general(Expr t, const element &e) {
-        t = select(before != 0, add(t, reinterpret<float>(e.zero_point)), t);
-        Expr rounded = saturating_sum(round_to_integral(t, rounding), select(before != 0, 0, e.zero_point));
+        t = select_shared(on, before != 0, add(t, reinterpret<float>(e.zero_point)), t);
+        Expr after = select_shared(on, before != 0, 0, e.zero_point);
+        Expr rounded = saturating_sum(round_to_integral(on, t, rounding), after);
         return clamp(select(not_a_number(t), lowest, rounded), lowest, highest);
     }
 
