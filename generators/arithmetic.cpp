@@ -34,6 +34,8 @@ Expr not_a_number(Expr a) {
     return (reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff)) > bit_pattern(0x7f800000);
 }
 
+Expr is_number(Expr a) { return strict(Call::strict_eq, Bool(), a, a); }
+
 // On x86 each of these is one instruction, minps or maxps, which gives its second operand where either is NaN.
 Expr lesser(instructions on, Expr limit, Expr t) {
     return have_number_minimum(on) ? scalar_intrinsic("llvm.minimum.f32", limit, t) : select(less(limit, t), limit, t);
@@ -43,9 +45,12 @@ Expr lesser_number(instructions on, Expr limit, Expr t) {
     return have_number_minimum(on) ? scalar_intrinsic("llvm.minnum.f32", limit, t) : select(less(t, limit), t, limit);
 }
 
+Expr greater_number(instructions on, Expr limit, Expr t) {
+    return have_number_minimum(on) ? scalar_intrinsic("llvm.maxnum.f32", limit, t) : select(less(limit, t), t, limit);
+}
+
 Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high) {
-    Expr bounded = have_number_minimum(on) ? scalar_intrinsic("llvm.maxnum.f32", low, t) : select(less(low, t), t, low);
-    return lesser(on, high, bounded);
+    return lesser(on, high, greater_number(on, low, t));
 }
 
 Expr select_shared(instructions on, Expr condition, Expr a, Expr b) {
@@ -57,7 +62,10 @@ Expr select_shared(instructions on, Expr condition, Expr a, Expr b) {
     return reinterpret(type, (reinterpret<uint32_t>(std::move(a)) & mask) | (reinterpret<uint32_t>(std::move(b)) & ~mask));
 }
 
-Expr abs_bits(Expr a) { return reinterpret<float>(reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff)); }
+Expr abs_bits(instructions on, Expr a) {
+    return have_absolute(on) ? abs(std::move(a))
+                             : reinterpret<float>(reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff));
+}
 
 Expr divide_by_reciprocal(Expr x, Expr s, Expr r) {
     Expr q0 = multiply(x, r);
@@ -75,7 +83,14 @@ Expr convert_nearest(instructions on, Expr a) {
     if (saturate_integers(on)) {
         return Call::make(Int(32), "llvm.lrint.i32.f32", {std::move(a)}, Call::PureExtern);
     }
+    if (convert_saturating(on)) {
+        return Call::make(Int(32), "llvm.fptosi.sat.i32.f32", {round(std::move(a))}, Call::PureExtern);
+    }
     return cast<int32_t>(round(std::move(a)));
+}
+
+Expr convert_nearest_unsigned(Expr a) {
+    return Call::make(UInt(32), "llvm.fptoui.sat.i32.f32", {round(std::move(a))}, Call::PureExtern);
 }
 
 Expr align_nearest(Expr a) {

@@ -25,10 +25,14 @@ Expr fused_multiply_add(Expr a, Expr b, Expr c);
 // False when either is NaN. (Halide turns a <= b into !(b < a), which is true then: there is no such function here.)
 Expr less(Expr a, Expr b);
 Expr not_a_number(Expr a);
+Expr is_number(Expr a);
 
 // The smaller of a limit (a number) and t. A NaN in t passes (lesser), or gives the limit (lesser_number).
 Expr lesser(instructions on, Expr limit, Expr t);
 Expr lesser_number(instructions on, Expr limit, Expr t);
+
+// The larger of a limit (a number) and t, or the limit where t is NaN.
+Expr greater_number(instructions on, Expr limit, Expr t);
 
 // t within [low, high], which are numbers; low where t is NaN.
 Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high);
@@ -37,7 +41,7 @@ Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high);
 Expr select_shared(instructions on, Expr condition, Expr a, Expr b);
 
 // a without its sign bit.
-Expr abs_bits(Expr a);
+Expr abs_bits(instructions on, Expr a);
 
 // x / s rounded once, from r = divide(1, s), for |x / s| below 2^100 and s in [2^-60, 2^60].
 //
@@ -52,8 +56,10 @@ Expr divide_by_reciprocal(Expr x, Expr s, Expr r);
 // The bits of a as a bf16, rounded to nearest even. The NaN 0x7fc00000 stays itself; others may become infinite.
 Expr bf16_bits(Expr a);
 
-// The integer nearest to a, ties to even, for |a| < 2^31; on x86 (cvtps2dq) NaN and a <= -2^31 give -2^31.
+// The integer nearest to a, ties to even, for |a| < 2^31; on x86 (cvtps2dq) NaN and a <= -2^31 give -2^31. Where
+// convert_saturating, any other a saturates, and so it does to an unsigned integer; NaN gives 0.
 Expr convert_nearest(instructions on, Expr a);
+Expr convert_nearest_unsigned(Expr a);
 
 // Low bits of a float that are the integer nearest to a, for |a| < 2^22, in two's complement.
 Expr align_nearest(Expr a);

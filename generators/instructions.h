@@ -38,6 +38,21 @@ inline bool convert_f16(instructions i) { return i == instructions::avx2 || i ==
 // not be clamped before it is narrowed.
 inline bool saturate_integers(instructions i) { return i == instructions::sse41 || i == instructions::avx2; }
 
+// f32 to the nearest int32 or uint32 in one instruction that saturates, NaN to 0.
+inline bool convert_saturating(instructions i) { return i == instructions::neon; }
+
+// Shifts of lanes of 8 bits.
+inline bool shift_bytes(instructions i) { return i == instructions::neon; }
+
+// A shift right whose result is added, in one instruction.
+inline bool shift_and_add(instructions i) { return i == instructions::neon; }
+
+// The magnitude of an f32, and whether it is a number, in one instruction each; a mask takes two.
+inline bool have_absolute(instructions i) { return i == instructions::neon; }
+
+// Products of subnormals as fast as any.
+inline bool multiply_subnormals(instructions i) { return i == instructions::neon; }
+
 // The minimum and maximum of IEEE 754: minNum and maxNum, which prefer numbers, and minimum, which prefers NaN.
 inline bool have_number_minimum(instructions i) { return i == instructions::neon; }
 
