@@ -148,7 +148,7 @@ private:
             return reinterpret<bfloat16_t>(bf16_bits(a));
         }
         if (y.type() == Float(16) && !convert_f16(on)) {
-            return reinterpret<float16_t>(f16_code(a));
+            return reinterpret<float16_t>(f16_code(on, a));
         }
         return cast(y.type(), a);
     }

@@ -57,7 +57,7 @@ Expr choose_bits(uint32_t mask, Expr a, Expr b) {
     return (std::move(a) & bit_pattern(mask)) | (std::move(b) & bit_pattern(~mask));
 }
 
-Expr magnitude_bits(Expr a) { return reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff); }
+Expr magnitude_bits(instructions on, Expr a) { return reinterpret<uint32_t>(abs_bits(on, std::move(a))); }
 
 Expr is_nan_magnitude(Expr magnitude) { return std::move(magnitude) > bit_pattern(0x7f800000); }
 
@@ -69,9 +69,9 @@ float number_of(const float_layout &layout, int code) {
 }
 
 // Any t, as encode_any.
-Expr encode_float(const float_layout &layout, Expr t, Expr x, Expr no_saturate) {
+Expr encode_float(instructions on, const float_layout &layout, Expr t, Expr x, Expr no_saturate) {
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
-    Expr magnitude = magnitude_bits(t);
+    Expr magnitude = magnitude_bits(on, t);
 
     // The first power of two past the largest value keeps what follows in range and still overflows.
     const int overflow_exponent = (layout.largest_code >> layout.mantissa_bits) - layout.bias + 1;
@@ -193,7 +193,7 @@ encoded encode(instructions on, format f, Expr t, Expr x) {
     Expr magnitude = reinterpret<uint32_t>(sum) + (exponent >> shift);
 
     Expr x_bits = reinterpret<uint32_t>(x);
-    Expr is_nan = have_absolute(on) ? !is_number(x) : is_nan_magnitude(magnitude_bits(x));
+    Expr is_nan = have_absolute(on) ? !is_number(x) : is_nan_magnitude(magnitude_bits(on, x));
     if (!layout.has_nan()) {
         return {magnitude, select(is_nan, bit_pattern(0), x_bits)};
     }
@@ -227,7 +227,9 @@ Expr byte_of(instructions on, format f, const encoded &first, const encoded &sec
     return choose_bits(mask | mask << 4, magnitude, sign);
 }
 
-Expr encode_any(format f, Expr t, Expr x, Expr no_saturate) { return encode_float(layout_of(f), t, x, no_saturate); }
+Expr encode_any(instructions on, format f, Expr t, Expr x, Expr no_saturate) {
+    return encode_float(on, layout_of(f), t, x, no_saturate);
+}
 
 Expr decode(instructions on, format f, Expr code) {
     return is_float(f) ? decode_float(on, layout_of(f), cast<uint32_t>(code)) : cast<float>(code);
@@ -266,6 +268,6 @@ Expr f16_value(instructions on, Expr bits) {
     return select(is_nan, reinterpret<float>(nan), decode_float(on, f16_layout, word));
 }
 
-Expr f16_code(Expr a) { return cast<uint16_t>(encode_float(f16_layout, a, a, 1)); }
+Expr f16_code(instructions on, Expr a) { return cast<uint16_t>(encode_float(on, f16_layout, a, a, 1)); }
 
 }  // namespace qdq

@@ -44,7 +44,7 @@ Expr byte_of(instructions on, format f, const encoded &first, const encoded &sec
 
 // The code, as a uint32, of any t. `x` gives a NaN its sign. Overflow gives the largest finite code, or the overflow code (infinity,
 // NaN) where no_saturate is nonzero.
-Expr encode_any(format f, Expr t, Expr x, Expr no_saturate);
+Expr encode_any(instructions on, format f, Expr t, Expr x, Expr no_saturate);
 
 // The exact f32 value of a code. A NaN code gives the positive quiet NaN without payload.
 Expr decode(instructions on, format f, Expr code);
@@ -61,6 +61,6 @@ Expr f16_top(format f, Expr byte);
 // f32 from the bits of an f16, which a NaN's sign survives, and the bits of an f16 from f32, for targets without
 // instructions for it. (Halide 21's emulation makes NaN infinite.)
 Expr f16_value(instructions on, Expr bits);
-Expr f16_code(Expr a);
+Expr f16_code(instructions on, Expr a);
 
 }  // namespace qdq

@@ -117,7 +117,7 @@ private:
         if (is_integer(stored)) {
             return integer_code(k, e);
         }
-        return cast<int32_t>(is_general(k) ? encode_any(stored, scaled(k, e), e.x, no_saturate)
+        return cast<int32_t>(is_general(k) ? encode_any(on, stored, scaled(k, e), e.x, no_saturate)
                                            : code_of(on, stored, encoded_by(k, e)));
     }
 
