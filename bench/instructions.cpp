@@ -44,7 +44,8 @@ void run_qdq(const neon::loop &loop, buffers &b, int64_t elements) {
     const qdq_tensor s{const_cast<float *>(&scale), QDQ_F32, 0, nullptr, nullptr};
     const qdq_tensor z{const_cast<int32_t *>(&zero_point), QDQ_I32, 0, nullptr, nullptr};
     const bool quantizes = loop.x == QDQ_F32 || loop.x == QDQ_F16 || loop.x == QDQ_BF16;
-    if ((quantizes ? qdq_quantize : qdq_dequantize)(&x, &s, zero_point != 0 ? &z : nullptr, &y, &loop.options) != QDQ_OK) {
+    if ((quantizes ? qdq_quantize : qdq_dequantize)(&x, &s, zero_point != 0 ? &z : nullptr, &y, &loop.options) !=
+        QDQ_OK) {
         std::fprintf(stderr, "%s: %s\n", loop.family, qdq_last_error());
         std::exit(1);
     }

@@ -20,9 +20,7 @@ struct f32 {
         const float32x4x4_t v = vld1q_f32_x4(x);
         return {{v.val[0], v.val[1], v.val[2], v.val[3]}};
     }
-    static void store(float *y, const floats16 &v) {
-        vst1q_f32_x4(y, {{v.part[0], v.part[1], v.part[2], v.part[3]}});
-    }
+    static void store(float *y, const floats16 &v) { vst1q_f32_x4(y, {{v.part[0], v.part[1], v.part[2], v.part[3]}}); }
 };
 
 struct f16 {
@@ -138,7 +136,8 @@ struct i16 {
     static constexpr float limit = 2097152;
     static void store(int16_t *y, const floats16 &t) {
         for (int i = 0; i < 4; i += 2) {
-            vst1q_s16(y + 4 * i, vqmovn_high_s32(vqmovn_s32(nearest(t.part[i], -32768)), nearest(t.part[i + 1], -32768)));
+            vst1q_s16(y + 4 * i,
+                      vqmovn_high_s32(vqmovn_s32(nearest(t.part[i], -32768)), nearest(t.part[i + 1], -32768)));
         }
     }
 };
@@ -158,8 +157,8 @@ struct f8e4m3 {
     static constexpr float limit = 448;
     static uint32x4_t magnitude(float32x4_t t) {
         const float32x4_t bounded = vminq_f32(t, vdupq_n_f32(448));
-        const uint32x4_t exponent = vmaxq_u32(vandq_u32(vreinterpretq_u32_f32(bounded), vdupq_n_u32(0x7f800000)),
-                                              vdupq_n_u32(121u << 23));
+        const uint32x4_t exponent =
+            vmaxq_u32(vandq_u32(vreinterpretq_u32_f32(bounded), vdupq_n_u32(0x7f800000)), vdupq_n_u32(121u << 23));
         const float32x4_t sum = vfmaq_f32(bounded, vreinterpretq_f32_u32(exponent), vdupq_n_f32(1048576 + 7));
         return vsraq_n_u32(vreinterpretq_u32_f32(sum), exponent, 20);
     }
@@ -170,8 +169,8 @@ struct f4e2m1 {
     static constexpr float limit = 6;
     static uint32x4_t magnitude(float32x4_t t) {  // of NaN the largest
         const float32x4_t bounded = vminnmq_f32(t, vdupq_n_f32(6));
-        const uint32x4_t exponent = vmaxq_u32(vandq_u32(vreinterpretq_u32_f32(bounded), vdupq_n_u32(0x7f800000)),
-                                              vdupq_n_u32(127u << 23));
+        const uint32x4_t exponent =
+            vmaxq_u32(vandq_u32(vreinterpretq_u32_f32(bounded), vdupq_n_u32(0x7f800000)), vdupq_n_u32(127u << 23));
         const float32x4_t sum = vfmaq_f32(bounded, vreinterpretq_f32_u32(exponent), vdupq_n_f32(4194304 + 1));
         return vsraq_n_u32(vreinterpretq_u32_f32(sum), exponent, 22);
     }
@@ -237,7 +236,8 @@ template<typename Scaling>
 void quantize_i4(call c) {
     const auto *x = static_cast<const float *>(c.x);
     for (int64_t i = 0; i < c.elements; i += 32) {
-        vst1q_u8(static_cast<uint8_t *>(c.y) + i / 2, pack(i4_codes<Scaling>(x + i, c), i4_codes<Scaling>(x + i + 16, c)));
+        vst1q_u8(static_cast<uint8_t *>(c.y) + i / 2,
+                 pack(i4_codes<Scaling>(x + i, c), i4_codes<Scaling>(x + i + 16, c)));
     }
 }
 
@@ -385,14 +385,15 @@ void dequantize_f8e4m3(call c) {
 
 // The high byte of an f16 for each code.
 void dequantize_f4e2m1(call c) {
-    static constexpr int8_t halves[16] = {0x00, 0x38, 0x3c, 0x3e, 0x40, 0x42, 0x44, 0x46, -0x80, -0x48, -0x44, -0x42,
-                                          -0x40, -0x3e, -0x3c, -0x3a};
+    static constexpr int8_t halves[16] = {0x00,  0x38,  0x3c,  0x3e,  0x40,  0x42,  0x44,  0x46,
+                                          -0x80, -0x48, -0x44, -0x42, -0x40, -0x3e, -0x3c, -0x3a};
     const int8x16_t table = vld1q_s8(halves);
     const auto *x = static_cast<const uint8_t *>(c.x);
     auto *y = static_cast<float *>(c.y);
     for (int64_t i = 0; i < c.elements; i += 32) {
         const uint8x16_t v = vld1q_u8(x + i / 2);
-        const int8x16_t even = vqtbl1q_s8(table, vandq_u8(v, vdupq_n_u8(15))), odd = vqtbl1q_s8(table, vshrq_n_u8(v, 4));
+        const int8x16_t even = vqtbl1q_s8(table, vandq_u8(v, vdupq_n_u8(15))),
+                        odd = vqtbl1q_s8(table, vshrq_n_u8(v, 4));
         for (const int8x16_t top : {vzip1q_s8(even, odd), vzip2q_s8(even, odd)}) {
             const float16x8_t low = vreinterpretq_f16_s16(vshll_n_s8(vget_low_s8(top), 8));
             const float16x8_t high = vreinterpretq_f16_s16(vshll_high_n_s8(top, 8));

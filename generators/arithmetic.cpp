@@ -49,9 +49,7 @@ Expr greater_number(instructions on, Expr limit, Expr t) {
     return have_number_minimum(on) ? scalar_intrinsic("llvm.maxnum.f32", limit, t) : select(less(limit, t), t, limit);
 }
 
-Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high) {
-    return lesser(on, high, greater_number(on, low, t));
-}
+Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high) { return lesser(on, high, greater_number(on, low, t)); }
 
 Expr select_shared(instructions on, Expr condition, Expr a, Expr b) {
     if (select_by_one(on)) {
@@ -59,7 +57,8 @@ Expr select_shared(instructions on, Expr condition, Expr a, Expr b) {
     }
     const Type type = a.type();
     Expr mask = select(std::move(condition), bit_pattern(0xffffffff), bit_pattern(0));
-    return reinterpret(type, (reinterpret<uint32_t>(std::move(a)) & mask) | (reinterpret<uint32_t>(std::move(b)) & ~mask));
+    return reinterpret(type,
+                       (reinterpret<uint32_t>(std::move(a)) & mask) | (reinterpret<uint32_t>(std::move(b)) & ~mask));
 }
 
 Expr abs_bits(instructions on, Expr a) {
@@ -104,7 +103,8 @@ Expr round_to_integral(instructions on, Expr a, Expr rounding) {
     Expr magnitude = abs(a);
     Expr away = select(less(magnitude, 0.5f), 0.0f, select(less(magnitude, 8388608.0f), trunc(half_away), a));
     Expr directed = select_shared(on, rounding == 3, floor(a), ceil(a));
-    Expr not_nearest_even = select_shared(on, rounding == 1, away, select_shared(on, rounding == 2, trunc(a), directed));
+    Expr not_nearest_even =
+        select_shared(on, rounding == 1, away, select_shared(on, rounding == 2, trunc(a), directed));
     return select_shared(on, rounding == 0, round(a), not_nearest_even);
 }
 

@@ -110,7 +110,8 @@ Expr decode_float(instructions on, const float_layout &layout, Expr bits) {
         subtract(reinterpret<float>((magnitude << shift) + least_normal), reinterpret<float>(least_normal)));
     Expr value = select(magnitude < (1 << layout.mantissa_bits), subnormal, normal);
     if (multiply_subnormals(on)) {  // the same: an f32 whose exponent is too small by the difference of the biases
-        value = reinterpret<uint32_t>(multiply(reinterpret<float>(magnitude << shift), std::ldexp(1.0f, f32_bias - layout.bias)));
+        value = reinterpret<uint32_t>(
+            multiply(reinterpret<float>(magnitude << shift), std::ldexp(1.0f, f32_bias - layout.bias)));
     }
     if (layout.has_infinity()) {
         value = select(magnitude == layout.overflow_code, bit_pattern(0x7f800000), value);
@@ -256,7 +257,8 @@ Expr f16_top(format f, Expr byte) {
     // The sign fills the bits by which a wider exponent outdoes the code's; all of them but the first are cleared.
     const int shift = 5 - layout.exponent_bits();
     const uint32_t magnitude = 0x7f >> shift & ~0u << (7 - shift - layout.sign_bit);
-    return reinterpret<uint8_t>(reinterpret<int8_t>(std::move(byte)) >> shift) & Internal::make_const(UInt(8), 0x80 | magnitude);
+    return reinterpret<uint8_t>(reinterpret<int8_t>(std::move(byte)) >> shift) &
+           Internal::make_const(UInt(8), 0x80 | magnitude);
 }
 
 int f16_exponent_shift(format f) { return layout_of(f).exponent_bits() == 5 ? 0 : f16_bias - layout_of(f).bias; }
