@@ -34,8 +34,6 @@ Expr not_a_number(Expr a) {
     return (reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff)) > bit_pattern(0x7f800000);
 }
 
-Expr is_number(Expr a) { return strict(Call::strict_eq, Bool(), a, a); }
-
 // On x86 each of these is one instruction, minps or maxps, which gives its second operand where either is NaN.
 Expr lesser(instructions on, Expr limit, Expr t) {
     return have_number_minimum(on) ? scalar_intrinsic("llvm.minimum.f32", limit, t) : select(less(limit, t), limit, t);

@@ -25,7 +25,6 @@ Expr fused_multiply_add(Expr a, Expr b, Expr c);
 // False when either is NaN. (Halide turns a <= b into !(b < a), which is true then: there is no such function here.)
 Expr less(Expr a, Expr b);
 Expr not_a_number(Expr a);
-Expr is_number(Expr a);
 
 // The smaller of a limit (a number) and t. A NaN in t passes (lesser), or gives the limit (lesser_number).
 Expr lesser(instructions on, Expr limit, Expr t);

@@ -194,7 +194,7 @@ encoded encode(instructions on, format f, Expr t, Expr x) {
     Expr magnitude = reinterpret<uint32_t>(sum) + (exponent >> shift);
 
     Expr x_bits = reinterpret<uint32_t>(x);
-    Expr is_nan = have_absolute(on) ? !is_number(x) : is_nan_magnitude(magnitude_bits(on, x));
+    Expr is_nan = is_nan_magnitude(magnitude_bits(on, x));
     if (!layout.has_nan()) {
         return {magnitude, select(is_nan, bit_pattern(0), x_bits)};
     }

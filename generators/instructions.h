@@ -47,7 +47,7 @@ inline bool shift_bytes(instructions i) { return i == instructions::neon; }
 // A shift right whose result is added, in one instruction.
 inline bool shift_and_add(instructions i) { return i == instructions::neon; }
 
-// The magnitude of an f32, and whether it is a number, in one instruction each; a mask takes two.
+// The magnitude of an f32 in one instruction; a mask takes two.
 inline bool have_absolute(instructions i) { return i == instructions::neon; }
 
 // Products of subnormals as fast as any.
