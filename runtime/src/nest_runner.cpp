@@ -62,7 +62,7 @@ void nest_runner::run_plane(const loop_nest &nest, const offsets &at) {
     if (c.varies()) {
         run_columns(c, r, at);
     } else if (joins_rows(c, r)) {
-        run_joined(c, r, at, c.extent % operand_block == 0 ? kernel_form::block : kernel_form::column);
+        run_joined(c, r, at, c.extent % what.block() == 0 ? kernel_form::block : kernel_form::column);
     } else if (r.varies()) {
         run_rows(c, r, at);
     } else {
@@ -114,7 +114,7 @@ void nest_runner::run_one_operand(const dimension &c, const dimension &r, const 
         run_area(area_of(kernel_form::row, variant, 0, c, c.extent, r, r.extent, at));
         return;
     }
-    repeat_operands(loaded, 1, std::min(most_operands, round_up(c.extent)));
+    repeat_operands(what, loaded, 1, std::min(most_operands, round_up(c.extent)));
     offsets here = at;
     for (int64_t done = 0; done < c.extent; done += most_operands) {
         const int64_t columns = std::min(most_operands, c.extent - done);
@@ -125,7 +125,7 @@ void nest_runner::run_one_operand(const dimension &c, const dimension &r, const 
 
 // Short rows as one long row, where operands are repeated along c. Parts of it begin at even elements: at whole bytes.
 void nest_runner::run_joined(const dimension &c, const dimension &r, offsets at, kernel_form form) {
-    const int64_t times = form == kernel_form::block ? c.extent / operand_block : c.extent;
+    const int64_t times = form == kernel_form::block ? c.extent / what.block() : c.extent;
     const int64_t most_rows = most_operands / times & ~1;
     for (int64_t done = 0; done < r.extent; done += most_rows) {
         const int64_t rows = std::min(most_rows, r.extent - done);
@@ -133,7 +133,7 @@ void nest_runner::run_joined(const dimension &c, const dimension &r, offsets at,
         if (form == kernel_form::block && needs_column(what, variant)) {
             run_joined(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
         } else {
-            repeat_operands(loaded, rows, times);
+            repeat_operands(what, loaded, rows, times);
             pad_operands(loaded, rows * times);
             run_area(area_of(form, variant, 1, c, rows * c.extent, {1, 0, 0, 0, 0}, 1, at));
         }
@@ -146,7 +146,7 @@ nest_runner::area nest_runner::area_of(kernel_form form, int32_t variant, int64_
     return {form, variant, columns, rows, 0, operand_step, at.x, at.y, c.x, r.x, c.y, r.y};
 }
 
-nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t columns, int64_t row, int64_t rows) {
+nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t columns, int64_t row, int64_t rows) const {
     area part = a;
     part.columns = columns;
     part.rows = rows;
@@ -160,7 +160,7 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
         part.operand += column;
         break;
     case kernel_form::block:
-        part.operand += column / operand_block;
+        part.operand += column / what.block();
         break;
     }
     return part;
@@ -266,7 +266,7 @@ void nest_runner::run_staged(const area &a) {
 // How many columns a row's first piece takes: up to a cache line's end in y, if the next piece may begin there.
 int64_t nest_runner::first_staged(const area &a, int64_t row, int64_t most) const {
     const int64_t past_line = reinterpret_cast<intptr_t>(address(y, a.y + row * a.y_row, what.y_bits)) % line * 8;
-    const int64_t unit = std::max(a.form == kernel_form::block ? operand_block : 1, packed_unit(what));
+    const int64_t unit = std::max(a.form == kernel_form::block ? what.block() : 1, packed_unit(what));
     const bool can_align = past_line % (what.y_bits * unit) == 0;
     return can_align ? most - past_line / what.y_bits : most;
 }

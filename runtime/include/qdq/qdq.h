@@ -26,7 +26,7 @@
  * The zero point has one element or the scale's shape.
  *
  * Threads. Every function may be called from any thread at any time. Errors are returned, never thrown or printed;
- * on an error nothing has been written.
+ * on an error nothing has been written. A call needs 160 KiB of stack, on each thread that works on it.
  */
 #ifndef QDQ_QDQ_H
 #define QDQ_QDQ_H
