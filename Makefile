@@ -6,13 +6,15 @@ VENV := .venv
 CMAKE := $(VENV)/bin/cmake
 CTEST := $(VENV)/bin/ctest
 STAMP := $(VENV)/.requirements-installed
+CROSS_STAMP := $(if $(filter cross-%,$(PRESET)),$(VENV)/.$(PRESET)-installed)
 PEERS_STAMP := $(VENV)/.requirements-peers-installed
 
 .PHONY: help demo test peers bench build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
-	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan)"
+	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan"
+	@echo "                                    cross-aarch64 cross-riscv64: under an emulator)"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
 	@echo "make build                          build everything into build/\$$PRESET"
@@ -24,7 +26,11 @@ $(STAMP): requirements.txt requirements-model.txt tools/setup.sh
 	tools/setup.sh $(VENV)
 	@touch $@
 
-build: $(STAMP)
+$(VENV)/.cross-%-installed: tools/setup.sh $(STAMP)
+	tools/setup.sh $(VENV) cross-$*
+	@touch $@
+
+build: $(STAMP) $(CROSS_STAMP)
 	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
 	@$(CMAKE) --build build/$(PRESET)
 

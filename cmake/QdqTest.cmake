@@ -1,6 +1,13 @@
 # qdq_add_test(NAME <label>.<name> SOURCES <file>... [LIBRARIES <target>...] LABEL <label> [TIMEOUT <seconds>])
 # A GoogleTest executable as one CTest test. A test that skips says why in its output.
-find_package(GTest REQUIRED)
+if(CMAKE_CROSSCOMPILING)  # Debian has it compiled for the build machine alone, and its source
+  set(INSTALL_GTEST OFF)
+  set(BUILD_GMOCK OFF)
+  set(CMAKE_WARN_DEPRECATED OFF)
+  add_subdirectory(/usr/src/googletest ${PROJECT_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+else()
+  find_package(GTest REQUIRED)
+endif()
 
 function(qdq_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;LABEL;TIMEOUT" "SOURCES;LIBRARIES")
@@ -11,6 +18,21 @@ function(qdq_add_test)
     set(arg_TIMEOUT 1500)
   endif()
   set_tests_properties(${arg_NAME} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# qdq_runnable(<out> <target>)
+# What this machine can run: the target's file, or a script that hands it to the emulator. For programs that tests in
+# Python start; those that CTest starts need no such thing.
+function(qdq_runnable out target)
+  if(NOT CMAKE_CROSSCOMPILING)
+    set(${out} $<TARGET_FILE:${target}> PARENT_SCOPE)
+    return()
+  endif()
+  list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
+  set(script ${CMAKE_CURRENT_BINARY_DIR}/emulated/${target})
+  file(GENERATE OUTPUT ${script} CONTENT "#!/bin/sh\nexec ${emulator} '$<TARGET_FILE:${target}>' \"$@\"\n"
+       FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  set(${out} ${script} PARENT_SCOPE)
 endfunction()
 
 # qdq_add_c_header_use(NAME <name> SOURCE <file> FUNCTION <macro> LIBRARIES <target>...)

@@ -43,12 +43,26 @@ Expr lesser_number(instructions on, Expr limit, Expr t) {
     return have_number_minimum(on) ? scalar_intrinsic("llvm.minnum.f32", limit, t) : select(less(t, limit), t, limit);
 }
 
-Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high) {
-    Expr bounded = have_number_minimum(on) ? scalar_intrinsic("llvm.maxnum.f32", low, t) : select(less(low, t), t, low);
-    return lesser(on, high, bounded);
+Expr greater_number(instructions on, Expr limit, Expr t) {
+    return have_number_minimum(on) ? scalar_intrinsic("llvm.maxnum.f32", limit, t) : select(less(limit, t), t, limit);
 }
 
-Expr abs_bits(Expr a) { return reinterpret<float>(reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff)); }
+Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high) { return lesser(on, high, greater_number(on, low, t)); }
+
+Expr select_shared(instructions on, Expr condition, Expr a, Expr b) {
+    if (select_by_one(on)) {
+        return select(std::move(condition), std::move(a), std::move(b));
+    }
+    const Type type = a.type();
+    Expr mask = select(std::move(condition), bit_pattern(0xffffffff), bit_pattern(0));
+    return reinterpret(type,
+                       (reinterpret<uint32_t>(std::move(a)) & mask) | (reinterpret<uint32_t>(std::move(b)) & ~mask));
+}
+
+Expr abs_bits(instructions on, Expr a) {
+    return have_absolute(on) ? abs(std::move(a))
+                             : reinterpret<float>(reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff));
+}
 
 Expr divide_by_reciprocal(Expr x, Expr s, Expr r) {
     Expr q0 = multiply(x, r);
@@ -66,7 +80,14 @@ Expr convert_nearest(instructions on, Expr a) {
     if (saturate_integers(on)) {
         return Call::make(Int(32), "llvm.lrint.i32.f32", {std::move(a)}, Call::PureExtern);
     }
+    if (convert_saturating(on)) {
+        return Call::make(Int(32), "llvm.fptosi.sat.i32.f32", {round(std::move(a))}, Call::PureExtern);
+    }
     return cast<int32_t>(round(std::move(a)));
+}
+
+Expr convert_nearest_unsigned(Expr a) {
+    return Call::make(UInt(32), "llvm.fptoui.sat.i32.f32", {round(std::move(a))}, Call::PureExtern);
 }
 
 Expr align_nearest(Expr a) {
@@ -74,13 +95,15 @@ Expr align_nearest(Expr a) {
     return reinterpret<int32_t>(add(std::move(a), 12582912.0f));
 }
 
-Expr round_to_integral(Expr a, Expr rounding) {
+Expr round_to_integral(instructions on, Expr a, Expr rounding) {
     Expr half_away = add(a, select(less(a, 0.0f), -0.5f, 0.5f));
     // 0.49999997 + 0.5 rounds up to 1: below one half nothing rounds away from zero. From 2^23 on, a is integral.
     Expr magnitude = abs(a);
     Expr away = select(less(magnitude, 0.5f), 0.0f, select(less(magnitude, 8388608.0f), trunc(half_away), a));
-    return select(rounding == 0, round(a), rounding == 1, away, rounding == 2, trunc(a), rounding == 3, floor(a),
-                  ceil(a));
+    Expr directed = select_shared(on, rounding == 3, floor(a), ceil(a));
+    Expr not_nearest_even =
+        select_shared(on, rounding == 1, away, select_shared(on, rounding == 2, trunc(a), directed));
+    return select_shared(on, rounding == 0, round(a), not_nearest_even);
 }
 
 Expr saturating_sum(Expr r, Expr z) {

@@ -30,11 +30,17 @@ Expr not_a_number(Expr a);
 Expr lesser(instructions on, Expr limit, Expr t);
 Expr lesser_number(instructions on, Expr limit, Expr t);
 
+// The larger of a limit (a number) and t, or the limit where t is NaN.
+Expr greater_number(instructions on, Expr limit, Expr t);
+
 // t within [low, high], which are numbers; low where t is NaN.
 Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high);
 
+// a or b, of 32 bits, by a condition that does not vary along c.
+Expr select_shared(instructions on, Expr condition, Expr a, Expr b);
+
 // a without its sign bit.
-Expr abs_bits(Expr a);
+Expr abs_bits(instructions on, Expr a);
 
 // x / s rounded once, from r = divide(1, s), for |x / s| below 2^100 and s in [2^-60, 2^60].
 //
@@ -49,14 +55,16 @@ Expr divide_by_reciprocal(Expr x, Expr s, Expr r);
 // The bits of a as a bf16, rounded to nearest even. The NaN 0x7fc00000 stays itself; others may become infinite.
 Expr bf16_bits(Expr a);
 
-// The integer nearest to a, ties to even, for |a| < 2^31; on x86 (cvtps2dq) NaN and a <= -2^31 give -2^31.
+// The integer nearest to a, ties to even, for |a| < 2^31; on x86 (cvtps2dq) NaN and a <= -2^31 give -2^31. Where
+// convert_saturating, any other a saturates, and so it does to an unsigned integer; NaN gives 0.
 Expr convert_nearest(instructions on, Expr a);
+Expr convert_nearest_unsigned(Expr a);
 
 // Low bits of a float that are the integer nearest to a, for |a| < 2^22, in two's complement.
 Expr align_nearest(Expr a);
 
 // a rounded to an integral float: 0 nearest even, 1 nearest away, 2 toward zero, 3 down, 4 up (qdq_rounding).
-Expr round_to_integral(Expr a, Expr rounding);
+Expr round_to_integral(instructions on, Expr a, Expr rounding);
 
 // The int32 nearest to r + z for an integral float r (any magnitude, infinities included; not NaN) and an int32 z: the
 // exact sum, saturated.

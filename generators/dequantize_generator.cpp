@@ -34,7 +34,10 @@ public:
         declare_operand_view(shape, scale);
         declare_operand_view(shape, zero_point);
         if (decodes_as_f16()) {
-            decoded(c, which, r) = f16_bits(stored, code(cast<uint16_t>(byte())));
+            decoded(c, which, r) = splits_bytes() ? cast<uint16_t>(f16_top(stored, top_of_byte())) << 8
+                                                  : f16_bits(stored, code(cast<uint16_t>(byte())));
+        } else if (splits_bytes()) {
+            decoded(c, which, r) = cast<int16_t>(code_of_byte());
         }
         product(c, which, r) = for_each_variant([&](kind k) { return product_of(k); });
         y(c, r) = narrow(is_packed(stored) ? product(c / 2, c % 2, r) : product(c, 0, r));
@@ -82,6 +85,11 @@ private:
 
     bool decodes_as_f16() const { return is_float(stored) && convert_f16(on) && has_f16_layout(stored); }
 
+    // The two codes of a byte part while lanes are bytes: in the upper half of one, or alone in it.
+    bool splits_bytes() const { return is_packed(stored) && shift_bytes(on); }
+    Expr top_of_byte() { return select(which == 0, byte() << 4, byte()); }
+    Expr code_of_byte() { return stored == format::u4 ? code(byte()) : reinterpret<int8_t>(top_of_byte()) >> 4; }
+
     // The element that holds the code of place `which` in element c, and the number of that code's place.
     Expr byte() { return x(c, r); }
 
@@ -91,6 +99,9 @@ private:
     Expr integer() {
         if (!is_packed(stored)) {
             return byte();
+        }
+        if (splits_bytes()) {
+            return decoded(c, which, r);
         }
         if (stored == format::u4) {
             return code(cast<int32_t>(byte()));
@@ -104,7 +115,7 @@ private:
     Expr product_of(kind k) {
         Expr s = scale(operand_at()), z = zero_point(operand_at());
         if (is_float(stored)) {
-            return k == kind::plain ? plain_float_product(s) : one_nan(multiply(decode(stored, code(byte())), s));
+            return k == kind::plain ? plain_float_product(s) : one_nan(multiply(decode(on, stored, code(byte())), s));
         }
         Expr q = cast<float>(integer());
         switch (k) {
@@ -122,7 +133,7 @@ private:
     // A scale between 0 and 2^100: no NaN but of NaN codes.
     Expr plain_float_product(Expr s) {
         if (!decodes_as_f16()) {
-            return multiply(decode(stored, code(byte())), s);
+            return multiply(decode(on, stored, code(byte())), s);
         }
         Expr short_of = cast<float>(reinterpret<float16_t>(decoded(c, which, r)));
         return multiply(short_of, multiply(s, std::ldexp(1.0f, f16_exponent_shift(stored))));
@@ -138,7 +149,7 @@ private:
             return reinterpret<bfloat16_t>(bf16_bits(a));
         }
         if (y.type() == Float(16) && !convert_f16(on)) {
-            return reinterpret<float16_t>(f16_code(a));
+            return reinterpret<float16_t>(f16_code(on, a));
         }
         return cast(y.type(), a);
     }

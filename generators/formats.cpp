@@ -57,14 +57,21 @@ Expr choose_bits(uint32_t mask, Expr a, Expr b) {
     return (std::move(a) & bit_pattern(mask)) | (std::move(b) & bit_pattern(~mask));
 }
 
-Expr magnitude_bits(Expr a) { return reinterpret<uint32_t>(abs_bits(std::move(a))); }
+Expr magnitude_bits(instructions on, Expr a) { return reinterpret<uint32_t>(abs_bits(on, std::move(a))); }
 
 Expr is_nan_magnitude(Expr magnitude) { return std::move(magnitude) > bit_pattern(0x7f800000); }
 
+// The value of a normal code, were it a number.
+float number_of(const float_layout &layout, int code) {
+    const int exponent = (code >> layout.mantissa_bits) - layout.bias - layout.mantissa_bits;
+    const int mantissa = code & ((1 << layout.mantissa_bits) - 1);
+    return std::ldexp(float(mantissa + (1 << layout.mantissa_bits)), exponent);
+}
+
 // Any t, as encode_any.
-Expr encode_float(const float_layout &layout, Expr t, Expr x, Expr no_saturate) {
+Expr encode_float(instructions on, const float_layout &layout, Expr t, Expr x, Expr no_saturate) {
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
-    Expr magnitude = magnitude_bits(t);
+    Expr magnitude = magnitude_bits(on, t);
 
     // The first power of two past the largest value keeps what follows in range and still overflows.
     const int overflow_exponent = (layout.largest_code >> layout.mantissa_bits) - layout.bias + 1;
@@ -92,7 +99,7 @@ Expr encode_float(const float_layout &layout, Expr t, Expr x, Expr no_saturate) 
     return select(is_nan, bit_pattern(layout.nan_code), code) | sign;
 }
 
-Expr decode_float(const float_layout &layout, Expr bits) {
+Expr decode_float(instructions on, const float_layout &layout, Expr bits) {
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
     Expr magnitude = bits & bit_pattern(layout.magnitude_mask());
     Expr sign = (bits >> layout.sign_bit) << 31;
@@ -102,6 +109,10 @@ Expr decode_float(const float_layout &layout, Expr bits) {
     Expr subnormal = reinterpret<uint32_t>(
         subtract(reinterpret<float>((magnitude << shift) + least_normal), reinterpret<float>(least_normal)));
     Expr value = select(magnitude < (1 << layout.mantissa_bits), subnormal, normal);
+    if (multiply_subnormals(on)) {  // the same: an f32 whose exponent is too small by the difference of the biases
+        value = reinterpret<uint32_t>(
+            multiply(reinterpret<float>(magnitude << shift), std::ldexp(1.0f, f32_bias - layout.bias)));
+    }
     if (layout.has_infinity()) {
         value = select(magnitude == layout.overflow_code, bit_pattern(0x7f800000), value);
     }
@@ -136,6 +147,7 @@ const std::map<std::string, format> &format_names() {
 
 bool is_float(format f) { return f >= format::f8e4m3; }
 bool is_integer(format f) { return !is_float(f); }
+bool is_unsigned(format f) { return f == format::u8 || f == format::u16 || f == format::u4; }
 bool is_packed(format f) { return f == format::i4 || f == format::u4 || f == format::f4e2m1; }
 
 Type code_type(format f) {
@@ -154,24 +166,22 @@ Type code_type(format f) {
     }
 }
 
-float largest_value(format f) {
-    const float_layout layout = layout_of(f);
-    const int exponent = (layout.largest_code >> layout.mantissa_bits) - layout.bias - layout.mantissa_bits;
-    const int mantissa = layout.largest_code & ((1 << layout.mantissa_bits) - 1);
-    return std::ldexp(float(mantissa + (1 << layout.mantissa_bits)), exponent);
-}
+float largest_value(format f) { return number_of(layout_of(f), layout_of(f).largest_code); }
 
 encoded encode(instructions on, format f, Expr t, Expr x) {
     const float_layout layout = layout_of(f);
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
     // Where there is no NaN, it becomes the largest value, and positive.
     Expr bounded = layout.has_nan() ? lesser(on, largest_value(f), t) : lesser_number(on, largest_value(f), t);
+    if (layout.has_nan() && have_number_minimum(on)) {  // NaN becomes what would have its code
+        bounded = lesser_number(on, number_of(layout, layout.nan_code), bounded);
+    }
 
     // Adding 2^(e + shift), e the exponent of t but at least that of the least normal, leaves t / 2^(e - mantissa bits)
     // rounded to nearest even in the low bits of the sum. In subnormals that is the code itself; above, the exponents
     // passed since then complete it. Their origin is an even constant that joins the sum.
     const uint32_t least_normal = power_of_two(1 - layout.bias);
-    const uint32_t origin = -(least_normal >> shift) & layout.magnitude_mask();
+    const uint32_t origin = -(least_normal >> shift) & (shift_and_add(on) ? 0x7fffff : layout.magnitude_mask());
     Expr exponent = max(reinterpret<uint32_t>(bounded) & bit_pattern(0x7f800000), bit_pattern(least_normal));
     Expr sum;
     if (have_fma(on)) {
@@ -184,35 +194,46 @@ encoded encode(instructions on, format f, Expr t, Expr x) {
     Expr magnitude = reinterpret<uint32_t>(sum) + (exponent >> shift);
 
     Expr x_bits = reinterpret<uint32_t>(x);
-    Expr is_nan = is_nan_magnitude(magnitude_bits(x));
+    Expr is_nan = is_nan_magnitude(magnitude_bits(on, x));
     if (!layout.has_nan()) {
         return {magnitude, select(is_nan, bit_pattern(0), x_bits)};
     }
-    magnitude = select(is_nan, bit_pattern(layout.nan_code), magnitude);
+    if (!have_number_minimum(on)) {
+        magnitude = select(is_nan, bit_pattern(layout.nan_code), magnitude);
+    }
     if (layout.has_negative_zero()) {
         return {magnitude, x_bits};
     }
     // 0x80 is NaN, whatever its sign was, and nothing else.
     Expr is_zero = (magnitude & bit_pattern(layout.magnitude_mask())) == 0;
-    return {magnitude, select(is_nan, bit_pattern(0x80000000), is_zero, bit_pattern(0), x_bits)};
+    Expr sign = select(is_zero, bit_pattern(0), x_bits);
+    return {magnitude, have_number_minimum(on) ? sign : select(is_nan, bit_pattern(0x80000000), sign)};
 }
 
-Expr code_of(format f, const encoded &e) {
+Expr code_of(instructions on, format f, const encoded &e) {
     const float_layout layout = layout_of(f);
+    if (shift_and_add(on)) {
+        return e.magnitude | ((e.sign & bit_pattern(0x80000000)) >> (31 - layout.sign_bit));
+    }
     return choose_bits(layout.magnitude_mask(), e.magnitude, e.sign >> (31 - layout.sign_bit));
 }
 
-Expr byte_of(format f, const encoded &first, const encoded &second) {
+Expr byte_of(instructions on, format f, const encoded &first, const encoded &second) {
+    if (shift_and_add(on)) {
+        return code_of(on, f, first) | (code_of(on, f, second) << 4);
+    }
     const uint32_t mask = layout_of(f).magnitude_mask();
     Expr magnitude = choose_bits(0xf, first.magnitude, second.magnitude << 4);
     Expr sign = choose_bits(0xf, first.sign >> 28, second.sign >> 24);
     return choose_bits(mask | mask << 4, magnitude, sign);
 }
 
-Expr encode_any(format f, Expr t, Expr x, Expr no_saturate) { return encode_float(layout_of(f), t, x, no_saturate); }
+Expr encode_any(instructions on, format f, Expr t, Expr x, Expr no_saturate) {
+    return encode_float(on, layout_of(f), t, x, no_saturate);
+}
 
-Expr decode(format f, Expr code) {
-    return is_float(f) ? decode_float(layout_of(f), cast<uint32_t>(code)) : cast<float>(code);
+Expr decode(instructions on, format f, Expr code) {
+    return is_float(f) ? decode_float(on, layout_of(f), cast<uint32_t>(code)) : cast<float>(code);
 }
 
 // An f16's largest exponent is infinity and NaN; e5m2fnuz has numbers there.
@@ -231,15 +252,24 @@ Expr f16_bits(format f, Expr code) {
     return layout.has_nan() ? select(magnitude > constant(uint32_t(layout.last_number()) << shift), nan, bits) : bits;
 }
 
+Expr f16_top(format f, Expr byte) {
+    const float_layout layout = layout_of(f);
+    // The sign fills the bits by which a wider exponent outdoes the code's; all of them but the first are cleared.
+    const int shift = 5 - layout.exponent_bits();
+    const uint32_t magnitude = 0x7f >> shift & ~0u << (7 - shift - layout.sign_bit);
+    return reinterpret<uint8_t>(reinterpret<int8_t>(std::move(byte)) >> shift) &
+           Internal::make_const(UInt(8), 0x80 | magnitude);
+}
+
 int f16_exponent_shift(format f) { return layout_of(f).exponent_bits() == 5 ? 0 : f16_bias - layout_of(f).bias; }
 
-Expr f16_value(Expr bits) {
+Expr f16_value(instructions on, Expr bits) {
     Expr word = cast<uint32_t>(bits);
     Expr is_nan = (word & bit_pattern(0x7fff)) > f16_layout.overflow_code;
     Expr nan = ((word & bit_pattern(0x8000)) << 16) | bit_pattern(0x7fc00000);
-    return select(is_nan, reinterpret<float>(nan), decode_float(f16_layout, word));
+    return select(is_nan, reinterpret<float>(nan), decode_float(on, f16_layout, word));
 }
 
-Expr f16_code(Expr a) { return cast<uint16_t>(encode_float(f16_layout, a, a, 1)); }
+Expr f16_code(instructions on, Expr a) { return cast<uint16_t>(encode_float(on, f16_layout, a, a, 1)); }
 
 }  // namespace qdq

@@ -32,6 +32,11 @@ qdq_target(arm_neon
   HALIDE arm-64-linux-arm_fp16
   INSTRUCTIONS neon
   NEEDS cpu_neon)
+qdq_target(riscv_rvv
+  PROCESSOR riscv64
+  HALIDE riscv-64-linux-rvv-vector_bits_128
+  INSTRUCTIONS rvv
+  NEEDS cpu_rvv128)
 
 # qdq_type(<name> <Halide type of a buffer element> <qdq_dtype> [<block>])
 # <block>: the elements that share an operand in the block form. Longer blocks repeat theirs; shorter ones take the column

@@ -38,7 +38,7 @@ public:
         declare_operand_view(shape, inverse);
         declare_operand_view(shape, zero_point);
 
-        value(c, r) = convert_f16(on) || x.type() != Float(16) ? cast<float>(x(c, r)) : f16_value(reinterpret<uint16_t>(x(c, r)));
+        value(c, r) = convert_f16(on) || x.type() != Float(16) ? cast<float>(x(c, r)) : f16_value(on, reinterpret<uint16_t>(x(c, r)));
         spread(c, r) = Tuple(scale(operand_index(shape, block, c, r)), inverse(operand_index(shape, block, c, r)),
                              zero_point(operand_index(shape, block, c, r)));
         // First and second of two neighbours stand apart in registers: the codes of a byte are lanes of one number.
@@ -119,14 +119,14 @@ private:
         if (is_integer(stored)) {
             return integer_code(k, e);
         }
-        return cast<int32_t>(is_general(k) ? encode_any(stored, scaled(k, e), e.x, no_saturate)
-                                           : code_of(stored, encoded_by(k, e)));
+        return cast<int32_t>(is_general(k) ? encode_any(on, stored, scaled(k, e), e.x, no_saturate)
+                                           : code_of(on, stored, encoded_by(k, e)));
     }
 
     Expr byte_of_pair(kind k) {
         const element first = pair_element(0), second = pair_element(1);
         if (is_float(stored) && !is_general(k)) {
-            return cast<int32_t>(byte_of(stored, encoded_by(k, first), encoded_by(k, second)));
+            return cast<int32_t>(byte_of(on, stored, encoded_by(k, first), encoded_by(k, second)));
         }
         return (element_code(k, first) & 0xf) | (element_code(k, second) << 4);
     }
@@ -146,7 +146,7 @@ private:
     Expr scaled(kind k, const element &e) { return multiplies(k) ? multiply(e.x, e.scale) : divide(e.x, e.scale); }
 
     encoded encoded_by(kind k, const element &e) {
-        Expr magnitude = abs_bits(e.x);
+        Expr magnitude = abs_bits(on, e.x);
         Expr t = multiplies(k) ? multiply(magnitude, e.scale) : quotient(magnitude, largest_value(stored), e);
         return encode(on, stored, t, e.x);
     }
@@ -172,6 +172,9 @@ private:
             if (narrows_by_saturating()) {  // t is to be below 2^31; NaN and all below -2^31 convert to -2^31
                 return convert_nearest(on, multiplies(k) ? lesser(on, bound(), t) : t);
             }
+            if (convert_saturating(on) && is_unsigned(stored)) {  // NaN gives 0, the lowest code
+                return cast<int32_t>(convert_nearest_unsigned(lesser(on, cast<float>(highest), t)));
+            }
             return stored == format::i32 ? nearest_i32(t) : nearest_in_range(t);
         case kind::multiply_before:
         case kind::divide_before:
@@ -189,6 +192,9 @@ private:
 
     // 2147483647 is not an f32: the largest below 2^31 is 2147483520.
     Expr nearest_i32(Expr t) {
+        if (convert_saturating(on)) {
+            return clamp(convert_nearest(on, greater_number(on, -2147483648.0f, t)), lowest, highest);
+        }
         Expr convertible = saturate_integers(on) ? t : clamp_or_low(on, t, -2147483648.0f, 2147483520.0f);
         return clamp(select(less(2147483520.0f, t), INT32_MAX, convert_nearest(on, convertible)), lowest, highest);
     }
@@ -203,8 +209,9 @@ private:
     }
 
     Expr general(Expr t, const element &e) {
-        t = select(before != 0, add(t, reinterpret<float>(e.zero_point)), t);
-        Expr rounded = saturating_sum(round_to_integral(t, rounding), select(before != 0, 0, e.zero_point));
+        t = select_shared(on, before != 0, add(t, reinterpret<float>(e.zero_point)), t);
+        Expr after = select_shared(on, before != 0, 0, e.zero_point);
+        Expr rounded = saturating_sum(round_to_integral(on, t, rounding), after);
         return clamp(select(not_a_number(t), lowest, rounded), lowest, highest);
     }
 

@@ -18,6 +18,6 @@ void map_to_vectors(transpose_stages &stages, const cpu_mapping &mapping);
 void map_to_vectors(repack_stages &stages, const cpu_mapping &mapping);
 
 // One per target file.
-extern const cpu_mapping x86_portable, x86_avx2, x86_avx512, arm_neon;
+extern const cpu_mapping x86_portable, x86_avx2, x86_avx512, arm_neon, riscv_rvv;
 
 }  // namespace qdq

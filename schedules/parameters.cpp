@@ -16,8 +16,9 @@ parameters read_parameters(const std::string &target_name) {
     const nlohmann::json json = nlohmann::json::parse(file);
     return {
         .vector = json.at("vector"),
-        .byte_vector = json.at("byte_vector"),
+        .stored_vector = json.at("stored_vector"),
         .narrowing_vector = json.at("narrowing_vector"),
+        .decoding_vector = json.at("decoding_vector"),
         .transpose_side = json.at("transpose_side"),
     };
 }

@@ -7,8 +7,9 @@ namespace qdq {
 
 struct parameters {
     int vector;            // lanes of f32
-    int byte_vector;       // lanes of codes of 8 bits that are narrowed directly
+    int stored_vector;     // codes that are stored at once where they are narrowed directly
     int narrowing_vector;  // lanes in which codes that will be narrowed are computed
+    int decoding_vector;   // lanes in which codes of 8 bits become 16
     int transpose_side;    // a transpose works on blocks of side x side
 };
 

@@ -19,6 +19,7 @@ const target_mapping target_mappings[] = {
     {[](const Halide::Target &t) { return t.has_feature(Halide::Target::AVX2); }, x86_avx2},
     {[](const Halide::Target &t) { return t.arch == Halide::Target::X86; }, x86_portable},
     {[](const Halide::Target &t) { return t.arch == Halide::Target::ARM; }, arm_neon},
+    {[](const Halide::Target &t) { return t.arch == Halide::Target::RISCV; }, riscv_rvv},
 };
 
 template<typename Stages>

@@ -26,7 +26,7 @@ struct quantize_stages {
 
 struct dequantize_stages {
     Halide::Func output;   // (c, r)
-    Halide::Func decoded;  // (c, which, r), the codes of an element of x as the bits of f16; undefined where they are not
+    Halide::Func decoded;  // (c, which, r), the codes of an element of x in 16 bits; undefined where they have no use
     Halide::Func product;  // (c, which, r), what becomes element c, or 2 * c + which, of the output
     qdq::form form;
     bool packs;  // two codes in an element of x

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root; otherwise it says what to install) and pinned wheels.
-# usage: tools/setup.sh VENV
+# usage: tools/setup.sh VENV [PRESET]     a cross preset needs a compiler, an emulator and GoogleTest's source, too
 set -eu
 venv=$1
+preset=${2:-}
 
 # command or file that shows a package is there : package
 needs='
@@ -14,6 +15,13 @@ ninja:ninja-build
 g++:g++
 git:git
 '
+case $preset in
+cross-*)
+    processor=${preset#cross-}
+    needs="$needs $processor-linux-gnu-g++:g++-$processor-linux-gnu qemu-$processor:qemu-user
+        /usr/src/googletest/CMakeLists.txt:googletest"
+    ;;
+esac
 missing=
 for need in $needs; do
     what=${need%%:*}

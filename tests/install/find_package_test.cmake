@@ -2,7 +2,8 @@
 # project against it.
 #
 # cmake -DBUILD_DIR=<build tree> -DCONFIG=<build type> -DWORK_DIR=<scratch> -DCONSUMER_DIR=<find_package/>
-#       -DGENERATOR=<generator> -DCXX=<compiler> -DCXX_FLAGS=<flags> -P find_package_test.cmake
+#       -DGENERATOR=<generator> -DCXX=<compiler> -DCXX_FLAGS=<flags>
+#       -DTOOLCHAIN=<toolchain file or nothing> -DEMULATOR=<emulator or nothing> -P find_package_test.cmake
 cmake_minimum_required(VERSION 3.28)
 
 function(run)
@@ -19,6 +20,7 @@ file(RENAME ${WORK_DIR}/installed ${WORK_DIR}/moved)
 
 run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
     -DCMAKE_BUILD_TYPE=${CONFIG}
+    -DCMAKE_TOOLCHAIN_FILE=${TOOLCHAIN}
     -DCMAKE_CXX_COMPILER=${CXX}
     -DCMAKE_CXX_FLAGS=${CXX_FLAGS}
     -DCMAKE_PREFIX_PATH=${WORK_DIR}/moved)

@@ -1,5 +1,5 @@
 // Every f32, one kernel after another. QDQ_SWEEP=full sweeps all 2^32 inputs in every configuration; the default,
-// QDQ_SWEEP=short, does so for one and takes every 251st input in the rest.
+// QDQ_SWEEP=short, does so for one and takes every 251st input in the rest. QDQ_SWEEP=<n> takes every n-th in all.
 #include "supported.h"
 
 #include "operand.h"
@@ -124,9 +124,20 @@ const configuration configurations[] = {
      .zero_point = 3},
 };
 
-bool full_sweep_requested() {
+std::string requested_sweep() {
     const char *sweep = std::getenv("QDQ_SWEEP");
-    return sweep != nullptr && std::string(sweep) == "full";
+    return sweep != nullptr ? sweep : "short";
+}
+
+bool full_sweep_requested() {
+    return requested_sweep() == "full";
+}
+
+// From one input to the next.
+uint64_t step_of(const configuration &c) {
+    const uint64_t requested = std::strtoull(requested_sweep().c_str(), nullptr, 10);
+    if (requested != 0) return requested;
+    return full_sweep_requested() || c.always_full ? 1 : strided_step;
 }
 
 struct planned_kernel {
@@ -146,7 +157,7 @@ struct workspace {
 // Float types have no zero point and one rounding. All 2^32 inputs of every type take minutes a configuration: i8 and u8
 // have them wherever a sweep is full, the other types in the one configuration that always is, where full is asked for.
 std::vector<qdq_dtype> swept_types(const configuration &c) {
-    const bool full = full_sweep_requested() || c.always_full;
+    const bool full = step_of(c) == 1;
     const bool every_type = !full || (full_sweep_requested() && c.always_full);
     std::vector<qdq_dtype> types;
     for (qdq_dtype stored : supported::stored_types) {
@@ -236,9 +247,8 @@ protected:
 };
 
 TEST_P(Sweep, equals_the_oracle) {
-    const bool full = full_sweep_requested() || GetParam().always_full;
-    const uint64_t step = full ? 1 : strided_step;
-    const int64_t chunks = static_cast<int64_t>(all_inputs / step / chunk) + (full ? 0 : 1);
+    const uint64_t step = step_of(GetParam());
+    const int64_t chunks = static_cast<int64_t>(all_inputs / step / chunk) + (step == 1 ? 0 : 1);
     std::vector<workspace> workspaces(static_cast<size_t>(test_support::sweep_threads()));
     test_support::parallel_for(chunks, [&](int64_t i, int thread) {
         if (HasFailure()) return; // one chunk says enough

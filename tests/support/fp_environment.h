@@ -57,7 +57,24 @@ inline std::vector<fp_environment> hostile_environments() {
             {"round_up", uint64_t{1} << 22},
             {"round_down", uint64_t{2} << 22},
             {"round_toward_zero", uint64_t{3} << 22},
-            {"round_up_and_flush", (uint64_t{1} << 22) | flush}};
+            {"round_up_and_flush", (uint64_t{1} << 22) | flush},
+            {"everything", (uint64_t{3} << 22) | flush | default_nan}};
+}
+
+#elif defined(__riscv)
+
+// The rounding mode. There is no other.
+inline uint64_t fp_control() {
+    uint64_t control;
+    asm volatile("frrm %0" : "=r"(control));
+    return control;
+}
+inline void set_fp_control(uint64_t control) {
+    asm volatile("fsrm %0" ::"r"(control) : "memory");
+}
+
+inline std::vector<fp_environment> hostile_environments() {
+    return {{"round_toward_zero", 1}, {"round_down", 2}, {"round_up", 3}, {"round_nearest_away", 4}};
 }
 
 #endif

@@ -29,6 +29,12 @@ float preimage(double t, float scale, qdq_scale_mode mode) {
 
 } // namespace
 
+std::vector<float> around(const std::vector<double> &ts, float scale, qdq_scale_mode mode) {
+    std::vector<float> values;
+    for (double t : ts) add_with_neighbours(values, preimage(t, scale, mode));
+    return values;
+}
+
 std::vector<float> special_floats() {
     std::vector<float> values;
     const uint32_t magnitudes[] = {

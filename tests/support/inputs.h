@@ -26,6 +26,9 @@ private:
     uint64_t state_;
 };
 
+// The x that a scale maps onto each t, to within a unit or so in the last place, and two neighbours on either side.
+std::vector<float> around(const std::vector<double> &ts, float scale, qdq_scale_mode mode);
+
 // Zeros, subnormals, powers of two, the largest values, infinities and NaNs with payloads, of both signs.
 std::vector<float> special_floats();
 
