@@ -24,6 +24,13 @@ FORBIDDEN = {
 FORBIDDEN_PREFIXES = ("operator new", "std::__throw_", "std::cout", "std::cerr", "std::ostream", "std::basic_ostream")
 
 
+# Where Halide's run time asks for a device's context, stream and library: device targets answer by defining these.
+HALIDE_HOOKS = {
+    "halide_acquire_cl_context", "halide_release_cl_context", "halide_opencl_get_symbol", "halide_cuda_acquire_context",
+    "halide_cuda_release_context", "halide_cuda_get_stream", "halide_cuda_get_symbol",
+}
+
+
 class Symbol:
     def __init__(self, member, kind, name):
         self.member, self.kind, self.name = member, kind, name
@@ -79,7 +86,7 @@ class StaticLibrary(unittest.TestCase):
     def test_our_global_names_carry_our_name(self):
         foreign = [s for s in self.ours
                    if s.kind in "TDBR" and not re.search(r"\bqdq(_|::)", s.name)]
-        self.assertEqual(foreign, [])
+        self.assertEqual([s for s in foreign if s.name not in HALIDE_HOOKS], [])
 
 
 class SharedLibrary(unittest.TestCase):

@@ -8,6 +8,7 @@
 #include "reference/quantize.h"
 #include "reference/tensor.h"
 #include "support/compare.h"
+#include "support/device.h"
 #include "support/inputs.h"
 #include "support/targets.h"
 
@@ -72,7 +73,7 @@ public:
         const qdq_tensor scale = scale_.tensor();
         const qdq_tensor zero_point = zero_point_.tensor();
         const qdq_tensor y_tensor = y.tensor();
-        const qdq_status status = (quantizes_ ? qdq_quantize : qdq_dequantize)(
+        const qdq_status status = (quantizes_ ? test_support::quantize : test_support::dequantize)(
             &x, &scale, has_zero_point_ ? &zero_point : nullptr, &y_tensor, &options_);
         EXPECT_EQ(status, QDQ_OK) << qdq_last_error();
         return digest(y);
@@ -168,6 +169,7 @@ TEST_P(ConsistencyTest, one_digest_on_every_target_for_any_number_of_threads) {
             << target << ", the caller's pool, called " << pool_calls << " times";
         qdq_set_parallel_for(nullptr, nullptr);
     });
+    test_support::for_each_device_target([&](const std::string &target) { EXPECT_EQ(work.library_digest(), expected) << target; });
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, ConsistencyTest, testing::ValuesIn(consistency_cases()),
