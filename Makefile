@@ -7,13 +7,15 @@ CMAKE := $(VENV)/bin/cmake
 CTEST := $(VENV)/bin/ctest
 STAMP := $(VENV)/.requirements-installed
 PEERS_STAMP := $(VENV)/.requirements-peers-installed
+GPU_STAMP := $(VENV)/.requirements-gpu-installed
 
-.PHONY: help demo test peers bench build setup clean
+.PHONY: help demo test peers gpu bench build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
 	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan)"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
+	@echo "make gpu                            build the device targets, run them on PoCL and on GPUs that are there"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/ and .venv/"
@@ -41,6 +43,17 @@ $(PEERS_STAMP): requirements-peers.txt $(STAMP)
 
 peers: $(PEERS_STAMP) build
 	$(CTEST) --preset $(PRESET) --label-regex peers --verbose
+
+$(GPU_STAMP): $(STAMP)
+	tools/setup.sh $(VENV) gpu
+	@touch $@
+
+# The device targets' part of tests that take every target, and what only they have.
+gpu: $(GPU_STAMP)
+	@$(CMAKE) --preset gpu --log-level=WARNING
+	@$(CMAKE) --build build/gpu
+	GTEST_FILTER='*opencl*:*cuda*:*device_target*' $(CTEST) --preset gpu --parallel 2 \
+		--tests-regex '^(device[.].*|kernel[.](quantize|dequantize|consistency|unsupported))$$'
 
 bench: build
 	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root; otherwise it says what to install) and pinned wheels.
-# usage: tools/setup.sh VENV
+# usage: tools/setup.sh VENV [gpu]
 set -eu
 venv=$1
+purpose=${2:-}
 
 # command or file that shows a package is there : package
 needs='
@@ -14,6 +15,13 @@ ninja:ninja-build
 g++:g++
 git:git
 '
+if [ "$purpose" = gpu ]; then  # OpenCL on the processor, for tests
+    needs="$needs
+/usr/include/CL/cl.h:opencl-headers
+/usr/share/doc/ocl-icd-opencl-dev:ocl-icd-opencl-dev
+/etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd
+"
+fi
 missing=
 for need in $needs; do
     what=${need%%:*}
