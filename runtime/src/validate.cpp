@@ -282,11 +282,15 @@ private:
 
     // Whether anything says that a tensor is not the host's: what a call on host tensors pays for devices.
     bool names_device() const {
-        auto set = [](const qdq_tensor &t) {
-            return stored_value(t.device.kind) | t.device.id | int32_t(t.device.offset != 0);
-        };
-        return (set(*given.x) | set(*given.scale) | set(*given.y) | (given.zero_point ? set(*given.zero_point) : 0)) !=
-               0;
+        const uint64_t set = device_bits(*given.x) | device_bits(*given.scale) | device_bits(*given.y);
+        return (set | (given.zero_point ? device_bits(*given.zero_point) : 0)) != 0;
+    }
+
+    static uint64_t device_bits(const qdq_tensor &t) {
+        uint64_t words[2];
+        static_assert(sizeof(words) == sizeof(t.device));
+        std::memcpy(words, &t.device, sizeof(words));
+        return words[0] | words[1];
     }
 
     bool on_device() const { return what.on->device != nullptr; }
