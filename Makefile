@@ -8,6 +8,7 @@ CTEST := $(VENV)/bin/ctest
 STAMP := $(VENV)/.requirements-installed
 PEERS_STAMP := $(VENV)/.requirements-peers-installed
 GPU_STAMP := $(VENV)/.requirements-gpu-installed
+GPU_TESTS := device.calls kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
 
 .PHONY: help demo test peers gpu bench build setup clean
 
@@ -51,9 +52,9 @@ $(GPU_STAMP): $(STAMP)
 # The device targets' part of tests that take every target, and what only they have.
 gpu: $(GPU_STAMP)
 	@$(CMAKE) --preset gpu --log-level=WARNING
-	@$(CMAKE) --build build/gpu
+	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) qdq_gpu_bench qdq_cli
 	GTEST_FILTER='*opencl*:*cuda*:*device_target*' $(CTEST) --preset gpu --parallel 2 \
-		--tests-regex '^(device[.].*|kernel[.](quantize|dequantize|consistency|unsupported))$$'
+		--tests-regex "^($$(echo $(GPU_TESTS) device.ptx | tr ' ' '|'))$$"
 
 bench: build
 	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench
