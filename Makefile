@@ -45,7 +45,7 @@ $(PEERS_STAMP): requirements-peers.txt $(STAMP)
 peers: $(PEERS_STAMP) build
 	$(CTEST) --preset $(PRESET) --label-regex peers --verbose
 
-$(GPU_STAMP): $(STAMP)
+$(GPU_STAMP): requirements-gpu.txt $(STAMP)
 	tools/setup.sh $(VENV) gpu
 	@touch $@
 

