@@ -3,6 +3,7 @@
 usage: symbols_test.py NM STATIC_LIBRARY [SHARED_LIBRARY]
 """
 
+import pathlib
 import re
 import subprocess
 import sys
@@ -95,6 +96,13 @@ class SharedLibrary(unittest.TestCase):
     def setUp(self):
         if self.library is None:
             self.skipTest("no shared library given")
+
+    def test_exports_every_function_of_the_header(self):
+        header = pathlib.Path(__file__).parents[2] / "runtime/include/qdq/qdq.h"
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+        declared = set(re.findall(r"\b(qdq_[a-z_]+)\(", text))
+        exported = {s.name for s in symbols(self.nm, self.library, "-D", "--defined-only")}
+        self.assertEqual(declared - exported, set())
 
     def test_exports_only_the_c_interface(self):
         exported = symbols(self.nm, self.library, "-D", "--defined-only")
