@@ -134,11 +134,11 @@ INLINE void invert_columns(const operands &all) {
     }
 }
 
-// Past the caches the hardware's own prefetching stays behind; 4 KiB ahead into the L2 cache is what helps.
+// Past the caches the hardware's own prefetching stays behind; 2 KiB ahead into the L1 cache is what helps most.
 template<stores kind>
 INLINE void fetch_ahead(const void *from, int64_t bytes) {
     for (int64_t line = 0; kind == stores::streaming && line < bytes; line += 64) {
-        _mm_prefetch(static_cast<const char *>(from) + 4096 + line, _MM_HINT_T1);
+        _mm_prefetch(static_cast<const char *>(from) + 2048 + line, _MM_HINT_T0);
     }
 }
 
@@ -383,7 +383,7 @@ AVX512 void stream_512(const traffic &t) {
     for (size_t i = 0; i < t.steps; i++) {
         for (int k = 0; k < t.x_lines; k++, x += 64) {
             if constexpr (prefetches) {
-                _mm_prefetch(x + 4096, _MM_HINT_T1);
+                _mm_prefetch(x + 2048, _MM_HINT_T0);
             }
             mixed = _mm512_xor_si512(mixed, _mm512_load_si512(x));
         }
@@ -402,7 +402,7 @@ AVX2 void stream_256(const traffic &t) {
     for (size_t i = 0; i < t.steps; i++) {
         for (int k = 0; k < 2 * t.x_lines; k++, x += 32) {
             if constexpr (prefetches) {
-                _mm_prefetch(x + 4096, _MM_HINT_T1);
+                _mm_prefetch(x + 2048, _MM_HINT_T0);
             }
             mixed = _mm256_xor_si256(mixed, _mm256_load_si256(reinterpret_cast<const __m256i *>(x)));
         }

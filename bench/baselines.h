@@ -38,7 +38,7 @@ std::span<const loop> hand_loops();
 void copy(void *to, const void *from, size_t bytes);  // memcpy
 
 // What no kernel can do without: reads x and writes y past the caches, with next to no arithmetic between. Both are
-// aligned to 64 bytes; their sizes are multiples of `steps` times 64 bytes. `prefetches` as qdq does, 4 KiB ahead.
+// aligned to 64 bytes; their sizes are multiples of `steps` times 64 bytes. `prefetches` as qdq does, 2 KiB ahead.
 struct traffic {
     const void *x;
     void *y;

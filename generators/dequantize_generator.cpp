@@ -18,6 +18,7 @@ class Dequantize : public Generator<Dequantize> {
 public:
     GeneratorParam<format> stored{"stored", format::i8, format_names()};
     GeneratorParam<form> shape{"form", form::row, form_names()};
+    GeneratorParam<int> block{"block", 32};  // elements that share an operand in the block form
     GeneratorParam<instructions> on{"instructions", instructions::generic, instruction_names()};
 
     Input<Buffer<void, 2>> x{"x"};                       // packed: half as many bytes as codes
@@ -98,7 +99,7 @@ private:
         return cast<int32_t>(on_top) >> 28;
     }
 
-    Expr operand_at() { return operand_index(shape, is_packed(stored) ? 2 * c + which : Expr(c), r); }
+    Expr operand_at() { return operand_index(shape, block, is_packed(stored) ? 2 * c + which : Expr(c), r); }
 
     Expr product_of(kind k) {
         Expr s = scale(operand_at()), z = zero_point(operand_at());

@@ -11,7 +11,7 @@ namespace qdq {
 enum class form {
     row,     // one operand for each r: per tensor, channels before the last axis, long blocks
     column,  // one operand for each c: channels along the last axis, and anything else the dispatcher spreads out
-    block,   // one operand for each block_size consecutive c: blocks along the last axis
+    block,   // one operand for each `block` consecutive c (kernels.cmake): blocks along the last axis
 };
 
 inline const std::map<std::string, form> &form_names() {
@@ -20,17 +20,14 @@ inline const std::map<std::string, form> &form_names() {
     return names;
 }
 
-// Elements of c that share an operand in the block form; longer blocks repeat theirs.
-constexpr int block_size = 16;
-
-inline Halide::Expr operand_index(form f, Halide::Expr c, Halide::Expr r) {
+inline Halide::Expr operand_index(form f, int block, Halide::Expr c, Halide::Expr r) {
     switch (f) {
     case form::row:
         return r;
     case form::column:
         return c;
     default:
-        return c / block_size;
+        return c / block;
     }
 }
 

@@ -45,22 +45,24 @@ qdq_device_target(opencl
   INSTRUCTIONS opencl
   DEVICE device_opencl)
 
-# qdq_type(<name> <Halide type of a buffer element> <qdq_dtype>)
+# qdq_type(<name> <Halide type of a buffer element> <qdq_dtype> [<block>])
+# <block>: the elements that share an operand in the block form. Longer blocks repeat theirs; shorter ones take the column
+# form. 32 is what formats have in common, but for nvfp4: f4e2m1 in blocks of 16.
 qdq_type(f32 float32 QDQ_F32)
 qdq_type(f16 float16 QDQ_F16)
 qdq_type(bf16 bfloat16 QDQ_BF16)
-qdq_type(i8 int8 QDQ_I8)
-qdq_type(u8 uint8 QDQ_U8)
-qdq_type(i16 int16 QDQ_I16)
-qdq_type(u16 uint16 QDQ_U16)
-qdq_type(i32 int32 QDQ_I32)
-qdq_type(i4 uint8 QDQ_I4)
-qdq_type(u4 uint8 QDQ_U4)
-qdq_type(f8e4m3 uint8 QDQ_F8E4M3)
-qdq_type(f8e5m2 uint8 QDQ_F8E5M2)
-qdq_type(f8e4m3fnuz uint8 QDQ_F8E4M3FNUZ)
-qdq_type(f8e5m2fnuz uint8 QDQ_F8E5M2FNUZ)
-qdq_type(f4e2m1 uint8 QDQ_F4E2M1)
+qdq_type(i8 int8 QDQ_I8 32)
+qdq_type(u8 uint8 QDQ_U8 32)
+qdq_type(i16 int16 QDQ_I16 32)
+qdq_type(u16 uint16 QDQ_U16 32)
+qdq_type(i32 int32 QDQ_I32 32)
+qdq_type(i4 uint8 QDQ_I4 32)
+qdq_type(u4 uint8 QDQ_U4 32)
+qdq_type(f8e4m3 uint8 QDQ_F8E4M3 32)
+qdq_type(f8e5m2 uint8 QDQ_F8E5M2 32)
+qdq_type(f8e4m3fnuz uint8 QDQ_F8E4M3FNUZ 32)
+qdq_type(f8e5m2fnuz uint8 QDQ_F8E5M2FNUZ 32)
+qdq_type(f4e2m1 uint8 QDQ_F4E2M1 16)
 
 # Every pair of one of these and one of those has kernels in both directions and every form.
 set(QDQ_FLOAT_TYPES f32 f16 bf16)

@@ -16,6 +16,7 @@ class Quantize : public Generator<Quantize> {
 public:
     GeneratorParam<format> stored{"stored", format::i8, format_names()};
     GeneratorParam<form> shape{"form", form::row, form_names()};
+    GeneratorParam<int> block{"block", 32};  // elements that share an operand in the block form
     GeneratorParam<instructions> on{"instructions", instructions::generic, instruction_names()};
 
     Input<Buffer<void, 2>> x{"x"};                       // f32, f16 or bf16
@@ -38,8 +39,8 @@ public:
         declare_operand_view(shape, zero_point);
 
         value(c, r) = convert_f16(on) || x.type() != Float(16) ? cast<float>(x(c, r)) : f16_value(reinterpret<uint16_t>(x(c, r)));
-        spread(c, r) = Tuple(scale(operand_index(shape, c, r)), inverse(operand_index(shape, c, r)),
-                             zero_point(operand_index(shape, c, r)));
+        spread(c, r) = Tuple(scale(operand_index(shape, block, c, r)), inverse(operand_index(shape, block, c, r)),
+                             zero_point(operand_index(shape, block, c, r)));
         // First and second of two neighbours stand apart in registers: the codes of a byte are lanes of one number.
         pairs(c, which, r) = value(2 * c + which, r);
         code(c, r) = for_each_variant([&](kind k) { return is_packed(stored) ? byte_of_pair(k) : element_code(k); });
@@ -59,6 +60,7 @@ public:
         stages.code = code;
         stages.narrowed = narrowed;
         stages.form = shape;
+        stages.block = block;
         stages.packs = is_packed(stored);
         for (kind k : used_variants()) {
             stages.variants.push_back(variant_is(k));
@@ -131,13 +133,13 @@ private:
 
     element pair_element(int place) {
         Expr v = pairs(c, place, r);
-        if (shape != form::block) {
-            Expr i = operand_index(shape, 2 * c + place, r);
+        if (shape != form::block || block != 16) {
+            Expr i = operand_index(shape, block, 2 * c + place, r);
             return {v, scale(i), inverse(i), zero_point(i)};
         }
-        // Such that 16 pairs load the operands of two blocks.
-        Expr in_first = c % 16 < 8, block = c / 16 * 2;
-        auto own = [&](auto &operand) { return select(in_first, operand(block), operand(block + 1)); };
+        // Such that 16 pairs load the operands of two blocks of 16 elements.
+        Expr in_first = c % 16 < 8, first = c / 16 * 2;
+        auto own = [&](auto &operand) { return select(in_first, operand(first), operand(first + 1)); };
         return {v, own(scale), own(inverse), own(zero_point)};
     }
 

@@ -71,7 +71,7 @@ void map_by_narrowing(quantize_stages &stages, int vector, const std::vector<Var
     in_registers(stages.code, output, group).vectorize(code_c, vector, TailStrategy::RoundUp).unroll(code_c);
     if (stages.form == form::block) {  // broadcasts, before the lanes of several blocks meet in one vector
         const Var spread_c = stages.spread.args()[0];
-        in_registers(stages.spread, output, group).vectorize(spread_c, block_size).unroll(spread_c);
+        in_registers(stages.spread, output, group).vectorize(spread_c, stages.block).unroll(spread_c);
     }
 }
 

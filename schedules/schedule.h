@@ -19,6 +19,7 @@ struct quantize_stages {
     Halide::Func narrowed;  // lane_order::arguments(r), integers of 8 and 16 bits; otherwise undefined
     lane_order lanes;
     qdq::form form;
+    int block;                           // elements that share an operand in the block form
     bool packs;                          // two codes in an element of output
     std::vector<Halide::Expr> variants;  // conditions, exactly one of which holds
 };

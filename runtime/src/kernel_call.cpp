@@ -42,14 +42,14 @@ void set_buffer(halide_buffer_t &buffer, const void *data, halide_type_t type, i
     buffer.padding = nullptr;
 }
 
-int64_t operand_count(kernel_form form, int64_t columns, int64_t rows) {
+int64_t operand_count(const call &what, kernel_form form, int64_t columns, int64_t rows) {
     switch (form) {
     case kernel_form::row:
         return rows;
     case kernel_form::column:
         return columns;
     default:
-        return columns / operand_block;
+        return columns / what.block();
     }
 }
 
@@ -104,7 +104,7 @@ void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x
     x_shape[1].extent = y_shape[1].extent = int32_t(rows);
     x_shape[1].stride = buffer_extent(what.x_bits, from.pitch);
     y_shape[1].stride = buffer_extent(what.y_bits, to.pitch);
-    operand_shape[0].extent = int32_t(operand_count(form, columns, rows));
+    operand_shape[0].extent = int32_t(operand_count(what, form, columns, rows));
     call_kernel(what, form, variant, x, scale, inverse, zero_point, y);
 }
 
@@ -120,36 +120,47 @@ void prepare_direct_call(const call &what, int64_t columns, direct_call &direct)
     direct.x_shape[1] = direct.y_shape[1] = {0, 1, 0, 0};
 }
 
+namespace {
+
+struct one_operand_value {
+    float scale, inverse;
+    int32_t zero_point, variant;
+};
+
+// Out of line: its buffer would make every direct call set up a frame of 100 KB.
+[[gnu::noinline]] one_operand_value converted_operand(const call &what) {
+    operands loaded;
+    read_operands(what, {0, 0, 0, 0, 1}, loaded, 0);
+    const int32_t variant = choose_variant(what, loaded, 1);
+    return {loaded.scale[0], loaded.inverse[0], loaded.zero_point[0], variant};
+}
+
+}  // namespace
+
 bool call_directly(const plan &p, const void *x, void *y) {
     const call &what = p.what;
     const direct_call &d = p.direct;
-    float scale, inverse;
-    int32_t zero_point = 0, variant;
+    one_operand_value operand;
     if (d.plain) {
+        float scale;
         std::memcpy(&scale, what.scale, sizeof(scale));
         if (!d.fast_scale.contains(std::bit_cast<uint32_t>(scale))) {
             return false;
         }
-        variant = d.plain_variant;
-        inverse = 1 / scale;
+        operand = {scale, 1 / scale, 0, d.plain_variant};
     } else {
-        operands loaded;
-        read_operands(what, {0, 0, 0, 0, 1}, loaded, 0);
-        variant = choose_variant(what, loaded, 1);
-        if (needs_column(what, variant)) {
+        operand = converted_operand(what);
+        if (needs_column(what, operand.variant)) {
             return false;
         }
-        scale = loaded.scale[0];
-        inverse = loaded.inverse[0];
-        zero_point = loaded.zero_point[0];
     }
     halide_buffer_t x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer;
     set_buffer(x_buffer, x, d.x_type, 2, d.x_shape);
-    set_buffer(scale_buffer, &scale, scale_type, 1, one_operand());
-    set_buffer(inverse_buffer, &inverse, scale_type, 1, one_operand());
-    set_buffer(zero_point_buffer, &zero_point, zero_point_type, 1, one_operand());
+    set_buffer(scale_buffer, &operand.scale, scale_type, 1, one_operand());
+    set_buffer(inverse_buffer, &operand.inverse, scale_type, 1, one_operand());
+    set_buffer(zero_point_buffer, &operand.zero_point, zero_point_type, 1, one_operand());
     set_buffer(y_buffer, y, d.y_type, 2, d.y_shape);
-    call_kernel(what, kernel_form::row, variant, x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer);
+    call_kernel(what, kernel_form::row, operand.variant, x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer);
     return true;
 }
 

@@ -16,7 +16,6 @@ struct rows_of_y {
 };
 
 constexpr int64_t group = 64;  // kernels take whole groups of elements along c (generators/forms.h)
-constexpr int64_t operand_block = 16;  // and the block form an operand for so many (generators/forms.h)
 
 // Calls one kernel again and again: what does not change between tiles is set up once.
 class kernel_caller {

@@ -28,6 +28,7 @@ template<typename Kernel>
 struct kernel_row {
     qdq_dtype float_type;
     qdq_dtype stored_type;
+    int32_t block;  // elements that share an operand in the block form
     Kernel *forms[form_count];
 };
 

@@ -65,7 +65,7 @@ private:
     int32_t load(const operand_range &range);
     area area_of(kernel_form form, int32_t variant, int64_t operand_step, const dimension &c, int64_t columns,
                  const dimension &r, int64_t rows, const offsets &at) const;
-    static area part_of(const area &a, int64_t column, int64_t columns, int64_t row, int64_t rows);
+    area part_of(const area &a, int64_t column, int64_t columns, int64_t row, int64_t rows) const;
 };
 
 }  // namespace qdq

@@ -201,6 +201,19 @@ dequantize_variant choose_dequantize(const call &what, operands &loaded, int64_t
     return offset;
 }
 
+// The first `count` values, each `times` over. Stores of four may reach three values too far; a fill for each value takes
+// four times as long where there are two.
+template<typename T>
+void repeat(T *values, int64_t count, int64_t times) {
+    T once[most_operands / 2];
+    std::copy_n(values, count, once);
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t k = 0; k < times; k += 4) {
+            std::fill_n(values + i * times + k, 4, once[i]);
+        }
+    }
+}
+
 }  // namespace
 
 void read_operands(const call &what, const operand_range &range, operands &loaded, int64_t first) {
@@ -227,11 +240,18 @@ bool needs_column(const call &what, int32_t variant) {
     return variant >= static_cast<int32_t>(dequantize_variant::general);
 }
 
-void repeat_operands(operands &loaded, int64_t count, int64_t times) {
-    for (int64_t i = count - 1; i >= 0; i--) {  // backwards, as the copies grow over what is still to be read
-        std::fill_n(loaded.scale + i * times, times, loaded.scale[i]);
-        std::fill_n(loaded.inverse + i * times, times, loaded.inverse[i]);
-        std::fill_n(loaded.zero_point + i * times, times, loaded.zero_point[i]);
+void repeat_operands(const call &what, operands &loaded, int64_t count, int64_t times) {
+    if (times == 1) {
+        return;
+    }
+    repeat(loaded.scale, count, times);
+    if (what.quantizes() && !what.multiply) {
+        repeat(loaded.inverse, count, times);
+    }
+    if (what.zero_point) {
+        repeat(loaded.zero_point, count, times);
+    } else {
+        std::fill_n(loaded.zero_point, count * times, 0);
     }
 }
 

@@ -72,11 +72,12 @@ def unpack(packed, dtype, shape):
     return nibbles[:count].view(dtype).reshape(shape)
 
 
-def _tensor(array, data):
+def tensor_of(array, data=None):
+    """The tensor at an array, or at other `data` in the array's shape; both must outlive it."""
     rank = array.ndim
     shape = (ctypes.c_int64 * rank)(*array.shape)
     strides = (ctypes.c_int64 * rank)(*(stride // array.itemsize for stride in array.strides))
-    return Tensor(data.ctypes.data, DTYPES[array.dtype.name], rank, shape, strides)
+    return Tensor((array if data is None else data).ctypes.data, DTYPES[array.dtype.name], rank, shape, strides)
 
 
 class Library:
@@ -119,10 +120,14 @@ class Library:
     def set_num_threads(self, count):
         self._library.qdq_set_num_threads(count)
 
+    def call(self, function, *arguments):
+        """qdq_quantize or qdq_dequantize with references to what it takes."""
+        self._check(getattr(self._library, "qdq_" + function)(*arguments))
+
     def _call(self, function, x, scale, zero_point, y, options):
         arrays = [x, numpy.asarray(scale), zero_point, y]
         held = [pack(a) if a is not None and a.dtype.name in PACKED else a for a in arrays]  # alive during the call
-        tensors = [None if a is None else _tensor(a, data) for a, data in zip(arrays, held)]
+        tensors = [None if a is None else tensor_of(a, data) for a, data in zip(arrays, held)]
         references = [None if tensor is None else ctypes.byref(tensor) for tensor in tensors]
         self._check(function(*references, ctypes.byref(options)))
         if y.dtype.name in PACKED:

@@ -31,7 +31,7 @@
  * see them.
  *
  * Threads. Every function may be called from any thread at any time. Errors are returned, never thrown or printed;
- * on an error nothing has been written.
+ * on an error nothing has been written. A call needs 160 KiB of stack, on each thread that works on it.
  */
 #ifndef QDQ_QDQ_H
 #define QDQ_QDQ_H
