@@ -8,14 +8,17 @@ CTEST := $(VENV)/bin/ctest
 STAMP := $(VENV)/.requirements-installed
 CROSS_STAMP := $(if $(filter cross-%,$(PRESET)),$(VENV)/.$(PRESET)-installed)
 PEERS_STAMP := $(VENV)/.requirements-peers-installed
+GPU_STAMP := $(VENV)/.requirements-gpu-installed
+GPU_TESTS := device.calls kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
 
-.PHONY: help demo test peers bench build setup clean
+.PHONY: help demo test peers gpu bench build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
 	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan"
 	@echo "                                    cross-aarch64 cross-riscv64: under an emulator)"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
+	@echo "make gpu                            build the device targets, run them on PoCL and on GPUs that are there"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/ and .venv/"
@@ -47,6 +50,17 @@ $(PEERS_STAMP): requirements-peers.txt $(STAMP)
 
 peers: $(PEERS_STAMP) build
 	$(CTEST) --preset $(PRESET) --label-regex peers --verbose
+
+$(GPU_STAMP): requirements-gpu.txt $(STAMP)
+	tools/setup.sh $(VENV) gpu
+	@touch $@
+
+# The device targets' part of tests that take every target, and what only they have.
+gpu: $(GPU_STAMP)
+	@$(CMAKE) --preset gpu --log-level=WARNING
+	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) qdq_gpu_bench qdq_cli
+	GTEST_FILTER='*opencl*:*cuda*:*device_target*' $(CTEST) --preset gpu --parallel 2 \
+		--tests-regex "^($$(echo $(GPU_TESTS) device.ptx | tr ' ' '|'))$$"
 
 bench: build
 	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench

@@ -291,7 +291,7 @@ void check_hand_loops(const problem &what, const qdq_plan &plan) {
 std::vector<std::string> usable_targets() {
     std::vector<std::string> names;
     for (int32_t i = 0; i < qdq_target_count(); i++) {
-        if (qdq_target_usable(i) != 0) {
+        if (qdq_target_usable(i) != 0 && qdq_target_device(i) == QDQ_DEVICE_HOST) {
             names.emplace_back(qdq_target_name(i));
         }
     }

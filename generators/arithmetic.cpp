@@ -40,14 +40,25 @@ Expr lesser(instructions on, Expr limit, Expr t) {
 }
 
 Expr lesser_number(instructions on, Expr limit, Expr t) {
-    return have_number_minimum(on) ? scalar_intrinsic("llvm.minnum.f32", limit, t) : select(less(t, limit), t, limit);
+    return have_number_minimum(on) || is_device(on) ? scalar_intrinsic("llvm.minnum.f32", limit, t)
+                                                    : select(less(t, limit), t, limit);
 }
 
 Expr greater_number(instructions on, Expr limit, Expr t) {
-    return have_number_minimum(on) ? scalar_intrinsic("llvm.maxnum.f32", limit, t) : select(less(limit, t), t, limit);
+    return have_number_minimum(on) || is_device(on) ? scalar_intrinsic("llvm.maxnum.f32", limit, t)
+                                                    : select(less(limit, t), t, limit);
 }
 
-Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high) { return lesser(on, high, greater_number(on, low, t)); }
+Expr lazily(Expr condition, Expr then, Expr otherwise) {
+    const Type type = then.type();
+    return Call::make(type, Call::if_then_else, {std::move(condition), std::move(then), std::move(otherwise)},
+                      Call::PureIntrinsic);
+}
+
+Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high) {
+    Expr bounded = greater_number(on, low, t);
+    return is_device(on) ? lesser_number(on, high, bounded) : lesser(on, high, bounded);
+}
 
 Expr select_shared(instructions on, Expr condition, Expr a, Expr b) {
     if (select_by_one(on)) {
@@ -98,7 +109,7 @@ Expr align_nearest(Expr a) {
 Expr round_to_integral(instructions on, Expr a, Expr rounding) {
     Expr half_away = add(a, select(less(a, 0.0f), -0.5f, 0.5f));
     // 0.49999997 + 0.5 rounds up to 1: below one half nothing rounds away from zero. From 2^23 on, a is integral.
-    Expr magnitude = abs(a);
+    Expr magnitude = abs_bits(on, a);
     Expr away = select(less(magnitude, 0.5f), 0.0f, select(less(magnitude, 8388608.0f), trunc(half_away), a));
     Expr directed = select_shared(on, rounding == 3, floor(a), ceil(a));
     Expr not_nearest_even =
@@ -116,11 +127,93 @@ Expr saturating_sum(Expr r, Expr z) {
     return select(high > INT16_MAX, INT32_MAX, high < INT16_MIN, Int(32).min(), (high << 16) | (low & 0xffff));
 }
 
+Expr general_code(instructions on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr lowest,
+                  Expr highest) {
+    t = select_shared(on, before, add(t, offset), t);
+    Expr after = select_shared(on, before, 0, zero_point);
+    Expr rounded = saturating_sum(round_to_integral(on, t, rounding), after);
+    return clamp(select(not_a_number(t), lowest, rounded), lowest, highest);
+}
+
+Expr aligned_sum(instructions on, Expr t, Expr offset, Expr lowest, Expr highest) {
+    const float aligner = 12582912.0f;
+    Expr low = subtract(cast<float>(lowest), offset), high = subtract(cast<float>(highest), offset);
+    Expr aligned = add(clamp_or_low(on, t, low, high), aligner);
+    return saturate_integers(on) ? convert_nearest(on, add(aligned, subtract(offset, aligner)))
+                                 : reinterpret<int32_t>(add(aligned, offset));
+}
+
+// 2147483647 is not an f32: the largest below 2^31 is 2147483520.
+Expr nearest_i32(instructions on, Expr t, Expr lowest, Expr highest) {
+    if (convert_saturating(on)) {
+        return clamp(convert_nearest(on, greater_number(on, -2147483648.0f, t)), lowest, highest);
+    }
+    Expr convertible = saturate_integers(on) ? t : clamp_or_low(on, t, -2147483648.0f, 2147483520.0f);
+    return clamp(select(less(2147483520.0f, t), INT32_MAX, convert_nearest(on, convertible)), lowest, highest);
+}
+
 Expr exact_sum_as_float(Expr q, Expr z, Expr sign) {
     // Two halves, each exact in f32; their one addition is the one rounding. 16777217 - (-1) = 16777218, not ...216.
     Expr high = (q >> 16) + sign * (z >> 16);
     Expr low = (q & 0xffff) + sign * (z & 0xffff);
     return add(multiply(cast<float>(high), 65536.0f), cast<float>(low));
 }
+
+namespace {
+
+class spelling : public Internal::IRMutator {
+public:
+    explicit spelling(instructions on)
+        : is_ptx(on == instructions::ptx), names(is_ptx ? ptx_names() : opencl_names()) {}
+
+    using Internal::IRMutator::visit;
+    Expr visit(const Call *op) override {
+        if (op->is_intrinsic(Call::strict_sub) && is_ptx) {  // has no name of its own
+            return mutate(add(op->args[0], negated(op->args[1])));
+        }
+        for (const auto &[intrinsic, name] : names) {
+            if (op->name == intrinsic) {
+                return Call::make(op->type, name, mutate(op->args), Call::PureExtern);
+            }
+        }
+        return Internal::IRMutator::visit(op);
+    }
+
+    // Halide writes -a as 0 - a.
+    Expr visit(const Internal::Sub *op) override {
+        const bool negates = op->type == Float(32) && Internal::is_const_zero(op->a);
+        return negates ? negated(mutate(op->b)) : Internal::IRMutator::visit(op);
+    }
+
+private:
+    static Expr negated(Expr a) {
+        return reinterpret<float>(reinterpret<uint32_t>(std::move(a)) ^ bit_pattern(0x80000000));
+    }
+
+    using name_list = std::vector<std::pair<std::string, std::string>>;
+
+    // Halide compiles strict operations on PTX as if they might be fused, a multiplication and an addition to
+    // fma.rn.f32, and the rounding functions so that they flush subnormals: ceil to cvt.rpi.ftz.f32.f32.
+    static name_list ptx_names() {
+        return {{Call::get_intrinsic_name(Call::strict_add), "llvm.nvvm.add.rn.f"},
+                {Call::get_intrinsic_name(Call::strict_mul), "llvm.nvvm.mul.rn.f"},
+                {Call::get_intrinsic_name(Call::strict_div), "llvm.nvvm.div.rn.f"},
+                {"floor_f32", "llvm.nvvm.floor.f"},
+                {"ceil_f32", "llvm.nvvm.ceil.f"},
+                {"trunc_f32", "llvm.nvvm.trunc.f"},
+                {Call::get_intrinsic_name(Call::round), "llvm.nvvm.round.f"}};
+    }
+
+    static name_list opencl_names() {
+        return {{"llvm.fma.f32", "fma"}, {"llvm.minnum.f32", "fmin"}, {"llvm.maxnum.f32", "fmax"}};
+    }
+
+    const bool is_ptx;
+    const name_list names;
+};
+
+}  // namespace
+
+Expr spelled(instructions on, const Expr &e) { return is_device(on) ? spelling(on).mutate(e) : e; }
 
 }  // namespace qdq

@@ -39,6 +39,9 @@ Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high);
 // a or b, of 32 bits, by a condition that does not vary along c.
 Expr select_shared(instructions on, Expr condition, Expr a, Expr b);
 
+// One of two values, of which the other is not computed. Scalars only.
+Expr lazily(Expr condition, Expr then, Expr otherwise);
+
 // a without its sign bit.
 Expr abs_bits(instructions on, Expr a);
 
@@ -66,11 +69,26 @@ Expr align_nearest(Expr a);
 // a rounded to an integral float: 0 nearest even, 1 nearest away, 2 toward zero, 3 down, 4 up (qdq_rounding).
 Expr round_to_integral(instructions on, Expr a, Expr rounding);
 
+// t as an integer code of any rounding, zero point (a float that joins before rounding, or an int32 after it) and
+// range; NaN gives the lowest.
+Expr general_code(instructions on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr lowest,
+                  Expr highest);
+
+// Low bits of a float that are the code nearest to t + offset, for an integral offset within 2^20 and codes of 16 bits:
+// what aligns t to integers, as align_nearest does, lets the offset join while still in floating point.
+Expr aligned_sum(instructions on, Expr t, Expr offset, Expr lowest, Expr highest);
+
+// The code of i32 nearest to t, ties to even, within a range; NaN gives the lowest.
+Expr nearest_i32(instructions on, Expr t, Expr lowest, Expr highest);
+
 // The int32 nearest to r + z for an integral float r (any magnitude, infinities included; not NaN) and an int32 z: the
 // exact sum, saturated.
 Expr saturating_sum(Expr r, Expr z);
 
 // q - z (sign = -1) or q + z (sign = 1) over int32, exact, rounded once to f32.
 Expr exact_sum_as_float(Expr q, Expr z, Expr sign);
+
+// The same value where the compiler for a device would round otherwise: it says by name what it must not fuse.
+Expr spelled(instructions on, const Expr &e);
 
 }  // namespace qdq

@@ -12,18 +12,21 @@ enum class instructions {
     avx2,
     neon,
     rvv,      // LLVM 21 takes calls of its fma apart where vectors are scalable, and Halide emulates f16
+    ptx,  // CUDA
+    opencl,
     generic,  // a fused multiply-add; nothing else is taken for granted
 };
 
 // For GeneratorParam<instructions>: the names used in kernels.cmake.
 inline const std::map<std::string, instructions> &instruction_names() {
-    static const std::map<std::string, instructions> names = {{"sse41", instructions::sse41},
-                                                              {"avx2", instructions::avx2},
-                                                              {"neon", instructions::neon},
-                                                              {"rvv", instructions::rvv},
-                                                              {"generic", instructions::generic}};
+    static const std::map<std::string, instructions> names = {
+        {"sse41", instructions::sse41}, {"avx2", instructions::avx2},     {"neon", instructions::neon},
+        {"rvv", instructions::rvv},     {"ptx", instructions::ptx},       {"opencl", instructions::opencl},
+        {"generic", instructions::generic}};
     return names;
 }
+
+inline bool is_device(instructions i) { return i == instructions::ptx || i == instructions::opencl; }
 
 // Exact division by a reciprocal needs it; the division instruction serves where it is missing.
 inline bool have_fma(instructions i) { return i != instructions::sse41 && i != instructions::rvv; }
@@ -32,7 +35,9 @@ inline bool have_fma(instructions i) { return i != instructions::sse41 && i != i
 inline bool select_by_one(instructions i) { return i != instructions::rvv; }
 
 // f32 from f16 and back.
-inline bool convert_f16(instructions i) { return i == instructions::avx2 || i == instructions::neon; }
+inline bool convert_f16(instructions i) {
+    return i == instructions::avx2 || i == instructions::neon || i == instructions::ptx;
+}
 
 // f32 to the nearest int32 in one instruction, NaN to -2^31, and two registers of integers saturated into one: what need
 // not be clamped before it is narrowed.

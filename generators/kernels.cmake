@@ -38,6 +38,18 @@ qdq_target(riscv_rvv
   INSTRUCTIONS rvv
   NEEDS cpu_rvv128)
 
+# qdq_device_target(<name> HALIDE <features> INSTRUCTIONS <generators/instructions.h> DEVICE <runtime/src/device.h>)
+# Kernels for tensors on a device, beside whichever targets the processor has. PTX for capability 7.0 runs on every later
+# GPU, whose driver compiles it.
+qdq_device_target(cuda
+  HALIDE cuda-cuda_capability_70
+  INSTRUCTIONS ptx
+  DEVICE device_cuda)
+qdq_device_target(opencl
+  HALIDE opencl
+  INSTRUCTIONS opencl
+  DEVICE device_opencl)
+
 # qdq_type(<name> <Halide type of a buffer element> <qdq_dtype> [<block>])
 # <block>: the elements that share an operand in the block form. Longer blocks repeat theirs; shorter ones take the column
 # form. 32 is what formats have in common, but for nvfp4: f4e2m1 in blocks of 16.
@@ -61,6 +73,7 @@ qdq_type(f4e2m1 uint8 QDQ_F4E2M1 16)
 set(QDQ_FLOAT_TYPES f32 f16 bf16)
 set(QDQ_STORED_TYPES i8 u8 i16 u16 i32 i4 u4 f8e4m3 f8e5m2 f8e4m3fnuz f8e5m2fnuz f4e2m1)
 set(QDQ_FORMS row column block)
+set(QDQ_DEVICE_FORMS group each strided)
 
 # Element sizes, in bits, that a transposing call moves.
 set(QDQ_TRANSPOSED_BITS 8 16 32)

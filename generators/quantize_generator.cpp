@@ -163,7 +163,8 @@ private:
 
     Expr integer_code(kind k, const element &e) {
         if (is_general(k)) {
-            return general(scaled(k, e), e);
+            return general_code(on, scaled(k, e), before != 0, reinterpret<float>(e.zero_point), e.zero_point, rounding,
+                                lowest, highest);
         }
         Expr t = multiplies(k) ? scaled(k, e) : quotient(e.x, bound(), e), offset = reinterpret<float>(e.zero_point);
         switch (k) {
@@ -175,12 +176,13 @@ private:
             if (convert_saturating(on) && is_unsigned(stored)) {  // NaN gives 0, the lowest code
                 return cast<int32_t>(convert_nearest_unsigned(lesser(on, cast<float>(highest), t)));
             }
-            return stored == format::i32 ? nearest_i32(t) : nearest_in_range(t);
+            return stored == format::i32 ? nearest_i32(on, t, lowest, highest) : nearest_in_range(t);
         case kind::multiply_before:
         case kind::divide_before:
-            return stored == format::i32 ? nearest_i32(add(t, offset)) : nearest_in_range(add(t, offset));
+            return stored == format::i32 ? nearest_i32(on, add(t, offset), lowest, highest)
+                                         : nearest_in_range(add(t, offset));
         default:
-            return nearest_plus_offset(t, offset);
+            return aligned_sum(on, t, offset, lowest, highest);
         }
     }
 
@@ -189,31 +191,6 @@ private:
     }
 
     Expr in_low_bits(Expr t) { return saturate_integers(on) ? convert_nearest(on, t) : align_nearest(t); }
-
-    // 2147483647 is not an f32: the largest below 2^31 is 2147483520.
-    Expr nearest_i32(Expr t) {
-        if (convert_saturating(on)) {
-            return clamp(convert_nearest(on, greater_number(on, -2147483648.0f, t)), lowest, highest);
-        }
-        Expr convertible = saturate_integers(on) ? t : clamp_or_low(on, t, -2147483648.0f, 2147483520.0f);
-        return clamp(select(less(2147483520.0f, t), INT32_MAX, convert_nearest(on, convertible)), lowest, highest);
-    }
-
-    // Aligning t to integers, as align_nearest does, lets the offset join while still in floating point.
-    Expr nearest_plus_offset(Expr t, Expr offset) {
-        const float aligner = 12582912.0f;
-        Expr low = subtract(cast<float>(lowest), offset), high = subtract(cast<float>(highest), offset);
-        Expr aligned = add(clamp_or_low(on, t, low, high), aligner);
-        return saturate_integers(on) ? convert_nearest(on, add(aligned, subtract(offset, aligner)))
-                                     : reinterpret<int32_t>(add(aligned, offset));
-    }
-
-    Expr general(Expr t, const element &e) {
-        t = select_shared(on, before != 0, add(t, reinterpret<float>(e.zero_point)), t);
-        Expr after = select_shared(on, before != 0, 0, e.zero_point);
-        Expr rounded = saturating_sum(round_to_integral(on, t, rounding), after);
-        return clamp(select(not_a_number(t), lowest, rounded), lowest, highest);
-    }
 
     // The int32 code as an element of y, saturated: the plain variants leave that to narrowing instructions.
     void narrow() {

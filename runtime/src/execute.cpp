@@ -133,6 +133,8 @@ void execute(const plan &p, const void *x, void *y) {
         }
     }
     switch (p.how) {
+    case walk::device:
+        break;  // run_on_device
     case walk::nest:
         run_nest(p, p.nest, {}, x, y);
         break;

@@ -4,8 +4,8 @@ namespace qdq {
 
 namespace {
 
-template<typename Kernel>
-const kernel_row<Kernel> *find(const kernel_row<Kernel> *rows, int count, qdq_dtype float_type, qdq_dtype stored) {
+template<typename Row>
+const Row *find(const Row *rows, int count, qdq_dtype float_type, qdq_dtype stored) {
     for (int i = 0; i < count; i++) {
         if (rows[i].float_type == float_type && rows[i].stored_type == stored) {
             return &rows[i];
@@ -22,6 +22,10 @@ const kernel_row<quantize_kernel> *find_quantize(const target &t, qdq_dtype from
 
 const kernel_row<dequantize_kernel> *find_dequantize(const target &t, qdq_dtype from, qdq_dtype to) {
     return find(t.dequantize, t.dequantize_count, to, from);
+}
+
+const device_row *find_device_row(const target &t, qdq_dtype float_type, qdq_dtype stored_type) {
+    return find(t.device_rows, t.device_count, float_type, stored_type);
 }
 
 }  // namespace qdq

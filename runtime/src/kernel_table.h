@@ -32,17 +32,31 @@ struct kernel_row {
     Kernel *forms[form_count];
 };
 
+// A device's kernel: an array of pointers to its arguments, in the order of generators/device_*_generator.cpp.
+using device_kernel = int(void **arguments);
+
+struct device_row {
+    qdq_dtype float_type;
+    qdq_dtype stored_type;
+    device_kernel *quantize[3], *dequantize[3];  // in the order of device_form
+};
+
+struct device_backend;
+
 struct target {
     const char *name;
-    uint32_t features;  // every cpu_feature it needs
-    const kernel_row<quantize_kernel> *quantize;
-    const kernel_row<dequantize_kernel> *dequantize;
-    int quantize_count, dequantize_count;
-    transpose_kernel *transpose[3];  // of 1, 2 and 4-byte elements
-    bytes_kernel *swap_nibbles;
-    bytes_kernel *split_halves;
-    bytes_kernel *join_halves;
-    const stream *streams;  // NULL for none
+    uint32_t features = 0;  // every cpu_feature it needs
+    const kernel_row<quantize_kernel> *quantize = nullptr;
+    const kernel_row<dequantize_kernel> *dequantize = nullptr;
+    int quantize_count = 0, dequantize_count = 0;
+    transpose_kernel *transpose[3] = {};  // of 1, 2 and 4-byte elements
+    bytes_kernel *swap_nibbles = nullptr;
+    bytes_kernel *split_halves = nullptr;
+    bytes_kernel *join_halves = nullptr;
+    const stream *streams = nullptr;         // NULL for none
+    const device_backend *device = nullptr;  // NULL for the processor, which has no device_rows
+    const device_row *device_rows = nullptr;
+    int device_count = 0;
 };
 
 extern const target targets[];
@@ -51,5 +65,6 @@ extern const int target_count;
 // NULL where the target has no kernel for the pair.
 const kernel_row<quantize_kernel> *find_quantize(const target &t, qdq_dtype from, qdq_dtype to);
 const kernel_row<dequantize_kernel> *find_dequantize(const target &t, qdq_dtype from, qdq_dtype to);
+const device_row *find_device_row(const target &t, qdq_dtype float_type, qdq_dtype stored_type);
 
 }  // namespace qdq

@@ -63,6 +63,7 @@ struct call {
     union {
         const kernel_row<quantize_kernel> *quantize;
         const kernel_row<dequantize_kernel> *dequantize;
+        const device_row *device;
     };
 
     bool quantizes() const { return op == operation::quantize; }
@@ -90,6 +91,7 @@ struct direct_call {
 
 // How a plan's elements are reached.
 enum class walk : uint8_t {
+    device,   // by a device's kernels
     nest,     // its loop nest
     parts,    // regular nests, cut from ragged blocks while running
     windows,  // runs of packed codes whose rows do not begin at whole bytes
@@ -109,6 +111,8 @@ struct plan {
     loop_nest nest;                          // normalized; of a walk over the nest
     int dimension_count;
     blocked_dimension dimensions[most_dimensions];
+    int32_t device_id;
+    int64_t x_offset, y_offset, scale_offset, zero_point_offset;  // bytes; of a device's tensors
 };
 static_assert(std::is_trivially_copyable_v<plan>);
 static_assert(sizeof(plan) <= sizeof(qdq_plan));

@@ -1,6 +1,7 @@
 // The entry points: validate, then run.
 #include "qdq/qdq.h"
 
+#include "device.h"
 #include "execute.h"
 #include "status.h"
 #include "validate.h"
@@ -14,9 +15,14 @@ qdq_status run_now(const qdq::arguments &given) {
     if (const qdq_status status = qdq::make_plan(given, p)) {
         return status;
     }
-    if (p.elements > 0) {
-        qdq::execute(p, given.x->data, given.y->data);
+    if (p.elements == 0) {
+        return QDQ_OK;
     }
+    if (p.how == qdq::walk::device) {
+        return qdq::run_on_device(given.function, p, given.x->data, given.y->data,
+                                  given.options ? given.options->stream : nullptr);
+    }
+    qdq::execute(p, given.x->data, given.y->data);
     return QDQ_OK;
 }
 
@@ -69,11 +75,14 @@ qdq_status qdq_run(const qdq_plan *opaque, const void *x, void *y, void *stream)
     if (!x || !y) {
         return qdq::fail(QDQ_INVALID_ARGUMENT, "qdq_run: %s: NULL", x ? "y" : "x");
     }
-    if (stream) {
+    if (stream && p.how != qdq::walk::device) {
         return qdq::fail(QDQ_INVALID_ARGUMENT, "qdq_run: stream: target %s runs on the CPU and takes none", p.what.on->name);
     }
     if (const qdq_status status = qdq::check_overlap("qdq_run", p, x, y)) {
         return status;
+    }
+    if (p.how == qdq::walk::device) {
+        return qdq::run_on_device("qdq_run", p, x, y, stream);
     }
     qdq::execute(p, x, y);
     return QDQ_OK;

@@ -1,6 +1,7 @@
 #include "target.h"
 
 #include "cpu_features.h"
+#include "device.h"
 #include "status.h"
 
 #include <atomic>
@@ -27,9 +28,17 @@ uint32_t this_cpu() {
     return features;
 }
 
+// Why this machine cannot run a target, or NULL.
+const char *problem_of(const target &t) {
+    if (t.device) {
+        return t.device->problem();
+    }
+    return can_run(t, this_cpu()) ? nullptr : "this processor lacks instructions that it needs";
+}
+
 const target *best_usable() {
     for (int i = 0; i < target_count; i++) {
-        if (can_run(targets[i], this_cpu())) {
+        if (!targets[i].device && can_run(targets[i], this_cpu())) {
             return &targets[i];
         }
     }
@@ -39,9 +48,7 @@ const target *best_usable() {
 struct default_target {
     const char *environment_name = std::getenv("QDQ_TARGET");
     const target *named = environment_name ? find_by_name(environment_name) : nullptr;
-    const target *chosen = !environment_name                           ? best_usable()
-                           : named && can_run(*named, this_cpu()) ? named
-                                                                  : nullptr;
+    const target *chosen = !environment_name ? best_usable() : named && !problem_of(*named) ? named : nullptr;
 };
 
 const default_target &get_default() {
@@ -56,7 +63,8 @@ void explain_no_default() {
     } else if (!chosen.named) {
         fail(QDQ_UNSUPPORTED, "QDQ_TARGET: no target named \"%s\" is built in", chosen.environment_name);
     } else {
-        fail(QDQ_UNSUPPORTED, "QDQ_TARGET: target \"%s\" cannot run on this processor", chosen.environment_name);
+        fail(QDQ_UNSUPPORTED, "QDQ_TARGET: target \"%s\" cannot run here: %s", chosen.environment_name,
+             problem_of(*chosen.named));
     }
 }
 
@@ -75,14 +83,44 @@ const target *current_target() {
     return chosen;
 }
 
+const target *device_target(const char *function, qdq_device_kind kind) {
+    const target *own = nullptr;
+    for (int i = 0; i < target_count; i++) {
+        if (targets[i].device && targets[i].device->kind == kind) {
+            own = &targets[i];
+        }
+    }
+    const target *named = forced.load(std::memory_order_relaxed);
+    named = named ? named : get_default().named;
+    if (!own) {
+        fail(QDQ_UNSUPPORTED, "%s: x: it is on a device, kind %d, that no target of this library is for", function,
+             int(kind));
+    } else if (named && named != own) {
+        fail(QDQ_UNSUPPORTED, "%s: x: it is on a device for %s, but target %s has been forced", function, own->name,
+             named->name);
+    } else if (const char *problem = own->device->problem()) {
+        fail(QDQ_UNSUPPORTED, "%s: target %s cannot run here: %s", function, own->name, problem);
+    } else {
+        return own;
+    }
+    return nullptr;
+}
+
 }  // namespace qdq
 
 int32_t qdq_target_count() { return qdq::target_count; }
 
 const char *qdq_target_name(int32_t i) { return i >= 0 && i < qdq::target_count ? qdq::targets[i].name : nullptr; }
 
-int32_t qdq_target_usable(int32_t i) {
-    return i >= 0 && i < qdq::target_count && qdq::can_run(qdq::targets[i], qdq::this_cpu());
+int32_t qdq_target_usable(int32_t i) { return i >= 0 && i < qdq::target_count && !qdq::problem_of(qdq::targets[i]); }
+
+const char *qdq_target_problem(int32_t i) {
+    return i >= 0 && i < qdq::target_count ? qdq::problem_of(qdq::targets[i]) : "there is no such target";
+}
+
+qdq_device_kind qdq_target_device(int32_t i) {
+    const bool on_device = i >= 0 && i < qdq::target_count && qdq::targets[i].device;
+    return on_device ? qdq::targets[i].device->kind : QDQ_DEVICE_HOST;
 }
 
 qdq_status qdq_force_target(const char *name) {
@@ -94,8 +132,8 @@ qdq_status qdq_force_target(const char *name) {
     if (!named) {
         return qdq::fail(QDQ_INVALID_ARGUMENT, "qdq_force_target: name: no target named \"%s\" is built in", name);
     }
-    if (!qdq::can_run(*named, qdq::this_cpu())) {
-        return qdq::fail(QDQ_UNSUPPORTED, "qdq_force_target: name: target \"%s\" cannot run on this processor", name);
+    if (const char *problem = qdq::problem_of(*named)) {
+        return qdq::fail(QDQ_UNSUPPORTED, "qdq_force_target: name: target \"%s\" cannot run here: %s", name, problem);
     }
     qdq::forced.store(named, std::memory_order_relaxed);
     return QDQ_OK;

@@ -7,7 +7,10 @@ namespace qdq {
 
 bool can_run(const target &t, uint32_t cpu_features);
 
-// The target in use, or NULL with the reason in qdq_last_error.
+// The target in use for host tensors, or the forced one; NULL with the reason in qdq_last_error.
 const target *current_target();
+
+// The target for the tensors of a device, or NULL with the reason in qdq_last_error.
+const target *device_target(const char *function, qdq_device_kind kind);
 
 }  // namespace qdq

@@ -1,5 +1,6 @@
 #include "validate.h"
 
+#include "device.h"
 #include "dtype.h"
 #include "execute.h"
 #include "loops.h"
@@ -130,6 +131,13 @@ bool overlap(const void *a, span a_bytes, const void *b, span b_bytes) {
     return a_data + a_bytes.first < b_data + b_bytes.end && b_data + b_bytes.first < a_data + a_bytes.end;
 }
 
+// Handles of memory objects are no addresses: of two objects nothing overlaps.
+bool on_device_overlap(bool has_addresses, const void *a, span a_bytes, const void *b, span b_bytes) {
+    return (has_addresses || a == b) && overlap(a, a_bytes, b, b_bytes);
+}
+
+span moved(span bytes, int64_t offset) { return {bytes.first + offset, bytes.end + offset}; }
+
 class checker {
 public:
     checker(const arguments &given, plan &result) : given(given), result(result), what(result.what) {}
@@ -137,6 +145,8 @@ public:
     qdq_status run() {
         qdq_status s;
         result.made = plan_mark;
+        result.x_offset = result.y_offset = 0;
+        result.how = walk::nest;
         if ((s = check_tensors()) || (s = check_types()) || (s = check_options())) {
             return s;
         }
@@ -227,19 +237,99 @@ private:
         return find_kernels();
     }
 
+    // All tensors live in one place, the host or one device.
+    qdq_status check_devices() {
+        const qdq_device &where = given.x->device;
+        const struct {
+            const char *name;
+            const qdq_tensor *tensor;
+        } all[] = {{"x", given.x}, {"scale", given.scale}, {"zero_point", given.zero_point}, {"y", given.y}};
+        for (const auto &[name, tensor] : all) {
+            if (!tensor) {
+                continue;
+            }
+            const qdq_device &device = tensor->device;
+            if (const int kind = stored_value(device.kind); kind < 0 || kind > QDQ_DEVICE_OPENCL) {
+                return invalid("%s: %s: device kind %d is not a qdq_device_kind", name, kind);
+            }
+            if (device.kind != where.kind || device.id != where.id) {
+                return invalid(
+                    "%s: x, %s: they live on two devices, kind %d, id %d, and kind %d, id %d; nothing is moved "
+                    "silently",
+                    name, int(where.kind), int(where.id), int(device.kind), int(device.id));
+            }
+            if (device.kind != QDQ_DEVICE_OPENCL && device.offset != 0) {
+                return invalid("%s: %s: device offset %" PRId64 " is for OpenCL's memory objects alone", name,
+                               device.offset);
+            }
+            const int64_t bytes = std::max(info(tensor->dtype).bits / 8, 1);
+            if (device.offset % bytes != 0 || device.offset < 0) {
+                return invalid("%s: %s: device offset %" PRId64 " is not a multiple of its elements' %" PRId64 " bytes",
+                               name, device.offset, bytes);
+            }
+        }
+        if (where.kind == QDQ_DEVICE_HOST) {
+            return where.id == 0 ? ok : invalid("%s: x: device id %d of the host", int(where.id));
+        }
+        result.how = walk::device;
+        result.device_id = where.id;
+        result.x_offset = given.x->device.offset;
+        result.y_offset = given.y->device.offset;
+        result.scale_offset = given.scale->device.offset;
+        result.zero_point_offset = given.zero_point ? given.zero_point->device.offset : 0;
+        return ok;
+    }
+
+    // Whether anything says that a tensor is not the host's: what a call on host tensors pays for devices.
+    bool names_device() const {
+        const uint64_t set = device_bits(*given.x) | device_bits(*given.scale) | device_bits(*given.y);
+        return (set | (given.zero_point ? device_bits(*given.zero_point) : 0)) != 0;
+    }
+
+    static uint64_t device_bits(const qdq_tensor &t) {
+        uint64_t words[2];
+        static_assert(sizeof(words) == sizeof(t.device));
+        std::memcpy(words, &t.device, sizeof(words));
+        return words[0] | words[1];
+    }
+
+    bool on_device() const { return what.on->device != nullptr; }
+
+    qdq_status find_device_kernels() {
+        if (qdq_status s = check_devices()) {
+            return s;
+        }
+        what.on = device_target(given.function, given.x->device.kind);
+        if (!what.on) {
+            return QDQ_UNSUPPORTED;
+        }
+        const bool quantizes = given.op == operation::quantize;
+        what.device = find_device_row(*what.on, quantizes ? given.x->dtype : given.y->dtype,
+                                      quantizes ? given.y->dtype : given.x->dtype);
+        return what.device ? ok : no_kernel();
+    }
+
     qdq_status find_kernels() {
+        if (names_device()) {
+            return find_device_kernels();
+        }
         what.on = current_target();
         if (!what.on) {
             return QDQ_UNSUPPORTED;
         }
+        if (on_device()) {
+            return fail(QDQ_UNSUPPORTED, "%s: x: it is on the host, but target %s has been forced", given.function,
+                        what.on->name);
+        }
         const bool found = given.op == operation::quantize
                                ? (what.quantize = find_quantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr
                                : (what.dequantize = find_dequantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr;
-        if (!found) {
-            return fail(QDQ_UNSUPPORTED, "%s: x, y: target %s has no kernel from %s to %s", given.function,
-                        what.on->name, info(given.x->dtype).name, info(given.y->dtype).name);
-        }
-        return ok;
+        return found ? ok : no_kernel();
+    }
+
+    qdq_status no_kernel() {
+        return fail(QDQ_UNSUPPORTED, "%s: x, y: target %s has no kernel from %s to %s", given.function, what.on->name,
+                    info(given.x->dtype).name, info(given.y->dtype).name);
     }
 
     qdq_status check_options() {
@@ -395,6 +485,9 @@ private:
         result.y_end = y_bytes.end;
         result.same_layout = info(given.x->dtype).bits == info(given.y->dtype).bits &&
                              std::equal(x_strides, x_strides + given.x->rank, y_strides);
+        if (on_device()) {
+            return check_device_memory(scale_bytes, zero_point_bytes);
+        }
         if (given.y->data && overlap(given.y->data, y_bytes, given.scale->data, scale_bytes)) {
             return invalid("%s: y: it overlaps scale");
         }
@@ -405,11 +498,42 @@ private:
         return given.x->data && given.y->data ? check_overlap(given.function, result, given.x->data, given.y->data) : ok;
     }
 
+    // The ranges of one memory object, or of the addresses of a device.
+    qdq_status check_device_memory(span scale_bytes, span zero_point_bytes) {
+        const span y_bytes{result.y_first, result.y_end};
+        if (lowest_below(result.x_first, result.x_offset) || lowest_below(result.y_first, result.y_offset) ||
+            lowest_below(scale_bytes.first, result.scale_offset) ||
+            lowest_below(zero_point_bytes.first, result.zero_point_offset)) {
+            return invalid("%s: x, scale, zero_point, y: strides reach below the beginning of a memory object");
+        }
+        if (given.y->data &&
+            on_device_overlap(what.on->device->has_addresses, given.y->data, moved(y_bytes, result.y_offset),
+                              given.scale->data, moved(scale_bytes, result.scale_offset))) {
+            return invalid("%s: y: it overlaps scale");
+        }
+        if (given.y->data && given.zero_point &&
+            on_device_overlap(what.on->device->has_addresses, given.y->data, moved(y_bytes, result.y_offset),
+                              given.zero_point->data, moved(zero_point_bytes, result.zero_point_offset))) {
+            return invalid("%s: y: it overlaps zero_point");
+        }
+        return given.x->data && given.y->data ? check_overlap(given.function, result, given.x->data, given.y->data)
+                                              : ok;
+    }
+
+    bool lowest_below(int64_t first, int64_t offset) const {
+        return !what.on->device->has_addresses && first + offset < 0;
+    }
+
     // A float format has no zero point; one that is all zero is accepted, as peers' interfaces demand one.
     qdq_status check_zero_point_values() {
         const qdq_dtype stored = given.op == operation::quantize ? given.y->dtype : given.x->dtype;
         if (!given.zero_point || is_integer(stored)) {
             return ok;
+        }
+        if (on_device()) {
+            return fail(QDQ_UNSUPPORTED,
+                        "%s: zero_point: %s takes none, and whether it is 0 everywhere cannot be seen on a device",
+                        given.function, info(stored).name);
         }
         int64_t bad;
         if (!all_zero(*given.zero_point, zero_point_strides, bad)) {
@@ -442,6 +566,11 @@ private:
         constexpr int64_t streamed_bytes = int64_t{16} << 20;  // in and out: past the share of the caches one core has
         what.streams = what.on->streams && (x_elements >> 3) * (what.x_bits + what.y_bits) > streamed_bytes;
         result.elements = x_elements;
+        if (on_device()) {
+            result.how = walk::device;
+            result.direct.possible = false;
+            return;
+        }
         choose_walk();
         prepare(result);
     }
@@ -476,8 +605,12 @@ private:
 qdq_status make_plan(const arguments &given, plan &result) { return checker(given, result).run(); }
 
 qdq_status check_overlap(const char *function, const plan &p, const void *x, const void *y) {
-    const bool overlaps = overlap(x, {p.x_first, p.x_end}, y, {p.y_first, p.y_end});
-    if (overlaps && !(x == y && p.same_layout)) {
+    const span x_bytes{p.x_first, p.x_end}, y_bytes{p.y_first, p.y_end};
+    const bool overlaps = p.how == walk::device
+                              ? on_device_overlap(p.what.on->device->has_addresses, x, moved(x_bytes, p.x_offset), y,
+                                                  moved(y_bytes, p.y_offset))
+                              : overlap(x, x_bytes, y, y_bytes);
+    if (overlaps && !(x == y && p.same_layout && p.x_offset == p.y_offset)) {
         return fail(QDQ_INVALID_ARGUMENT,
                     "%s: y: it overlaps x; y may only be x itself, with the same strides and element size", function);
     }

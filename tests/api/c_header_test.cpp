@@ -30,11 +30,13 @@ TEST(CHeader, fixes_its_layouts) {
     if (sizeof(void *) != 8) {
         GTEST_SKIP() << "for 64-bit machines";
     }
-    EXPECT_EQ(sizeof(qdq_tensor), 32u);
+    EXPECT_EQ(sizeof(qdq_tensor), 48u);
     EXPECT_EQ(offsetof(qdq_tensor, strides), 24u);
-    EXPECT_EQ(sizeof(qdq_options), 56u);
+    EXPECT_EQ(offsetof(qdq_tensor, device), 32u);
+    EXPECT_EQ(sizeof(qdq_options), 64u);
     EXPECT_EQ(offsetof(qdq_options, block_size), 24u);
     EXPECT_EQ(offsetof(qdq_options, quant_max), 36u);
+    EXPECT_EQ(offsetof(qdq_options, stream), 56u);
     EXPECT_EQ(sizeof(qdq_plan), 1536u);
     EXPECT_EQ(alignof(qdq_plan), 8u);
 }

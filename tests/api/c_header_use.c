@@ -20,11 +20,11 @@ int QDQ_C_HEADER_USE(void) {
     float scale = 0.5f;
     int8_t codes[4] = {0};
     const int64_t shape[2] = {2, 2}, strides[2] = {2, 1};
-    qdq_tensor x_view = {(void *)x, QDQ_F32, 2, shape, strides};
-    qdq_tensor scale_view = {&scale, QDQ_F32, 0, NULL, NULL};
-    qdq_tensor codes_view = {codes, QDQ_I8, 2, shape, NULL};
-    qdq_tensor restored_view = {restored, QDQ_F32, 2, shape, NULL};
-    qdq_options options = {QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, QDQ_NEAREST_EVEN, 0, 0, 0, 0, 0, QDQ_LOW_FIRST, NULL};
+    qdq_tensor x_view = {(void *)x, QDQ_F32, 2, shape, strides, {QDQ_DEVICE_HOST, 0, 0}};
+    qdq_tensor scale_view = {&scale, QDQ_F32, 0, NULL, NULL, {QDQ_DEVICE_HOST, 0, 0}};
+    qdq_tensor codes_view = {codes, QDQ_I8, 2, shape, NULL, {QDQ_DEVICE_HOST, 0, 0}};
+    qdq_tensor restored_view = {restored, QDQ_F32, 2, shape, NULL, {QDQ_DEVICE_HOST, 0, 0}};
+    qdq_options options = {QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, QDQ_NEAREST_EVEN, 0, 0, 0, 0, 0, QDQ_LOW_FIRST, NULL, NULL};
     qdq_plan plan;
     int i;
 

@@ -69,6 +69,7 @@ TEST(Wrapper, copies_shape_and_strides) {
 
 TEST(Wrapper, passes_every_option) {
     const int64_t block_shape[] = {128, 128};
+    int stream;
     const qdq::options how{.scale_mode = qdq::scale_mode::multiply,
                            .quantize_zp = qdq::quantize_zp::before_rounding,
                            .dequantize_zp = qdq::dequantize_zp::add,
@@ -78,7 +79,8 @@ TEST(Wrapper, passes_every_option) {
                            .block_size = 5,
                            .quant_min = -7,
                            .quant_max = 8,
-                           .block_shape = block_shape};
+                           .block_shape = block_shape,
+                           .stream = &stream};
     const qdq_options c = how.c();
     EXPECT_EQ(c.scale_mode, QDQ_MULTIPLY);
     EXPECT_EQ(c.quantize_zp, QDQ_ZP_BEFORE_ROUNDING);
@@ -90,6 +92,16 @@ TEST(Wrapper, passes_every_option) {
     EXPECT_EQ(c.quant_min, -7);
     EXPECT_EQ(c.quant_max, 8);
     EXPECT_EQ(c.block_shape, block_shape);
+    EXPECT_EQ(c.stream, &stream);
+}
+
+TEST(Wrapper, passes_the_device_on) {
+    float on_host;
+    qdq::tensor view(&on_host, {1});
+    EXPECT_EQ(view.c().device.kind, QDQ_DEVICE_HOST);
+    const qdq_device device = view.on({QDQ_DEVICE_CUDA, 3, 0}).c().device;
+    EXPECT_EQ(device.kind, QDQ_DEVICE_CUDA);
+    EXPECT_EQ(device.id, 3);
 }
 
 TEST(Wrapper, defaults_to_all_zero_options) {

@@ -161,6 +161,47 @@ TEST_P(Rejects, a_null_shape_of_the_zero_point) {
     expect_invalid({"zero_point", "shape"});
 }
 
+// Devices.
+
+TEST_P(Rejects, unknown_devices) {
+    for (auto [tensor, name] : every_tensor()) {
+        set_raw(tensor->device.kind, 7);
+        expect_invalid({name, "7", "qdq_device_kind"});
+        tensor->device.kind = QDQ_DEVICE_HOST;
+    }
+}
+
+TEST_P(Rejects, tensors_on_two_devices) {
+    for (auto [tensor, name] : every_tensor()) {
+        for (const qdq_device &other : {qdq_device{QDQ_DEVICE_CUDA, 0, 0}, qdq_device{QDQ_DEVICE_OPENCL, 0, 0}, qdq_device{QDQ_DEVICE_HOST, 1, 0}}) {
+            tensor->device = other;
+            expect_invalid({": x", "two devices", "nothing is moved"});
+        }
+        tensor->device = {};
+    }
+}
+
+TEST_P(Rejects, numbers_and_offsets_of_the_host) {
+    for (auto [tensor, name] : every_tensor()) tensor->device.id = 1;
+    expect_invalid({": x", "id 1", "host"});
+    for (auto [tensor, name] : every_tensor()) {
+        tensor->device = {};
+        tensor->device.offset = 4;
+        expect_invalid({name, "offset 4"});
+        tensor->device = {};
+    }
+}
+
+TEST_P(Rejects, devices_without_a_usable_target) {
+    for (qdq_device_kind kind : {QDQ_DEVICE_CUDA, QDQ_DEVICE_OPENCL}) {
+        bool usable = false;
+        for (int32_t i = 0; i < qdq_target_count(); i++) usable |= qdq_target_device(i) == kind && qdq_target_usable(i);
+        if (usable) continue;
+        for (auto [tensor, name] : every_tensor()) tensor->device.kind = kind;
+        expect_failure(QDQ_UNSUPPORTED, given(), {"target"});
+    }
+}
+
 // Element types.
 
 TEST_P(Rejects, unknown_dtypes) {

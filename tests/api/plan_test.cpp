@@ -109,7 +109,7 @@ TEST_F(Plan, runs_on_other_data_than_it_was_prepared_with) {
 
 TEST_F(Plan, keeps_the_target_it_was_prepared_for) {
     for (int32_t i = 0; i < qdq_target_count(); i++) {
-        if (qdq_target_usable(i) == 0) {
+        if (qdq_target_usable(i) == 0 || qdq_target_device(i) != QDQ_DEVICE_HOST) {
             continue;
         }
         ASSERT_EQ(qdq_force_target(qdq_target_name(i)), QDQ_OK) << qdq_last_error();

@@ -3,6 +3,7 @@
 usage: symbols_test.py NM STATIC_LIBRARY [SHARED_LIBRARY]
 """
 
+import pathlib
 import re
 import subprocess
 import sys
@@ -22,6 +23,13 @@ FORBIDDEN = {
     "halide_malloc", "halide_free", "halide_print", "halide_error",
 }
 FORBIDDEN_PREFIXES = ("operator new", "std::__throw_", "std::cout", "std::cerr", "std::ostream", "std::basic_ostream")
+
+
+# Where Halide's run time asks for a device's context, stream and library: device targets answer by defining these.
+HALIDE_HOOKS = {
+    "halide_acquire_cl_context", "halide_release_cl_context", "halide_opencl_get_symbol", "halide_cuda_acquire_context",
+    "halide_cuda_release_context", "halide_cuda_get_stream", "halide_cuda_get_symbol",
+}
 
 
 class Symbol:
@@ -70,8 +78,8 @@ class StaticLibrary(unittest.TestCase):
         self.assertEqual([s for s in self.ours if "Halide::" in s.name], [])
 
     def test_the_runtime_object_is_only_the_runtime(self):
-        self.assertEqual([s for s in self.runtime
-                          if "Halide::" in s.name and "Halide::Runtime::" not in s.name], [])
+        own = re.compile(r"Halide::(Runtime::|Internal::GPUCompilationCache<)")
+        self.assertEqual([s for s in self.runtime if "Halide::" in s.name and not own.search(s.name)], [])
 
     def test_our_objects_cannot_stop_print_throw_or_allocate(self):
         self.assertEqual([s for s in self.ours if forbidden(s)], [])
@@ -79,7 +87,7 @@ class StaticLibrary(unittest.TestCase):
     def test_our_global_names_carry_our_name(self):
         foreign = [s for s in self.ours
                    if s.kind in "TDBR" and not re.search(r"\bqdq(_|::)", s.name)]
-        self.assertEqual(foreign, [])
+        self.assertEqual([s for s in foreign if s.name not in HALIDE_HOOKS], [])
 
 
 class SharedLibrary(unittest.TestCase):
@@ -88,6 +96,13 @@ class SharedLibrary(unittest.TestCase):
     def setUp(self):
         if self.library is None:
             self.skipTest("no shared library given")
+
+    def test_exports_every_function_of_the_header(self):
+        header = pathlib.Path(__file__).parents[2] / "runtime/include/qdq/qdq.h"
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+        declared = set(re.findall(r"\b(qdq_[a-z_]+)\(", text))
+        exported = {s.name for s in symbols(self.nm, self.library, "-D", "--defined-only")}
+        self.assertEqual(declared - exported, set())
 
     def test_exports_only_the_c_interface(self):
         exported = symbols(self.nm, self.library, "-D", "--defined-only")

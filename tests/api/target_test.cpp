@@ -13,10 +13,11 @@ namespace {
 
 class Target : public Api {};
 
+// The processor's.
 std::vector<std::string> targets(bool usable) {
     std::vector<std::string> names;
     for (int32_t i = 0; i < qdq_target_count(); i++) {
-        if ((qdq_target_usable(i) != 0) == usable) {
+        if ((qdq_target_usable(i) != 0) == usable && qdq_target_device(i) == QDQ_DEVICE_HOST) {
             names.emplace_back(qdq_target_name(i));
         }
     }
@@ -42,10 +43,18 @@ TEST_F(Target, names_are_distinct_words) {
     }
 }
 
+TEST_F(Target, what_is_not_usable_has_a_problem) {
+    for (int32_t i = 0; i < qdq_target_count(); i++) {
+        EXPECT_EQ(qdq_target_usable(i) != 0, qdq_target_problem(i) == nullptr) << qdq_target_name(i);
+    }
+}
+
 TEST_F(Target, out_of_range_has_no_name_and_is_not_usable) {
     for (int32_t i : {-1, qdq_target_count(), 1000}) {
         EXPECT_EQ(qdq_target_name(i), nullptr);
         EXPECT_EQ(qdq_target_usable(i), 0);
+        EXPECT_NE(qdq_target_problem(i), nullptr);
+        EXPECT_EQ(qdq_target_device(i), QDQ_DEVICE_HOST);
     }
 }
 

@@ -66,11 +66,11 @@ class Usage(CliTest):
 
     def test_targets(self):
         lines = self.succeed("targets").splitlines()
-        self.assertEqual(lines[0].split(), ["target", "usable", "chosen"])
-        rows = [re.fullmatch(r"(\w+) +(yes|no)( +yes)?", line) for line in lines[1:]]
+        self.assertEqual(lines[0].split(), ["target", "usable", "chosen", "problem"])
+        rows = [re.fullmatch(r"(\w+) +(?:(yes)( +yes)?|(no) .*\w)", line) for line in lines[1:]]
         self.assertTrue(rows and all(rows))
         chosen = [row[1] for row in rows if row[3]]
-        usable = [row[1] for row in rows if row[2] == "yes"]
+        usable = [row[1] for row in rows if row[2] and row[1] not in ("cuda", "opencl")]
         self.assertEqual(chosen, usable[:1])  # the best usable one
 
 

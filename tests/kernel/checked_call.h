@@ -7,9 +7,11 @@
 #include "reference/quantize.h"
 #include "reference/tensor.h"
 #include "support/compare.h"
+#include "support/device.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -55,10 +57,11 @@ struct operation {
     plan_function *plan;
 };
 
-inline constexpr operation quantization{reference::quantize, qdq_quantize, qdq_plan_quantize};
-inline constexpr operation dequantization{reference::dequantize, qdq_dequantize, qdq_plan_dequantize};
+inline constexpr operation quantization{reference::quantize, test_support::quantize, qdq_plan_quantize};
+inline constexpr operation dequantization{reference::dequantize, test_support::dequantize, qdq_plan_dequantize};
 
-// Both ways of running an operation: at once, and by a plan in memory that held something else.
+// Both ways of running an operation: at once, and by a plan in memory that held something else; on a device, there from where
+// 16 bytes do not begin, at another distance on each side.
 inline qdq_status call_at_once(const operation &op, const qdq_tensor &x, const qdq_tensor &scale,
                                const qdq_tensor *zero_point, const qdq_tensor &y, const qdq_options &options) {
     return op.call(&x, &scale, zero_point, &y, &options);
@@ -66,6 +69,11 @@ inline qdq_status call_at_once(const operation &op, const qdq_tensor &x, const q
 
 inline qdq_status call_by_plan(const operation &op, const qdq_tensor &x, const qdq_tensor &scale,
                                const qdq_tensor *zero_point, const qdq_tensor &y, const qdq_options &options) {
+    if (const qdq_device_kind kind = test_support::current_device(); kind != QDQ_DEVICE_HOST) {
+        auto bytes = [](const qdq_tensor &t) { return std::max(int64_t{reference::bits_of(t.dtype) / 8}, int64_t{1}); };
+        return test_support::call_on_device(test_support::shared_device(kind), op.plan == qdq_plan_quantize, &x, &scale,
+                                            zero_point, &y, &options, {true, bytes(x), 3 * bytes(y)});
+    }
     qdq_plan plan;
     std::memset(&plan, 0x7f, sizeof plan);
     const qdq_status status = op.plan(&plan, &x, &scale, zero_point, &y, &options);

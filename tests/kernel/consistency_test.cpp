@@ -8,6 +8,7 @@
 #include "reference/quantize.h"
 #include "reference/tensor.h"
 #include "support/compare.h"
+#include "support/device.h"
 #include "support/inputs.h"
 #include "support/targets.h"
 #include "support/thinning.h"
@@ -73,7 +74,7 @@ public:
         const qdq_tensor scale = scale_.tensor();
         const qdq_tensor zero_point = zero_point_.tensor();
         const qdq_tensor y_tensor = y.tensor();
-        const qdq_status status = (quantizes_ ? qdq_quantize : qdq_dequantize)(
+        const qdq_status status = (quantizes_ ? test_support::quantize : test_support::dequantize)(
             &x, &scale, has_zero_point_ ? &zero_point : nullptr, &y_tensor, &options_);
         EXPECT_EQ(status, QDQ_OK) << qdq_last_error();
         return digest(y);
@@ -170,6 +171,15 @@ TEST_P(ConsistencyTest, one_digest_on_every_target_for_any_number_of_threads) {
         EXPECT_EQ(work.library_digest(), expected)
             << target << ", the caller's pool, called " << pool_calls << " times";
         qdq_set_parallel_for(nullptr, nullptr);
+    });
+}
+
+TEST_P(ConsistencyTest, the_recorded_digest_on_every_device_target) {
+    if (test_support::device_targets().empty()) return;
+    const consistency_case &c = GetParam();
+    const prepared_work work(c.work, c.stored, c.quantizes);
+    test_support::for_each_device_target([&](const std::string &target) {
+        EXPECT_EQ(work.library_digest(), recorded_digests.at(name_of(c))) << target;
     });
 }
 

@@ -170,7 +170,7 @@ TEST_P(DequantizeTest, unpacks_every_order_over_every_layout) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, DequantizeTest,
-                         testing::ValuesIn(test_support::every_kernel(supported::stored_types)),
+                         testing::ValuesIn(test_support::every_kernel(supported::stored_types, test_support::built_targets())),
                          test_support::name_of_case);
 
 } // namespace

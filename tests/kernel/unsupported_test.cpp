@@ -3,6 +3,7 @@
 #include "storage.h"
 #include "supported.h"
 
+#include "support/device.h"
 #include "support/targets.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +62,7 @@ TEST_P(UnsupportedTypes, quantize_accepts_exactly_the_listed_pairs) {
     for (qdq_dtype x : every_type) {
         for (qdq_dtype y : every_type) {
             const bool listed = contains(supported::float_types, x) && contains(supported::stored_types, y);
-            expect_support(qdq_quantize, listed, x, y, QDQ_F32, nullptr);
+            expect_support(test_support::quantize, listed, x, y, QDQ_F32, nullptr);
         }
     }
 }
@@ -70,7 +71,7 @@ TEST_P(UnsupportedTypes, dequantize_accepts_exactly_the_listed_pairs) {
     for (qdq_dtype x : every_type) {
         for (qdq_dtype y : every_type) {
             const bool listed = contains(supported::stored_types, x) && contains(supported::float_types, y);
-            expect_support(qdq_dequantize, listed, x, y, QDQ_F32, nullptr);
+            expect_support(test_support::dequantize, listed, x, y, QDQ_F32, nullptr);
         }
     }
 }
@@ -79,10 +80,10 @@ TEST_P(UnsupportedTypes, scales_and_zero_points_are_accepted_in_exactly_the_list
     for (qdq_dtype type : every_type) {
         const bool scale_listed = contains(supported::scale_types, type);
         const bool zero_point_listed = contains(supported::zero_point_types, type);
-        expect_support(qdq_quantize, scale_listed, QDQ_F32, QDQ_I8, type, nullptr);
-        expect_support(qdq_dequantize, scale_listed, QDQ_I8, QDQ_F32, type, nullptr);
-        expect_support(qdq_quantize, zero_point_listed, QDQ_F32, QDQ_I8, QDQ_F32, &type);
-        expect_support(qdq_dequantize, zero_point_listed, QDQ_I8, QDQ_F32, QDQ_F32, &type);
+        expect_support(test_support::quantize, scale_listed, QDQ_F32, QDQ_I8, type, nullptr);
+        expect_support(test_support::dequantize, scale_listed, QDQ_I8, QDQ_F32, type, nullptr);
+        expect_support(test_support::quantize, zero_point_listed, QDQ_F32, QDQ_I8, QDQ_F32, &type);
+        expect_support(test_support::dequantize, zero_point_listed, QDQ_I8, QDQ_F32, QDQ_F32, &type);
     }
 }
 

@@ -28,6 +28,9 @@ class Tensor(ctypes.Structure):
         ("rank", ctypes.c_int32),
         ("shape", ctypes.POINTER(ctypes.c_int64)),
         ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("device_kind", ctypes.c_int),
+        ("device_id", ctypes.c_int32),
+        ("device_offset", ctypes.c_int64),
     ]
 
 
@@ -45,6 +48,7 @@ class Options(ctypes.Structure):
         ("quant_max", ctypes.c_int32),
         ("packing", ctypes.c_int),
         ("block_shape", ctypes.POINTER(ctypes.c_int64)),
+        ("stream", ctypes.c_void_p),
     ]
 
 
@@ -106,8 +110,9 @@ class Library:
         return options
 
     def usable_targets(self):
-        indices = range(self._library.qdq_target_count())
-        return [self._library.qdq_target_name(i).decode() for i in indices if self._library.qdq_target_usable(i)]
+        """Those for tensors on the host."""
+        of_host = [i for i in range(self._library.qdq_target_count()) if self._library.qdq_target_device(i) == 0]
+        return [self._library.qdq_target_name(i).decode() for i in of_host if self._library.qdq_target_usable(i)]
 
     def force_target(self, name):
         self._check(self._library.qdq_force_target(None if name is None else name.encode()))

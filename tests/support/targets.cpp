@@ -6,9 +6,9 @@
 
 namespace test_support {
 
-std::vector<kernel_case> every_kernel(const std::vector<qdq_dtype> &stored_types) {
+std::vector<kernel_case> every_kernel(const std::vector<qdq_dtype> &stored_types, const std::vector<std::string> &targets) {
     std::vector<kernel_case> cases;
-    for (const std::string &target : built_targets()) {
+    for (const std::string &target : targets) {
         for (qdq_dtype stored : stored_types) cases.push_back({target, stored});
     }
     return cases;

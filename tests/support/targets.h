@@ -11,9 +11,21 @@
 
 namespace test_support {
 
-inline std::vector<std::string> built_targets() {
+inline std::vector<std::string> targets_of(bool devices) {
     std::vector<std::string> names;
-    for (int32_t i = 0; i < qdq_target_count(); ++i) names.emplace_back(qdq_target_name(i));
+    for (int32_t i = 0; i < qdq_target_count(); ++i) {
+        if ((qdq_target_device(i) != QDQ_DEVICE_HOST) == devices) names.emplace_back(qdq_target_name(i));
+    }
+    return names;
+}
+
+// Those of the processor, and those of devices.
+inline std::vector<std::string> host_targets() { return targets_of(false); }
+inline std::vector<std::string> device_targets() { return targets_of(true); }
+
+inline std::vector<std::string> built_targets() {
+    std::vector<std::string> names = host_targets();
+    for (const std::string &name : device_targets()) names.push_back(name);
     return names;
 }
 
@@ -31,22 +43,30 @@ inline void restore_defaults() {
     qdq_set_parallel_for(nullptr, nullptr);
 }
 
-// Forces each usable target in turn and calls body(name); says which ones were not run.
-template <typename Body> void for_each_target(Body &&body) {
+// Forces each usable target in turn and calls body(name); says which ones were not run. The number run.
+template <typename Body> int for_each_of(const std::vector<std::string> &targets, Body &&body) {
     int executed = 0;
-    for (const std::string &target : built_targets()) {
+    for (const std::string &target : targets) {
         if (!usable(target)) {
             std::printf("[   NOTE   ] %s: compiled, not executed\n", target.c_str());
             continue;
         }
-        ASSERT_EQ(qdq_force_target(target.c_str()), QDQ_OK) << qdq_last_error();
+        const qdq_status forced = qdq_force_target(target.c_str());
+        EXPECT_EQ(forced, QDQ_OK) << qdq_last_error();
+        if (forced != QDQ_OK) continue;
         SCOPED_TRACE(target);
         body(target);
         ++executed;
     }
     restore_defaults();
-    EXPECT_GT(executed, 0) << "no usable target";
+    return executed;
 }
+
+template <typename Body> void for_each_target(Body &&body) {
+    EXPECT_GT(for_each_of(host_targets(), body), 0) << "no usable target";
+}
+
+template <typename Body> void for_each_device_target(Body &&body) { for_each_of(device_targets(), body); }
 
 // A stored type on a target: the parameter of most kernel tests.
 struct kernel_case {
@@ -54,7 +74,8 @@ struct kernel_case {
     qdq_dtype stored;
 };
 
-std::vector<kernel_case> every_kernel(const std::vector<qdq_dtype> &stored_types);
+std::vector<kernel_case> every_kernel(const std::vector<qdq_dtype> &stored_types,
+                                      const std::vector<std::string> &targets = host_targets());
 std::string name_of_case(const testing::TestParamInfo<kernel_case> &info);
 void PrintTo(const kernel_case &kernel, std::ostream *out);
 

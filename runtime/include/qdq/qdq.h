@@ -25,6 +25,11 @@
  * `block_shape` along every dimension: 576 rows have 5 blocks of 128 and, from the shapes alone, 5 of 116.
  * The zero point has one element or the scale's shape.
  *
+ * Devices. On device tensors a call puts its work into the caller's stream or queue and returns: it neither waits nor copies,
+ * so the memory must stay until that work is done. The first call of a kernel in a context compiles it for the device. Scales
+ * and zero points are read when the work runs. A float format takes no zero point there, not even zeros, as a call does not
+ * see them.
+ *
  * Threads. Every function may be called from any thread at any time. Errors are returned, never thrown or printed;
  * on an error nothing has been written. A call needs 160 KiB of stack, on each thread that works on it.
  */
@@ -79,6 +84,17 @@ typedef enum { QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QD
  * int32, the first in the lowest bits, is the same bytes as low first. */
 typedef enum { QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES } qdq_packing;
 
+/* Where a tensor lives. All zero bytes are the host. All tensors of a call must live on one device: nothing is moved.
+ * CUDA: `id` is the device's number and `data` a device pointer, of cudaMalloc, cuMemAlloc or another allocator.
+ * OpenCL: `data` is a cl_mem, whose first element is `offset` bytes from its beginning; `id` is 0, as a queue names its
+ * device. */
+typedef enum { QDQ_DEVICE_HOST, QDQ_DEVICE_CUDA, QDQ_DEVICE_OPENCL } qdq_device_kind;
+typedef struct {
+    qdq_device_kind kind;
+    int32_t id;
+    int64_t offset; /* OpenCL only */
+} qdq_device;
+
 /* A view of the caller's memory. `shape` and `strides` have `rank` entries (rank 0..8; 0 is a scalar) and are read
  * during the call only. Strides count elements and may be 0 or negative for inputs; NULL means dense row-major; they
  * are ignored for packed 4-bit types. An output's elements must not overlap one another. */
@@ -88,6 +104,7 @@ typedef struct {
     int32_t rank;
     const int64_t *shape;
     const int64_t *strides;
+    qdq_device device;
 } qdq_tensor;
 
 /* All zero bytes are the defaults. */
@@ -104,6 +121,8 @@ typedef struct {
     qdq_packing packing; /* of a packed 4-bit x or y */
     const int64_t *block_shape; /* elements per block along each dimension of x, instead of axis and block_size, for a
                                    scale of x's rank: {128, 128} for f8 weights; 0: derived from the shapes. NULL: none */
+    void *stream;               /* of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL.
+                                   A plan does not keep it: qdq_run takes one of its own */
 } qdq_options;
 
 /* Fills `options` with those under which qdq computes as another system does for a stored type:
@@ -140,8 +159,8 @@ qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tens
 qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
                                const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options);
 
-/* Runs a plan on the data of an x and a y laid out as the plan's were. `stream` is for device targets: NULL on the CPU.
- */
+/* Runs a plan on the data of an x and a y laid out as the plan's were, on a device at the same offsets. `stream` is as in
+ * qdq_options; NULL on the CPU. */
 qdq_status qdq_run(const qdq_plan *plan, const void *x, void *y, void *stream);
 
 /* The name of a status: "QDQ_OK", ... Never NULL. */
@@ -155,13 +174,17 @@ const char *qdq_last_error(void);
 int32_t qdq_target_count(void);
 const char *qdq_target_name(int32_t i);  /* NULL when i is out of range */
 int32_t qdq_target_usable(int32_t i);    /* 1 when this machine can run it */
+const char *qdq_target_problem(int32_t i); /* why it cannot; NULL when it can */
+qdq_device_kind qdq_target_device(int32_t i); /* where the tensors of its calls live */
 
-/* Uses only the named target from now on, in every thread; NULL returns to the best usable one, or to the one named by
+/* Calls on host tensors use the best usable target of the processor, those on device tensors the device's. This uses only the
+ * named target from now on, in every thread; NULL returns to the best usable one, or to the one named by
  * the environment variable QDQ_TARGET, which is read once, at the first call. An unknown or unusable name is an error
  * and changes nothing; in QDQ_TARGET it makes every call fail with a message. */
 qdq_status qdq_force_target(const char *name_or_NULL);
 
-/* The name of the target that calls use now, or NULL when none is usable. */
+/* The name of the target that calls on host tensors use now (or the device's, where that is forced), or NULL when none is
+ * usable. */
 const char *qdq_current_target(void);
 
 /* How many threads large work is split over: 1 keeps everything on the caller's thread, 0 (the default) is the number

@@ -127,12 +127,18 @@ public:
     template<storage R>
     constexpr tensor(const R &data) : tensor(std::ranges::data(data), {static_cast<std::int64_t>(capacity(data))}) {}
 
+    // The same view of a device's memory: `data` is what qdq_device says.
+    constexpr tensor &on(const qdq_device &device) {
+        device_ = device;
+        return *this;
+    }
+
     constexpr bool has_value() const { return present_; }
     constexpr const char *problem() const { return problem_; } // why the view itself is wrong, or nullptr
 
     // As C sees it, valid as long as this object.
     constexpr qdq_tensor c() const {
-        return {data_, static_cast<qdq_dtype>(type_), rank_, shape_.data(), dense_ ? nullptr : strides_.data()};
+        return {data_, static_cast<qdq_dtype>(type_), rank_, shape_.data(), dense_ ? nullptr : strides_.data(), device_};
     }
 
 private:
@@ -161,6 +167,7 @@ private:
     std::int32_t rank_ = 0;
     bool present_ = false;
     bool dense_ = true;
+    qdq_device device_{};
     std::array<std::int64_t, max_rank> shape_{};
     std::array<std::int64_t, max_rank> strides_{};
 };
@@ -198,12 +205,13 @@ struct options {
     std::int32_t quant_max = 0;
     qdq::packing packing = qdq::packing::low_first;  // of a packed 4-bit x or y
     const std::int64_t *block_shape = nullptr;       // instead of axis and block_size: one for each dimension of x
+    void *stream = nullptr;                          // of calls on a device's tensors
 
     constexpr qdq_options c() const {
         return {static_cast<qdq_scale_mode>(scale_mode), static_cast<qdq_quantize_zp>(quantize_zp),
                 static_cast<qdq_dequantize_zp>(dequantize_zp), static_cast<qdq_rounding>(rounding),
                 saturate ? 0 : 1, axis, block_size, quant_min, quant_max,
-                static_cast<qdq_packing>(packing), block_shape};
+                static_cast<qdq_packing>(packing), block_shape, stream};
     }
 };
 

@@ -1,0 +1,208 @@
+// Bytes a second of a device's rows against a copy on the device in the same run, and what a launch costs. Prints JSON.
+//
+// usage: qdq_gpu_bench TARGET [ELEMENTS...]
+#include "support/device.h"
+#include "support/inputs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+using test_support::device;
+
+struct type_name {
+    qdq_dtype dtype;
+    const char *name;
+    int bits;
+};
+
+constexpr type_name float_types[] = {{QDQ_F32, "f32", 32}, {QDQ_F16, "f16", 16}, {QDQ_BF16, "bf16", 16}};
+constexpr type_name stored_types[] = {{QDQ_I8, "i8", 8},
+                                      {QDQ_U8, "u8", 8},
+                                      {QDQ_I16, "i16", 16},
+                                      {QDQ_U16, "u16", 16},
+                                      {QDQ_I32, "i32", 32},
+                                      {QDQ_I4, "i4", 4},
+                                      {QDQ_U4, "u4", 4},
+                                      {QDQ_F8E4M3, "f8e4m3", 8},
+                                      {QDQ_F8E5M2, "f8e5m2", 8},
+                                      {QDQ_F8E4M3FNUZ, "f8e4m3fnuz", 8},
+                                      {QDQ_F8E5M2FNUZ, "f8e5m2fnuz", 8},
+                                      {QDQ_F4E2M1, "f4e2m1", 4}};
+
+// Rows of 4096 elements, and how the scale meets them.
+struct granularity {
+    const char *name;
+    int64_t scale_rows, scale_columns;  // 0: as many as x has
+};
+constexpr int64_t columns = 4096;
+constexpr granularity granularities[] = {
+    {"tensor", 1, 1}, {"row", 0, 1}, {"column", 1, 0}, {"block_of_32", 0, columns / 32}};
+
+[[noreturn]] void stop(const char *what) {
+    std::fprintf(stderr, "%s: %s\n", what, qdq_last_error());
+    std::exit(1);
+}
+
+// Seconds of one of `work`, the least of some rounds, each of enough of them to make the clock's grain and one wait
+// small.
+template<typename Work>
+double seconds_of(device &on, Work &&work) {
+    double best = 1e30;
+    for (int round = 0, repeats = 1; round < 7; ++round) {
+        on.finish();
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < repeats; ++i)
+            work();
+        on.finish();
+        const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        if (round > 0)
+            best = std::min(best, taken / repeats);  // the first compiles the kernel
+        repeats = std::clamp(static_cast<int>(0.02 / (taken / repeats)), 1, 100);
+    }
+    return best;
+}
+
+class memory {
+public:
+    memory(device &on, int64_t bytes) : on_(on), data_(on.allocate(bytes)) {
+        if (data_ == nullptr)
+            stop("no room on the device");
+    }
+    ~memory() { on_.free(data_); }
+    memory(const memory &) = delete;
+    void *data() const { return data_; }
+
+private:
+    device &on_;
+    void *data_;
+};
+
+// Values over what codes reach for a scale of 0.1, in every type of x alike: the bytes of any codes, and of floats
+// near 1.
+std::vector<uint8_t> bytes_of_x(bool floats, const type_name &type, int64_t bytes) {
+    test_support::random_bits random(7);
+    std::vector<uint8_t> all(static_cast<size_t>(bytes));
+    for (size_t i = 0; i < all.size(); i += 4) {
+        uint32_t word = random.next32();
+        if (floats && type.dtype == QDQ_F32)
+            word = 0x3f000000u | (word & 0x80ffffffu);
+        if (floats && type.dtype == QDQ_F16)
+            word = 0x38003800u | (word & 0x87ff87ffu);
+        if (floats && type.dtype == QDQ_BF16)
+            word = 0x3f003f00u | (word & 0x80ff80ffu);
+        std::memcpy(&all[i], &word, std::min<size_t>(4, all.size() - i));
+    }
+    return all;
+}
+
+class bench {
+public:
+    bench(device &on, const std::string &target, int64_t elements)
+        : on(on), target(target), elements(elements / columns * columns) {}
+
+    void run() {
+        for (const type_name &floats : float_types) {
+            for (const type_name &stored : stored_types) {
+                for (const granularity &g : granularities) {
+                    print(true, floats, stored, g);
+                    print(false, stored, floats, g);
+                }
+            }
+        }
+    }
+
+private:
+    device &on;
+    const std::string target;
+    const int64_t elements;
+
+    void print(bool quantizes, const type_name &from, const type_name &to, const granularity &g) {
+        const int64_t rows = elements / columns;
+        const int64_t shape[] = {rows, columns};
+        const int64_t scale_shape[] = {g.scale_rows ? g.scale_rows : rows, g.scale_columns ? g.scale_columns : columns};
+        const int64_t x_bytes = elements * from.bits / 8, y_bytes = elements * to.bits / 8,
+                      scales = scale_shape[0] * scale_shape[1];
+        const memory x(on, x_bytes), y(on, y_bytes), scale(on, 4 * scales), copy_to(on, (x_bytes + y_bytes) / 2);
+        on.write(x.data(), bytes_of_x(quantizes, from, x_bytes).data(), x_bytes);
+        on.write(scale.data(), std::vector<float>(static_cast<size_t>(scales), 0.1f).data(), 4 * scales);
+        const qdq_device where{on.kind(), 0, 0};
+        const qdq_tensor c_x{x.data(), from.dtype, 2, shape, nullptr, where},
+            c_y{y.data(), to.dtype, 2, shape, nullptr, where};
+        const qdq_tensor c_scale{scale.data(), QDQ_F32, 2, scale_shape, nullptr, where};
+        qdq_plan plan;
+        if ((quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan, &c_x, &c_scale, nullptr, &c_y, nullptr) !=
+            QDQ_OK)
+            stop("plan");
+        const double taken = seconds_of(on, [&] {
+            if (qdq_run(&plan, x.data(), y.data(), on.stream()) != QDQ_OK)
+                stop("run");
+        });
+        void *const source = x_bytes > y_bytes ? x.data() : y.data();
+        const double copied = seconds_of(on, [&] { on.copy(copy_to.data(), source, (x_bytes + y_bytes) / 2); });
+        const double moved = static_cast<double>(x_bytes + y_bytes + 4 * scales);
+        std::printf(
+            "%s  {\"target\": \"%s\", \"op\": \"%s\", \"from\": \"%s\", \"to\": \"%s\", \"granularity\": \"%s\", "
+            "\"elements\": %lld, \"GB/s\": %.1f, \"copy GB/s\": %.1f, \"ratio\": %.3f}",
+            first_row ? "" : ",\n", target.c_str(), quantizes ? "quantize" : "dequantize", from.name, to.name, g.name,
+            static_cast<long long>(elements), moved / taken / 1e9,
+            static_cast<double>(x_bytes + y_bytes) / copied / 1e9,
+            moved / taken / (static_cast<double>(x_bytes + y_bytes) / copied));
+        std::fflush(stdout);
+        first_row = false;
+    }
+
+    static bool first_row;
+};
+bool bench::first_row = true;
+
+// Microseconds that the caller spends in one qdq_run on few elements.
+double launch_microseconds(device &on) {
+    const int64_t few = 64;
+    const float one = 1;
+    const memory x(on, 4 * few), y(on, few), scale(on, 4);
+    on.write(scale.data(), &one, 4);
+    const qdq_device where{on.kind(), 0, 0};
+    const qdq_tensor c_x{x.data(), QDQ_F32, 1, &few, nullptr, where}, c_y{y.data(), QDQ_I8, 1, &few, nullptr, where};
+    const qdq_tensor c_scale{scale.data(), QDQ_F32, 0, nullptr, nullptr, where};
+    qdq_plan plan;
+    if (qdq_plan_quantize(&plan, &c_x, &c_scale, nullptr, &c_y, nullptr) != QDQ_OK)
+        stop("plan");
+    double best = 1e30;
+    for (int round = 0; round < 20; ++round) {
+        on.finish();
+        const auto start = std::chrono::steady_clock::now();
+        for (int i = 0; i < 50; ++i) {
+            if (qdq_run(&plan, x.data(), y.data(), on.stream()) != QDQ_OK)
+                stop("run");
+        }
+        best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 50);
+    }
+    on.finish();
+    return best * 1e6;
+}
+
+}  // namespace
+
+int main(int count, char **arguments) {
+    if (count < 2 || qdq_force_target(arguments[1]) != QDQ_OK || test_support::current_device() == QDQ_DEVICE_HOST) {
+        stop("usage: qdq_gpu_bench cuda|opencl [ELEMENTS...]");
+    }
+    device &on = test_support::shared_device(test_support::current_device());
+    std::vector<int64_t> sizes;
+    for (int i = 2; i < count; ++i)
+        sizes.push_back(std::atoll(arguments[i]));
+    if (sizes.empty())
+        sizes = {int64_t{1} << 24, int64_t{1} << 26, int64_t{1} << 28, int64_t{1} << 30};
+    std::printf("{\"device\": \"%s\", \"launch microseconds\": %.2f, \"rows\": [\n", on.name().c_str(),
+                launch_microseconds(on));
+    for (int64_t elements : sizes)
+        bench(on, arguments[1], elements).run();
+    std::printf("\n]}\n");
+}

@@ -1,0 +1,560 @@
+// A plan on a device: cut into launches, each by the kernel that suits its layout.
+#include "device.h"
+
+#include "HalideRuntime.h"
+#include "device_arguments.h"
+#include "dtype.h"
+#include "packing.h"
+#include "status.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace qdq {
+
+namespace {
+
+thread_local device_launch *this_threads_launch = nullptr;
+halide_error_handler_t previous_handler = nullptr;
+
+void keep_error(void *user_context, const char *message) {
+    device_launch *launch = current_launch(user_context);
+    if (!launch) {
+        previous_handler(user_context, message);
+    } else if (!launch->message[0]) {
+        launch->keep_message("%.*s", static_cast<int>(std::strcspn(message, "\n")), message);
+    }
+}
+
+void install_handler_once() {
+    static const bool installed = (previous_handler = halide_set_error_handler(keep_error), true);
+    static_cast<void>(installed);
+}
+
+}  // namespace
+
+void device_launch::keep_message(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+}
+
+launch_scope::launch_scope(device_launch &launch) {
+    install_handler_once();
+    this_threads_launch = &launch;
+}
+
+launch_scope::~launch_scope() { this_threads_launch = nullptr; }
+
+device_launch *current_launch(void *user_context) {
+    return user_context && user_context == this_threads_launch ? this_threads_launch : nullptr;
+}
+
+namespace {
+
+// Elements of one launch: kernels count units with 31 bits.
+constexpr int64_t most_elements = int64_t{1} << 30;
+
+// A call's dimensions, the innermost first, and where its first element is.
+struct region {
+    int count = 0;
+    blocked_dimension dimensions[most_dimensions];
+    int64_t x = 0, y = 0, scale = 0, zero_point = 0;
+
+    int64_t elements() const {
+        int64_t product = 1;
+        for (int d = 0; d < count; d++) {
+            product *= dimensions[d].whole.extent;
+        }
+        return product;
+    }
+
+    void advance(const blocked_dimension &d, int64_t steps) {
+        x += steps * d.whole.x;
+        y += steps * d.whole.y;
+        scale += steps / d.block * d.whole.scale;
+        zero_point += steps / d.block * d.whole.zero_point;
+    }
+};
+
+// Arguments of a kernel, in its order after the first three buffers.
+struct kernel_arguments {
+    int32_t units, elements;
+    int64_t first_x, first_y, first_scale, first_zero_point;
+    int32_t packing;
+    int32_t extent[device_dimensions];
+    uint32_t extent_multiplier[device_dimensions];
+    int32_t extent_shift[device_dimensions];
+    uint32_t block_multiplier[device_dimensions];
+    int32_t block_shift[device_dimensions];
+    int64_t x_step[device_dimensions], y_step[device_dimensions];
+    int64_t scale_step[device_dimensions], zero_point_step[device_dimensions];
+    int32_t scale_code, scale_bytes, reciprocal, zero_point_use, zero_point_code, zero_point_bytes;
+    int32_t multiplies, rounding, lowest, highest, no_saturate;
+    int32_t sign;
+};
+
+// A buffer of the device's memory for one call.
+struct device_buffer {
+    halide_buffer_t buffer{};
+    halide_dimension_t shape[2];
+    uint64_t data;
+
+    // Rows of words that lie end to end, of groups [0, groups).
+    void set_words(uint64_t memory, int32_t words, int64_t groups) {
+        set(memory, 32);
+        shape[0] = {0, words, 1};
+        shape[1] = {0, static_cast<int32_t>(groups), words};
+    }
+
+    // Elements [0, end), by pages. Halide takes the last page's size for all pages', and the sum for the buffer's.
+    void set_pages(uint64_t memory, int bits, int64_t end) {
+        const int64_t page = int64_t{1} << page_bits, pages = (end - 1) / page + 1;
+        set(memory, bits);
+        shape[0] = {0, static_cast<int32_t>(end - (pages - 1) * page), 1};
+        shape[1] = {0, static_cast<int32_t>(pages), static_cast<int32_t>(page)};
+    }
+
+private:
+    void set(uint64_t memory, int bits) {
+        data = memory;
+        buffer.type = {halide_type_uint, static_cast<uint8_t>(bits), 1};
+        buffer.dimensions = 2;
+        buffer.dim = shape;
+    }
+};
+
+operand_code code_of(qdq_dtype type) {
+    switch (type) {
+    case QDQ_F16:
+        return operand_code::f16;
+    case QDQ_BF16:
+        return operand_code::bf16;
+    case QDQ_E8M0:
+        return operand_code::e8m0;
+    case QDQ_F8E4M3:
+        return operand_code::f8e4m3;
+    case QDQ_I8:
+        return operand_code::i8;
+    case QDQ_U8:
+        return operand_code::u8;
+    case QDQ_I16:
+        return operand_code::i16;
+    case QDQ_U16:
+        return operand_code::u16;
+    case QDQ_I32:
+        return operand_code::i32;
+    default:
+        return operand_code::f32;
+    }
+}
+
+// As operands.cpp has it: dequantize applies a float zero point by an f32 operation, and a short integer one exactly.
+zero_point_use use_of_zero_point(const call &what) {
+    if (!what.zero_point) {
+        return zero_point_use::none;
+    }
+    const bool joins_as_float = what.quantizes() ? what.before
+                                                 : !is_integer(what.zero_point_type) ||
+                                                       (what.x_type != QDQ_I32 && what.zero_point_type != QDQ_I32);
+    return joins_as_float ? zero_point_use::as_float : zero_point_use::as_integer;
+}
+
+// Joins a dimension to the one inside it, where together they are one.
+bool join(blocked_dimension &inner, const blocked_dimension &outer) {
+    dimension &a = inner.whole;
+    const dimension &b = outer.whole;
+    if (b.x != a.x * a.extent || b.y != a.y * a.extent) {
+        return false;
+    }
+    if (!a.varies()) {
+        inner.block = b.varies() ? a.extent * outer.block : a.extent * b.extent;
+        a.scale = b.scale;
+        a.zero_point = b.zero_point;
+    } else {
+        const int64_t blocks = a.extent / inner.block;
+        if (a.extent % inner.block != 0 || outer.block != 1 || b.scale != a.scale * blocks ||
+            b.zero_point != a.zero_point * blocks) {
+            return false;
+        }
+    }
+    a.extent *= b.extent;
+    return true;
+}
+
+// One run of a plan.
+class launcher {
+public:
+    launcher(const char *function, const plan &p, const void *x, void *y, device_launch &launch)
+        : function(function),
+          p(p),
+          what(p.what),
+          backend(*p.what.on->device),
+          launch(launch),
+          x(memory_of(x, p.x_offset)),
+          y(memory_of(y, p.y_offset)),
+          scale(memory_of(what.scale, p.scale_offset)),
+          zero_point(memory_of(what.zero_point, p.zero_point_offset)) {}
+
+    qdq_status run() {
+        if (!has_memory()) {
+            return fail(QDQ_DEVICE_ERROR, "%s: target %s: %s", function, what.on->name, launch.message);
+        }
+        set_constants();
+        return run_region(whole());
+    }
+
+private:
+    // A tensor's memory: an address, or a handle and an offset in bytes.
+    struct memory {
+        uint64_t base;
+        int64_t offset;
+    };
+
+    struct span {
+        int64_t first, end;  // bytes relative to the first element
+    };
+
+    const char *const function;
+    const plan &p;
+    const call &what;
+    const device_backend &backend;
+    device_launch &launch;
+    const memory x, y, scale, zero_point;
+    kernel_arguments in{};
+
+    memory memory_of(const void *data, int64_t offset) const {
+        const uint64_t base = reinterpret_cast<uintptr_t>(data);
+        return backend.has_addresses ? memory{base + offset, 0} : memory{base, offset};
+    }
+
+    bool has_memory() const {
+        auto has = [&](const memory &m, const span &bytes) {
+            return backend.has_memory(launch, m.base, m.offset + bytes.first, m.offset + bytes.end);
+        };
+        return has(x, {p.x_first, p.x_end}) && has(y, {p.y_first, p.y_end}) &&
+               has(scale, touched(&dimension::scale, what.scale_type)) &&
+               (!what.zero_point || has(zero_point, touched(&dimension::zero_point, what.zero_point_type)));
+    }
+
+    // The bytes of an operand, relative to the first.
+    span touched(int64_t dimension::*stride, qdq_dtype type) const {
+        const int64_t bytes = info(type).bits / 8;
+        int64_t lowest = 0, highest = 0;
+        for (int d = 0; d < p.dimension_count; d++) {
+            const blocked_dimension &dim = p.dimensions[d];
+            const int64_t reach = (dim.whole.extent - 1) / dim.block * (dim.whole.*stride);
+            (reach < 0 ? lowest : highest) += reach;
+        }
+        return {lowest * bytes, (highest + 1) * bytes};
+    }
+
+    void set_constants() {
+        in.packing = what.packing;
+        in.scale_code = int32_t(code_of(what.scale_type));
+        in.scale_bytes = info(what.scale_type).bits / 8;
+        in.reciprocal = what.reciprocal;
+        in.zero_point_use = int32_t(use_of_zero_point(what));
+        in.zero_point_code = int32_t(code_of(what.zero_point_type));
+        in.zero_point_bytes = what.zero_point ? info(what.zero_point_type).bits / 8 : 1;
+        in.multiplies = what.multiply;
+        in.rounding = what.rounding;
+        in.lowest = what.lowest;
+        in.highest = what.highest;
+        in.no_saturate = what.no_saturate;
+        in.sign = what.add ? 1 : -1;
+    }
+
+    // The dimensions in the order of y's elements, or of the packed ones.
+    region whole() const {
+        region all;
+        for (int d = p.dimension_count - 1; d >= 0; d--) {
+            if (p.dimensions[d].whole.extent > 1) {
+                all.dimensions[all.count++] = p.dimensions[d];
+            }
+        }
+        if (!what.packs()) {
+            sort(all);
+        }
+        for (int d = 0; d < all.count; d++) {
+            blocked_dimension &dim = all.dimensions[d];
+            if (!dim.whole.varies()) {
+                dim.block = dim.whole.extent;
+            }
+        }
+        int last = 0;
+        for (int d = 1; d < all.count; d++) {
+            if (!join(all.dimensions[last], all.dimensions[d])) {
+                all.dimensions[++last] = all.dimensions[d];
+            }
+        }
+        all.count = std::min(all.count, last + 1);
+        return all;
+    }
+
+    static void sort(region &r) {
+        auto reach = [](const blocked_dimension &d) { return std::abs(d.whole.y); };
+        for (int i = 1; i < r.count; i++) {
+            for (int j = i; j > 0 && reach(r.dimensions[j]) < reach(r.dimensions[j - 1]); j--) {
+                std::swap(r.dimensions[j], r.dimensions[j - 1]);
+            }
+        }
+    }
+
+    // Cuts the outermost dimension until kernels can count the elements.
+    qdq_status run_region(const region &r) {
+        const int64_t elements = r.elements();
+        if (elements <= most_elements) {
+            return run_counted(r, elements);
+        }
+        const blocked_dimension &outer = r.dimensions[r.count - 1];
+        const dimension &d = outer.whole;
+        int64_t room = std::max<int64_t>(1, most_elements / (elements / d.extent));
+        if (room > 64) {
+            room -= room % 64;  // so that parts of packed codes begin at whole bytes
+        }
+        for (int64_t done = 0, steps; done < d.extent; done += steps) {
+            const bool in_block = d.varies() && room < outer.block;
+            steps = std::min(d.extent - done, in_block     ? std::min(room, outer.block - done % outer.block)
+                                              : d.varies() ? room - room % outer.block
+                                                           : room);
+            region part = r;
+            part.advance(outer, done);
+            part.dimensions[r.count - 1] = cut(outer, steps, in_block);
+            part.count -= steps == 1;
+            if (qdq_status s = run_region(part)) {
+                return s;
+            }
+        }
+        return QDQ_OK;
+    }
+
+    static blocked_dimension cut(const blocked_dimension &d, int64_t steps, bool in_block) {
+        blocked_dimension part = d;
+        part.whole.extent = steps;
+        if (in_block || !d.whole.varies()) {
+            part.whole.scale = part.whole.zero_point = 0;
+            part.block = steps;
+        }
+        return part;
+    }
+
+    // Whole groups by a dense form, if there is one for the layout, and what is left by the strided form.
+    qdq_status run_counted(const region &r, int64_t elements) {
+        if (what.packs() && (what.quantizes() ? r.y : r.x) % packed_unit(what) != 0) {
+            return fail(QDQ_UNSUPPORTED,
+                        "%s: x, y: rows of packed codes that do not begin at whole bytes, in a tensor of %lld "
+                        "elements: device kernels take 2^30 at once",
+                        function, static_cast<long long>(p.elements));
+        }
+        device_buffer x_words, y_words;
+        const bool ordered = is_dense(r) && what.packing != QDQ_SPLIT_HALVES &&
+                             set_words(x, r.x, what.x_bits, elements, x_words, in.first_x) &&
+                             set_words(y, r.y, what.y_bits, elements, y_words, in.first_y);
+        const device_form form = ordered ? dense_form(r) : device_form::strided;
+        if (form == device_form::strided) {
+            return run_strided(r, elements);
+        }
+        const int64_t in_groups = elements - elements % device_group;
+        if (in_groups > 0) {
+            describe_groups(r, form, in_groups);
+            if (qdq_status s = call_kernel(form, r, x_words, y_words)) {
+                return s;
+            }
+        }
+        return in_groups < elements ? run_strided(rest_of(r, in_groups), elements - in_groups) : QDQ_OK;
+    }
+
+    static bool is_dense(const region &r) {
+        int64_t next = 1;
+        for (int d = 0; d < r.count; d++) {
+            if (r.dimensions[d].whole.x != next || r.dimensions[d].whole.y != next) {
+                return false;
+            }
+            next *= r.dimensions[d].whole.extent;
+        }
+        return r.count > 0 && r.count <= dense_dimensions;
+    }
+
+    // The form whose groups meet the operands as the innermost dimension does.
+    static device_form dense_form(const region &r) {
+        const blocked_dimension &d = r.dimensions[0];
+        const bool whole_groups = r.count == 1 || d.whole.extent % device_group == 0;
+        if (whole_groups && (!d.whole.varies() || d.block % device_group == 0)) {
+            return device_form::group;
+        }
+        return whole_groups && d.block == 1 ? device_form::each : device_form::strided;
+    }
+
+    // False where groups do not begin where words of 16 bytes may.
+    bool set_words(const memory &of, int64_t first, int32_t bits, int64_t elements, device_buffer &buffer,
+                   int64_t &first_group) const {
+        constexpr uint64_t alignment = 16;
+        const uint64_t group_bytes = device_group * bits / 8;
+        uint64_t base = of.base, bytes = of.offset + first * bits / 8;
+        if (backend.has_addresses) {
+            bytes += base;
+            base = bytes / alignment * alignment;
+            bytes -= base;
+        }
+        first_group = static_cast<int64_t>(bytes / group_bytes);
+        const int64_t groups = first_group + elements / device_group;
+        buffer.set_words(base, device_group * bits / 32, groups);
+        return bytes % group_bytes == 0 && groups <= INT32_MAX;
+    }
+
+    void describe_groups(const region &r, device_form form, int64_t elements) {
+        in.units = static_cast<int32_t>(elements / device_group);
+        clear_dimensions();
+        const blocked_dimension &c = r.dimensions[0];
+        const bool each = form == device_form::each;
+        describe(0, std::max<int64_t>(1, c.whole.extent / device_group),
+                 each ? 1 : std::max<int64_t>(1, c.block / device_group), c.whole, each ? device_group : 1);
+        if (r.count > 1) {
+            describe(1, r.dimensions[1].whole.extent, r.dimensions[1].block, r.dimensions[1].whole, 1);
+        }
+    }
+
+    void clear_dimensions() {
+        for (int d = 0; d < device_dimensions; d++) {
+            describe(d, 1, 1, {1, 0, 0, 0, 0}, 1);
+        }
+    }
+
+    void describe(int d, int64_t extent, int64_t block, const dimension &strides, int64_t operands) {
+        const invariant_divisor by_extent = divisor_of(extent), by_block = divisor_of(block);
+        in.extent[d] = static_cast<int32_t>(extent);
+        in.extent_multiplier[d] = by_extent.multiplier;
+        in.extent_shift[d] = by_extent.shift;
+        in.block_multiplier[d] = by_block.multiplier;
+        in.block_shift[d] = by_block.shift;
+        in.x_step[d] = strides.x;
+        in.y_step[d] = strides.y;
+        in.scale_step[d] = strides.scale * operands;
+        in.zero_point_step[d] = strides.zero_point * operands;
+    }
+
+    // The elements of one dimension from `start` on, fewer than a group and within one block or with operands of their
+    // own.
+    static region rest_of(const region &r, int64_t start) {
+        const blocked_dimension &d = r.dimensions[0];
+        region rest = r;
+        rest.advance(d, start);
+        rest.dimensions[0] = cut(d, d.whole.extent - start, d.block != 1);
+        return rest;
+    }
+
+    qdq_status run_strided(const region &r, int64_t elements) {
+        in.elements = static_cast<int32_t>(elements);
+        in.units = static_cast<int32_t>(what.packs() ? (elements + 1) / 2 : elements);
+        clear_dimensions();
+        for (int d = 0; d < r.count; d++) {
+            describe(d, r.dimensions[d].whole.extent, r.dimensions[d].block, r.dimensions[d].whole, 1);
+        }
+        device_buffer x_pages, y_pages;
+        in.first_x = set_elements(x, {p.x_first, p.x_end}, r.x, what.x_bits, x_pages);
+        in.first_y = set_elements(y, {p.y_first, p.y_end}, r.y, what.y_bits, y_pages);
+        return call_kernel(device_form::strided, r, x_pages, y_pages);
+    }
+
+    // The number of an element (of packed codes, a byte) from the beginning of the buffer.
+    int64_t set_elements(const memory &of, span touched, int64_t element, int32_t bits, device_buffer &buffer) const {
+        const int64_t bytes = std::max(bits / 8, 1);
+        const int64_t lowest = backend.has_addresses ? touched.first : -of.offset;
+        buffer.set_pages(of.base + (backend.has_addresses ? lowest : 0), int(8 * bytes),
+                         (touched.end - lowest) / bytes);
+        return element * bits / (8 * bytes) - lowest / bytes;
+    }
+
+    // The same for an operand, which is read byte by byte.
+    int64_t set_operands(const memory &of, const span &touched, int64_t operand, int64_t bytes,
+                         device_buffer &buffer) const {
+        const int64_t lowest = backend.has_addresses ? touched.first : -of.offset;
+        buffer.set_pages(of.base + (backend.has_addresses ? lowest : 0), 8, touched.end - lowest);
+        return operand - lowest / bytes;
+    }
+
+    qdq_status call_kernel(device_form form, const region &r, device_buffer &x_buffer, device_buffer &y_buffer) {
+        device_buffer scales, zero_points;
+        const span of_scale = touched(&dimension::scale, what.scale_type);
+        in.first_scale = set_operands(scale, of_scale, r.scale, in.scale_bytes, scales);
+        // Without a zero point, kernels read a byte of the scale, and no more than that.
+        in.first_zero_point = what.zero_point
+                                  ? set_operands(zero_point, touched(&dimension::zero_point, what.zero_point_type),
+                                                 r.zero_point, in.zero_point_bytes, zero_points)
+                                  : set_operands(scale, of_scale, 0, 1, zero_points);
+        device_buffer *const all[] = {&x_buffer, &scales, &zero_points, &y_buffer};
+        int error = 0;
+        int wrapped = 0;
+        while (wrapped < 4 && error == 0) {
+            error = backend.wrap(launch, all[wrapped]->buffer, all[wrapped]->data);
+            wrapped += error == 0;
+        }
+        if (error == 0) {
+            error = call_with(form, x_buffer, scales, zero_points, y_buffer);
+        }
+        while (wrapped > 0) {
+            backend.unwrap(launch, all[--wrapped]->buffer);
+        }
+        return error == 0 ? QDQ_OK : failure(error);
+    }
+
+    int call_with(device_form form, device_buffer &x_buffer, device_buffer &scales, device_buffer &zero_points,
+                  device_buffer &y_buffer) {
+        constexpr int most_arguments = 128;
+        void *arguments[most_arguments];
+        void *user_context = &launch;
+        int count = 0;
+        auto add = [&](void *a) { arguments[count++] = a; };
+        auto add_each = [&](auto &array) {
+            for (auto &element : array) {
+                add(&element);
+            }
+        };
+        for (void *a : {static_cast<void *>(&user_context), static_cast<void *>(&x_buffer.buffer),
+                        static_cast<void *>(&scales.buffer), static_cast<void *>(&zero_points.buffer)}) {
+            add(a);
+        }
+        add(&in.units), add(&in.elements);
+        add(&in.first_x), add(&in.first_y), add(&in.first_scale), add(&in.first_zero_point);
+        add(&in.packing);
+        add_each(in.extent), add_each(in.extent_multiplier), add_each(in.extent_shift);
+        add_each(in.block_multiplier), add_each(in.block_shift);
+        add_each(in.x_step), add_each(in.y_step), add_each(in.scale_step), add_each(in.zero_point_step);
+        add(&in.scale_code), add(&in.scale_bytes), add(&in.reciprocal);
+        add(&in.zero_point_use), add(&in.zero_point_code), add(&in.zero_point_bytes);
+        if (what.quantizes()) {
+            add(&in.multiplies), add(&in.rounding), add(&in.lowest), add(&in.highest), add(&in.no_saturate);
+        } else {
+            add(&in.sign);
+        }
+        add(&y_buffer.buffer);
+        device_kernel *const *kernels = what.quantizes() ? what.device->quantize : what.device->dequantize;
+        return kernels[int(form)](arguments);
+    }
+
+    qdq_status failure(int error) const {
+        const bool memory = error == halide_error_code_out_of_memory || std::strstr(launch.message, "OUT_OF_MEMORY") ||
+                            std::strstr(launch.message, "OUT_OF_HOST_MEMORY") ||
+                            std::strstr(launch.message, "MEM_OBJECT_ALLOCATION_FAILURE");
+        return fail(memory ? QDQ_OUT_OF_MEMORY : QDQ_DEVICE_ERROR, "%s: target %s: %s", function, what.on->name,
+                    launch.message[0] ? launch.message : "the kernel failed and did not say why");
+    }
+};
+
+}  // namespace
+
+qdq_status run_on_device(const char *function, const plan &p, const void *x, void *y, void *stream) {
+    device_launch launch{};
+    if (const qdq_status s = p.what.on->device->enter(launch, function, stream, p.device_id)) {
+        return s;
+    }
+    const launch_scope scope(launch);
+    return launcher(function, p, x, y, launch).run();
+}
+
+}  // namespace qdq

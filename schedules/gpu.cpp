@@ -1,0 +1,44 @@
+#include "gpu.h"
+
+#include <algorithm>
+
+namespace qdq {
+
+using namespace Halide;
+
+void map_to_threads(device_stages &stages, const DeviceAPI device, int threads) {
+    constexpr int words_at_once = 4;
+    RVar block("block"), thread("thread"), vector("vector");
+    stages.output.gpu_single_thread(device);  // what comes before the update is nothing, and is not to be on the host
+    Stage output = stages.output.update();
+    output.split(stages.unit, block, thread, threads, TailStrategy::GuardWithIf);
+    // Each unit goes to places of its own, which Halide cannot know of the strided form.
+    output.allow_race_conditions()
+        .reorder(stages.part, thread, block)
+        .gpu_blocks(block, device)
+        .gpu_threads(thread, device);
+    if (stages.whole_words) {
+        output.split(stages.part, stages.part, vector, std::min(words_at_once, stages.parts)).vectorize(vector);
+    }
+    output.unroll(stages.part);
+
+    auto in_thread = [&](Func &stage) {
+        return stage.compute_at(stages.output, thread).store_in(MemoryType::Register);
+    };
+    if (stages.loaded.defined()) {
+        const Var word = stages.loaded.args()[0];
+        stages.loaded.bound_extent(word, stages.loaded_words);
+        in_thread(stages.loaded).vectorize(word, std::min(words_at_once, stages.loaded_words)).unroll(word);
+    }
+    for (auto &[stage, lanes] : stages.scalars) {
+        const Var lane = stage.args()[0];
+        stage.bound_extent(lane, lanes);
+        in_thread(stage).unroll(lane);
+    }
+    in_thread(stages.code).unroll(stages.code.args()[0]);
+    for (size_t i = 0; i < stages.ways.size(); i++) {
+        stages.code.update(int(i)).unroll(stages.ways[i]);
+    }
+}
+
+}  // namespace qdq

@@ -1,0 +1,274 @@
+// What calls on a device's tensors promise beside their results: where they run, what they refuse, and that they do not wait.
+#include "support/device.h"
+#include "support/targets.h"
+#include "support/view.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace device_test {
+namespace {
+
+using test_support::device;
+using test_support::dimensions;
+using test_support::view;
+
+// A tensor in a device's memory.
+class array {
+public:
+    array(device &on, qdq_dtype dtype, dimensions shape, const void *from, int64_t bytes)
+        : on_(on), memory_(on.allocate(bytes)), bytes_(bytes), view_(memory_, dtype, std::move(shape)) {
+        on.write(memory_, from, bytes);
+    }
+    ~array() { on_.free(memory_); }
+    array(const array &) = delete;
+
+    qdq_tensor tensor() const {
+        qdq_tensor t = view_.tensor();
+        t.device = {on_.kind(), 0, 0};
+        return t;
+    }
+    template <typename T> std::vector<T> values() {
+        std::vector<T> all(static_cast<size_t>(bytes_) / sizeof(T));
+        on_.read(memory_, all.data(), bytes_);
+        return all;
+    }
+
+private:
+    device &on_;
+    void *memory_;
+    int64_t bytes_;
+    view view_;
+};
+
+constexpr int64_t length = 1000;
+
+std::vector<float> some_floats(float first = -50) {
+    std::vector<float> x(length);
+    for (int64_t i = 0; i < length; ++i) x[static_cast<size_t>(i)] = first + 0.1f * static_cast<float>(i);
+    return x;
+}
+
+std::vector<int8_t> quantized_on_host(const std::vector<float> &x, float scale) {
+    std::vector<int8_t> y(x.size());
+    const view x_view(x.data(), QDQ_F32, {length}), scale_view(&scale, QDQ_F32), y_view(y.data(), QDQ_I8, {length});
+    const qdq_tensor c_x = x_view.tensor(), c_scale = scale_view.tensor(), c_y = y_view.tensor();
+    EXPECT_EQ(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_OK) << qdq_last_error();
+    return y;
+}
+
+// f32 to i8, per tensor.
+struct call {
+    call(device &on, const std::vector<float> &floats, float scale_value)
+        : x_array(on, QDQ_F32, {length}, floats.data(), length * 4), scale_array(on, QDQ_F32, {}, &scale_value, 4),
+          y_array(on, QDQ_I8, {length}, std::vector<int8_t>(length, 99).data(), length) {
+        options.stream = on.stream();
+    }
+    qdq_status run() { return qdq_quantize(&x, &scale, nullptr, &y, &options); }
+
+    array x_array, scale_array, y_array;
+    qdq_tensor x = x_array.tensor(), scale = scale_array.tensor(), y = y_array.tensor();
+    qdq_options options{};
+};
+
+class DeviceCalls : public testing::TestWithParam<std::string> {
+protected:
+    void SetUp() override {
+        if (!test_support::usable(GetParam())) {
+            for (int32_t i = 0; i < qdq_target_count(); ++i) {
+                if (GetParam() == qdq_target_name(i)) {
+                    GTEST_SKIP() << GetParam() << ": compiled, not executed: " << qdq_target_problem(i);
+                }
+            }
+        }
+        ASSERT_EQ(qdq_force_target(GetParam().c_str()), QDQ_OK) << qdq_last_error();
+        kind = test_support::current_device();
+        ASSERT_EQ(qdq_force_target(nullptr), QDQ_OK);
+        std::string reason;
+        own = test_support::open_device(kind, reason);
+        ASSERT_NE(own, nullptr) << reason;
+    }
+    void TearDown() override { test_support::restore_defaults(); }
+
+    void expect_refused(qdq_status got, qdq_status wanted, std::initializer_list<const char *> words) {
+        EXPECT_EQ(got, wanted) << qdq_last_error();
+        for (const char *word : words) EXPECT_NE(std::string(qdq_last_error()).find(word), std::string::npos) << qdq_last_error();
+    }
+
+    qdq_device_kind kind = QDQ_DEVICE_HOST;
+    std::unique_ptr<device> own;
+};
+
+TEST_P(DeviceCalls, tensors_choose_the_device_without_being_told) {
+    const std::vector<float> x = some_floats();
+    call c(*own, x, 0.5f);
+    ASSERT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+    EXPECT_NE(GetParam(), qdq_current_target()) << "host tensors stay on the processor";
+}
+
+TEST_P(DeviceCalls, a_forced_target_takes_no_others_tensors) {
+    call c(*own, some_floats(), 0.5f);
+    const std::string of_host = qdq_current_target();
+    ASSERT_EQ(qdq_force_target(of_host.c_str()), QDQ_OK);
+    expect_refused(c.run(), QDQ_UNSUPPORTED, {of_host.c_str(), GetParam().c_str(), "x"});
+    ASSERT_EQ(qdq_force_target(GetParam().c_str()), QDQ_OK);
+    EXPECT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+    const float x[1] = {1};
+    int8_t y[1];
+    const view x_view(x, QDQ_F32, {1}), scale_view(x, QDQ_F32), y_view(y, QDQ_I8, {1});
+    const qdq_tensor c_x = x_view.tensor(), c_scale = scale_view.tensor(), c_y = y_view.tensor();
+    expect_refused(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_UNSUPPORTED, {GetParam().c_str(), "host", "x"});
+}
+
+TEST_P(DeviceCalls, mixed_placement_names_the_tensors) {
+    call c(*own, some_floats(), 0.5f);
+    float host_scale = 0.5f;
+    qdq_tensor on_host = c.scale;
+    on_host.data = &host_scale;
+    on_host.device = {};
+    expect_refused(qdq_quantize(&c.x, &on_host, nullptr, &c.y, &c.options), QDQ_INVALID_ARGUMENT, {"x, scale", "two devices"});
+    qdq_tensor other = c.y;
+    other.device.id = 1;
+    expect_refused(qdq_quantize(&c.x, &c.scale, nullptr, &other, &c.options), QDQ_INVALID_ARGUMENT, {"x, y", "two devices"});
+    qdq_tensor unknown = c.x;
+    unknown.device.kind = static_cast<qdq_device_kind>(7);
+    expect_refused(qdq_quantize(&unknown, &c.scale, nullptr, &c.y, &c.options), QDQ_INVALID_ARGUMENT, {"x", "7"});
+    EXPECT_EQ(c.y_array.values<int8_t>(), std::vector<int8_t>(length, 99)) << "nothing was written";
+}
+
+TEST_P(DeviceCalls, memory_that_is_not_there_is_a_status) {
+    call c(*own, some_floats(), 0.5f);
+    const int64_t too_many[] = {1 << 26};
+    qdq_tensor x = c.x, y = c.y;
+    x.shape = y.shape = too_many;
+    expect_refused(qdq_quantize(&x, &c.scale, nullptr, &y, &c.options), QDQ_DEVICE_ERROR, {GetParam().c_str()});
+    if (kind == QDQ_DEVICE_CUDA) {
+        float host = 1;
+        x = c.x;
+        x.data = &host;
+        expect_refused(qdq_quantize(&x, &c.scale, nullptr, &c.y, &c.options), QDQ_DEVICE_ERROR, {"CUDA's memory"});
+    }
+    EXPECT_EQ(c.run(), QDQ_OK) << "the device still works: " << qdq_last_error();
+}
+
+TEST_P(DeviceCalls, offsets_are_whole_elements_within_the_memory) {
+    call c(*own, some_floats(), 0.5f);
+    if (kind == QDQ_DEVICE_CUDA) {
+        c.x.device.offset = 4;
+        return expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"x", "offset"});
+    }
+    c.x.device.offset = 2;
+    expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"x", "offset 2", "4 bytes"});
+    c.x.device.offset = -4;
+    expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"x", "offset -4"});
+    c.x.device.offset = 4;
+    expect_refused(c.run(), QDQ_DEVICE_ERROR, {"bytes"});
+    const int64_t stride[] = {-1};
+    c.x.device.offset = 4 * (length - 2);
+    c.x.strides = stride;
+    expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"below the beginning"});
+}
+
+TEST_P(DeviceCalls, overlap_is_seen_within_one_memory) {
+    call c(*own, some_floats(), 0.5f);
+    qdq_tensor y = c.x;
+    y.dtype = QDQ_I8;
+    expect_refused(qdq_quantize(&c.x, &c.scale, nullptr, &y, &c.options), QDQ_INVALID_ARGUMENT, {"y", "overlaps x"});
+    y.dtype = QDQ_I32;
+    EXPECT_EQ(qdq_quantize(&c.x, &c.scale, nullptr, &y, &c.options), QDQ_OK) << qdq_last_error();
+}
+
+TEST_P(DeviceCalls, a_stream_that_is_none_is_refused) {
+    if (kind == QDQ_DEVICE_CUDA) GTEST_SKIP() << "NULL is CUDA's default stream";
+    call c(*own, some_floats(), 0.5f);
+    c.options.stream = nullptr;
+    expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"stream", "NULL"});
+}
+
+TEST_P(DeviceCalls, float_formats_take_no_zero_point_there) {
+    call c(*own, some_floats(), 0.5f);
+    const int32_t zero = 0;
+    const array zero_array(*own, QDQ_I32, {}, &zero, 4);
+    const qdq_tensor zero_point = zero_array.tensor();
+    c.y.dtype = QDQ_F8E4M3;
+    expect_refused(qdq_quantize(&c.x, &c.scale, &zero_point, &c.y, &c.options), QDQ_UNSUPPORTED, {"zero_point", "f8e4m3"});
+}
+
+TEST_P(DeviceCalls, an_empty_tensor_needs_no_memory) {
+    call c(*own, some_floats(), 0.5f);
+    const int64_t none[] = {0};
+    c.x.shape = c.y.shape = none;
+    c.x.data = c.y.data = nullptr;
+    EXPECT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+}
+
+TEST_P(DeviceCalls, a_plan_runs_on_other_memory_and_waits_for_nothing) {
+    const std::vector<float> first = some_floats(), second = some_floats(10);
+    call c(*own, first, 0.5f);
+    ASSERT_EQ(c.run(), QDQ_OK) << qdq_last_error();  // compiles the kernel
+    const array other(*own, QDQ_F32, {length}, second.data(), length * 4);
+    qdq_plan plan;
+    ASSERT_EQ(qdq_plan_quantize(&plan, &c.x, &c.scale, nullptr, &c.y, nullptr), QDQ_OK) << qdq_last_error();
+    own->hold();
+    EXPECT_EQ(qdq_run(&plan, other.tensor().data, c.y.data, own->stream()), QDQ_OK) << qdq_last_error();
+    own->let_go();  // had the call waited for its work, it would be waiting still
+    EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(second, 0.5f));
+}
+
+TEST_P(DeviceCalls, threads_use_their_own_streams_side_by_side) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+        threads.emplace_back([this, t] {
+            std::string reason;
+            const std::unique_ptr<device> mine = test_support::open_device(kind, reason);
+            ASSERT_NE(mine, nullptr) << reason;
+            for (int i = 0; i < 10; ++i) {
+                const std::vector<float> x = some_floats(static_cast<float>(10 * t + i));
+                call c(*mine, x, 0.25f);
+                ASSERT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+                ASSERT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.25f));
+                c.x.device.offset = c.x.device.id = -1;
+                ASSERT_EQ(c.run(), QDQ_INVALID_ARGUMENT);
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+}
+
+// Kernels count 2^30 elements at once: more take several launches, here cut within a row and between rows.
+TEST_P(DeviceCalls, more_elements_than_one_launch_takes) {
+    if (std::getenv("QDQ_TEST_LARGE") == nullptr) GTEST_SKIP() << "allocates 6 GB; run with QDQ_TEST_LARGE=1";
+    constexpr int64_t rows = 2, columns = (int64_t{1} << 29) + 96, elements = rows * columns;
+    std::vector<uint16_t> x(static_cast<size_t>(elements));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint16_t>(0x3f00 + i % 509 + (i >> 25));
+    std::vector<uint8_t> expected(static_cast<size_t>(elements / 2));
+    const float scales[rows] = {0.25f, 0.5f};
+    const array x_array(*own, QDQ_BF16, {rows, columns}, x.data(), 2 * elements);
+    const array scale_array(*own, QDQ_F32, {rows, 1}, scales, sizeof scales);
+    array y_array(*own, QDQ_U4, {rows, columns}, expected.data(), elements / 2);
+    for (const dimensions &scale_shape : {dimensions{}, dimensions{rows, 1}}) {
+        const view x_view(x.data(), QDQ_BF16, {rows, columns}), scale_view(scales, QDQ_F32, scale_shape);
+        const view y_view(expected.data(), QDQ_U4, {rows, columns});
+        const qdq_tensor host_x = x_view.tensor(), host_scale = scale_view.tensor(), host_y = y_view.tensor();
+        ASSERT_EQ(qdq_quantize(&host_x, &host_scale, nullptr, &host_y, nullptr), QDQ_OK) << qdq_last_error();
+        qdq_tensor device_scale = host_scale;
+        device_scale.data = scale_array.tensor().data;
+        device_scale.device = scale_array.tensor().device;
+        const qdq_tensor device_x = x_array.tensor(), device_y = y_array.tensor();
+        qdq_options options{};
+        options.stream = own->stream();
+        ASSERT_EQ(qdq_quantize(&device_x, &device_scale, nullptr, &device_y, &options), QDQ_OK) << qdq_last_error();
+        EXPECT_TRUE(y_array.values<uint8_t>() == expected) << scale_shape.size() << "-dimensional scale";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, DeviceCalls, testing::ValuesIn(test_support::device_targets()),
+                         [](const auto &param) { return param.param; });
+
+} // namespace
+} // namespace device_test

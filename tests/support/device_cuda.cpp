@@ -1,0 +1,95 @@
+#include "device.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+namespace test_support {
+
+namespace {
+
+// The driver's functions, which its headers need not be installed for.
+struct driver {
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+    template <typename... Arguments> int call(const char *name, Arguments... arguments) const {
+        using function = int(Arguments...);
+        function *f = library != nullptr ? reinterpret_cast<function *>(dlsym(library, name)) : nullptr;
+        return f != nullptr ? f(arguments...) : -1;
+    }
+};
+
+const driver &cuda() {
+    static const driver loaded;
+    return loaded;
+}
+
+void check(int error) {
+    if (error != 0) std::abort();
+}
+
+// Device 0, in its primary context, as programs of the CUDA run time use it.
+class cuda_device : public device {
+public:
+    cuda_device(void *context, std::string name) : name_(std::move(name)) {
+        check(cuda().call("cuCtxSetCurrent", context));
+        check(cuda().call("cuStreamCreate", &stream_, 1u));
+    }
+    ~cuda_device() override { cuda().call("cuStreamDestroy_v2", stream_); }
+
+    qdq_device_kind kind() const override { return QDQ_DEVICE_CUDA; }
+    void *stream() override { return stream_; }
+    void *allocate(int64_t bytes) override {
+        uint64_t address = 0;
+        return cuda().call("cuMemAlloc_v2", &address, static_cast<size_t>(bytes)) == 0 ? reinterpret_cast<void *>(address) : nullptr;
+    }
+    void free(void *memory) override { cuda().call("cuMemFree_v2", reinterpret_cast<uint64_t>(memory)); }
+    void write(void *memory, const void *from, int64_t bytes) override {
+        check(cuda().call("cuMemcpyHtoD_v2", reinterpret_cast<uint64_t>(memory), from, static_cast<size_t>(bytes)));
+    }
+    void read(void *memory, void *to, int64_t bytes) override {
+        check(cuda().call("cuStreamSynchronize", stream_));
+        check(cuda().call("cuMemcpyDtoH_v2", to, reinterpret_cast<uint64_t>(memory), static_cast<size_t>(bytes)));
+    }
+    void copy(void *to, void *from, int64_t bytes) override {
+        check(cuda().call("cuMemcpyDtoDAsync_v2", reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from),
+                          static_cast<size_t>(bytes), stream_));
+    }
+    void finish() override { check(cuda().call("cuStreamSynchronize", stream_)); }
+    void hold() override {
+        held_ = true;
+        using callback = void(void *);
+        callback *const wait = [](void *held) {
+            while (*static_cast<std::atomic<bool> *>(held)) std::this_thread::yield();
+        };
+        check(cuda().call("cuLaunchHostFunc", stream_, wait, static_cast<void *>(&held_)));
+    }
+    void let_go() override { held_ = false; }
+    std::string name() const override { return name_; }
+
+private:
+    std::atomic<bool> held_ = false;
+    void *stream_ = nullptr;
+    std::string name_;
+};
+
+} // namespace
+
+std::unique_ptr<device> open_cuda(std::string &reason) {
+    int count = 0;
+    if (cuda().call("cuInit", 0u) != 0 || cuda().call("cuDeviceGetCount", &count) != 0 || count == 0) {
+        reason = "no CUDA device";
+        return nullptr;
+    }
+    int first = 0;
+    void *context = nullptr;
+    char name[256] = "";
+    check(cuda().call("cuDeviceGet", &first, 0));
+    check(cuda().call("cuDeviceGetName", static_cast<char *>(name), 256, first));
+    check(cuda().call("cuDevicePrimaryCtxRetain", &context, first));
+    return std::make_unique<cuda_device>(context, name);
+}
+
+} // namespace test_support
