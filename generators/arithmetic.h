@@ -49,10 +49,10 @@ Expr abs_bits(instructions on, Expr a);
 //
 // q0 = x*r is less than 1.5 units in the last place from x/s, e = x - q0*s is exact, and q0 + e*r misses x/s by
 // |x/s - q0| * |r*s - 1|. For that to move the result, x/s must lie within that distance of the midpoint of two floats.
-// Distinct midpoints and quotients are at least 2^-48/s apart (mantissas in [1, 2)), further than the error unless q0 is
-// the full 1.5 units away, which takes a mantissa of x above 2 - 2^-23 and below that of s: there is none. (Markstein
-// 1990 states it for q0 within one unit.) Where e underflows, |x| < 2^-120, the quotient is below 2^-60 and the error
-// one unit of its last place, which no rounding of quantize can see.
+// Distinct midpoints and quotients are at least 2^-48/s apart (mantissas in [1, 2)), further than the error unless q0
+// is the full 1.5 units away, which takes a mantissa of x above 2 - 2^-23 and below that of s: there is none.
+// (Markstein 1990 states it for q0 within one unit.) Where e underflows, |x| < 2^-120, the quotient is below 2^-60 and
+// the error one unit of its last place, which no rounding of quantize can see.
 Expr divide_by_reciprocal(Expr x, Expr s, Expr r);
 
 // The bits of a as a bf16, rounded to nearest even. The NaN 0x7fc00000 stays itself; others may become infinite.

@@ -140,9 +140,7 @@ private:
     }
 
     // Instruction sets differ in the sign and payload of the NaNs they make.
-    Expr one_nan(Expr a) {
-        return select(not_a_number(a), reinterpret<float>(bit_pattern(0x7fc00000)), a);
-    }
+    Expr one_nan(Expr a) { return select(not_a_number(a), reinterpret<float>(bit_pattern(0x7fc00000)), a); }
 
     Expr narrow(Expr a) {
         if (y.type() == BFloat(16)) {

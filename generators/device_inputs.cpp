@@ -17,9 +17,9 @@ Expr is_integer_code(Expr code) { return code >= static_cast<int>(operand_code::
 Expr float_of(Expr bits, Expr code) {
     Expr byte = bits & 0xff;
     Expr power = select(byte == 0, bit_pattern(0x00400000), byte == 0xff, bit_pattern(0x7fc00000), byte << 23);
-    Expr narrow = select(is(code, operand_code::f16), f16_value(instructions::generic, cast<uint16_t>(bits)), is(code, operand_code::bf16),
-                         reinterpret<float>(bits << 16), is(code, operand_code::e8m0), reinterpret<float>(power),
-                         decode(instructions::generic, format::f8e4m3, byte));
+    Expr narrow = select(is(code, operand_code::f16), f16_value(instructions::generic, cast<uint16_t>(bits)),
+                         is(code, operand_code::bf16), reinterpret<float>(bits << 16), is(code, operand_code::e8m0),
+                         reinterpret<float>(power), decode(instructions::generic, format::f8e4m3, byte));
     return lazily(is(code, operand_code::f32), reinterpret<float>(bits), narrow);
 }
 

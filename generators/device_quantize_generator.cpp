@@ -149,8 +149,8 @@ private:
         if (is_float(stored)) {
             return cast<int32_t>(encode_any(on, stored, t, v, no_saturate));
         }
-        return general_code(on, t, uses(zero_point_use::as_float), operand(offset, lane), operand(addend, lane), rounding,
-                            lowest, highest);
+        return general_code(on, t, uses(zero_point_use::as_float), operand(offset, lane), operand(addend, lane),
+                            rounding, lowest, highest);
     }
 
     device_kernel kernel;

@@ -20,16 +20,16 @@ const std::map<std::string, format> &format_names();
 
 bool is_integer(format f);
 bool is_float(format f);
-bool is_packed(format f);                   // two codes in a byte
-Halide::Type code_type(format f);           // holds one code
+bool is_packed(format f);          // two codes in a byte
+Halide::Type code_type(format f);  // holds one code
 
 // The value past which every code of a float format has saturated.
 float largest_value(format f);
 
 bool is_unsigned(format f);
 
-// A code of a float format in two parts: the low bits of `magnitude` are all of it but the sign, which is the top bit of
-// `sign`. Other bits are arbitrary; where shift_and_add, those of `magnitude` are zero up to bit 22.
+// A code of a float format in two parts: the low bits of `magnitude` are all of it but the sign, which is the top bit
+// of `sign`. Other bits are arbitrary; where shift_and_add, those of `magnitude` are zero up to bit 22.
 struct encoded {
     Expr magnitude, sign;
 };
@@ -42,8 +42,8 @@ encoded encode(instructions on, format f, Expr t, Expr x);
 Expr code_of(instructions on, format f, const encoded &e);
 Expr byte_of(instructions on, format f, const encoded &first, const encoded &second);
 
-// The code, as a uint32, of any t. `x` gives a NaN its sign. Overflow gives the largest finite code, or the overflow code (infinity,
-// NaN) where no_saturate is nonzero.
+// The code, as a uint32, of any t. `x` gives a NaN its sign. Overflow gives the largest finite code, or the overflow
+// code (infinity, NaN) where no_saturate is nonzero.
 Expr encode_any(instructions on, format f, Expr t, Expr x, Expr no_saturate);
 
 // The exact f32 value of a code. A NaN code gives the positive quiet NaN without payload.

@@ -1,5 +1,5 @@
-// What a target's instructions offer to arithmetic. The same result is sometimes faster one way, sometimes another; tests
-// hold every way to the same bits.
+// What a target's instructions offer to arithmetic. The same result is sometimes faster one way, sometimes another;
+// tests hold every way to the same bits.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ enum class instructions {
     sse41,  // no fused multiply-add, no f16
     avx2,
     neon,
-    rvv,      // LLVM 21 takes calls of its fma apart where vectors are scalable, and Halide emulates f16
+    rvv,  // LLVM 21 takes calls of its fma apart where vectors are scalable, and Halide emulates f16
     ptx,  // CUDA
     opencl,
     generic,  // a fused multiply-add; nothing else is taken for granted
@@ -20,8 +20,8 @@ enum class instructions {
 // For GeneratorParam<instructions>: the names used in kernels.cmake.
 inline const std::map<std::string, instructions> &instruction_names() {
     static const std::map<std::string, instructions> names = {
-        {"sse41", instructions::sse41}, {"avx2", instructions::avx2},     {"neon", instructions::neon},
-        {"rvv", instructions::rvv},     {"ptx", instructions::ptx},       {"opencl", instructions::opencl},
+        {"sse41", instructions::sse41},    {"avx2", instructions::avx2}, {"neon", instructions::neon},
+        {"rvv", instructions::rvv},        {"ptx", instructions::ptx},   {"opencl", instructions::opencl},
         {"generic", instructions::generic}};
     return names;
 }
@@ -39,8 +39,8 @@ inline bool convert_f16(instructions i) {
     return i == instructions::avx2 || i == instructions::neon || i == instructions::ptx;
 }
 
-// f32 to the nearest int32 in one instruction, NaN to -2^31, and two registers of integers saturated into one: what need
-// not be clamped before it is narrowed.
+// f32 to the nearest int32 in one instruction, NaN to -2^31, and two registers of integers saturated into one: what
+// need not be clamped before it is narrowed.
 inline bool saturate_integers(instructions i) { return i == instructions::sse41 || i == instructions::avx2; }
 
 // f32 to the nearest int32 or uint32 in one instruction that saturates, NaN to 0.

@@ -38,7 +38,8 @@ public:
         declare_operand_view(shape, inverse);
         declare_operand_view(shape, zero_point);
 
-        value(c, r) = convert_f16(on) || x.type() != Float(16) ? cast<float>(x(c, r)) : f16_value(on, reinterpret<uint16_t>(x(c, r)));
+        value(c, r) = convert_f16(on) || x.type() != Float(16) ? cast<float>(x(c, r))
+                                                               : f16_value(on, reinterpret<uint16_t>(x(c, r)));
         spread(c, r) = Tuple(scale(operand_index(shape, block, c, r)), inverse(operand_index(shape, block, c, r)),
                              zero_point(operand_index(shape, block, c, r)));
         // First and second of two neighbours stand apart in registers: the codes of a byte are lanes of one number.
@@ -102,7 +103,8 @@ private:
 
     static bool is_general(kind k) { return k == kind::general_multiply || k == kind::general_divide; }
     static bool multiplies(kind k) {
-        return k == kind::multiply || k == kind::multiply_before || k == kind::multiply_after || k == kind::general_multiply;
+        return k == kind::multiply || k == kind::multiply_before || k == kind::multiply_after ||
+               k == kind::general_multiply;
     }
 
     // An element of x with its operands.
@@ -151,8 +153,8 @@ private:
         return encode(on, stored, t, e.x);
     }
 
-    // x / scale where that is below a limit, otherwise the limit, nearly: neither product nor remainder overflows upwards.
-    // A NaN passes; what overflows downwards becomes infinite, or NaN, and then the lowest code.
+    // x / scale where that is below a limit, otherwise the limit, nearly: neither product nor remainder overflows
+    // upwards. A NaN passes; what overflows downwards becomes infinite, or NaN, and then the lowest code.
     Expr quotient(Expr x, float limit, const element &e) {
         Expr bounded = lesser(on, multiply(e.scale, limit), x);
         return have_fma(on) ? divide_by_reciprocal(bounded, e.scale, e.inverse) : divide(bounded, e.scale);
@@ -196,9 +198,8 @@ private:
     void narrow() {
         const Type type = code_type(stored);
         Expr in_order = code(lanes.index(), r);
-        narrowed(lanes.arguments(r)) = type == UInt(16)
-                                           ? saturating_cast(type, in_order)
-                                           : saturating_cast(type, saturating_cast(Int(16), in_order));
+        narrowed(lanes.arguments(r)) = type == UInt(16) ? saturating_cast(type, in_order)
+                                                        : saturating_cast(type, saturating_cast(Int(16), in_order));
         y(c, r) = narrowed(lanes.place(c, r));
     }
 

@@ -3,10 +3,10 @@
 
 namespace qdq {
 
-// Quantize. The fast variants round to nearest even and saturate. Those that divide need every scale in [2^-60, 2^60] and
-// its reciprocal, and every variant of a float format needs a positive one; those with a zero point take it as an f32
-// within 2^20; those without one saturate to the type's whole range, but for i32. The general ones, which are last, exist
-// in the column form alone.
+// Quantize. The fast variants round to nearest even and saturate. Those that divide need every scale in [2^-60, 2^60]
+// and its reciprocal, and every variant of a float format needs a positive one; those with a zero point take it as an
+// f32 within 2^20; those without one saturate to the type's whole range, but for i32. The general ones, which are last,
+// exist in the column form alone.
 enum class quantize_variant {
     multiply,         // round(x * scale)
     multiply_after,   // round(x * scale) + zero_point, to a given range; not to i32

@@ -30,7 +30,8 @@ Stage in_registers(Func &stage, Func &output, const Var &at) {
     return stage.compute_at(output, at).store_in(MemoryType::Register);
 }
 
-// Codes, in vectors of f32, that a plain conversion narrows, several vectors at a time where that takes fewer instructions.
+// Codes, in vectors of f32, that a plain conversion narrows, several vectors at a time where that takes fewer
+// instructions.
 void map_directly(quantize_stages &stages, const parameters &tuned) {
     Func &output = stages.output;
     const Var c = output.args()[0], code_c = stages.code.args()[0], step("step"), lane("lane");

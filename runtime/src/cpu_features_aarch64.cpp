@@ -3,7 +3,7 @@
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 
-namespace qdq {
+namespace qdq::runtime {
 
 uint32_t detect_cpu_features() {
     const unsigned long capabilities = getauxval(AT_HWCAP);
@@ -17,4 +17,4 @@ uint32_t detect_cpu_features() {
     return features;
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -2,7 +2,7 @@
 
 #include <sys/auxv.h>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -20,4 +20,4 @@ uint32_t detect_cpu_features() {
     return has_vectors && vector_register_bytes() == 16 ? cpu_rvv128 : 0;
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -4,7 +4,7 @@
 
 #include "problem.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 // What Halide's hooks and error handler know of the launch that this thread is making.
 struct device_launch {
@@ -48,4 +48,4 @@ public:
 // The launch of this thread's scope if Halide's run time means it by a user context, else NULL.
 device_launch *current_launch(void *user_context);
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <cstring>
 
-namespace qdq {
+namespace runtime = qdq::runtime;
+
+namespace qdq::runtime {
 
 namespace {
 
@@ -141,8 +143,8 @@ int wrap(device_launch &launch, halide_buffer_t &buffer, uint64_t data) {
 
 void unwrap(device_launch &launch, halide_buffer_t &buffer) { halide_cuda_detach_device_ptr(&launch, &buffer); }
 
-// Halide asks for at most 64 registers a thread, which some kernels exceed: f32 to i8 with an operand for each element then
-// spills 272 bytes.
+// Halide asks for at most 64 registers a thread, which some kernels exceed: f32 to i8 with an operand for each element
+// then spills 272 bytes.
 int load_module_freely(void **module, const void *ptx, unsigned, int *, void **) {
     return library().load(module, ptx, 0, nullptr, nullptr);
 }
@@ -159,13 +161,13 @@ const device_backend device_cuda = {
     .unwrap = unwrap,
 };
 
-}  // namespace qdq
+}  // namespace qdq::runtime
 
 // Halide's hooks: it calls them where it would otherwise use a context, a stream and a library of its own.
 extern "C" {
 
 int halide_cuda_acquire_context(void *user_context, void **context, bool create) {
-    const qdq::device_launch *launch = qdq::current_launch(user_context);
+    const runtime::device_launch *launch = runtime::current_launch(user_context);
     *context = launch ? launch->context : nullptr;
     return *context || !create ? halide_error_code_success : halide_error_code_gpu_device_error;
 }
@@ -173,7 +175,7 @@ int halide_cuda_acquire_context(void *user_context, void **context, bool create)
 int halide_cuda_release_context(void *) { return halide_error_code_success; }
 
 int halide_cuda_get_stream(void *user_context, void *, void **stream) {
-    const qdq::device_launch *launch = qdq::current_launch(user_context);
+    const runtime::device_launch *launch = runtime::current_launch(user_context);
     *stream = launch ? launch->stream : nullptr;
     return halide_error_code_success;
 }
@@ -181,7 +183,7 @@ int halide_cuda_get_stream(void *user_context, void *, void **stream) {
 void *halide_cuda_get_symbol(void *, const char *name) {
     static void *const handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (std::strcmp(name, "cuModuleLoadDataEx") == 0) {
-        return reinterpret_cast<void *>(qdq::load_module_freely);
+        return reinterpret_cast<void *>(runtime::load_module_freely);
     }
     return handle ? dlsym(handle, name) : nullptr;
 }

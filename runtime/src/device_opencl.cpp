@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstring>
 
-namespace qdq {
+namespace runtime = qdq::runtime;
+
+namespace qdq::runtime {
 
 namespace {
 
@@ -158,13 +160,13 @@ const device_backend device_opencl = {
     .unwrap = unwrap,
 };
 
-}  // namespace qdq
+}  // namespace qdq::runtime
 
 // Halide's hooks: it calls them where it would otherwise use a context and a library of its own.
 extern "C" {
 
 int halide_acquire_cl_context(void *user_context, void **context, void **queue, bool) {
-    const qdq::device_launch *launch = qdq::current_launch(user_context);
+    const runtime::device_launch *launch = runtime::current_launch(user_context);
     *context = launch ? launch->context : nullptr;
     *queue = launch ? launch->stream : nullptr;
     return halide_error_code_success;
@@ -175,7 +177,7 @@ int halide_release_cl_context(void *) { return halide_error_code_success; }
 void *halide_opencl_get_symbol(void *, const char *name) {
     static void *const handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
     if (std::strcmp(name, "clCreateProgramWithSource") == 0) {
-        return reinterpret_cast<void *>(qdq::create_unfused_program);
+        return reinterpret_cast<void *>(runtime::create_unfused_program);
     }
     return handle ? dlsym(handle, name) : nullptr;
 }

@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -557,4 +557,4 @@ qdq_status run_on_device(const char *function, const plan &p, const void *x, voi
     return launcher(function, p, x, y, launch).run();
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

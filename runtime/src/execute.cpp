@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -147,4 +147,4 @@ void execute(const plan &p, const void *x, void *y) {
     }
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -4,11 +4,11 @@
 
 #include "problem.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 // Completes a plan whose call and loops are known.
 void prepare(plan &p);
 
 void execute(const plan &p, const void *x, void *y);
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -52,10 +52,13 @@ private:
 
     // Calls row() for runs of elements that follow one another in the packed order and stride through the other tensor.
     void visit(int64_t count) {
-        for_each_region(p.dimensions, p.dimension_count, first, first + count, [](void *self, const interval *region) {
-            const window &w = *static_cast<window *>(self);
-            for_each_regular_part(w.p.dimensions, region, w.p.dimension_count, visit_part, self);
-        }, this);
+        for_each_region(
+            p.dimensions, p.dimension_count, first, first + count,
+            [](void *self, const interval *region) {
+                const window &w = *static_cast<window *>(self);
+                for_each_regular_part(w.p.dimensions, region, w.p.dimension_count, visit_part, self);
+            },
+            this);
     }
 
     static void visit_part(void *self, const blocked_dimension *dimensions, int count, const offsets &at) {
@@ -97,8 +100,8 @@ private:
                    address(x_elements, place, what.x_bits), 0);
         }
         if (phase == scatter_results) {
-            scatter(*what.on, what.y_bits, address(y_elements, place, what.y_bits), 0, size, address(y, at.y, what.y_bits),
-                    c.y, 0);
+            scatter(*what.on, what.y_bits, address(y_elements, place, what.y_bits), 0, size,
+                    address(y, at.y, what.y_bits), c.y, 0);
         } else {
             read_operands(what, {at.scale, c.scale, at.zero_point, c.zero_point, c.extent}, loaded, place);
         }
@@ -130,4 +133,4 @@ void run_windows(const plan &p, const void *x, void *y, int64_t first, int64_t e
     }
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -4,11 +4,11 @@
 
 #include "problem.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 constexpr int64_t window_elements = 2048;
 
 // The elements [first, end) of a call, counted row-major; first is a multiple of window_elements.
 void run_windows(const plan &p, const void *x, void *y, int64_t first, int64_t end);
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -7,14 +7,14 @@
 #include <xmmintrin.h>
 #endif
 
-namespace qdq {
+namespace qdq::runtime {
 
 #if defined(__x86_64__)
 
 // MXCSR.
 inline uint64_t float_modes() { return _mm_getcsr(); }
 inline void set_float_modes(uint64_t modes) { _mm_setcsr(static_cast<unsigned>(modes)); }
-constexpr uint64_t every_mode = 0xffc0;      // all but the sticky exception flags
+constexpr uint64_t every_mode = 0xffc0;     // all but the sticky exception flags
 constexpr uint64_t default_modes = 0x1f80;  // every exception masked, nearest even, no FTZ, no DAZ
 
 #elif defined(__aarch64__)
@@ -27,7 +27,8 @@ inline uint64_t float_modes() {
 }
 inline void set_float_modes(uint64_t modes) { asm volatile("msr fpcr, %0" : : "r"(modes) : "memory"); }
 constexpr uint64_t every_mode = ~uint64_t{0};
-constexpr uint64_t default_modes = 0;  // nearest even, no flush to zero, no default NaN, no alternative handling, no traps
+constexpr uint64_t default_modes =
+    0;  // nearest even, no flush to zero, no default NaN, no alternative handling, no traps
 
 #elif defined(__riscv)
 
@@ -65,4 +66,4 @@ private:
     const bool changed;
 };
 
-}  // namespace qdq
+}  // namespace qdq::runtime

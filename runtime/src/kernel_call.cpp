@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -31,7 +31,8 @@ halide_type_t halide_type(qdq_dtype dtype) {
 int32_t buffer_extent(int32_t bits, int64_t elements) { return int32_t(bits < 8 ? elements * bits / 8 : elements); }
 
 // Everything but the dimensions, which must outlive the buffer.
-void set_buffer(halide_buffer_t &buffer, const void *data, halide_type_t type, int count, const halide_dimension_t *shape) {
+void set_buffer(halide_buffer_t &buffer, const void *data, halide_type_t type, int count,
+                const halide_dimension_t *shape) {
     buffer.device = 0;
     buffer.device_interface = nullptr;
     buffer.host = static_cast<uint8_t *>(const_cast<void *>(data));
@@ -92,7 +93,8 @@ kernel_caller::kernel_caller(const call &what, kernel_form form, int32_t variant
 void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
                         int64_t rows) {
     auto bytes_at = [=](const auto *values) {
-        return reinterpret_cast<uint8_t *>(const_cast<std::remove_const_t<std::remove_pointer_t<decltype(values)>> *>(values + first_operand));
+        return reinterpret_cast<uint8_t *>(
+            const_cast<std::remove_const_t<std::remove_pointer_t<decltype(values)>> *>(values + first_operand));
     };
     x.host = static_cast<uint8_t *>(const_cast<void *>(from.data));
     y.host = static_cast<uint8_t *>(to.data);
@@ -160,7 +162,8 @@ bool call_directly(const plan &p, const void *x, void *y) {
     set_buffer(inverse_buffer, &operand.inverse, scale_type, 1, one_operand());
     set_buffer(zero_point_buffer, &operand.zero_point, zero_point_type, 1, one_operand());
     set_buffer(y_buffer, y, d.y_type, 2, d.y_shape);
-    call_kernel(what, kernel_form::row, operand.variant, x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer);
+    call_kernel(what, kernel_form::row, operand.variant, x_buffer, scale_buffer, inverse_buffer, zero_point_buffer,
+                y_buffer);
     return true;
 }
 
@@ -182,4 +185,4 @@ void call_bytes(bytes_kernel *kernel, const void *x, void *y, int64_t bytes) {
     kernel(&from, &to);
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

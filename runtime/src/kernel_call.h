@@ -3,7 +3,7 @@
 
 #include "operands.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 // Elements of x or y as a kernel sees them: c is contiguous, rows are `pitch` elements apart.
 struct rows_of_x {
@@ -25,7 +25,8 @@ public:
     kernel_caller(const kernel_caller &) = delete;
 
     // Computes rows x columns elements, columns a multiple of `group`, with operands from `first_operand` of `loaded`.
-    void run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows);
+    void run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
+             int64_t rows);
 
 private:
     const call &what;
@@ -47,4 +48,4 @@ void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_o
 // A kernel from so many bytes, a multiple of 64, to as many.
 void call_bytes(bytes_kernel *kernel, const void *x, void *y, int64_t bytes);
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -1,6 +1,6 @@
 #include "kernel_table.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -28,4 +28,4 @@ const device_row *find_device_row(const target &t, qdq_dtype float_type, qdq_dty
     return find(t.device_rows, t.device_count, float_type, stored_type);
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace qdq {
+namespace qdq::runtime {
 
 enum class operation : uint8_t { quantize, dequantize };
 
@@ -67,4 +67,4 @@ const kernel_row<quantize_kernel> *find_quantize(const target &t, qdq_dtype from
 const kernel_row<dequantize_kernel> *find_dequantize(const target &t, qdq_dtype from, qdq_dtype to);
 const device_row *find_device_row(const target &t, qdq_dtype float_type, qdq_dtype stored_type);
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -69,18 +69,25 @@ int best_loop(const loop_nest &nest, int start, Preference preference) {
     return best;
 }
 
-void move_to(loop_nest &nest, int from, int to) { std::rotate(nest.loops + to, nest.loops + from, nest.loops + from + 1); }
+void move_to(loop_nest &nest, int from, int to) {
+    std::rotate(nest.loops + to, nest.loops + from, nest.loops + from + 1);
+}
 
 void choose_plane(const call &what, loop_nest &nest) {
     const bool prefers_x = what.quantizes() != what.packs();
     const int x_weight = prefers_x ? 2 : 1, y_weight = 3 - x_weight;
-    move_to(nest, best_loop(nest, 0, [=](const dimension &d) { return x_weight * (d.x == 1) + y_weight * (d.y == 1); }), 0);
+    move_to(nest, best_loop(nest, 0, [=](const dimension &d) { return x_weight * (d.x == 1) + y_weight * (d.y == 1); }),
+            0);
     if (nest.count > 1) {
         const dimension &c = nest.loops[0];
         const bool wants_x = c.x != 1, wants_y = c.y != 1, wants_constant = c.varies();
-        move_to(nest, best_loop(nest, 1, [=](const dimension &d) {
-                    return 2 * (wants_x && d.x == 1) + 2 * (wants_y && d.y == 1) + (wants_constant && !d.varies());
-                }), 1);
+        move_to(nest,
+                best_loop(nest, 1,
+                          [=](const dimension &d) {
+                              return 2 * (wants_x && d.x == 1) + 2 * (wants_y && d.y == 1) +
+                                     (wants_constant && !d.varies());
+                          }),
+                1);
     }
 }
 
@@ -112,9 +119,9 @@ int cut(const blocked_dimension &d, const interval &whole, interval pieces[3]) {
     const int64_t end = whole.start + whole.extent;
     const int64_t first_boundary = std::min(end, (whole.start + d.block - 1) / d.block * d.block);
     const int64_t last_boundary = std::max(first_boundary, end / d.block * d.block);
-    for (const interval piece : {interval{whole.start, first_boundary - whole.start},
-                                 interval{first_boundary, last_boundary - first_boundary},
-                                 interval{last_boundary, end - last_boundary}}) {
+    for (const interval piece :
+         {interval{whole.start, first_boundary - whole.start}, interval{first_boundary, last_boundary - first_boundary},
+          interval{last_boundary, end - last_boundary}}) {
         if (piece.extent > 0) {
             pieces[count++] = piece;
         }
@@ -191,4 +198,4 @@ void for_each_region(const blocked_dimension *dimensions, int count, int64_t beg
     }
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -3,12 +3,12 @@
 
 #include "problem.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 // Splits blocks, drops loops of one, merges loops that continue one another, and puts first the two that make a
 // kernel's plane. loops[0] is contiguous in x and y where some loop is. Where x and y are transposed, loops[0] and
-// loops[1] are the two contiguous ones: the packed tensor's first, as codes in bytes cannot be transposed, otherwise the
-// wider element type's, so that the narrower is the one to transpose.
+// loops[1] are the two contiguous ones: the packed tensor's first, as codes in bytes cannot be transposed, otherwise
+// the wider element type's, so that the narrower is the one to transpose.
 void normalize(const call &what, const blocked_dimension *dimensions, int count, loop_nest &nest);
 
 struct interval {
@@ -26,8 +26,8 @@ struct offsets {
     }
 };
 
-// Cuts a region of a dimension list, an interval of each, at block boundaries: calls run(context, dimensions, count, at)
-// for each part that has whole blocks or lies in one. `at` locates its first element and operands.
+// Cuts a region of a dimension list, an interval of each, at block boundaries: calls run(context, dimensions, count,
+// at) for each part that has whole blocks or lies in one. `at` locates its first element and operands.
 using regular_part = void(void *context, const blocked_dimension *dimensions, int count, const offsets &at);
 void for_each_regular_part(const blocked_dimension *dimensions, const interval *region, int count, regular_part *run,
                            void *context);
@@ -38,4 +38,4 @@ using flat_region = void(void *context, const interval *region);
 void for_each_region(const blocked_dimension *dimensions, int count, int64_t begin, int64_t end, flat_region *run,
                      void *context);
 
-}  // namespace qdq
+}  // namespace qdq::runtime

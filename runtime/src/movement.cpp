@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -58,4 +58,4 @@ void scatter(const target &on, int64_t bits, const char *rows, int64_t pitch, re
     copy(on, bits, rows, 1, pitch, to, column_stride, row_stride, area);
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

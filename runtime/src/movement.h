@@ -1,12 +1,12 @@
-// Moves elements between a caller's memory and a kernel's contiguous rows. Offsets and strides count elements; packed ones
-// begin at whole bytes and are contiguous along c.
+// Moves elements between a caller's memory and a kernel's contiguous rows. Offsets and strides count elements; packed
+// ones begin at whole bytes and are contiguous along c.
 #pragma once
 
 #include "kernel_table.h"
 
 #include <cstdint>
 
-namespace qdq {
+namespace qdq::runtime {
 
 // A rectangle of elements: c runs along a kernel's rows, r counts them.
 struct rectangle {
@@ -25,4 +25,4 @@ void scatter(const target &on, int64_t bits, const char *rows, int64_t pitch, re
 inline const char *address(const char *base, int64_t offset, int64_t bits) { return base + offset * bits / 8; }
 inline char *address(char *base, int64_t offset, int64_t bits) { return base + offset * bits / 8; }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

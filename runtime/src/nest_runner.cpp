@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -35,7 +35,9 @@ bool joins_rows(const dimension &c, const dimension &r) {
 }
 
 nest_runner::nest_runner(const call &what, const void *x, void *y)
-    : what(what), x(static_cast<const char *>(x)), y(static_cast<char *>(y)),
+    : what(what),
+      x(static_cast<const char *>(x)),
+      y(static_cast<char *>(y)),
       reorders_x(what.x_bits < 8 && what.packing != QDQ_LOW_FIRST),
       reorders_y(what.y_bits < 8 && what.packing != QDQ_LOW_FIRST) {}
 
@@ -145,7 +147,8 @@ nest_runner::area nest_runner::area_of(kernel_form form, int32_t variant, int64_
     return {form, variant, columns, rows, 0, operand_step, at.x, at.y, c.x, r.x, c.y, r.y};
 }
 
-nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t columns, int64_t row, int64_t rows) const {
+nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t columns, int64_t row,
+                                       int64_t rows) const {
     area part = a;
     part.columns = columns;
     part.rows = rows;
@@ -198,8 +201,9 @@ void nest_runner::run_in_place(const area &a) {
 }
 
 // Tiles that are gathered from x, and scattered to y, where they do not lie there as kernels want them. Where x is
-// contiguous along r, the next tile is fetched while one is computed; and it is the next one along r where x is the wider
-// tensor, so that memory is read in order (4096 x 4096 turned, bf16 to i8: 19 ms without either, 4 to 7 with both).
+// contiguous along r, the next tile is fetched while one is computed; and it is the next one along r where x is the
+// wider tensor, so that memory is read in order (4096 x 4096 turned, bf16 to i8: 19 ms without either, 4 to 7 with
+// both).
 void nest_runner::run_moved(const area &a) {
     kernel_caller kernel(what, a.form, a.variant, a.operand_step);
     const bool turned = a.x_row == 1 && a.x_column != 1;
@@ -255,13 +259,15 @@ void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
 }
 
 // Contiguous rows by pieces that go to y a piece later than they are computed: streamed stores then leave the processor
-// while the next piece is computed, and never wait for codes that are still on their way to the L1 cache. What lies ahead
-// is fetched in two parts, apart: 64 lines at once keep a piece's own loads waiting (0.80 of a hand-written loop's speed
-// for f32 to i8, and 0.95 in two parts). Encoding float formats computes for longer than memory takes, and the two
-// overlap better in shorter pieces (f16 to f8e4m3: 14.2 ms for 64 Mi elements with 1024 to a piece, 12.3 with 512).
+// while the next piece is computed, and never wait for codes that are still on their way to the L1 cache. What lies
+// ahead is fetched in two parts, apart: 64 lines at once keep a piece's own loads waiting (0.80 of a hand-written
+// loop's speed for f32 to i8, and 0.95 in two parts). Encoding float formats computes for longer than memory takes, and
+// the two overlap better in shorter pieces (f16 to f8e4m3: 14.2 ms for 64 Mi elements with 1024 to a piece, 12.3 with
+// 512).
 void nest_runner::run_staged(const area &a) {
     kernel_caller kernel(what, a.form, a.variant, a.operand_step);
-    const int64_t most = std::min(staged_bytes * 8 / what.y_bits, is_integer(what.y_type) ? most_staged : most_staged / 2);
+    const int64_t most =
+        std::min(staged_bytes * 8 / what.y_bits, is_integer(what.y_type) ? most_staged : most_staged / 2);
     const int64_t distance = prefetch_bytes * 8 / what.x_bits;
     outgoing previous;
     char *own = y_tile, *other = y_tile + staged_bytes;
@@ -307,8 +313,8 @@ const char *nest_runner::staged_x(const area &piece, int64_t columns_left) {
     return x_tile;
 }
 
-// The x of a place that may be past its row's end, and then is as far past the next row's begin. NULL where that is past
-// the area.
+// The x of a place that may be past its row's end, and then is as far past the next row's begin. NULL where that is
+// past the area.
 const char *nest_runner::ahead_of(const area &a, int64_t row, int64_t column, int64_t columns) const {
     if (column >= a.columns) {
         column -= a.columns;
@@ -333,4 +339,4 @@ void nest_runner::emit(const outgoing &piece) const {
     }
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

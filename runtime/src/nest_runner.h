@@ -6,7 +6,7 @@
 #include "loops.h"
 #include "operands.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 // Whether rows are joined into one, with the operands repeated along it: they are short, lie end to end, and have an
 // operand each.
@@ -19,8 +19,8 @@ public:
     void run(const loop_nest &nest, const offsets &at);
 
 private:
-    static constexpr int64_t tile_side = 64;        // moved tiles
-    static constexpr int64_t most_staged = 1024;    // columns of a staged piece
+    static constexpr int64_t tile_side = 64;      // moved tiles
+    static constexpr int64_t most_staged = 1024;  // columns of a staged piece
 
     // A kernel's view of a part of a call, with its operands loaded.
     struct area {
@@ -72,4 +72,4 @@ private:
     area part_of(const area &a, int64_t column, int64_t columns, int64_t row, int64_t rows) const;
 };
 
-}  // namespace qdq
+}  // namespace qdq::runtime

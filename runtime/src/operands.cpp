@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -162,8 +162,8 @@ quantize_variant fast_variant(const call &what) {
 quantize_variant choose_quantize(const call &what, operands &loaded, int64_t count) {
     const quantize_variant fast = fast_variant(what);
     const bool joins_after = fast == quantize_variant::multiply_after || fast == quantize_variant::divide_after;
-    const bool small = !what.zero_point || (what.before ? all_small_floats(loaded.zero_point, count)
-                                                        : all_small(loaded.zero_point, count));
+    const bool small = !what.zero_point ||
+                       (what.before ? all_small_floats(loaded.zero_point, count) : all_small(loaded.zero_point, count));
     const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small &&
                           !(joins_after && what.y_type == QDQ_I32) && all_within(loaded.scale, count, fast_scale(what));
     if (!has_fast) {
@@ -196,13 +196,14 @@ dequantize_variant choose_dequantize(const call &what, operands &loaded, int64_t
         return exact;
     }
     for (int64_t i = 0; i < count; i++) {  // both are short, and so is their difference
-        loaded.zero_point[i] = std::bit_cast<int32_t>(static_cast<float>(what.add ? loaded.zero_point[i] : -loaded.zero_point[i]));
+        loaded.zero_point[i] =
+            std::bit_cast<int32_t>(static_cast<float>(what.add ? loaded.zero_point[i] : -loaded.zero_point[i]));
     }
     return offset;
 }
 
-// The first `count` values, each `times` over. Stores of four may reach three values too far; a fill for each value takes
-// four times as long where there are two.
+// The first `count` values, each `times` over. Stores of four may reach three values too far; a fill for each value
+// takes four times as long where there are two.
 template<typename T>
 void repeat(T *values, int64_t count, int64_t times) {
     T once[most_operands / 2];
@@ -263,8 +264,8 @@ void pad_operands(operands &loaded, int64_t count) {
 
 bit_range fast_scale(const call &what) {
     if (!what.quantizes()) {
-        // Positive and finite; others only take the slower variant. Float formats scale it up, and an infinite code times
-        // 0 is NaN.
+        // Positive and finite; others only take the slower variant. Float formats scale it up, and an infinite code
+        // times 0 is NaN.
         return is_integer(what.x_type) ? bit_range{0, 0x7f7fffffu} : bit_range{1, (127u + 100) << 23};
     }
     if (!what.multiply) {
@@ -289,8 +290,8 @@ bool all_zero(const qdq_tensor &zero_point, const int64_t *strides, int64_t &bad
             at += rest % zero_point.shape[d] * strides[d];
             rest /= zero_point.shape[d];
         }
-        const bool zero = with_type(zero_point.dtype,
-                                    [&]<typename T>() { return static_cast<float>(element<T>(zero_point.data, at)) == 0; });
+        const bool zero = with_type(
+            zero_point.dtype, [&]<typename T>() { return static_cast<float>(element<T>(zero_point.data, at)) == 0; });
         if (!zero) {
             return false;
         }
@@ -298,4 +299,4 @@ bool all_zero(const qdq_tensor &zero_point, const int64_t *strides, int64_t &bad
     return true;
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -5,10 +5,10 @@
 
 #include "problem.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
-// Rows of so many columns, each with its operand, are worked on whole: in quarters, 64 Mi elements from f32 to i8 take 1.4
-// times as long.
+// Rows of so many columns, each with its operand, are worked on whole: in quarters, 64 Mi elements from f32 to i8
+// take 1.4 times as long.
 constexpr int64_t most_operands = 8192;
 constexpr int64_t spare_operands = 64;  // kernels that take operands by vectors read so many past the last
 
@@ -46,4 +46,4 @@ bit_range fast_scale(const call &what);
 // Whether a zero point is 0 everywhere; else `bad` is the first place, counted row-major.
 bool all_zero(const qdq_tensor &zero_point, const int64_t *strides, int64_t &bad);
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -2,7 +2,7 @@
 
 #include "kernel_call.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -31,4 +31,4 @@ void from_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t
     }
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace qdq {
+namespace qdq::runtime {
 
 // One loop. The strides count elements of x, y, the scale and the zero point; 0 for an operand that does not vary.
 struct dimension {
@@ -78,11 +78,11 @@ struct bit_range {
     bool contains(uint32_t bits) const { return bits - first <= last - first; }
 };
 
-// The whole call as one kernel call, where no element need be moved: contiguous whole groups, one scale, little work. It
-// makes a small run cost a few nanoseconds.
+// The whole call as one kernel call, where no element need be moved: contiguous whole groups, one scale, little work.
+// It makes a small run cost a few nanoseconds.
 struct direct_call {
     bool possible;
-    bool plain;            // an f32 scale in fast_scale and no zero point: nothing to convert and one variant
+    bool plain;  // an f32 scale in fast_scale and no zero point: nothing to convert and one variant
     int32_t plain_variant;
     bit_range fast_scale;
     halide_type_t x_type, y_type;
@@ -117,4 +117,4 @@ struct plan {
 static_assert(std::is_trivially_copyable_v<plan>);
 static_assert(sizeof(plan) <= sizeof(qdq_plan));
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -30,10 +30,10 @@ bool is_f8(qdq_dtype dtype) { return !is_integer(dtype) && info(dtype).bits == 8
 
 }  // namespace
 
-}  // namespace qdq
+}  // namespace qdq::runtime
 
 qdq_status qdq_profile_options(const char *name, qdq_dtype stored, qdq_options *options) {
-    using namespace qdq;
+    using namespace qdq::runtime;
     if (!name || !options) {
         return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: %s: NULL", name ? "options" : "profile");
     }
@@ -51,6 +51,8 @@ qdq_status qdq_profile_options(const char *name, qdq_dtype stored, qdq_options *
             return QDQ_OK;
         }
     }
-    return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: profile: \"%s\" is none of onnx, torch, torchao, acl, "
-                                      "tensorrt, tripy, pypto", name);
+    return fail(QDQ_INVALID_ARGUMENT,
+                "qdq_profile_options: profile: \"%s\" is none of onnx, torch, torchao, acl, "
+                "tensorrt, tripy, pypto",
+                name);
 }

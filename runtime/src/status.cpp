@@ -10,7 +10,7 @@ thread_local char last_error[longest_message] = "no error";
 
 }  // namespace
 
-namespace qdq {
+namespace qdq::runtime {
 
 qdq_status fail(qdq_status status, const char *format, ...) {
     va_list arguments;
@@ -20,7 +20,7 @@ qdq_status fail(qdq_status status, const char *format, ...) {
     return status;
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime
 
 const char *qdq_last_error() { return last_error; }
 

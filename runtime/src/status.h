@@ -3,9 +3,9 @@
 
 #include "qdq/qdq.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 // Formats the message as printf does, keeps it for qdq_last_error and returns the status.
 [[gnu::format(printf, 2, 3)]] qdq_status fail(qdq_status status, const char *format, ...);
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace qdq {
+namespace qdq::runtime {
 
 struct stream {
     // Whole cache lines of `to` are written with non-temporal stores; the ends with plain ones.
@@ -14,4 +14,4 @@ struct stream {
 
 extern const stream stream_sse2, stream_avx2, stream_avx512;
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -57,4 +57,4 @@ const stream stream_sse2 = {stream_copy_sse2, fence};
 const stream stream_avx2 = {stream_copy_avx2, fence};
 const stream stream_avx512 = {stream_copy_avx512, fence};
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace qdq {
+namespace runtime = qdq::runtime;
+
+namespace qdq::runtime {
 
 namespace {
 
@@ -106,40 +108,45 @@ const target *device_target(const char *function, qdq_device_kind kind) {
     return nullptr;
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime
 
-int32_t qdq_target_count() { return qdq::target_count; }
+int32_t qdq_target_count() { return runtime::target_count; }
 
-const char *qdq_target_name(int32_t i) { return i >= 0 && i < qdq::target_count ? qdq::targets[i].name : nullptr; }
+const char *qdq_target_name(int32_t i) {
+    return i >= 0 && i < runtime::target_count ? runtime::targets[i].name : nullptr;
+}
 
-int32_t qdq_target_usable(int32_t i) { return i >= 0 && i < qdq::target_count && !qdq::problem_of(qdq::targets[i]); }
+int32_t qdq_target_usable(int32_t i) {
+    return i >= 0 && i < runtime::target_count && !runtime::problem_of(runtime::targets[i]);
+}
 
 const char *qdq_target_problem(int32_t i) {
-    return i >= 0 && i < qdq::target_count ? qdq::problem_of(qdq::targets[i]) : "there is no such target";
+    return i >= 0 && i < runtime::target_count ? runtime::problem_of(runtime::targets[i]) : "there is no such target";
 }
 
 qdq_device_kind qdq_target_device(int32_t i) {
-    const bool on_device = i >= 0 && i < qdq::target_count && qdq::targets[i].device;
-    return on_device ? qdq::targets[i].device->kind : QDQ_DEVICE_HOST;
+    const bool on_device = i >= 0 && i < runtime::target_count && runtime::targets[i].device;
+    return on_device ? runtime::targets[i].device->kind : QDQ_DEVICE_HOST;
 }
 
 qdq_status qdq_force_target(const char *name) {
     if (!name) {
-        qdq::forced.store(nullptr, std::memory_order_relaxed);
+        runtime::forced.store(nullptr, std::memory_order_relaxed);
         return QDQ_OK;
     }
-    const qdq::target *named = qdq::find_by_name(name);
+    const runtime::target *named = runtime::find_by_name(name);
     if (!named) {
-        return qdq::fail(QDQ_INVALID_ARGUMENT, "qdq_force_target: name: no target named \"%s\" is built in", name);
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "qdq_force_target: name: no target named \"%s\" is built in", name);
     }
-    if (const char *problem = qdq::problem_of(*named)) {
-        return qdq::fail(QDQ_UNSUPPORTED, "qdq_force_target: name: target \"%s\" cannot run here: %s", name, problem);
+    if (const char *problem = runtime::problem_of(*named)) {
+        return runtime::fail(QDQ_UNSUPPORTED, "qdq_force_target: name: target \"%s\" cannot run here: %s", name,
+                             problem);
     }
-    qdq::forced.store(named, std::memory_order_relaxed);
+    runtime::forced.store(named, std::memory_order_relaxed);
     return QDQ_OK;
 }
 
 const char *qdq_current_target() {
-    const qdq::target *t = qdq::current_target();
+    const runtime::target *t = runtime::current_target();
     return t ? t->name : nullptr;
 }

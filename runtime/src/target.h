@@ -3,7 +3,7 @@
 
 #include "kernel_table.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 bool can_run(const target &t, uint32_t cpu_features);
 
@@ -13,4 +13,4 @@ const target *current_target();
 // The target for the tensors of a device, or NULL with the reason in qdq_last_error.
 const target *device_target(const char *function, qdq_device_kind kind);
 
-}  // namespace qdq
+}  // namespace qdq::runtime

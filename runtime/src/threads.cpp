@@ -7,7 +7,9 @@
 #include <atomic>
 #include <thread>
 
-namespace qdq {
+namespace runtime = qdq::runtime;
+
+namespace qdq::runtime {
 
 namespace {
 
@@ -71,16 +73,16 @@ void run_in_parallel(int64_t count, void (*task)(int64_t, void *), void *context
     halide_do_par_for(nullptr, run_halide_task, 0, static_cast<int>(count), reinterpret_cast<uint8_t *>(&work));
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime
 
 void qdq_set_num_threads(int32_t count) {
-    qdq::requested_threads.store(std::max(count, 0), std::memory_order_relaxed);
+    runtime::requested_threads.store(std::max(count, 0), std::memory_order_relaxed);
     if (count != 1) {
         halide_set_num_threads(std::max(count, 0));
     }
 }
 
 void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context) {
-    const qdq::hook_lock lock;
-    qdq::installed_hook = {parallel_for, context};
+    const runtime::hook_lock lock;
+    runtime::installed_hook = {parallel_for, context};
 }

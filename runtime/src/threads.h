@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace qdq {
+namespace qdq::runtime {
 
 // How many parts work of this many elements is worth, 1 for none.
 int64_t useful_parts(int64_t elements);
@@ -11,4 +11,4 @@ int64_t useful_parts(int64_t elements);
 // Calls task(i, context) for every i in [0, count), in any order, and returns when all have returned.
 void run_in_parallel(int64_t count, void (*task)(int64_t i, void *context), void *context);
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -14,7 +14,7 @@
 #include <cinttypes>
 #include <cstring>
 
-namespace qdq {
+namespace qdq::runtime {
 
 namespace {
 
@@ -321,9 +321,10 @@ private:
             return fail(QDQ_UNSUPPORTED, "%s: x: it is on the host, but target %s has been forced", given.function,
                         what.on->name);
         }
-        const bool found = given.op == operation::quantize
-                               ? (what.quantize = find_quantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr
-                               : (what.dequantize = find_dequantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr;
+        const bool found =
+            given.op == operation::quantize
+                ? (what.quantize = find_quantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr
+                : (what.dequantize = find_dequantize(*what.on, given.x->dtype, given.y->dtype)) != nullptr;
         return found ? ok : no_kernel();
     }
 
@@ -350,8 +351,8 @@ private:
             }
         }
         if (options.packing == QDQ_SPLIT_HALVES && x_elements % split_group != 0) {
-            return invalid("%s: options: packing in split halves needs a multiple of %d elements, not %" PRId64, split_group,
-                           x_elements);
+            return invalid("%s: options: packing in split halves needs a multiple of %d elements, not %" PRId64,
+                           split_group, x_elements);
         }
         if (options.block_size < 0) {
             return invalid("%s: options: block_size %" PRId64 " is below 0", options.block_size);
@@ -382,7 +383,8 @@ private:
             if (!is_integer(given.y->dtype)) {
                 return invalid("%s: options: quant_min and quant_max need an integer y, not %s", y.name);
             }
-            if (options.quant_min > options.quant_max || options.quant_min < y.lowest || options.quant_max > y.highest) {
+            if (options.quant_min > options.quant_max || options.quant_min < y.lowest ||
+                options.quant_max > y.highest) {
                 return invalid("%s: options: quant_min %d and quant_max %d are not a range within y's %d..%d",
                                options.quant_min, options.quant_max, what.lowest, what.highest);
             }
@@ -400,7 +402,8 @@ private:
         const qdq_tensor &x = *given.x, &scale = *given.scale;
         result.dimension_count = x.rank;
         if (given.zero_point && zero_point_elements != 1 && !same_shape(*given.zero_point, scale)) {
-            return invalid("%s: zero_point: it has %" PRId64 " elements and is not of scale's shape", zero_point_elements);
+            return invalid("%s: zero_point: it has %" PRId64 " elements and is not of scale's shape",
+                           zero_point_elements);
         }
         if (scale_elements == 0) {
             return invalid("%s: scale: it has no elements");
@@ -415,18 +418,20 @@ private:
             result.dimensions[d] = {{x.shape[d], x_strides[d], y_strides[d], 0, 0}, x.shape[d]};
         }
         if (scale_elements == 1) {
-            return zero_point_elements > 1 ? invalid("%s: zero_point: %" PRId64 " elements for one scale",
-                                                     zero_point_elements)
-                                           : ok;
+            return zero_point_elements > 1
+                       ? invalid("%s: zero_point: %" PRId64 " elements for one scale", zero_point_elements)
+                       : ok;
         }
         if (options.block_shape && scale.rank != x.rank) {
-            return invalid("%s: options: block_shape needs a scale of x's rank, %d, not %d", int(x.rank), int(scale.rank));
+            return invalid("%s: options: block_shape needs a scale of x's rank, %d, not %d", int(x.rank),
+                           int(scale.rank));
         }
         const bool uses_axis = (scale.rank == 1 && x.rank != 1) || options.block_size > 0;
         if (uses_axis) {
             axis = options.axis < 0 ? options.axis + x.rank : options.axis;
             if (axis < 0 || axis >= x.rank) {
-                return invalid("%s: options: axis %d is not a dimension of x, of rank %d", int(options.axis), int(x.rank));
+                return invalid("%s: options: axis %d is not a dimension of x, of rank %d", int(options.axis),
+                               int(x.rank));
             }
         }
         if (scale.rank == 1 && x.rank != 1) {
@@ -438,7 +443,9 @@ private:
         for (int d = 0; d < x.rank; d++) {
             const int64_t blocks = scale.shape[d];
             const int64_t derived = blocks > 0 ? x.shape[d] / blocks + (x.shape[d] % blocks != 0) : 0;
-            const int64_t sized = options.block_shape ? options.block_shape[d] : uses_axis && d == axis ? options.block_size : 0;
+            const int64_t sized = options.block_shape      ? options.block_shape[d]
+                                  : uses_axis && d == axis ? options.block_size
+                                                           : 0;
             if (qdq_status s = check_blocks(d, d, sized ? sized : derived)) {
                 return s;
             }
@@ -451,8 +458,8 @@ private:
         const int64_t extent = given.x->shape[d], given_blocks = given.scale->shape[k];
         const int64_t blocks = block > 0 ? extent / block + (extent % block != 0) : 0;
         if (blocks != given_blocks) {
-            return invalid("%s: scale: shape[%d] is %" PRId64 ", but x's shape[%d], %" PRId64
-                           ", has %" PRId64 " blocks of %" PRId64 " (options: axis %d, block_size %" PRId64 ")",
+            return invalid("%s: scale: shape[%d] is %" PRId64 ", but x's shape[%d], %" PRId64 ", has %" PRId64
+                           " blocks of %" PRId64 " (options: axis %d, block_size %" PRId64 ")",
                            k, given_blocks, d, extent, blocks, block, int(options.axis), options.block_size);
         }
         blocked_dimension &dim = result.dimensions[d];
@@ -495,7 +502,8 @@ private:
             overlap(given.y->data, y_bytes, given.zero_point->data, zero_point_bytes)) {
             return invalid("%s: y: it overlaps zero_point");
         }
-        return given.x->data && given.y->data ? check_overlap(given.function, result, given.x->data, given.y->data) : ok;
+        return given.x->data && given.y->data ? check_overlap(given.function, result, given.x->data, given.y->data)
+                                              : ok;
     }
 
     // The ranges of one memory object, or of the addresses of a device.
@@ -553,7 +561,8 @@ private:
         what.add = options.dequantize_zp == QDQ_ZP_ADD;
         what.rounding = options.rounding;
         what.no_saturate = quantizes && !is_integer(given.y->dtype) && options.no_saturate != 0;
-        what.narrowed = quantizes && (what.lowest != info(given.y->dtype).lowest || what.highest != info(given.y->dtype).highest);
+        what.narrowed =
+            quantizes && (what.lowest != info(given.y->dtype).lowest || what.highest != info(given.y->dtype).highest);
         what.x_type = given.x->dtype;
         what.y_type = given.y->dtype;
         what.x_bits = info(what.x_type).bits;
@@ -595,8 +604,9 @@ private:
         auto stride = [&](const dimension &d) { return what.quantizes() ? d.y : d.x; };
         const dimension &c = nest.loops[0];
         const bool joined = nest.count > 1 && joins_rows(c, nest.loops[1]) && (unit == 2 || c.extent % unit == 0);
-        return stride(c) == 1 && std::all_of(nest.loops + (joined ? 2 : 1), nest.loops + std::max(nest.count, joined ? 2 : 1),
-                                             [&](const dimension &d) { return stride(d) % unit == 0; });
+        return stride(c) == 1 &&
+               std::all_of(nest.loops + (joined ? 2 : 1), nest.loops + std::max(nest.count, joined ? 2 : 1),
+                           [&](const dimension &d) { return stride(d) % unit == 0; });
     }
 };
 
@@ -617,4 +627,4 @@ qdq_status check_overlap(const char *function, const plan &p, const void *x, con
     return ok;
 }
 
-}  // namespace qdq
+}  // namespace qdq::runtime

@@ -3,7 +3,7 @@
 
 #include "problem.h"
 
-namespace qdq {
+namespace qdq::runtime {
 
 struct arguments {
     const char *function;  // for messages
@@ -19,4 +19,4 @@ qdq_status make_plan(const arguments &given, plan &result);
 // The rule about y's memory, for a run with these addresses.
 qdq_status check_overlap(const char *function, const plan &p, const void *x, const void *y);
 
-}  // namespace qdq
+}  // namespace qdq::runtime
