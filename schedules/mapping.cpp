@@ -124,9 +124,9 @@ void map_to_vectors(transpose_stages &stages, const cpu_mapping &mapping) {
     // Along a row of the input first: 64 rows a power of two apart share a place in the L1 cache, and 8 fit there. Rows
     // come in and go out as vectors; the turn between them is one shuffle of side * side lanes in registers.
     stages.loaded.bound_extent(c, side).bound_extent(r, side);
-    in_registers(stages.loaded, output, c).vectorize(c).unroll(r);
+    in_registers(stages.loaded, output, r).vectorize(c).unroll(r);
     stages.turned.bound_extent(c, side).bound_extent(r, side);
-    in_registers(stages.turned, output, c).vectorize(c).vectorize(r);
+    in_registers(stages.turned, output, r).vectorize(c).vectorize(r);
 }
 
 void map_to_vectors(repack_stages &stages, const cpu_mapping &) {

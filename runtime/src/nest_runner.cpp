@@ -200,20 +200,28 @@ void nest_runner::run_in_place(const area &a) {
     }
 }
 
-// Tiles that are gathered from x, and scattered to y, where they do not lie there as kernels want them. Where x is
-// contiguous along r, the next tile is fetched while one is computed; and it is the next one along r where x is the
-// wider tensor, so that memory is read in order (4096 x 4096 turned, bf16 to i8: 19 ms without either, 4 to 7 with
-// both).
+// A tile of x by its contiguous lines, if it has any.
+[[gnu::always_inline]] inline void nest_runner::fetch(const area &tile) const {
+    const bool rows = tile.x_column == 1;
+    if (!rows && tile.x_row != 1) {
+        return;
+    }
+    const int64_t lines = rows ? tile.rows : tile.columns, pitch = rows ? tile.x_row : tile.x_column;
+    const int64_t bytes = (rows ? tile.columns : tile.rows) * what.x_bits / 8;
+    for (int64_t i = 0; i < lines; i++) {
+        prefetch(address(x, tile.x + i * pitch, what.x_bits), bytes);
+    }
+}
+
+// Tiles that are gathered from x, and scattered to y, where they do not lie there as kernels want them. The next one is
+// fetched while one is computed: every row of a tile begins on another page, where the hardware does not look ahead
+// (4096 x 4096 turned: bf16 to i8 19 ms without, 13 with; f32 to i8 22 and 16).
 void nest_runner::run_moved(const area &a) {
     kernel_caller kernel(what, a.form, a.variant, a.operand_step);
-    const bool turned = a.x_row == 1 && a.x_column != 1;
-    const bool down = turned && what.x_bits >= what.y_bits;
-    const int64_t outer = down ? a.columns : a.rows, inner = down ? a.rows : a.columns;
-    for (int64_t i = 0; i < outer; i += tile_side) {
-        for (int64_t j = 0; j < inner; j += tile_side) {
-            const int64_t row = down ? j : i, column = down ? i : j;
-            if (turned && j + tile_side < inner) {
-                fetch(down ? tile_of(a, column, row + tile_side) : tile_of(a, column + tile_side, row));
+    for (int64_t row = 0; row < a.rows; row += tile_side) {
+        for (int64_t column = 0; column < a.columns; column += tile_side) {
+            if (column + tile_side < a.columns) {
+                fetch(tile_of(a, column + tile_side, row));
             }
             run_tile(tile_of(a, column, row), kernel);
         }
@@ -222,13 +230,6 @@ void nest_runner::run_moved(const area &a) {
 
 nest_runner::area nest_runner::tile_of(const area &a, int64_t column, int64_t row) const {
     return part_of(a, column, std::min(tile_side, a.columns - column), row, std::min(tile_side, a.rows - row));
-}
-
-// A tile in which x is contiguous along r.
-void nest_runner::fetch(const area &tile) const {
-    for (int64_t column = 0; column < tile.columns; column++) {
-        prefetch(address(x, tile.x + column * tile.x_column, what.x_bits), tile.rows * what.x_bits / 8);
-    }
 }
 
 void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
