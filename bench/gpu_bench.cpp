@@ -1,6 +1,7 @@
 // Bytes a second of a device's rows against a copy on the device in the same run, and what a launch costs. Prints JSON.
 //
 // usage: qdq_gpu_bench TARGET [ELEMENTS...]
+#include "element_types.h"
 #include "support/device.h"
 #include "support/inputs.h"
 
@@ -14,27 +15,10 @@
 
 namespace {
 
+using bench::element_type;
+using bench::float_types;
+using bench::stored_types;
 using test_support::device;
-
-struct type_name {
-    qdq_dtype dtype;
-    const char *name;
-    int bits;
-};
-
-constexpr type_name float_types[] = {{QDQ_F32, "f32", 32}, {QDQ_F16, "f16", 16}, {QDQ_BF16, "bf16", 16}};
-constexpr type_name stored_types[] = {{QDQ_I8, "i8", 8},
-                                      {QDQ_U8, "u8", 8},
-                                      {QDQ_I16, "i16", 16},
-                                      {QDQ_U16, "u16", 16},
-                                      {QDQ_I32, "i32", 32},
-                                      {QDQ_I4, "i4", 4},
-                                      {QDQ_U4, "u4", 4},
-                                      {QDQ_F8E4M3, "f8e4m3", 8},
-                                      {QDQ_F8E5M2, "f8e5m2", 8},
-                                      {QDQ_F8E4M3FNUZ, "f8e4m3fnuz", 8},
-                                      {QDQ_F8E5M2FNUZ, "f8e5m2fnuz", 8},
-                                      {QDQ_F4E2M1, "f4e2m1", 4}};
 
 // Rows of 4096 elements, and how the scale meets them.
 struct granularity {
@@ -86,7 +70,7 @@ private:
 
 // Values over what codes reach for a scale of 0.1, in every type of x alike: the bytes of any codes, and of floats
 // near 1.
-std::vector<uint8_t> bytes_of_x(bool floats, const type_name &type, int64_t bytes) {
+std::vector<uint8_t> bytes_of_x(bool floats, const element_type &type, int64_t bytes) {
     test_support::random_bits random(7);
     std::vector<uint8_t> all(static_cast<size_t>(bytes));
     for (size_t i = 0; i < all.size(); i += 4) {
@@ -108,8 +92,8 @@ public:
         : on(on), target(target), elements(elements / columns * columns) {}
 
     void run() {
-        for (const type_name &floats : float_types) {
-            for (const type_name &stored : stored_types) {
+        for (const element_type &floats : float_types) {
+            for (const element_type &stored : stored_types) {
                 for (const granularity &g : granularities) {
                     print(true, floats, stored, g);
                     print(false, stored, floats, g);
@@ -123,7 +107,7 @@ private:
     const std::string target;
     const int64_t elements;
 
-    void print(bool quantizes, const type_name &from, const type_name &to, const granularity &g) {
+    void print(bool quantizes, const element_type &from, const element_type &to, const granularity &g) {
         const int64_t rows = elements / columns;
         const int64_t shape[] = {rows, columns};
         const int64_t scale_shape[] = {g.scale_rows ? g.scale_rows : rows, g.scale_columns ? g.scale_columns : columns};

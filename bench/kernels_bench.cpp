@@ -4,6 +4,7 @@
 // copy/<elements>/<bits of x>:<bits of y>/<contender>. Benchmarks of one size are to be run together, in random
 // order and several times; run.py does that and makes the table.
 #include "baselines.h"
+#include "element_types.h"
 
 #include <qdq/qdq.h>
 
@@ -28,19 +29,9 @@ namespace {
 
 using baselines::granularity;
 using baselines::operation;
-
-struct element_type {
-    qdq_dtype dtype;
-    const char *name;
-    int64_t bits;
-};
-constexpr element_type float_types[] = {{QDQ_F32, "f32", 32}, {QDQ_F16, "f16", 16}, {QDQ_BF16, "bf16", 16}};
-constexpr element_type stored_types[] = {{QDQ_I8, "i8", 8},   {QDQ_U8, "u8", 8},
-                                         {QDQ_I16, "i16", 16}, {QDQ_U16, "u16", 16},
-                                         {QDQ_I32, "i32", 32}, {QDQ_I4, "i4", 4},
-                                         {QDQ_U4, "u4", 4},    {QDQ_F8E4M3, "f8e4m3", 8},
-                                         {QDQ_F8E5M2, "f8e5m2", 8}, {QDQ_F8E4M3FNUZ, "f8e4m3fnuz", 8},
-                                         {QDQ_F8E5M2FNUZ, "f8e5m2fnuz", 8}, {QDQ_F4E2M1, "f4e2m1", 4}};
+using bench::element_type;
+using bench::float_types;
+using bench::stored_types;
 
 // 4 Ki to 64 Mi elements: the L1 cache, the L2 cache, the shared cache, memory.
 struct extent {

@@ -46,13 +46,19 @@ function(qdq_targets_of processor out)
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
-# Stops where a target is not in the manifest, or is for another processor than the compiler's.
-function(qdq_check_target name)
-  get_property(known GLOBAL PROPERTY QDQ_KNOWN_TARGETS)
+# Stops where the manifest has no target of a name for QDQ_TARGETS or QDQ_DEVICE_TARGETS.
+function(qdq_require_known option name)
+  string(REPLACE QDQ_ QDQ_KNOWN_ property ${option})
+  get_property(known GLOBAL PROPERTY ${property})
   if(NOT name IN_LIST known)
     list(JOIN known ", " names)
-    message(FATAL_ERROR "QDQ_TARGETS: there is no target \"${name}\"; generators/kernels.cmake has ${names}")
+    message(FATAL_ERROR "${option}: there is no target \"${name}\"; generators/kernels.cmake has ${names}")
   endif()
+endfunction()
+
+# Stops where a target is not in the manifest, or is for another processor than the compiler's.
+function(qdq_check_target name)
+  qdq_require_known(QDQ_TARGETS ${name})
   get_property(processor GLOBAL PROPERTY QDQ_TARGET_${name}_PROCESSOR)
   if(NOT processor STREQUAL CMAKE_SYSTEM_PROCESSOR)
     message(FATAL_ERROR "QDQ_TARGETS: target \"${name}\" is for ${processor}, and ${CMAKE_CXX_COMPILER} compiles for "
@@ -162,11 +168,7 @@ endfunction()
 
 # The same for a device's target. Its dense forms see 32-bit words, its strided form elements.
 function(qdq_add_device_kernels target)
-  get_property(known GLOBAL PROPERTY QDQ_KNOWN_DEVICE_TARGETS)
-  if(NOT target IN_LIST known)
-    list(JOIN known ", " names)
-    message(FATAL_ERROR "QDQ_DEVICE_TARGETS: there is no target \"${target}\"; generators/kernels.cmake has ${names}")
-  endif()
+  qdq_require_known(QDQ_DEVICE_TARGETS ${target})
   get_property(instructions GLOBAL PROPERTY QDQ_TARGET_${target}_INSTRUCTIONS)
   get_property(device GLOBAL PROPERTY QDQ_TARGET_${target}_DEVICE)
   set(objects)

@@ -5,7 +5,7 @@
 set(QDQ_TARGETS "" CACHE STRING "Targets to compile kernels for")
 
 # Devices to compile kernels for, beside the processor's: cuda and opencl. Both take 160 seconds of one processor more, and
-# make a library of 88 MB of one of 11.
+# make a library of 88 MB of one of 6.
 set(QDQ_DEVICE_TARGETS "" CACHE STRING "Device targets to compile kernels for")
 
 # What a build for another machine makes on this one.

@@ -4,6 +4,7 @@
 #include "device_kernel.h"
 #include "formats.h"
 #include "schedule.h"
+#include "variants.h"
 
 namespace {
 
@@ -69,7 +70,7 @@ private:
         if (stored != format::i32) {
             Expr small = Internal::const_true();
             for (int i = 0; i < kernel.operand_lanes(); i++) {
-                small = small && operand(addend, i) >= -(1 << 20) && operand(addend, i) <= 1 << 20;
+                small = small && operand(addend, i) >= -small_zero_point && operand(addend, i) <= small_zero_point;
             }
             wide = wide && !small;
         }

@@ -5,6 +5,7 @@
 #include "device_kernel.h"
 #include "formats.h"
 #include "schedule.h"
+#include "variants.h"
 
 namespace {
 
@@ -116,13 +117,13 @@ private:
     // What variants.h asks of the operands of the fast variants.
     Expr is_ordinary(int lane) {
         Expr bits = reinterpret<uint32_t>(operand(factor, lane));
-        Expr divides = bits >= bit_pattern((127u - 60) << 23) && bits <= bit_pattern((127u + 60) << 23);
+        Expr divides = bits >= bit_pattern(smallest_divisor) && bits <= bit_pattern(largest_divisor);
         if (is_float(stored)) {
             return select(multiplies != 0, bits >= 1 && bits <= bit_pattern(0x7f7fffff), divides);
         }
-        const int most = 1 << 20;
         Expr z = operand(offset, lane), i = operand(addend, lane);
-        Expr small = !less(float(most), abs_bits(on, z)) && !not_a_number(z) && i >= -most && i <= most;
+        Expr small = !less(float(small_zero_point), abs_bits(on, z)) && !not_a_number(z) && i >= -small_zero_point &&
+                     i <= small_zero_point;
         return (multiplies != 0 || divides) && (stored == format::i32 ? small && i == 0 : small);
     }
 
@@ -130,13 +131,11 @@ private:
         Expr v = value(lane, kernel.unit), s = operand(factor, lane), r = operand(inverse, lane);
         if (is_float(stored)) {
             Expr magnitude = abs_bits(on, v);
-            Expr bounded = lesser_number(on, multiply(s, largest_value(stored)), magnitude);
+            Expr bounded = lesser_number(on, multiply(s, saturating_magnitude(stored)), magnitude);
             Expr t = w == fast_multiply ? multiply(magnitude, s) : divide_by_reciprocal(bounded, s, r);
             return cast<int32_t>(code_of(on, stored, encode(on, stored, t, v)));
         }
-        // Past this magnitude every code has saturated, as in quantize_generator.cpp.
-        const float bound = stored == format::i32 ? 8589934592.0f : 2097152.0f;
-        Expr limit = multiply(s, bound);
+        Expr limit = multiply(s, saturating_magnitude(stored));
         Expr t = w == fast_multiply ? multiply(v, s) : divide_by_reciprocal(clamp_or_low(on, v, -limit, limit), s, r);
         Expr sum = add(t, operand(offset, lane));
         return stored == format::i32 ? nearest_i32(on, sum, lowest, highest)

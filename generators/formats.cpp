@@ -166,13 +166,19 @@ Type code_type(format f) {
     }
 }
 
-float largest_value(format f) { return number_of(layout_of(f), layout_of(f).largest_code); }
+float saturating_magnitude(format f) {
+    if (is_float(f)) {
+        return number_of(layout_of(f), layout_of(f).largest_code);
+    }
+    return f == format::i32 ? 8589934592.0f : 2097152.0f;
+}
 
 encoded encode(instructions on, format f, Expr t, Expr x) {
     const float_layout layout = layout_of(f);
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
     // Where there is no NaN, it becomes the largest value, and positive.
-    Expr bounded = layout.has_nan() ? lesser(on, largest_value(f), t) : lesser_number(on, largest_value(f), t);
+    Expr bounded =
+        layout.has_nan() ? lesser(on, saturating_magnitude(f), t) : lesser_number(on, saturating_magnitude(f), t);
     if (layout.has_nan() && have_number_minimum(on)) {  // NaN becomes what would have its code
         bounded = lesser_number(on, number_of(layout, layout.nan_code), bounded);
     }

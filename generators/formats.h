@@ -23,8 +23,8 @@ bool is_float(format f);
 bool is_packed(format f);          // two codes in a byte
 Halide::Type code_type(format f);  // holds one code
 
-// The value past which every code of a float format has saturated.
-float largest_value(format f);
+// The magnitude past which every code has saturated: of integer formats, whatever a fast variant's zero point.
+float saturating_magnitude(format f);
 
 bool is_unsigned(format f);
 

@@ -149,7 +149,7 @@ private:
 
     encoded encoded_by(kind k, const element &e) {
         Expr magnitude = abs_bits(on, e.x);
-        Expr t = multiplies(k) ? multiply(magnitude, e.scale) : quotient(magnitude, largest_value(stored), e);
+        Expr t = multiplies(k) ? multiply(magnitude, e.scale) : quotient(magnitude, saturating_magnitude(stored), e);
         return encode(on, stored, t, e.x);
     }
 
@@ -160,20 +160,18 @@ private:
         return have_fma(on) ? divide_by_reciprocal(bounded, e.scale, e.inverse) : divide(bounded, e.scale);
     }
 
-    // Past this magnitude every code has saturated, whatever a fast variant's zero point (below 2^20).
-    float bound() { return stored == format::i32 ? 8589934592.0f : 2097152.0f; }
-
     Expr integer_code(kind k, const element &e) {
         if (is_general(k)) {
             return general_code(on, scaled(k, e), before != 0, reinterpret<float>(e.zero_point), e.zero_point, rounding,
                                 lowest, highest);
         }
-        Expr t = multiplies(k) ? scaled(k, e) : quotient(e.x, bound(), e), offset = reinterpret<float>(e.zero_point);
+        Expr t = multiplies(k) ? scaled(k, e) : quotient(e.x, saturating_magnitude(stored), e),
+             offset = reinterpret<float>(e.zero_point);
         switch (k) {
         case kind::multiply:
         case kind::divide:
             if (narrows_by_saturating()) {  // t is to be below 2^31; NaN and all below -2^31 convert to -2^31
-                return convert_nearest(on, multiplies(k) ? lesser(on, bound(), t) : t);
+                return convert_nearest(on, multiplies(k) ? lesser(on, saturating_magnitude(stored), t) : t);
             }
             if (convert_saturating(on) && is_unsigned(stored)) {  // NaN gives 0, the lowest code
                 return cast<int32_t>(convert_nearest_unsigned(lesser(on, cast<float>(highest), t)));

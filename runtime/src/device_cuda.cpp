@@ -1,11 +1,10 @@
 // CUDA: the caller's stream, and the context it belongs to; without one, this thread's context or the device's primary
 // one.
 #include "device.h"
+#include "driver_library.h"
 
 #include "HalideRuntimeCuda.h"
 #include "status.h"
-
-#include <dlfcn.h>
 
 #include <atomic>
 #include <cstdio>
@@ -29,25 +28,28 @@ using get_pointer_attribute = int(void *, int, uint64_t);
 using error_name = int(int, const char **);
 using load_module = int(void **, const void *, unsigned, int *, void **);
 
+const driver_library &driver() {
+    static const driver_library library("libcuda.so.1");
+    return library;
+}
+
 struct cuda_library {
-    void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    init *start = find<init>("cuInit");
-    count_devices *count = find<count_devices>("cuDeviceGetCount");
-    get_device *device = find<get_device>("cuDeviceGet");
-    retain_primary *primary = find<retain_primary>("cuDevicePrimaryCtxRetain");
-    get_context *current = find<get_context>("cuCtxGetCurrent");
-    get_context_device *current_device = find<get_context_device>("cuCtxGetDevice");
-    stream_context *context_of = find<stream_context>("cuStreamGetCtx");
-    get_pointer_attribute *pointer_attribute = find<get_pointer_attribute>("cuPointerGetAttribute");
-    error_name *name = find<error_name>("cuGetErrorName");
-    load_module *load = find<load_module>("cuModuleLoadDataEx");
+    init *start = driver().find<init>("cuInit");
+    count_devices *count = driver().find<count_devices>("cuDeviceGetCount");
+    get_device *device = driver().find<get_device>("cuDeviceGet");
+    retain_primary *primary = driver().find<retain_primary>("cuDevicePrimaryCtxRetain");
+    get_context *current = driver().find<get_context>("cuCtxGetCurrent");
+    get_context_device *current_device = driver().find<get_context_device>("cuCtxGetDevice");
+    stream_context *context_of = driver().find<stream_context>("cuStreamGetCtx");
+    get_pointer_attribute *pointer_attribute = driver().find<get_pointer_attribute>("cuPointerGetAttribute");
+    error_name *name = driver().find<error_name>("cuGetErrorName");
+    load_module *load = driver().find<load_module>("cuModuleLoadDataEx");
     int devices = 0;
     char problem[160] = "";
 
     cuda_library() {
-        if (!handle) {
-            const char *why = dlerror();
-            std::snprintf(problem, sizeof(problem), "%s", why ? why : "libcuda.so.1 cannot be loaded");
+        if (!driver().loaded()) {
+            std::snprintf(problem, sizeof(problem), "%s", driver().why_not());
         } else if (!start || !count || !device || !primary || !current || !current_device || !context_of ||
                    !pointer_attribute || !name || !load) {
             std::snprintf(problem, sizeof(problem), "libcuda.so.1 lacks functions of CUDA 9.2");
@@ -56,11 +58,6 @@ struct cuda_library {
         } else if (devices == 0) {
             std::snprintf(problem, sizeof(problem), "CUDA has no device");
         }
-    }
-
-    template<typename Function>
-    Function *find(const char *function) {
-        return handle ? reinterpret_cast<Function *>(dlsym(handle, function)) : nullptr;
     }
 
     const char *describe(int error) const {
@@ -80,19 +77,14 @@ const char *problem() { return library().problem[0] ? library().problem : nullpt
 int primary_context(int32_t id, void *&context) {
     constexpr int32_t most_devices = 64;
     static std::atomic<void *> kept[most_devices];
-    if (id >= most_devices) {
-        int device;
-        const int error = library().device(&device, id);
-        return error ? error : library().primary(&context, device);
-    }
-    context = kept[id].load(std::memory_order_acquire);
-    if (context) {
+    std::atomic<void *> *const place = id < most_devices ? &kept[id] : nullptr;
+    if (place && (context = place->load(std::memory_order_acquire))) {
         return 0;
     }
     int device;
     int error = library().device(&device, id);
-    if (error == 0 && (error = library().primary(&context, device)) == 0) {
-        kept[id].store(context, std::memory_order_release);
+    if (error == 0 && (error = library().primary(&context, device)) == 0 && place) {
+        place->store(context, std::memory_order_release);
     }
     return error;
 }
@@ -181,10 +173,9 @@ int halide_cuda_get_stream(void *user_context, void *, void **stream) {
 }
 
 void *halide_cuda_get_symbol(void *, const char *name) {
-    static void *const handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (std::strcmp(name, "cuModuleLoadDataEx") == 0) {
         return reinterpret_cast<void *>(runtime::load_module_freely);
     }
-    return handle ? dlsym(handle, name) : nullptr;
+    return runtime::driver().symbol(name);
 }
 }

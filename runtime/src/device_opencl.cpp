@@ -1,10 +1,9 @@
 // OpenCL: the caller's queue says which context and device.
 #include "device.h"
+#include "driver_library.h"
 
 #include "HalideRuntimeOpenCL.h"
 #include "status.h"
-
-#include <dlfcn.h>
 
 #include <cstdio>
 #include <cstring>
@@ -28,20 +27,23 @@ using get_devices = int(void *, uint64_t, uint32_t, void **, uint32_t *);
 using get_info = int(void *, uint32_t, size_t, void *, size_t *);
 using create_program = void *(void *, uint32_t, const char **, const size_t *, int *);
 
+const driver_library &driver() {
+    static const driver_library library("libOpenCL.so.1");
+    return library;
+}
+
 struct opencl_library {
-    void *handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
-    get_platforms *platforms = find<get_platforms>("clGetPlatformIDs");
-    get_devices *devices = find<get_devices>("clGetDeviceIDs");
-    get_info *queue_info = find<get_info>("clGetCommandQueueInfo");
-    get_info *memory_info = find<get_info>("clGetMemObjectInfo");
-    get_info *device_info = find<get_info>("clGetDeviceInfo");
-    create_program *create = find<create_program>("clCreateProgramWithSource");
+    get_platforms *platforms = driver().find<get_platforms>("clGetPlatformIDs");
+    get_devices *devices = driver().find<get_devices>("clGetDeviceIDs");
+    get_info *queue_info = driver().find<get_info>("clGetCommandQueueInfo");
+    get_info *memory_info = driver().find<get_info>("clGetMemObjectInfo");
+    get_info *device_info = driver().find<get_info>("clGetDeviceInfo");
+    create_program *create = driver().find<create_program>("clCreateProgramWithSource");
     char problem[160] = "";
 
     opencl_library() {
-        if (!handle) {
-            const char *why = dlerror();
-            std::snprintf(problem, sizeof(problem), "%s", why ? why : "libOpenCL.so.1 cannot be loaded");
+        if (!driver().loaded()) {
+            std::snprintf(problem, sizeof(problem), "%s", driver().why_not());
         } else if (!platforms || !devices || !queue_info || !memory_info || !device_info || !create) {
             std::snprintf(problem, sizeof(problem), "libOpenCL.so.1 lacks functions of OpenCL 1.2");
         } else if (!has_device()) {
@@ -53,11 +55,6 @@ struct opencl_library {
             const launch_scope scope(none);
             halide_device_sync_global(&none, halide_opencl_device_interface());
         }
-    }
-
-    template<typename Function>
-    Function *find(const char *name) {
-        return handle ? reinterpret_cast<Function *>(dlsym(handle, name)) : nullptr;
     }
 
     bool has_device() {
@@ -175,10 +172,9 @@ int halide_acquire_cl_context(void *user_context, void **context, void **queue, 
 int halide_release_cl_context(void *) { return halide_error_code_success; }
 
 void *halide_opencl_get_symbol(void *, const char *name) {
-    static void *const handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
     if (std::strcmp(name, "clCreateProgramWithSource") == 0) {
         return reinterpret_cast<void *>(runtime::create_unfused_program);
     }
-    return handle ? dlsym(handle, name) : nullptr;
+    return runtime::driver().symbol(name);
 }
 }

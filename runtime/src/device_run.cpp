@@ -4,6 +4,7 @@
 #include "HalideRuntime.h"
 #include "device_arguments.h"
 #include "dtype.h"
+#include "operands.h"
 #include "packing.h"
 #include "status.h"
 
@@ -153,15 +154,11 @@ operand_code code_of(qdq_dtype type) {
     }
 }
 
-// As operands.cpp has it: dequantize applies a float zero point by an f32 operation, and a short integer one exactly.
 zero_point_use use_of_zero_point(const call &what) {
     if (!what.zero_point) {
         return zero_point_use::none;
     }
-    const bool joins_as_float = what.quantizes() ? what.before
-                                                 : !is_integer(what.zero_point_type) ||
-                                                       (what.x_type != QDQ_I32 && what.zero_point_type != QDQ_I32);
-    return joins_as_float ? zero_point_use::as_float : zero_point_use::as_integer;
+    return joins_as_f32(what) ? zero_point_use::as_float : zero_point_use::as_integer;
 }
 
 // Joins a dimension to the one inside it, where together they are one.
@@ -461,21 +458,25 @@ private:
         return call_kernel(device_form::strided, r, x_pages, y_pages);
     }
 
+    // Views the memory that a tensor touches as units of some bytes. Where the view begins, in bytes from the tensor's
+    // first element: memory objects are viewed from their own beginning.
+    int64_t view_units(const memory &of, const span &touched, int64_t bytes, device_buffer &buffer) const {
+        const int64_t begin = backend.has_addresses ? touched.first : -of.offset;
+        buffer.set_pages(of.base + (backend.has_addresses ? begin : 0), int(8 * bytes), (touched.end - begin) / bytes);
+        return begin;
+    }
+
     // The number of an element (of packed codes, a byte) from the beginning of the buffer.
-    int64_t set_elements(const memory &of, span touched, int64_t element, int32_t bits, device_buffer &buffer) const {
+    int64_t set_elements(const memory &of, const span &touched, int64_t element, int32_t bits,
+                         device_buffer &buffer) const {
         const int64_t bytes = std::max(bits / 8, 1);
-        const int64_t lowest = backend.has_addresses ? touched.first : -of.offset;
-        buffer.set_pages(of.base + (backend.has_addresses ? lowest : 0), int(8 * bytes),
-                         (touched.end - lowest) / bytes);
-        return element * bits / (8 * bytes) - lowest / bytes;
+        return element * bits / (8 * bytes) - view_units(of, touched, bytes, buffer) / bytes;
     }
 
     // The same for an operand, which is read byte by byte.
     int64_t set_operands(const memory &of, const span &touched, int64_t operand, int64_t bytes,
                          device_buffer &buffer) const {
-        const int64_t lowest = backend.has_addresses ? touched.first : -of.offset;
-        buffer.set_pages(of.base + (backend.has_addresses ? lowest : 0), 8, touched.end - lowest);
-        return operand - lowest / bytes;
+        return operand - view_units(of, touched, 1, buffer) / bytes;
     }
 
     qdq_status call_kernel(device_form form, const region &r, device_buffer &x_buffer, device_buffer &y_buffer) {

@@ -95,14 +95,6 @@ void read_floats(const call &what, const operand_range &range, float sign, int32
     });
 }
 
-// Dequantize: an f32 operation applies a float zero point by definition, and a short integer one exactly.
-bool joins_as_f32(const call &what) {
-    if (what.quantizes()) {
-        return what.before;
-    }
-    return !is_integer(what.zero_point_type) || (what.x_type != QDQ_I32 && what.zero_point_type != QDQ_I32);
-}
-
 bool all_within(const float *values, int64_t count, bit_range range) {
     uint32_t outside = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -118,9 +110,6 @@ bool all_finite(const float *values, int64_t count) {
     }
     return beyond == 0;
 }
-
-// What the fast variants ask of zero points (variants.h).
-constexpr int32_t small_zero_point = 1 << 20;
 
 bool all_small(const int32_t *z, int64_t count) {
     uint32_t large = 0;
@@ -217,6 +206,13 @@ void repeat(T *values, int64_t count, int64_t times) {
 
 }  // namespace
 
+bool joins_as_f32(const call &what) {
+    if (what.quantizes()) {
+        return what.before;
+    }
+    return !is_integer(what.zero_point_type) || (what.x_type != QDQ_I32 && what.zero_point_type != QDQ_I32);
+}
+
 void read_operands(const call &what, const operand_range &range, operands &loaded, int64_t first) {
     read_scales(what, range, loaded.scale + first);
     int32_t *const zero_point = loaded.zero_point + first;
@@ -269,7 +265,7 @@ bit_range fast_scale(const call &what) {
         return is_integer(what.x_type) ? bit_range{0, 0x7f7fffffu} : bit_range{1, (127u + 100) << 23};
     }
     if (!what.multiply) {
-        return {(127u - 60) << 23, (127u + 60) << 23};  // 2^-60 to 2^60
+        return {smallest_divisor, largest_divisor};
     }
     return is_integer(what.y_type) ? bit_range{0, UINT32_MAX} : bit_range{1, 0x7f7fffffu};
 }

@@ -24,6 +24,10 @@ struct operand_range {
     int64_t count;
 };
 
+// Whether the zero point of a call is an f32 when it joins. Dequantize: an f32 operation applies a float one by
+// definition, and a short integer one exactly.
+bool joins_as_f32(const call &what);
+
 // Converts a range into loaded[first...].
 void read_operands(const call &what, const operand_range &range, operands &loaded, int64_t first);
 

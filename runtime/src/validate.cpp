@@ -126,14 +126,13 @@ bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
     return true;
 }
 
-bool overlap(const void *a, span a_bytes, const void *b, span b_bytes) {
+// Handles of memory objects are no addresses: of two objects nothing overlaps.
+bool overlap(const target &on, const void *a, span a_bytes, const void *b, span b_bytes) {
+    if (on.device && !on.device->has_addresses && a != b) {
+        return false;
+    }
     const intptr_t a_data = reinterpret_cast<intptr_t>(a), b_data = reinterpret_cast<intptr_t>(b);
     return a_data + a_bytes.first < b_data + b_bytes.end && b_data + b_bytes.first < a_data + a_bytes.end;
-}
-
-// Handles of memory objects are no addresses: of two objects nothing overlaps.
-bool on_device_overlap(bool has_addresses, const void *a, span a_bytes, const void *b, span b_bytes) {
-    return (has_addresses || a == b) && overlap(a, a_bytes, b, b_bytes);
 }
 
 span moved(span bytes, int64_t offset) { return {bytes.first + offset, bytes.end + offset}; }
@@ -145,7 +144,7 @@ public:
     qdq_status run() {
         qdq_status s;
         result.made = plan_mark;
-        result.x_offset = result.y_offset = 0;
+        result.x_offset = result.y_offset = result.scale_offset = result.zero_point_offset = 0;
         result.how = walk::nest;
         if ((s = check_tensors()) || (s = check_types()) || (s = check_options())) {
             return s;
@@ -492,44 +491,23 @@ private:
         result.y_end = y_bytes.end;
         result.same_layout = info(given.x->dtype).bits == info(given.y->dtype).bits &&
                              std::equal(x_strides, x_strides + given.x->rank, y_strides);
-        if (on_device()) {
-            return check_device_memory(scale_bytes, zero_point_bytes);
-        }
-        if (given.y->data && overlap(given.y->data, y_bytes, given.scale->data, scale_bytes)) {
-            return invalid("%s: y: it overlaps scale");
-        }
-        if (given.y->data && given.zero_point &&
-            overlap(given.y->data, y_bytes, given.zero_point->data, zero_point_bytes)) {
-            return invalid("%s: y: it overlaps zero_point");
-        }
-        return given.x->data && given.y->data ? check_overlap(given.function, result, given.x->data, given.y->data)
-                                              : ok;
-    }
-
-    // The ranges of one memory object, or of the addresses of a device.
-    qdq_status check_device_memory(span scale_bytes, span zero_point_bytes) {
-        const span y_bytes{result.y_first, result.y_end};
-        if (lowest_below(result.x_first, result.x_offset) || lowest_below(result.y_first, result.y_offset) ||
-            lowest_below(scale_bytes.first, result.scale_offset) ||
-            lowest_below(zero_point_bytes.first, result.zero_point_offset)) {
+        if (on_device() && !what.on->device->has_addresses &&
+            (result.x_first + result.x_offset < 0 || result.y_first + result.y_offset < 0 ||
+             scale_bytes.first + result.scale_offset < 0 || zero_point_bytes.first + result.zero_point_offset < 0)) {
             return invalid("%s: x, scale, zero_point, y: strides reach below the beginning of a memory object");
         }
+        const span written = moved(y_bytes, result.y_offset);
         if (given.y->data &&
-            on_device_overlap(what.on->device->has_addresses, given.y->data, moved(y_bytes, result.y_offset),
-                              given.scale->data, moved(scale_bytes, result.scale_offset))) {
+            overlap(*what.on, given.y->data, written, given.scale->data, moved(scale_bytes, result.scale_offset))) {
             return invalid("%s: y: it overlaps scale");
         }
         if (given.y->data && given.zero_point &&
-            on_device_overlap(what.on->device->has_addresses, given.y->data, moved(y_bytes, result.y_offset),
-                              given.zero_point->data, moved(zero_point_bytes, result.zero_point_offset))) {
+            overlap(*what.on, given.y->data, written, given.zero_point->data,
+                    moved(zero_point_bytes, result.zero_point_offset))) {
             return invalid("%s: y: it overlaps zero_point");
         }
         return given.x->data && given.y->data ? check_overlap(given.function, result, given.x->data, given.y->data)
                                               : ok;
-    }
-
-    bool lowest_below(int64_t first, int64_t offset) const {
-        return !what.on->device->has_addresses && first + offset < 0;
     }
 
     // A float format has no zero point; one that is all zero is accepted, as peers' interfaces demand one.
@@ -615,11 +593,8 @@ private:
 qdq_status make_plan(const arguments &given, plan &result) { return checker(given, result).run(); }
 
 qdq_status check_overlap(const char *function, const plan &p, const void *x, const void *y) {
-    const span x_bytes{p.x_first, p.x_end}, y_bytes{p.y_first, p.y_end};
-    const bool overlaps = p.how == walk::device
-                              ? on_device_overlap(p.what.on->device->has_addresses, x, moved(x_bytes, p.x_offset), y,
-                                                  moved(y_bytes, p.y_offset))
-                              : overlap(x, x_bytes, y, y_bytes);
+    const bool overlaps =
+        overlap(*p.what.on, x, moved({p.x_first, p.x_end}, p.x_offset), y, moved({p.y_first, p.y_end}, p.y_offset));
     if (overlaps && !(x == y && p.same_layout && p.x_offset == p.y_offset)) {
         return fail(QDQ_INVALID_ARGUMENT,
                     "%s: y: it overlaps x; y may only be x itself, with the same strides and element size", function);
