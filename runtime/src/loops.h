@@ -11,6 +11,10 @@ namespace qdq::runtime {
 // the wider element type's, so that the narrower is the one to transpose.
 void normalize(const call &what, const blocked_dimension *dimensions, int count, loop_nest &nest);
 
+// Whether rows are joined into one, with the operands repeated along it: they are short, lie end to end, and have an
+// operand each.
+bool joins_rows(const dimension &c, const dimension &r);
+
 struct interval {
     int64_t start, extent;
 };

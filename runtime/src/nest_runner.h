@@ -8,10 +8,6 @@
 
 namespace qdq::runtime {
 
-// Whether rows are joined into one, with the operands repeated along it: they are short, lie end to end, and have an
-// operand each.
-bool joins_rows(const dimension &c, const dimension &r);
-
 class nest_runner {
 public:
     nest_runner(const call &what, const void *x, void *y);
