@@ -19,7 +19,7 @@ parameters read_parameters(const std::string &target_name) {
         .stored_vector = json.at("stored_vector"),
         .narrowing_vector = json.at("narrowing_vector"),
         .decoding_vector = json.at("decoding_vector"),
-        .transpose_side = json.at("transpose_side"),
+        .transpose_rows = json.at("transpose_rows"),
     };
 }
 

@@ -54,9 +54,9 @@ struct device_stages {
 };
 
 struct transpose_stages {
-    Halide::Func output;  // (c, r)
-    Halide::Func loaded;  // (c, r) of the input
-    Halide::Func turned;  // (c, r) of the output
+    Halide::Func output;             // (c, r)
+    std::vector<Halide::Func> rows;  // (j, i, block) of 8, 4, 2 and 1 rows i, each with two of the one before in turns
+    int element_bytes = 0;
 };
 
 struct repack_stages {
