@@ -59,7 +59,7 @@ void run_nest(const plan &p, const loop_nest &nest, const offsets &at, const voi
             longest = nest.loops[i].extent;
         }
     }
-    const int64_t unit = split == 0 ? split_columns : 1;
+    const int64_t unit = split == 0 ? split_columns : p.what.packs() ? 2 : 1;  // two odd packed rows end at a whole byte
     const int64_t extent = nest.loops[split].extent;
     const int64_t step = std::max<int64_t>((extent + parts - 1) / parts + unit - 1, unit) / unit * unit;
     parallel_run whole{p, nest, at, x, y, split, step};

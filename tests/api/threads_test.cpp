@@ -16,7 +16,7 @@ struct large_call {
     tensor_memory x, scale, y;
 
     static std::vector<large_call> all() {
-        const dimensions flat{1 << 21 | 13}, wide{3, 700001}, square{1501, 1403}, tall{700001, 3};
+        const dimensions flat{1 << 21 | 13}, wide{3, 700001}, square{1501, 1403}, tall{700001, 3}, broad{21001, 100};
         std::vector<large_call> calls;
         for (const auto &[shape, scale, strides] : std::vector<std::tuple<dimensions, dimensions, dimensions>>{
                  {flat, {}, {}},
@@ -25,7 +25,9 @@ struct large_call {
                  {square, {1, 1403}, {}},
                  {square, {1501, 1}, {1, 1501}},
                  {square, {12, 11}, {}},
-                 {tall, {1, 3}, {}}}) {
+                 {tall, {1, 3}, {}},
+                 {tall, {700001, 1}, {}},
+                 {broad, {1, 100}, {}}}) {
             calls.push_back({direction::quantize, floats(QDQ_F32, shape, strides), scales(scale),
                              tensor_memory(QDQ_I8, shape)});
             calls.push_back({direction::dequantize, stored(QDQ_I8, shape, strides), scales(scale),
@@ -33,6 +35,10 @@ struct large_call {
         }
         // Odd rows of 4-bit elements: neighbouring rows share a byte.
         calls.push_back({direction::quantize, floats(QDQ_F32, wide), scales({3, 1}), tensor_memory(QDQ_I4, wide)});
+        for (const dimensions &scale : {dimensions{700001, 1}, {1, 3}}) {
+            calls.push_back({direction::quantize, floats(QDQ_F32, tall), scales(scale), tensor_memory(QDQ_I4, tall)});
+            calls.push_back({direction::dequantize, stored(QDQ_I4, tall), scales(scale), tensor_memory(QDQ_F32, tall)});
+        }
         return calls;
     }
 
