@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 namespace qdq::runtime {
 
@@ -108,10 +109,15 @@ void choose_plane(const call &what, loop_nest &nest) {
 }  // namespace
 
 bool joins_rows(const dimension &c, const dimension &r) {
-    constexpr int64_t shortest_row = 256;
-    return !c.varies() && r.varies() && c.extent < shortest_row && c.x == 1 && c.y == 1 && r.x == c.extent &&
-           r.y == c.extent;
+    constexpr int64_t shortest_row = 256, longest_cycle = 4096;
+    if (c.x != 1 || c.y != 1 || r.x != c.extent || r.y != c.extent || c.varies() == r.varies()) {
+        return false;
+    }
+    return r.varies() ? c.extent < shortest_row
+                      : c.extent % group != 0 && rows_of_whole_groups(c) * c.extent <= longest_cycle;
 }
+
+int64_t rows_of_whole_groups(const dimension &c) { return group / std::gcd(c.extent, group); }
 
 void normalize(const call &what, const blocked_dimension *dimensions, int count, loop_nest &nest) {
     nest.count = 0;

@@ -54,7 +54,9 @@ void nest_runner::run(const loop_nest &nest, const offsets &at) {
 void nest_runner::run_plane(const loop_nest &nest, const offsets &at) {
     const dimension &c = nest.loops[0];
     const dimension r = nest.count > 1 ? nest.loops[1] : dimension{1, 0, 0, 0, 0};
-    if (c.varies()) {
+    if (joins_rows(c, r) && c.varies()) {
+        run_cycles(c, r, at);
+    } else if (c.varies()) {
         run_columns(c, r, at);
     } else if (joins_rows(c, r)) {
         run_joined(c, r, at, c.extent % what.block() == 0 ? kernel_form::block : kernel_form::column);
@@ -133,6 +135,23 @@ void nest_runner::run_joined(const dimension &c, const dimension &r, offsets at,
             run_area(area_of(form, variant, 1, c, rows * c.extent, {1, 0, 0, 0, 0}, 1, at));
         }
         at.advance(r, rows);
+    }
+}
+
+// Rows that share the operands along them as rows of whole groups. The last may be shorter.
+void nest_runner::run_cycles(const dimension &c, const dimension &r, offsets at) {
+    constexpr int64_t shortest = 512;  // shorter rows of one kernel call cost more than the operands' copies
+    const int64_t unit = rows_of_whole_groups(c);
+    const int64_t times = std::min(r.extent, (shortest / c.extent + unit) / unit * unit);
+    const int32_t variant = load({at.scale, c.scale, at.zero_point, c.zero_point, c.extent});
+    cycle_operands(loaded, c.extent, times);
+    pad_operands(loaded, times * c.extent);
+    const int64_t whole = r.extent / times, rest = r.extent % times;
+    run_area(area_of(kernel_form::column, variant, 1, c, times * c.extent, {whole, times * r.x, times * r.y, 0, 0},
+                     whole, at));
+    at.advance(r, whole * times);
+    if (rest > 0) {
+        run_area(area_of(kernel_form::column, variant, 1, c, rest * c.extent, {1, 0, 0, 0, 0}, 1, at));
     }
 }
 

@@ -252,6 +252,14 @@ void repeat_operands(const call &what, operands &loaded, int64_t count, int64_t 
     }
 }
 
+void cycle_operands(operands &loaded, int64_t count, int64_t times) {
+    for (int64_t i = count; i < count * times; i += count) {
+        std::copy_n(loaded.scale, count, loaded.scale + i);
+        std::copy_n(loaded.inverse, count, loaded.inverse + i);
+        std::copy_n(loaded.zero_point, count, loaded.zero_point + i);
+    }
+}
+
 void pad_operands(operands &loaded, int64_t count) {
     std::fill_n(loaded.scale + count, spare_operands, 1);
     std::fill_n(loaded.inverse + count, spare_operands, 1);

@@ -40,6 +40,9 @@ bool needs_column(const call &what, int32_t variant);
 // Puts every one of the first `count` operands that the call needs `times` over, in order.
 void repeat_operands(const call &what, operands &loaded, int64_t count, int64_t times);
 
+// Puts the first `count` operands `times` over, one after another.
+void cycle_operands(operands &loaded, int64_t count, int64_t times);
+
 // Puts harmless operands after the first `count`.
 void pad_operands(operands &loaded, int64_t count);
 

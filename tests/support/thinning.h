@@ -1,4 +1,5 @@
-// An emulator takes some fifty times as long: there QDQ_TEST_THIN=<n> has tests of very many like cases take one in n.
+// Emulators and sanitizers take ten to fifty times as long: there QDQ_TEST_THIN=<n> has tests of very many like cases take
+// one in n.
 #pragma once
 
 #include <algorithm>
