@@ -54,11 +54,11 @@ void nest_runner::run(const loop_nest &nest, const offsets &at) {
 void nest_runner::run_plane(const loop_nest &nest, const offsets &at) {
     const dimension &c = nest.loops[0];
     const dimension r = nest.count > 1 ? nest.loops[1] : dimension{1, 0, 0, 0, 0};
-    if (joins_rows(c, r) && c.varies()) {
+    if (joins_rows(what, c, r) && c.varies()) {
         run_cycles(c, r, at);
     } else if (c.varies()) {
         run_columns(c, r, at);
-    } else if (joins_rows(c, r)) {
+    } else if (joins_rows(what, c, r)) {
         run_joined(c, r, at, c.extent % what.block() == 0 ? kernel_form::block : kernel_form::column);
     } else if (r.varies()) {
         run_rows(c, r, at);
@@ -200,16 +200,29 @@ void nest_runner::run_area(area whole) {
     }
 }
 
-// Whole groups straight from x to y, and the columns that are left by way of a tile.
+// Straight from x to y: whole groups, and for the columns that are left the last group that fits, some of whose codes
+// are then computed twice; by way of a tile where no group fits. A few rows at a time, so that they are still in the L1
+// cache (rows of 200, f32 to i8: 0.19 ns an element, 0.27 all rows at a time).
 void nest_runner::run_in_place(const area &a) {
-    const int64_t whole = a.columns / group * group;
-    if (whole > 0) {
-        kernel_caller kernel(what, a.form, a.variant, a.operand_step);
-        kernel.run(loaded, a.operand, {address(x, a.x, what.x_bits), a.x_row}, {address(y, a.y, what.y_bits), a.y_row},
-                   whole, a.rows);
-    }
-    if (whole < a.columns) {
-        run_moved(part_of(a, whole, a.columns - whole, 0, a.rows));
+    const int64_t whole = a.columns / group * group, last = a.columns - group;
+    const int64_t unit = std::max(a.form == kernel_form::block ? what.block() : 1, packed_unit(what));
+    const bool repeats = last >= 0 && last % unit == 0 && x != y;
+    kernel_caller kernel(what, a.form, a.variant, a.operand_step);
+    auto run_columns = [&](const area &part) {
+        kernel.run(loaded, part.operand, {address(x, part.x, what.x_bits), part.x_row},
+                   {address(y, part.y, what.y_bits), part.y_row}, part.columns, part.rows);
+    };
+    const int64_t most_rows = whole == 0 || whole == a.columns ? a.rows : tile_side;
+    for (int64_t row = 0; row < a.rows; row += most_rows) {
+        const int64_t rows = std::min(most_rows, a.rows - row);
+        if (whole > 0) {
+            run_columns(part_of(a, 0, whole, row, rows));
+        }
+        if (whole < a.columns && repeats) {
+            run_columns(part_of(a, last, group, row, rows));
+        } else if (whole < a.columns) {
+            run_moved(part_of(a, whole, a.columns - whole, row, rows));
+        }
     }
 }
 

@@ -581,7 +581,7 @@ private:
         const int64_t unit = packed_unit(what);
         auto stride = [&](const dimension &d) { return what.quantizes() ? d.y : d.x; };
         const dimension &c = nest.loops[0];
-        const bool joined = nest.count > 1 && joins_rows(c, nest.loops[1]) && (unit == 2 || c.extent % unit == 0);
+        const bool joined = nest.count > 1 && joins_rows(what, c, nest.loops[1]) && (unit == 2 || c.extent % unit == 0);
         return stride(c) == 1 &&
                std::all_of(nest.loops + (joined ? 2 : 1), nest.loops + std::max(nest.count, joined ? 2 : 1),
                            [&](const dimension &d) { return stride(d) % unit == 0; });
