@@ -208,7 +208,7 @@ void nest_runner::run_in_place(const area &a) {
     const int64_t unit = std::max(a.form == kernel_form::block ? what.block() : 1, packed_unit(what));
     const bool repeats = last >= 0 && last % unit == 0 && x != y;
     kernel_caller kernel(what, a.form, a.variant, a.operand_step);
-    auto run_columns = [&](const area &part) {
+    auto run_part = [&](const area &part) {
         kernel.run(loaded, part.operand, {address(x, part.x, what.x_bits), part.x_row},
                    {address(y, part.y, what.y_bits), part.y_row}, part.columns, part.rows);
     };
@@ -216,10 +216,10 @@ void nest_runner::run_in_place(const area &a) {
     for (int64_t row = 0; row < a.rows; row += most_rows) {
         const int64_t rows = std::min(most_rows, a.rows - row);
         if (whole > 0) {
-            run_columns(part_of(a, 0, whole, row, rows));
+            run_part(part_of(a, 0, whole, row, rows));
         }
         if (whole < a.columns && repeats) {
-            run_columns(part_of(a, last, group, row, rows));
+            run_part(part_of(a, last, group, row, rows));
         } else if (whole < a.columns) {
             run_moved(part_of(a, whole, a.columns - whole, row, rows));
         }
