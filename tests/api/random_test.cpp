@@ -72,10 +72,11 @@ private:
         return choices[static_cast<size_t>(between(0, static_cast<int64_t>(choices.size()) - 1))];
     }
 
-    // Short, long and whole groups, in up to four dimensions of up to 20000 elements; of some for several threads.
+    // Short, long and whole groups, in up to four dimensions of up to 20000 elements; some have enough for several
+    // threads and for streaming.
     void draw_shape() {
         const bool large = chance(100);
-        int64_t left = large ? 2000000 : 20000;
+        int64_t left = large ? 8000000 : 20000;
         for (int64_t rank = between(1, 4); rank > 0; rank--) {
             const int64_t extent = one_of<int64_t>({1, 2, 3, between(1, 9), 32, between(10, 70), 64, 128,
                                                     large ? between(600, 100000) : between(70, 600)});
