@@ -86,9 +86,9 @@ std::vector<uint8_t> bytes_of_x(bool floats, const element_type &type, int64_t b
     return all;
 }
 
-class bench {
+class table {
 public:
-    bench(device &on, const std::string &target, int64_t elements)
+    table(device &on, const std::string &target, int64_t elements)
         : on(on), target(target), elements(elements / columns * columns) {}
 
     void run() {
@@ -144,7 +144,7 @@ private:
 
     static bool first_row;
 };
-bool bench::first_row = true;
+bool table::first_row = true;
 
 // Microseconds that the caller spends in one qdq_run on few elements.
 double launch_microseconds(device &on) {
@@ -187,6 +187,6 @@ int main(int count, char **arguments) {
     std::printf("{\"device\": \"%s\", \"launch microseconds\": %.2f, \"rows\": [\n", on.name().c_str(),
                 launch_microseconds(on));
     for (int64_t elements : sizes)
-        bench(on, arguments[1], elements).run();
+        table(on, arguments[1], elements).run();
     std::printf("\n]}\n");
 }
