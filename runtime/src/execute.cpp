@@ -4,6 +4,7 @@
 #include "float_environment.h"
 #include "kernel_call.h"
 #include "nest_runner.h"
+#include "packing.h"
 #include "threads.h"
 
 #include <algorithm>
@@ -59,7 +60,7 @@ void run_nest(const plan &p, const loop_nest &nest, const offsets &at, const voi
             longest = nest.loops[i].extent;
         }
     }
-    const int64_t unit = split == 0 ? split_columns : p.what.packs() ? 2 : 1;  // two odd packed rows end at a whole byte
+    const int64_t unit = split == 0 ? split_columns : packed_unit(p.what);  // parts of odd packed rows end at bytes
     const int64_t extent = nest.loops[split].extent;
     const int64_t step = std::max<int64_t>((extent + parts - 1) / parts + unit - 1, unit) / unit * unit;
     parallel_run whole{p, nest, at, x, y, split, step};

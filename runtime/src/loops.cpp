@@ -78,9 +78,12 @@ void move_to(loop_nest &nest, int from, int to) {
 
 // How many lanes of a group a loop fills as a kernel's columns. Packed codes are whole bytes along one loop only.
 int64_t lanes(const call &what, const loop_nest &nest, const dimension &c) {
+    if (what.packs() || c.extent >= group) {
+        return group;
+    }
     const bool joins =
         std::any_of(nest.loops, nest.loops + nest.count, [&](const dimension &r) { return joins_rows(what, c, r); });
-    return what.packs() || joins ? group : std::min(c.extent, group);
+    return joins ? group : c.extent;
 }
 
 // Where a contiguous loop is short, strides cost less than lanes that compute nothing: 2^20 elements in rows of 4, f32

@@ -54,11 +54,10 @@ void nest_runner::run(const loop_nest &nest, const offsets &at) {
 void nest_runner::run_plane(const loop_nest &nest, const offsets &at) {
     const dimension &c = nest.loops[0];
     const dimension r = nest.count > 1 ? nest.loops[1] : dimension{1, 0, 0, 0, 0};
-    if (joins_rows(what, c, r) && c.varies()) {
-        run_cycles(c, r, at);
-    } else if (c.varies()) {
-        run_columns(c, r, at);
-    } else if (joins_rows(what, c, r)) {
+    const bool joins = joins_rows(what, c, r);
+    if (c.varies()) {
+        joins ? run_cycles(c, r, at) : run_columns(c, r, at);
+    } else if (joins) {
         run_joined(c, r, at, c.extent % what.block() == 0 ? kernel_form::block : kernel_form::column);
     } else if (r.varies()) {
         run_rows(c, r, at);

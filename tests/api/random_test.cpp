@@ -2,6 +2,7 @@
 // draws others.
 #include "call.h"
 
+#include "kernel/supported.h"
 #include "reference/formats.h"
 #include "support/targets.h"
 #include "support/thinning.h"
@@ -18,24 +19,18 @@ namespace {
 
 constexpr int calls = 3000;
 
-const std::vector<qdq_dtype> float_types{QDQ_F32, QDQ_F16, QDQ_BF16};
-const std::vector<qdq_dtype> integer_types{QDQ_I8, QDQ_U8, QDQ_I16, QDQ_U16, QDQ_I32, QDQ_I4, QDQ_U4};
-const std::vector<qdq_dtype> stored_float_types{QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F8E4M3FNUZ, QDQ_F8E5M2FNUZ, QDQ_F4E2M1};
-const std::vector<qdq_dtype> zero_point_types{QDQ_F32, QDQ_BF16, QDQ_I8, QDQ_U8, QDQ_I16, QDQ_I32};
-
-bool is_packed(qdq_dtype type) { return type == QDQ_I4 || type == QDQ_U4 || type == QDQ_F4E2M1; }
+bool is_packed(qdq_dtype type) { return reference::bits_of(type) < 8; }
 
 class drawn_call {
 public:
     explicit drawn_call(unsigned seed) : random(seed) {
         way = chance(2) ? direction::quantize : direction::dequantize;
-        const bool integers = chance(2);
-        const qdq_dtype stored_type = one_of(integers ? integer_types : stored_float_types);
-        const qdq_dtype float_type = one_of(float_types);
+        const qdq_dtype stored_type = one_of(supported::stored_types), float_type = one_of(supported::float_types);
+        const bool integers = reference::is_integer(stored_type);
         draw_shape();
         draw_granularity();
         if (integers && chance(2)) {
-            const qdq_dtype type = one_of(zero_point_types);
+            const qdq_dtype type = one_of(supported::zero_point_types);
             const dimensions &spread = chance(2) ? dimensions{} : scale_shape;
             zero_point = reference::is_integer(type) ? zero_points(type, spread) : floats(type, spread);
         }
