@@ -120,7 +120,8 @@ void prepare(plan &p) {
     const dimension &c = p.nest.loops[0];
     const bool in_order = what.x_bits >= 8 && what.y_bits >= 8 ? true : what.packing == QDQ_LOW_FIRST;
     p.direct.possible = p.how == walk::nest && p.nest.count == 1 && c.x == 1 && c.y == 1 && !c.varies() &&
-                        c.extent % group == 0 && in_order && !what.streams && useful_parts(p.elements) == 1;
+                        c.extent % group == 0 && c.extent <= reach && in_order && !what.streams &&
+                        useful_parts(p.elements) == 1;
     if (p.direct.possible) {
         prepare_direct_call(what, c.extent, p.direct);
     }

@@ -30,6 +30,9 @@ halide_type_t halide_type(qdq_dtype dtype) {
 // The elements of a kernel's buffer that hold so many elements of a tensor.
 int32_t buffer_extent(int32_t bits, int64_t elements) { return int32_t(bits < 8 ? elements * bits / 8 : elements); }
 
+// One row may be as far from the next as it likes.
+int32_t row_stride(int32_t bits, int64_t pitch, int64_t rows) { return rows == 1 ? 0 : buffer_extent(bits, pitch); }
+
 // Everything but the dimensions, which must outlive the buffer.
 void set_buffer(halide_buffer_t &buffer, const void *data, halide_type_t type, int count,
                 const halide_dimension_t *shape) {
@@ -104,8 +107,8 @@ void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x
     x_shape[0].extent = buffer_extent(what.x_bits, columns);
     y_shape[0].extent = buffer_extent(what.y_bits, columns);
     x_shape[1].extent = y_shape[1].extent = int32_t(rows);
-    x_shape[1].stride = buffer_extent(what.x_bits, from.pitch);
-    y_shape[1].stride = buffer_extent(what.y_bits, to.pitch);
+    x_shape[1].stride = row_stride(what.x_bits, from.pitch, rows);
+    y_shape[1].stride = row_stride(what.y_bits, to.pitch, rows);
     operand_shape[0].extent = int32_t(operand_count(what, form, columns, rows));
     call_kernel(what, form, variant, x, scale, inverse, zero_point, y);
 }

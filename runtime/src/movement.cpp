@@ -27,6 +27,23 @@ void copy_rows(int64_t bits, const char *from, int64_t from_row, char *to, int64
     }
 }
 
+// y(i, j) = x(j, i) over a whole tile. Rows out of a kernel's reach go by way of some that lie end to end.
+void transpose(const target &on, int64_t bits, rows_of_x x, rows_of_y y) {
+    if (rows_in_reach(x.pitch) >= group && rows_in_reach(y.pitch) >= group) {
+        call_transpose(on, bits / 8, x, y);
+        return;
+    }
+    alignas(64) char near[group * group * 4];
+    const rectangle tile{group, group};
+    if (rows_in_reach(x.pitch) < group) {
+        copy_rows(bits, static_cast<const char *>(x.data), x.pitch, near, group, tile);
+        transpose(on, bits, {near, group}, y);
+    } else {
+        call_transpose(on, bits / 8, x, {near, group});
+        copy_rows(bits, near, group, static_cast<char *>(y.data), y.pitch, tile);
+    }
+}
+
 // to(c, r) = from(c, r) for any strides.
 void copy(const target &on, int64_t bits, const char *from, int64_t from_column, int64_t from_row, char *to,
           int64_t to_column, int64_t to_row, rectangle area) {
@@ -34,9 +51,9 @@ void copy(const target &on, int64_t bits, const char *from, int64_t from_column,
     if (from_column == 1 && to_column == 1) {
         copy_rows(bits, from, from_row, to, to_row, area);
     } else if (whole_tile && from_column == 1 && to_row == 1) {
-        call_transpose(on, bits / 8, {from, from_row}, {to, to_column});
+        transpose(on, bits, {from, from_row}, {to, to_column});
     } else if (whole_tile && from_row == 1 && to_column == 1) {
-        call_transpose(on, bits / 8, {from, from_column}, {to, to_row});
+        transpose(on, bits, {from, from_column}, {to, to_row});
     } else if (bits == 8) {
         copy_strided<uint8_t>(from, from_column, from_row, to, to_column, to_row, area);
     } else if (bits == 16) {

@@ -5,17 +5,15 @@
 #include "packing.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t line = 64;                       // bytes of a cache line
-constexpr int64_t staged_bytes = 1024;             // of y in a staged piece, at most
-constexpr int64_t prefetch_bytes = 2048;           // how far ahead of a staged piece x is fetched
-constexpr int64_t index_limit = int64_t{1} << 30;  // kernels index elements with 32 bits
+constexpr int64_t line = 64;              // bytes of a cache line
+constexpr int64_t staged_bytes = 1024;    // of y in a staged piece, at most
+constexpr int64_t prefetch_bytes = 2048;  // how far ahead of a staged piece x is fetched
 
 // Into the L1 cache. GCC drops calls of functions that do nothing but prefetch, unless they are inlined.
 [[gnu::always_inline]] inline void prefetch(const char *from, int64_t bytes) {
@@ -180,29 +178,31 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
     return part;
 }
 
-// Cuts until 32-bit indices suffice.
-void nest_runner::run_area(area whole) {
-    const int64_t pitch = std::max({std::abs(whole.x_row), std::abs(whole.y_row), int64_t{1}});
-    const int64_t most_rows = std::max<int64_t>(1, index_limit / pitch);
-    for (int64_t row = 0; row < whole.rows; row += most_rows) {
-        for (int64_t column = 0; column < whole.columns; column += index_limit) {
-            const area part = part_of(whole, column, std::min(index_limit, whole.columns - column), row,
-                                      std::min(most_rows, whole.rows - row));
-            if (!part.contiguous()) {
-                run_moved(part);
-            } else if (what.streams || reorders_x || reorders_y) {
-                run_staged(part);
-            } else {
-                run_in_place(part);
-            }
+void nest_runner::run_area(const area &a) {
+    if (!a.contiguous()) {
+        run_moved(a);
+    } else if (what.streams || reorders_x || reorders_y) {
+        run_staged(a);
+    } else {
+        run_in_place(a);
+    }
+}
+
+// Straight from x to y, by parts that kernels reach.
+void nest_runner::run_in_place(const area &a) {
+    const int64_t most_rows = std::min(rows_in_reach(a.x_row), rows_in_reach(a.y_row));
+    for (int64_t row = 0; row < a.rows; row += most_rows) {
+        for (int64_t column = 0; column < a.columns; column += reach) {
+            run_within_reach(
+                part_of(a, column, std::min(reach, a.columns - column), row, std::min(most_rows, a.rows - row)));
         }
     }
 }
 
-// Straight from x to y: whole groups, and for the columns that are left the last group that fits, some of whose codes
-// are then computed twice; by way of a tile where no group fits. A few rows at a time, so that they are still in the L1
-// cache (rows of 200, f32 to i8: 0.19 ns an element, 0.27 all rows at a time).
-void nest_runner::run_in_place(const area &a) {
+// Whole groups, and for the columns that are left the last group that fits, some of whose codes are then computed
+// twice; by way of a tile where no group fits. A few rows at a time, so that they are still in the L1 cache (rows of
+// 200, f32 to i8: 0.19 ns an element, 0.27 all rows at a time).
+void nest_runner::run_within_reach(const area &a) {
     const int64_t whole = a.columns / group * group, last = a.columns - group;
     const int64_t unit = std::max(a.form == kernel_form::block ? what.block() : 1, packed_unit(what));
     const bool repeats = last >= 0 && last % unit == 0 && x != y;
@@ -266,7 +266,7 @@ void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
     const rectangle size{tile.columns, tile.rows};
     const bool whole = size.columns == tile_side;
     rows_of_x from{address(x, tile.x, what.x_bits), tile.x_row};
-    if (tile.x_column != 1 || !whole || reorders_x) {
+    if (tile.x_column != 1 || !whole || reorders_x || rows_in_reach(tile.x_row) < size.rows) {
         gather(*what.on, what.x_bits, static_cast<const char *>(from.data), tile.x_column, tile.x_row, size, x_tile,
                tile_side);
         from = {x_tile, tile_side};
@@ -275,7 +275,7 @@ void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
         from_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(x_tile), size.rows * tile_side / 2);
     }
     char *const to = address(y, tile.y, what.y_bits);
-    if (tile.y_column == 1 && whole && !reorders_y) {
+    if (tile.y_column == 1 && whole && !reorders_y && rows_in_reach(tile.y_row) >= size.rows) {
         kernel.run(loaded, tile.operand, from, {to, tile.y_row}, tile_side, size.rows);
         return;
     }

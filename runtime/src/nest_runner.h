@@ -51,8 +51,9 @@ private:
     void run_one_operand(const dimension &c, const dimension &r, const offsets &at);
     void run_joined(const dimension &c, const dimension &r, offsets at, kernel_form form);
     void run_cycles(const dimension &c, const dimension &r, offsets at);
-    void run_area(area whole);
+    void run_area(const area &a);
     void run_in_place(const area &a);
+    void run_within_reach(const area &a);
     void run_moved(const area &a);
     void run_tile(const area &tile, kernel_caller &kernel);
     void fetch(const area &tile) const;
