@@ -35,9 +35,9 @@ struct operands {
     std::vector<float> floats;
     std::vector<std::int8_t> codes;
     std::vector<float> scales;
-    qdq_tensor c_floats{floats.data(), QDQ_F32, 2, shape.data(), nullptr};
-    qdq_tensor c_codes{codes.data(), QDQ_I8, 2, shape.data(), nullptr};
-    qdq_tensor c_scales{scales.data(), QDQ_F32, 1, shape.data(), nullptr};
+    qdq_tensor c_floats{floats.data(), QDQ_F32, 2, shape.data(), nullptr, {}};
+    qdq_tensor c_codes{codes.data(), QDQ_I8, 2, shape.data(), nullptr, {}};
+    qdq_tensor c_scales{scales.data(), QDQ_F32, 1, shape.data(), nullptr, {}};
     qdq_options options{};
 };
 

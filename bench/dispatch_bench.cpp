@@ -16,10 +16,10 @@ struct call {
     std::array<int64_t, 2> shape{8, 8};
     std::array<float, 8> scale{1, 2, 3, 4, 5, 6, 7, 8};
     std::array<int64_t, 1> per_channel{8};
-    qdq_tensor c_x{x.data(), QDQ_F32, 2, shape.data(), nullptr};
-    qdq_tensor c_y{y.data(), QDQ_I8, 2, shape.data(), nullptr};
-    qdq_tensor c_one{scale.data(), QDQ_F32, 0, nullptr, nullptr};
-    qdq_tensor c_channels{scale.data(), QDQ_F32, 1, per_channel.data(), nullptr};
+    qdq_tensor c_x{x.data(), QDQ_F32, 2, shape.data(), nullptr, {}};
+    qdq_tensor c_y{y.data(), QDQ_I8, 2, shape.data(), nullptr, {}};
+    qdq_tensor c_one{scale.data(), QDQ_F32, 0, nullptr, nullptr, {}};
+    qdq_tensor c_channels{scale.data(), QDQ_F32, 1, per_channel.data(), nullptr, {}};
 };
 
 void require(benchmark::State &state, qdq_status status) {

@@ -161,9 +161,9 @@ qdq_status prepare(qdq_plan &plan, const problem &what) {
         scale_shape = {what.size.rows, what.size.columns / 32};
         break;
     }
-    const qdq_tensor x{nullptr, what.x.dtype, 2, shape.data(), nullptr};
-    const qdq_tensor y{nullptr, what.y.dtype, 2, shape.data(), nullptr};
-    const qdq_tensor scale{const_cast<float *>(scales()), QDQ_F32, 2, scale_shape.data(), nullptr};
+    const qdq_tensor x{nullptr, what.x.dtype, 2, shape.data(), nullptr, {}};
+    const qdq_tensor y{nullptr, what.y.dtype, 2, shape.data(), nullptr, {}};
+    const qdq_tensor scale{const_cast<float *>(scales()), QDQ_F32, 2, scale_shape.data(), nullptr, {}};
     qdq_options options{};
     options.scale_mode = what.mode;
     const auto function = what.op == operation::quantize ? qdq_plan_quantize : qdq_plan_dequantize;

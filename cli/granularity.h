@@ -10,8 +10,8 @@ namespace qdq_cli {
 // What the command line asks for. Neither an axis nor a block size: one scale for each index of axis 0.
 struct granularity {
     bool per_tensor = false;
-    std::optional<int64_t> axis;  // negative: from the last dimension
-    int64_t block_size = 0;       // of the blocks along the axis, by default the last one; 0: per channel
+    std::optional<int64_t> axis = {};  // negative: from the last dimension
+    int64_t block_size = 0;            // of the blocks along the axis, by default the last one; 0: per channel
 };
 
 // How a scale covers a tensor. `axis` and `block_size` are those of qdq_options: a block size of 0 is derived from the

@@ -11,7 +11,8 @@ namespace qdq_cli {
 namespace {
 
 qdq_tensor view(const tensor_data &tensor) {
-    return {tensor.data, *tensor.type->core, static_cast<int32_t>(tensor.shape.size()), tensor.shape.data(), nullptr};
+    const auto rank = static_cast<int32_t>(tensor.shape.size());
+    return {tensor.data, *tensor.type->core, rank, tensor.shape.data(), nullptr, {}};
 }
 
 uint64_t bytes_of(const tensor_data &tensor) {

@@ -25,8 +25,8 @@ std::string global_scale_name(const std::string &name);
 // Where a file holds the parts of a quantized tensor.
 struct quantized_parts {
     const dtype *type;  // of the codes
-    size_t codes, scale;
-    std::optional<size_t> zero_point, global_scale, shape;
+    size_t codes = 0, scale = 0;
+    std::optional<size_t> zero_point = {}, global_scale = {}, shape = {};
 
     std::vector<size_t> all() const;
 };

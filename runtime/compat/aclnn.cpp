@@ -84,7 +84,7 @@ struct aclTensor {
     qdq_tensor view() const {
         const element of = element_of(type);
         return {static_cast<char *>(data) + offset * of.bytes, of.dtype, static_cast<int32_t>(rank), shape,
-                dense ? nullptr : strides};
+                dense ? nullptr : strides, {}};
     }
     bool empty() const { return std::find(shape, shape + rank, 0) != shape + rank; }
 };

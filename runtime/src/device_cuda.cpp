@@ -4,6 +4,7 @@
 #include "driver_library.h"
 
 #include "HalideRuntimeCuda.h"
+#include "once.h"
 #include "status.h"
 
 #include <atomic>
@@ -29,8 +30,7 @@ using error_name = int(int, const char **);
 using load_module = int(void **, const void *, unsigned, int *, void **);
 
 const driver_library &driver() {
-    static const driver_library library("libcuda.so.1");
-    return library;
+    return made_once<[] { return driver_library("libcuda.so.1"); }>();
 }
 
 struct cuda_library {
@@ -67,8 +67,7 @@ struct cuda_library {
 };
 
 const cuda_library &library() {
-    static const cuda_library loaded;
-    return loaded;
+    return made_once<[] { return cuda_library(); }>();
 }
 
 const char *problem() { return library().problem[0] ? library().problem : nullptr; }

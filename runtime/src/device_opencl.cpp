@@ -3,6 +3,7 @@
 #include "driver_library.h"
 
 #include "HalideRuntimeOpenCL.h"
+#include "once.h"
 #include "status.h"
 
 #include <cstdio>
@@ -28,8 +29,7 @@ using get_info = int(void *, uint32_t, size_t, void *, size_t *);
 using create_program = void *(void *, uint32_t, const char **, const size_t *, int *);
 
 const driver_library &driver() {
-    static const driver_library library("libOpenCL.so.1");
-    return library;
+    return made_once<[] { return driver_library("libOpenCL.so.1"); }>();
 }
 
 struct opencl_library {
@@ -74,8 +74,7 @@ struct opencl_library {
 };
 
 const opencl_library &library() {
-    static const opencl_library loaded;
-    return loaded;
+    return made_once<[] { return opencl_library(); }>();
 }
 
 const char *problem() { return library().problem[0] ? library().problem : nullptr; }

@@ -4,6 +4,7 @@
 #include "HalideRuntime.h"
 #include "device_arguments.h"
 #include "dtype.h"
+#include "once.h"
 #include "operands.h"
 #include "packing.h"
 #include "status.h"
@@ -31,8 +32,7 @@ void keep_error(void *user_context, const char *message) {
 }
 
 void install_handler_once() {
-    static const bool installed = (previous_handler = halide_set_error_handler(keep_error), true);
-    static_cast<void>(installed);
+    made_once<[] { return previous_handler = halide_set_error_handler(keep_error); }>();
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "cpu_features.h"
 #include "device.h"
+#include "once.h"
 #include "status.h"
 
 #include <atomic>
@@ -25,10 +26,7 @@ const target *find_by_name(const char *name) {
     return nullptr;
 }
 
-uint32_t this_cpu() {
-    static const uint32_t features = detect_cpu_features();
-    return features;
-}
+uint32_t this_cpu() { return made_once<detect_cpu_features>(); }
 
 // Why this machine cannot run a target, or NULL.
 const char *problem_of(const target &t) {
@@ -54,8 +52,7 @@ struct default_target {
 };
 
 const default_target &get_default() {
-    static const default_target chosen;
-    return chosen;
+    return made_once<[] { return default_target(); }>();
 }
 
 void explain_no_default() {

@@ -59,8 +59,8 @@ protected:
 TEST_F(Large, one_dimension) {
     float x = 10.0f, scale = 0.25f;
     const int64_t shape = count, broadcast = 0;
-    const qdq_tensor c_x{&x, QDQ_F32, 1, &shape, &broadcast}, c_scale{&scale, QDQ_F32, 0, nullptr, nullptr};
-    const qdq_tensor c_y{y, QDQ_I8, 1, &shape, nullptr};
+    const qdq_tensor c_x{&x, QDQ_F32, 1, &shape, &broadcast, {}}, c_scale{&scale, QDQ_F32, 0, nullptr, nullptr, {}};
+    const qdq_tensor c_y{y, QDQ_I8, 1, &shape, nullptr, {}};
     ASSERT_EQ(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_OK) << qdq_last_error();
     EXPECT_TRUE(all_equal(0, count, 40));
 }
@@ -71,9 +71,9 @@ TEST_F(Large, rows_of_their_own_scale) {
     const std::array<int8_t, 4> codes{40, 20, 10, 5};
     const int64_t columns = count / 4;
     const std::array<int64_t, 2> shape{4, columns}, broadcast{0, 0}, scale_shape{4, 1};
-    const qdq_tensor c_x{&x, QDQ_F32, 2, shape.data(), broadcast.data()};
-    const qdq_tensor c_scale{scale.data(), QDQ_F32, 2, scale_shape.data(), nullptr};
-    const qdq_tensor c_y{y, QDQ_I8, 2, shape.data(), nullptr};
+    const qdq_tensor c_x{&x, QDQ_F32, 2, shape.data(), broadcast.data(), {}};
+    const qdq_tensor c_scale{scale.data(), QDQ_F32, 2, scale_shape.data(), nullptr, {}};
+    const qdq_tensor c_y{y, QDQ_I8, 2, shape.data(), nullptr, {}};
     ASSERT_EQ(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_OK) << qdq_last_error();
     for (int64_t row = 0; row < 4; row++) {
         EXPECT_TRUE(all_equal(row * columns, columns, codes[static_cast<size_t>(row)])) << row;
@@ -85,8 +85,9 @@ TEST_F(Large, a_transposed_y) {
     float x[2] = {10.0f, -10.0f}, scale = 0.25f;
     const int64_t columns = count / 2;
     const std::array<int64_t, 2> shape{columns, 2}, of_x{0, 1}, of_y{1, columns};
-    const qdq_tensor c_x{x, QDQ_F32, 2, shape.data(), of_x.data()}, c_scale{&scale, QDQ_F32, 0, nullptr, nullptr};
-    const qdq_tensor c_y{y, QDQ_I8, 2, shape.data(), of_y.data()};
+    const qdq_tensor c_x{x, QDQ_F32, 2, shape.data(), of_x.data(), {}};
+    const qdq_tensor c_scale{&scale, QDQ_F32, 0, nullptr, nullptr, {}};
+    const qdq_tensor c_y{y, QDQ_I8, 2, shape.data(), of_y.data(), {}};
     ASSERT_EQ(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_OK) << qdq_last_error();
     EXPECT_TRUE(all_equal(0, columns, 40));
     EXPECT_TRUE(all_equal(columns, columns, -40));

@@ -62,8 +62,8 @@ TEST_P(Ranks, every_stride_negative) {
 TEST(Scalar, needs_no_shape) {
     float x = 3.0f, scale = 0.5f;
     int8_t y = 0;
-    const qdq_tensor c_x{&x, QDQ_F32, 0, nullptr, nullptr}, c_scale{&scale, QDQ_F32, 0, nullptr, nullptr};
-    const qdq_tensor c_y{&y, QDQ_I8, 0, nullptr, nullptr};
+    const qdq_tensor c_x{&x, QDQ_F32, 0, nullptr, nullptr, {}}, c_scale{&scale, QDQ_F32, 0, nullptr, nullptr, {}};
+    const qdq_tensor c_y{&y, QDQ_I8, 0, nullptr, nullptr, {}};
     ASSERT_EQ(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_OK) << qdq_last_error();
     EXPECT_EQ(y, 6);
 }
@@ -142,8 +142,8 @@ TEST_P(Empty, of_a_huge_shape) {
     const int64_t huge = int64_t{1} << 62;
     const bool quantizes = GetParam() == direction::quantize;
     const dimensions shape{huge, huge, 0};
-    const qdq_tensor x{nullptr, quantizes ? QDQ_F32 : QDQ_I8, 3, shape.data(), nullptr};
-    const qdq_tensor y{nullptr, quantizes ? QDQ_I8 : QDQ_F32, 3, shape.data(), nullptr};
+    const qdq_tensor x{nullptr, quantizes ? QDQ_F32 : QDQ_I8, 3, shape.data(), nullptr, {}};
+    const qdq_tensor y{nullptr, quantizes ? QDQ_I8 : QDQ_F32, 3, shape.data(), nullptr, {}};
     const tensor_memory scale = scales({});
     const qdq_tensor c_scale = scale.view();
     EXPECT_EQ(call({GetParam(), &x, &c_scale, nullptr, &y, nullptr}), QDQ_OK) << qdq_last_error();

@@ -25,7 +25,7 @@ public:
     // Valid while the operand lives.
     qdq_tensor tensor() const {
         void *data = const_cast<uint8_t *>(bytes_.data());
-        return {data, dtype_, static_cast<int32_t>(shape_.size()), shape_.data(), nullptr};
+        return {data, dtype_, static_cast<int32_t>(shape_.size()), shape_.data(), nullptr, {}};
     }
 
     // Integer types saturate; narrow float types round.

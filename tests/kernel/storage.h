@@ -40,7 +40,7 @@ public:
     qdq_tensor tensor() const {
         void *data = const_cast<uint8_t *>(bytes_.data()) - lowest_ * reference::bits_of(dtype_) / 8;
         return {data, dtype_, static_cast<int32_t>(shape_.size()), shape_.data(),
-                strides_.empty() ? nullptr : strides_.data()};
+                strides_.empty() ? nullptr : strides_.data(), {}};
     }
 
     // Of the memory, whatever the strides make of it.

@@ -13,7 +13,7 @@ using shape = std::vector<int64_t>;
 template <typename T>
 qdq_tensor view(std::vector<T> &data, qdq_dtype dtype, const shape &dimensions, const shape *strides = nullptr) {
     return {data.data(), dtype, static_cast<int32_t>(dimensions.size()), dimensions.data(),
-            strides != nullptr ? strides->data() : nullptr};
+            strides != nullptr ? strides->data() : nullptr, {}};
 }
 
 std::vector<int8_t> quantized_i8(std::vector<float> x, const shape &x_shape, std::vector<float> scale,
@@ -126,8 +126,8 @@ TEST(Tensor, an_empty_tensor_touches_nothing) {
     std::vector<float> scale{1};
     const shape empty{3, 0};
     const shape one{};
-    const qdq_tensor x{nullptr, QDQ_F32, 2, empty.data(), nullptr};
-    const qdq_tensor y{nullptr, QDQ_I8, 2, empty.data(), nullptr};
+    const qdq_tensor x{nullptr, QDQ_F32, 2, empty.data(), nullptr, {}};
+    const qdq_tensor y{nullptr, QDQ_I8, 2, empty.data(), nullptr, {}};
     quantize(x, view(scale, QDQ_F32, one), nullptr, y, nullptr);
 }
 

@@ -18,8 +18,8 @@ public:
 
     // Valid while the view lives and is not changed.
     qdq_tensor tensor() const {
-        const bool dense = strides_.empty();
-        return {data_, dtype_, static_cast<int32_t>(shape_.size()), shape_.data(), dense ? nullptr : strides_.data()};
+        const auto rank = static_cast<int32_t>(shape_.size());
+        return {data_, dtype_, rank, shape_.data(), strides_.empty() ? nullptr : strides_.data(), {}};
     }
 
 private:

@@ -166,7 +166,7 @@ public:
     }
 
     // Valid as long as this object is not moved.
-    qdq_tensor c() const { return {data_.get(), static_cast<qdq_dtype>(type_), rank_, shape_.data(), nullptr}; }
+    qdq_tensor c() const { return {data_.get(), static_cast<qdq_dtype>(type_), rank_, shape_.data(), nullptr, {}}; }
     operator tensor() const { return {data(), type_, dimensions(shape())}; }
 
 private:

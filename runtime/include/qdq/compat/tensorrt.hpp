@@ -257,7 +257,7 @@ inline std::int64_t volume(const Dims &dims) { return compat::element_count(shap
 inline compat::shape_text text(const Dims &dims) { return compat::shape_text(shape_of(dims)); }
 
 inline qdq_tensor view(const Dims &dims, DataType type, void *data) {
-    return {data, static_cast<qdq_dtype>(to_qdq(type)), dims.nbDims, dims.d, nullptr};
+    return {data, static_cast<qdq_dtype>(to_qdq(type)), dims.nbDims, dims.d, nullptr, {}};
 }
 
 // Whether every number is above 0. The bits of a positive float, up to those of infinity, are ordered as it is.

@@ -81,7 +81,7 @@ private:
     static result convert(dtype type, compat::owned_tensor &converted, qdq_tensor &scale) {
         constexpr std::int8_t one = 1;
         constexpr std::int64_t everywhere[2] = {0, 0};
-        const qdq_tensor ones{const_cast<std::int8_t *>(&one), QDQ_I8, scale.rank, scale.shape, everywhere};
+        const qdq_tensor ones{const_cast<std::int8_t *>(&one), QDQ_I8, scale.rank, scale.shape, everywhere, {}};
         compat::expected<compat::owned_tensor> made =
             compat::made_by(type, compat::shape_of(scale), [&](const qdq_tensor &y) -> result {
                 return qdq_dequantize(&ones, &scale, nullptr, &y, nullptr);

@@ -1,0 +1,16 @@
+// How an x86 processor answers what its targets need to know; apart from the asking, so that a test can answer, too.
+#pragma once
+
+#include <cstdint>
+
+namespace qdq::runtime {
+
+struct cpuid_answers {
+    uint32_t leaf1_ecx;
+    uint32_t leaf7_ebx;
+    uint64_t saved_registers;  // XCR0: what the operating system saves when it switches threads; 0 where it does not say
+};
+
+uint32_t features_in(const cpuid_answers &answers);
+
+}  // namespace qdq::runtime

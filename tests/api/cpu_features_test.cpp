@@ -1,0 +1,74 @@
+// What an x86 processor offers, against what the operating system says of it.
+#include "cpu_features.h"
+#include "cpu_features_x86_64.h"
+
+#include <gtest/gtest.h>
+
+#include <cpuid.h>
+
+#include <algorithm>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace {
+
+using namespace qdq::runtime;
+
+// The kernel's list for the first processor, of the features that it has enabled, too.
+std::set<std::string> listed_flags() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("flags")) {
+            std::istringstream words(line.substr(line.find(':') + 1));
+            return {std::istream_iterator<std::string>(words), {}};
+        }
+    }
+    return {};
+}
+
+bool all_listed(const std::set<std::string> &listed, const std::set<std::string> &wanted) {
+    return std::includes(listed.begin(), listed.end(), wanted.begin(), wanted.end());
+}
+
+constexpr cpuid_answers everything{~0u, ~0u, ~uint64_t{0}};
+
+TEST(CpuFeatures, are_those_that_the_operating_system_lists) {
+    const std::set<std::string> listed = listed_flags();
+    ASSERT_FALSE(listed.empty());
+    const uint32_t found = detect_cpu_features();
+    EXPECT_EQ((found & cpu_sse41) != 0, all_listed(listed, {"sse4_1"}));
+    EXPECT_EQ((found & cpu_avx2_fma_f16c) != 0, all_listed(listed, {"avx", "avx2", "f16c", "fma"}));
+    EXPECT_EQ((found & cpu_avx512) != 0,
+              all_listed(listed, {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}));
+}
+
+TEST(CpuFeatures, need_every_instruction_set_of_theirs) {
+    EXPECT_EQ(features_in(everything), cpu_sse41 | cpu_avx2_fma_f16c | cpu_avx512);
+    for (const uint32_t lacking : std::initializer_list<uint32_t>{bit_AVX, bit_FMA, bit_F16C}) {
+        cpuid_answers answers = everything;
+        answers.leaf1_ecx &= ~lacking;
+        EXPECT_EQ(features_in(answers) & cpu_avx2_fma_f16c, 0u) << std::hex << lacking;
+    }
+    for (const uint32_t lacking :
+         std::initializer_list<uint32_t>{bit_AVX512F, bit_AVX512BW, bit_AVX512DQ, bit_AVX512VL, bit_AVX512CD}) {
+        cpuid_answers answers = everything;
+        answers.leaf7_ebx &= ~lacking;
+        EXPECT_EQ(features_in(answers), cpu_sse41 | cpu_avx2_fma_f16c) << std::hex << lacking;
+    }
+}
+
+TEST(CpuFeatures, need_an_operating_system_that_saves_their_registers) {
+    cpuid_answers answers = everything;
+    answers.saved_registers = 0x07;  // the x87's, xmm and ymm
+    EXPECT_EQ(features_in(answers), cpu_sse41 | cpu_avx2_fma_f16c);
+    answers.saved_registers = 0x03;  // the x87's and xmm
+    EXPECT_EQ(features_in(answers), cpu_sse41);
+    answers.saved_registers = 0;
+    EXPECT_EQ(features_in(answers), cpu_sse41);
+}
+
+}  // namespace
