@@ -46,22 +46,28 @@ constexpr uint64_t default_modes = 0;  // nearest even
 #error "float_environment.h: not written for this processor"
 #endif
 
-// Default floating-point modes while it lives; the caller's come back at the end.
+// Default floating-point modes while it lives; the caller's come back at the end. Compilers move arithmetic past a
+// change of modes, as nothing says that it depends on them, but not past a barrier to the memory that it reads and
+// writes.
 class default_float_environment {
 public:
     default_float_environment() : saved(float_modes()), changed((saved & every_mode) != default_modes) {
         if (changed) {
             set_float_modes(default_modes);
+            barrier();
         }
     }
     ~default_float_environment() {
         if (changed) {
+            barrier();
             set_float_modes(saved);
         }
     }
     default_float_environment(const default_float_environment &) = delete;
 
 private:
+    static void barrier() { asm volatile("" : : : "memory"); }
+
     const uint64_t saved;
     const bool changed;
 };

@@ -283,24 +283,82 @@ int32_t plain_variant(const call &what) {
                             : static_cast<int32_t>(dequantize_variant::plain);
 }
 
-bool all_zero(const qdq_tensor &zero_point, const int64_t *strides, int64_t &bad) {
-    int64_t elements = 1;
-    for (int d = 0; d < zero_point.rank; d++) {
-        elements *= zero_point.shape[d];
-    }
-    for (bad = 0; bad < elements; bad++) {
-        int64_t at = 0, rest = bad;
-        for (int d = zero_point.rank - 1; d >= 0; d--) {
-            at += rest % zero_point.shape[d] * strides[d];
-            rest /= zero_point.shape[d];
+namespace {
+
+// A loop over elements: `step` counts them in memory, `places` in row-major order.
+struct element_loop {
+    int64_t extent, step, places;
+};
+
+// The loops that reach every element of a tensor, the innermost first: what a stride of 0 repeats is reached once, and
+// loops that continue one another are one.
+int distinct_loops(const qdq_tensor &t, const int64_t *strides, element_loop loops[most_dimensions]) {
+    int count = 0;
+    int64_t places = 1;
+    for (int d = t.rank - 1; d >= 0; places *= t.shape[d--]) {
+        if (t.shape[d] == 1 || strides[d] == 0) {
+            continue;
         }
-        const bool zero = with_type(
-            zero_point.dtype, [&]<typename T>() { return static_cast<float>(element<T>(zero_point.data, at)) == 0; });
-        if (!zero) {
-            return false;
+        element_loop *const inner = count > 0 ? &loops[count - 1] : nullptr;
+        if (inner && strides[d] == inner->step * inner->extent && places == inner->places * inner->extent) {
+            inner->extent *= t.shape[d];
+        } else {
+            loops[count++] = {t.shape[d], strides[d], places};
         }
     }
-    return true;
+    return count;
+}
+
+// How many of `count` contiguous elements, in whole pieces that vector instructions look at, have none of `bits` set.
+template<typename Unsigned>
+int64_t pieces_without(Unsigned bits, const char *from, int64_t count) {
+    constexpr int64_t piece = 4096;
+    int64_t done = 0;
+    for (Unsigned set = 0; count - done >= piece; done += piece) {
+        for (int64_t i = 0; i < piece; i++) {
+            set |= element<Unsigned>(from, done + i);
+        }
+        if ((set & bits) != 0) {
+            break;
+        }
+    }
+    return done;
+}
+
+// The place of the first element that has one of `bits` set, or -1.
+template<typename Unsigned>
+int64_t find_with(Unsigned bits, const char *from, const element_loop *loops, int count) {
+    if (count == 0) {
+        return (element<Unsigned>(from, 0) & bits) != 0 ? 0 : -1;
+    }
+    const element_loop &outer = loops[count - 1];
+    const bool contiguous = count == 1 && outer.step == 1;
+    for (int64_t i = contiguous ? pieces_without(bits, from, outer.extent) : 0; i < outer.extent; i++) {
+        const int64_t place = find_with(bits, from + i * outer.step * int64_t{sizeof(Unsigned)}, loops, count - 1);
+        if (place >= 0) {
+            return i * outer.places + place;
+        }
+    }
+    return -1;
+}
+
+}  // namespace
+
+// By bits, as values depend on the caller's floating-point environment: with denormals-are-zero a subnormal is 0, and
+// to compare a signalling NaN may trap. Of a float the sign does not count.
+int64_t find_nonzero(const qdq_tensor &zero_point, const int64_t *strides) {
+    element_loop loops[most_dimensions];
+    const int count = distinct_loops(zero_point, strides, loops);
+    const char *const data = static_cast<const char *>(zero_point.data);
+    const int sign = is_integer(zero_point.dtype) ? 0 : 1;
+    switch (info(zero_point.dtype).bits) {
+    case 8:
+        return find_with<uint8_t>(0xff, data, loops, count);
+    case 16:
+        return find_with<uint16_t>(static_cast<uint16_t>(0xffff >> sign), data, loops, count);
+    default:
+        return find_with<uint32_t>(0xffffffffu >> sign, data, loops, count);
+    }
 }
 
 }  // namespace qdq::runtime

@@ -50,7 +50,7 @@ void pad_operands(operands &loaded, int64_t count);
 int32_t plain_variant(const call &what);
 bit_range fast_scale(const call &what);
 
-// Whether a zero point is 0 everywhere; else `bad` is the first place, counted row-major.
-bool all_zero(const qdq_tensor &zero_point, const int64_t *strides, int64_t &bad);
+// The first place, counted row-major, at which a zero point is not 0, or -1.
+int64_t find_nonzero(const qdq_tensor &zero_point, const int64_t *strides);
 
 }  // namespace qdq::runtime

@@ -521,9 +521,8 @@ private:
                         "%s: zero_point: %s takes none, and whether it is 0 everywhere cannot be seen on a device",
                         given.function, info(stored).name);
         }
-        int64_t bad;
-        if (!all_zero(*given.zero_point, zero_point_strides, bad)) {
-            return invalid("%s: zero_point: element %" PRId64 " is not 0, and %s takes no zero point", bad,
+        if (const int64_t place = find_nonzero(*given.zero_point, zero_point_strides); place >= 0) {
+            return invalid("%s: zero_point: element %" PRId64 " is not 0, and %s takes no zero point", place,
                            info(stored).name);
         }
         zero_point_elements = 0;

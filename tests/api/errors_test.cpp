@@ -1,6 +1,7 @@
 // Every argument rule of qdq.h: which status, and a message that names the argument. Nothing may be written.
 #include "call.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -580,6 +581,53 @@ TEST_F(EveryPair, with_a_float_target_takes_no_zero_point_but_zero) {
             }
         }
     }
+}
+
+TEST_F(EveryPair, with_a_float_target_names_the_first_zero_point_that_is_not_zero) {
+    // Dense, turned, with gaps, backwards, repeated along either dimension, and longer than the pieces that are looked
+    // at as a whole.
+    const struct {
+        dimensions shape, strides;
+    } layouts[] = {{{5, 7}, {}},      {{5, 7}, {1, 5}}, {{5, 7}, {20, 2}}, {{5, 7}, {-7, -1}}, {{5, 7}, {0, 1}},
+                   {{5, 7}, {1, 0}},  {{5, 1}, {3, 9}}, {{1, 7}, {0, -2}}, {{2, 9000}, {}},    {{9000, 2}, {1, 9000}},
+                   {{3, 5000}, {0, 1}}};
+    for (const auto &[shape, strides] : layouts) {
+        SCOPED_TRACE(testing::PrintToString(shape) + " by " + testing::PrintToString(strides));
+        const tensor_memory x = floats(QDQ_F32, shape), scale = scales(shape), y(QDQ_F8E4M3, shape);
+        const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_y = y.view();
+        for (qdq_dtype type : {QDQ_I8, QDQ_F16, QDQ_F32}) {
+            tensor_memory zero_point(type, shape, strides);
+            const qdq_tensor c_zero_point = zero_point.view();
+            const auto quantize = [&] { return qdq_quantize(&c_x, &c_scale, &c_zero_point, &c_y, nullptr); };
+            zero_point.fill([](int64_t) { return 0; });
+            EXPECT_EQ(quantize(), QDQ_OK) << qdq_last_error();
+            const int64_t count = shape[0] * shape[1];
+            for (int64_t place = 0; place < count; place += count > 100 ? 997 : 1) {
+                zero_point.fill([](int64_t) { return 0; });
+                const int64_t index[] = {place / shape[1], place % shape[1]};
+                reference::store_code(c_zero_point, index, 1);
+                const std::vector<uint32_t> codes = zero_point.codes();
+                const int64_t first = std::find(codes.begin(), codes.end(), 1u) - codes.begin();
+                ASSERT_EQ(quantize(), QDQ_INVALID_ARGUMENT);
+                const std::string message = qdq_last_error();
+                ASSERT_NE(message.find("element " + std::to_string(first) + " is"), std::string::npos) << message;
+            }
+        }
+    }
+}
+
+TEST_F(EveryPair, with_a_float_target_looks_once_at_a_zero_point_that_stride_0_repeats) {
+    const dimensions shape{int64_t{1} << 20, int64_t{1} << 20}, none{0, 0};  // one by one 2^40 take a day
+    const tensor_memory scale = scales({}), zero_point = tensor_memory::of<int8_t>(QDQ_I8, {}, {0});
+    qdq_tensor c_scale = scale.view(), c_zero_point = zero_point.view();
+    for (qdq_tensor *operand : {&c_scale, &c_zero_point}) {
+        operand->rank = 2;
+        operand->shape = shape.data();
+        operand->strides = none.data();
+    }
+    const qdq_tensor x{nullptr, QDQ_F32, 2, shape.data(), nullptr}, y{nullptr, QDQ_F8E4M3, 2, shape.data(), nullptr};
+    qdq_plan plan;
+    EXPECT_EQ(qdq_plan_quantize(&plan, &x, &c_scale, &c_zero_point, &y, nullptr), QDQ_OK) << qdq_last_error();
 }
 
 // Running plans.

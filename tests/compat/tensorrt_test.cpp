@@ -3,9 +3,12 @@
 #include "allocations.h"
 #include "cases.h"
 
+#include "support/fp_environment.h"
+
 #include <qdq/compat/tensorrt.hpp>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -315,6 +318,17 @@ TEST_P(TensorRTLayer, takes_a_zero_point_of_zeros_only) {
     for (float value : {1.0f, -1.0f, 1e-45f, NAN}) {
         values[2] = value;
         expect_refused({"y", "zeroPt", "not 0"}, what);
+    }
+    // In any floating-point environment: subnormals are not 0, and signalling NaNs raise nothing.
+    for (uint32_t bits : {0x00000001u, 0x807fffffu, 0x7f800001u}) {
+        std::memcpy(&values[2], &bits, sizeof bits);
+        for (const test_support::fp_environment &environment : test_support::hostile_environments()) {
+            SCOPED_TRACE(environment.name);
+            const uint64_t before = test_support::fp_control();
+            test_support::set_fp_control(environment.control);
+            expect_refused({"y", "zeroPt", "not 0"}, what);
+            test_support::set_fp_control(before);
+        }
     }
 }
 

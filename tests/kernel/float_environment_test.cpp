@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -124,6 +125,40 @@ outcome run_plan_in(const fp_environment &environment, prepared_call &call) {
     return {status, control_after};
 }
 
+// Bits that arithmetic under denormals-are-zero, or with exceptions unmasked, must not meet: quiet and signalling NaNs,
+// subnormals, -0, integers that are no f32.
+std::vector<uint32_t> awkward_codes(qdq_dtype type) {
+    switch (type) {
+        case QDQ_F32: return {0, 0x80000000, 1, 0x807fffff, 0x7fc00000, 0x7f800001, 0xffa00000, 0x7f7fffff, 0x3f800000};
+        case QDQ_F16: return {0, 0x8000, 1, 0x83ff, 0x7e00, 0x7c01, 0xfd00, 0x7bff, 0x3c00};
+        case QDQ_BF16: return {0, 0x8000, 1, 0x807f, 0x7fc0, 0x7f81, 0xffa0, 0x7f7f, 0x3f80};
+        case QDQ_E8M0: return {0, 1, 127, 254, 255};
+        case QDQ_F8E4M3: return {0, 0x80, 1, 0x87, 0x7f, 0xff, 0x7e, 0x38};
+        case QDQ_I32: return {0, 1, (1u << 24) + 1, 0x7fffffff, 0x80000000};
+        default: return {0, 1, 0x7f};
+    }
+}
+
+uint32_t awkward_code(qdq_dtype type, size_t i) {
+    const std::vector<uint32_t> codes = awkward_codes(type);
+    return codes[i % codes.size()];
+}
+
+void fill(storage &operand, qdq_dtype type, size_t first) {
+    for (int64_t i = 0; i < operand.elements(); ++i) operand.set_code(i, awkward_code(type, first + static_cast<size_t>(i)));
+}
+
+// Calls function() in the environment, its exception flags clear. No arithmetic but the library's happens in it.
+template <typename Function> outcome run_in(const fp_environment &environment, Function &&function) {
+    const uint64_t before = test_support::fp_control();
+    test_support::set_fp_flags(0);
+    test_support::set_fp_control(environment.control);
+    const qdq_status status = function();
+    const uint64_t control_after = test_support::fp_control();
+    test_support::set_fp_control(before);
+    return {status, control_after};
+}
+
 class HostileFpEnvironment : public KernelTest {
 protected:
     void expect_unharmed(const outcome &result, const fp_environment &environment, const prepared_call &call) {
@@ -134,6 +169,39 @@ protected:
                                              [](int64_t i) { return "element " + std::to_string(i); }))
             << environment.name << (call.quantizes ? ", quantize, " : ", dequantize, ") << call.threads << " threads, "
             << test_support::describe(call.options);
+    }
+
+    // Both ways, at once and by a plan that is made in the environment.
+    void expect_oracle_result(const dimensions &shape, const qdq_tensor &scale, const qdq_tensor *zero_point) {
+        for (bool quantizes : {true, false}) {
+            const qdq_dtype x_type = quantizes ? QDQ_F32 : stored(), y_type = quantizes ? stored() : QDQ_F32;
+            storage x(x_type, shape), expected(y_type, shape), actual(y_type, shape);
+            for (int64_t i = 0; i < x.elements(); ++i) {
+                x.set_code(i, quantizes ? awkward_code(QDQ_F32, static_cast<size_t>(i)) : static_cast<uint32_t>(i * 101));
+            }
+            const qdq_tensor c_x = x.tensor(), c_expected = expected.tensor(), c_actual = actual.tensor();
+            const qdq_options options{};
+            (quantizes ? reference::quantize : reference::dequantize)(c_x, scale, zero_point, c_expected, &options);
+            auto *const at_once = quantizes ? qdq_quantize : qdq_dequantize;
+            auto *const planned = quantizes ? qdq_plan_quantize : qdq_plan_dequantize;
+            for (const fp_environment &environment : test_support::hostile_environments()) {
+                for (bool by_plan : {false, true}) {
+                    std::memset(actual.bytes(), 0x55, static_cast<size_t>(bytes_for(y_type, actual.elements())));
+                    const outcome result = run_in(environment, [&] {
+                        qdq_plan plan;
+                        if (!by_plan) return at_once(&c_x, &scale, zero_point, &c_actual, &options);
+                        const qdq_status status = planned(&plan, &c_x, &scale, zero_point, &c_actual, &options);
+                        return status == QDQ_OK ? qdq_run(&plan, x.bytes(), actual.bytes(), nullptr) : status;
+                    });
+                    ASSERT_EQ(result.status, QDQ_OK) << qdq_last_error();
+                    EXPECT_EQ(result.control_after, environment.control) << environment.name << ": not restored";
+                    EXPECT_TRUE(test_support::same_codes(y_type, expected.bytes(), actual.bytes(), actual.elements(),
+                                                         [](int64_t i) { return "element " + std::to_string(i); }))
+                        << environment.name << (quantizes ? ", quantize" : ", dequantize") << ", scale "
+                        << reference::name_of(scale.dtype);
+                }
+            }
+        }
     }
 
     void compare_in_every_environment(prepared_call call) {
@@ -197,6 +265,70 @@ TEST_P(HostileFpEnvironment, a_plan_made_before_it_gives_the_same_bits_and_resto
                     expect_unharmed(run_plan_in(environment, call), environment, call);
                 }
             }
+        }
+    }
+}
+
+TEST_P(HostileFpEnvironment, zero_points_of_float_formats_are_judged_by_their_bits) {
+    if (reference::is_integer(stored())) GTEST_SKIP() << "integer formats have zero points";
+    const storage x(QDQ_F32, {64}), y(stored(), {64}), scale(QDQ_F32, {}, {}, 0x3f);
+    const qdq_tensor c_x = x.tensor(), c_y = y.tensor(), c_scale = scale.tensor();
+    for (qdq_dtype type : supported::zero_point_types) {
+        for (uint32_t code : awkward_codes(type)) {
+            storage zero_point(type, {});
+            zero_point.set_code(0, code);
+            const qdq_tensor c_zero_point = zero_point.tensor();
+            const bool is_zero = code == 0 || (!reference::is_integer(type) && code == 1u << (reference::bits_of(type) - 1));
+            for (const fp_environment &environment : test_support::hostile_environments()) {
+                const outcome result = run_in(
+                    environment, [&] { return qdq_quantize(&c_x, &c_scale, &c_zero_point, &c_y, nullptr); });
+                EXPECT_EQ(result.status, is_zero ? QDQ_OK : QDQ_INVALID_ARGUMENT)
+                    << environment.name << ", " << reference::name_of(type) << " 0x" << std::hex << code;
+                EXPECT_EQ(result.control_after, environment.control) << environment.name << ": not restored";
+            }
+        }
+    }
+}
+
+// By each way that a call may take: one kernel call, rows, columns, blocks, windows of packed codes.
+TEST_P(HostileFpEnvironment, operands_of_any_bits_give_the_same_bits_and_no_trap) {
+    const struct {
+        dimensions shape, scale_shape;
+    } spreads[] = {{{64}, {}}, {{3, 65}, {3, 1}}, {{3, 65}, {1, 65}}, {{3, 64}, {3, 2}}};
+    const std::vector<qdq_dtype> no_zero_point{QDQ_I8};
+    for (const auto &[shape, scale_shape] : spreads) {
+        for (qdq_dtype scale_type : supported::scale_types) {
+            const bool integer = reference::is_integer(stored());
+            for (qdq_dtype zero_point_type : integer ? supported::zero_point_types : no_zero_point) {
+                storage scale(scale_type, scale_shape), zero_point(zero_point_type, scale_shape);
+                for (size_t first = 0; first < awkward_codes(scale_type).size(); ++first) {
+                    fill(scale, scale_type, first);
+                    fill(zero_point, zero_point_type, first);
+                    const qdq_tensor c_zero_point = zero_point.tensor();
+                    expect_oracle_result(shape, scale.tensor(), integer ? &c_zero_point : nullptr);
+                    if (scale.elements() > 1) break;
+                }
+            }
+        }
+    }
+}
+
+TEST_P(HostileFpEnvironment, no_exception_flag_is_cleared) {
+    for (bool quantizes : {true, false}) {
+        prepared_call call = prepare({{1001}, {}, 0, 1}, {0.1f}, stored(), quantizes, false, QDQ_NEAREST_EVEN);
+        std::vector<fp_environment> environments = test_support::hostile_environments();
+        environments.push_back({"default", test_support::fp_control()});
+        for (const fp_environment &environment : environments) {
+            const qdq_tensor x = call.x.tensor(), scale = call.scale.tensor(), y = call.actual.tensor();
+            const uint64_t before = test_support::fp_control();
+            test_support::set_fp_control(environment.control);
+            test_support::set_fp_flags(test_support::every_fp_flag);
+            const qdq_status status = (quantizes ? qdq_quantize : qdq_dequantize)(&x, &scale, nullptr, &y, &call.options);
+            const uint64_t flags_after = test_support::fp_flags();
+            test_support::set_fp_control(before);
+            test_support::set_fp_flags(0);
+            EXPECT_EQ(status, QDQ_OK);
+            EXPECT_EQ(flags_after, test_support::every_fp_flag) << environment.name;
         }
     }
 }

@@ -26,6 +26,15 @@ inline void set_fp_control(uint64_t control) {
     _mm_setcsr(static_cast<unsigned>(control));
 }
 
+// The sticky exception flags.
+inline constexpr uint64_t every_fp_flag = 0x3f;
+inline uint64_t fp_flags() {
+    return _mm_getcsr() & every_fp_flag;
+}
+inline void set_fp_flags(uint64_t flags) {
+    _mm_setcsr(static_cast<unsigned>((_mm_getcsr() & ~every_fp_flag) | flags));
+}
+
 inline std::vector<fp_environment> hostile_environments() {
     constexpr uint64_t masked = 0x1f80;
     return {{"flush_to_zero", masked | 0x8000},
@@ -47,6 +56,17 @@ inline uint64_t fp_control() {
 }
 inline void set_fp_control(uint64_t control) {
     asm volatile("msr fpcr, %0" ::"r"(control) : "memory");
+}
+
+// The sticky exception flags, in FPSR.
+inline constexpr uint64_t every_fp_flag = 0x9f;
+inline uint64_t fp_flags() {
+    uint64_t status;
+    asm volatile("mrs %0, fpsr" : "=r"(status));
+    return status & every_fp_flag;
+}
+inline void set_fp_flags(uint64_t flags) {
+    asm volatile("msr fpsr, %0" ::"r"(flags) : "memory");
 }
 
 inline std::vector<fp_environment> hostile_environments() {
@@ -71,6 +91,17 @@ inline uint64_t fp_control() {
 }
 inline void set_fp_control(uint64_t control) {
     asm volatile("fsrm %0" ::"r"(control) : "memory");
+}
+
+// The sticky exception flags.
+inline constexpr uint64_t every_fp_flag = 0x1f;
+inline uint64_t fp_flags() {
+    uint64_t flags;
+    asm volatile("frflags %0" : "=r"(flags));
+    return flags;
+}
+inline void set_fp_flags(uint64_t flags) {
+    asm volatile("fsflags %0" ::"r"(flags) : "memory");
 }
 
 inline std::vector<fp_environment> hostile_environments() {

@@ -3,7 +3,9 @@
  * This header is the whole binary interface. `qdq.hpp` wraps it for C++20.
  *
  * Arithmetic. Everything is IEEE-754 binary32, each operation rounded once to nearest even, subnormals kept,
- * whatever the caller's floating-point environment. Operands of other types convert to f32 exactly first.
+ * whatever the caller's floating-point environment. Operands of other types convert to f32 exactly first. The environment
+ * comes back as it was, but for the sticky exception flags: a call may raise any and clears none. No call traps, whichever
+ * exceptions are unmasked.
  *
  *   quantize     t = x / scale            (QDQ_DIVIDE: correctly rounded, never x * (1/scale))
  *                t = x * scale            (QDQ_MULTIPLY)

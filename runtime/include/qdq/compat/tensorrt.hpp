@@ -260,10 +260,21 @@ inline qdq_tensor view(const Dims &dims, DataType type, void *data) {
     return {data, static_cast<qdq_dtype>(to_qdq(type)), dims.nbDims, dims.d, nullptr, {}};
 }
 
+// Floats are looked at by their bits: what comparing their values gives depends on the caller's floating-point
+// environment, and may trap.
+template<typename Integer> Integer bits_at(const void *values, std::int64_t i) {
+    Integer bits;
+    std::memcpy(&bits, static_cast<const char *>(values) + i * std::int64_t{sizeof(bits)}, sizeof(bits));
+    return bits;
+}
+
 // Whether every number is above 0. The bits of a positive float, up to those of infinity, are ordered as it is.
 template<typename Signed> bool all_positive(const void *values, std::int64_t count, Signed infinity) {
-    const std::span bits(static_cast<const Signed *>(values), static_cast<std::size_t>(count));
-    return std::ranges::all_of(bits, [&](Signed each) { return each > 0 && each <= infinity; });
+    for (std::int64_t i = 0; i < count; i++) {
+        const Signed bits = bits_at<Signed>(values, i);
+        if (bits <= 0 || bits > infinity) return false;
+    }
+    return true;
 }
 inline bool all_positive(const Weights &scale) {
     switch (scale.type) {
@@ -372,11 +383,10 @@ inline result ILayer::check_zero_point(const ITensor &zero_point, const ITensor 
         return compat::fail("TensorRT: %s: zeroPt: shape %s is not scale's, %s", name, text(zero_point.dims_).c_str(),
                             text(scale.dims_).c_str());
     }
-    const std::span values(static_cast<const float *>(zero_point.address_),
-                           static_cast<std::size_t>(volume(zero_point.dims_)));
-    const auto bad = std::ranges::find_if(values, [](float value) { return value != 0; });
-    if (bad != values.end()) {
-        return compat::fail("TensorRT: %s: zeroPt: %g is not 0", name, static_cast<double>(*bad));
+    for (std::int64_t i = 0; i < volume(zero_point.dims_); i++) {
+        if ((bits_at<std::uint32_t>(zero_point.address_, i) & 0x7fffffffu) != 0) {
+            return compat::fail("TensorRT: %s: zeroPt: element %lld is not 0", name, static_cast<long long>(i));
+        }
     }
     return QDQ_OK;
 }

@@ -21,13 +21,13 @@ inline constexpr dtype float32 = dtype::f32, float16 = dtype::f16, bfloat16 = dt
 
 // A scale: a tensor, a number, a sequence of numbers or a sequence of such sequences. As in nvtripy, numbers become a
 // tensor of the floating type of the call, rounded to f32 and from there to f16 or bf16; a tensor must have that type.
+// The first rounding is the compiler's, where the caller writes a double.
 // Tensors and sequences are viewed: they outlive the call. Made on the spot, as an argument.
 class scale_argument {
 public:
     scale_argument(const Tensor &tensor) : view_(tensor) {}
     scale_argument(const compat::owned_tensor &tensor) : view_(tensor) {}
-    scale_argument(double number)
-        : is_tensor_(false), number_(static_cast<float>(number)), view_(&number_, dimensions{}) {}
+    scale_argument(float number) : is_tensor_(false), number_(number), view_(&number_, dimensions{}) {}
     scale_argument(std::initializer_list<float> sequence)
         : is_tensor_(false), view_(std::span(sequence.begin(), sequence.size())) {}
     template<std::ranges::contiguous_range Sequence>
