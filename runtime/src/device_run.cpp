@@ -198,6 +198,10 @@ public:
           zero_point(memory_of(what.zero_point, p.zero_point_offset)) {}
 
     qdq_status run() {
+        if (const char *name = misaligned()) {
+            return fail(QDQ_INVALID_ARGUMENT, "%s: %s: its elements do not lie at multiples of their size", function,
+                        name);
+        }
         if (!has_memory()) {
             return fail(QDQ_DEVICE_ERROR, "%s: target %s: %s", function, what.on->name, launch.message);
         }
@@ -227,6 +231,14 @@ private:
     memory memory_of(const void *data, int64_t offset) const {
         const uint64_t base = reinterpret_cast<uintptr_t>(data);
         return backend.has_addresses ? memory{base + offset, 0} : memory{base, offset};
+    }
+
+    // Which of x and y begins between two elements' places, or NULL. Offsets in memory objects have been checked.
+    const char *misaligned() const {
+        auto is_off = [&](const memory &m, int32_t bits) {
+            return backend.has_addresses && m.base % static_cast<uint64_t>(std::max(bits / 8, 1)) != 0;
+        };
+        return is_off(x, what.x_bits) ? "x" : is_off(y, what.y_bits) ? "y" : nullptr;
     }
 
     bool has_memory() const {

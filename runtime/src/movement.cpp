@@ -8,14 +8,15 @@ namespace qdq::runtime {
 
 namespace {
 
+// Elements at any address.
 template<typename Element>
 void copy_strided(const char *from, int64_t from_column, int64_t from_row, char *to, int64_t to_column, int64_t to_row,
                   rectangle area) {
-    const Element *source = reinterpret_cast<const Element *>(from);
-    Element *destination = reinterpret_cast<Element *>(to);
+    constexpr int64_t bytes = sizeof(Element);
     for (int64_t r = 0; r < area.rows; r++) {
         for (int64_t c = 0; c < area.columns; c++) {
-            destination[r * to_row + c * to_column] = source[r * from_row + c * from_column];
+            std::memcpy(to + (r * to_row + c * to_column) * bytes, from + (r * from_row + c * from_column) * bytes,
+                        bytes);
         }
     }
 }

@@ -49,7 +49,8 @@ auto with_type(qdq_dtype dtype, Visit visit) {
 
 void read_scales(const call &what, const operand_range &range, float *to) {
     if (what.scale_type == QDQ_F32 && range.scale_stride == 1) {
-        std::memcpy(to, static_cast<const float *>(what.scale) + range.scale, range.count * sizeof(float));
+        constexpr int64_t bytes = sizeof(float);
+        std::memcpy(to, static_cast<const char *>(what.scale) + range.scale * bytes, range.count * bytes);
     } else {
         with_type(what.scale_type, [&]<typename T>() {
             for (int64_t i = 0; i < range.count; i++) {

@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
 namespace {
 
@@ -13,10 +14,12 @@ thread_local char last_error[longest_message] = "no error";
 namespace qdq::runtime {
 
 qdq_status fail(qdq_status status, const char *format, ...) {
+    char message[longest_message];  // the last one may be among the arguments: as a name that nothing has
     va_list arguments;
     va_start(arguments, format);
-    std::vsnprintf(last_error, sizeof(last_error), format, arguments);
+    std::vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
+    std::memcpy(last_error, message, std::strlen(message) + 1);
     return status;
 }
 

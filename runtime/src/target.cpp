@@ -6,6 +6,7 @@
 #include "status.h"
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -45,10 +46,19 @@ const target *best_usable() {
     return nullptr;
 }
 
+// What QDQ_TARGET said at the first call. The program may change its environment later.
 struct default_target {
-    const char *environment_name = std::getenv("QDQ_TARGET");
-    const target *named = environment_name ? find_by_name(environment_name) : nullptr;
-    const target *chosen = !environment_name ? best_usable() : named && !problem_of(*named) ? named : nullptr;
+    default_target() {
+        const char *name = std::getenv("QDQ_TARGET");
+        named = name ? find_by_name(name) : nullptr;
+        chosen = !name ? best_usable() : named && !problem_of(*named) ? named : nullptr;
+        is_named = name;
+        std::snprintf(environment_name, sizeof(environment_name), "%s", name ? name : "");
+    }
+
+    bool is_named;
+    char environment_name[200];  // as much of it as messages need
+    const target *named, *chosen;
 };
 
 const default_target &get_default() {
@@ -57,7 +67,7 @@ const default_target &get_default() {
 
 void explain_no_default() {
     const default_target &chosen = get_default();
-    if (!chosen.environment_name) {
+    if (!chosen.is_named) {
         fail(QDQ_UNSUPPORTED, "no target built into this library can run on this processor");
     } else if (!chosen.named) {
         fail(QDQ_UNSUPPORTED, "QDQ_TARGET: no target named \"%s\" is built in", chosen.environment_name);

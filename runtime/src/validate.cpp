@@ -87,8 +87,9 @@ bool touched(const qdq_tensor &t, const int64_t *strides, span &bytes) {
         }
     }
     const int64_t bits = info(t.dtype).bits;
-    int64_t last_bit;
-    if (__builtin_mul_overflow(lowest, bits, &bytes.first) || __builtin_mul_overflow(highest + 1, bits, &last_bit)) {
+    int64_t elements, last_bit;
+    if (__builtin_mul_overflow(lowest, bits, &bytes.first) || __builtin_add_overflow(highest, 1, &elements) ||
+        __builtin_mul_overflow(elements, bits, &last_bit)) {
         return false;
     }
     bytes.first /= 8;
@@ -100,7 +101,8 @@ bool same_shape(const qdq_tensor &a, const qdq_tensor &b) {
     return a.rank == b.rank && std::equal(a.shape, a.shape + a.rank, b.shape);
 }
 
-// Whether distinct indices are distinct elements: each stride steps over all that the smaller ones reach.
+// Whether distinct indices are distinct elements: each stride steps over all that the smaller ones reach. Of strides
+// within the address space.
 bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
     struct step {
         int64_t stride, extent;
@@ -126,16 +128,31 @@ bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
     return true;
 }
 
-// Handles of memory objects are no addresses: of two objects nothing overlaps.
-bool overlap(const target &on, const void *a, span a_bytes, const void *b, span b_bytes) {
-    if (on.device && !on.device->has_addresses && a != b) {
-        return false;
-    }
-    const intptr_t a_data = reinterpret_cast<intptr_t>(a), b_data = reinterpret_cast<intptr_t>(b);
-    return a_data + a_bytes.first < b_data + b_bytes.end && b_data + b_bytes.first < a_data + a_bytes.end;
+// Where a tensor lies: in the address space, or in a memory object, whose handle is no address.
+struct place {
+    const void *object;  // NULL for the address space
+    uint64_t first, end;
+
+    bool overlaps(const place &other) const { return object == other.object && first < other.end && other.first < end; }
+};
+
+bool has_addresses(const target &on) { return !on.device || on.device->has_addresses; }
+
+// False where its bytes pass the end of that, or reach below its beginning.
+bool locate(const target &on, const void *data, const span &bytes, int64_t offset, place &at) {
+    at.object = has_addresses(on) ? nullptr : data;
+    const uint64_t base = has_addresses(on) ? reinterpret_cast<uintptr_t>(data) : 0;
+    const uint64_t most = has_addresses(on) ? UINT64_MAX : INT64_MAX;  // offsets are signed
+    uint64_t begin;
+    return !__builtin_add_overflow(base, offset, &begin) && !__builtin_add_overflow(begin, bytes.first, &at.first) &&
+           !__builtin_add_overflow(begin, bytes.end, &at.end) && at.end <= most;
 }
 
-span moved(span bytes, int64_t offset) { return {bytes.first + offset, bytes.end + offset}; }
+qdq_status out_of_reach(const char *function, const target &on, const char *name) {
+    return fail(
+        QDQ_INVALID_ARGUMENT, "%s: %s: its elements reach %s", function, name,
+        has_addresses(on) ? "past the address space" : "below the beginning of a memory object, or 2^63 bytes past it");
+}
 
 class checker {
 public:
@@ -470,44 +487,55 @@ private:
         return ok;
     }
 
+    // A tensor and the bytes that it touches.
+    struct memory {
+        const char *name;
+        const qdq_tensor *tensor;
+        const int64_t *strides;
+        int64_t offset;
+        span bytes{};
+        place at{};
+
+        bool has_data() const { return tensor && tensor->data; }
+    };
+
+    qdq_status find(memory &m) {
+        if (!m.tensor) {
+            return ok;
+        }
+        if (!touched(*m.tensor, m.strides, m.bytes)) {
+            return invalid("%s: %s: shape and strides reach past the address space", m.name);
+        }
+        const bool is_placed = m.has_data() || !has_addresses(*what.on);
+        return !is_placed || locate(*what.on, m.tensor->data, m.bytes, m.offset, m.at) ? ok : out_of_reach(m.name);
+    }
+
+    qdq_status out_of_reach(const char *name) { return runtime::out_of_reach(given.function, *what.on, name); }
+
     qdq_status check_memory() {
-        span x_bytes, y_bytes, scale_bytes, zero_point_bytes;
-        if (!touched(*given.x, x_strides, x_bytes)) {
-            return invalid("%s: x: shape and strides reach past the address space");
-        }
-        if (!touched(*given.y, y_strides, y_bytes)) {
-            return invalid("%s: y: shape and strides reach past the address space");
-        }
-        if (!touched(*given.scale, scale_strides, scale_bytes) ||
-            (given.zero_point && !touched(*given.zero_point, zero_point_strides, zero_point_bytes))) {
-            return invalid("%s: scale, zero_point: shape and strides reach past the address space");
+        memory x{"x", given.x, x_strides, result.x_offset}, y{"y", given.y, y_strides, result.y_offset};
+        memory scale{"scale", given.scale, scale_strides, result.scale_offset};
+        memory zero_point{"zero_point", given.zero_point, zero_point_strides, result.zero_point_offset};
+        for (memory *each : {&x, &y, &scale, &zero_point}) {
+            if (qdq_status s = find(*each)) {
+                return s;
+            }
         }
         if (!elements_are_distinct(*given.y, y_strides)) {
             return invalid("%s: y: its strides make elements overlap one another");
         }
-        result.x_first = x_bytes.first;
-        result.x_end = x_bytes.end;
-        result.y_first = y_bytes.first;
-        result.y_end = y_bytes.end;
+        result.x_first = x.bytes.first;
+        result.x_end = x.bytes.end;
+        result.y_first = y.bytes.first;
+        result.y_end = y.bytes.end;
         result.same_layout = info(given.x->dtype).bits == info(given.y->dtype).bits &&
                              std::equal(x_strides, x_strides + given.x->rank, y_strides);
-        if (on_device() && !what.on->device->has_addresses &&
-            (result.x_first + result.x_offset < 0 || result.y_first + result.y_offset < 0 ||
-             scale_bytes.first + result.scale_offset < 0 || zero_point_bytes.first + result.zero_point_offset < 0)) {
-            return invalid("%s: x, scale, zero_point, y: strides reach below the beginning of a memory object");
+        for (const memory *operand : {&scale, &zero_point}) {
+            if (y.has_data() && operand->has_data() && y.at.overlaps(operand->at)) {
+                return invalid("%s: y: it overlaps %s", operand->name);
+            }
         }
-        const span written = moved(y_bytes, result.y_offset);
-        if (given.y->data &&
-            overlap(*what.on, given.y->data, written, given.scale->data, moved(scale_bytes, result.scale_offset))) {
-            return invalid("%s: y: it overlaps scale");
-        }
-        if (given.y->data && given.zero_point &&
-            overlap(*what.on, given.y->data, written, given.zero_point->data,
-                    moved(zero_point_bytes, result.zero_point_offset))) {
-            return invalid("%s: y: it overlaps zero_point");
-        }
-        return given.x->data && given.y->data ? check_overlap(given.function, result, given.x->data, given.y->data)
-                                              : ok;
+        return x.has_data() && y.has_data() ? check_overlap(given.function, result, given.x->data, given.y->data) : ok;
     }
 
     // A float format has no zero point; one that is all zero is accepted, as peers' interfaces demand one.
@@ -549,8 +577,8 @@ private:
         what.scale = given.scale->data;
         what.zero_point = given.zero_point && zero_point_elements > 0 ? given.zero_point->data : nullptr;
         what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
-        constexpr int64_t streamed_bytes = int64_t{16} << 20;  // in and out: past the share of the caches one core has
-        what.streams = what.on->streams && (x_elements >> 3) * (what.x_bits + what.y_bits) > streamed_bytes;
+        constexpr int64_t streamed_bits = int64_t{128} << 20;  // in and out: past the share of the caches one core has
+        what.streams = what.on->streams && x_elements > streamed_bits / (what.x_bits + what.y_bits);
         result.elements = x_elements;
         if (on_device()) {
             result.how = walk::device;
@@ -592,9 +620,15 @@ private:
 qdq_status make_plan(const arguments &given, plan &result) { return checker(given, result).run(); }
 
 qdq_status check_overlap(const char *function, const plan &p, const void *x, const void *y) {
-    const bool overlaps =
-        overlap(*p.what.on, x, moved({p.x_first, p.x_end}, p.x_offset), y, moved({p.y_first, p.y_end}, p.y_offset));
-    if (overlaps && !(x == y && p.same_layout && p.x_offset == p.y_offset)) {
+    const target &on = *p.what.on;
+    place of_x, of_y;
+    if (!locate(on, x, {p.x_first, p.x_end}, p.x_offset, of_x)) {
+        return out_of_reach(function, on, "x");
+    }
+    if (!locate(on, y, {p.y_first, p.y_end}, p.y_offset, of_y)) {
+        return out_of_reach(function, on, "y");
+    }
+    if (of_x.overlaps(of_y) && !(x == y && p.same_layout && p.x_offset == p.y_offset)) {
         return fail(QDQ_INVALID_ARGUMENT,
                     "%s: y: it overlaps x; y may only be x itself, with the same strides and element size", function);
     }

@@ -16,7 +16,7 @@ struct arguments {
 // Fills `result`, or says what is wrong. An empty tensor gives a plan of no elements.
 qdq_status make_plan(const arguments &given, plan &result);
 
-// The rule about y's memory, for a run with these addresses.
+// The rules about x's and y's memory, for a run with these addresses.
 qdq_status check_overlap(const char *function, const plan &p, const void *x, const void *y);
 
 }  // namespace qdq::runtime

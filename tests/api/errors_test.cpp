@@ -292,15 +292,40 @@ TEST_P(Rejects, shapes_of_more_than_2_to_the_63_elements) {
 }
 
 TEST_P(Rejects, strides_that_leave_the_address_space) {
-    const dimensions far{largest / 2, 1}, further{1, std::numeric_limits<int64_t>::min()};
-    for (const dimensions *strides : {&far, &further}) {
-        x.strides = strides->data();
-        expect_invalid({"x"});
-        x.strides = nullptr;
-        y.strides = strides->data();
-        expect_invalid({"y"});
-        y.strides = nullptr;
+    constexpr int64_t lowest = std::numeric_limits<int64_t>::min();
+    set_scale_shape({2, 6});
+    set_zero_point_shape({2, 6});
+    for (const dimensions &strides : {dimensions{largest / 2, 1}, {1, lowest}, {largest, 0}, {0, largest}, {largest, 1},
+                                      {largest, -largest}, {lowest, lowest}, {lowest + 1, 0}}) {
+        SCOPED_TRACE(testing::PrintToString(strides));
+        for (auto [tensor, name] : every_tensor()) {
+            tensor->strides = strides.data();
+            expect_invalid({name, "address space"});
+            tensor->strides = nullptr;
+        }
     }
+}
+
+TEST_P(Rejects, data_whose_elements_leave_the_address_space) {
+    const dimensions backwards{-6, -1};
+    set_scale_shape({2, 6});
+    set_zero_point_shape({2, 6});
+    for (auto [tensor, name] : every_tensor()) {
+        const qdq_tensor good = *tensor;
+        tensor->data = reinterpret_cast<void *>(std::numeric_limits<uintptr_t>::max() - 5);
+        expect_call_invalid({name, "address space"});
+        tensor->data = reinterpret_cast<void *>(uintptr_t{3});
+        tensor->strides = backwards.data();
+        expect_call_invalid({name, "address space"});
+        *tensor = good;
+    }
+}
+
+// Of x and y at any place below 2^64, be it one that a signed number has no room for.
+TEST_P(Rejects, no_data_by_the_sign_of_its_address) {
+    x.data = reinterpret_cast<void *>(uintptr_t{1} << 63);
+    y.data = reinterpret_cast<void *>((uintptr_t{1} << 63) - 4);
+    expect_call_invalid({": y", "overlap"});
 }
 
 // Scale and zero point.
@@ -513,6 +538,30 @@ TEST_P(Rejects, strides_that_make_elements_of_y_overlap) {
         EXPECT_TRUE(before == y_memory);
         expect_plan_failure(QDQ_INVALID_ARGUMENT, given(), {": y"});
     }
+}
+
+TEST_P(Rejects, a_plan_run_on_data_whose_elements_leave_the_address_space) {
+    qdq_plan plan;
+    ASSERT_EQ(prepare(&plan, given()), QDQ_OK) << qdq_last_error();
+    void *const last = reinterpret_cast<void *>(std::numeric_limits<uintptr_t>::max());
+    EXPECT_EQ(qdq_run(&plan, last, y.data, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find(": x: "), std::string::npos) << qdq_last_error();
+    EXPECT_EQ(qdq_run(&plan, x.data, last, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find(": y: "), std::string::npos) << qdq_last_error();
+}
+
+TEST_P(Rejects, neither_a_plan_whose_bytes_are_more_than_2_to_the_63) {
+    if (!quantizes()) {
+        GTEST_SKIP() << "floats reach the end of the address space sooner";
+    }
+    const dimensions shape{(int64_t{1} << 61) - 64}, none{0};
+    x = reshaped(x, shape);
+    y = reshaped(y, shape);
+    x.strides = none.data();
+    y.dtype = QDQ_I4;
+    y.data = nullptr;
+    qdq_plan plan;
+    EXPECT_EQ(prepare(&plan, given()), QDQ_OK) << qdq_last_error();
 }
 
 // Types without a kernel.

@@ -51,6 +51,18 @@ TEST(LastError, names_the_function) {
     EXPECT_NE(std::strstr(qdq_last_error(), "qdq_quantize"), nullptr) << qdq_last_error();
 }
 
+// As a name that another message quotes.
+TEST(LastError, may_be_passed_to_the_call_that_replaces_it) {
+    ASSERT_EQ(fail_with_block_size(-66), QDQ_INVALID_ARGUMENT);
+    std::string message = qdq_last_error();
+    ASSERT_EQ(qdq_force_target(qdq_last_error()), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find('"' + message + '"'), std::string::npos) << qdq_last_error();
+    message = qdq_last_error();
+    qdq_options options;
+    ASSERT_EQ(qdq_profile_options(qdq_last_error(), QDQ_I8, &options), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find('"' + message + '"'), std::string::npos) << qdq_last_error();
+}
+
 TEST(StatusString, names_every_status) {
     EXPECT_STREQ(qdq_status_string(QDQ_OK), "QDQ_OK");
     EXPECT_STREQ(qdq_status_string(QDQ_INVALID_ARGUMENT), "QDQ_INVALID_ARGUMENT");

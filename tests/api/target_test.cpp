@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <thread>
@@ -143,6 +144,15 @@ TEST(Child, DISABLED_reports_after_its_environment_changed) {
     std::printf("%s%s|%d|%s\n", report_mark, current().c_str(), static_cast<int>(status), qdq_last_error());
 }
 
+TEST(Child, DISABLED_reports_after_the_memory_of_its_environment_changed) {
+    static char variable[] = "QDQ_TARGET=no_such_target";
+    putenv(variable);
+    quantize_something();
+    std::strcpy(variable, "QDQ_TARGET=xxxxxxxxxxxxxx");
+    const qdq_status status = quantize_something();
+    std::printf("%s%s|%d|%s\n", report_mark, current().c_str(), static_cast<int>(status), qdq_last_error());
+}
+
 child_report run_child(const std::string &qdq_target, const std::string &test = "DISABLED_reports") {
     const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
     const std::string command = "QDQ_TARGET='" + qdq_target + "' " QDQ_TEST_EMULATOR " '" + program +
@@ -203,6 +213,18 @@ TEST_F(Target, the_environment_is_read_once) {
     const child_report child = run_child(name, "DISABLED_reports_after_its_environment_changed");
     EXPECT_EQ(child.current, name);
     EXPECT_EQ(child.status, QDQ_OK) << child.error;
+}
+
+TEST_F(Target, the_environment_is_not_looked_at_again_for_a_message) {
+    const child_report child = run_child("", "DISABLED_reports_after_the_memory_of_its_environment_changed");
+    EXPECT_NE(child.status, QDQ_OK);
+    EXPECT_NE(child.error.find("no_such_target"), std::string::npos) << child.error;
+}
+
+TEST_F(Target, an_overlong_name_in_the_environment_fails_cleanly) {
+    const child_report child = run_child(std::string(10000, 'x'));
+    EXPECT_NE(child.status, QDQ_OK);
+    EXPECT_NE(child.error.find("QDQ_TARGET: no target named \"xxx"), std::string::npos) << child.error;
 }
 
 }  // namespace

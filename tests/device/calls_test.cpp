@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -160,12 +161,17 @@ TEST_P(DeviceCalls, offsets_are_whole_elements_within_the_memory) {
     call c(*own, some_floats(), 0.5f);
     if (kind == QDQ_DEVICE_CUDA) {
         c.x.device.offset = 4;
-        return expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"x", "offset"});
+        expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"x", "offset"});
+        c.x.device.offset = 0;
+        c.x.data = static_cast<char *>(c.x.data) + 2;
+        return expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"x", "multiples"});
     }
     c.x.device.offset = 2;
     expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"x", "offset 2", "4 bytes"});
     c.x.device.offset = -4;
     expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"x", "offset -4"});
+    c.x.device.offset = std::numeric_limits<int64_t>::max() - 3;
+    expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"x", "2^63"});
     c.x.device.offset = 4;
     expect_refused(c.run(), QDQ_DEVICE_ERROR, {"bytes"});
     const int64_t stride[] = {-1};

@@ -99,7 +99,8 @@ typedef struct {
 
 /* A view of the caller's memory. `shape` and `strides` have `rank` entries (rank 0..8; 0 is a scalar) and are read
  * during the call only. Strides count elements and may be 0 or negative for inputs; NULL means dense row-major; they
- * are ignored for packed 4-bit types. An output's elements must not overlap one another. */
+ * are ignored for packed 4-bit types. An output's elements must not overlap one another. On the host `data` may be any
+ * address; on a device the elements of x and y lie at multiples of their size. */
 typedef struct {
     void *data;
     qdq_dtype dtype;

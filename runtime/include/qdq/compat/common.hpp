@@ -13,6 +13,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -45,12 +46,14 @@ private:
 
 // The failure of one of a system's own rules, as printf shows it.
 [[gnu::format(printf, 1, 2)]] inline result fail(const char *format, ...) {
-    static thread_local char message[512];
+    static thread_local char kept[512];
+    char message[sizeof(kept)];  // what is kept may be among the arguments: as a name
     std::va_list arguments;
     va_start(arguments, format);
     std::vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    return {QDQ_INVALID_ARGUMENT, message};
+    std::memcpy(kept, message, std::strlen(message) + 1);
+    return {QDQ_INVALID_ARGUMENT, kept};
 }
 
 // In the order of qdq_dtype.
