@@ -37,7 +37,9 @@ build: $(STAMP) $(CROSS_STAMP)
 	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
 	@$(CMAKE) --build build/$(PRESET)
 
-demo: build
+demo: $(STAMP) $(CROSS_STAMP)
+	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
+	@$(CMAKE) --build build/$(PRESET) --target qdq_cli
 	cli/demo.sh build/$(PRESET) "$(or $(MODEL),$$($(VENV)/bin/python tools/demo_model.py))"
 
 test: build

@@ -81,6 +81,8 @@ Expr divide_by_reciprocal(Expr x, Expr s, Expr r) {
     return fused_multiply_add(e, r, q0);
 }
 
+Expr bf16_value(Expr bits) { return reinterpret<float>(cast<uint32_t>(std::move(bits)) << 16); }
+
 Expr bf16_bits(Expr a) {
     Expr bits = reinterpret<uint32_t>(std::move(a));
     // An odd result makes a tie sticky, and the sum carries past it.

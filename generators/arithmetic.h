@@ -55,6 +55,9 @@ Expr abs_bits(instructions on, Expr a);
 // the error one unit of its last place, which no rounding of quantize can see.
 Expr divide_by_reciprocal(Expr x, Expr s, Expr r);
 
+// The value of a bf16, of its bits.
+Expr bf16_value(Expr bits);
+
 // The bits of a as a bf16, rounded to nearest even. The NaN 0x7fc00000 stays itself; others may become infinite.
 Expr bf16_bits(Expr a);
 

@@ -38,8 +38,7 @@ public:
         declare_operand_view(shape, inverse);
         declare_operand_view(shape, zero_point);
 
-        value(c, r) = convert_f16(on) || x.type() != Float(16) ? cast<float>(x(c, r))
-                                                               : f16_value(on, reinterpret<uint16_t>(x(c, r)));
+        value(c, r) = widen(x(c, r));
         spread(c, r) = Tuple(scale(operand_index(shape, block, c, r)), inverse(operand_index(shape, block, c, r)),
                              zero_point(operand_index(shape, block, c, r)));
         // First and second of two neighbours stand apart in registers: the codes of a byte are lanes of one number.
@@ -70,6 +69,16 @@ public:
     }
 
 private:
+    Expr widen(Expr element) {
+        if (x.type() == BFloat(16)) {  // as cast<float> has it, which warns that it is emulated
+            return bf16_value(reinterpret<uint16_t>(element));
+        }
+        if (x.type() == Float(16) && !convert_f16(on)) {
+            return f16_value(on, reinterpret<uint16_t>(element));
+        }
+        return cast<float>(element);
+    }
+
     bool narrows_by_saturating() {
         return saturate_integers(on) && is_integer(stored) && code_type(stored).bits() < 32 && !is_packed(stored);
     }
