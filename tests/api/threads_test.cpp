@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <thread>
 
 namespace api_test {
@@ -152,6 +153,29 @@ TEST_F(Threads, may_change_settings_while_others_call) {
     }
     done = true;
     changer.join();
+}
+
+// Into how many parts a call is cut that has enough for `most` threads. No part is computed.
+int64_t parts_with(int32_t threads, int32_t most) {
+    static int64_t parts;
+    parts = 1;
+    qdq_set_num_threads(threads);
+    qdq_set_parallel_for([](void *, int64_t count, qdq_task, void *) { parts = count; }, nullptr);
+    const int64_t elements = int64_t{most} << 20, still = 0;
+    const std::unique_ptr<int8_t[]> untouched(new int8_t[static_cast<size_t>(elements)]);
+    float x = 0, step = 1;
+    const qdq_tensor c_x{&x, QDQ_F32, 1, &elements, &still}, c_scale{&step, QDQ_F32, 0, nullptr, nullptr};
+    const qdq_tensor c_y{untouched.get(), QDQ_I8, 1, &elements, nullptr};
+    EXPECT_EQ(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_OK) << qdq_last_error();
+    return parts;
+}
+
+TEST_F(Threads, are_by_default_as_many_as_processors) {
+    const int32_t processors = static_cast<int32_t>(std::thread::hardware_concurrency()), more = processors + 1;
+    EXPECT_EQ(parts_with(0, more), parts_with(processors, more));
+    EXPECT_EQ(parts_with(-1, more), parts_with(processors, more));
+    EXPECT_LT(parts_with(0, more), parts_with(more, more));
+    EXPECT_EQ(parts_with(1, more), 1);
 }
 
 // A parallel_for that runs each task on a thread of its own, last first, and counts.

@@ -1,0 +1,105 @@
+// Calls of more than 16 MiB, whose results leave the caches past them, split over threads: every operand lies against a
+// page that may not be touched, first on one side, then on the other.
+#include "call.h"
+#include "support/fenced_memory.h"
+
+namespace api_test {
+namespace {
+
+using test_support::fenced_memory;
+using test_support::flush;
+
+// A dense tensor against a fence.
+class fenced_tensor {
+public:
+    explicit fenced_tensor(const tensor_memory &contents)
+        : contents(contents), bytes(dense_bytes(contents.view())), memory(bytes) {}
+
+    qdq_tensor view(flush side) {
+        qdq_tensor t = contents.view();
+        const void *from = t.data;
+        t.data = memory.place(bytes, side);
+        std::memcpy(t.data, from, static_cast<size_t>(bytes));
+        return t;
+    }
+    bool holds(const tensor_memory &expected, const qdq_tensor &t) const {
+        return memory.surroundings_intact() &&
+               std::memcmp(t.data, expected.view().data, static_cast<size_t>(bytes)) == 0;
+    }
+
+private:
+    static int64_t dense_bytes(const qdq_tensor &t) {
+        return (reference::element_count(t) * reference::bits_of(t.dtype) + 7) / 8;
+    }
+
+    const tensor_memory &contents;
+    int64_t bytes;
+    fenced_memory memory;
+};
+
+class Fenced : public Api {
+protected:
+    // `x` may be turned, if it fills its memory.
+    static void expect_reference_result(direction way, const tensor_memory &x, const tensor_memory &scale,
+                                        const tensor_memory &zero_point, const tensor_memory &y) {
+        SCOPED_TRACE(name_of(way) + " " + reference::name_of(x.view().dtype) + " to " +
+                     reference::name_of(y.view().dtype) + ", scale " +
+                     testing::PrintToString(dimensions(scale.view().shape, scale.view().shape + scale.view().rank)));
+        const bool shifts = reference::is_integer(way == direction::quantize ? y.view().dtype : x.view().dtype);
+        tensor_memory expected = y;
+        const qdq_tensor x_view = x.view(), scale_view = scale.view(), z_view = zero_point.view(),
+                         y_view = expected.view();
+        call_reference({way, &x_view, &scale_view, shifts ? &z_view : nullptr, &y_view, nullptr});
+
+        fenced_tensor fenced_x(x), fenced_scale(scale), fenced_z(zero_point), fenced_y(y);
+        for (const flush side : {flush::leading, flush::trailing}) {
+            const qdq_tensor c_x = fenced_x.view(side), c_scale = fenced_scale.view(side), c_z = fenced_z.view(side);
+            for (const int32_t threads : {1, 2, 3, 8}) {
+                qdq_set_num_threads(threads);
+                const qdq_tensor c_y = fenced_y.view(side);
+                ASSERT_EQ(call({way, &c_x, &c_scale, shifts ? &c_z : nullptr, &c_y, nullptr}), QDQ_OK)
+                    << qdq_last_error();
+                EXPECT_TRUE(fenced_y.holds(expected, c_y))
+                    << threads << " threads" << (side == flush::leading ? ", leading" : ", trailing");
+            }
+            EXPECT_TRUE(fenced_x.holds(x, c_x) && fenced_scale.holds(scale, c_scale) &&
+                        fenced_z.holds(zero_point, c_z));
+        }
+    }
+
+    static void expect_both_ways(qdq_dtype floating, qdq_dtype codes, const dimensions &shape, const dimensions &scale,
+                                 const dimensions &x_strides = {}) {
+        const tensor_memory zero = zero_points(QDQ_I32, scale);
+        expect_reference_result(direction::quantize, floats(floating, shape, x_strides), scales(scale), zero,
+                                tensor_memory(codes, shape));
+        expect_reference_result(direction::dequantize,
+                                stored(codes, shape, reference::is_packed(codes) ? dimensions{} : x_strides),
+                                scales(scale), zero, tensor_memory(floating, shape));
+    }
+};
+
+// No vector, line, page, tile or part of a thread divides these.
+const dimensions flat{3700013}, wide{1031, 3701}, tall{480001, 9};
+
+TEST_F(Fenced, dense) { expect_both_ways(QDQ_F32, QDQ_I8, flat, {}); }
+
+TEST_F(Fenced, rows_and_columns) {
+    expect_both_ways(QDQ_F32, QDQ_I8, wide, {1031, 1});
+    expect_both_ways(QDQ_F32, QDQ_U8, wide, {1, 3701});
+    expect_both_ways(QDQ_F32, QDQ_I8, tall, {480001, 1});
+}
+
+TEST_F(Fenced, blocks) {
+    expect_both_ways(QDQ_F32, QDQ_F8E4M3, wide, {1031, 116});
+    expect_both_ways(QDQ_BF16, QDQ_I32, wide, {9, 40});
+}
+
+TEST_F(Fenced, packed_rows_of_odd_length) {
+    expect_both_ways(QDQ_F32, QDQ_I4, wide, {1031, 1});
+    expect_both_ways(QDQ_F32, QDQ_F4E2M1, tall, {});
+}
+
+TEST_F(Fenced, turned) { expect_both_ways(QDQ_F32, QDQ_I8, {1931, 1933}, {1931, 1}, {1, 1931}); }
+
+}  // namespace
+}  // namespace api_test
