@@ -29,11 +29,13 @@ struct device_backend {
     // Gives a buffer the device's memory, and takes it away.
     int (*wrap)(device_launch &launch, halide_buffer_t &buffer, uint64_t data);
     void (*unwrap)(device_launch &launch, halide_buffer_t &buffer);
+    // Runs a plan on its tensors: puts the work into the stream.
+    qdq_status (*run)(const char *function, const plan &p, const void *x, void *y, void *stream);
 };
 
 extern const device_backend device_cuda, device_opencl;
 
-// Runs a plan on a device's tensors: puts the work into the stream.
+// Every backend's. A library without devices lacks it, and Halide's run time with it.
 qdq_status run_on_device(const char *function, const plan &p, const void *x, void *y, void *stream);
 
 // While it lives, Halide's errors on this thread under the launch's address go into its message; elsewhere nothing

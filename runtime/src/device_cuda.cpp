@@ -150,6 +150,7 @@ const device_backend device_cuda = {
     .has_memory = has_memory,
     .wrap = wrap,
     .unwrap = unwrap,
+    .run = run_on_device,
 };
 
 }  // namespace qdq::runtime

@@ -154,6 +154,7 @@ const device_backend device_opencl = {
     .has_memory = has_memory,
     .wrap = wrap,
     .unwrap = unwrap,
+    .run = run_on_device,
 };
 
 }  // namespace qdq::runtime

@@ -136,7 +136,7 @@ void execute(const plan &p, const void *x, void *y) {
     }
     switch (p.how) {
     case walk::device:
-        break;  // run_on_device
+        break;  // device_backend::run
     case walk::nest:
         run_nest(p, p.nest, {}, x, y);
         break;

@@ -21,7 +21,7 @@ qdq_status run_now(const runtime::arguments &given) {
         return QDQ_OK;
     }
     if (p.how == runtime::walk::device) {
-        return runtime::run_on_device(given.function, p, given.x->data, given.y->data,
+        return p.what.on->device->run(given.function, p, given.x->data, given.y->data,
                                       given.options ? given.options->stream : nullptr);
     }
     runtime::execute(p, given.x->data, given.y->data);
@@ -86,7 +86,7 @@ qdq_status qdq_run(const qdq_plan *opaque, const void *x, void *y, void *stream)
         return status;
     }
     if (p.how == runtime::walk::device) {
-        return runtime::run_on_device("qdq_run", p, x, y, stream);
+        return p.what.on->device->run("qdq_run", p, x, y, stream);
     }
     runtime::execute(p, x, y);
     return QDQ_OK;

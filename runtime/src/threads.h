@@ -1,4 +1,4 @@
-// Large work is split over the caller's thread pool, or Halide's.
+// Large work is split over the caller's thread pool, or the library's own.
 #pragma once
 
 #include <cstdint>

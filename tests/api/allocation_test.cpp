@@ -1,18 +1,10 @@
 // Calls, plans and runs allocate nothing. This program counts every way of asking for memory.
 #include "call.h"
+#include "support/own_allocator.h"
 
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define QDQ_TEST_OWN_ALLOCATOR 0  // the sanitizers bring theirs
-#elif defined(__has_feature)
-#define QDQ_TEST_OWN_ALLOCATOR !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-#else
-#define QDQ_TEST_OWN_ALLOCATOR 1
-#endif
 
 namespace {
 
@@ -20,39 +12,10 @@ std::atomic<int64_t> allocations{0};
 
 }  // namespace
 
-#if QDQ_TEST_OWN_ALLOCATOR
-
-// glibc's allocator under the names it keeps for such wrappers. operator new goes through malloc.
-extern "C" {
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void *__libc_memalign(size_t, size_t);
-
-void *malloc(size_t size) {
+bool memory_is_granted() {
     allocations++;
-    return __libc_malloc(size);
+    return true;
 }
-void *calloc(size_t count, size_t size) {
-    allocations++;
-    return __libc_calloc(count, size);
-}
-void *realloc(void *old, size_t size) {
-    allocations++;
-    return __libc_realloc(old, size);
-}
-void *memalign(size_t alignment, size_t size) {
-    allocations++;
-    return __libc_memalign(alignment, size);
-}
-void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
-int posix_memalign(void **out, size_t alignment, size_t size) {
-    *out = memalign(alignment, size);
-    return *out != nullptr || size == 0 ? 0 : ENOMEM;
-}
-}
-
-#endif
 
 namespace api_test {
 namespace {

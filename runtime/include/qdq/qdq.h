@@ -33,7 +33,19 @@
  * see them.
  *
  * Threads. Every function may be called from any thread at any time. Errors are returned, never thrown or printed;
- * on an error nothing has been written. A call needs 160 KiB of stack, on each thread that works on it.
+ * on an error nothing has been written. A call needs 160 KiB of stack, on each thread that works on it. It is no
+ * cancellation point of pthread_cancel.
+ *
+ * Large work is split over the calling thread and threads of the library, at most 256 in all; or over the caller's
+ * pool (qdq_set_parallel_for). The first call that is split creates them, a later one more if it may have more, and all
+ * calls share them. Each has a stack of 1 MiB; for it and the thread's own data the system allocates memory, and nothing
+ * else does in a call on host tensors. Threads that cannot be had are done without: a call needs none. They sleep between
+ * calls, and take no signals but those of their own faults (SIGSEGV, SIGBUS and their kind). Unloading the library, and
+ * exit, end them; later calls, from destructors, start them anew.
+ *
+ * A child of fork starts as if it had made no threaded call, and creates threads of its own; a fork may happen at any
+ * time, but the child of a signal handler that interrupted a call must not return into that call. What was set stays
+ * set: a target, the number of threads, a parallel_for, whose pool may need its own care.
  */
 #ifndef QDQ_QDQ_H
 #define QDQ_QDQ_H
@@ -191,11 +203,14 @@ qdq_status qdq_force_target(const char *name_or_NULL);
 const char *qdq_current_target(void);
 
 /* How many threads large work is split over: 1 keeps everything on the caller's thread, 0 (the default) is the number
- * of processors. The result has the same bits for every number. */
+ * of processors that are online. More than 256 is as 256, but for the caller's own pool. The result has the same bits for
+ * every number. */
 void qdq_set_num_threads(int32_t count);
 
 /* Lets the caller's own thread pool run large work: `parallel_for` must call task(i, task_context) once for each i in
- * [0, count), in any order and on any threads, and return when all have returned. NULL returns to the built-in pool. */
+ * [0, count), in any order and on any threads, and return when all have returned. NULL returns to the built-in pool.
+ * A call that is running meanwhile may still use what was set before, until it returns: the former context must live as
+ * long, and no longer. */
 typedef void (*qdq_task)(int64_t i, void *task_context);
 typedef void (*qdq_parallel_for)(void *context, int64_t count, qdq_task task, void *task_context);
 void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context);
