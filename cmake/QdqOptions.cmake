@@ -1,6 +1,6 @@
 # Every option: what it does and its default.
 
-# The targets to compile kernels for, best first; generators/kernels.cmake describes each. Empty: all that are for the
+# The targets to compile kernels for, best first; kernels/manifest.cmake describes each. Empty: all that are for the
 # processor the compiler compiles for.
 set(QDQ_TARGETS "" CACHE STRING "Targets to compile kernels for")
 

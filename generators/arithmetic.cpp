@@ -1,5 +1,7 @@
 #include "arithmetic.h"
 
+#include "qdq/qdq.h"
+
 namespace qdq {
 
 using namespace Halide;
@@ -35,17 +37,17 @@ Expr not_a_number(Expr a) {
 }
 
 // On x86 each of these is one instruction, minps or maxps, which gives its second operand where either is NaN.
-Expr lesser(instructions on, Expr limit, Expr t) {
-    return have_number_minimum(on) ? scalar_intrinsic("llvm.minimum.f32", limit, t) : select(less(limit, t), limit, t);
+Expr lesser(const instructions &on, Expr limit, Expr t) {
+    return on.number_minimum ? scalar_intrinsic("llvm.minimum.f32", limit, t) : select(less(limit, t), limit, t);
 }
 
-Expr lesser_number(instructions on, Expr limit, Expr t) {
-    return have_number_minimum(on) || is_device(on) ? scalar_intrinsic("llvm.minnum.f32", limit, t)
+Expr lesser_number(const instructions &on, Expr limit, Expr t) {
+    return on.number_minimum || on.device() ? scalar_intrinsic("llvm.minnum.f32", limit, t)
                                                     : select(less(t, limit), t, limit);
 }
 
-Expr greater_number(instructions on, Expr limit, Expr t) {
-    return have_number_minimum(on) || is_device(on) ? scalar_intrinsic("llvm.maxnum.f32", limit, t)
+Expr greater_number(const instructions &on, Expr limit, Expr t) {
+    return on.number_minimum || on.device() ? scalar_intrinsic("llvm.maxnum.f32", limit, t)
                                                     : select(less(limit, t), t, limit);
 }
 
@@ -55,13 +57,13 @@ Expr lazily(Expr condition, Expr then, Expr otherwise) {
                       Call::PureIntrinsic);
 }
 
-Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high) {
+Expr clamp_or_low(const instructions &on, Expr t, Expr low, Expr high) {
     Expr bounded = greater_number(on, low, t);
-    return is_device(on) ? lesser_number(on, high, bounded) : lesser(on, high, bounded);
+    return on.device() ? lesser_number(on, high, bounded) : lesser(on, high, bounded);
 }
 
-Expr select_shared(instructions on, Expr condition, Expr a, Expr b) {
-    if (select_by_one(on)) {
+Expr select_shared(const instructions &on, Expr condition, Expr a, Expr b) {
+    if (on.shared_select) {
         return select(std::move(condition), std::move(a), std::move(b));
     }
     const Type type = a.type();
@@ -70,8 +72,8 @@ Expr select_shared(instructions on, Expr condition, Expr a, Expr b) {
                        (reinterpret<uint32_t>(std::move(a)) & mask) | (reinterpret<uint32_t>(std::move(b)) & ~mask));
 }
 
-Expr abs_bits(instructions on, Expr a) {
-    return have_absolute(on) ? abs(std::move(a))
+Expr abs_bits(const instructions &on, Expr a) {
+    return on.absolute ? abs(std::move(a))
                              : reinterpret<float>(reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff));
 }
 
@@ -81,26 +83,55 @@ Expr divide_by_reciprocal(Expr x, Expr s, Expr r) {
     return fused_multiply_add(e, r, q0);
 }
 
-Expr bf16_value(Expr bits) { return reinterpret<float>(cast<uint32_t>(std::move(bits)) << 16); }
-
 Expr bf16_bits(Expr a) {
     Expr bits = reinterpret<uint32_t>(std::move(a));
     // An odd result makes a tie sticky, and the sum carries past it.
     return cast<uint16_t>(((bits | ((bits >> 16) & 1)) + 0x7fff) >> 16);
 }
 
-Expr convert_nearest(instructions on, Expr a) {
-    if (saturate_integers(on)) {
-        return Call::make(Int(32), "llvm.lrint.i32.f32", {std::move(a)}, Call::PureExtern);
+// Without an instruction: from 2^23 on floats are integral, and below it adding 2^23 to a magnitude rounds that. One step
+// back makes the other directions of it.
+Expr nearest_even(const instructions &on, Expr a) {
+    if (on.rounding) {
+        return round(std::move(a));
     }
-    if (convert_saturating(on)) {
-        return Call::make(Int(32), "llvm.fptosi.sat.i32.f32", {round(std::move(a))}, Call::PureExtern);
-    }
-    return cast<int32_t>(round(std::move(a)));
+    Expr magnitude = abs_bits(on, a);
+    Expr rounded = subtract(add(magnitude, 8388608.0f), 8388608.0f);
+    return select(less(magnitude, 8388608.0f), select(less(a, 0.0f), subtract(0.0f, rounded), rounded), a);
 }
 
-Expr convert_nearest_unsigned(Expr a) {
-    return Call::make(UInt(32), "llvm.fptoui.sat.i32.f32", {round(std::move(a))}, Call::PureExtern);
+Expr downward(const instructions &on, Expr a) {
+    if (on.rounding) {
+        return floor(std::move(a));
+    }
+    Expr nearest = nearest_even(on, a);
+    return select(less(a, nearest), subtract(nearest, 1.0f), nearest);
+}
+
+Expr upward(const instructions &on, Expr a) {
+    if (on.rounding) {
+        return ceil(std::move(a));
+    }
+    Expr nearest = nearest_even(on, a);
+    return select(less(nearest, a), add(nearest, 1.0f), nearest);
+}
+
+Expr toward_zero(const instructions &on, Expr a) {
+    return on.rounding ? trunc(std::move(a)) : select(less(a, 0.0f), upward(on, a), downward(on, a));
+}
+
+Expr convert_nearest(const instructions &on, Expr a) {
+    if (on.saturating_narrow) {
+        return Call::make(Int(32), "llvm.lrint.i32.f32", {std::move(a)}, Call::PureExtern);
+    }
+    if (on.saturating_conversion) {
+        return Call::make(Int(32), "llvm.fptosi.sat.i32.f32", {nearest_even(on, std::move(a))}, Call::PureExtern);
+    }
+    return cast<int32_t>(nearest_even(on, std::move(a)));
+}
+
+Expr convert_nearest_unsigned(const instructions &on, Expr a) {
+    return Call::make(UInt(32), "llvm.fptoui.sat.i32.f32", {nearest_even(on, std::move(a))}, Call::PureExtern);
 }
 
 Expr align_nearest(Expr a) {
@@ -108,49 +139,49 @@ Expr align_nearest(Expr a) {
     return reinterpret<int32_t>(add(std::move(a), 12582912.0f));
 }
 
-Expr round_to_integral(instructions on, Expr a, Expr rounding) {
+Expr round_to_integral(const instructions &on, Expr a, Expr rounding) {
     Expr half_away = add(a, select(less(a, 0.0f), -0.5f, 0.5f));
     // 0.49999997 + 0.5 rounds up to 1: below one half nothing rounds away from zero. From 2^23 on, a is integral.
     Expr magnitude = abs_bits(on, a);
-    Expr away = select(less(magnitude, 0.5f), 0.0f, select(less(magnitude, 8388608.0f), trunc(half_away), a));
-    Expr directed = select_shared(on, rounding == 3, floor(a), ceil(a));
+    Expr away = select(less(magnitude, 0.5f), 0.0f, select(less(magnitude, 8388608.0f), toward_zero(on, half_away), a));
+    Expr directed = select_shared(on, rounding == int(QDQ_DOWN), downward(on, a), upward(on, a));
     Expr not_nearest_even =
-        select_shared(on, rounding == 1, away, select_shared(on, rounding == 2, trunc(a), directed));
-    return select_shared(on, rounding == 0, round(a), not_nearest_even);
+        select_shared(on, rounding == int(QDQ_NEAREST_AWAY), away, select_shared(on, rounding == int(QDQ_TOWARD_ZERO), toward_zero(on, a), directed));
+    return select_shared(on, rounding == int(QDQ_NEAREST_EVEN), nearest_even(on, a), not_nearest_even);
 }
 
-Expr saturating_sum(Expr r, Expr z) {
+Expr saturating_sum(const instructions &on, Expr r, Expr z) {
     // r = r_high * 2^16 + r_low, exact; past 2^33 any int32 z leaves the sum saturated.
     Expr bounded = select(less(8589934592.0f, r), 8589934592.0f, less(r, -8589934592.0f), -8589934592.0f, r);
-    Expr r_high = floor(multiply(bounded, 1.0f / 65536));
+    Expr r_high = downward(on, multiply(bounded, 1.0f / 65536));
     Expr r_low = subtract(bounded, multiply(r_high, 65536.0f));
     Expr low = cast<int32_t>(r_low) + (z & 0xffff);
     Expr high = cast<int32_t>(r_high) + (z >> 16) + (low >> 16);
     return select(high > INT16_MAX, INT32_MAX, high < INT16_MIN, Int(32).min(), (high << 16) | (low & 0xffff));
 }
 
-Expr general_code(instructions on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr lowest,
+Expr general_code(const instructions &on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr lowest,
                   Expr highest) {
     t = select_shared(on, before, add(t, offset), t);
     Expr after = select_shared(on, before, 0, zero_point);
-    Expr rounded = saturating_sum(round_to_integral(on, t, rounding), after);
+    Expr rounded = saturating_sum(on, round_to_integral(on, t, rounding), after);
     return clamp(select(not_a_number(t), lowest, rounded), lowest, highest);
 }
 
-Expr aligned_sum(instructions on, Expr t, Expr offset, Expr lowest, Expr highest) {
+Expr aligned_sum(const instructions &on, Expr t, Expr offset, Expr lowest, Expr highest) {
     const float aligner = 12582912.0f;
     Expr low = subtract(cast<float>(lowest), offset), high = subtract(cast<float>(highest), offset);
     Expr aligned = add(clamp_or_low(on, t, low, high), aligner);
-    return saturate_integers(on) ? convert_nearest(on, add(aligned, subtract(offset, aligner)))
+    return on.saturating_narrow ? convert_nearest(on, add(aligned, subtract(offset, aligner)))
                                  : reinterpret<int32_t>(add(aligned, offset));
 }
 
 // 2147483647 is not an f32: the largest below 2^31 is 2147483520.
-Expr nearest_i32(instructions on, Expr t, Expr lowest, Expr highest) {
-    if (convert_saturating(on)) {
+Expr nearest_i32(const instructions &on, Expr t, Expr lowest, Expr highest) {
+    if (on.saturating_conversion) {
         return clamp(convert_nearest(on, greater_number(on, -2147483648.0f, t)), lowest, highest);
     }
-    Expr convertible = saturate_integers(on) ? t : clamp_or_low(on, t, -2147483648.0f, 2147483520.0f);
+    Expr convertible = on.saturating_narrow ? t : clamp_or_low(on, t, -2147483648.0f, 2147483520.0f);
     return clamp(select(less(2147483520.0f, t), INT32_MAX, convert_nearest(on, convertible)), lowest, highest);
 }
 
@@ -165,8 +196,7 @@ namespace {
 
 class spelling : public Internal::IRMutator {
 public:
-    explicit spelling(instructions on)
-        : is_ptx(on == instructions::ptx), names(is_ptx ? ptx_names() : opencl_names()) {}
+    explicit spelling(const instructions &on) : is_ptx(on.ptx), names(is_ptx ? ptx_names() : opencl_names()) {}
 
     using Internal::IRMutator::visit;
     Expr visit(const Call *op) override {
@@ -216,6 +246,6 @@ private:
 
 }  // namespace
 
-Expr spelled(instructions on, const Expr &e) { return is_device(on) ? spelling(on).mutate(e) : e; }
+Expr spelled(const instructions &on, const Expr &e) { return on.device() ? spelling(on).mutate(e) : e; }
 
 }  // namespace qdq

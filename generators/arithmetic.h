@@ -27,23 +27,23 @@ Expr less(Expr a, Expr b);
 Expr not_a_number(Expr a);
 
 // The smaller of a limit (a number) and t. A NaN in t passes (lesser), or gives the limit (lesser_number).
-Expr lesser(instructions on, Expr limit, Expr t);
-Expr lesser_number(instructions on, Expr limit, Expr t);
+Expr lesser(const instructions &on, Expr limit, Expr t);
+Expr lesser_number(const instructions &on, Expr limit, Expr t);
 
 // The larger of a limit (a number) and t, or the limit where t is NaN.
-Expr greater_number(instructions on, Expr limit, Expr t);
+Expr greater_number(const instructions &on, Expr limit, Expr t);
 
 // t within [low, high], which are numbers; low where t is NaN.
-Expr clamp_or_low(instructions on, Expr t, Expr low, Expr high);
+Expr clamp_or_low(const instructions &on, Expr t, Expr low, Expr high);
 
 // a or b, of 32 bits, by a condition that does not vary along c.
-Expr select_shared(instructions on, Expr condition, Expr a, Expr b);
+Expr select_shared(const instructions &on, Expr condition, Expr a, Expr b);
 
 // One of two values, of which the other is not computed. Scalars only.
 Expr lazily(Expr condition, Expr then, Expr otherwise);
 
 // a without its sign bit.
-Expr abs_bits(instructions on, Expr a);
+Expr abs_bits(const instructions &on, Expr a);
 
 // x / s rounded once, from r = divide(1, s), for |x / s| below 2^100 and s in [2^-60, 2^60].
 //
@@ -55,43 +55,46 @@ Expr abs_bits(instructions on, Expr a);
 // the error one unit of its last place, which no rounding of quantize can see.
 Expr divide_by_reciprocal(Expr x, Expr s, Expr r);
 
-// The value of a bf16, of its bits.
-Expr bf16_value(Expr bits);
-
 // The bits of a as a bf16, rounded to nearest even. The NaN 0x7fc00000 stays itself; others may become infinite.
 Expr bf16_bits(Expr a);
 
+// a rounded to an integral float: nearest, ties to even; down; up; toward zero. Zeros may lose their sign.
+Expr nearest_even(const instructions &on, Expr a);
+Expr downward(const instructions &on, Expr a);
+Expr upward(const instructions &on, Expr a);
+Expr toward_zero(const instructions &on, Expr a);
+
 // The integer nearest to a, ties to even, for |a| < 2^31; on x86 (cvtps2dq) NaN and a <= -2^31 give -2^31. Where
-// convert_saturating, any other a saturates, and so it does to an unsigned integer; NaN gives 0.
-Expr convert_nearest(instructions on, Expr a);
-Expr convert_nearest_unsigned(Expr a);
+// conversion saturates, any other a saturates, and so it does to an unsigned integer; NaN gives 0.
+Expr convert_nearest(const instructions &on, Expr a);
+Expr convert_nearest_unsigned(const instructions &on, Expr a);
 
 // Low bits of a float that are the integer nearest to a, for |a| < 2^22, in two's complement.
 Expr align_nearest(Expr a);
 
-// a rounded to an integral float: 0 nearest even, 1 nearest away, 2 toward zero, 3 down, 4 up (qdq_rounding).
-Expr round_to_integral(instructions on, Expr a, Expr rounding);
+// a rounded to an integral float, as a qdq_rounding says.
+Expr round_to_integral(const instructions &on, Expr a, Expr rounding);
 
 // t as an integer code of any rounding, zero point (a float that joins before rounding, or an int32 after it) and
 // range; NaN gives the lowest.
-Expr general_code(instructions on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr lowest,
+Expr general_code(const instructions &on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr lowest,
                   Expr highest);
 
 // Low bits of a float that are the code nearest to t + offset, for an integral offset within 2^20 and codes of 16 bits:
 // what aligns t to integers, as align_nearest does, lets the offset join while still in floating point.
-Expr aligned_sum(instructions on, Expr t, Expr offset, Expr lowest, Expr highest);
+Expr aligned_sum(const instructions &on, Expr t, Expr offset, Expr lowest, Expr highest);
 
 // The code of i32 nearest to t, ties to even, within a range; NaN gives the lowest.
-Expr nearest_i32(instructions on, Expr t, Expr lowest, Expr highest);
+Expr nearest_i32(const instructions &on, Expr t, Expr lowest, Expr highest);
 
 // The int32 nearest to r + z for an integral float r (any magnitude, infinities included; not NaN) and an int32 z: the
 // exact sum, saturated.
-Expr saturating_sum(Expr r, Expr z);
+Expr saturating_sum(const instructions &on, Expr r, Expr z);
 
 // q - z (sign = -1) or q + z (sign = 1) over int32, exact, rounded once to f32.
 Expr exact_sum_as_float(Expr q, Expr z, Expr sign);
 
 // The same value where the compiler for a device would round otherwise: it says by name what it must not fuse.
-Expr spelled(instructions on, const Expr &e);
+Expr spelled(const instructions &on, const Expr &e);
 
 }  // namespace qdq

@@ -10,42 +10,53 @@ Expr quotient(Expr n, Expr multiplier, Expr shift) {
     return cast<int32_t>((cast<uint64_t>(cast<uint32_t>(n)) * cast<uint64_t>(multiplier)) >> cast<uint64_t>(shift));
 }
 
-Expr is(Expr code, operand_code wanted) { return code == static_cast<int>(wanted); }
-
-Expr is_integer_code(Expr code) { return code >= static_cast<int>(operand_code::i8); }
-
-Expr float_of(Expr bits, Expr code) {
-    Expr byte = bits & 0xff;
-    Expr power = select(byte == 0, bit_pattern(0x00400000), byte == 0xff, bit_pattern(0x7fc00000), byte << 23);
-    Expr narrow = select(is(code, operand_code::f16), f16_value(instructions::generic, cast<uint16_t>(bits)),
-                         is(code, operand_code::bf16), reinterpret<float>(bits << 16), is(code, operand_code::e8m0),
-                         reinterpret<float>(power), decode(instructions::generic, format::f8e4m3, byte));
-    return lazily(is(code, operand_code::f32), reinterpret<float>(bits), narrow);
+// The value of an operand as one of the types in a role that `wanted` picks, by its dtype.
+template<typename Value>
+Expr by_type(const Expr &dtype, bool (*wanted)(const element_type &), Value &&value) {
+    Expr all;
+    for (const element_type &t : element_types) {
+        if (wanted(t)) {
+            all = all.defined() ? select(dtype == int(t.dtype), value(t), all) : value(t);
+        }
+    }
+    return all;
 }
 
-Expr integer_of(Expr bits, Expr code) {
-    Expr byte = cast<int32_t>(bits << 24) >> 24, word = cast<int32_t>(bits << 16) >> 16;
-    return select(is(code, operand_code::i8), byte, is(code, operand_code::u8), byte & 0xff,
-                  is(code, operand_code::i16), word, is(code, operand_code::u16), word & 0xffff, cast<int32_t>(bits));
+bool is_operand(const element_type &t) { return t.roles.scale || t.roles.zero_point; }
+
+Expr is_integer(const Expr &dtype) {
+    return by_type(dtype, is_operand, [](const element_type &t) { return Expr(int(t.is_integer())); }) != 0;
+}
+
+Expr float_of(const Expr &bits, const Expr &dtype) {
+    auto is_short_float = [](const element_type &t) { return is_operand(t) && t.is_float() && t.bits < 32; };
+    Expr narrow = by_type(dtype, is_short_float,
+                          [&](const element_type &t) { return float_value(instructions{}, t, bits); });
+    return lazily(dtype == int(QDQ_F32), reinterpret<float>(bits), narrow);
+}
+
+Expr integer_of(const Expr &bits, const Expr &dtype) {
+    auto is_integer_operand = [](const element_type &t) { return is_operand(t) && t.is_integer(); };
+    return by_type(dtype, is_integer_operand, [&](const element_type &t) { return integer_value(t, bits); });
 }
 
 }  // namespace
 
-places places_of(const place_inputs &in, Expr unit, int dimensions) {
-    places all{in.first_x, in.first_y, in.first_scale, in.first_zero_point};
+places places_of(const device_inputs &in, Expr unit, int dimensions) {
+    places all{*in.first_x, *in.first_y, *in.first_scale, *in.first_zero_point};
     Expr rest = unit;
     for (int d = 0; d < dimensions; d++) {
         Expr index = rest;
         if (d + 1 < dimensions) {
-            Expr outer = quotient(rest, in.extent_multiplier[d], in.extent_shift[d]);
-            index = rest - outer * in.extent[d];
+            Expr outer = quotient(rest, *in.extent_multiplier[d], *in.extent_shift[d]);
+            index = rest - outer * Expr(*in.extent[d]);
             rest = outer;
         }
-        Expr block = cast<int64_t>(quotient(index, in.block_multiplier[d], in.block_shift[d]));
-        all.x += cast<int64_t>(index) * in.x_step[d];
-        all.y += cast<int64_t>(index) * in.y_step[d];
-        all.scale += block * in.scale_step[d];
-        all.zero_point += block * in.zero_point_step[d];
+        Expr block = cast<int64_t>(quotient(index, *in.block_multiplier[d], *in.block_shift[d]));
+        all.x += cast<int64_t>(index) * Expr(*in.x_step[d]);
+        all.y += cast<int64_t>(index) * Expr(*in.y_step[d]);
+        all.scale += block * Expr(*in.scale_step[d]);
+        all.zero_point += block * Expr(*in.zero_point_step[d]);
     }
     return all;
 }
@@ -66,19 +77,23 @@ Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes) {
     return bits;
 }
 
-Expr operand_as_float(Expr bits, Expr code) {
-    return lazily(is_integer_code(code), cast<float>(integer_of(bits, code)), float_of(bits, code));
+Expr operand_as_float(Expr bits, Expr dtype) {
+    return lazily(is_integer(dtype), cast<float>(integer_of(bits, dtype)), float_of(bits, dtype));
 }
 
-Expr operand_as_integer(Expr bits, Expr code) {
-    Expr z = float_of(bits, code);
+Expr operand_as_integer(Expr bits, Expr dtype) {
+    Expr z = float_of(bits, dtype);
     Expr convertible = select(less(z, 2147483648.0f), select(less(z, -2147483648.0f), -2147483648.0f, z), 0.0f);
     Expr nearest = select(not_a_number(z), 0, less(z, 2147483648.0f), cast<int32_t>(round(convertible)), INT32_MAX);
-    return lazily(is_integer_code(code), integer_of(bits, code), nearest);
+    return lazily(is_integer(dtype), integer_of(bits, dtype), nearest);
 }
 
-Expr packed_element(Expr byte, Expr place, Expr packing) {
-    return select(packing == 2, byte / 16 * 32 + byte % 16 + 16 * place, 2 * byte + place);
+Expr packed_element(int codes_per_byte, Expr byte, Expr place, Expr packing) {
+    Expr in_order = codes_per_byte * byte + place;
+    if (codes_per_byte != 2) {
+        return in_order;
+    }
+    return select(packing == int(QDQ_SPLIT_HALVES), byte / 16 * 32 + byte % 16 + 16 * place, in_order);
 }
 
 }  // namespace qdq

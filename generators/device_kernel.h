@@ -8,6 +8,11 @@
 
 namespace qdq {
 
+// Of an element of a device kernel's x or y: dense forms see words, the strided form elements.
+inline Halide::Type device_buffer_type(device_form form, const element_type &t) {
+    return Halide::UInt(form == device_form::strided ? 8 * t.bytes() : 32);
+}
+
 struct device_kernel {
     device_form form;
     int x_bits, y_bits;  // of an element
@@ -19,17 +24,17 @@ struct device_kernel {
     bool dense() const { return form != device_form::strided; }
     static int words(int bits) { return device_group * bits / 32; }
     // The elements of a unit, and how many of them have operands of their own.
-    int lanes() const { return dense() ? device_group : std::min(x_bits, y_bits) < 8 ? 2 : 1; }
+    int lanes() const { return dense() ? device_group : std::max(1, 8 / std::min(x_bits, y_bits)); }
     int operand_lanes() const { return form == device_form::group ? 1 : lanes(); }
 
     // The places of a lane. Those of a dense form's lanes follow one another.
-    places place_of(const Expr &l, const place_inputs &in) const {
+    places place_of(const Expr &l, const device_inputs &in) const {
         Halide::Tuple at = place(dense() ? Expr(0) : l, unit);
         if (form != device_form::each) {
             return {at[0], at[1], at[2], at[3]};
         }
         auto step = [&](const Expr &of_group) { return Halide::cast<int64_t>(l) * (of_group / device_group); };
-        return {at[0], at[1], at[2] + step(in.scale_step[0]), at[3] + step(in.zero_point_step[0])};
+        return {at[0], at[1], at[2] + step(*in.scale_step[0]), at[3] + step(*in.zero_point_step[0])};
     }
 
     // Makes a stage of a value of each lane.
@@ -38,58 +43,58 @@ struct device_kernel {
         stages.scalars.push_back({stage, count});
     }
 
-    void define_places(const place_inputs &in) {
-        const bool pairs = !dense() && lanes() == 2;
-        Expr first = pairs ? Halide::min(element_of(in, lane, unit), in.elements - 1) : Expr(unit);
+    void define_places(const device_inputs &in) {
+        const bool packed = !dense() && lanes() > 1;
+        Expr first = packed ? Halide::min(element_of(in, lane, unit), *in.elements - 1) : Expr(unit);
         const places at = places_of(in, first, dense() ? dense_dimensions : device_dimensions);
         place(lane, unit) = Halide::Tuple(at.x, at.y, at.scale, at.zero_point);
         stages.scalars.push_back({place, dense() ? 1 : lanes()});
     }
 
-    // The number of a lane's element; a byte of packed codes may lack its second.
-    static Expr element_of(const place_inputs &in, const Expr &lane, const Expr &unit) {
-        return packed_element(unit, lane, in.packing);
+    // The number of a lane's element; the last byte of packed codes may lack some.
+    Expr element_of(const device_inputs &in, const Expr &lane, const Expr &unit) const {
+        return packed_element(lanes(), unit, lane, *in.packing);
     }
 
     // The bits of a lane's element of x; others may stand above them.
     template<typename View>
-    Expr element_bits(View &x, const place_inputs &in) {
+    Expr element_bits(View &x, const device_inputs &in) {
         if (!dense()) {
             assume_pages(x);
-            Expr at = x_bits < 8 ? in.first_x + Halide::cast<int64_t>(unit) : place_of(lane, in).x;
+            Expr at = x_bits < 8 ? *in.first_x + Halide::cast<int64_t>(unit) : place_of(lane, in).x;
             Expr bits = x(page_and_place(at, x.dim(0).extent(), x.dim(1).extent()));
-            return x_bits < 8 ? nibble(bits, lane, in) : bits;
+            return x_bits < 8 ? code_of_byte(bits, lane, in) : bits;
         }
         assume_words(x, words(x_bits));
         stages.loaded = Halide::Func("loaded");
         stages.loaded_words = words(x_bits);
-        stages.loaded(lane, unit) = x(lane, unit + Halide::cast<int32_t>(in.first_x));
+        stages.loaded(lane, unit) = x(lane, unit + Halide::cast<int32_t>(Expr(*in.first_x)));
         const int in_word = 32 / x_bits;
         Expr word = stages.loaded(lane / in_word, unit);
         Expr position = lane % in_word;
-        if (x_bits < 8) {
-            position = position ^ Halide::select(in.packing == 1, 1, 0);
+        if (x_bits == 4) {
+            position = position ^ Halide::select(high_first(in), 1, 0);
         }
         return x_bits == 32 ? word : word >> Halide::cast<uint32_t>(position * x_bits);
     }
 
     // The stored bits of an element, from the function of a lane's value, are the low y_bits of code(lane, unit).
     template<typename View>
-    void store(View &y, const place_inputs &in, Halide::Func &code) {
+    void store(View &y, const device_inputs &in, Halide::Func &code) {
         const int parts = dense() ? words(y_bits) : y_bits < 8 ? 1 : lanes();
-        Halide::RDom out(0, parts, 0, in.units, "out");
+        Halide::RDom out(0, parts, 0, *in.units, "out");
         if (dense()) {
             assume_words(y, parts);
             define(stages.stored, parts, joined(code, in));
             y(lane, unit) = Halide::undef<uint32_t>();
-            y(out.x, out.y + Halide::cast<int32_t>(in.first_y)) = stages.stored(out.x, out.y);
+            y(out.x, out.y + Halide::cast<int32_t>(Expr(*in.first_y))) = stages.stored(out.x, out.y);
         } else {
             assume_pages(y);
-            define(stages.stored, parts, y_bits < 8 ? both_nibbles(code, in) : code(lane, unit));
+            define(stages.stored, parts, y_bits < 8 ? byte_of_codes(code, in) : code(lane, unit));
             if (x_bits < 8) {
-                out.where(element_of(in, out.x, out.y) < in.elements);
+                out.where(element_of(in, out.x, out.y) < *in.elements);
             }
-            Expr at = y_bits < 8 ? in.first_y + Halide::cast<int64_t>(out.y) : place(out.x, out.y)[1];
+            Expr at = y_bits < 8 ? *in.first_y + Halide::cast<int64_t>(out.y) : place(out.x, out.y)[1];
             y(lane, unit) = Halide::undef(y.type());
             y(page_and_place(at, y.dim(0).extent(), y.dim(1).extent())) =
                 Halide::cast(y.type(), stages.stored(out.x, out.y));
@@ -102,14 +107,14 @@ struct device_kernel {
     }
 
 private:
-    static Expr high_first(const place_inputs &in) { return in.packing == 1; }
+    static Expr high_first(const device_inputs &in) { return *in.packing == int(QDQ_HIGH_FIRST); }
 
-    static Expr nibble(const Expr &byte, const Expr &lane, const place_inputs &in) {
-        Expr position = Halide::select(high_first(in), 1 - lane, lane);
-        return Halide::cast<uint32_t>(byte) >> Halide::cast<uint32_t>(4 * position);
+    Expr code_of_byte(const Expr &byte, const Expr &lane, const device_inputs &in) const {
+        Expr position = lanes() == 2 ? Halide::select(high_first(in), 1 - lane, lane) : lane;
+        return Halide::cast<uint32_t>(byte) >> Halide::cast<uint32_t>(x_bits * position);
     }
 
-    Expr joined(Halide::Func &code, const place_inputs &in) {
+    Expr joined(Halide::Func &code, const device_inputs &in) {
         const int in_word = 32 / y_bits;
         Expr word = bit_pattern(0);
         for (int i = 0; i < in_word; i++) {
@@ -117,16 +122,20 @@ private:
             word = word | (y_bits == 32 ? own : (own & bit_pattern((1u << y_bits) - 1)) << (i * y_bits));
         }
         Expr swapped = ((word & bit_pattern(0x0f0f0f0f)) << 4) | ((word >> 4) & bit_pattern(0x0f0f0f0f));
-        return y_bits < 8 ? Halide::select(high_first(in), swapped, word) : word;
+        return y_bits == 4 ? Halide::select(high_first(in), swapped, word) : word;
     }
 
-    Expr both_nibbles(Halide::Func &code, const place_inputs &in) {
-        auto own = [&](int l) {
-            Expr beyond = element_of(in, l, unit) >= in.elements;
-            return Halide::select(beyond, bit_pattern(0), Halide::cast<uint32_t>(code(l, unit)) & 0xf);
-        };
+    Expr byte_of_codes(Halide::Func &code, const device_inputs &in) const {
         // Lanes are in the order of elements, so the first one of a byte is the high nibble where that comes first.
-        return Halide::select(high_first(in), own(1) | own(0) << 4, own(0) | own(1) << 4);
+        Expr in_order = bit_pattern(0), reversed = bit_pattern(0);
+        for (int l = 0; l < lanes(); l++) {
+            Expr beyond = element_of(in, l, unit) >= *in.elements;
+            Expr bits = Halide::cast<uint32_t>(code(l, unit)) & bit_pattern((1u << y_bits) - 1);
+            Expr own = Halide::select(beyond, bit_pattern(0), bits);
+            in_order = in_order | own << (l * y_bits);
+            reversed = reversed | own << ((lanes() - 1 - l) * y_bits);
+        }
+        return lanes() == 2 ? Halide::select(high_first(in), reversed, in_order) : in_order;
     }
 
     // Words of a group, end to end from an address that is a multiple of 16 bytes.

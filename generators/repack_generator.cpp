@@ -1,6 +1,5 @@
 // repack: bytes of 4-bit codes in another order.
 
-#include "packing.h"
 #include "schedule.h"
 
 namespace {
@@ -11,6 +10,7 @@ using namespace qdq;
 class Repack : public Generator<Repack> {
 public:
     GeneratorParam<repacking> change{"change", repacking::swap_nibbles, repacking_names()};
+    GeneratorParam<std::string> schedule_name{"schedule", "x86_portable"};
 
     Input<Buffer<uint8_t, 1>> x{"x"};
     Output<Buffer<uint8_t, 1>> y{"y"};
@@ -34,7 +34,10 @@ public:
         }
     }
 
-    void schedule() { apply_schedule(get_target(), repack_stages{y, change}); }
+    void schedule() {
+        repack_stages stages{y, change};
+        cpu_schedule_named(schedule_name).repack(stages);
+    }
 
 private:
     Var i{"i"};

@@ -5,11 +5,21 @@
 namespace {
 
 using namespace Halide;
+using namespace qdq;
 
 class Transpose : public Generator<Transpose> {
 public:
+    GeneratorParam<int> bits{"bits", 8};  // of an element
+    GeneratorParam<std::string> schedule_name{"schedule", "x86_portable"};
+    transpose_parameters tuned;
+
     Input<Buffer<void, 2>> x{"x"};
     Output<Buffer<void, 2>> y{"y"};
+
+    void configure() {
+        x.set_type(UInt(bits));
+        y.set_type(UInt(bits));
+    }
 
     // Halves the rows three times: a row and the one half way down become one row that has their elements in turns. Of
     // eight rows this leaves one, with the eight elements of each column together.
@@ -24,11 +34,10 @@ public:
     }
 
     void schedule() {
-        qdq::transpose_stages stages;
+        transpose_stages stages;
         stages.output = y;
         stages.rows = rows;
-        stages.element_bytes = y.type().bytes();
-        qdq::apply_schedule(get_target(), stages);
+        cpu_schedule_named(schedule_name).transpose(stages, tuned);
     }
 
 private:

@@ -1,12 +1,8 @@
-#include "mapping.h"
+#include "targets.h"
+#include "vectors.h"
 
 namespace qdq {
 
-const cpu_mapping arm_neon = {
-    .name = "arm_neon",
-    .narrowing_order = [](const lane_order &lanes) -> std::vector<Halide::Var> {
-        return {lanes.lane, lanes.half, lanes.vector};
-    },
-};
+const cpu_schedule arm_neon = {"arm_neon", narrow_directly, decode, transpose_in_registers, repack_bytes};
 
 }  // namespace qdq

@@ -1,7 +1,16 @@
-#include "gpu.h"
+#include "targets.h"
+#include "gpu_threads.h"
 
 namespace qdq {
 
-void map_to_cuda(device_stages &stages) { map_to_threads(stages, Halide::DeviceAPI::CUDA, 256); }
+namespace {
+
+void kernel(device_stages &stages, const device_parameters &tuned) {
+    map_to_threads(stages, tuned, Halide::DeviceAPI::CUDA);
+}
+
+}  // namespace
+
+const device_schedule cuda = {"cuda", kernel};
 
 }  // namespace qdq

@@ -1,7 +1,16 @@
-#include "gpu.h"
+#include "targets.h"
+#include "gpu_threads.h"
 
 namespace qdq {
 
-void map_to_opencl(device_stages &stages) { map_to_threads(stages, Halide::DeviceAPI::OpenCL, 256); }
+namespace {
+
+void kernel(device_stages &stages, const device_parameters &tuned) {
+    map_to_threads(stages, tuned, Halide::DeviceAPI::OpenCL);
+}
+
+}  // namespace
+
+const device_schedule opencl = {"opencl", kernel};
 
 }  // namespace qdq

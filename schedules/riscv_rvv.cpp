@@ -1,12 +1,8 @@
-#include "mapping.h"
+#include "targets.h"
+#include "vectors.h"
 
 namespace qdq {
 
-const cpu_mapping riscv_rvv = {
-    .name = "riscv_rvv",
-    .narrowing_order = [](const lane_order &lanes) -> std::vector<Halide::Var> {
-        return {lanes.lane, lanes.half, lanes.vector};
-    },
-};
+const cpu_schedule riscv_rvv = {"riscv_rvv", narrow_directly, decode, transpose_in_registers, repack_bytes};
 
 }  // namespace qdq

@@ -1,37 +1,65 @@
-// Where the algorithm meets its mapping: a generator hands its stages over, a schedule decides where and in what order
-// they are computed. No schedule changes a result.
+// Where the algorithm meets its mapping: a generator hands its stages over, and a function of its target decides where and
+// in what order they are computed. No schedule changes a result.
 #pragma once
 
-#include "Halide.h"
-#include "forms.h"
-#include "packing.h"
+#include "cpu_kernel.h"
+#include "parameters.h"
+#include "repackings.h"
 
+#include "Halide.h"
+
+#include <string>
 #include <vector>
 
 namespace qdq {
 
 struct quantize_stages {
-    Halide::Func output;    // (c, r), or the bytes of pairs of c
-    Halide::Func value;     // (c, r), x as f32
-    Halide::Func spread;    // (c, r), the operands of each element: scale, inverse, zero point
-    Halide::Func pairs;     // (c, k, r), the value of element k of pair c; defined where the output is packed
-    Halide::Func code;      // (c, r), int32; of a pair where the output is packed
-    Halide::Func narrowed;  // lane_order::arguments(r), integers of 8 and 16 bits; otherwise undefined
+    Halide::Func output;      // (c, r), or the bytes of packed codes
+    Halide::Func value;       // (c, r), x as f32
+    Halide::Func broadcast;   // (c, r), the operands of each element: scale, inverse, zero point
+    Halide::Func neighbours;  // (c, place, r), the value of the element at a place of byte c; where the output is packed
+    Halide::Func code;        // (c, r), int32; of a byte where the output is packed
+    Halide::Func narrowed;    // lane_order::arguments(r), integers of 8 and 16 bits; otherwise undefined
     lane_order lanes;
-    qdq::form form;
+    kernels::form form;
     int block;                           // elements that share an operand in the block form
-    bool packs;                          // two codes in an element of output
+    int codes_per_byte;                  // 1 where the output is not packed
     std::vector<Halide::Expr> variants;  // conditions, exactly one of which holds
+
+    bool packs() const { return codes_per_byte > 1; }
 };
 
 struct dequantize_stages {
     Halide::Func output;   // (c, r)
-    Halide::Func decoded;  // (c, which, r), the codes of an element of x in 16 bits; undefined where they have no use
-    Halide::Func product;  // (c, which, r), what becomes element c, or 2 * c + which, of the output
-    qdq::form form;
-    bool packs;  // two codes in an element of x
+    Halide::Func decoded;  // (c, place, r), the codes of an element of x in 16 bits; undefined where they have no use
+    Halide::Func value;    // (c, place, r), what becomes element codes_per_byte * c + place of the output
+    int codes_per_byte;    // 1 where x is not packed
     std::vector<Halide::Expr> variants;
+
+    bool packs() const { return codes_per_byte > 1; }
 };
+
+struct transpose_stages {
+    Halide::Func output;             // (c, r)
+    std::vector<Halide::Func> rows;  // (j, i, block) of 8, 4, 2 and 1 rows i, each with two of the one before in turns
+};
+
+struct repack_stages {
+    Halide::Func output;  // (i) of the bytes
+    repacking change;
+};
+
+// The mapping of a processor's kernels, a function for each family: schedules/<target>.cpp.
+struct cpu_schedule {
+    const char *name;
+    void (*quantize)(quantize_stages &stages, const quantize_parameters &tuned);
+    void (*dequantize)(dequantize_stages &stages, const dequantize_parameters &tuned);
+    void (*transpose)(transpose_stages &stages, const transpose_parameters &tuned);
+    void (*repack)(repack_stages &stages);
+};
+
+// Throws std::invalid_argument for an unknown name.
+const cpu_schedule &cpu_schedule_named(const std::string &name);
 
 // Stages of a device kernel. Where nothing else is said, they are values of a lane of a unit: (lane, unit). The output
 // is written by its one update.
@@ -53,21 +81,12 @@ struct device_stages {
     std::vector<Halide::RVar> ways;
 };
 
-struct transpose_stages {
-    Halide::Func output;             // (c, r)
-    std::vector<Halide::Func> rows;  // (j, i, block) of 8, 4, 2 and 1 rows i, each with two of the one before in turns
-    int element_bytes = 0;
+// The mapping of a device's kernels.
+struct device_schedule {
+    const char *name;
+    void (*kernel)(device_stages &stages, const device_parameters &tuned);
 };
 
-struct repack_stages {
-    Halide::Func output;  // (i) of the bytes
-    repacking change;
-};
-
-void apply_schedule(const Halide::Target &target, quantize_stages stages);
-void apply_schedule(const Halide::Target &target, dequantize_stages stages);
-void apply_schedule(const Halide::Target &target, transpose_stages stages);
-void apply_schedule(const Halide::Target &target, repack_stages stages);
-void apply_schedule(const Halide::Target &target, device_stages stages);
+const device_schedule &device_schedule_named(const std::string &name);
 
 }  // namespace qdq

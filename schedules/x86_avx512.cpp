@@ -1,12 +1,17 @@
-#include "mapping.h"
+#include "targets.h"
+#include "vectors.h"
 
 namespace qdq {
 
-const cpu_mapping x86_avx512 = {
-    .name = "x86_avx512",
-    .narrowing_order = [](const lane_order &lanes) -> std::vector<Halide::Var> {
-        return {lanes.lane, lanes.vector, lanes.half};
-    },
-};
+namespace {
+
+void quantize(quantize_stages &stages, const quantize_parameters &tuned) {
+    const lane_order &lanes = stages.lanes;
+    narrow(stages, tuned, {lanes.lane, lanes.vector, lanes.half});
+}
+
+}  // namespace
+
+const cpu_schedule x86_avx512 = {"x86_avx512", quantize, decode, transpose_in_registers, repack_bytes};
 
 }  // namespace qdq

@@ -1,12 +1,17 @@
-#include "mapping.h"
+#include "targets.h"
+#include "vectors.h"
 
 namespace qdq {
 
-const cpu_mapping x86_portable = {
-    .name = "x86_portable",
-    .narrowing_order = [](const lane_order &lanes) -> std::vector<Halide::Var> {
-        return {lanes.lane, lanes.half, lanes.vector};
-    },
-};
+namespace {
+
+void quantize(quantize_stages &stages, const quantize_parameters &tuned) {
+    const lane_order &lanes = stages.lanes;
+    narrow(stages, tuned, {lanes.lane, lanes.half, lanes.vector});
+}
+
+}  // namespace
+
+const cpu_schedule x86_portable = {"x86_portable", quantize, decode, transpose_in_registers, repack_bytes};
 
 }  // namespace qdq

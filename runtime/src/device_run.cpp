@@ -82,22 +82,8 @@ struct region {
     }
 };
 
-// Arguments of a kernel, in its order after the first three buffers.
-struct kernel_arguments {
-    int32_t units, elements;
-    int64_t first_x, first_y, first_scale, first_zero_point;
-    int32_t packing;
-    int32_t extent[device_dimensions];
-    uint32_t extent_multiplier[device_dimensions];
-    int32_t extent_shift[device_dimensions];
-    uint32_t block_multiplier[device_dimensions];
-    int32_t block_shift[device_dimensions];
-    int64_t x_step[device_dimensions], y_step[device_dimensions];
-    int64_t scale_step[device_dimensions], zero_point_step[device_dimensions];
-    int32_t scale_code, scale_bytes, reciprocal, zero_point_use, zero_point_code, zero_point_bytes;
-    int32_t multiplies, rounding, lowest, highest, no_saturate;
-    int32_t sign;
-};
+template<typename T>
+using number = T;
 
 // A buffer of the device's memory for one call.
 struct device_buffer {
@@ -128,31 +114,6 @@ private:
         buffer.dim = shape;
     }
 };
-
-operand_code code_of(qdq_dtype type) {
-    switch (type) {
-    case QDQ_F16:
-        return operand_code::f16;
-    case QDQ_BF16:
-        return operand_code::bf16;
-    case QDQ_E8M0:
-        return operand_code::e8m0;
-    case QDQ_F8E4M3:
-        return operand_code::f8e4m3;
-    case QDQ_I8:
-        return operand_code::i8;
-    case QDQ_U8:
-        return operand_code::u8;
-    case QDQ_I16:
-        return operand_code::i16;
-    case QDQ_U16:
-        return operand_code::u16;
-    case QDQ_I32:
-        return operand_code::i32;
-    default:
-        return operand_code::f32;
-    }
-}
 
 zero_point_use use_of_zero_point(const call &what) {
     if (!what.zero_point) {
@@ -226,7 +187,7 @@ private:
     const device_backend &backend;
     device_launch &launch;
     const memory x, y, scale, zero_point;
-    kernel_arguments in{};
+    device_arguments<number> in{};
 
     memory memory_of(const void *data, int64_t offset) const {
         const uint64_t base = reinterpret_cast<uintptr_t>(data);
@@ -264,11 +225,11 @@ private:
 
     void set_constants() {
         in.packing = what.packing;
-        in.scale_code = int32_t(code_of(what.scale_type));
+        in.scale_type = what.scale_type;
         in.scale_bytes = info(what.scale_type).bits / 8;
         in.reciprocal = what.reciprocal;
         in.zero_point_use = int32_t(use_of_zero_point(what));
-        in.zero_point_code = int32_t(code_of(what.zero_point_type));
+        in.zero_point_type = what.zero_point_type;
         in.zero_point_bytes = what.zero_point ? info(what.zero_point_type).bits / 8 : 1;
         in.multiplies = what.multiply;
         in.rounding = what.rounding;
@@ -522,30 +483,12 @@ private:
         void *arguments[most_arguments];
         void *user_context = &launch;
         int count = 0;
-        auto add = [&](void *a) { arguments[count++] = a; };
-        auto add_each = [&](auto &array) {
-            for (auto &element : array) {
-                add(&element);
-            }
-        };
         for (void *a : {static_cast<void *>(&user_context), static_cast<void *>(&x_buffer.buffer),
                         static_cast<void *>(&scales.buffer), static_cast<void *>(&zero_points.buffer)}) {
-            add(a);
+            arguments[count++] = a;
         }
-        add(&in.units), add(&in.elements);
-        add(&in.first_x), add(&in.first_y), add(&in.first_scale), add(&in.first_zero_point);
-        add(&in.packing);
-        add_each(in.extent), add_each(in.extent_multiplier), add_each(in.extent_shift);
-        add_each(in.block_multiplier), add_each(in.block_shift);
-        add_each(in.x_step), add_each(in.y_step), add_each(in.scale_step), add_each(in.zero_point_step);
-        add(&in.scale_code), add(&in.scale_bytes), add(&in.reciprocal);
-        add(&in.zero_point_use), add(&in.zero_point_code), add(&in.zero_point_bytes);
-        if (what.quantizes()) {
-            add(&in.multiplies), add(&in.rounding), add(&in.lowest), add(&in.highest), add(&in.no_saturate);
-        } else {
-            add(&in.sign);
-        }
-        add(&y_buffer.buffer);
+        for_each_argument(in, [&](const char *, int, auto &argument) { arguments[count++] = &argument; });
+        arguments[count++] = &y_buffer.buffer;
         device_kernel *const *kernels = what.quantizes() ? what.device->quantize : what.device->dequantize;
         return kernels[int(form)](arguments);
     }

@@ -1,12 +1,16 @@
 // What the runtime knows of each qdq_dtype.
 #pragma once
 
+#include "element_types.h"
 #include "qdq/qdq.h"
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
 namespace qdq::runtime {
+
+using namespace kernels;
 
 struct dtype_info {
     const char *name;
@@ -18,18 +22,16 @@ struct dtype_info {
     int64_t lowest, highest;  // of an integer type, 0 otherwise
 };
 
-inline constexpr dtype_info dtypes[] = {
-    {"f32", 32, true, false, true, true, 0, 0},           {"f16", 16, true, false, true, true, 0, 0},
-    {"bf16", 16, true, false, true, true, 0, 0},          {"i8", 8, false, true, false, true, INT8_MIN, INT8_MAX},
-    {"u8", 8, false, true, false, true, 0, UINT8_MAX},    {"i16", 16, false, true, false, true, INT16_MIN, INT16_MAX},
-    {"u16", 16, false, true, false, true, 0, UINT16_MAX}, {"i32", 32, false, true, false, true, INT32_MIN, INT32_MAX},
-    {"i4", 4, false, true, false, false, -8, 7},          {"u4", 4, false, true, false, false, 0, 15},
-    {"f8e4m3", 8, false, true, true, false, 0, 0},        {"f8e5m2", 8, false, true, false, false, 0, 0},
-    {"f4e2m1", 4, false, true, false, false, 0, 0},       {"e8m0", 8, false, false, true, false, 0, 0},
-    {"f8e4m3fnuz", 8, false, true, false, false, 0, 0},   {"f8e5m2fnuz", 8, false, true, false, false, 0, 0},
-};
-inline constexpr int dtype_count = sizeof(dtypes) / sizeof(dtypes[0]);
-static_assert(dtype_count == QDQ_F8E5M2FNUZ + 1);
+inline constexpr int dtype_count = std::size(element_types);
+inline constexpr auto dtypes = [] {
+    std::array<dtype_info, dtype_count> all{};
+    for (int i = 0; i < dtype_count; i++) {
+        const element_type &t = element_types[i];
+        all[i] = {t.name,          t.bits,        t.roles.floats, t.roles.stored, t.roles.scale, t.roles.zero_point,
+                  t.lowest(), t.highest()};
+    }
+    return all;
+}();
 
 // An enumeration's value as the caller stored it: it may be none of the enumerators.
 template<typename Enum>

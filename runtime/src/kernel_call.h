@@ -15,7 +15,7 @@ struct rows_of_y {
     int64_t pitch;
 };
 
-constexpr int64_t group = 64;  // kernels take whole groups of elements along c (generators/forms.h)
+constexpr int64_t group = 64;  // kernels take whole groups of elements along c (kernels/forms.h)
 
 // Kernels count elements with 32 bits: what they are given begins and ends within so many on either side.
 constexpr int64_t reach = int64_t{1} << 30;

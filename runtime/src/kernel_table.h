@@ -1,7 +1,11 @@
-// The compiled kernels: a constant table generated from generators/kernels.cmake, targets best first.
+// The compiled kernels: a constant table generated from kernels/manifest.cmake, targets best first.
 #pragma once
 
 #include "HalideRuntime.h"
+#include "device_arguments.h"
+#include "element_types.h"
+#include "forms.h"
+#include "kernel_types.h"
 #include "qdq/qdq.h"
 #include "streams.h"
 
@@ -9,36 +13,27 @@
 
 namespace qdq::runtime {
 
+using namespace kernels;
+
 enum class operation : uint8_t { quantize, dequantize };
 
-// How a kernel's two dimensions meet the operands; generators/forms.h has the same.
-enum class kernel_form { row, column, block };
-constexpr int form_count = 3;
-
-using quantize_kernel = int(halide_buffer_t *x, halide_buffer_t *scale, halide_buffer_t *inverse,
-                            halide_buffer_t *zero_point, int32_t variant, int32_t before, int32_t rounding,
-                            int32_t lowest, int32_t highest, int32_t no_saturate, halide_buffer_t *y);
-using dequantize_kernel = int(halide_buffer_t *x, halide_buffer_t *scale, halide_buffer_t *zero_point, int32_t variant,
-                              int32_t sign, halide_buffer_t *y);
-using bytes_kernel = int(halide_buffer_t *x, halide_buffer_t *y);
-using transpose_kernel = int(halide_buffer_t *x, halide_buffer_t *y);
+using kernel_form = kernels::form;
 
 // The kernels of one pair of element types.
 template<typename Kernel>
 struct kernel_row {
     qdq_dtype float_type;
     qdq_dtype stored_type;
-    int32_t block;  // elements that share an operand in the block form
-    Kernel *forms[form_count];
+    Kernel *forms[form_count];  // in the order of qdq::form
 };
 
-// A device's kernel: an array of pointers to its arguments, in the order of generators/device_*_generator.cpp.
+// A device's kernel, by pointers to its arguments: buffers and kernels/device_arguments.h.
 using device_kernel = int(void **arguments);
 
 struct device_row {
     qdq_dtype float_type;
     qdq_dtype stored_type;
-    device_kernel *quantize[3], *dequantize[3];  // in the order of device_form
+    device_kernel *quantize[device_form_count], *dequantize[device_form_count];  // in the order of device_form
 };
 
 struct device_backend;

@@ -67,7 +67,7 @@ struct call {
     };
 
     bool quantizes() const { return op == operation::quantize; }
-    int64_t block() const { return quantizes() ? quantize->block : dequantize->block; }
+    int64_t block() const { return type_of(quantizes() ? y_type : x_type).block; }
     bool packs() const { return (quantizes() ? y_bits : x_bits) < 8; }
 };
 

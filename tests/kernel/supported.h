@@ -1,4 +1,4 @@
-// The element types this build has kernels for. A type added to generators/kernels.cmake gets one entry here, and every
+// The element types this build has kernels for. A type added to kernels/manifest.cmake gets one entry here, and every
 // test of this folder follows.
 #pragma once
 

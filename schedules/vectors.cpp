@@ -1,7 +1,6 @@
-#include "mapping.h"
+#include "vectors.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace qdq {
 
@@ -31,30 +30,30 @@ Stage in_registers(Func &stage, Func &output, const Var &at) {
     return stage.compute_at(output, at).store_in(MemoryType::Register);
 }
 
-// Codes, in vectors of f32, that a plain conversion narrows, several vectors at a time where that takes fewer
-// instructions.
-void map_directly(quantize_stages &stages, const parameters &tuned) {
+}  // namespace
+
+void narrow_directly(quantize_stages &stages, const quantize_parameters &tuned) {
     Func &output = stages.output;
     const Var c = output.args()[0], code_c = stages.code.args()[0], step("step"), lane("lane");
-    const int stored = tuned.stored_vector;
-    assume_whole_groups(output, stages.packs ? group_size / 2 : group_size);
+    const int vector = tuned.vector, stored = tuned.stored_vector;
+    assume_whole_groups(output, group_size / stages.codes_per_byte);
     // Unrolling wins nothing on x86 and spills registers on NEON: 74 instructions for 16 codes of f8, 63 as it is.
     output.split(c, step, lane, stored).vectorize(lane);
-    Func &user = stored == tuned.vector ? output : stages.code;
-    if (stored != tuned.vector) {
-        in_registers(stages.code, output, step).split(code_c, step, lane, tuned.vector).vectorize(lane).unroll(step);
+    Func &user = stored == vector ? output : stages.code;
+    if (stored != vector) {
+        in_registers(stages.code, output, step).split(code_c, step, lane, vector).vectorize(lane).unroll(step);
     }
-    if (stages.packs) {
-        const Var value_c = stages.value.args()[0], pair = stages.pairs.args()[0], place = stages.pairs.args()[1];
-        in_registers(stages.value, user, step).vectorize(value_c, tuned.vector).unroll(value_c);
-        stages.pairs.bound_extent(pair, tuned.vector).bound_extent(place, 2);
-        in_registers(stages.pairs, user, step).vectorize(pair).vectorize(place);
+    if (stages.packs()) {
+        const Var value_c = stages.value.args()[0], byte = stages.neighbours.args()[0],
+                  place = stages.neighbours.args()[1];
+        in_registers(stages.value, user, step).vectorize(value_c, vector).unroll(value_c);
+        stages.neighbours.bound_extent(byte, vector).bound_extent(place, stages.codes_per_byte);
+        in_registers(stages.neighbours, user, step).vectorize(byte).vectorize(place);
     }
+    specialize_variants(output, stages.variants);
 }
 
-// Integer codes of 8 and 16 bits, a group at once, so that one instruction narrows two registers of codes into one. It
-// interleaves them, and a last permutation of the group sets that right.
-void map_by_narrowing(quantize_stages &stages, int vector, const std::vector<Var> &order) {
+void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tuned, const std::vector<Var> &order) {
     Func &output = stages.output;
     const lane_order &lanes = stages.lanes;
     const Var c = output.args()[0], group("group"), element("element"), code_c = stages.code.args()[0];
@@ -70,52 +69,53 @@ void map_by_narrowing(quantize_stages &stages, int vector, const std::vector<Var
     for (const Var &digit : order) {
         narrowed.vectorize(digit);
     }
-    in_registers(stages.code, output, group).vectorize(code_c, vector, TailStrategy::RoundUp).unroll(code_c);
+    in_registers(stages.code, output, group)
+        .vectorize(code_c, tuned.narrowing_vector, TailStrategy::RoundUp)
+        .unroll(code_c);
     if (stages.form == form::block) {  // broadcasts, before the lanes of several blocks meet in one vector
-        const Var spread_c = stages.spread.args()[0];
-        in_registers(stages.spread, output, group).vectorize(spread_c, stages.block).unroll(spread_c);
+        const Var broadcast_c = stages.broadcast.args()[0];
+        in_registers(stages.broadcast, output, group).vectorize(broadcast_c, stages.block).unroll(broadcast_c);
     }
+    specialize_variants(output, stages.variants);
 }
 
-}  // namespace
-
-void map_to_vectors(quantize_stages &stages, const cpu_mapping &mapping) {
-    const parameters tuned = read_parameters(mapping.name);
+void narrow(quantize_stages &stages, const quantize_parameters &tuned, const std::vector<Var> &order) {
     if (stages.narrowed.defined()) {
-        map_by_narrowing(stages, tuned.narrowing_vector, mapping.narrowing_order(stages.lanes));
+        narrow_by_saturating(stages, tuned, order);
     } else {
-        map_directly(stages, tuned);
+        narrow_directly(stages, tuned);
     }
-    specialize_variants(stages.output, stages.variants);
 }
 
-void map_to_vectors(dequantize_stages &stages, const cpu_mapping &mapping) {
-    const parameters tuned = read_parameters(mapping.name);
-    Func &output = stages.output, &product = stages.product, &decoded = stages.decoded;
+void decode(dequantize_stages &stages, const dequantize_parameters &tuned) {
+    Func &output = stages.output, &value = stages.value, &decoded = stages.decoded;
+    const int places = stages.codes_per_byte;
     // Four registers at once; but f16 that become f32 alone take 28 instructions for 16 on NEON, and 33 so.
-    const int vector = decoded.defined() && !stages.packs ? tuned.vector : tuned.stored_vector;
-    const Var c = output.args()[0], group("group"), step("step"), lane("lane"), pair("pair"), place("place");
+    const int vector = decoded.defined() && !stages.packs() ? tuned.vector : tuned.stored_vector;
+    const Var c = output.args()[0], group("group"), step("step"), lane("lane"), byte("byte"), place("place");
     assume_whole_groups(output);
-    output.split(c, group, lane, group_size).split(lane, step, lane, stages.packs ? 2 * vector : vector).unroll(step);
-    if (stages.packs) {  // neighbours meet in registers, before they are narrowed
-        output.split(lane, pair, place, 2).vectorize(place).vectorize(pair);
-        product.bound_extent(product.args()[0], vector).bound_extent(product.args()[1], 2);
-        in_registers(product, output, step).vectorize(product.args()[0]).unroll(product.args()[1]);
+    output.split(c, group, lane, group_size)
+        .split(lane, step, lane, std::min(group_size, places * vector))
+        .unroll(step);
+    if (stages.packs()) {  // neighbours meet in registers, before they are narrowed
+        output.split(lane, byte, place, places).vectorize(place).vectorize(byte);
+        value.bound_extent(value.args()[0], std::min(group_size / places, vector)).bound_extent(value.args()[1], places);
+        in_registers(value, output, step).vectorize(value.args()[0]).unroll(value.args()[1]);
     } else {
         output.vectorize(lane);
     }
     if (decoded.defined()) {
-        decoded.bound_extent(decoded.args()[1], stages.packs ? 2 : 1);
+        decoded.bound_extent(decoded.args()[1], places);
         in_registers(decoded, output, group)
-            .vectorize(decoded.args()[0], tuned.decoding_vector)
+            .vectorize(decoded.args()[0], std::min<int>(group_size / places, tuned.decoding_vector))
             .unroll(decoded.args()[0])
             .unroll(decoded.args()[1]);
     }
     specialize_variants(output, stages.variants);
 }
 
-void map_to_vectors(transpose_stages &stages, const cpu_mapping &mapping) {
-    const int rows = read_parameters(mapping.name).transpose_rows.at(std::countr_zero(unsigned(stages.element_bytes)));
+void transpose_in_registers(transpose_stages &stages, const transpose_parameters &tuned) {
+    const int rows = tuned.transpose_rows;
     Func &output = stages.output;
     assume_whole_groups(output);
     OutputImageParam view = output.output_buffer();
@@ -143,7 +143,7 @@ void map_to_vectors(transpose_stages &stages, const cpu_mapping &mapping) {
     }
 }
 
-void map_to_vectors(repack_stages &stages, const cpu_mapping &) {
+void repack_bytes(repack_stages &stages) {
     const Var i = stages.output.args()[0], j("j"), k("k"), rest("rest");
     assume_whole_groups(stages.output);
     switch (stages.change) {

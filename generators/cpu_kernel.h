@@ -1,18 +1,17 @@
-// How a kernel's two dimensions, c (contiguous) and r, meet the scale. The dispatcher reshapes every call to these.
+// What both operations' kernels for processors share: their forms, and how a group's elements are named.
 #pragma once
+
+#include "forms.h"
 
 #include "Halide.h"
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace qdq {
 
-enum class form {
-    row,     // one operand for each r: per tensor, channels before the last axis, long blocks
-    column,  // one operand for each c: channels along the last axis, and anything else the dispatcher spreads out
-    block,   // one operand for each `block` consecutive c (kernels.cmake): blocks along the last axis
-};
+using namespace kernels;
 
 inline const std::map<std::string, form> &form_names() {
     static const std::map<std::string, form> names = {
@@ -40,10 +39,28 @@ void declare_operand_view(form f, Operand &operand) {
     }
 }
 
-// Kernels work on groups of 64 elements of c; the dispatcher hands them nothing else. Naming an element of a group by
-// digits, place = 16 * vector + 8 * half + lane, lets a schedule choose the order in which codes are narrowed.
-constexpr int group_size = 64;
+// The value of the variant that a call asks for, of those that a kernel has.
+template<typename Kind, typename Value>
+Halide::Expr select_variant(const Halide::Expr &variant, const std::vector<Kind> &variants, Value &&value) {
+    Halide::Expr all = value(variants.back());
+    for (size_t i = variants.size() - 1; i-- > 0;) {
+        all = Halide::select(variant == static_cast<int>(variants[i]), value(variants[i]), all);
+    }
+    return all;
+}
 
+// The condition of each variant: a schedule makes one copy of the loops for each.
+template<typename Kind>
+std::vector<Halide::Expr> conditions_of(const Halide::Expr &variant, const std::vector<Kind> &variants) {
+    std::vector<Halide::Expr> all;
+    for (Kind k : variants) {
+        all.push_back(variant == static_cast<int>(k));
+    }
+    return all;
+}
+
+// Naming an element of a group by digits, place = 16 * vector + 8 * half + lane, lets a schedule choose the order in
+// which codes are narrowed.
 struct lane_order {
     Halide::Var lane{"lane"}, half{"half"}, vector{"vector"}, group{"group"};
 

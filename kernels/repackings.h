@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-namespace qdq {
+namespace qdq::kernels {
 
 enum class repacking {
     swap_nibbles,  // low first to high first, and back
@@ -19,4 +19,4 @@ inline const std::map<std::string, repacking> &repacking_names() {
     return names;
 }
 
-}  // namespace qdq
+}  // namespace qdq::kernels

@@ -1,7 +1,7 @@
 // The specializations inside one kernel. The dispatcher passes the number; both sides include this file.
 #pragma once
 
-namespace qdq {
+namespace qdq::kernels {
 
 // What the fast variants take: zero points up to a magnitude, and divisors between the bits of 2^-60 and 2^60.
 constexpr int small_zero_point = 1 << 20;
@@ -30,4 +30,4 @@ enum class dequantize_variant {
     exact,    // (q + sign * zero_point) * scale, an int32 zero point, any values
 };
 
-}  // namespace qdq
+}  // namespace qdq::kernels

@@ -1,4 +1,4 @@
-#include "gpu.h"
+#include "gpu_threads.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@ namespace qdq {
 
 using namespace Halide;
 
-void map_to_threads(device_stages &stages, const DeviceAPI device, int threads) {
-    constexpr int words_at_once = 4;
+void map_to_threads(device_stages &stages, const device_parameters &tuned, DeviceAPI device) {
+    const int words_at_once = tuned.access_words, threads = tuned.threads;
     RVar block("block"), thread("thread"), vector("vector");
     stages.output.gpu_single_thread(device);  // what comes before the update is nothing, and is not to be on the host
     Stage output = stages.output.update();

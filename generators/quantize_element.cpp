@@ -1,0 +1,101 @@
+#include "quantize_element.h"
+
+#include "arithmetic.h"
+
+namespace qdq {
+
+using namespace Halide;
+using Internal::is_const_one;
+using Internal::is_const_zero;
+
+Expr quantize_element::fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const {
+    return stored.is_integer() ? fast_integer(multiplies, x, o)
+                               : cast<int32_t>(code_of(on, stored.layout, fast_encoded(multiplies, x, o)));
+}
+
+Expr quantize_element::general_code(const Expr &multiplies, const Expr &joins_before, const Expr &x,
+                                    const quantize_operands &o) const {
+    Expr product = multiply(x, o.scale), quotient = divide(x, o.scale);
+    Expr t = is_const_one(multiplies)    ? product
+             : is_const_zero(multiplies) ? quotient
+                                         : lazily(multiplies, product, quotient);
+    return stored.is_float() ? cast<int32_t>(encode_any(on, stored.layout, t, x, given.no_saturate))
+                             : qdq::general_code(on, t, joins_before, o.offset, o.addend, given.rounding, given.lowest,
+                                                 given.highest);
+}
+
+Expr quantize_element::fast_byte(bool multiplies, const std::vector<Expr> &x,
+                                 const std::vector<quantize_operands> &o) const {
+    if (stored.is_float() && x.size() == 2) {
+        return cast<int32_t>(byte_of(on, stored.layout, fast_encoded(multiplies, x[0], o[0]),
+                                     fast_encoded(multiplies, x[1], o[1])));
+    }
+    std::vector<Expr> codes;
+    for (size_t i = 0; i < x.size(); i++) {
+        codes.push_back(fast_code(multiplies, x[i], o[i]));
+    }
+    return packed(codes);
+}
+
+Expr quantize_element::packed(const std::vector<Expr> &codes) const {
+    Expr byte = codes.back() << int(stored.bits * (codes.size() - 1));  // nothing looks at the bits above
+    for (size_t i = codes.size() - 1; i-- > 0;) {
+        byte = byte | (codes[i] & ((1 << stored.bits) - 1)) << int(stored.bits * i);
+    }
+    return byte;
+}
+
+bool quantize_element::narrows_by_saturating() const {
+    return on.saturating_narrow && stored.is_integer() && (stored.bits == 8 || stored.bits == 16);
+}
+
+Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operands &o) const {
+    Expr bits = reinterpret<uint32_t>(o.scale);
+    Expr divides = bits >= bit_pattern(smallest_divisor) && bits <= bit_pattern(largest_divisor);
+    if (stored.is_float()) {
+        return select(multiplies, bits >= 1 && bits <= bit_pattern(0x7f7fffff), divides);
+    }
+    Expr small = !less(float(small_zero_point), abs_bits(on, o.offset)) && !not_a_number(o.offset) &&
+                 o.addend >= -small_zero_point && o.addend <= small_zero_point;
+    return (multiplies || divides) && (stored.bits == 32 ? small && o.addend == 0 : small);
+}
+
+// x / scale where that is below a limit, otherwise the limit, nearly: neither product nor remainder overflows upwards. A
+// NaN passes; what overflows downwards becomes infinite, or NaN, and then the lowest code.
+Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const {
+    Expr bounded = lesser(on, multiply(o.scale, saturating_magnitude(stored)), x);
+    return on.fma ? divide_by_reciprocal(bounded, o.scale, o.inverse) : divide(bounded, o.scale);
+}
+
+encoded quantize_element::fast_encoded(bool multiplies, const Expr &x, const quantize_operands &o) const {
+    Expr magnitude = abs_bits(on, x);
+    Expr t = multiplies ? multiply(magnitude, o.scale) : quotient(magnitude, o);
+    return encode(on, stored.layout, t, x);
+}
+
+Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quantize_operands &o) const {
+    Expr t = multiplies ? multiply(x, o.scale) : quotient(x, o);
+    if (o.offset.defined()) {
+        t = add(t, o.offset);
+    }
+    if (stored.bits == 32) {
+        return nearest_i32(on, t, given.lowest, given.highest);
+    }
+    if (o.addend.defined()) {
+        return aligned_sum(on, t, o.addend, given.lowest, given.highest);
+    }
+    if (!o.offset.defined() && narrows_by_saturating()) {  // t is to be below 2^31; NaN and all below -2^31 give -2^31
+        return convert_nearest(on, multiplies ? lesser(on, saturating_magnitude(stored), t) : t);
+    }
+    if (!o.offset.defined() && on.saturating_conversion && !stored.is_signed()) {  // NaN gives 0, the lowest code
+        return cast<int32_t>(convert_nearest_unsigned(on, lesser(on, cast<float>(given.highest), t)));
+    }
+    return nearest_in_range(t);
+}
+
+Expr quantize_element::nearest_in_range(const Expr &t) const {
+    Expr within = clamp_or_low(on, t, cast<float>(given.lowest), cast<float>(given.highest));
+    return on.saturating_narrow ? convert_nearest(on, within) : align_nearest(within);
+}
+
+}  // namespace qdq

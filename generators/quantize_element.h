@@ -1,0 +1,59 @@
+// quantize of one element: what its code is. Generators say where x and its operands come from, and where the code goes.
+#pragma once
+
+#include "formats.h"
+#include "variants.h"
+
+#include <vector>
+
+namespace qdq {
+
+// The operands of an element, as a variant takes them (kernels/variants.h).
+struct quantize_operands {
+    Expr scale;
+    Expr inverse;  // 1 / scale; of the fast variants that divide
+    Expr offset;   // an f32 that joins before rounding; undefined: none
+    Expr addend;   // joins after rounding: an integral f32 of the fast variants, an int32 of the general; undefined: none
+};
+
+class quantize_element {
+public:
+    // What a call says once for all elements.
+    struct options {
+        Expr rounding;         // qdq_rounding; of the general variants
+        Expr lowest, highest;  // of integer types: the range to saturate to
+        Expr no_saturate;      // of float types, in the general variants
+    };
+
+    quantize_element(const instructions &on, const element_type &stored, const options &given)
+        : on(on), stored(stored), given(given) {}
+
+    // An int32 code whose bits above the type's own are arbitrary, by the fast variants; x is an f32.
+    Expr fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const;
+
+    // The same of any operands: `multiplies` may vary from call to call, and `joins_before` says whether the offset joins or
+    // the addend.
+    Expr general_code(const Expr &multiplies, const Expr &joins_before, const Expr &x, const quantize_operands &o) const;
+
+    // The byte of packed codes, the first in its lowest bits, from the elements that it holds.
+    Expr fast_byte(bool multiplies, const std::vector<Expr> &x, const std::vector<quantize_operands> &o) const;
+    Expr packed(const std::vector<Expr> &codes) const;
+
+    // Whether codes of fast variants without an offset or addend are left to saturate in narrowing instructions.
+    bool narrows_by_saturating() const;
+
+    // Whether what variants.h asks of a fast variant's operands holds. The addend is an int32 here.
+    Expr allows_fast(const Expr &multiplies, const quantize_operands &o) const;
+
+private:
+    Expr quotient(const Expr &x, const quantize_operands &o) const;
+    encoded fast_encoded(bool multiplies, const Expr &x, const quantize_operands &o) const;
+    Expr fast_integer(bool multiplies, const Expr &x, const quantize_operands &o) const;
+    Expr nearest_in_range(const Expr &t) const;
+
+    const instructions on;
+    const element_type &stored;
+    const options given;
+};
+
+}  // namespace qdq

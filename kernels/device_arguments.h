@@ -1,0 +1,127 @@
+// What a device's kernels are told beside their buffers: the one list of their arguments.
+//
+// A kernel counts units, one a thread: groups of neighbouring elements, or in the strided form single elements (bytes
+// of packed codes). It turns a unit's number into an index along each of a few dimensions, the innermost first, and
+// those into places in x, y, the scale and the zero point.
+#pragma once
+
+#include <cstdint>
+
+namespace qdq::kernels {
+
+enum class device_form {
+    group,    // x and y in one dense order; one scale and zero point for all elements of a group
+    each,     // the same with an operand for each element
+    strided,  // any places
+};
+
+constexpr int device_form_count = 3;
+
+constexpr int device_dimensions = 8;  // of the strided form
+constexpr int dense_dimensions = 2;   // of the others
+
+// Elements of a group: those that a load or store of 16 bytes takes of 16-bit types, and two take of 32-bit ones. With
+// 16, f16 to f8e4m3 took 105 registers instead of 51.
+constexpr int device_group = 8;
+
+// Buffers are indexed by 32-bit numbers, so the strided form addresses them by page and place.
+constexpr int page_bits = 30;
+
+// What a zero point does to the sum.
+enum class zero_point_use {
+    none,
+    as_float,    // an f32 sum: quantize before rounding, dequantize with a float or a short integer
+    as_integer,  // an exact sum
+};
+
+// The arguments, each a Field of its type: a number where the dispatcher fills them in, an input where a generator declares
+// them. A kernel takes its buffers x, scale and zero_point first, then these in the order of for_each_argument, then y.
+template<template<typename> typename Field>
+struct device_arguments {
+    Field<int32_t> units;
+    Field<int32_t> elements;  // strided: of packed codes, the last byte may hold fewer than others
+    Field<int64_t> first_x;   // in groups, or in elements (bytes of packed codes)
+    Field<int64_t> first_y;
+    Field<int64_t> first_scale;  // in operands
+    Field<int64_t> first_zero_point;
+    Field<int32_t> packing;  // qdq_packing
+    // For each dimension, innermost first: its extent and the elements (groups, in the dense forms) that share an operand,
+    // as invariant divisors, and the strides of places in elements.
+    Field<int32_t> extent[device_dimensions];
+    Field<uint32_t> extent_multiplier[device_dimensions];
+    Field<int32_t> extent_shift[device_dimensions];
+    Field<uint32_t> block_multiplier[device_dimensions];
+    Field<int32_t> block_shift[device_dimensions];
+    Field<int64_t> x_step[device_dimensions];
+    Field<int64_t> y_step[device_dimensions];
+    Field<int64_t> scale_step[device_dimensions];
+    Field<int64_t> zero_point_step[device_dimensions];
+    Field<int32_t> scale_type;   // qdq_dtype
+    Field<int32_t> scale_bytes;  // of one scale
+    Field<int32_t> reciprocal;   // quantize: x is multiplied by 1 / scale
+    Field<int32_t> zero_point_use;
+    Field<int32_t> zero_point_type;
+    Field<int32_t> zero_point_bytes;
+    Field<int32_t> multiplies;  // quantize
+    Field<int32_t> rounding;    // quantize, integer types: qdq_rounding,
+    Field<int32_t> lowest;      // and the range to saturate to
+    Field<int32_t> highest;
+    Field<int32_t> no_saturate;  // quantize, float types
+    Field<int32_t> sign;         // dequantize: 1 adds the zero point, -1 subtracts it
+};
+
+// Calls visit(name, d, field) for every argument, in the order in which kernels take them; d is the dimension that a field
+// is of, or -1.
+template<typename Arguments, typename Visit>
+void for_each_argument(Arguments &a, Visit &&visit) {
+    auto each = [&](const char *name, auto &fields) {
+        for (int d = 0; d < device_dimensions; d++) {
+            visit(name, d, fields[d]);
+        }
+    };
+    visit("units", -1, a.units);
+    visit("elements", -1, a.elements);
+    visit("first_x", -1, a.first_x);
+    visit("first_y", -1, a.first_y);
+    visit("first_scale", -1, a.first_scale);
+    visit("first_zero_point", -1, a.first_zero_point);
+    visit("packing", -1, a.packing);
+    each("extent", a.extent);
+    each("extent_multiplier", a.extent_multiplier);
+    each("extent_shift", a.extent_shift);
+    each("block_multiplier", a.block_multiplier);
+    each("block_shift", a.block_shift);
+    each("x_step", a.x_step);
+    each("y_step", a.y_step);
+    each("scale_step", a.scale_step);
+    each("zero_point_step", a.zero_point_step);
+    visit("scale_type", -1, a.scale_type);
+    visit("scale_bytes", -1, a.scale_bytes);
+    visit("reciprocal", -1, a.reciprocal);
+    visit("zero_point_use", -1, a.zero_point_use);
+    visit("zero_point_type", -1, a.zero_point_type);
+    visit("zero_point_bytes", -1, a.zero_point_bytes);
+    visit("multiplies", -1, a.multiplies);
+    visit("rounding", -1, a.rounding);
+    visit("lowest", -1, a.lowest);
+    visit("highest", -1, a.highest);
+    visit("no_saturate", -1, a.no_saturate);
+    visit("sign", -1, a.sign);
+}
+
+// Division by an invariant number below 2^31, of numbers below 2^31: (n * multiplier) >> shift. (Granlund, Montgomery
+// 1994.)
+struct invariant_divisor {
+    uint32_t multiplier;
+    int32_t shift;
+};
+inline invariant_divisor divisor_of(int64_t d) {
+    int log2 = 0;
+    while ((int64_t{1} << log2) < d) {
+        log2++;
+    }
+    const uint64_t power = uint64_t{1} << (31 + log2);
+    return {static_cast<uint32_t>((power + d - 1) / d), 31 + log2};
+}
+
+}  // namespace qdq::kernels

@@ -1,0 +1,90 @@
+# The one list of targets, element types and forms. The build, the dispatch table, the tests and the benchmarks follow it.
+
+# qdq_type(<name> <qdq_dtype> <bits in memory> <numbers> ROLES <role>... [BLOCK <elements>])
+# In the order of qdq_dtype. <numbers>: SIGNED or UNSIGNED, or FLOAT <exponent bits> <mantissa bits> <bias> <specials>, as
+# element_type.h has them; of types below 8 bits a byte holds several. Roles: floats (what quantize reads and dequantize
+# writes), stored (the other side), scale, zero_point. BLOCK: of stored types, the elements that share an operand in the
+# block form. Longer blocks repeat theirs; shorter ones take the column form. 32 is what formats have in common, but for
+# nvfp4: f4e2m1 in blocks of 16.
+qdq_type(f32 QDQ_F32 32 FLOAT 8 23 127 ieee ROLES floats scale zero_point)
+qdq_type(f16 QDQ_F16 16 FLOAT 5 10 15 ieee ROLES floats scale zero_point)
+qdq_type(bf16 QDQ_BF16 16 FLOAT 8 7 127 ieee ROLES floats scale zero_point)
+qdq_type(i8 QDQ_I8 8 SIGNED ROLES stored zero_point BLOCK 32)
+qdq_type(u8 QDQ_U8 8 UNSIGNED ROLES stored zero_point BLOCK 32)
+qdq_type(i16 QDQ_I16 16 SIGNED ROLES stored zero_point BLOCK 32)
+qdq_type(u16 QDQ_U16 16 UNSIGNED ROLES stored zero_point BLOCK 32)
+qdq_type(i32 QDQ_I32 32 SIGNED ROLES stored zero_point BLOCK 32)
+qdq_type(i4 QDQ_I4 4 SIGNED ROLES stored BLOCK 32)
+qdq_type(u4 QDQ_U4 4 UNSIGNED ROLES stored BLOCK 32)
+qdq_type(f8e4m3 QDQ_F8E4M3 8 FLOAT 4 3 7 nan ROLES stored scale BLOCK 32)
+qdq_type(f8e5m2 QDQ_F8E5M2 8 FLOAT 5 2 15 ieee ROLES stored BLOCK 32)
+qdq_type(f4e2m1 QDQ_F4E2M1 4 FLOAT 2 1 1 none ROLES stored BLOCK 16)
+qdq_type(e8m0 QDQ_E8M0 8 FLOAT 8 0 127 powers_of_two ROLES scale)
+qdq_type(f8e4m3fnuz QDQ_F8E4M3FNUZ 8 FLOAT 4 3 8 nan_as_negative_zero ROLES stored BLOCK 32)
+qdq_type(f8e5m2fnuz QDQ_F8E5M2FNUZ 8 FLOAT 5 2 16 nan_as_negative_zero ROLES stored BLOCK 32)
+
+# Every pair of a type for floats and a stored type has kernels in both directions and every form.
+set(QDQ_FORMS row column block)
+set(QDQ_DEVICE_FORMS group each strided)
+
+# Element sizes, in bits, that a transposing call moves.
+set(QDQ_TRANSPOSED_BITS 8 16 32)
+
+# Changes of the order of packed codes.
+set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
+
+# qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>...
+#            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [STREAM <runtime/src/streams.h>])
+set(sse41 rounding saturating_narrow shared_select)
+set(avx2 fma f16 ${sse41})
+set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add shared_select)
+qdq_target(x86_avx512
+  PROCESSOR x86_64
+  HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake
+  INSTRUCTIONS ${avx2}
+  NEEDS cpu_avx512
+  STREAM stream_avx512)
+qdq_target(x86_avx2
+  PROCESSOR x86_64
+  HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2
+  INSTRUCTIONS ${avx2}
+  NEEDS cpu_avx2_fma_f16c
+  STREAM stream_avx2)
+qdq_target(x86_portable
+  PROCESSOR x86_64
+  HALIDE x86-64-linux-sse41
+  INSTRUCTIONS ${sse41}
+  NEEDS cpu_sse41
+  STREAM stream_sse2)
+qdq_target(arm_fp16
+  PROCESSOR aarch64
+  HALIDE arm-64-linux-arm_fp16-armv82a
+  INSTRUCTIONS ${neon}
+  NEEDS cpu_neon cpu_fp16
+  SCHEDULE arm_neon)
+# Halide's feature lets it convert f16 by instructions that Armv8.0 has as well; nothing else is computed in f16. Tests
+# run on an emulated Cortex-A53, which has no more.
+qdq_target(arm_neon
+  PROCESSOR aarch64
+  HALIDE arm-64-linux-arm_fp16
+  INSTRUCTIONS ${neon}
+  NEEDS cpu_neon)
+# LLVM 21 takes calls of its fma apart where vectors are scalable, Halide emulates f16 there, and passes a select of vectors
+# by one condition to an instruction that takes a vector of them.
+qdq_target(riscv_rvv
+  PROCESSOR riscv64
+  HALIDE riscv-64-linux-rvv-vector_bits_128
+  INSTRUCTIONS rounding
+  NEEDS cpu_rvv128)
+
+# qdq_device_target(<name> HALIDE <features> INSTRUCTIONS <generators/instructions.h>... DEVICE <runtime/src/device.h>)
+# Kernels for tensors on a device, beside whichever targets the processor has. PTX for capability 7.0 runs on every later
+# GPU, whose driver compiles it.
+qdq_device_target(cuda
+  HALIDE cuda-cuda_capability_70
+  INSTRUCTIONS ptx fma f16 rounding shared_select
+  DEVICE device_cuda)
+qdq_device_target(opencl
+  HALIDE opencl
+  INSTRUCTIONS opencl fma rounding shared_select
+  DEVICE device_opencl)
