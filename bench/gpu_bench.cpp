@@ -1,7 +1,7 @@
 // Bytes a second of a device's rows against a copy on the device in the same run, and what a launch costs. Prints JSON.
 //
 // usage: qdq_gpu_bench TARGET [ELEMENTS...]
-#include "element_types.h"
+#include "types_in_role.h"
 #include "support/device.h"
 #include "support/inputs.h"
 

@@ -4,7 +4,7 @@
 // copy/<elements>/<bits of x>:<bits of y>/<contender>. Benchmarks of one size are to be run together, in random
 // order and several times; run.py does that and makes the table.
 #include "baselines.h"
-#include "element_types.h"
+#include "types_in_role.h"
 
 #include <qdq/qdq.h>
 

@@ -1,6 +1,8 @@
-// The element types this build has kernels for. A type added to kernels/manifest.cmake gets one entry here, and every
-// test of this folder follows.
+// The element types by where they may stand in a call, from the table that the kernels are made from: a type added to
+// kernels/manifest.cmake is in every test of this folder.
 #pragma once
+
+#include "element_types.h"
 
 #include <qdq/qdq.h>
 
@@ -8,10 +10,17 @@
 
 namespace supported {
 
-inline const std::vector<qdq_dtype> stored_types{QDQ_I8, QDQ_U8, QDQ_I16, QDQ_U16, QDQ_I32, QDQ_I4, QDQ_U4,
-                                                QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F8E4M3FNUZ, QDQ_F8E5M2FNUZ, QDQ_F4E2M1};
-inline const std::vector<qdq_dtype> float_types{QDQ_F32, QDQ_F16, QDQ_BF16};
-inline const std::vector<qdq_dtype> scale_types{QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_E8M0, QDQ_F8E4M3};
-inline const std::vector<qdq_dtype> zero_point_types{QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_I8, QDQ_U8, QDQ_I16, QDQ_U16, QDQ_I32};
+inline std::vector<qdq_dtype> in_role(bool qdq::kernels::roles::*role) {
+    std::vector<qdq_dtype> types;
+    for (const qdq::kernels::element_type &type : qdq::kernels::element_types) {
+        if (type.roles.*role) types.push_back(type.dtype);
+    }
+    return types;
+}
+
+inline const std::vector<qdq_dtype> stored_types = in_role(&qdq::kernels::roles::stored);
+inline const std::vector<qdq_dtype> float_types = in_role(&qdq::kernels::roles::floats);
+inline const std::vector<qdq_dtype> scale_types = in_role(&qdq::kernels::roles::scale);
+inline const std::vector<qdq_dtype> zero_point_types = in_role(&qdq::kernels::roles::zero_point);
 
 } // namespace supported

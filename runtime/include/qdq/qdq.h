@@ -178,6 +178,12 @@ qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_te
  * qdq_options; NULL on the CPU. */
 qdq_status qdq_run(const qdq_plan *plan, const void *x, void *y, void *stream);
 
+/* The name of an element type as messages have it: "f32", "i4", "f8e4m3", ...; NULL for a value that is no qdq_dtype. */
+const char *qdq_dtype_name(qdq_dtype dtype);
+
+/* How many bits an element takes in memory: 4 of packed types; 0 for a value that is no qdq_dtype. */
+int32_t qdq_dtype_bits(qdq_dtype dtype);
+
 /* The name of a status: "QDQ_OK", ... Never NULL. */
 const char *qdq_status_string(qdq_status status);
 
