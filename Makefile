@@ -9,9 +9,11 @@ STAMP := $(VENV)/.requirements-installed
 CROSS_STAMP := $(if $(filter cross-%,$(PRESET)),$(VENV)/.$(PRESET)-installed)
 PEERS_STAMP := $(VENV)/.requirements-peers-installed
 GPU_STAMP := $(VENV)/.requirements-gpu-installed
+FUZZ_STAMP := $(VENV)/.fuzz-installed
+MINUTES ?= 2
 GPU_TESTS := device.calls kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
 
-.PHONY: help demo test peers gpu bench build setup clean
+.PHONY: help demo test peers gpu fuzz bench build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
@@ -19,6 +21,7 @@ help:
 	@echo "                                    cross-aarch64 cross-riscv64: under an emulator)"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make gpu                            build the device targets, run them on PoCL and on GPUs that are there"
+	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/ and .venv/"
@@ -63,6 +66,15 @@ gpu: $(GPU_STAMP)
 	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) qdq_gpu_bench qdq_cli
 	GTEST_FILTER='*opencl*:*cuda*:*device_target*' $(CTEST) --preset gpu --parallel 2 \
 		--tests-regex "^($$(echo $(GPU_TESTS) device.ptx | tr ' ' '|'))$$"
+
+$(FUZZ_STAMP): tools/setup.sh $(STAMP)
+	tools/setup.sh $(VENV) fuzz
+	@touch $@
+
+fuzz: $(FUZZ_STAMP)
+	@$(CMAKE) --preset fuzz --log-level=WARNING
+	@$(CMAKE) --build --preset fuzz
+	$(VENV)/bin/python tools/fuzz.py --build build/fuzz --minutes $(MINUTES)
 
 bench: build
 	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root; otherwise it says what to install) and pinned wheels.
-# usage: tools/setup.sh VENV [gpu | PRESET]     a cross preset needs a compiler, an emulator and GoogleTest's source, too
+# usage: tools/setup.sh VENV [gpu | fuzz | PRESET]     a cross preset needs a compiler, an emulator and GoogleTest's source, too
 set -eu
 venv=$1
 purpose=${2:-}
@@ -20,6 +20,10 @@ cross-*)
     processor=${purpose#cross-}
     needs="$needs $processor-linux-gnu-g++:g++-$processor-linux-gnu qemu-$processor:qemu-user
         /usr/src/googletest/CMakeLists.txt:googletest"
+    ;;
+fuzz)
+    needs="$needs clang++-19:clang-19 llvm-symbolizer-19:llvm-19
+        /usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a:libclang-rt-19-dev"
     ;;
 gpu)  # OpenCL on the processor, for tests
     needs="$needs /usr/include/CL/cl.h:opencl-headers /usr/share/doc/ocl-icd-opencl-dev:ocl-icd-opencl-dev

@@ -55,6 +55,12 @@ qdq_tensor tensor_memory::view() const {
             strides_.empty() ? nullptr : strides_.data(), {}};
 }
 
+std::span<const std::byte> tensor_memory::occupied() const {
+    return std::span(bytes_).subspan(margin, bytes_.size() - 2 * margin);
+}
+
+int64_t tensor_memory::first_byte() const { return first_byte_ - margin; }
+
 std::vector<uint32_t> tensor_memory::codes() const {
     const qdq_tensor self = view();
     std::vector<uint32_t> all;

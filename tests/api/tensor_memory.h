@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,10 @@ public:
 
     // The elements' bits in row-major order.
     std::vector<uint32_t> codes() const;
+
+    // The bytes from the first element in memory to the last, gaps included, and where among them that with index 0, 0, ... is.
+    std::span<const std::byte> occupied() const;
+    int64_t first_byte() const;
 
     // Every byte, those outside the elements included.
     const std::vector<std::byte> &bytes() const { return bytes_; }

@@ -43,6 +43,10 @@ void *fenced_memory::place(int64_t bytes, flush side, int64_t gap) {
     return usable_ + begin_;
 }
 
+void fenced_memory::forbid_writing() {
+    if (mprotect(usable_, static_cast<size_t>(usable_bytes_), PROT_READ) != 0) std::abort();
+}
+
 bool fenced_memory::surroundings_intact() const {
     return all_canary(usable_, usable_ + begin_) && all_canary(usable_ + end_, usable_ + usable_bytes_);
 }

@@ -17,6 +17,9 @@ public:
     // Room for `bytes`, `gap` bytes away from a guard page. All bytes, the data's own included, hold a canary.
     void *place(int64_t bytes, flush side, int64_t gap = 0);
 
+    // Makes writing a crash, for as long as this lives.
+    void forbid_writing();
+
     // Whether every byte around the data placed last still holds the canary.
     bool surroundings_intact() const;
 

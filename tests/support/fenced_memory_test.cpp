@@ -15,6 +15,15 @@ TEST(FencedMemoryDeathTest, reading_past_either_guard_crashes) {
     EXPECT_DEATH(sink = first[-1], "");
 }
 
+TEST(FencedMemoryDeathTest, writing_where_it_is_forbidden_crashes) {
+    fenced_memory memory(100);
+    uint8_t *data = static_cast<uint8_t *>(memory.place(100, flush::leading));
+    data[0] = 1;
+    memory.forbid_writing();
+    EXPECT_DEATH(data[0] = 2, "");
+    EXPECT_EQ(data[0], 1);
+}
+
 TEST(FencedMemory, writing_into_the_gap_is_seen) {
     fenced_memory memory(100);
     uint8_t *data = static_cast<uint8_t *>(memory.place(10, flush::trailing, 3));

@@ -1,0 +1,224 @@
+// Descriptions of tensors that nothing keeps valid, with no memory behind x, y and scale: they are refused with a message,
+// and nothing is touched. The few that are valid and small get memory and run.
+#include "checked_call.h"
+
+#include "reference/formats.h"
+#include "support/fenced_memory.h"
+#include "support/inputs.h"
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace {
+
+using fuzz::require;
+using test_support::choices;
+
+constexpr int64_t most_elements = 4096, most_bytes = 1 << 16;
+
+// Any number, and often one of those that overflow something.
+int64_t any_number(choices &from) {
+    switch (from.between(0, 3)) {
+    case 0:
+        return from.between(0, 8);
+    case 1:
+        return from.between(-130, 130);
+    case 2:
+        return (int64_t{1} << from.between(0, 62)) * (from.chance(2) ? -1 : 1) + from.between(-1, 1);
+    default:
+        return from.chance(2) ? from.between(INT64_MIN, INT64_MAX) : from.one_of<int64_t>({INT64_MIN, INT64_MAX});
+    }
+}
+
+int any_value(choices &from, int most) {
+    return from.chance(30) ? static_cast<int>(from.between(INT32_MIN, INT32_MAX)) : static_cast<int>(from.between(0, most));
+}
+
+// Memory that may be neither read nor written, and addresses that are none.
+void *no_memory(choices &from) {
+    static test_support::fenced_memory nothing(0);
+    static const auto forbidden = reinterpret_cast<intptr_t>(nothing.place(0, test_support::flush::leading));
+    const intptr_t address = from.one_of<intptr_t>({0, forbidden, forbidden + 3, forbidden - 64, 1, 64, -1, -4096, INTPTR_MAX});
+    return reinterpret_cast<void *>(address);
+}
+
+// A descriptor whose shape and strides lie in memory of exactly their size, so that a sanitizer sees what reads beyond.
+struct descriptor {
+    std::unique_ptr<int64_t[]> shape, strides;
+    qdq_tensor tensor{};
+
+    descriptor(choices &from, const descriptor *like) {
+        api_test::set_raw(tensor.dtype, any_value(from, QDQ_F8E5M2FNUZ));
+        const bool same = like != nullptr && !from.chance(8);
+        tensor.rank = same ? like->tensor.rank : from.chance(20) ? any_value(from, 10) : static_cast<int32_t>(from.between(0, 4));
+        const auto entries = static_cast<size_t>(tensor.rank >= 0 && tensor.rank <= 8 ? tensor.rank : 0);
+        shape = std::make_unique<int64_t[]>(entries);
+        for (size_t d = 0; d < entries; d++) {
+            shape[d] = same ? like->shape[d] : from.chance(4) ? any_number(from) : from.between(0, 40);
+        }
+        if (from.chance(3)) {
+            strides = std::make_unique<int64_t[]>(entries);
+            for (size_t d = 0; d < entries; d++) {
+                strides[d] = any_number(from);
+            }
+        }
+        tensor.shape = from.chance(50) ? nullptr : shape.get();
+        tensor.strides = strides.get();
+        tensor.data = no_memory(from);
+        if (from.chance(30)) {
+            api_test::set_raw(tensor.device.kind, any_value(from, 3));
+            tensor.device.id = any_value(from, 3);
+            tensor.device.offset = any_number(from);
+        }
+    }
+
+    // Whether it can be given memory: a valid rank and type, and few elements and bytes.
+    bool is_small() const {
+        int type;
+        std::memcpy(&type, &tensor.dtype, sizeof(type));
+        if (type < 0 || type > QDQ_F8E5M2FNUZ || tensor.rank < 0 || tensor.rank > 8 || tensor.shape == nullptr) {
+            return false;
+        }
+        __int128 elements = 1, reach = 1;
+        for (int d = 0; d < tensor.rank; d++) {
+            const int64_t extent = tensor.shape[d];
+            if (extent < 0 || extent > most_elements) {
+                return false;
+            }
+            elements *= extent;
+            const __int128 far = extent > 0 && tensor.strides ? static_cast<__int128>(tensor.strides[d]) * (extent - 1) : 0;
+            reach += far < 0 ? -far : far;
+        }
+        return elements <= most_elements && reach <= most_bytes;
+    }
+
+    fuzz::tensor_memory memory(uint64_t seed) const {
+        const bool strided = tensor.strides != nullptr && !reference::is_packed(tensor.dtype);
+        fuzz::tensor_memory made(tensor.dtype, {tensor.shape, tensor.shape + tensor.rank},
+                                 strided ? fuzz::dimensions(tensor.strides, tensor.strides + tensor.rank) : fuzz::dimensions{});
+        test_support::random_bits random(seed);
+        const auto mask = static_cast<uint32_t>((uint64_t{1} << reference::bits_of(tensor.dtype)) - 1);
+        made.fill([&](int64_t) { return seed == 0 ? 0u : random.next32() & mask; });
+        return made;
+    }
+};
+
+struct odd_options {
+    std::unique_ptr<int64_t[]> block_shape;
+    qdq_options options{};
+
+    odd_options(choices &from, int32_t rank) {
+        auto odd = [&](auto &field, int most) {
+            if (from.chance(6)) {
+                api_test::set_raw(field, any_value(from, most));
+            }
+        };
+        odd(options.scale_mode, 2);
+        odd(options.quantize_zp, 1);
+        odd(options.dequantize_zp, 1);
+        odd(options.rounding, 4);
+        odd(options.no_saturate, 1);
+        odd(options.axis, 8);
+        odd(options.quant_min, 100);
+        odd(options.quant_max, 200);
+        odd(options.packing, 2);
+        if (from.chance(6)) {
+            options.block_size = any_number(from);
+        }
+        if (from.chance(6)) {
+            const auto entries = static_cast<size_t>(rank >= 0 && rank <= 8 ? rank : 0);
+            block_shape = std::make_unique<int64_t[]>(entries);
+            for (size_t d = 0; d < entries; d++) {
+                block_shape[d] = any_number(from);
+            }
+            options.block_shape = block_shape.get();
+        }
+        if (from.chance(40)) {
+            options.stream = &options;
+        }
+    }
+};
+
+void require_message() {
+    const char *message = qdq_last_error();
+    require(message != nullptr && std::strncmp(message, "qdq_", 4) == 0 && std::strlen(message) < 512,
+            "a failure's message does not name the function");
+}
+
+// The functions that take names and numbers.
+void call_others(choices &from) {
+    std::string name;
+    for (int64_t length = from.between(0, 40); length > 0; length--) {
+        name += static_cast<char>(from.between(1, 255));
+    }
+    const int32_t number = any_value(from, 4);
+    if (qdq_force_target(name.c_str()) != QDQ_OK) {
+        require_message();
+    }
+    require(qdq_force_target(nullptr) == QDQ_OK, "no target cannot be forced");
+    qdq_options options;
+    const auto type = static_cast<qdq_dtype>(from.between(0, QDQ_F8E5M2FNUZ));
+    qdq_profile_options(name.c_str(), type, &options);
+    const char *profile = from.one_of<const char *>({"onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"});
+    qdq_profile_options(profile, type, &options);
+    require(qdq_status_string(static_cast<qdq_status>(from.between(0, 7))) != nullptr, "a status has no name");
+    const bool exists = number >= 0 && number < qdq_target_count();
+    require((qdq_target_name(number) != nullptr) == exists, "a target has no name");
+    require((qdq_target_problem(number) == nullptr) == (qdq_target_usable(number) != 0), "a problem of a usable target");
+    const qdq_plan none{};
+    require(qdq_run(&none, no_memory(from), no_memory(from), nullptr) != QDQ_OK, "a plan that no call has made runs");
+    require_message();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    test_support::byte_choices from(std::span(data, size));
+    if (from.chance(30)) {
+        call_others(from);
+        return 0;
+    }
+    const auto way = from.chance(2) ? api_test::direction::quantize : api_test::direction::dequantize;
+    descriptor x(from, nullptr), y(from, &x), scale(from, from.chance(3) ? &x : nullptr);
+    if (!from.chance(20)) {  // types that may go together
+        qdq_tensor &floats = way == api_test::direction::quantize ? x.tensor : y.tensor;
+        floats.dtype = from.one_of<qdq_dtype>({QDQ_F32, QDQ_F16, QDQ_BF16});
+        scale.tensor.dtype = from.one_of<qdq_dtype>({QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_E8M0, QDQ_F8E4M3});
+    }
+    // Zero points of float formats are looked at while a call is checked: they have memory, or there are none.
+    descriptor zero_point(from, from.chance(2) ? &scale : nullptr);
+    std::optional<fuzz::tensor_memory> zero_memory;
+    const auto zero_seed = static_cast<uint64_t>(from.between(0, 3));
+    if (from.chance(2) && zero_point.is_small()) {
+        zero_memory.emplace(zero_point.memory(zero_seed));
+        zero_point.tensor.data = zero_memory->view().data;
+    }
+    const odd_options odd(from, x.tensor.rank);
+
+    api_test::arguments call{way, &x.tensor, &scale.tensor, zero_memory ? &zero_point.tensor : nullptr, &y.tensor,
+                             from.chance(8) ? nullptr : &odd.options};
+    for (const qdq_tensor **operand : {&call.x, &call.scale, &call.y}) {
+        if (from.chance(200)) {
+            *operand = nullptr;
+        }
+    }
+    qdq_plan plan;
+    if (api_test::prepare(from.chance(200) ? nullptr : &plan, call) != QDQ_OK) {
+        require_message();
+        require(call.x == nullptr || call.scale == nullptr || call.y == nullptr || api_test::prepare(&plan, call) == QDQ_OK ||
+                    api_test::call(call) != QDQ_OK,
+                "a call succeeds whose plan is refused");
+        return 0;
+    }
+    if (!x.is_small() || !y.is_small() || !scale.is_small()) {
+        return 0;
+    }
+    const fuzz::tensor_memory x_memory = x.memory(1), scale_memory = scale.memory(2), y_memory = y.memory(3);
+    const qdq_options defaults{};
+    fuzz::check_call({way, x_memory, scale_memory, zero_memory ? &*zero_memory : nullptr, y_memory,
+                      call.options ? *call.options : defaults},
+                     from);
+    return 0;
+}

@@ -1,0 +1,384 @@
+// The front ends on any arguments: each refuses them with a message, or computes the same bytes on two targets.
+#include "checked_call.h"
+
+#include "compat/cases.h"
+#include "reference/formats.h"
+#include "support/targets.h"
+
+#include <qdq/compat/aclnn.h>
+#include <qdq/compat/pypto.hpp>
+#include <qdq/compat/tensorrt.hpp>
+#include <qdq/compat/torch_npu.hpp>
+#include <qdq/compat/tripy.hpp>
+
+#include <functional>
+#include <optional>
+
+namespace {
+
+using compat_test::layout;
+using fuzz::dimensions;
+using fuzz::require;
+using fuzz::tensor_memory;
+using test_support::choices;
+namespace compat = qdq::compat;
+
+struct outcome {
+    int status;
+    std::vector<std::byte> result;
+    bool operator==(const outcome &) const = default;
+};
+
+std::vector<std::byte> bytes_of(const qdq_tensor &dense) {
+    const auto *begin = static_cast<const std::byte *>(dense.data);
+    return {begin, begin + (reference::element_count(dense) * reference::bits_of(dense.dtype) + 7) / 8};
+}
+
+outcome of(const compat::expected<compat::owned_tensor> &y) {
+    require(y || y.message()[0] != '\0', "a failure has no message");
+    return y ? outcome{0, bytes_of(y->c())} : outcome{static_cast<int>(y.error().status()), {}};
+}
+
+outcome of(const qdq::result &done, const tensor_memory &y) {
+    require(done || done.message()[0] != '\0', "a failure has no message");
+    return {static_cast<int>(done.status()), y.bytes()};
+}
+
+void expect_same_on_two_targets(const std::function<outcome()> &call, choices &from) {
+    std::vector<std::string> targets;
+    for (const std::string &name : test_support::host_targets()) {
+        if (test_support::usable(name)) {
+            targets.push_back(name);
+        }
+    }
+    auto on = [&](const std::string &target) {
+        require(qdq_force_target(target.c_str()) == QDQ_OK, "a usable target cannot be forced");
+        return call();
+    };
+    const std::string first = from.one_of(targets), second = from.one_of(targets);
+    require(on(first) == on(second), "two targets differ");
+}
+
+// A type out of a list that the front end takes, or seldom any other.
+template<typename T>
+T type_of(choices &from, const std::vector<T> &likely, int64_t most) {
+    return from.chance(8) ? static_cast<T>(from.between(0, most)) : from.one_of(likely);
+}
+qdq_dtype type_of(choices &from, const std::vector<qdq_dtype> &likely) { return type_of(from, likely, QDQ_F8E5M2FNUZ); }
+
+dimensions draw_shape(choices &from) {
+    dimensions shape(static_cast<size_t>(from.chance(20) ? from.between(0, 8) : from.between(1, 4)));
+    for (int64_t &extent : shape) {
+        extent = from.chance(20) ? 0 : from.one_of<int64_t>({1, 2, 3, 8, from.between(1, 40)});
+        if (shape.size() > 4) {
+            extent = std::min<int64_t>(extent, 3);
+        }
+    }
+    return shape;
+}
+
+// What a scale for x may look like, and what none does.
+dimensions draw_scale_shape(choices &from, const dimensions &x) {
+    if (x.empty() || from.chance(12)) {
+        return draw_shape(from);
+    }
+    const auto at = static_cast<size_t>(from.between(0, static_cast<int64_t>(x.size()) - 1));
+    dimensions shape = x;
+    switch (from.between(0, 6)) {
+    case 0:
+        return {};
+    case 1:
+        return {1};
+    case 2:
+        return {x[at]};
+    case 3:
+        shape[at] = 1;
+        return shape;
+    case 4:
+        shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(at));
+        return shape;
+    case 5:
+        shape[at] = (x[at] + 1) / 2;
+        return shape;
+    default:
+        shape.assign(x.size(), 1);
+        shape[at] = x[at];
+        return shape;
+    }
+}
+
+tensor_memory draw_tensor(choices &from, qdq_dtype type, const dimensions &shape) {
+    static const std::vector<layout> layouts{layout::dense, layout::dense, layout::transposed, layout::padded,
+                                             layout::reversed, layout::repeated};
+    test_support::random_bits random(static_cast<uint64_t>(from.between(0, 255)));
+    const layout how = from.one_of(layouts);
+    const bool floats = type == QDQ_F32 || type == QDQ_F16 || type == QDQ_BF16;
+    if (!floats) {
+        return compat_test::random_codes(random, type, shape, how);
+    }
+    return from.chance(2) ? compat_test::random_scales(random, type, shape, how,
+                                                       from.chance(2) ? compat_test::scale_values::any
+                                                                      : compat_test::scale_values::positive)
+                          : compat_test::random_floats(random, type, shape, how);
+}
+
+// A place for a result: of the shape, or seldom of another one.
+tensor_memory draw_output(choices &from, qdq_dtype type, const dimensions &shape) {
+    const layout how = reference::is_packed(type) ? layout::dense
+                                                  : from.one_of<layout>({layout::dense, layout::transposed, layout::padded,
+                                                                         layout::reversed, layout::repeated});
+    const dimensions of = from.chance(20) ? draw_shape(from) : shape;
+    return tensor_memory(type, of, reference::is_packed(type) ? dimensions{} : compat_test::strides_of(how, of));
+}
+
+const std::vector<qdq_dtype> floats{QDQ_F32, QDQ_F32, QDQ_F16, QDQ_BF16};
+
+void tripy(choices &from) {
+    using namespace qdq;
+    const std::vector<qdq_dtype> codes{QDQ_I8, QDQ_I4, QDQ_F8E4M3};
+    const bool quantizes = from.chance(2);
+    const qdq_dtype x_type = type_of(from, quantizes ? floats : codes), y_type = type_of(from, quantizes ? codes : floats);
+    const dimensions shape = draw_shape(from);
+    const tensor_memory x = draw_tensor(from, x_type, shape);
+    const qdq_dtype scale_type = from.chance(8) ? type_of(from, floats) : quantizes ? x_type : y_type;
+    const tensor_memory scale = draw_tensor(from, scale_type, draw_scale_shape(from, shape));
+    const std::vector<float> numbers(static_cast<size_t>(from.between(0, 9)), 0.5f);
+    const std::vector<std::vector<float>> rows(static_cast<size_t>(from.between(0, 3)), numbers);
+    const std::optional<int> dim = from.chance(2) ? std::optional<int>(static_cast<int>(from.between(-2, 5))) : std::nullopt;
+    const tensor_memory y = draw_output(from, y_type, shape);
+    const auto type = static_cast<dtype>(y_type);
+    const int64_t kind = from.between(0, 5);
+    const auto view = compat_test::view(x);
+    const auto call = [&](const tripy::scale_argument &argument) {
+        return of(quantizes ? tripy::quantize(view, argument, type, dim) : tripy::dequantize(view, argument, type, dim));
+    };
+    expect_same_on_two_targets(
+        [&] {
+            switch (kind) {
+            case 0:
+                return call(0.3);
+            case 1:
+                return call(numbers);
+            case 2:
+                return call(rows);
+            case 3: {
+                tensor_memory into = y;
+                const auto scales = compat_test::view(scale);
+                return of(quantizes ? tripy::quantize_out(compat_test::out(into), view, scales, type, dim)
+                                    : tripy::dequantize_out(compat_test::out(into), view, scales, type, dim),
+                          into);
+            }
+            default:
+                return call(compat_test::view(scale));
+            }
+        },
+        from);
+}
+
+void pypto(choices &from) {
+    using namespace qdq;
+    const dimensions shape = draw_shape(from);
+    const tensor_memory x = draw_tensor(from, type_of(from, {QDQ_I8, QDQ_I16}), shape);
+    const dimensions scale_shape = draw_scale_shape(from, shape);
+    const tensor_memory scale = draw_tensor(from, type_of(from, {QDQ_F32}), scale_shape);
+    const tensor_memory zero_point =
+        draw_tensor(from, type_of(from, {QDQ_F32}), from.chance(8) ? draw_shape(from) : scale_shape);
+    const bool has_zero_point = from.chance(2), into_output = from.chance(3);
+    const auto type = static_cast<dtype>(type_of(from, {QDQ_F32}));
+    const int axis = static_cast<int>(from.between(-5, 4));
+    const tensor_memory y = draw_output(from, QDQ_F32, shape);
+    if (from.chance(20)) {
+        pypto::set_vec_tile_shapes(from.between(-1, 4), from.between(-1, 4));
+    } else {
+        pypto::set_vec_tile_shapes();
+    }
+    expect_same_on_two_targets(
+        [&] {
+            const tensor z = has_zero_point ? compat_test::view(zero_point) : tensor();
+            if (!into_output) {
+                return of(pypto::dequantize(compat_test::view(x), compat_test::view(scale), type, axis, z));
+            }
+            tensor_memory into = y;
+            return of(pypto::dequantize_out(compat_test::out(into), compat_test::view(x), compat_test::view(scale), type, axis,
+                                            z),
+                      into);
+        },
+        from);
+}
+
+void torch_npu(choices &from) {
+    using namespace qdq;
+    using torch_npu::ScalarType;
+    const dimensions shape = draw_shape(from);
+    const qdq_dtype x_type = type_of(from, floats);
+    const tensor_memory x = draw_tensor(from, x_type, shape);
+    const dimensions scale_shape = draw_scale_shape(from, shape);
+    const tensor_memory scale = draw_tensor(from, type_of(from, floats), scale_shape);
+    const tensor_memory zero_point = draw_tensor(from, type_of(from, {QDQ_I8, QDQ_U8, QDQ_I32, QDQ_BF16, QDQ_F32, QDQ_F16}),
+                                                 from.chance(8) ? draw_shape(from) : scale_shape);
+    const bool has_zero_point = from.chance(2), into_output = from.chance(3), div_mode = from.chance(2);
+    const auto type = type_of<ScalarType>(
+        from, {torch_npu::qint8, torch_npu::quint8, torch_npu::int32, torch_npu::qint32, torch_npu::quint4x2}, 20);
+    const int64_t axis = from.between(-9, 8);
+    const tensor_memory y = draw_output(from, type_of(from, {QDQ_I8, QDQ_U8, QDQ_I32}), shape);
+    expect_same_on_two_targets(
+        [&] {
+            const tensor z = has_zero_point ? compat_test::view(zero_point) : tensor();
+            if (!into_output) {
+                return of(torch_npu::npu_quantize(compat_test::view(x), compat_test::view(scale), z, type, axis, div_mode));
+            }
+            tensor_memory into = y;
+            return of(torch_npu::npu_quantize_out(compat_test::out(into), compat_test::view(x), compat_test::view(scale), z,
+                                                  type, axis, div_mode),
+                      into);
+        },
+        from);
+}
+
+qdq::tensorrt::Dims dims_of(const dimensions &shape) {
+    qdq::tensorrt::Dims dims{static_cast<int32_t>(shape.size()), {}};
+    std::copy(shape.begin(), shape.end(), dims.d);
+    return dims;
+}
+
+// There and back: an input or a constant, quantized and dequantized by one scale.
+void tensorrt(choices &from) {
+    using namespace qdq::tensorrt;
+    const dimensions shape = draw_shape(from), scale_shape = draw_scale_shape(from, shape);
+    const bool has_zero_point = from.chance(3), is_constant = from.chance(3), twice = from.chance(2);
+    const auto type = from.one_of<std::pair<DataType, qdq_dtype>>(
+        {{DataType::kFLOAT, QDQ_F32}, {DataType::kHALF, QDQ_F16}, {DataType::kBF16, QDQ_BF16}});
+    test_support::random_bits random(static_cast<uint64_t>(from.between(0, 255)));
+    const tensor_memory x = compat_test::random_floats(random, type.second, shape, layout::dense);
+    const tensor_memory scale = compat_test::random_scales(
+        random, type.second, scale_shape, layout::dense,
+        from.chance(4) ? compat_test::scale_values::any : compat_test::scale_values::positive);
+    tensor_memory zero_point(QDQ_F32, scale_shape);
+    zero_point.fill([&](int64_t) { return from.chance(100) ? 0x3f800000u : 0u; });
+    const auto code_type = type_of<DataType>(from, {DataType::kINT8, DataType::kINT4, DataType::kFP8, DataType::kFP4}, 12);
+    const auto scale_type = from.chance(20) ? static_cast<DataType>(from.between(0, 12)) : type.first;
+    const auto axis = static_cast<int32_t>(from.between(-2, 5));
+    const int64_t count = reference::element_count(scale.view()) - (from.chance(30) ? 1 : 0);
+    const bool is_bigger = from.chance(40);
+    expect_same_on_two_targets(
+        [&] {
+            INetworkDefinition network;
+            Dims dims = dims_of(shape);
+            if (is_bigger) {
+                dims.nbDims = 9;
+            }
+            ITensor *input = is_constant ? network.addConstant(dims, {type.first, x.view().data,
+                                                                      reference::element_count(x.view())})->getOutput(0)
+                                         : network.addInput("x", type.first, dims);
+            ITensor *scales =
+                network.addConstant(dims_of(scale_shape), {count < 0 ? DataType::kFLOAT : scale_type, scale.view().data, count})
+                    ->getOutput(0);
+            IQuantizeLayer *quantize = network.addQuantize(*input, *scales, code_type);
+            quantize->setAxis(axis);
+            IDequantizeLayer *dequantize = network.addDequantize(*quantize->getOutput(0), *scales, type.first);
+            dequantize->setAxis(axis);
+            if (has_zero_point) {
+                auto *zeros = network.addConstant(dims_of(scale_shape), {DataType::kFLOAT, zero_point.view().data,
+                                                                         reference::element_count(zero_point.view())});
+                quantize->setInput(2, *zeros->getOutput(0));  // from a later layer, which is refused
+            }
+            tensor_memory y(type.second, shape);
+            ITensor *output = dequantize->getOutput(0);
+            network.markOutput(*output);
+            network.setTensorAddress("x", x.view().data);
+            network.setTensorAddress(output->getName(), y.view().data);
+            outcome done = of(network.run(), y);
+            if (twice) {
+                require(of(network.run(), y) == done, "a network's second run differs");
+            }
+            return done;
+        },
+        from);
+}
+
+struct acl_tensor {
+    aclTensor *made;
+    acl_tensor(const tensor_memory &memory, aclDataType type, int64_t offset, aclFormat format) {
+        const qdq_tensor view = memory.view();
+        const auto rank = static_cast<uint64_t>(view.rank);
+        made = aclCreateTensor(view.shape, rank, type, view.strides, offset, format, view.shape, rank, view.data);
+    }
+    ~acl_tensor() { aclDestroyTensor(made); }
+    acl_tensor(const acl_tensor &) = delete;
+};
+
+aclDataType acl_type(qdq_dtype type) {
+    switch (type) {
+    case QDQ_F16:
+        return ACL_FLOAT16;
+    case QDQ_BF16:
+        return ACL_BF16;
+    case QDQ_I8:
+        return ACL_INT8;
+    case QDQ_U8:
+        return ACL_UINT8;
+    case QDQ_I32:
+        return ACL_INT32;
+    default:
+        return ACL_FLOAT;
+    }
+}
+
+void aclnn(choices &from) {
+    const dimensions shape = draw_shape(from), scale_shape = draw_scale_shape(from, shape);
+    const std::vector<qdq_dtype> codes{QDQ_I8, QDQ_U8, QDQ_I32};
+    const qdq_dtype x_type = from.one_of(floats), y_type = from.one_of(codes);
+    const qdq_dtype scale_type = from.chance(3) ? from.one_of(floats) : x_type;
+    const qdq_dtype zero_type = from.one_of<qdq_dtype>({QDQ_I32, QDQ_I8, QDQ_U8, QDQ_BF16});
+    const tensor_memory x = draw_tensor(from, x_type, shape), scale = draw_tensor(from, scale_type, scale_shape),
+                        zero_point = draw_tensor(from, zero_type, scale_shape), y = draw_output(from, y_type, shape);
+    // A type that a tensor does not have may be wider: such calls are not run.
+    auto perhaps_wrong = [&](qdq_dtype type) {
+        return from.chance(30) ? static_cast<aclDataType>(from.between(0, 41)) : acl_type(type);
+    };
+    const aclDataType x_acl = perhaps_wrong(x_type), scale_acl = perhaps_wrong(scale_type),
+                      zero_acl = perhaps_wrong(zero_type), y_acl = perhaps_wrong(y_type), dtype = perhaps_wrong(y_type);
+    const bool wrong = x_acl != acl_type(x_type) || scale_acl != acl_type(scale_type) ||
+                       zero_acl != acl_type(zero_type) || y_acl != acl_type(y_type);
+    const auto format = from.chance(10) ? static_cast<aclFormat>(from.between(0, 54)) : ACL_FORMAT_ND;
+    const bool has_zero_point = from.chance(2), repeats = from.chance(3), omits = from.chance(50);
+    const auto axis = static_cast<int32_t>(from.between(-9, 8));
+    const uint64_t workspace = from.chance(30) ? 1 : 0;
+    expect_same_on_two_targets(
+        [&] {
+            tensor_memory into = y;
+            const acl_tensor a(x, x_acl, 0, format), s(scale, scale_acl, 0, ACL_FORMAT_ND),
+                z(zero_point, zero_acl, 0, ACL_FORMAT_ND), out(into, y_acl, 0, ACL_FORMAT_ND);
+            uint64_t size = 1;
+            aclOpExecutor *executor = nullptr;
+            aclnnStatus status = aclnnQuantizeGetWorkspaceSize(omits ? nullptr : a.made, s.made, has_zero_point ? z.made : nullptr,
+                                                               dtype, axis, out.made, &size, &executor);
+            if (status != ACLNN_SUCCESS) {
+                require(aclGetRecentErrMsg() != nullptr, "a failure has no message");
+                return outcome{status, into.bytes()};
+            }
+            if (repeats) {
+                aclSetAclOpExecutorRepeatable(executor);
+            }
+            if (!wrong) {
+                status = aclnnQuantize(nullptr, workspace, executor, nullptr);
+                if (repeats) {
+                    status = aclnnQuantize(nullptr, workspace, executor, nullptr);
+                }
+            }
+            if (wrong || repeats || status != ACLNN_SUCCESS) {
+                aclDestroyAclOpExecutor(executor);
+            }
+            return outcome{status, into.bytes()};
+        },
+        from);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    test_support::byte_choices from(std::span(data, size));
+    constexpr void (*all[])(choices &) = {tripy, pypto, torch_npu, tensorrt, aclnn};
+    all[from.between(0, 4)](from);
+    return 0;
+}

@@ -1,0 +1,125 @@
+"""Runs every fuzzer on all processors and adds what they did up.
+
+usage: tools/fuzz.py --build build/fuzz --minutes N [--figures build/reliability/fuzz.json]
+
+Each fuzzer has an equal share of the minutes. It begins with the inputs of tests/fuzz/corpus/<name> and those it has found
+before, which it keeps in <build>/corpus/<name>. Inputs that break something are in <build>/findings; the exit code is 1
+where there are any. Executions, processor time and findings add up over runs in the file of figures.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+FUZZERS = {
+    "calls": "valid calls in guarded memory, on two targets, against the oracle",
+    "descriptors": "descriptors that nothing keeps valid, with no memory behind them",
+    "files": "whole commands on .safetensors and .npy files",
+    "front_ends": "the five front ends on any arguments, on two targets",
+}
+ASKED_CPU_HOURS = 4
+LONGEST_INPUT = {"files": 4096}
+CORPUS = pathlib.Path(__file__).parents[1] / "tests/fuzz/corpus"
+
+
+class Run:
+    """One process of a fuzzer."""
+
+    def __init__(self, name, build, seconds, number):
+        self.log = build / "logs" / f"{name}-{number}.log"
+        corpus = build / "corpus" / name
+        for folder in (self.log.parent, corpus, build / "findings"):
+            folder.mkdir(parents=True, exist_ok=True)
+        command = [build / "tests/fuzz" / f"fuzz.{name}", f"-max_total_time={seconds}", "-reload=10", "-len_control=0",
+                   f"-max_len={LONGEST_INPUT.get(name, 512)}", "-timeout=100", "-print_final_stats=1", "-use_value_profile=1",
+                   f"-artifact_prefix={build / 'findings'}/{name}-", corpus, CORPUS / name]
+        symbolizer = {"ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19"}
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            env={**os.environ, **symbolizer})
+
+    def finish(self):
+        _, status, used = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        text = self.log.read_text(errors="replace")
+        executed = re.findall(r"stat::number_of_executed_units: (\d+)", text)
+        covered = re.findall(r"cov: (\d+)", text)
+        points = re.search(r"\((\d+) +inline 8-bit counters", text)
+        self.executions = int(executed[-1]) if executed else 0
+        self.coverage = int(covered[-1]) if covered else 0
+        self.points = int(points[1]) if points else 0
+        self.cpu_seconds = used.ru_utime + used.ru_stime
+        if self.process.returncode != 0:
+            print(f"\n{self.log}, the end:\n" + "\n".join(text.splitlines()[-30:]), flush=True)
+        return self.process.returncode == 0
+
+
+def fuzz(name, build, seconds):
+    """What all processes of one fuzzer did, in `seconds` of them side by side."""
+    began = time.time()
+    runs = [Run(name, build, seconds, number) for number in range(os.cpu_count())]
+    failures = [run for run in runs if not run.finish()]
+    figures = {
+        "executions": sum(run.executions for run in runs),
+        "cpu_seconds": sum(run.cpu_seconds for run in runs),
+        "coverage": max(run.coverage for run in runs),
+        "points": max(run.points for run in runs),
+        "findings": len(failures),
+    }
+    print("{:12} {executions:10} executions, {cpu_seconds:7.0f} s of CPU in {:.0f} s, {coverage} of {points} edges, "
+          "{findings} findings".format(name, time.time() - began, **figures), flush=True)
+    return figures
+
+
+def add(before, now):
+    total = {key: before.get(key, 0) + now[key] for key in ("executions", "cpu_seconds", "findings")}
+    return {**total, "coverage": now["coverage"], "points": now["points"]}
+
+
+def row(name, figures):
+    return {
+        "what": f"fuzzing: {FUZZERS[name]}",
+        "asked": "no finding",
+        "measured": "{executions} executions, {coverage} of {points} edges, {:.2f} CPU-hours, {findings} findings"
+                    .format(figures["cpu_seconds"] / 3600, **figures),
+        "command": "make fuzz MINUTES=n",
+        "fuzzer": name,
+        **figures,
+    }
+
+
+def total_row(rows):
+    hours = sum(row["cpu_seconds"] for row in rows) / 3600
+    return {"what": "fuzzing: processor time of all runs", "asked": f"at least {ASKED_CPU_HOURS} CPU-hours",
+            "measured": f"{hours:.2f} CPU-hours", "command": "make fuzz MINUTES=n"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--minutes", type=float, required=True)
+    parser.add_argument("--figures", type=pathlib.Path, default=pathlib.Path("build/reliability/fuzz.json"))
+    options = parser.parse_args()
+    build = options.build.resolve()
+    before = json.loads(options.figures.read_text()) if options.figures.exists() else []
+    totals = {row["fuzzer"]: row for row in before if "fuzzer" in row}
+    findings = 0
+    options.figures.parent.mkdir(parents=True, exist_ok=True)
+    for name in FUZZERS:
+        now = fuzz(name, build, max(int(options.minutes * 60 / len(FUZZERS)), 1))
+        findings += now["findings"]
+        totals[name] = row(name, add(totals.get(name, {}), now))
+        rows = [totals[known] for known in FUZZERS if known in totals]
+        options.figures.write_text(json.dumps([*rows, total_row(rows)], indent=1) + "\n")
+    print(f"in all runs: {total_row(rows)['measured']}")
+    if findings:
+        sys.exit(f"{findings} findings: {build / 'findings'}")
+
+
+if __name__ == "__main__":
+    main()
