@@ -87,6 +87,11 @@ class StaticLibrary(unittest.TestCase):
     def test_our_objects_cannot_stop_print_throw_or_allocate(self):
         self.assertEqual([s for s in self.ours if forbidden(s)], [])
 
+    def test_our_objects_link_without_the_cxx_library(self):
+        of_libc = {"__cxa_atexit", "__cxa_finalize"}
+        needed = [s for s in self.ours if s.undefined and s.name.startswith(("std::", "__cxa_", "__gxx_", "operator "))]
+        self.assertEqual([s for s in needed if s.name not in of_libc], [])
+
     def test_our_global_names_carry_our_name(self):
         foreign = [s for s in self.ours
                    if s.kind in "TDBR" and not re.search(r"\bqdq(_|::(runtime|kernels)::)", s.name)]

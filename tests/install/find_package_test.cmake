@@ -2,7 +2,7 @@
 # project against it.
 #
 # cmake -DBUILD_DIR=<build tree> -DCONFIG=<build type> -DWORK_DIR=<scratch> -DCONSUMER_DIR=<find_package/>
-#       -DGENERATOR=<generator> -DCXX=<compiler> -DCXX_FLAGS=<flags>
+#       -DPROGRAMS=<what it builds> -DGENERATOR=<generator> -DC=<compiler> -DCXX=<compiler> -DC_FLAGS=<flags> -DCXX_FLAGS=<flags>
 #       -DTOOLCHAIN=<toolchain file or nothing> -DEMULATOR=<emulator or nothing> -P find_package_test.cmake
 cmake_minimum_required(VERSION 3.28)
 
@@ -21,12 +21,15 @@ file(RENAME ${WORK_DIR}/installed ${WORK_DIR}/moved)
 run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G ${GENERATOR}
     -DCMAKE_BUILD_TYPE=${CONFIG}
     -DCMAKE_TOOLCHAIN_FILE=${TOOLCHAIN}
+    --no-warn-unused-cli
+    -DCMAKE_C_COMPILER=${C}
+    -DCMAKE_C_FLAGS=${C_FLAGS}
     -DCMAKE_CXX_COMPILER=${CXX}
     -DCMAKE_CXX_FLAGS=${CXX_FLAGS}
     -DCMAKE_PREFIX_PATH=${WORK_DIR}/moved)
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build --config ${CONFIG})
 
-foreach(program IN ITEMS consumer shared_consumer tripy_consumer aclnn_consumer)
+foreach(program IN LISTS PROGRAMS)
     find_program(${program} ${program} PATHS ${WORK_DIR}/build ${WORK_DIR}/build/${CONFIG} NO_DEFAULT_PATH REQUIRED)
     run(${EMULATOR} ${${program}})
 endforeach()
