@@ -84,7 +84,8 @@ Expr decode_float(const instructions &on, const float_layout &layout, Expr bits)
     }
     value = value | sign;
     if (!layout.has_negative_zero()) {
-        value = select(bits == bit_pattern(layout.nan()), bit_pattern(0x7fc00000), value);
+        Expr code = bits & bit_pattern(2 * layout.magnitude_mask() + 1);  // a device's words hold more above it
+        value = select(code == bit_pattern(layout.nan()), bit_pattern(0x7fc00000), value);
     } else if (layout.has_nan()) {
         value = select(magnitude > bit_pattern(layout.last_number()), bit_pattern(0x7fc00000), value);
     }
