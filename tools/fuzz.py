@@ -36,7 +36,7 @@ class Run:
         for folder in (self.log.parent, corpus, build / "findings"):
             folder.mkdir(parents=True, exist_ok=True)
         command = [build / "tests/fuzz" / f"fuzz.{name}", f"-max_total_time={seconds}", "-reload=10", "-len_control=0",
-                   f"-max_len={LONGEST_INPUT.get(name, 512)}", "-timeout=100", "-print_final_stats=1", "-use_value_profile=1",
+                   f"-max_len={LONGEST_INPUT.get(name, 512)}", "-timeout=100", "-report_slow_units=100", "-print_final_stats=1", "-use_value_profile=1",
                    f"-artifact_prefix={build / 'findings'}/{name}-", corpus, CORPUS / name]
         symbolizer = {"ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19"}
         with open(self.log, "w") as log:

@@ -273,14 +273,15 @@ void tensorrt(choices &from) {
             ITensor *scales =
                 network.addConstant(dims_of(scale_shape), {count < 0 ? DataType::kFLOAT : scale_type, scale.view().data, count})
                     ->getOutput(0);
+            IConstantLayer *zeros = network.addConstant(
+                dims_of(scale_shape),
+                {DataType::kFLOAT, zero_point.view().data, reference::element_count(zero_point.view())});
             IQuantizeLayer *quantize = network.addQuantize(*input, *scales, code_type);
             quantize->setAxis(axis);
             IDequantizeLayer *dequantize = network.addDequantize(*quantize->getOutput(0), *scales, type.first);
             dequantize->setAxis(axis);
             if (has_zero_point) {
-                auto *zeros = network.addConstant(dims_of(scale_shape), {DataType::kFLOAT, zero_point.view().data,
-                                                                         reference::element_count(zero_point.view())});
-                quantize->setInput(2, *zeros->getOutput(0));  // from a later layer, which is refused
+                quantize->setInput(2, *zeros->getOutput(0));
             }
             tensor_memory y(type.second, shape);
             ITensor *output = dequantize->getOutput(0);
