@@ -2,9 +2,9 @@
 
 usage: tools/fuzz.py --build build/fuzz --minutes N [--figures build/reliability/fuzz.json]
 
-Each fuzzer has an equal share of the minutes. It begins with the inputs of tests/fuzz/corpus/<name> and those it has found
-before, which it keeps in <build>/corpus/<name>. Inputs that break something are in <build>/findings; the exit code is 1
-where there are any. Executions, processor time and findings add up over runs in the file of figures.
+Each fuzzer has an equal share of the minutes. It begins with the inputs of tests/fuzz/corpus/<name> and those it has
+found before, which it keeps in <build>/corpus/<name>. Inputs that break something are in <build>/findings; the exit code
+is 1 where there are any. Executions, processor time and findings add up over runs in the file of figures.
 """
 
 import argparse
@@ -36,12 +36,13 @@ class Run:
         for folder in (self.log.parent, corpus, build / "findings"):
             folder.mkdir(parents=True, exist_ok=True)
         command = [build / "tests/fuzz" / f"fuzz.{name}", f"-max_total_time={seconds}", "-reload=10", "-len_control=0",
-                   f"-max_len={LONGEST_INPUT.get(name, 512)}", "-timeout=100", "-report_slow_units=100", "-print_final_stats=1", "-use_value_profile=1",
-                   f"-artifact_prefix={build / 'findings'}/{name}-", corpus, CORPUS / name]
+                   f"-max_len={LONGEST_INPUT.get(name, 512)}", "-timeout=100", "-report_slow_units=100",
+                   "-print_final_stats=1", "-use_value_profile=1", f"-artifact_prefix={build / 'findings'}/{name}-",
+                   corpus, CORPUS / name]
         symbolizer = {"ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19"}
         with open(self.log, "w") as log:
-            self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            env={**os.environ, **symbolizer})
+            self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log, env={**os.environ, **symbolizer})
 
     def finish(self):
         _, status, used = os.wait4(self.process.pid, 0)

@@ -8,8 +8,8 @@ namespace qdq::runtime {
 
 namespace {
 
-// Bits of XCR0. A processor may have instructions on registers that its operating system does not save: using them there
-// would mix up threads, and traps.
+// Bits of XCR0. A processor may have instructions on registers that its operating system does not save: using them
+// there would mix up threads, and traps.
 constexpr uint64_t ymm_registers = 0x06;
 constexpr uint64_t zmm_registers = 0xe6;
 
@@ -28,7 +28,7 @@ uint64_t saved_registers() {
     return uint64_t{high} << 32 | low;
 }
 
-// Asked of the processor itself: __builtin_cpu_supports knows "f16c" in gcc, and in clang from 19 on.
+// Asked of the processor itself: __builtin_cpu_supports knows "f16c" in gcc and clang 19, but not in clang 16.
 cpuid_answers ask() {
     cpuid_answers answers{};
     uint32_t eax, ebx, ecx, edx;

@@ -8,7 +8,7 @@ namespace qdq::runtime {
 struct cpuid_answers {
     uint32_t leaf1_ecx;
     uint32_t leaf7_ebx;
-    uint64_t saved_registers;  // XCR0: what the operating system saves when it switches threads; 0 where it does not say
+    uint64_t saved_registers;  // XCR0: what the operating system saves between threads; 0 where it does not say
 };
 
 uint32_t features_in(const cpuid_answers &answers);

@@ -1,5 +1,5 @@
-// Values made on first use, by one thread while others wait: what a function's static would be. That calls the C++ library
-// (__cxa_guard_acquire), which a program in C does not link.
+// Values made on first use, by one thread while others wait: what a function's static would be. That calls the C++
+// library (__cxa_guard_acquire), which a program in C does not link.
 #pragma once
 
 #include <pthread.h>

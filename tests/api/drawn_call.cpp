@@ -45,26 +45,26 @@ std::string drawn_call::description() const {
     auto strides = [](const qdq_tensor &t) {
         return t.strides ? testing::PrintToString(dimensions(t.strides, t.strides + t.rank)) : "dense";
     };
-    std::string text = name_of(way) + " " + std::to_string(of_x.dtype) + " to " + std::to_string(of_y.dtype) + ", shape " +
-                       testing::PrintToString(shape) + ", strides " + strides(of_x) + " and " + strides(of_y) +
-                       ", scale " + std::to_string(of_scale.dtype) + " " + testing::PrintToString(scale_shape) +
-                       " strides " + strides(of_scale) + ", axis " + std::to_string(options.axis) + ", block size " +
-                       std::to_string(options.block_size) + ", block shape " + testing::PrintToString(block_shape) +
-                       ", packing " + std::to_string(options.packing);
+    std::string text =
+        name_of(way) + " " + std::to_string(of_x.dtype) + " to " + std::to_string(of_y.dtype) + ", shape " +
+        testing::PrintToString(shape) + ", strides " + strides(of_x) + " and " + strides(of_y) + ", scale " +
+        std::to_string(of_scale.dtype) + " " + testing::PrintToString(scale_shape) + " strides " + strides(of_scale) +
+        ", axis " + std::to_string(options.axis) + ", block size " + std::to_string(options.block_size) +
+        ", block shape " + testing::PrintToString(block_shape) + ", packing " + std::to_string(options.packing);
     if (zero_point) {
         text += ", zero point " + std::to_string(zero_point->view().dtype);
     }
     return text;
 }
 
-// Short, long and whole groups, in up to four dimensions; the largest have enough for several threads and for streaming.
+// Short, long and whole groups, in up to four dimensions; the largest have enough for several threads and for
+// streaming.
 void drawn_call::draw_shape(int64_t largest) {
     const bool large = from.chance(100);
     int64_t left = large ? largest : std::min<int64_t>(largest, 20000);
     for (int64_t rank = from.between(0, 4); rank > 0; rank--) {
-        const int64_t extent =
-            from.one_of<int64_t>({1, 2, 3, from.between(1, 9), 32, from.between(10, 70), 64, 128,
-                                  large ? from.between(600, 100000) : from.between(70, 600)});
+        const int64_t extent = from.one_of<int64_t>({1, 2, 3, from.between(1, 9), 32, from.between(10, 70), 64, 128,
+                                                     large ? from.between(600, 100000) : from.between(70, 600)});
         shape.push_back(std::min(extent, left));
         left = std::max<int64_t>(left / shape.back(), 1);
     }

@@ -19,12 +19,13 @@ using test_support::flush;
 
 constexpr int64_t most_misaligned = 63;
 
-// A copy of a tensor's memory beside a guard page, where an access one byte beyond it is a crash, or some bytes away from it,
-// at an address that suits no type.
+// A copy of a tensor's memory beside a guard page, where an access one byte beyond it is a crash, or some bytes away
+// from it, at an address that suits no type.
 class fenced_tensor {
 public:
     fenced_tensor(const tensor_memory &of, choices &from)
-        : tensor_(of.view()), memory_(static_cast<int64_t>(of.occupied().size()) + most_misaligned),
+        : tensor_(of.view()),
+          memory_(static_cast<int64_t>(of.occupied().size()) + most_misaligned),
           bytes_(of.occupied().size()) {
         const flush side = from.chance(2) ? flush::leading : flush::trailing;
         const int64_t gap = from.chance(4) ? from.between(1, most_misaligned) : 0;
@@ -77,7 +78,8 @@ void run(const api_test::arguments &given, bool by_plan) {
 // y in the place of x, which has its layout.
 bool may_be_in_place(const operands &given) {
     const qdq_tensor x = given.x.view(), y = given.y.view();
-    if (reference::bits_of(x.dtype) != reference::bits_of(y.dtype) || (x.strides == nullptr) != (y.strides == nullptr)) {
+    if (reference::bits_of(x.dtype) != reference::bits_of(y.dtype) ||
+        (x.strides == nullptr) != (y.strides == nullptr)) {
         return false;
     }
     return x.strides == nullptr || std::equal(x.strides, x.strides + x.rank, y.strides);
@@ -112,7 +114,7 @@ void check_call(const operands &given, choices &from) {
     tensor_memory expected = before;
     qdq_tensor expected_view = y_view;
     expected_view.data = expected.view().data;
-    api_test::arguments call{given.way, &x.view(), &scale.view(), zero_point ? &zero_point->view() : nullptr,
+    api_test::arguments call{given.way,      &x.view(),     &scale.view(), zero_point ? &zero_point->view() : nullptr,
                              &expected_view, &given.options};
     api_test::call_reference(call);
 

@@ -1,5 +1,5 @@
-// A call in guarded memory, on two targets, at once and by a plan, against the oracle. What differs ends the process, as
-// fuzzers want it.
+// A call in guarded memory, on two targets, at once and by a plan, against the oracle. What differs ends the process,
+// as fuzzers want it.
 #pragma once
 
 #include "api/call.h"

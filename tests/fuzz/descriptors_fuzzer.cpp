@@ -1,5 +1,5 @@
-// Descriptions of tensors that nothing keeps valid, with no memory behind x, y and scale: they are refused with a message,
-// and nothing is touched. The few that are valid and small get memory and run.
+// Descriptions of tensors that nothing keeps valid, with no memory behind x, y and scale: they are refused with a
+// message, and nothing is touched. The few that are valid and small get memory and run.
 #include "checked_call.h"
 
 #include "reference/formats.h"
@@ -33,14 +33,16 @@ int64_t any_number(choices &from) {
 }
 
 int any_value(choices &from, int most) {
-    return from.chance(30) ? static_cast<int>(from.between(INT32_MIN, INT32_MAX)) : static_cast<int>(from.between(0, most));
+    return from.chance(30) ? static_cast<int>(from.between(INT32_MIN, INT32_MAX))
+                           : static_cast<int>(from.between(0, most));
 }
 
 // Memory that may be neither read nor written, and addresses that are none.
 void *no_memory(choices &from) {
     static test_support::fenced_memory nothing(0);
     static const auto forbidden = reinterpret_cast<intptr_t>(nothing.place(0, test_support::flush::leading));
-    const intptr_t address = from.one_of<intptr_t>({0, forbidden, forbidden + 3, forbidden - 64, 1, 64, -1, -4096, INTPTR_MAX});
+    const intptr_t address =
+        from.one_of<intptr_t>({0, forbidden, forbidden + 3, forbidden - 64, 1, 64, -1, -4096, INTPTR_MAX});
     return reinterpret_cast<void *>(address);
 }
 
@@ -52,7 +54,9 @@ struct descriptor {
     descriptor(choices &from, const descriptor *like) {
         api_test::set_raw(tensor.dtype, any_value(from, QDQ_F8E5M2FNUZ));
         const bool same = like != nullptr && !from.chance(8);
-        tensor.rank = same ? like->tensor.rank : from.chance(20) ? any_value(from, 10) : static_cast<int32_t>(from.between(0, 4));
+        tensor.rank = same              ? like->tensor.rank
+                      : from.chance(20) ? any_value(from, 10)
+                                        : static_cast<int32_t>(from.between(0, 4));
         const auto entries = static_cast<size_t>(tensor.rank >= 0 && tensor.rank <= 8 ? tensor.rank : 0);
         shape = std::make_unique<int64_t[]>(entries);
         for (size_t d = 0; d < entries; d++) {
@@ -88,7 +92,8 @@ struct descriptor {
                 return false;
             }
             elements *= extent;
-            const __int128 far = extent > 0 && tensor.strides ? static_cast<__int128>(tensor.strides[d]) * (extent - 1) : 0;
+            const __int128 far =
+                extent > 0 && tensor.strides ? static_cast<__int128>(tensor.strides[d]) * (extent - 1) : 0;
             reach += far < 0 ? -far : far;
         }
         return elements <= most_elements && reach <= most_bytes;
@@ -96,8 +101,9 @@ struct descriptor {
 
     fuzz::tensor_memory memory(uint64_t seed) const {
         const bool strided = tensor.strides != nullptr && !reference::is_packed(tensor.dtype);
-        fuzz::tensor_memory made(tensor.dtype, {tensor.shape, tensor.shape + tensor.rank},
-                                 strided ? fuzz::dimensions(tensor.strides, tensor.strides + tensor.rank) : fuzz::dimensions{});
+        fuzz::tensor_memory made(
+            tensor.dtype, {tensor.shape, tensor.shape + tensor.rank},
+            strided ? fuzz::dimensions(tensor.strides, tensor.strides + tensor.rank) : fuzz::dimensions{});
         test_support::random_bits random(seed);
         const auto mask = static_cast<uint32_t>((uint64_t{1} << reference::bits_of(tensor.dtype)) - 1);
         made.fill([&](int64_t) { return seed == 0 ? 0u : random.next32() & mask; });
@@ -166,7 +172,8 @@ void call_others(choices &from) {
     require(qdq_status_string(static_cast<qdq_status>(from.between(0, 7))) != nullptr, "a status has no name");
     const bool exists = number >= 0 && number < qdq_target_count();
     require((qdq_target_name(number) != nullptr) == exists, "a target has no name");
-    require((qdq_target_problem(number) == nullptr) == (qdq_target_usable(number) != 0), "a problem of a usable target");
+    require((qdq_target_problem(number) == nullptr) == (qdq_target_usable(number) != 0),
+            "a problem of a usable target");
     const qdq_plan none{};
     require(qdq_run(&none, no_memory(from), no_memory(from), nullptr) != QDQ_OK, "a plan that no call has made runs");
     require_message();
@@ -197,8 +204,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     const odd_options odd(from, x.tensor.rank);
 
-    api_test::arguments call{way, &x.tensor, &scale.tensor, zero_memory ? &zero_point.tensor : nullptr, &y.tensor,
-                             from.chance(8) ? nullptr : &odd.options};
+    api_test::arguments call{way,           &x.tensor,
+                             &scale.tensor, zero_memory ? &zero_point.tensor : nullptr,
+                             &y.tensor,     from.chance(8) ? nullptr : &odd.options};
     for (const qdq_tensor **operand : {&call.x, &call.scale, &call.y}) {
         if (from.chance(200)) {
             *operand = nullptr;
@@ -207,8 +215,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     qdq_plan plan;
     if (api_test::prepare(from.chance(200) ? nullptr : &plan, call) != QDQ_OK) {
         require_message();
-        require(call.x == nullptr || call.scale == nullptr || call.y == nullptr || api_test::prepare(&plan, call) == QDQ_OK ||
-                    api_test::call(call) != QDQ_OK,
+        require(call.x == nullptr || call.scale == nullptr || call.y == nullptr ||
+                    api_test::prepare(&plan, call) == QDQ_OK || api_test::call(call) != QDQ_OK,
                 "a call succeeds whose plan is refused");
         return 0;
     }

@@ -1,7 +1,8 @@
-// Whole commands of the command line on files that anyone may have written. They end with one of the documented exit codes;
-// what quantize has written, dequantize and compare read.
+// Whole commands of the command line on files that anyone may have written. They end with one of the documented exit
+// codes; what quantize has written, dequantize and compare read.
 #include "support/choices.h"
 
+#include <unistd.h>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +11,6 @@
 #include <iostream>
 #include <streambuf>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 int qdq_cli_main(int argc, char **argv);
@@ -29,8 +29,9 @@ class nowhere : public std::streambuf {
 // A folder in memory where there is one; it is removed when the process ends well.
 class scratch_folder {
 public:
-    scratch_folder() : path_((fs::exists("/dev/shm") ? "/dev/shm" : fs::temp_directory_path()) /
-                             fs::path("qdq-fuzz-" + std::to_string(getpid()))) {
+    scratch_folder()
+        : path_((fs::exists("/dev/shm") ? "/dev/shm" : fs::temp_directory_path()) /
+                fs::path("qdq-fuzz-" + std::to_string(getpid()))) {
         fs::create_directories(path_);
     }
     ~scratch_folder() {
@@ -54,7 +55,8 @@ const scratch_folder &scratch() {
 }
 
 void write(const std::string &name, const bytes &content) {
-    std::ofstream(scratch() / name, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
+    std::ofstream(scratch() / name, std::ios::binary)
+        .write(content.data(), static_cast<std::streamsize>(content.size()));
 }
 
 int run(std::vector<std::string> arguments) {
@@ -121,8 +123,9 @@ bytes draw_file(choices &from, bool is_npy, const bytes &content) {
 }
 
 std::vector<std::string> draw_quantize_options(choices &from) {
-    std::vector<std::string> options{"--dtype", from.one_of<std::string>({"i8", "u8", "i16", "u16", "i32", "i4", "u4", "f8e4m3",
-                                                                          "f8e5m2", "f4e2m1", "mxfp8", "mxfp4", "nvfp4"})};
+    std::vector<std::string> options{
+        "--dtype", from.one_of<std::string>({"i8", "u8", "i16", "u16", "i32", "i4", "u4", "f8e4m3", "f8e5m2", "f4e2m1",
+                                             "mxfp8", "mxfp4", "nvfp4"})};
     auto perhaps = [&](int64_t one_in, std::vector<std::string> more) {
         if (from.chance(one_in)) {
             options.insert(options.end(), more.begin(), more.end());
@@ -132,7 +135,8 @@ std::vector<std::string> draw_quantize_options(choices &from) {
     perhaps(4, {"--block-size", std::to_string(from.one_of<int64_t>({1, 2, 16, 32, 1000000, INT64_MAX}))});
     perhaps(4, {"--per-tensor"});
     perhaps(3, {"--asymmetric"});
-    perhaps(6, {"--profile", from.one_of<std::string>({"onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto", "?"})});
+    perhaps(6, {"--profile",
+                from.one_of<std::string>({"onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto", "?"})});
     return options;
 }
 
@@ -142,7 +146,8 @@ std::vector<std::string> operator+(std::vector<std::string> a, const std::vector
 }
 
 void quantize_and_back(choices &from, const std::string &name, const std::string &suffix) {
-    const std::string input = scratch() / name, codes = scratch() / ("codes" + suffix), back = scratch() / ("back" + suffix);
+    const std::string input = scratch() / name, codes = scratch() / ("codes" + suffix),
+                      back = scratch() / ("back" + suffix);
     if (run(std::vector<std::string>{"quantize", input, "-o", codes} + draw_quantize_options(from)) == 0) {
         run_well({"dequantize", codes, "-o", back});
         run_well({"compare", input, codes});

@@ -108,25 +108,26 @@ dimensions draw_scale_shape(choices &from, const dimensions &x) {
 }
 
 tensor_memory draw_tensor(choices &from, qdq_dtype type, const dimensions &shape) {
-    static const std::vector<layout> layouts{layout::dense, layout::dense, layout::transposed, layout::padded,
-                                             layout::reversed, layout::repeated};
+    static const std::vector<layout> layouts{layout::dense,  layout::dense,    layout::transposed,
+                                             layout::padded, layout::reversed, layout::repeated};
     test_support::random_bits random(static_cast<uint64_t>(from.between(0, 255)));
     const layout how = from.one_of(layouts);
     const bool floats = type == QDQ_F32 || type == QDQ_F16 || type == QDQ_BF16;
     if (!floats) {
         return compat_test::random_codes(random, type, shape, how);
     }
-    return from.chance(2) ? compat_test::random_scales(random, type, shape, how,
-                                                       from.chance(2) ? compat_test::scale_values::any
-                                                                      : compat_test::scale_values::positive)
+    return from.chance(2) ? compat_test::random_scales(
+                                random, type, shape, how,
+                                from.chance(2) ? compat_test::scale_values::any : compat_test::scale_values::positive)
                           : compat_test::random_floats(random, type, shape, how);
 }
 
 // A place for a result: of the shape, or seldom of another one.
 tensor_memory draw_output(choices &from, qdq_dtype type, const dimensions &shape) {
-    const layout how = reference::is_packed(type) ? layout::dense
-                                                  : from.one_of<layout>({layout::dense, layout::transposed, layout::padded,
-                                                                         layout::reversed, layout::repeated});
+    const layout how = reference::is_packed(type)
+                           ? layout::dense
+                           : from.one_of<layout>({layout::dense, layout::transposed, layout::padded, layout::reversed,
+                                                  layout::repeated});
     const dimensions of = from.chance(20) ? draw_shape(from) : shape;
     return tensor_memory(type, of, reference::is_packed(type) ? dimensions{} : compat_test::strides_of(how, of));
 }
@@ -137,20 +138,23 @@ void tripy(choices &from) {
     using namespace qdq;
     const std::vector<qdq_dtype> codes{QDQ_I8, QDQ_I4, QDQ_F8E4M3};
     const bool quantizes = from.chance(2);
-    const qdq_dtype x_type = type_of(from, quantizes ? floats : codes), y_type = type_of(from, quantizes ? codes : floats);
+    const qdq_dtype x_type = type_of(from, quantizes ? floats : codes),
+                    y_type = type_of(from, quantizes ? codes : floats);
     const dimensions shape = draw_shape(from);
     const tensor_memory x = draw_tensor(from, x_type, shape);
     const qdq_dtype scale_type = from.chance(8) ? type_of(from, floats) : quantizes ? x_type : y_type;
     const tensor_memory scale = draw_tensor(from, scale_type, draw_scale_shape(from, shape));
     const std::vector<float> numbers(static_cast<size_t>(from.between(0, 9)), 0.5f);
     const std::vector<std::vector<float>> rows(static_cast<size_t>(from.between(0, 3)), numbers);
-    const std::optional<int> dim = from.chance(2) ? std::optional<int>(static_cast<int>(from.between(-2, 5))) : std::nullopt;
+    const std::optional<int> dim =
+        from.chance(2) ? std::optional<int>(static_cast<int>(from.between(-2, 5))) : std::nullopt;
     const tensor_memory y = draw_output(from, y_type, shape);
     const auto type = static_cast<dtype>(y_type);
     const int64_t kind = from.between(0, 5);
     const auto view = compat_test::view(x);
     const auto call = [&](const tripy::scale_argument &argument) {
-        return of(quantizes ? tripy::quantize(view, argument, type, dim) : tripy::dequantize(view, argument, type, dim));
+        return of(quantizes ? tripy::quantize(view, argument, type, dim)
+                            : tripy::dequantize(view, argument, type, dim));
     };
     expect_same_on_two_targets(
         [&] {
@@ -199,8 +203,8 @@ void pypto(choices &from) {
                 return of(pypto::dequantize(compat_test::view(x), compat_test::view(scale), type, axis, z));
             }
             tensor_memory into = y;
-            return of(pypto::dequantize_out(compat_test::out(into), compat_test::view(x), compat_test::view(scale), type, axis,
-                                            z),
+            return of(pypto::dequantize_out(compat_test::out(into), compat_test::view(x), compat_test::view(scale),
+                                            type, axis, z),
                       into);
         },
         from);
@@ -214,8 +218,9 @@ void torch_npu(choices &from) {
     const tensor_memory x = draw_tensor(from, x_type, shape);
     const dimensions scale_shape = draw_scale_shape(from, shape);
     const tensor_memory scale = draw_tensor(from, type_of(from, floats), scale_shape);
-    const tensor_memory zero_point = draw_tensor(from, type_of(from, {QDQ_I8, QDQ_U8, QDQ_I32, QDQ_BF16, QDQ_F32, QDQ_F16}),
-                                                 from.chance(8) ? draw_shape(from) : scale_shape);
+    const tensor_memory zero_point =
+        draw_tensor(from, type_of(from, {QDQ_I8, QDQ_U8, QDQ_I32, QDQ_BF16, QDQ_F32, QDQ_F16}),
+                    from.chance(8) ? draw_shape(from) : scale_shape);
     const bool has_zero_point = from.chance(2), into_output = from.chance(3), div_mode = from.chance(2);
     const auto type = type_of<ScalarType>(
         from, {torch_npu::qint8, torch_npu::quint8, torch_npu::int32, torch_npu::qint32, torch_npu::quint4x2}, 20);
@@ -225,11 +230,12 @@ void torch_npu(choices &from) {
         [&] {
             const tensor z = has_zero_point ? compat_test::view(zero_point) : tensor();
             if (!into_output) {
-                return of(torch_npu::npu_quantize(compat_test::view(x), compat_test::view(scale), z, type, axis, div_mode));
+                return of(
+                    torch_npu::npu_quantize(compat_test::view(x), compat_test::view(scale), z, type, axis, div_mode));
             }
             tensor_memory into = y;
-            return of(torch_npu::npu_quantize_out(compat_test::out(into), compat_test::view(x), compat_test::view(scale), z,
-                                                  type, axis, div_mode),
+            return of(torch_npu::npu_quantize_out(compat_test::out(into), compat_test::view(x),
+                                                  compat_test::view(scale), z, type, axis, div_mode),
                       into);
         },
         from);
@@ -255,7 +261,8 @@ void tensorrt(choices &from) {
         from.chance(4) ? compat_test::scale_values::any : compat_test::scale_values::positive);
     tensor_memory zero_point(QDQ_F32, scale_shape);
     zero_point.fill([&](int64_t) { return from.chance(100) ? 0x3f800000u : 0u; });
-    const auto code_type = type_of<DataType>(from, {DataType::kINT8, DataType::kINT4, DataType::kFP8, DataType::kFP4}, 12);
+    const auto code_type =
+        type_of<DataType>(from, {DataType::kINT8, DataType::kINT4, DataType::kFP8, DataType::kFP4}, 12);
     const auto scale_type = from.chance(20) ? static_cast<DataType>(from.between(0, 12)) : type.first;
     const auto axis = static_cast<int32_t>(from.between(-2, 5));
     const int64_t count = reference::element_count(scale.view()) - (from.chance(30) ? 1 : 0);
@@ -267,12 +274,15 @@ void tensorrt(choices &from) {
             if (is_bigger) {
                 dims.nbDims = 9;
             }
-            ITensor *input = is_constant ? network.addConstant(dims, {type.first, x.view().data,
-                                                                      reference::element_count(x.view())})->getOutput(0)
-                                         : network.addInput("x", type.first, dims);
-            ITensor *scales =
-                network.addConstant(dims_of(scale_shape), {count < 0 ? DataType::kFLOAT : scale_type, scale.view().data, count})
-                    ->getOutput(0);
+            ITensor *input =
+                is_constant
+                    ? network.addConstant(dims, {type.first, x.view().data, reference::element_count(x.view())})
+                          ->getOutput(0)
+                    : network.addInput("x", type.first, dims);
+            ITensor *scales = network
+                                  .addConstant(dims_of(scale_shape),
+                                               {count < 0 ? DataType::kFLOAT : scale_type, scale.view().data, count})
+                                  ->getOutput(0);
             IConstantLayer *zeros = network.addConstant(
                 dims_of(scale_shape),
                 {DataType::kFLOAT, zero_point.view().data, reference::element_count(zero_point.view())});
@@ -352,8 +362,9 @@ void aclnn(choices &from) {
                 z(zero_point, zero_acl, 0, ACL_FORMAT_ND), out(into, y_acl, 0, ACL_FORMAT_ND);
             uint64_t size = 1;
             aclOpExecutor *executor = nullptr;
-            aclnnStatus status = aclnnQuantizeGetWorkspaceSize(omits ? nullptr : a.made, s.made, has_zero_point ? z.made : nullptr,
-                                                               dtype, axis, out.made, &size, &executor);
+            aclnnStatus status =
+                aclnnQuantizeGetWorkspaceSize(omits ? nullptr : a.made, s.made, has_zero_point ? z.made : nullptr,
+                                              dtype, axis, out.made, &size, &executor);
             if (status != ACLNN_SUCCESS) {
                 require(aclGetRecentErrMsg() != nullptr, "a failure has no message");
                 return outcome{status, into.bytes()};

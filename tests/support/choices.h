@@ -43,8 +43,8 @@ private:
     std::mt19937 random_;
 };
 
-// Every decision takes as many bytes as its range needs, so that a changed byte changes one decision. Where no bytes are
-// left, the first possibility is taken.
+// Every decision takes as many bytes as its range needs, so that a changed byte changes one decision. Where no bytes
+// are left, the first possibility is taken.
 class byte_choices : public choices {
 public:
     explicit byte_choices(std::span<const uint8_t> bytes) : left_(bytes) {}
