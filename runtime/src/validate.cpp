@@ -67,14 +67,17 @@ qdq_status check_tensor(const char *function, const char *name, const qdq_tensor
     return ok;
 }
 
-// Row-major strides where the caller gave none.
+// Row-major strides where the caller gave none. Those of a tensor without elements may pass the range of int64_t, and
+// lead nowhere.
 void element_strides(const qdq_tensor &t, int64_t *strides) {
     int64_t dense = 1;
     for (int d = t.rank - 1; d >= 0; d--) {
         strides[d] = t.strides && !is_packed(t.dtype) ? t.strides[d] : dense;
-        dense *= t.shape[d];
+        static_cast<void>(__builtin_mul_overflow(dense, t.shape[d], &dense));
     }
 }
+
+int64_t divide_up(int64_t extent, int64_t block) { return extent / block + (extent % block != 0); }
 
 // The bytes a non-empty tensor touches; false where an address computation overflows.
 bool touched(const qdq_tensor &t, const int64_t *strides, span &bytes) {
@@ -163,7 +166,7 @@ public:
         result.made = plan_mark;
         result.x_offset = result.y_offset = result.scale_offset = result.zero_point_offset = 0;
         result.how = walk::nest;
-        if ((s = check_tensors()) || (s = check_types()) || (s = check_options())) {
+        if ((s = check_tensors()) || (s = check_types()) || (s = check_options()) || (s = check_granularity())) {
             return s;
         }
         if (x_elements == 0) {
@@ -172,7 +175,7 @@ public:
             result.direct.possible = false;
             return ok;
         }
-        if ((s = check_granularity()) || (s = check_memory()) || (s = check_zero_point_values())) {
+        if ((s = check_memory()) || (s = check_zero_point_values())) {
             return s;
         }
         reduce();
@@ -279,7 +282,10 @@ private:
                                device.offset);
             }
             const int64_t bytes = std::max(info(tensor->dtype).bits / 8, 1);
-            if (device.offset % bytes != 0 || device.offset < 0) {
+            if (device.offset < 0) {
+                return invalid("%s: %s: device offset %" PRId64 " is below 0", name, device.offset);
+            }
+            if (device.offset % bytes != 0) {
                 return invalid("%s: %s: device offset %" PRId64 " is not a multiple of its elements' %" PRId64 " bytes",
                                name, device.offset, bytes);
             }
@@ -366,6 +372,9 @@ private:
                 return invalid("%s: options: %s %d is not in 0..%d", choice.name, choice.value, choice.most);
             }
         }
+        if (options.stream && !on_device()) {
+            return invalid("%s: options: stream: target %s runs on the CPU and takes none", what.on->name);
+        }
         if (options.packing == QDQ_SPLIT_HALVES && x_elements % split_group != 0) {
             return invalid("%s: options: packing in split halves needs a multiple of %d elements, not %" PRId64,
                            split_group, x_elements);
@@ -376,7 +385,7 @@ private:
         if (qdq_status s = check_block_shape()) {
             return s;
         }
-        return given.op == operation::quantize ? check_range() : ok;
+        return check_range();
     }
 
     qdq_status check_block_shape() {
@@ -391,24 +400,29 @@ private:
         return ok;
     }
 
+    // Of the stored type: y's, and x's where one set of options serves both ways.
     qdq_status check_range() {
-        const dtype_info &y = info(given.y->dtype);
-        what.lowest = int32_t(y.lowest);
-        what.highest = int32_t(y.highest);
+        const bool quantizes = given.op == operation::quantize;
+        const char *name = quantizes ? "y" : "x";
+        const qdq_dtype stored = quantizes ? given.y->dtype : given.x->dtype;
+        what.lowest = int32_t(info(stored).lowest);
+        what.highest = int32_t(info(stored).highest);
         if (options.quant_min != 0 || options.quant_max != 0) {
-            if (!is_integer(given.y->dtype)) {
-                return invalid("%s: options: quant_min and quant_max need an integer y, not %s", y.name);
+            if (!is_integer(stored)) {
+                return invalid("%s: options: quant_min and quant_max need an integer %s, not %s", name,
+                               info(stored).name);
             }
-            if (options.quant_min > options.quant_max || options.quant_min < y.lowest ||
-                options.quant_max > y.highest) {
-                return invalid("%s: options: quant_min %d and quant_max %d are not a range within y's %d..%d",
-                               options.quant_min, options.quant_max, what.lowest, what.highest);
+            if (options.quant_min > options.quant_max || options.quant_min < what.lowest ||
+                options.quant_max > what.highest) {
+                return invalid("%s: options: quant_min %d and quant_max %d are not a range within %s's %d..%d",
+                               options.quant_min, options.quant_max, name, what.lowest, what.highest);
             }
             what.lowest = options.quant_min;
             what.highest = options.quant_max;
         }
-        if (options.rounding != QDQ_NEAREST_EVEN && !is_integer(given.y->dtype)) {
-            return invalid("%s: options: rounding %d needs an integer y, not %s", int(options.rounding), y.name);
+        if (quantizes && options.rounding != QDQ_NEAREST_EVEN && !is_integer(stored)) {
+            return invalid("%s: options: rounding %d needs an integer y, not %s", int(options.rounding),
+                           info(stored).name);
         }
         return ok;
     }
@@ -421,7 +435,7 @@ private:
             return invalid("%s: zero_point: it has %" PRId64 " elements and is not of scale's shape",
                            zero_point_elements);
         }
-        if (scale_elements == 0) {
+        if (scale_elements == 0 && x_elements != 0) {
             return invalid("%s: scale: it has no elements");
         }
         element_strides(x, x_strides);
@@ -433,47 +447,64 @@ private:
         for (int d = 0; d < x.rank; d++) {
             result.dimensions[d] = {{x.shape[d], x_strides[d], y_strides[d], 0, 0}, x.shape[d]};
         }
-        if (scale_elements == 1) {
-            return zero_point_elements > 1
-                       ? invalid("%s: zero_point: %" PRId64 " elements for one scale", zero_point_elements)
-                       : ok;
-        }
-        if (options.block_shape && scale.rank != x.rank) {
-            return invalid("%s: options: block_shape needs a scale of x's rank, %d, not %d", int(x.rank),
-                           int(scale.rank));
-        }
-        const bool uses_axis = (scale.rank == 1 && x.rank != 1) || options.block_size > 0;
-        if (uses_axis) {
+        const bool is_channels = scale.rank == 1 && x.rank != 1 && scale_elements != 1;
+        if (is_channels || options.block_size > 0) {
             axis = options.axis < 0 ? options.axis + x.rank : options.axis;
             if (axis < 0 || axis >= x.rank) {
                 return invalid("%s: options: axis %d is not a dimension of x, of rank %d", int(options.axis),
                                int(x.rank));
             }
         }
-        if (scale.rank == 1 && x.rank != 1) {
+        if (scale_elements == 1) {
+            return check_one_block();
+        }
+        if (options.block_shape && scale.rank != x.rank) {
+            return invalid("%s: options: block_shape needs a scale of x's rank, %d, not %d", int(x.rank),
+                           int(scale.rank));
+        }
+        if (is_channels) {
             return check_blocks(axis, 0, options.block_size ? options.block_size : 1);
         }
         if (scale.rank != x.rank) {
             return invalid("%s: scale: rank %d is neither 0, nor 1, nor x's, %d", int(scale.rank), int(x.rank));
         }
         for (int d = 0; d < x.rank; d++) {
-            const int64_t blocks = scale.shape[d];
-            const int64_t derived = blocks > 0 ? x.shape[d] / blocks + (x.shape[d] % blocks != 0) : 0;
-            const int64_t sized = options.block_shape      ? options.block_shape[d]
-                                  : uses_axis && d == axis ? options.block_size
-                                                           : 0;
-            if (qdq_status s = check_blocks(d, d, sized ? sized : derived)) {
+            const int64_t derived = scale.shape[d] > 0 ? divide_up(x.shape[d], scale.shape[d]) : 0;
+            const int64_t asked = asked_block(d);
+            if (qdq_status s = check_blocks(d, d, asked ? asked : derived)) {
                 return s;
             }
         }
         return ok;
     }
 
-    // Dimension d of x advances along dimension k of scale once every `block` elements.
+    // The elements of a block along dimension d that the options ask for, or 0.
+    int64_t asked_block(int d) const {
+        return options.block_shape ? options.block_shape[d] : d == axis ? options.block_size : 0;
+    }
+
+    // A scale of one element has any shape, and is one block along every dimension.
+    qdq_status check_one_block() {
+        if (zero_point_elements > 1) {
+            return invalid("%s: zero_point: %" PRId64 " elements for one scale", zero_point_elements);
+        }
+        for (int d = 0; d < given.x->rank; d++) {
+            const int64_t extent = given.x->shape[d], block = asked_block(d);
+            if (block > 0 && block < extent) {
+                return invalid("%s: scale: it has one element, but x's shape[%d], %" PRId64 ", has %" PRId64
+                               " blocks of %" PRId64,
+                               d, extent, divide_up(extent, block), block);
+            }
+        }
+        return ok;
+    }
+
+    // Dimension d of x advances along dimension k of scale once every `block` elements. One without elements may share
+    // an operand that is not used.
     qdq_status check_blocks(int d, int k, int64_t block) {
         const int64_t extent = given.x->shape[d], given_blocks = given.scale->shape[k];
-        const int64_t blocks = block > 0 ? extent / block + (extent % block != 0) : 0;
-        if (blocks != given_blocks) {
+        const int64_t blocks = block > 0 ? divide_up(extent, block) : 0;
+        if (blocks != given_blocks && !(extent == 0 && given_blocks == 1)) {
             return invalid("%s: scale: shape[%d] is %" PRId64 ", but x's shape[%d], %" PRId64 ", has %" PRId64
                            " blocks of %" PRId64 " (options: axis %d, block_size %" PRId64 ")",
                            k, given_blocks, d, extent, blocks, block, int(options.axis), options.block_size);

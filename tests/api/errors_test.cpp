@@ -193,6 +193,20 @@ TEST_P(Rejects, numbers_and_offsets_of_the_host) {
     }
 }
 
+// Whether this machine has the device or not.
+TEST_P(Rejects, offsets_in_memory_objects_below_0_or_between_two_elements) {
+    for (auto [tensor, name] : every_tensor()) tensor->device.kind = QDQ_DEVICE_OPENCL;
+    for (auto [tensor, name] : every_tensor()) {
+        for (int64_t offset : {int64_t{-4}, int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
+            tensor->device.offset = offset;
+            expect_invalid({name, "offset " + std::to_string(offset), "below 0"});
+        }
+        tensor->device.offset = 2;
+        if (tensor->dtype == QDQ_F32) expect_invalid({name, "offset 2", "4 bytes"});
+        tensor->device.offset = 0;
+    }
+}
+
 TEST_P(Rejects, devices_without_a_usable_target) {
     for (qdq_device_kind kind : {QDQ_DEVICE_CUDA, QDQ_DEVICE_OPENCL}) {
         bool usable = false;
@@ -424,6 +438,46 @@ TEST_P(Rejects, a_block_shape_and_a_block_size) {
     expect_invalid({"block_shape", "block_size", "3"});
 }
 
+TEST_P(Rejects, one_scale_where_a_block_size_asks_for_more) {
+    for (const dimensions &one : {dimensions{}, {1}, {1, 1}}) {
+        set_scale_shape(one);
+        for (auto [axis, size] : {std::pair{0, int64_t{1}}, {1, 5}, {-1, 1}, {-2, 1}}) {
+            options.axis = axis;
+            options.block_size = size;
+            expect_invalid({"scale", "one element", "block"});
+        }
+        options.axis = 2;
+        options.block_size = 6;
+        expect_invalid({"axis 2"});
+    }
+}
+
+TEST_P(Rejects, one_scale_where_a_block_shape_asks_for_more) {
+    for (const dimensions &one : {dimensions{}, {1}, {1, 1}}) {
+        set_scale_shape(one);
+        for (const dimensions &blocks : {dimensions{1, 6}, {2, 5}, {0, 1}}) {
+            options.block_shape = blocks.data();
+            expect_invalid({"scale", "one element", "block"});
+        }
+    }
+}
+
+TEST_P(Rejects, a_scale_that_does_not_fit_an_x_without_elements) {
+    set_zero_point_shape({});
+    x_shape = y_shape = {0, 6};
+    x = reshaped(x, x_shape);
+    y = reshaped(y, y_shape);
+    options.axis = 1;
+    for (const dimensions &shape : {dimensions{7}, {0}, {2, 6}, {0, 7}, {0, 4}, {1, 1, 6}}) {
+        SCOPED_TRACE(testing::PrintToString(shape));
+        set_scale_shape(shape);
+        expect_invalid({"scale"});
+    }
+    set_scale_shape({6});
+    set_zero_point_shape({5});
+    expect_invalid({"zero_point"});
+}
+
 TEST_P(Rejects, a_zero_point_of_neither_one_element_nor_the_shape_of_the_scale) {
     set_scale_shape({6});
     options.axis = 1;
@@ -442,6 +496,13 @@ TEST_P(Rejects, a_zero_point_per_channel_with_one_scale) {
 }
 
 // Options.
+
+TEST_P(Rejects, split_halves_of_a_count_that_is_no_multiple_of_32) {
+    qdq_tensor &codes = quantizes() ? y : x;
+    codes.dtype = QDQ_I4;
+    options.packing = QDQ_SPLIT_HALVES;
+    expect_invalid({"options", "split halves", "32", "12"});
+}
 
 TEST_P(Rejects, values_outside_the_enums) {
     for (int value : {-1, 3, 1000}) {
@@ -464,20 +525,27 @@ TEST_P(Rejects, values_outside_the_enums) {
     }
 }
 
-TEST_P(Rejects, a_quant_range_that_is_not_within_the_type_of_y) {
-    if (!quantizes()) {
-        GTEST_SKIP() << "quant_min and quant_max are for quantize";
-    }
+TEST_P(Rejects, a_quant_range_that_is_not_within_the_stored_type) {
+    qdq_tensor &codes = quantizes() ? y : x;
     for (auto [low, high] : {std::pair{1, 0}, {10, -10}, {-129, 127}, {-128, 128}, {0, 200}, {-1000, 1000}}) {
         options.quant_min = low;
         options.quant_max = high;
         expect_invalid({"quant_min", "quant_max", std::to_string(low), std::to_string(high)});
     }
-    y.dtype = QDQ_U8;
+    codes.dtype = QDQ_U8;
     zero_point.dtype = QDQ_U8;
     options.quant_min = -1;
     options.quant_max = 255;
     expect_invalid({"quant_min", "-1"});
+    codes.dtype = QDQ_F8E4M3;
+    options.quant_min = 0;
+    expect_invalid({"quant_min", "integer", quantizes() ? "y" : "x"});
+}
+
+TEST_P(Rejects, a_stream_on_the_host) {
+    int not_a_stream = 0;
+    options.stream = &not_a_stream;
+    expect_invalid({"stream", qdq_current_target()});
 }
 
 // Memory.
@@ -538,6 +606,26 @@ TEST_P(Rejects, strides_that_make_elements_of_y_overlap) {
         EXPECT_TRUE(before == y_memory);
         expect_plan_failure(QDQ_INVALID_ARGUMENT, given(), {": y"});
     }
+}
+
+// The two rules of qdq.h about overlap look at ranges and strides, not at every element.
+TEST_P(Rejects, a_y_between_the_rows_of_x) {
+    tensor_memory shared(QDQ_F32, {100});
+    const dimensions of_f32{12, 1}, of_i8{48, 1};
+    x.data = shared.view().data;
+    x.strides = quantizes() ? of_f32.data() : of_i8.data();
+    y.data = static_cast<float *>(shared.view().data) + 6;
+    y.strides = quantizes() ? of_i8.data() : of_f32.data();
+    expect_call_failure(QDQ_INVALID_ARGUMENT, given(), {": y", "overlap"}, shared);
+}
+
+TEST_P(Rejects, strides_of_y_of_which_none_steps_over_the_other) {
+    const dimensions strides{2, 3};  // of 3 x 2: elements 0, 3, 2, 5, 4 and 7
+    x_shape = y_shape = {3, 2};
+    x = reshaped(x, x_shape);
+    y = reshaped(y, y_shape);
+    y.strides = strides.data();
+    expect_invalid({": y", "overlap"});
 }
 
 TEST_P(Rejects, a_plan_run_on_data_whose_elements_leave_the_address_space) {

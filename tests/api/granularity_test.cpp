@@ -38,6 +38,15 @@ TEST_F(Granularity, one_element_of_any_rank_is_per_tensor) {
 
 TEST_F(Granularity, one_element_ignores_axis) { expect_spread({3, 5, 7}, {}, along(99)); }
 
+TEST_F(Granularity, one_element_may_be_the_one_block_that_the_options_ask_for) {
+    const dimensions whole{3, 0, 9};
+    for (const dimensions &one : {dimensions{}, {1}, {1, 1, 1}}) {
+        expect_spread({3, 5, 7}, one, along(1, 5));
+        expect_spread({3, 5, 7}, one, along(-1, 8));
+        expect_spread({3, 5, 7}, one, in_blocks_of(whole));
+    }
+}
+
 TEST_F(Granularity, a_1d_scale_is_per_channel_along_axis) {
     const dimensions shape{3, 5, 7};
     for (int32_t axis : {0, 1, 2, -1, -2, -3}) {
@@ -109,10 +118,10 @@ TEST_F(Granularity, a_block_size_along_axis) {
 }
 
 TEST_F(Granularity, a_block_size_leaves_a_ragged_last_block) {
-    expect_spread({4, 70}, {4, 3}, along(1, 32));    // 32, 32 and 6
-    expect_spread({4, 65}, {4, 3}, along(1, 32));    // 32, 32 and 1
+    expect_spread({4, 70}, {4, 3}, along(1, 32));  // 32, 32 and 6
+    expect_spread({4, 65}, {4, 3}, along(1, 32));  // 32, 32 and 1
     expect_spread({70, 4}, {3, 4}, along(0, 32));
-    expect_spread({4, 10}, {4, 2}, along(1, 9));     // 9 and 1, which the shapes alone would split 5 and 5
+    expect_spread({4, 10}, {4, 2}, along(1, 9));  // 9 and 1, which the shapes alone would split 5 and 5
     expect_spread({10}, {2}, along(0, 9));
 }
 
@@ -125,7 +134,7 @@ TEST_F(Granularity, a_block_size_with_blocks_on_the_other_axes_too) { expect_spr
 
 TEST_F(Granularity, a_block_shape_leaves_ragged_last_blocks_on_every_axis) {
     const dimensions tile{128, 128};
-    expect_spread({576, 300}, {5, 3}, in_blocks_of(tile)); // the shapes alone would cut 576 by 116 and 300 by 100
+    expect_spread({576, 300}, {5, 3}, in_blocks_of(tile));  // the shapes alone would cut 576 by 116 and 300 by 100
     expect_spread({128, 256}, {1, 2}, in_blocks_of(tile));
     expect_spread({100, 130}, {1, 2}, in_blocks_of(tile));
     const dimensions brick{2, 3, 4};
@@ -134,7 +143,7 @@ TEST_F(Granularity, a_block_shape_leaves_ragged_last_blocks_on_every_axis) {
 
 TEST_F(Granularity, a_zero_in_a_block_shape_is_derived_from_the_shapes) {
     const dimensions rows_alone{4, 0};
-    expect_spread({10, 9}, {3, 2}, in_blocks_of(rows_alone)); // 4, 4 and 2 by 5 and 4
+    expect_spread({10, 9}, {3, 2}, in_blocks_of(rows_alone));  // 4, 4 and 2 by 5 and 4
 }
 
 TEST_F(Granularity, a_broadcast_scale_with_stride_0) {
@@ -142,6 +151,49 @@ TEST_F(Granularity, a_broadcast_scale_with_stride_0) {
     for (const dimensions &shape : {dimensions{4, 6}, {8, 12}, {7, 11}}) {
         for (const tensor_memory *spread : {&scale, &rows, &columns}) {
             expect_both_ways(shape, {}, {}, *spread);
+        }
+    }
+}
+
+// 17 elements are no whole bytes: parts of so many rows must still begin at one.
+TEST_F(Granularity, a_scale_for_each_of_many_packed_rows_of_odd_length) {
+    for (qdq_dtype codes : {QDQ_I4, QDQ_U4, QDQ_F4E2M1}) {
+        for (const dimensions &shape : {dimensions{1000, 17}, {2501, 3}, {4, 300, 5}}) {
+            dimensions rows = shape;
+            rows.back() = 1;
+            for (qdq_packing packing : {QDQ_LOW_FIRST, QDQ_HIGH_FIRST}) {
+                qdq_options options{};
+                options.packing = packing;
+                SCOPED_TRACE(std::string(reference::name_of(codes)) + ", packing " + std::to_string(packing) + ", " +
+                             testing::PrintToString(shape));
+                expect_reference_result(direction::quantize, floats(QDQ_F32, shape), scales(rows), nullptr,
+                                        tensor_memory(codes, shape), options);
+                expect_reference_result(direction::dequantize, stored(codes, shape), scales(rows), nullptr,
+                                        tensor_memory(QDQ_F32, shape), options);
+            }
+        }
+    }
+}
+
+// Scale and zero point each by strides of its own: what is one loop for one is not for the other.
+TEST_F(Granularity, zero_points_laid_out_unlike_the_scale) {
+    const dimensions spread{4, 6};
+    const std::vector<dimensions> layouts{{}, {1, 4}, {0, 1}, {1, 0}, {0, 0}, {-6, -1}, {12, 2}, {6, -1}, {7, 1}};
+    for (const dimensions &of_scale : layouts) {
+        for (const dimensions &of_zero_point : layouts) {
+            SCOPED_TRACE("scale by " + testing::PrintToString(of_scale) + ", zero point by " +
+                         testing::PrintToString(of_zero_point));
+            const tensor_memory scale = scales(spread, of_scale),
+                                zero_point = zero_points(QDQ_I8, spread, of_zero_point);
+            for (const dimensions &shape :
+                 {dimensions{4, 6}, {8, 12}, {7, 11}, {4, 384}}) {  // each, blocks, ragged, long
+                expect_both_ways(shape, {}, {}, scale, &zero_point);
+                expect_both_ways(shape, {1, shape[0]}, {}, scale, &zero_point);
+            }
+            expect_reference_result(direction::quantize, floats(QDQ_F32, {4, 6}), scale, &zero_point,
+                                    tensor_memory(QDQ_I4, {4, 6}));
+            expect_reference_result(direction::dequantize, stored(QDQ_I4, {7, 11}), scale, &zero_point,
+                                    tensor_memory(QDQ_F32, {7, 11}));
         }
     }
 }

@@ -136,6 +136,19 @@ TEST_P(Empty, with_a_scale_per_channel) {
     expect_success({0, 5}, scales({5}), false, options);
     expect_success({5, 0}, scales({0}), false, options);
     expect_success({0, 5}, scales({0, 5}), false);
+    expect_success({0, 5}, scales({1, 5}), false);
+    expect_success({0, 0}, scales({1, 0}), false);
+}
+
+TEST_P(Empty, with_a_scale_per_block) {
+    qdq_options options{};
+    options.axis = 1;
+    options.block_size = 2;
+    expect_success({0, 5}, scales({0, 3}), false, options);
+    expect_success({0, 5}, scales({1, 3}), false, options);
+    expect_success({5, 0}, scales({5, 0}), false, options);
+    expect_success({5, 0}, scales({5, 1}), false, options);
+    expect_success({0, 6}, scales({0, 2}), false);
 }
 
 TEST_P(Empty, of_a_huge_shape) {

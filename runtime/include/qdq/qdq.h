@@ -23,9 +23,11 @@
  *
  * Granularity. The scale broadcasts against x by blocks: with x's rank, dimension d of x is cut into scale.shape[d]
  * blocks of ceil(x.shape[d] / scale.shape[d]) elements, the last of which may be ragged. A scale with one element is
- * per tensor. A 1-D scale is per channel along `axis`. `block_size` sets the block along `axis` (ONNX's blocked form),
+ * per tensor, whatever its rank and `axis`; a block_size or block_shape that cuts x into more than one block is an error.
+ * A 1-D scale is per channel along `axis`. `block_size` sets the block along `axis` (ONNX's blocked form),
  * `block_shape` along every dimension: 576 rows have 5 blocks of 128 and, from the shapes alone, 5 of 116.
- * The zero point has one element or the scale's shape.
+ * The zero point has one element or the scale's shape. All this holds for an x without elements too: along a dimension
+ * of 0, the scale has 0 or 1.
  *
  * Devices. On device tensors a call puts its work into the caller's stream or queue and returns: it neither waits nor copies,
  * so the memory must stay until that work is done. The first call of a kernel in a context compiles it for the device. Scales
@@ -111,8 +113,12 @@ typedef struct {
 
 /* A view of the caller's memory. `shape` and `strides` have `rank` entries (rank 0..8; 0 is a scalar) and are read
  * during the call only. Strides count elements and may be 0 or negative for inputs; NULL means dense row-major; they
- * are ignored for packed 4-bit types. An output's elements must not overlap one another. On the host `data` may be any
- * address; on a device the elements of x and y lie at multiples of their size. */
+ * are ignored for packed 4-bit types. On the host `data` may be any address; on a device the elements of x and y lie at
+ * multiples of their size.
+ *
+ * An output's elements must not overlap one another: each stride, from the smallest on, must step over all that the
+ * smaller ones reach. Two tensors overlap where their ranges do, from the lowest byte to the highest. Both rules refuse
+ * some views without a byte in common: a y of 3 x 2 with strides {2, 3}, every other row of a matrix and those between. */
 typedef struct {
     void *data;
     qdq_dtype dtype;
@@ -131,13 +137,13 @@ typedef struct {
     int32_t no_saturate; /* f8 only: overflow gives infinity (e5m2) or NaN (e4m3fn) instead of the largest value */
     int32_t axis;        /* of a 1-D or blocked scale; negative counts from the last dimension */
     int64_t block_size;  /* elements per block along `axis`; 0: derived from the shapes */
-    int32_t quant_min;   /* integer y: the range to saturate to, inside y's own range; */
-    int32_t quant_max;   /* both 0: y's own range */
+    int32_t quant_min;   /* integer y: the range to saturate to, inside y's own range; both 0: y's own range. */
+    int32_t quant_max;   /* dequantize does not use it, but refuses one that is not inside x's */
     qdq_packing packing; /* of a packed 4-bit x or y */
     const int64_t *block_shape; /* elements per block along each dimension of x, instead of axis and block_size, for a
                                    scale of x's rank: {128, 128} for f8 weights; 0: derived from the shapes. NULL: none */
     void *stream;               /* of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL.
-                                   A plan does not keep it: qdq_run takes one of its own */
+                                   A plan does not keep it: qdq_run takes one of its own. On the host NULL */
 } qdq_options;
 
 /* Fills `options` with those under which qdq computes as another system does for a stored type:

@@ -201,11 +201,11 @@ struct options {
     bool saturate = true;         // f8 only
     std::int32_t axis = 0;        // of a 1-D or blocked scale
     std::int64_t block_size = 0;  // elements per block along `axis`
-    std::int32_t quant_min = 0;   // integer outputs; both 0: the type's own range
+    std::int32_t quant_min = 0;   // of the stored type, an integer; both 0: its own range
     std::int32_t quant_max = 0;
     qdq::packing packing = qdq::packing::low_first;  // of a packed 4-bit x or y
     const std::int64_t *block_shape = nullptr;       // instead of axis and block_size: one for each dimension of x
-    void *stream = nullptr;                          // of calls on a device's tensors
+    void *stream = nullptr;                          // of calls on a device's tensors alone
 
     constexpr qdq_options c() const {
         return {static_cast<qdq_scale_mode>(scale_mode), static_cast<qdq_quantize_zp>(quantize_zp),
