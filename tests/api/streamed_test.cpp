@@ -1,0 +1,82 @@
+// Results too large for the caches, in rows that are no whole vectors, pieces or cache lines: y is written past the
+// caches, and x ends where a page that cannot be read begins.
+#include "call.h"
+
+#include "support/fenced_memory.h"
+#include "support/targets.h"
+#include "support/thinning.h"
+
+namespace api_test {
+namespace {
+
+using test_support::fenced_memory;
+using test_support::flush;
+
+struct pair {
+    direction way;
+    qdq_dtype from, to;
+};
+
+std::string name_of(const pair &types) {
+    return std::string(reference::name_of(types.from)) + "_to_" + reference::name_of(types.to);
+}
+
+class Streamed : public testing::TestWithParam<pair> {
+protected:
+    void TearDown() override { test_support::restore_defaults(); }
+
+    // 20 MiB of x and y.
+    static int64_t rows_of(int64_t columns) {
+        const int64_t bits = reference::bits_of(GetParam().from) + reference::bits_of(GetParam().to);
+        return (int64_t{160} << 20) / (bits * columns);
+    }
+
+    static void expect_result(int64_t columns, bool scale_per_row) {
+        const auto [way, from, to] = GetParam();
+        const dimensions shape{rows_of(columns), columns};
+        const tensor_memory x = way == direction::quantize ? floats(from, shape) : stored(from, shape);
+        const tensor_memory scale = scales(scale_per_row ? dimensions{shape[0], 1} : dimensions{});
+        const tensor_memory expected(to, shape);
+        const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_expected = expected.view();
+        call_reference({way, &c_x, &c_scale, nullptr, &c_expected, nullptr});
+        const int64_t x_bytes = bytes_of(c_x), y_bytes = bytes_of(c_expected);
+        fenced_memory x_memory(x_bytes), y_memory(y_bytes + 64);
+        qdq_tensor fenced_x = c_x, y = c_expected;
+        fenced_x.data = x_memory.place(x_bytes, flush::trailing);
+        std::memcpy(fenced_x.data, c_x.data, static_cast<size_t>(x_bytes));
+        test_support::for_each_target([&](const std::string &) {
+            y.data =
+                y_memory.place(y_bytes, flush::trailing, columns % 2);  // at the guard page, or off a line by a byte
+            ASSERT_EQ(call({way, &fenced_x, &c_scale, nullptr, &y, nullptr}), QDQ_OK) << qdq_last_error();
+            EXPECT_EQ(std::memcmp(y.data, c_expected.data, static_cast<size_t>(y_bytes)), 0) << columns << " columns";
+            EXPECT_TRUE(y_memory.surroundings_intact()) << columns << " columns";
+        });
+    }
+
+private:
+    static int64_t bytes_of(const qdq_tensor &t) {
+        return (reference::element_count(t) * reference::bits_of(t.dtype) + 7) / 8;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    , Streamed,
+    testing::Values(pair{direction::quantize, QDQ_F32, QDQ_I8}, pair{direction::quantize, QDQ_F16, QDQ_F8E4M3},
+                    pair{direction::quantize, QDQ_BF16, QDQ_I32}, pair{direction::quantize, QDQ_F32, QDQ_I4},
+                    pair{direction::dequantize, QDQ_I8, QDQ_F32}, pair{direction::dequantize, QDQ_F8E5M2, QDQ_BF16},
+                    pair{direction::dequantize, QDQ_I4, QDQ_F16}),
+    [](const auto &info) { return name_of(info.param); });
+
+// Shorter than a piece and than two, and longer; a column fewer and more than whole groups.
+TEST_P(Streamed, rows_of_a_few_columns_more_or_fewer_than_whole_groups) {
+    const bool packed = reference::is_packed(GetParam().from) || reference::is_packed(GetParam().to);
+    expect_result(packed ? 510 : 511, true);
+    expect_result(packed ? 510 : 511, false);
+    if (test_support::thinning() == 1) {
+        expect_result(packed ? 514 : 513, true);
+        expect_result(packed ? 1086 : 1087, false);
+    }
+}
+
+}  // namespace
+}  // namespace api_test

@@ -1,0 +1,199 @@
+// Which calls stream their results past the caches, and that each thread that has done so orders its stores before it
+// returns: the dispatcher, with streaming stores that count.
+#include "execute.h"
+#include "kernel_call.h"
+#include "streams.h"
+
+#include <qdq/qdq.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+std::atomic<int64_t> streamed_bytes;
+std::atomic<int> unordered_returns;  // of a thread whose last streamed stores no fence has followed
+thread_local bool unordered = false;
+
+void counted_copy(void *to, const void *from, int64_t bytes) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+    streamed_bytes += bytes;
+    unordered = true;
+}
+void counted_fence() { unordered = false; }
+
+void note_return() { unordered_returns += std::exchange(unordered, false) ? 1 : 0; }
+
+}  // namespace
+
+namespace qdq::runtime {
+
+extern const stream stream_sse2 = {counted_copy, counted_fence};
+extern const stream stream_avx2 = {counted_copy, counted_fence};
+extern const stream stream_avx512 = {counted_copy, counted_fence};
+
+}  // namespace qdq::runtime
+
+namespace {
+
+using dimensions = std::vector<int64_t>;
+
+// Each task on a thread of its own.
+void threads_of_the_callers(void *, int64_t count, qdq_task task, void *task_context) {
+    std::vector<std::thread> threads;
+    for (int64_t i = 0; i < count; i++) {
+        threads.emplace_back([=] {
+            task(i, task_context);
+            note_return();
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+}
+
+struct layout {
+    const char *name;
+    dimensions shape, scale_shape;
+    int64_t block_size = 0;
+    qdq_packing packing = QDQ_LOW_FIRST;
+    qdq_dtype codes = QDQ_I8;
+};
+
+int64_t bits_of(qdq_dtype type) { return type == QDQ_F32 ? 32 : type == QDQ_I8 ? 8 : 4; }
+
+// The bytes of y that a call streams.
+int64_t bytes_streamed(const layout &how, bool quantizes, bool by_plan) {
+    int64_t elements = 1, scales = 1;
+    for (int64_t extent : how.shape) {
+        elements *= extent;
+    }
+    for (int64_t extent : how.scale_shape) {
+        scales *= extent;
+    }
+    const qdq_dtype from = quantizes ? QDQ_F32 : how.codes, to = quantizes ? how.codes : QDQ_F32;
+    std::vector<uint8_t> x(static_cast<size_t>(elements * bits_of(from) / 8));
+    std::vector<uint8_t> y(static_cast<size_t>(elements * bits_of(to) / 8 + 64));
+    std::vector<float> scale(static_cast<size_t>(scales), 0.5f);
+    const auto rank = static_cast<int32_t>(how.shape.size()), scale_rank = static_cast<int32_t>(how.scale_shape.size());
+    void *const aligned = y.data() + (64 - reinterpret_cast<uintptr_t>(y.data()) % 64) % 64;
+    const qdq_tensor c_x{x.data(), from, rank, how.shape.data(), nullptr, {}};
+    const qdq_tensor c_y{aligned, to, rank, how.shape.data(), nullptr, {}};
+    const qdq_tensor c_scale{scale.data(), QDQ_F32, scale_rank, how.scale_shape.data(), nullptr, {}};
+    qdq_options options{};
+    options.axis = -1;
+    options.block_size = how.block_size;
+    options.packing = how.packing;
+    streamed_bytes = 0;
+    qdq_plan plan;
+    const auto call = quantizes ? qdq_quantize : qdq_dequantize;
+    const auto prepare = quantizes ? qdq_plan_quantize : qdq_plan_dequantize;
+    if (by_plan) {
+        EXPECT_EQ(prepare(&plan, &c_x, &c_scale, nullptr, &c_y, &options), QDQ_OK) << qdq_last_error();
+        EXPECT_EQ(qdq_run(&plan, x.data(), aligned, nullptr), QDQ_OK) << qdq_last_error();
+    } else {
+        EXPECT_EQ(call(&c_x, &c_scale, nullptr, &c_y, &options), QDQ_OK) << qdq_last_error();
+    }
+    note_return();
+    return streamed_bytes;
+}
+
+constexpr int64_t limit = int64_t{16} << 20;  // bytes of x and y up to which nothing is streamed
+
+const std::vector<layout> &large_layouts() {
+    static const std::vector<layout> all{
+        {"one kernel call, were it small", {4 << 20}, {}},
+        {"packed", {4 << 20}, {}, 0, QDQ_LOW_FIRST, QDQ_I4},
+        {"packed, high first", {4 << 20}, {}, 0, QDQ_HIGH_FIRST, QDQ_I4},
+        {"packed in split halves", {4 << 20}, {}, 0, QDQ_SPLIT_HALVES, QDQ_I4},
+        {"rows", {4096, 1027}, {4096, 1}},
+        {"channels of the last axis", {4096, 1027}, {1, 1027}},
+        {"blocks", {4096, 1024}, {4096, 32}, 32},
+        {"ragged blocks", {4096, 1048}, {4096, 33}, 32},
+        {"short rows", {1 << 17, 33}, {1 << 17, 1}},
+    };
+    return all;
+}
+
+class Streaming : public testing::Test {
+protected:
+    void SetUp() override { unordered_returns = 0; }
+    void TearDown() override {
+        EXPECT_EQ(unordered_returns, 0) << "threads returned before their stores were ordered";
+        qdq_set_num_threads(0);
+        qdq_set_parallel_for(nullptr, nullptr);
+        qdq_force_target(nullptr);
+    }
+
+    static void expect_all_streamed() {
+        for (int32_t i = 0; i < qdq_target_count(); i++) {
+            if (qdq_target_usable(i) == 0 || qdq_target_device(i) != QDQ_DEVICE_HOST) {
+                continue;
+            }
+            ASSERT_EQ(qdq_force_target(qdq_target_name(i)), QDQ_OK);
+            for (const layout &how : large_layouts()) {
+                for (bool quantizes : {true, false}) {
+                    for (bool by_plan : {false, true}) {
+                        int64_t elements = 1;
+                        for (int64_t extent : how.shape) {
+                            elements *= extent;
+                        }
+                        EXPECT_EQ(bytes_streamed(how, quantizes, by_plan),
+                                  elements * bits_of(quantizes ? how.codes : QDQ_F32) / 8)
+                            << qdq_target_name(i) << ", " << how.name << (quantizes ? ", quantize" : ", dequantize")
+                            << (by_plan ? ", by a plan" : "");
+                    }
+                }
+            }
+        }
+    }
+};
+
+TEST_F(Streaming, all_of_a_large_result_on_one_thread) {
+    qdq_set_num_threads(1);
+    expect_all_streamed();
+}
+
+TEST_F(Streaming, all_of_a_large_result_on_several_threads) {
+    qdq_set_num_threads(3);
+    qdq_set_parallel_for(threads_of_the_callers, nullptr);
+    expect_all_streamed();
+}
+
+TEST_F(Streaming, nothing_of_one_that_the_caches_hold) {
+    qdq_set_num_threads(1);
+    const int64_t most = limit / 5 / 64 * 64;
+    for (bool by_plan : {false, true}) {
+        EXPECT_EQ(bytes_streamed({"", {most}, {}}, true, by_plan), 0);
+        EXPECT_EQ(bytes_streamed({"", {most + 64}, {}}, true, by_plan), most + 64);
+        EXPECT_EQ(bytes_streamed({"", {most}, {}}, false, by_plan), 0);
+        EXPECT_EQ(bytes_streamed({"", {most + 64}, {}}, false, by_plan), 4 * (most + 64));
+    }
+}
+
+// What a target without streaming stores would run at once, if kernels could count so far.
+TEST_F(Streaming, a_direct_call_is_no_longer_than_kernels_reach) {
+    using namespace qdq::runtime;
+    qdq_set_num_threads(1);
+    for (int64_t beyond : {int64_t{0}, group, reach, 3 * reach}) {
+        plan p{};
+        p.what.op = operation::quantize;
+        p.what.x_type = QDQ_F32;
+        p.what.y_type = QDQ_I8;
+        p.what.x_bits = 32;
+        p.what.y_bits = 8;
+        p.how = walk::nest;
+        p.nest.count = 1;
+        p.nest.loops[0] = {reach + beyond, 1, 1, 0, 0};
+        p.elements = reach + beyond;
+        prepare(p);
+        EXPECT_EQ(p.direct.possible, beyond == 0) << beyond;
+    }
+}
+
+}  // namespace

@@ -1,0 +1,81 @@
+// The choice of a target, from a list of which this machine can run a part.
+#include "cpu_features.h"
+#include "kernel_table.h"
+#include "target.h"
+
+#include <qdq/qdq.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace qdq::runtime {
+
+const target targets[] = {{.name = "better_than_this_machine", .features = 2},
+                          {.name = "best_here", .features = 1},
+                          {.name = "runs_anywhere"},
+                          {.name = "for_another_machine", .features = 3}};
+const int target_count = 4;
+
+uint32_t detect_cpu_features() { return 1; }
+
+}  // namespace qdq::runtime
+
+namespace {
+
+using qdq::runtime::current_target;
+
+// QDQ_TARGET is read once, so each value is tried in a child process: prints the target that calls use, or why there is
+// none.
+[[noreturn]] void report(const char *environment) {
+    environment != nullptr ? setenv("QDQ_TARGET", environment, 1) : unsetenv("QDQ_TARGET");
+    const qdq::runtime::target *chosen = current_target();
+    std::fprintf(stderr, "%s", chosen != nullptr ? chosen->name : qdq_last_error());
+    std::exit(chosen != nullptr ? 0 : 1);
+}
+
+TEST(Targets, without_a_name_the_first_that_this_machine_can_run_is_taken) {
+    EXPECT_EXIT(report(nullptr), testing::ExitedWithCode(0), "^best_here$");
+}
+
+TEST(Targets, the_environment_may_name_any_that_this_machine_can_run) {
+    EXPECT_EXIT(report("best_here"), testing::ExitedWithCode(0), "^best_here$");
+    EXPECT_EXIT(report("runs_anywhere"), testing::ExitedWithCode(0), "^runs_anywhere$");
+}
+
+TEST(Targets, the_environment_naming_one_that_this_machine_cannot_run_fails_every_call) {
+    for (const char *name : {"better_than_this_machine", "for_another_machine"}) {
+        EXPECT_EXIT(report(name), testing::ExitedWithCode(1), std::string("QDQ_TARGET.*") + name + ".*cannot run here");
+    }
+}
+
+TEST(Targets, the_environment_naming_none_fails_every_call) {
+    for (const char *name : {"", "best", "best_here "}) {
+        EXPECT_EXIT(report(name), testing::ExitedWithCode(1), std::string("QDQ_TARGET.*\"") + name + "\"");
+    }
+}
+
+TEST(Targets, forcing_one_that_this_machine_cannot_run_changes_nothing) {
+    const auto force_both = [] {
+        setenv("QDQ_TARGET", "runs_anywhere", 1);
+        bool right = qdq_force_target("for_another_machine") == QDQ_UNSUPPORTED &&
+                     std::string(qdq_last_error()).find("for_another_machine") != std::string::npos;
+        right &= std::string(current_target()->name) == "runs_anywhere";
+        right &= qdq_force_target("best_here") == QDQ_OK;
+        right &= qdq_force_target("better_than_this_machine") == QDQ_UNSUPPORTED;
+        std::fprintf(stderr, "%s", current_target()->name);
+        std::exit(right ? 0 : 1);
+    };
+    EXPECT_EXIT(force_both(), testing::ExitedWithCode(0), "^best_here$");
+}
+
+TEST(Targets, usable_are_those_whose_features_this_machine_has) {
+    for (int32_t i = 0; i < qdq_target_count(); i++) {
+        const bool expected = i == 1 || i == 2;
+        EXPECT_EQ(qdq_target_usable(i), expected) << qdq_target_name(i);
+        EXPECT_EQ(qdq_target_problem(i) == nullptr, expected) << qdq_target_name(i);
+    }
+}
+
+}  // namespace
