@@ -3,10 +3,16 @@
 #include "error.h"
 #include "interrupt.h"
 
-#include <algorithm>
 #include <fcntl.h>
-#include <random>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace qdq_cli {
@@ -17,37 +23,130 @@ namespace {
 
 constexpr size_t piece = size_t{16} << 20;  // an interrupt is noticed within one of them
 
-// Renaming onto a device such as /dev/null would replace the device itself; a symbolic link keeps pointing where it did
-// and the file behind it is replaced.
-fs::path destination(const fs::path &path) {
+constexpr std::string_view temporary_prefix = ".qdq-", temporary_suffix = ".tmp";
+constexpr size_t temporary_digits = 16;
+
+// The file that open() would find or create.
+fs::path follow_links(fs::path path) {
+    constexpr int most = 40;  // as the kernel has it
     std::error_code error;
-    if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    for (int links = 0; links < most && fs::is_symlink(path, error); ++links) {
+        path = path.parent_path() / fs::read_symlink(path);
+    }
+    return path;
+}
+
+failure taken(const fs::path &path) { return failure(path.string() + ": exists already; --force replaces it"); }
+
+// The file that would be replaced, if there is one. Renaming onto a device such as /dev/null would replace the device
+// itself.
+std::optional<struct stat> replaceable(const fs::path &path, bool replace) {
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0) {
+        if (errno == ENOENT) {
+            return std::nullopt;
+        }
+        throw system_failure(path.string(), "cannot write");
+    }
+    if (!S_ISREG(status.st_mode)) {
         throw failure(path.string() + ": exists and is not a regular file");
     }
-    fs::path resolved = fs::weakly_canonical(path, error);
-    return error ? path : resolved;
+    if (!replace) {
+        throw taken(path);
+    }
+    return status;
+}
+
+// It does not include the name of the file, which may already be as long as names can be.
+std::string random_name() {
+    std::random_device random;
+    std::string name(temporary_prefix);
+    for (size_t i = 0; i < temporary_digits; ++i) {
+        name += "0123456789abcdef"[random() % 16];
+    }
+    return name + std::string(temporary_suffix);
+}
+
+bool is_random_name(std::string_view name) {
+    if (name.size() != temporary_prefix.size() + temporary_digits + temporary_suffix.size() ||
+        !name.starts_with(temporary_prefix) || !name.ends_with(temporary_suffix)) {
+        return false;
+    }
+    std::string_view digits = name.substr(temporary_prefix.size(), temporary_digits);
+    return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_named(int descriptor, const fs::path &path) {
+    struct stat opened, named;
+    return fstat(descriptor, &opened) == 0 && lstat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+           opened.st_ino == named.st_ino;
+}
+
+// Each run keeps its temporary file locked; a lock goes with its process, however that ends. Only one that has the lock
+// of a file and finds it under its name may remove it, so that none removes what another has just created or renamed.
+bool lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
+
+void remove_if_abandoned(const fs::path &path) {
+    int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) {
+        return;
+    }
+    struct stat status;
+    bool ours = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+    if (ours && lock(descriptor) && is_named(descriptor, path)) {
+        unlink(path.c_str());
+    }
+    close(descriptor);
+}
+
+void remove_abandoned_in(const fs::path &directory) {
+    std::error_code error;
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+        if (is_random_name(entry->path().filename().string())) {
+            remove_if_abandoned(entry->path());
+        }
+    }
+}
+
+// Where the group cannot be given, no group has access; what else fails leaves the file to its owner alone.
+void give_permissions(int descriptor, const struct stat &old) {
+    bool given =
+        fchown(descriptor, old.st_uid, old.st_gid) == 0 || fchown(descriptor, static_cast<uid_t>(-1), old.st_gid) == 0;
+    fchmod(descriptor, old.st_mode & (given ? 0777 : 0707));
 }
 
 }  // namespace
 
-atomic_file::atomic_file(fs::path path) : path_(destination(path)) { create_temporary(); }
-
-void atomic_file::create_temporary() {
-    std::random_device random;
+atomic_file::atomic_file(const fs::path &path, bool replace) : path_(follow_links(path)), replace_(replace) {
+    std::optional<struct stat> old = replaceable(path_, replace_);
     fs::path directory = path_.has_parent_path() ? path_.parent_path() : ".";
-    do {  // the name does not include that of the file, which may already be as long as names can be
-        temporary_ = directory / (".qdq-" + std::to_string(getpid()) + "-" + std::to_string(random()) + ".tmp");
-        descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (descriptor_ < 0 && errno == EEXIST);
-    if (descriptor_ < 0) {
-        throw system_failure(path_.string(), "cannot create a file in this directory");
+    remove_abandoned_in(directory);
+    create_temporary(directory, old ? 0600 : 0666);
+    if (old) {
+        give_permissions(descriptor_, *old);
+    }
+}
+
+// Another run may take the file for abandoned in the instant before it is locked here; then it has no name, or the lock
+// is taken. Where files cannot be locked at all, none is ever removed.
+void atomic_file::create_temporary(const fs::path &directory, unsigned mode) {
+    for (bool lost = true; lost;) {
+        temporary_ = directory / random_name();
+        descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (descriptor_ < 0) {
+            throw system_failure(path_.string(), "cannot create a file in this directory");
+        }
+        lost = (!lock(descriptor_) && errno == EWOULDBLOCK) || !is_named(descriptor_, temporary_);
+        if (lost) {
+            close(descriptor_);
+        }
     }
 }
 
 atomic_file::~atomic_file() {
     if (descriptor_ >= 0) {
-        close(descriptor_);
         unlink(temporary_.c_str());
+        close(descriptor_);
     }
 }
 
@@ -67,16 +166,22 @@ void atomic_file::write(uint64_t offset, std::span<const std::byte> bytes) {
     }
 }
 
-void atomic_file::finish() {
+void atomic_file::publish() {
     // Without the sync a power cut soon after the rename could leave the name on an empty file.
     if (fsync(descriptor_) != 0) {
         throw system_failure(path_.string(), "cannot write");
     }
     throw_if_interrupted();
-}
-
-void atomic_file::publish() {
-    if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    // A file of this name may have appeared since it was found to be free.
+    int result = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), replace_ ? 0 : RENAME_NOREPLACE);
+    if (result != 0 && errno == EINVAL) {  // a file system that has no such renaming, as NFS
+        replaceable(path_, replace_);
+        result = rename(temporary_.c_str(), path_.c_str());
+    }
+    if (result != 0 && errno == EEXIST) {
+        throw taken(path_);
+    }
+    if (result != 0) {
         throw system_failure(path_.string(), "cannot rename the finished file to this name");
     }
     close(std::exchange(descriptor_, -1));

@@ -2,13 +2,15 @@
 
 #include "granularity.h"
 #include "kernel_call.h"
+#include "tensor_file.h"
 
 #include <string>
 
 namespace qdq_cli {
 
 struct quantize_options {
-    std::string input, output;
+    std::string input;
+    output_options output;
     std::string format = "i8";
     std::string profile;  // of qdq_profile_options; empty: none
     granularity scales;
@@ -17,7 +19,8 @@ struct quantize_options {
 };
 
 struct dequantize_options {
-    std::string input, output;
+    std::string input;
+    output_options output;
     std::string profile;
     target_options target;
 };

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -30,7 +31,9 @@ struct comparison {
     std::optional<double> max_steps;  // nothing: the other tensor is not quantized to integers
     std::optional<uint64_t> clipped;  // nothing: it is not quantized
 
-    double sqnr_db() const { return 10 * std::log10(signal / noise); }
+    double sqnr_db() const {  // without noise infinite, even of zeros or of nothing at all
+        return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
+    }
 };
 
 // NaN, once seen, stays.
@@ -92,7 +95,8 @@ public:
         }
     }
 
-    std::string path() const { return file_->files().front().string(); }
+    std::string path() const { return file_->path(); }
+    void check_unchanged() const { file_->check_unchanged(); }
     const std::vector<logical_tensor> &tensors() const { return tensors_; }
 
     const logical_tensor *find(const std::string &name) const {
@@ -160,6 +164,8 @@ public:
             original_.name_in_failures(tensor, [&] { results.push_back(compare(tensor, counterpart(tensor))); });
             bar.advance(original_.bytes(tensor));
         }
+        original_.check_unchanged();
+        other_.check_unchanged();
         return results;
     }
 
@@ -274,14 +280,14 @@ json to_json(const comparison &each) {
 }
 
 void print_json(const std::vector<comparison> &all) {
-    json tensors = json::array();
-    for (const comparison &each : all) {
-        json entry = to_json(each);
-        entry["name"] = each.name;
-        entry["shape"] = each.shape;
-        tensors.push_back(entry);
+    std::cout << "{\"tensors\": [";
+    for (size_t i = 0; i < all.size(); ++i) {
+        json entry = to_json(all[i]);
+        entry["name"] = all[i].name;
+        entry["shape"] = all[i].shape;
+        std::cout << (i == 0 ? "\n" : ",\n") << entry;
     }
-    std::cout << json({{"tensors", tensors}, {"total", to_json(total_of(all))}}).dump(2) << "\n";
+    std::cout << "\n],\n\"total\": " << to_json(total_of(all)) << "}\n";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ OPTIONS = [
 
 def measure(qdq, model, codes, options):
     """The bytes of the quantized tensors with their scales, of a weight in bits, and the SQNR in dB."""
-    subprocess.run([qdq, "quantize", model, "-o", codes, "--dtype", *options.split()], check=True, capture_output=True)
+    subprocess.run([qdq, "quantize", model, "--force", "-o", codes, "--dtype", *options.split()], check=True, capture_output=True)
     compare = subprocess.run([qdq, "compare", model, codes, "--json"], check=True, capture_output=True)
     report = json.loads(compare.stdout)
     quantized = [tensor for tensor in report["tensors"] if not tensor["unchanged"]]

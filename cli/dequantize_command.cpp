@@ -32,6 +32,7 @@ public:
                 for_tensor(*input_, tensors_[i].index, [&] { perform(i); });
                 bar.advance(byte_size(outputs_[i]));
             }
+            input_->check_unchanged();
             output_->commit();
         }
         std::cout << "dequantized " << restored_ << " of " << outputs_.size() << " tensors: " << bytes_text(input_bytes)
@@ -49,7 +50,7 @@ private:
                 type = record == records_.end() ? &f32_dtype() : record->second.source;
                 ++restored_;
             }
-            outputs_.push_back({tensor.name, type, tensor.shape});
+            outputs_.add({tensor.name, type, tensor.shape});
         }
         if (restored_ == 0) {
             throw failure(options_.input + ": it has no quantized tensor with its scale beside it");
@@ -72,7 +73,7 @@ private:
     std::unique_ptr<tensor_reader> input_;
     record_map records_;
     std::unique_ptr<tensor_writer> output_;
-    std::vector<tensor_info> outputs_;
+    tensor_list outputs_;
     std::vector<logical_tensor> tensors_;  // what each output is made of
     size_t restored_ = 0;
     code_buffers codes_;

@@ -22,4 +22,14 @@ inline failure system_failure(const std::string &path, const std::string &what) 
     return failure(path + ": " + what + ": " + std::strerror(errno));
 }
 
+// Runs `work`; a failure in it then says in which file.
+template<typename Work>
+void in_file(const std::string &path, Work work) {
+    try {
+        work();
+    } catch (const failure &error) {
+        throw failure(path + ": " + error.what());
+    }
+}
+
 }  // namespace qdq_cli

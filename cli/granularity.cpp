@@ -72,6 +72,10 @@ scale_map::scale_map(const std::vector<int64_t> &shape, const blocking &scale)
         throw failure("a scale of shape " + shape_text(scale.scale_shape) + " does not fit shape " +
                       shape_text(shape));
     }
+    if (element_count(shape) == 0) {  // the product of its other extents may be of any size
+        shared_ = 0;
+        return;
+    }
     while (!shape_.empty() && scale_shape_.back() == 1) {
         shared_ *= shape_.back();
         shape_.pop_back();
@@ -92,7 +96,7 @@ void scale_map::visit_last_dimension(int64_t first_element, int64_t first_scale,
 }
 
 void scale_map::for_each_run(const std::function<void(const run &)> &visit) const {
-    if (shared_ == 0 || element_count(shape_) == 0) {
+    if (shared_ == 0) {
         return;
     }
     bool in_rows = shared_ == 1 && !shape_.empty();

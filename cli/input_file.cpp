@@ -3,10 +3,9 @@
 #include "error.h"
 #include "interrupt.h"
 
-#include <algorithm>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <utility>
 
 namespace qdq_cli {
@@ -18,17 +17,15 @@ constexpr size_t piece = size_t{16} << 20;
 
 }  // namespace
 
-input_file::input_file(std::string path) : path_(std::move(path)) {
+input_file::input_file(std::filesystem::path path) : path_(std::move(path)) {
     descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // O_NONBLOCK: a FIFO must not hang here
     if (descriptor_ < 0) {
-        throw system_failure(path_, "cannot open");
+        throw system_failure(path_.string(), "cannot open");
     }
-    struct stat status;
-    if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (fstat(descriptor_, &status_) != 0 || !S_ISREG(status_.st_mode)) {
         close(descriptor_);
-        throw failure(path_ + ": not a regular file");
+        throw failure(path_.string() + ": not a regular file");
     }
-    size_ = static_cast<uint64_t>(status.st_size);
 }
 
 input_file::~input_file() { close(descriptor_); }
@@ -41,13 +38,26 @@ void input_file::read(uint64_t offset, std::span<std::byte> bytes) const {
             continue;
         }
         if (got < 0) {
-            throw system_failure(path_, "cannot read");
+            throw system_failure(path_.string(), "cannot read");
         }
         if (got == 0) {
-            throw failure(path_ + ": the file ends early, at byte " + std::to_string(offset));
+            throw failure(path_.string() + ": the file ends early, at byte " + std::to_string(offset));
         }
         bytes = bytes.subspan(static_cast<size_t>(got));
         offset += static_cast<uint64_t>(got);
+    }
+}
+
+bool input_file::is_at(const std::filesystem::path &path) const {
+    struct stat other;
+    return stat(path.c_str(), &other) == 0 && other.st_dev == status_.st_dev && other.st_ino == status_.st_ino;
+}
+
+void input_file::check_unchanged() const {
+    struct stat now;
+    if (fstat(descriptor_, &now) != 0 || now.st_size != status_.st_size ||
+        now.st_mtim.tv_sec != status_.st_mtim.tv_sec || now.st_mtim.tv_nsec != status_.st_mtim.tv_nsec) {
+        throw failure(path_.string() + ": it changed while it was read");
     }
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <sys/stat.h>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
-#include <string>
 
 namespace qdq_cli {
 
@@ -11,21 +12,28 @@ namespace qdq_cli {
 // message and not a SIGBUS, and the memory in use is what the caller asked for.
 class input_file {
 public:
-    explicit input_file(std::string path);
+    explicit input_file(std::filesystem::path path);
     ~input_file();
     input_file(const input_file &) = delete;
     input_file &operator=(const input_file &) = delete;
 
-    const std::string &path() const { return path_; }
-    uint64_t size() const { return size_; }
+    const std::filesystem::path &path() const { return path_; }
+    uint64_t size() const { return static_cast<uint64_t>(status_.st_size); }
 
     // Fills `bytes` from `offset`, or throws.
     void read(uint64_t offset, std::span<std::byte> bytes) const;
 
+    // Whether `path` leads to this file, by whatever names and links.
+    bool is_at(const std::filesystem::path &path) const;
+
+    // Throws when the file has another size or time of modification than when it was opened: what was read of it may
+    // then belong to two versions of it.
+    void check_unchanged() const;
+
 private:
-    std::string path_;
+    std::filesystem::path path_;
     int descriptor_;
-    uint64_t size_ = 0;
+    struct stat status_;
 };
 
 }  // namespace qdq_cli

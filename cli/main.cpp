@@ -4,6 +4,7 @@
 #include "interrupt.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <iostream>
 #include <new>
 
@@ -30,8 +31,10 @@ Files:
     mxfp8, mxfp4    x.weight_scale is U8, the exponent + 127
     nvfp4           x.weight_scale is F8_E4M3; a block's scale is x.weight_scale / x.weight_global_scale
   A config.json is neither read nor written; vLLM needs a quantization_config there.
-  An array is an .npy file, of a type numpy has; its scale goes to out.scale.npy, its zero point to out.zero_point.npy
-  beside it.
+  An array is an .npy file, of a type numpy has. Its scale and zero point follow the codes in the same file: load it
+  with open() and one numpy.load() after the other. Those that others put beside x.npy, in x.scale.npy and
+  x.zero_point.npy, are read too.
+  A result is written to a temporary file and renamed: it is there complete, or not at all, whatever happens.
 Scales (the rules of compressed-tensors, in f32):
   symmetric:    scale = amax / ((highest - lowest) / 2), for i8 amax / 127.5 with codes -128..127, for floats
                 amax / highest; the zero point is 0, for u8 128.
@@ -59,10 +62,30 @@ void add_target_options(CLI::App &command, target_options &target) {
         ->type_name("N");
 }
 
+void add_output_options(CLI::App &command, output_options &output) {
+    auto is_a_name = [](const std::string &path) {
+        bool named = !path.empty() && path != "-";
+        return named ? "" : "a result goes to a file with a name, not to standard output";
+    };
+    command.add_option("-o,--output", output.path, "The file to write")
+        ->required()
+        ->check(CLI::Validator(is_a_name, ""))
+        ->type_name("FILE");
+    command.add_flag("--force", output.replace, "Replace a file of this name");
+}
+
 void add_profile_option(CLI::App &command, std::string &profile) {
     command.add_option("--profile", profile,
                        "Compute as another system does: onnx, torch, torchao, acl,\ntensorrt, tripy or pypto")
         ->type_name("NAME");
+}
+
+// CLI11's own check of it prints a bound of 309 digits.
+std::string is_positive(const std::string &number) {
+    int64_t value = 0;
+    const char *end = number.data() + number.size();
+    auto [rest, error] = std::from_chars(number.data(), end, value);
+    return error == std::errc() && rest == end && value > 0 ? "" : number + " is not a positive integer";
 }
 
 // Any name of a format becomes its first one.
@@ -82,7 +105,7 @@ CLI::Validator format_name() {
 void add_quantize(CLI::App &app, quantize_options &options) {
     CLI::App &command = *app.add_subcommand("quantize", "Quantize the weights of a model, or an array");
     command.add_option("input", options.input, "A .safetensors or .npy file")->required();
-    command.add_option("-o,--output", options.output, "The file to write")->required()->type_name("FILE");
+    add_output_options(command, options.output);
     command.add_option("--dtype", options.format, "The type to quantize to")
         ->transform(format_name())
         ->capture_default_str();
@@ -92,7 +115,7 @@ void add_quantize(CLI::App &app, quantize_options &options) {
     CLI::Option *per_tensor = command.add_flag("--per-tensor", options.scales.per_tensor, "One scale per tensor");
     CLI::Option *block_size = command.add_option("--block-size", options.scales.block_size,
                                                  "One scale for each N elements along the axis");
-    block_size->check(CLI::PositiveNumber)->type_name("N");
+    block_size->check(CLI::Validator(is_positive, ""))->type_name("N");
     per_tensor->excludes(axis)->excludes(block_size);
     command.add_flag("--asymmetric", options.asymmetric, "Use zero points, and the range from minimum to maximum");
     add_profile_option(command, options.profile);
@@ -104,7 +127,7 @@ void add_quantize(CLI::App &app, quantize_options &options) {
 void add_dequantize(CLI::App &app, dequantize_options &options) {
     CLI::App &command = *app.add_subcommand("dequantize", "Restore a quantized model or array");
     command.add_option("input", options.input, "A quantized .safetensors or .npy file")->required();
-    command.add_option("-o,--output", options.output, "The file to write")->required()->type_name("FILE");
+    add_output_options(command, options.output);
     add_profile_option(command, options.profile);
     add_target_options(command, options.target);
     command.footer(dequantize_footer);

@@ -48,7 +48,7 @@ packed_rows::packed_rows(qdq_dtype codes, const std::vector<int64_t> &shape)
     : type_(&dtype_of(codes == QDQ_F4E2M1 ? QDQ_U8 : QDQ_I32)), stored_shape_(shape), length_(shape.back()) {
     int64_t in_element = type_->bits / 4;
     stored_shape_.back() = words(length_, in_element);
-    stride_ = stored_shape_.back() * in_element;
+    stride_ = element_count({stored_shape_.back(), in_element});
     rows_ = element_count({shape.begin(), shape.end() - 1});
 }
 

@@ -16,6 +16,8 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr const char *names[] = {"array", "array_scale", "array_zero_point"};
 
+constexpr uint64_t max_header_bytes = 65535;  // what version 1 can tell
+
 std::string read_text(const input_file &file, uint64_t offset, uint64_t length) {
     if (offset + length > file.size()) {
         throw failure("the .npy header is truncated");
@@ -25,21 +27,25 @@ std::string read_text(const input_file &file, uint64_t offset, uint64_t length) 
     return text;
 }
 
-// Returns the header's text and where the data begins.
-std::pair<std::string, uint64_t> read_npy_header(const input_file &file) {
+// Returns the text of the header that begins there, and where it ends.
+std::pair<std::string, uint64_t> read_npy_header(const input_file &file, uint64_t begin) {
     size_t prefix = magic.size() + 2;
-    if (file.size() < prefix || read_text(file, 0, magic.size()) != magic) {
+    if (file.size() - begin < prefix || read_text(file, begin, magic.size()) != magic) {
         throw failure("not an .npy file");
     }
-    int version = static_cast<unsigned char>(read_text(file, magic.size(), 1)[0]);
+    int version = static_cast<unsigned char>(read_text(file, begin + magic.size(), 1)[0]);
     if (version < 1 || version > 3) {
         throw failure(".npy version " + std::to_string(version) + " is not supported");
     }
-    std::string field = read_text(file, prefix, version == 1 ? 2 : 4);
+    std::string field = read_text(file, begin + prefix, version == 1 ? 2 : 4);
     uint32_t length = 0;
     std::memcpy(&length, field.data(), field.size());
-    prefix += field.size();
-    return {read_text(file, prefix, length), prefix + length};
+    if (length > max_header_bytes) {
+        throw failure("the .npy header would have " + std::to_string(length) + " bytes, more than the limit of " +
+                      std::to_string(max_header_bytes));
+    }
+    uint64_t text_begin = begin + prefix + field.size();
+    return {read_text(file, text_begin, length), text_begin + length};
 }
 
 std::string make_npy_header(const tensor_info &tensor) {
@@ -63,12 +69,16 @@ std::string make_npy_header(const tensor_info &tensor) {
 
 // Copies a column-major array to a row-major one.
 void transpose(const std::vector<int64_t> &shape, size_t element, const std::byte *from, std::byte *to) {
+    int64_t count = element_count(shape);
+    if (count == 0) {  // the product of its other extents may be of any size
+        return;
+    }
     std::vector<int64_t> index(shape.size(), 0), strides(shape.size(), 1);
     for (size_t d = 1; d < shape.size(); ++d) {
         strides[d] = strides[d - 1] * shape[d - 1];
     }
     int64_t source = 0;
-    for (int64_t left = element_count(shape); left > 0; --left) {
+    for (int64_t left = count; left > 0; --left) {
         std::memcpy(to, from + static_cast<size_t>(source) * element, element);
         to += element;
         for (size_t d = shape.size(); d-- > 0;) {
@@ -82,96 +92,97 @@ void transpose(const std::vector<int64_t> &shape, size_t element, const std::byt
     }
 }
 
-// The file among npy_files() that holds this tensor.
-size_t file_index(const tensor_info &tensor) {
-    auto found = std::find(std::begin(names), std::end(names), tensor.name);
-    return static_cast<size_t>(found - std::begin(names));
+// Where other programs may put the parts of the codes in x.npy.
+fs::path beside(fs::path path, size_t part) {
+    constexpr const char *extensions[] = {".npy", ".scale.npy", ".zero_point.npy"};
+    return path.replace_extension(extensions[part]);
+}
+
+// Programs that look there would take parts of other codes for those of these.
+void refuse_parts_beside(const fs::path &path) {
+    for (size_t part = 1; part < std::size(names); ++part) {
+        if (fs::path other = beside(path, part); fs::exists(other)) {
+            throw failure(other.string() + ": would be taken for a part of " + path.string() +
+                          ", which holds all of its parts; remove or rename it");
+        }
+    }
 }
 
 }  // namespace
 
-std::array<fs::path, 3> npy_files(const fs::path &path) {
-    fs::path scale = path, zero_point = path;
-    return {path, scale.replace_extension(".scale.npy"), zero_point.replace_extension(".zero_point.npy")};
-}
-
 npy_reader::npy_reader(const fs::path &path) {
-    auto paths = npy_files(path);
-    open(paths[0], names[0]);
-    for (size_t i = 1; i < paths.size() && tensors()[0].type->is_code(); ++i) {
-        std::error_code error;
-        if (fs::exists(paths[i], error)) {
-            open(paths[i], names[i]);
+    constexpr size_t all = std::size(names);
+    add_file(path, 0, all);
+    if (tensors()[0].type->is_code() && tensors().size() == 1) {
+        for (size_t part = 1; part < all && fs::exists(beside(path, part)); ++part) {
+            add_file(beside(path, part), part, part + 1);
         }
     }
 }
 
-void npy_reader::open(const fs::path &path, const std::string &name) {
-    auto file = std::make_unique<input_file>(path.string());
-    try {
-        auto [text, data_begin] = read_npy_header(*file);
-        npy_header header = parse_npy_header(text);
-        const dtype *type = find_npy_dtype(header.descr);
-        if (type == nullptr) {
-            throw failure("arrays of type " + printable(header.descr) + " are not supported");
+// Adds the arrays of a file as these parts. Behind an array that is no codes there are none.
+void npy_reader::add_file(const fs::path &path, size_t part, size_t end_part) {
+    const input_file &file = open(path);
+    in_file(path.string(), [&] {
+        uint64_t end = add_array(file, 0, part);
+        while (++part < end_part && tensors()[0].type->is_code() && end < file.size()) {
+            end = add_array(file, end, part);
         }
-        tensor_info tensor = {name, type, header.shape};
-        if (uint64_t expected = byte_size(tensor), actual = file->size() - data_begin; actual != expected) {
-            throw failure("it has " + std::to_string(actual) + " bytes of data, its shape " +
-                          shape_text(header.shape) + " takes " + std::to_string(expected));
+        if (end < file.size()) {
+            throw failure(std::to_string(file.size() - end) + " bytes at the end belong to no array");
         }
-        add(tensor);
-        files_.push_back(path);
-        arrays_.push_back({std::move(file), data_begin, header.fortran_order});
-    } catch (const failure &error) {
-        throw failure(path.string() + ": " + error.what());
+    });
+}
+
+// Adds the array that begins there, and returns where it ends.
+uint64_t npy_reader::add_array(const input_file &file, uint64_t begin, size_t part) {
+    auto [text, data_begin] = read_npy_header(file, begin);
+    npy_header header = parse_npy_header(text);
+    const dtype *type = find_npy_dtype(header.descr);
+    if (type == nullptr) {
+        throw failure("arrays of type " + printable(header.descr) + " are not supported");
     }
+    if (part == 1 && !type->is_float()) {
+        throw failure("its scale is " + std::string(type->name));
+    }
+    tensor_info tensor = {names[part], type, header.shape};
+    uint64_t size = byte_size(tensor), available = file.size() - data_begin;
+    if (size > available) {
+        throw failure("it has " + std::to_string(available) + " bytes of data, its shape " + shape_text(header.shape) +
+                      " takes " + std::to_string(size));
+    }
+    tensors_.add(std::move(tensor));
+    arrays_.push_back({&file, data_begin, header.fortran_order});
+    return data_begin + size;
 }
 
 void npy_reader::read(size_t index, std::span<std::byte> bytes) const {
-    const array_file &array = arrays_[index];
-    if (!array.fortran_order || tensors()[index].shape.size() < 2) {
-        array.file->read(array.data_begin, bytes);
+    const auto &[file, begin, fortran_order] = arrays_[index];
+    if (!fortran_order || tensors()[index].shape.size() < 2) {
+        file->read(begin, bytes);
         return;
     }
     std::vector<std::byte> column_major(bytes.size());
-    array.file->read(array.data_begin, column_major);
+    file->read(begin, column_major);
     auto element = static_cast<size_t>(tensors()[index].type->bits / 8);
     transpose(tensors()[index].shape, element, column_major.data(), bytes.data());
 }
 
-npy_writer::npy_writer(const fs::path &path, const std::vector<tensor_info> &tensors) {
-    auto paths = npy_files(path);
-    std::vector<bool> used(paths.size(), false);
+npy_writer::npy_writer(const output_options &output, const tensor_list &tensors) : file_(output.path, output.replace) {
+    if (tensors[0].type->is_code()) {
+        refuse_parts_beside(output.path);
+    }
+    uint64_t end = 0;
     for (const tensor_info &tensor : tensors) {
         std::string header = make_npy_header(tensor);
-        size_t i = file_index(tensor);
-        used[i] = true;
-        outputs_.push_back({std::make_unique<atomic_file>(paths[i]), header.size()});
-        outputs_.back().file->write(0, std::as_bytes(std::span(header)));
-    }
-    for (size_t i = 1; i < paths.size(); ++i) {
-        if (!used[i] && tensors.front().type->is_code()) {
-            obsolete_.push_back(paths[i]);
-        }
+        file_.write(end, std::as_bytes(std::span(header)));
+        offsets_.push_back(end + header.size());
+        end = offsets_.back() + byte_size(tensor);
     }
 }
 
-void npy_writer::write(size_t index, std::span<const std::byte> bytes) {
-    outputs_[index].file->write(outputs_[index].data_begin, bytes);
-}
+void npy_writer::write(size_t index, std::span<const std::byte> bytes) { file_.write(offsets_[index], bytes); }
 
-void npy_writer::commit() {
-    for (const output &each : outputs_) {
-        each.file->finish();
-    }
-    for (const output &each : outputs_) {
-        each.file->publish();
-    }
-    for (const fs::path &path : obsolete_) {
-        std::error_code error;
-        fs::remove(path, error);  // most often it is not there
-    }
-}
+void npy_writer::commit() { file_.publish(); }
 
 }  // namespace qdq_cli

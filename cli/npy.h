@@ -4,12 +4,7 @@
 #include "input_file.h"
 #include "tensor_file.h"
 
-#include <array>
-
 namespace qdq_cli {
-
-// The files of one array: x.npy, and of a quantized one also x.scale.npy and x.zero_point.npy beside it.
-std::array<std::filesystem::path, 3> npy_files(const std::filesystem::path &path);
 
 // The header of an .npy file, versions 1 to 3.
 struct npy_header {
@@ -19,8 +14,9 @@ struct npy_header {
 };
 npy_header parse_npy_header(const std::string &text);
 
-// Presents the files as the tensors "array", "array_scale" and "array_zero_point". A column-major array is turned
-// row-major while it is read.
+// Presents the arrays as the tensors "array", "array_scale" and "array_zero_point": one after the other in the file, as
+// numpy.save leaves them in a file that stays open and numpy.load reads them again. Those of a file with codes alone
+// may also be x.scale.npy and x.zero_point.npy beside x.npy. A column-major array is turned row-major while it is read.
 class npy_reader : public tensor_reader {
 public:
     explicit npy_reader(const std::filesystem::path &path);
@@ -29,29 +25,28 @@ public:
     bool has_metadata() const override { return false; }
 
 private:
-    void open(const std::filesystem::path &path, const std::string &name);
-
-    struct array_file {
-        std::unique_ptr<input_file> file;
-        uint64_t data_begin;
+    struct array {
+        const input_file *file;
+        uint64_t begin;  // of its data
         bool fortran_order;
     };
-    std::vector<array_file> arrays_;
+
+    void add_file(const std::filesystem::path &path, size_t part, size_t end_part);
+    uint64_t add_array(const input_file &file, uint64_t begin, size_t part);
+
+    std::vector<array> arrays_;
 };
 
+// Writes all arrays to one file: several could not be replaced as one.
 class npy_writer : public tensor_writer {
 public:
-    npy_writer(const std::filesystem::path &path, const std::vector<tensor_info> &tensors);
+    npy_writer(const output_options &output, const tensor_list &tensors);
     void write(size_t index, std::span<const std::byte> bytes) override;
     void commit() override;
 
 private:
-    struct output {
-        std::unique_ptr<atomic_file> file;
-        uint64_t data_begin;
-    };
-    std::vector<output> outputs_;                 // one for each tensor
-    std::vector<std::filesystem::path> obsolete_;  // of an earlier run, and wrong beside the new array
+    atomic_file file_;
+    std::vector<uint64_t> offsets_;  // of the data of each tensor
 };
 
 }  // namespace qdq_cli

@@ -96,6 +96,9 @@ private:
         std::vector<int64_t> shape;
         expect('(');
         while (!accept(')')) {
+            if (shape.size() == max_rank) {
+                throw failure("the .npy header tells more than " + std::to_string(max_rank) + " dimensions");
+            }
             shape.push_back(parse_natural());
             if (!accept(',')) {
                 expect(')');

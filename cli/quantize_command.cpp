@@ -1,41 +1,40 @@
 #include "commands.h"
 #include "error.h"
+#include "interrupt.h"
 #include "nibbles.h"
 #include "progress.h"
 #include "quantized_tensor.h"
 #include "scales.h"
 #include "text.h"
 
+#include <algorithm>
 #include <iostream>
-#include <set>
 
 namespace qdq_cli {
 
 namespace {
 
-// What becomes of one tensor of the input.
+// What becomes of one tensor of the input: a copy, or codes.
 struct step {
-    size_t input;
-    size_t output;                         // of the copy, where the tensor is not quantized
-    std::optional<quantized_parts> parts;  // among the outputs
-    blocking granularity;
+    size_t input, output;
+    bool is_quantized;
 };
 
 struct plan {
     std::vector<step> steps;
-    std::vector<tensor_info> outputs;
+    tensor_list outputs;
     record_map records;
 };
 
-std::set<size_t> find_quantized(const tensor_reader &input) {
-    std::set<size_t> found;
-    for (const logical_tensor &tensor : logical_tensors(input)) {
-        if (tensor.parts) {
-            std::vector<size_t> parts = tensor.parts->all();
-            found.insert(parts.begin(), parts.end());
-        }
+// New names may give a tensor parts that are not its own: an a_global_scale, made for a, is the scale of a_global.
+void check_read_as(const std::vector<logical_tensor> &wanted, const tensor_list &outputs) {
+    std::vector<logical_tensor> found = find_logical_tensors(outputs);
+    auto same = [](const logical_tensor &a, const logical_tensor &b) {
+        return a.name == b.name && a.stored().size() == b.stored().size();
+    };
+    if (auto [first, other] = std::ranges::mismatch(wanted, found, same); first != wanted.end()) {
+        throw failure("the names of new tensors would make them parts of " + printable(first->name));
     }
-    return found;
 }
 
 void check(const quantize_options &options, const format &format) {
@@ -72,6 +71,7 @@ public:
                 for_tensor(*input_, each.input, [&] { perform(each); });
                 bar.advance(byte_size(input_->tensors()[each.input]));
             }
+            input_->check_unchanged();
             output_->commit();
         }
         print_summary(total);
@@ -79,35 +79,43 @@ public:
 
 private:
     void make_plan() {
-        std::set<size_t> quantized = find_quantized(*input_);
+        std::vector<logical_tensor> logical = logical_tensors(*input_);
+        auto next = logical.begin();  // in the order of the file, where parts come between
         for (size_t i = 0; i < input_->tensors().size(); ++i) {
-            const tensor_info &tensor = input_->tensors()[i];
-            bool wanted = tensor.type->is_float() && tensor.shape.size() >= input_->lowest_quantized_rank();
-            if (wanted && !quantized.contains(i)) {
-                for_tensor(*input_, i, [&] { plan_quantized(i); });
+            throw_if_interrupted();
+            bool is_part = next == logical.end() || next->index != i;
+            if (is_part || next->parts || !is_wanted(input_->tensors()[i])) {
+                plan_.steps.push_back({i, plan_.outputs.size(), false});
+                plan_.outputs.add(input_->tensors()[i]);
             } else {
-                plan_.steps.push_back({i, plan_.outputs.size(), std::nullopt, {}});
-                plan_.outputs.push_back(tensor);
+                plan_.steps.push_back({i, plan_.outputs.size(), true});
+                for_tensor(*input_, i, [&] { next->parts = plan_quantized(input_->tensors()[i]); });
             }
+            next += !is_part;
         }
         if (plan_.records.empty()) {
             throw failure(options_.input + ": it has no tensor to quantize (float, with at least " +
                           std::to_string(input_->lowest_quantized_rank()) + " dimensions)");
         }
+        in_file(options_.input, [&] { check_read_as(logical, plan_.outputs); });
     }
 
-    granularity wanted_granularity() const {
-        return format_.block_size != 0 ? granularity{.block_size = format_.block_size} : options_.scales;
+    bool is_wanted(const tensor_info &tensor) const {
+        return tensor.type->is_float() && tensor.shape.size() >= input_->lowest_quantized_rank();
     }
 
-    void plan_quantized(size_t index) {
-        const tensor_info &tensor = input_->tensors()[index];
-        blocking granularity = resolve(wanted_granularity(), tensor.shape);
+    blocking granularity_of(const tensor_info &tensor) const {
+        bool fixed = format_.block_size != 0;
+        return resolve(fixed ? granularity{.block_size = format_.block_size} : options_.scales, tensor.shape);
+    }
+
+    quantized_parts plan_quantized(const tensor_info &tensor) {
+        blocking granularity = granularity_of(tensor);
         if (!input_->has_metadata()) {
             check_npy(tensor, granularity);
         }
-        plan_.steps.push_back({index, 0, plan_parts(tensor, granularity.scale_shape), granularity});
         plan_.records[tensor.name] = {tensor.type, granularity.axis, granularity.block_size};
+        return plan_parts(tensor, granularity.scale_shape);
     }
 
     void check_npy(const tensor_info &tensor, const blocking &granularity) const {
@@ -125,8 +133,9 @@ private:
         quantized_parts parts = {.type = &code_};
         if (code_.bits >= 8) {
             parts.codes = plan_.outputs.size();
-            plan_.outputs.push_back({name, &code_, tensor.shape});
+            plan_.outputs.add({name, &code_, tensor.shape});
         } else {
+            refuse_taken(groups_name(name));
             packed_rows packing(format_.codes, tensor.shape);
             parts.codes = add_part({packed_name(name), &packing.type(), packing.shape()});
             if (code_.is_integer_code() || tensor.shape.back() % 2 != 0) {
@@ -144,11 +153,15 @@ private:
         return parts;
     }
 
-    size_t add_part(tensor_info part) {
-        if (input_->find(part.name)) {
-            throw failure("the file already has a tensor named " + printable(part.name));
+    void refuse_taken(const std::string &name) const {
+        if (input_->find(name)) {
+            throw failure("the file already has a tensor named " + printable(name));
         }
-        plan_.outputs.push_back(std::move(part));
+    }
+
+    size_t add_part(tensor_info part) {
+        refuse_taken(part.name);
+        plan_.outputs.add(std::move(part));
         return plan_.outputs.size() - 1;
     }
 
@@ -164,7 +177,7 @@ private:
     void perform(const step &each) {
         std::span<std::byte> bytes = source_.take(byte_size(input_->tensors()[each.input]));
         input_->read(each.input, bytes);
-        if (each.parts) {
+        if (each.is_quantized) {
             quantize(each, bytes);
         } else {
             output_->write(each.output, bytes);
@@ -173,18 +186,19 @@ private:
 
     void quantize(const step &each, std::span<std::byte> bytes) {
         const tensor_info &tensor = input_->tensors()[each.input];
-        scale_map map(tensor.shape, each.granularity);
+        blocking granularity = granularity_of(tensor);
+        scale_map map(tensor.shape, granularity);
         scale_set set = compute_scales(*tensor.type, bytes, map, format_, options_.asymmetric,
                                        [&](std::vector<float> &values) { return encode_e4m3(values); });
         std::span<std::byte> codes = codes_.take(byte_size({"", &code_, tensor.shape}));
-        const std::vector<int64_t> &scale_shape = each.granularity.scale_shape;
+        const std::vector<int64_t> &scale_shape = granularity.scale_shape;
         std::byte *zero_points = set.zero_points.empty() ? nullptr : set.zero_points.data();
         kernels_.quantize({{tensor.type, tensor.shape, bytes.data()},
                            {&f32_dtype(), scale_shape, std::as_writable_bytes(std::span(set.scales)).data()},
                            {&zero_point_dtype(code_), scale_shape, zero_points},
                            {&code_, tensor.shape, codes.data()},
-                           each.granularity});
-        write_parts(*each.parts, tensor.shape, scale_shape, codes, set);
+                           granularity});
+        write_parts(*find_logical_tensor(plan_.outputs, each.output).parts, tensor.shape, scale_shape, codes, set);
     }
 
     std::vector<std::byte> encode_e4m3(std::vector<float> &values) {

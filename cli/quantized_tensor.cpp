@@ -2,12 +2,15 @@
 
 #include "error.h"
 #include "float_bits.h"
+#include "interrupt.h"
+#include "json_entries.h"
 #include "nibbles.h"
 #include "text.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <set>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 namespace qdq_cli {
 
@@ -32,6 +35,26 @@ quantization_record parse_record(const json &entry) {
     }
     return record;
 }
+
+class record_visitor : public entry_visitor {
+public:
+    record_map records;
+
+    void begin(const std::string &name, bool is_object) override {
+        name_ = name;
+        fields_ = is_object ? json::object() : json();
+    }
+    void field(const std::string &key, json value) override {
+        if (key == "source_dtype" || key == "axis" || key == "block_size") {
+            fields_[key] = std::move(value);
+        }
+    }
+    void end() override { records[name_] = parse_record(fields_); }
+
+private:
+    std::string name_;
+    json fields_;
+};
 
 json to_json(const quantization_record &record) {
     json entry = {{"source_dtype", record.source->name}};
@@ -60,14 +83,14 @@ bool can_scale(const dtype &scale, const dtype &codes) {
     return scale.is_float() || (f8_scale && !codes.is_integer_code());
 }
 
-// The parts of codes of this type, beside which the file has a scale for them; or nothing.
-std::optional<quantized_parts> find_parts(const tensor_reader &file, size_t codes, const dtype &type,
+// The parts of codes of this type, beside which there is a scale for them; or nothing.
+std::optional<quantized_parts> find_parts(const tensor_list &tensors, size_t codes, const dtype &type,
                                           const std::string &name) {
-    std::optional<size_t> scale = file.find(scale_name(name));
-    if (!type.is_code() || !scale || !can_scale(*file.tensors()[*scale].type, type)) {
+    std::optional<size_t> scale = tensors.find(scale_name(name));
+    if (!type.is_code() || !scale || !can_scale(*tensors[*scale].type, type)) {
         return std::nullopt;
     }
-    return quantized_parts{&type, codes, *scale, file.find(zero_point_name(name)), std::nullopt, std::nullopt};
+    return quantized_parts{&type, codes, *scale, tensors.find(zero_point_name(name)), std::nullopt, std::nullopt};
 }
 
 std::optional<std::string> unpacked_name(const tensor_info &tensor) {
@@ -76,24 +99,23 @@ std::optional<std::string> unpacked_name(const tensor_info &tensor) {
     return packed ? std::optional(tensor.name.substr(0, tensor.name.size() - packed_suffix.size())) : std::nullopt;
 }
 
-std::optional<logical_tensor> find_packed(const tensor_reader &file, size_t index) {
-    const tensor_info &stored = file.tensors()[index];
+std::optional<logical_tensor> find_packed(const tensor_list &tensors, size_t index) {
+    const tensor_info &stored = tensors[index];
     std::optional<std::string> name = unpacked_name(stored);
     const dtype &type = dtype_of(stored.type->core == QDQ_I32 ? QDQ_I4 : QDQ_F4E2M1);
-    std::optional<quantized_parts> parts = name ? find_parts(file, index, type, *name) : std::nullopt;
+    std::optional<quantized_parts> parts = name ? find_parts(tensors, index, type, *name) : std::nullopt;
     if (!parts) {
         return std::nullopt;
     }
-    parts->shape = file.find(shape_name(*name));
-    parts->global_scale = file.find(global_scale_name(*name));
-    logical_tensor tensor = {*name, stored.shape, index, parts};
-    tensor.shape.back() *= 2;  // what e2m1 codes have without x_shape
-    return tensor;
+    parts->shape = tensors.find(shape_name(*name));
+    parts->global_scale = tensors.find(global_scale_name(*name));
+    return logical_tensor{*name, {}, index, parts};
 }
 
 std::vector<int64_t> read_shape(const tensor_reader &file, size_t index) {
     const tensor_info &tensor = file.tensors()[index];
-    if (tensor.type != find_dtype("I64") || tensor.shape.size() != 1 || tensor.shape[0] < 1 || tensor.shape[0] > 64) {
+    if (tensor.type != find_dtype("I64") || tensor.shape.size() != 1 || tensor.shape[0] < 1 ||
+        tensor.shape[0] > static_cast<int64_t>(max_rank)) {
         throw failure(printable(tensor.name) + " is " + std::string(tensor.type->name) + " " +
                       shape_text(tensor.shape) + ", not a list of I64");
     }
@@ -105,30 +127,29 @@ std::vector<int64_t> read_shape(const tensor_reader &file, size_t index) {
     return shape;
 }
 
-// Completes a tensor of packed codes.
-void check_packed(const tensor_reader &file, logical_tensor &tensor) {
-    const tensor_info &codes = file.tensors()[tensor.index];
-    if (file.find(tensor.name + "_g_idx")) {
-        throw failure("its groups follow " + printable(tensor.name) + "_g_idx, which is not supported");
-    }
+// The shape of packed codes. Those of e2m1 are two to a byte where none is told.
+std::vector<int64_t> unpacked_shape(const tensor_reader &file, const logical_tensor &tensor) {
     if (tensor.parts->shape) {
-        tensor.shape = read_shape(file, *tensor.parts->shape);
-    } else if (tensor.parts->type->core == QDQ_I4) {
+        return read_shape(file, *tensor.parts->shape);
+    }
+    if (tensor.parts->type->core == QDQ_I4) {
         throw failure("there is no " + printable(shape_name(tensor.name)) + " beside it");
     }
+    std::vector<int64_t> shape = file.tensors()[tensor.index].shape;
+    shape.back() = element_count({shape.back(), 2});
+    return shape;
+}
+
+void complete_packed(const tensor_reader &file, logical_tensor &tensor) {
+    const tensor_info &codes = file.tensors()[tensor.index];
+    if (std::string groups = groups_name(tensor.name); file.find(groups)) {
+        throw failure("its groups follow " + printable(groups) + ", which is not supported");
+    }
+    tensor.shape = unpacked_shape(file, tensor);
     if (packed_rows packing(*tensor.parts->type->core, tensor.shape); packing.shape() != codes.shape) {
         throw failure("codes of shape " + shape_text(tensor.shape) + " are packed in shape " +
                       shape_text(packing.shape()));
     }
-}
-
-logical_tensor find_logical(const tensor_reader &file, size_t index) {
-    const tensor_info &stored = file.tensors()[index];
-    if (std::optional<logical_tensor> packed = find_packed(file, index)) {
-        for_tensor(file, index, [&] { check_packed(file, *packed); });
-        return *packed;
-    }
-    return {stored.name, stored.shape, index, find_parts(file, index, *stored.type, stored.name)};
 }
 
 float read_global_scale(const tensor_reader &file, size_t index) {
@@ -202,6 +223,16 @@ tensor_data load_codes(const tensor_reader &file, const logical_tensor &tensor, 
     return {&type, tensor.shape, flat.data()};
 }
 
+std::vector<bool> find_parts_of_others(const tensor_list &tensors) {
+    std::vector<bool> is_part(tensors.size());
+    for (size_t i = 0; i < tensors.size(); ++i) {
+        throw_if_interrupted();
+        std::vector<size_t> stored = find_logical_tensor(tensors, i).stored();
+        std::for_each(stored.begin() + 1, stored.end(), [&](size_t part) { is_part[part] = true; });
+    }
+    return is_part;
+}
+
 }  // namespace
 
 std::string scale_name(const std::string &name) { return name + "_scale"; }
@@ -209,31 +240,51 @@ std::string zero_point_name(const std::string &name) { return name + "_zero_poin
 std::string packed_name(const std::string &name) { return name + std::string(packed_suffix); }
 std::string shape_name(const std::string &name) { return name + "_shape"; }
 std::string global_scale_name(const std::string &name) { return name + "_global_scale"; }
+std::string groups_name(const std::string &name) { return name + "_g_idx"; }
 
-std::vector<size_t> quantized_parts::all() const {
-    std::vector<size_t> indices = {codes, scale};
-    for (const std::optional<size_t> &part : {zero_point, global_scale, shape}) {
-        indices.insert(indices.end(), part ? 1 : 0, part.value_or(0));
+std::vector<size_t> logical_tensor::stored() const {
+    std::vector<size_t> indices = {index};
+    if (parts) {
+        for (const std::optional<size_t> &part :
+             {std::optional(parts->scale), parts->zero_point, parts->global_scale, parts->shape}) {
+            indices.insert(indices.end(), part ? 1 : 0, part.value_or(0));
+        }
     }
     return indices;
 }
 
-std::vector<logical_tensor> logical_tensors(const tensor_reader &file) {
+logical_tensor find_logical_tensor(const tensor_list &tensors, size_t index) {
+    if (std::optional<logical_tensor> packed = find_packed(tensors, index)) {
+        return *packed;
+    }
+    const tensor_info &stored = tensors[index];
+    return {stored.name, stored.shape, index, find_parts(tensors, index, *stored.type, stored.name)};
+}
+
+std::vector<logical_tensor> find_logical_tensors(const tensor_list &tensors) {
+    std::vector<bool> is_part = find_parts_of_others(tensors);
     std::vector<logical_tensor> all;
-    std::set<size_t> parameters;
-    for (size_t i = 0; i < file.tensors().size(); ++i) {
-        all.push_back(find_logical(file, i));
-        if (all.back().parts) {
-            std::vector<size_t> parts = all.back().parts->all();
-            parameters.insert(parts.begin() + 1, parts.end());  // all but the codes
+    for (size_t i = 0; i < tensors.size(); ++i) {
+        if (!is_part[i]) {
+            all.push_back(find_logical_tensor(tensors, i));
         }
     }
-    std::erase_if(all, [&](const logical_tensor &tensor) { return parameters.contains(tensor.index); });
-    std::set<std::string> names;
-    for (const logical_tensor &tensor : all) {
-        if (!names.insert(tensor.name).second) {
-            throw failure(file.files().front().string() + ": it has both " + printable(tensor.name) + " and " +
-                          printable(packed_name(tensor.name)));
+    std::vector<std::string_view> names;
+    std::ranges::transform(all, std::back_inserter(names), &logical_tensor::name);
+    std::ranges::sort(names);
+    if (auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
+        std::string name(*twice);
+        throw failure("it has both " + printable(name) + " and " + printable(packed_name(name)));
+    }
+    return all;
+}
+
+std::vector<logical_tensor> logical_tensors(const tensor_reader &file) {
+    std::vector<logical_tensor> all;
+    in_file(file.path(), [&] { all = find_logical_tensors(file.tensors()); });
+    for (logical_tensor &tensor : all) {
+        if (tensor.parts && tensor.parts->type != file.tensors()[tensor.index].type) {
+            for_tensor(file, tensor.index, [&] { complete_packed(file, tensor); });
         }
     }
     return all;
@@ -241,35 +292,32 @@ std::vector<logical_tensor> logical_tensors(const tensor_reader &file) {
 
 uint64_t stored_bytes(const tensor_reader &file, const logical_tensor &tensor) {
     uint64_t total = 0;
-    for (size_t part : tensor.parts ? tensor.parts->all() : std::vector{tensor.index}) {
+    for (size_t part : tensor.stored()) {
         total += byte_size(file.tensors()[part]);
     }
     return total;
 }
 
 record_map read_records(const tensor_reader &file) {
-    record_map records;
     auto text = file.metadata().find(record_key);
     if (text == file.metadata().end()) {
-        return records;
+        return {};
     }
+    record_visitor visitor;
     try {
-        json parsed = json::parse(text->second);
-        for (const auto &[name, entry] : parsed.items()) {
-            records[name] = parse_record(entry);
-        }
+        visit_entries(text->second, 0, visitor);
     } catch (const std::exception &) {
-        throw failure(file.files().front().string() + ": its \"qdq\" metadata is corrupt");
+        throw failure(file.path() + ": its \"qdq\" metadata is corrupt");
     }
-    return records;
+    return std::move(visitor.records);
 }
 
 metadata_map with_records(metadata_map metadata, const record_map &records) {
-    json entries = json::object();
+    std::string entries;
     for (const auto &[name, record] : records) {
-        entries[name] = to_json(record);
+        entries += (entries.empty() ? "" : ",") + json(name).dump() + ":" + to_json(record).dump();
     }
-    metadata[record_key] = entries.dump();
+    metadata[record_key] = "{" + std::move(entries) + "}";
     return metadata;
 }
 
@@ -312,8 +360,8 @@ void for_tensor(const tensor_reader &file, size_t index, const std::function<voi
         work();
     } catch (const failure &error) {
         const tensor_info &tensor = file.tensors()[index];
-        throw failure(file.files().front().string() + ": " + printable(tensor.name) + " (" +
-                      std::string(tensor.type->name) + " " + shape_text(tensor.shape) + "): " + error.what());
+        throw failure(file.path() + ": " + printable(tensor.name) + " (" + std::string(tensor.type->name) + " " +
+                      shape_text(tensor.shape) + "): " + error.what());
     }
 }
 

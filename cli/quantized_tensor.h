@@ -21,14 +21,13 @@ std::string zero_point_name(const std::string &name);
 std::string packed_name(const std::string &name);
 std::string shape_name(const std::string &name);  // of packed codes
 std::string global_scale_name(const std::string &name);
+std::string groups_name(const std::string &name);  // of packed codes that are not in order, which are not read
 
 // Where a file holds the parts of a quantized tensor.
 struct quantized_parts {
     const dtype *type;  // of the codes
     size_t codes = 0, scale = 0;
     std::optional<size_t> zero_point = {}, global_scale = {}, shape = {};
-
-    std::vector<size_t> all() const;
 };
 
 // A tensor as it was before it was quantized, if it is.
@@ -37,9 +36,16 @@ struct logical_tensor {
     std::vector<int64_t> shape;
     size_t index;  // in the file: of the tensor, or of its codes
     std::optional<quantized_parts> parts;
+
+    std::vector<size_t> stored() const;  // what the file has of it, the codes first
 };
 
-// The tensors of a file. Throws when the parts of packed codes do not fit together, or when two tensors have one name.
+// What a reader makes of tensors with these names and types: of one that is no part of another, and of all. The shapes
+// of packed codes are not there yet; data tell them. Throws when two have one name.
+logical_tensor find_logical_tensor(const tensor_list &tensors, size_t index);
+std::vector<logical_tensor> find_logical_tensors(const tensor_list &tensors);
+
+// The tensors of a file. Throws, too, when the parts of packed codes do not fit together.
 std::vector<logical_tensor> logical_tensors(const tensor_reader &file);
 
 // The size of a tensor in the file, with all its parts.

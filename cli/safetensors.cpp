@@ -1,12 +1,13 @@
 #include "safetensors.h"
 
 #include "error.h"
+#include "json_entries.h"
 #include "text.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <deque>
 #include <numeric>
-#include <set>
+#include <utility>
 
 namespace qdq_cli {
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr size_t length_bytes = 8;
 constexpr uint64_t max_header_bytes = 100'000'000;  // the limit of the format's own library
-constexpr const char *metadata_key = "__metadata__";
+constexpr const char *metadata_key = "__metadata__", *offsets_key = "data_offsets";
 
 uint64_t header_length(const input_file &file) {
     if (file.size() < length_bytes) {
@@ -44,36 +45,6 @@ std::string read_header(const input_file &file) {
     return header;
 }
 
-// The JSON library keeps one of two equal keys silently; a file with both is ambiguous.
-json parse_without_duplicates(const std::string &text) {
-    std::vector<std::set<std::string>> keys;
-    auto check = [&](int, json::parse_event_t event, json &parsed) {
-        if (event == json::parse_event_t::object_start) {
-            keys.emplace_back();
-        } else if (event == json::parse_event_t::object_end) {
-            keys.pop_back();
-        } else if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
-            throw failure("the header names " + printable(parsed.get<std::string>()) + " twice");
-        }
-        return true;
-    };
-    try {
-        return json::parse(text, check);
-    } catch (const json::parse_error &error) {  // its text may quote the file, whatever bytes are there
-        throw failure("the header is not valid JSON, at its byte " + std::to_string(error.byte));
-    } catch (const json::exception &) {
-        throw failure("the header is not valid JSON");
-    }
-}
-
-const json &field(const json &entry, const std::string &name, const char *key) {
-    auto found = entry.is_object() ? entry.find(key) : entry.end();
-    if (!entry.is_object() || found == entry.end()) {
-        throw failure("the entry of " + printable(name) + " has no \"" + key + "\"");
-    }
-    return *found;
-}
-
 std::vector<int64_t> parse_naturals(const json &values, const std::string &name, const char *key) {
     std::vector<int64_t> naturals;
     bool valid = values.is_array();
@@ -96,23 +67,8 @@ const dtype *parse_dtype(const json &value, const std::string &name) {
     return type;
 }
 
-metadata_map parse_metadata(const json &entries) {
-    metadata_map metadata;
-    bool valid = entries.is_object();
-    for (auto entry = entries.begin(); valid && entry != entries.end(); ++entry) {
-        valid = entry.value().is_string();
-        if (valid) {
-            metadata[entry.key()] = entry.value().get<std::string>();
-        }
-    }
-    if (!valid) {
-        throw failure("the header's __metadata__ is not a map from strings to strings");
-    }
-    return metadata;
-}
-
 uint64_t parse_offsets(const json &values, const tensor_info &tensor) {
-    std::vector<int64_t> offsets = parse_naturals(values, tensor.name, "data_offsets");
+    std::vector<int64_t> offsets = parse_naturals(values, tensor.name, offsets_key);
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
         throw failure("the \"data_offsets\" of " + printable(tensor.name) + " are not a begin and an end");
     }
@@ -125,8 +81,80 @@ uint64_t parse_offsets(const json &values, const tensor_info &tensor) {
     return static_cast<uint64_t>(offsets[0]);
 }
 
+struct stored_tensor {
+    tensor_info info;
+    uint64_t offset;
+};
+
+// Collects what the header says. A file that says something twice is ambiguous.
+class header_visitor : public entry_visitor {
+public:
+    std::deque<stored_tensor> tensors;
+    metadata_map metadata;
+
+    void begin(const std::string &name, bool is_object) override {
+        name_ = name;
+        fields_ = json::object();
+        if (is_metadata() && std::exchange(has_metadata_, true)) {
+            throw failure("the header has two " + name_);
+        }
+        if (is_metadata() && !is_object) {
+            fail_on_metadata();
+        }
+    }
+
+    void field(const std::string &key, json value) override {
+        if (is_metadata()) {
+            add_metadata(key, value);
+        } else if (key == dtype_key || key == shape_key || key == offsets_key) {
+            if (!fields_.emplace(key, std::move(value)).second) {
+                throw failure("the entry of " + printable(name_) + " has two \"" + key + "\"");
+            }
+        }
+    }
+
+    void end() override {
+        if (!is_metadata()) {
+            tensor_info tensor = {name_, parse_dtype(required(dtype_key), name_),
+                                  parse_naturals(required(shape_key), name_, shape_key)};
+            uint64_t offset = parse_offsets(required(offsets_key), tensor);
+            tensors.push_back({std::move(tensor), offset});
+        }
+    }
+
+private:
+    static constexpr const char *dtype_key = "dtype", *shape_key = "shape";
+
+    bool is_metadata() const { return name_ == metadata_key; }
+
+    [[noreturn]] static void fail_on_metadata() {
+        throw failure("the header's __metadata__ is not a map from strings to strings");
+    }
+
+    void add_metadata(const std::string &key, const json &value) {
+        if (!value.is_string()) {
+            fail_on_metadata();
+        }
+        if (!metadata.emplace(key, value.get<std::string>()).second) {
+            throw failure("the header's __metadata__ names " + printable(key) + " twice");
+        }
+    }
+
+    const json &required(const char *key) const {
+        auto found = fields_.find(key);
+        if (found == fields_.end()) {
+            throw failure("the entry of " + printable(name_) + " has no \"" + key + "\"");
+        }
+        return *found;
+    }
+
+    std::string name_;
+    json fields_;
+    bool has_metadata_ = false;
+};
+
 // Wide types first, as the format's own library writes them: each tensor is then aligned to its element.
-std::vector<size_t> storage_order(const std::vector<tensor_info> &tensors) {
+std::vector<size_t> storage_order(const tensor_list &tensors) {
     std::vector<size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -136,62 +164,39 @@ std::vector<size_t> storage_order(const std::vector<tensor_info> &tensors) {
     return order;
 }
 
-std::vector<uint64_t> lay_out(const std::vector<tensor_info> &tensors) {
-    std::vector<uint64_t> offsets(tensors.size());
-    uint64_t end = 0;
-    for (size_t index : storage_order(tensors)) {
-        offsets[index] = end;
-        end += byte_size(tensors[index]);
+std::string metadata_text(const metadata_map &metadata) {
+    std::string text;
+    for (const auto &[key, value] : metadata) {
+        text += (text.empty() ? "" : ",") + json(key).dump() + ":" + json(value).dump();
     }
-    return offsets;
+    return "{" + std::move(text) + "}";
 }
 
-std::string make_header(const std::vector<tensor_info> &tensors, const std::vector<uint64_t> &offsets,
-                        const metadata_map &metadata) {
-    json header = json::object();
-    if (!metadata.empty()) {
-        header[metadata_key] = metadata;
-    }
-    for (size_t i = 0; i < tensors.size(); ++i) {
-        header[tensors[i].name] = {{"dtype", tensors[i].type->name},
-                                   {"shape", tensors[i].shape},
-                                   {"data_offsets", {offsets[i], offsets[i] + byte_size(tensors[i])}}};
-    }
-    std::string text = header.dump();
-    text.resize((text.size() + 7) / 8 * 8, ' ');  // keeps the data aligned to 8 bytes
-    return text;
+std::string header_entry(const tensor_info &tensor, uint64_t offset) {
+    json fields = {
+        {"dtype", tensor.type->name}, {"shape", tensor.shape}, {"data_offsets", {offset, offset + byte_size(tensor)}}};
+    return json(tensor.name).dump() + ":" + fields.dump();
 }
 
 }  // namespace
 
-safetensors_reader::safetensors_reader(const std::filesystem::path &path) : file_(path.string()) {
-    files_.push_back(path);
-    try {
-        load();
-    } catch (const failure &error) {
-        throw failure(path.string() + ": " + error.what());
-    }
+safetensors_reader::safetensors_reader(const std::filesystem::path &path) : file_(open(path)) {
+    in_file(path.string(), [&] { load(); });
 }
 
 void safetensors_reader::load() {
     std::string header = read_header(file_);
     data_begin_ = length_bytes + header.size();
-    parse(header);
-    check_layout();
-}
-
-void safetensors_reader::parse(const std::string &header) {
-    json parsed = parse_without_duplicates(header);
-    for (const auto &[name, entry] : parsed.items()) {
-        if (name == metadata_key) {
-            metadata_ = parse_metadata(entry);
-            continue;
-        }
-        const dtype *type = parse_dtype(field(entry, name, "dtype"), name);
-        tensor_info tensor = {name, type, parse_naturals(field(entry, name, "shape"), name, "shape")};
-        offsets_.push_back(parse_offsets(field(entry, name, "data_offsets"), tensor));
-        add(std::move(tensor));
+    header_visitor found;
+    visit_entries(header, max_rank, found);
+    metadata_ = std::move(found.metadata);
+    std::ranges::sort(found.tensors, {},
+                      [](const stored_tensor &tensor) { return std::string_view(tensor.info.name); });
+    for (stored_tensor &tensor : found.tensors) {
+        offsets_.push_back(tensor.offset);
+        tensors_.add(std::move(tensor.info));
     }
+    check_layout();
 }
 
 // Every byte after the header belongs to exactly one tensor.
@@ -199,7 +204,7 @@ void safetensors_reader::check_layout() const {
     std::vector<size_t> order(tensors().size());
     std::iota(order.begin(), order.end(), size_t{0});
     auto extent = [&](size_t i) { return std::pair(offsets_[i], offsets_[i] + byte_size(tensors()[i])); };
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return extent(a) < extent(b); });
+    std::ranges::sort(order, {}, extent);
     uint64_t end = 0, available = file_.size() - data_begin_;
     for (size_t index : order) {
         auto [first, last] = extent(index);
@@ -222,23 +227,53 @@ void safetensors_reader::read(size_t index, std::span<std::byte> bytes) const {
     file_.read(data_begin_ + offsets_[index], bytes);
 }
 
-safetensors_writer::safetensors_writer(const std::filesystem::path &path, const std::vector<tensor_info> &tensors,
+safetensors_writer::safetensors_writer(const output_options &output, const tensor_list &tensors,
                                        const metadata_map &metadata)
-    : offsets_(lay_out(tensors)), file_(path) {
-    std::string header = make_header(tensors, offsets_, metadata);
-    uint64_t length = header.size();
+    : file_(output.path, output.replace), offsets_(tensors.size()) {
+    if (tensors.find(metadata_key)) {
+        throw failure("no tensor can be named " + std::string(metadata_key));
+    }
+    uint64_t length = write_header(tensors, metadata);
+    if (length > max_header_bytes) {
+        throw failure(output.path.string() + ": its header would have " + std::to_string(length) +
+                      " bytes, more than the limit of " + std::to_string(max_header_bytes));
+    }
     file_.write(0, std::as_bytes(std::span(&length, 1)));
-    file_.write(length_bytes, std::as_bytes(std::span(header)));
     for (uint64_t &offset : offsets_) {
         offset += length_bytes + length;
     }
 }
 
+// Fills offsets_, from the end of the header, and returns its length. The header is never in memory as a whole.
+uint64_t safetensors_writer::write_header(const tensor_list &tensors, const metadata_map &metadata) {
+    constexpr size_t piece = 1 << 20;
+    std::string text = "{";
+    uint64_t length = 0, end = 0;
+    auto flush = [&] {
+        file_.write(length_bytes + length, std::as_bytes(std::span(text)));
+        length += text.size();
+        text.clear();
+    };
+    if (!metadata.empty()) {
+        text += json(metadata_key).dump() + ":" + metadata_text(metadata) + (tensors.size() != 0 ? "," : "");
+    }
+    std::vector<size_t> order = storage_order(tensors);
+    for (size_t index : order) {
+        offsets_[index] = end;
+        text += header_entry(tensors[index], end) + (index != order.back() ? "," : "");
+        end += byte_size(tensors[index]);
+        if (text.size() >= piece) {
+            flush();
+        }
+    }
+    text += "}";
+    text.resize((length + text.size() + 7) / 8 * 8 - length, ' ');  // keeps the data aligned to 8 bytes
+    flush();
+    return length;
+}
+
 void safetensors_writer::write(size_t index, std::span<const std::byte> bytes) { file_.write(offsets_[index], bytes); }
 
-void safetensors_writer::commit() {
-    file_.finish();
-    file_.publish();
-}
+void safetensors_writer::commit() { file_.publish(); }
 
 }  // namespace qdq_cli

@@ -16,24 +16,24 @@ public:
 
 private:
     void load();
-    void parse(const std::string &header);
     void check_layout() const;
 
-    input_file file_;
+    const input_file &file_;
     uint64_t data_begin_ = 0;
     std::vector<uint64_t> offsets_;  // of each tensor, from data_begin_
 };
 
 class safetensors_writer : public tensor_writer {
 public:
-    safetensors_writer(const std::filesystem::path &path, const std::vector<tensor_info> &tensors,
-                       const metadata_map &metadata);
+    safetensors_writer(const output_options &output, const tensor_list &tensors, const metadata_map &metadata);
     void write(size_t index, std::span<const std::byte> bytes) override;
     void commit() override;
 
 private:
-    std::vector<uint64_t> offsets_;  // of each tensor, from the start of the file
+    uint64_t write_header(const tensor_list &tensors, const metadata_map &metadata);
+
     atomic_file file_;
+    std::vector<uint64_t> offsets_;  // of each tensor, from the start of the file
 };
 
 }  // namespace qdq_cli

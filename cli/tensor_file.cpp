@@ -16,15 +16,6 @@ namespace {
 
 bool is_npy(const fs::path &path) { return path.extension() == ".npy"; }
 
-void refuse_to_replace_input(const fs::path &output, const tensor_reader &input) {
-    for (const fs::path &file : input.files()) {
-        std::error_code error;
-        if (fs::equivalent(file, output, error)) {
-            throw usage_error(output.string() + ": the output would replace an input");
-        }
-    }
-}
-
 }  // namespace
 
 int64_t element_count(const std::vector<int64_t> &shape) {
@@ -48,16 +39,32 @@ uint64_t byte_size(const tensor_info &tensor) {
     return (static_cast<uint64_t>(bits) + 7) / 8;
 }
 
-std::optional<size_t> tensor_reader::find(const std::string &name) const {
+void tensor_list::add(tensor_info tensor) {
+    if (find(tensor.name)) {
+        throw failure("two tensors are named " + printable(tensor.name));
+    }
+    tensors_.push_back(std::move(tensor));
+    by_name_.emplace(tensors_.back().name, tensors_.size() - 1);
+}
+
+std::optional<size_t> tensor_list::find(std::string_view name) const {
     auto found = by_name_.find(name);
     return found == by_name_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void tensor_reader::add(tensor_info tensor) {
-    if (!by_name_.emplace(tensor.name, tensors_.size()).second) {
-        throw failure("two tensors are named " + printable(tensor.name));
+const input_file &tensor_reader::open(const fs::path &path) {
+    files_.push_back(std::make_unique<input_file>(path));
+    return *files_.back();
+}
+
+bool tensor_reader::reads(const fs::path &path) const {
+    return std::ranges::any_of(files_, [&](const auto &file) { return file->is_at(path); });
+}
+
+void tensor_reader::check_unchanged() const {
+    for (const auto &file : files_) {
+        file->check_unchanged();
     }
-    tensors_.push_back(std::move(tensor));
 }
 
 std::unique_ptr<tensor_reader> open_reader(const fs::path &path) {
@@ -67,19 +74,19 @@ std::unique_ptr<tensor_reader> open_reader(const fs::path &path) {
     return std::make_unique<safetensors_reader>(path);
 }
 
-std::unique_ptr<tensor_writer> create_writer(const fs::path &path, const tensor_reader &input,
-                                             const std::vector<tensor_info> &tensors, const metadata_map &metadata) {
-    if (is_npy(path) != is_npy(input.files().front())) {
-        throw usage_error(path.string() + ": an .npy array is written to an .npy file and a model to a model file");
+std::unique_ptr<tensor_writer> create_writer(const output_options &output, const tensor_reader &input,
+                                             const tensor_list &tensors, const metadata_map &metadata) {
+    if (is_npy(output.path) != is_npy(input.path())) {
+        throw usage_error(output.path.string() + ": an .npy array is written to an .npy file and a model to a model " +
+                          "file");
     }
-    if (is_npy(path)) {
-        for (const fs::path &file : npy_files(path)) {
-            refuse_to_replace_input(file, input);
-        }
-        return std::make_unique<npy_writer>(path, tensors);
+    if (input.reads(output.path)) {
+        throw usage_error(output.path.string() + ": the output would replace an input");
     }
-    refuse_to_replace_input(path, input);
-    return std::make_unique<safetensors_writer>(path, tensors, metadata);
+    if (is_npy(output.path)) {
+        return std::make_unique<npy_writer>(output, tensors);
+    }
+    return std::make_unique<safetensors_writer>(output, tensors, metadata);
 }
 
 }  // namespace qdq_cli

@@ -1,18 +1,24 @@
 #pragma once
 
 #include "dtype_table.h"
+#include "input_file.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace qdq_cli {
+
+// A file whose tensors have more dimensions is refused. NumPy has the same limit, the library a lower one.
+constexpr size_t max_rank = 64;
 
 struct tensor_info {
     std::string name;
@@ -24,6 +30,22 @@ struct tensor_info {
 int64_t element_count(const std::vector<int64_t> &shape);
 uint64_t byte_size(const tensor_info &tensor);
 
+// Tensors in an order, each with a name of its own.
+class tensor_list {
+public:
+    void add(tensor_info tensor);  // throws on a name that is already there
+    std::optional<size_t> find(std::string_view name) const;
+
+    size_t size() const { return tensors_.size(); }
+    const tensor_info &operator[](size_t index) const { return tensors_[index]; }
+    auto begin() const { return tensors_.begin(); }
+    auto end() const { return tensors_.end(); }
+
+private:
+    std::deque<tensor_info> tensors_;             // which stay where they are: the names below are theirs
+    std::map<std::string_view, size_t> by_name_;  // unlike a hash table, in time that no choice of names makes longer
+};
+
 using metadata_map = std::map<std::string, std::string>;
 
 // Named tensors in files. All data is dense, row-major and little-endian, whatever the file's own order.
@@ -32,12 +54,18 @@ public:
     virtual ~tensor_reader() = default;
     virtual void read(size_t index, std::span<std::byte> bytes) const = 0;
 
-    const std::vector<tensor_info> &tensors() const { return tensors_; }
+    const tensor_list &tensors() const { return tensors_; }
     const metadata_map &metadata() const { return metadata_; }
-    std::optional<size_t> find(const std::string &name) const;
+    std::optional<size_t> find(std::string_view name) const { return tensors_.find(name); }
 
-    // The files behind the tensors.
-    const std::vector<std::filesystem::path> &files() const { return files_; }
+    // The path it was opened by.
+    std::string path() const { return files_.front()->path().string(); }
+
+    // Whether `path` leads to one of the files behind the tensors.
+    bool reads(const std::filesystem::path &path) const;
+
+    // Throws when one of the files was written to since it was opened.
+    void check_unchanged() const;
 
     // Float tensors of a lower rank (in a model: biases, norms) are not meant to be quantized.
     virtual size_t lowest_quantized_rank() const = 0;
@@ -46,17 +74,14 @@ public:
     virtual bool has_metadata() const = 0;
 
 protected:
-    void add(tensor_info tensor);  // throws on a name that is already there
+    const input_file &open(const std::filesystem::path &path);
 
+    tensor_list tensors_;
     metadata_map metadata_;
-    std::vector<std::filesystem::path> files_;
-
-private:
-    std::vector<tensor_info> tensors_;
-    std::map<std::string, size_t> by_name_;
+    std::vector<std::unique_ptr<input_file>> files_;
 };
 
-// The tensors are given at once, their data in any order; nothing is visible under the final names before commit().
+// The tensors are given at once, their data in any order; nothing is visible under the final name before commit().
 class tensor_writer {
 public:
     virtual ~tensor_writer() = default;
@@ -66,8 +91,14 @@ public:
 
 std::unique_ptr<tensor_reader> open_reader(const std::filesystem::path &path);
 
-// Throws usage_error when `path` would replace an input or is of another kind of file than `input`.
-std::unique_ptr<tensor_writer> create_writer(const std::filesystem::path &path, const tensor_reader &input,
-                                             const std::vector<tensor_info> &tensors, const metadata_map &metadata);
+// Where a result goes.
+struct output_options {
+    std::filesystem::path path;
+    bool replace = false;  // a file of this name
+};
+
+// Throws usage_error when an input would be replaced, or when the output is of another kind of file than `input`.
+std::unique_ptr<tensor_writer> create_writer(const output_options &output, const tensor_reader &input,
+                                             const tensor_list &tensors, const metadata_map &metadata);
 
 }  // namespace qdq_cli

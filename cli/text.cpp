@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 
@@ -8,8 +9,9 @@ namespace qdq_cli {
 
 namespace {
 
+bool starts_character(unsigned char utf8) { return (utf8 & 0xc0) != 0x80; }
+
 size_t width_of(std::string_view utf8) {
-    auto starts_character = [](unsigned char byte) { return (byte & 0xc0) != 0x80; };
     return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), starts_character));
 }
 
@@ -27,6 +29,9 @@ std::vector<size_t> column_widths(const std::vector<std::vector<std::string>> &r
 }  // namespace
 
 std::string fixed(double value, int digits) {
+    if (std::isnan(value)) {
+        return "nan";  // of whichever sign
+    }
     char buffer[400];
     std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
     return buffer;
@@ -54,9 +59,13 @@ std::string bytes_text(uint64_t bytes) {
 }
 
 std::string printable(std::string_view name) {
+    constexpr size_t longest = 200;
     std::string text;
     for (size_t i = 0; i < name.size(); ++i) {
         auto byte = static_cast<unsigned char>(name[i]);
+        if (i >= longest && starts_character(byte)) {
+            return text + "...";
+        }
         auto next = static_cast<unsigned char>(i + 1 < name.size() ? name[i + 1] : 0);
         bool two_bytes = byte == 0xc2 && next < 0xa0;  // U+0080 .. U+009F
         if (byte < 0x20 || byte == 0x7f || two_bytes) {

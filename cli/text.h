@@ -16,7 +16,8 @@ std::string shape_text(const std::vector<int64_t> &shape);
 // "90.9 MB", decimal units.
 std::string bytes_text(uint64_t bytes);
 
-// A tensor name as it may be shown on a terminal: control characters, which a file can put there, are escaped.
+// A tensor name as it may be shown on a terminal: control characters, which a file can put there, are escaped, and what
+// follows the first 200 bytes is left out.
 std::string printable(std::string_view name);
 
 // Columns padded to their widest cell, the first `left` columns to the left and the others to the right. Widths count

@@ -136,7 +136,15 @@ class Compare(CliTest):
         b[0, 0] = np.nan
         self.save({"x": a}, {"x": b})
         self.assertIsNone(self.json()[0]["x"]["max_error"])
-        self.assertRegex(self.succeed("compare", self.a, self.b), r"(?m)^x +\[3, 3\] +36 +36 +-?nan ")
+        self.assertRegex(self.succeed("compare", self.a, self.b), r"(?m)^x +\[3, 3\] +36 +36 +nan ")
+
+    def test_exact_codes_have_an_infinite_sqnr(self):
+        """Those of zeros, and of no elements at all, too."""
+        for x in (np.zeros((2, 3), np.float32), np.zeros((0, 3), np.float32), np.ones((1, 3), np.float32)):
+            codes = np.round(x).astype(np.int8)
+            self.save({"x": x}, {"x": codes, "x_scale": np.ones(1, np.float32)})
+            self.assertRegex(self.succeed("compare", self.a, self.b), r"(?m)^x .* inf +0\.000 +0$")
+            self.assertIsNone(self.json()[0]["x"]["sqnr_db"])
 
     def test_half_precision_widens_exactly(self):
         values = np.array([[1, -2.5, 6e-8, 65504, 0, -6.1e-5, 1 / 3, 1e-4]])

@@ -6,8 +6,8 @@ import unittest
 import ml_dtypes
 import numpy as np
 
-from support import (INTEGERS, RANGES, CliTest, ModelTest, in_blocks, load_model, per_channel, per_tensor, random,
-                     read_header, run, save_model)
+from support import (INTEGERS, RANGES, CliTest, ModelTest, entry, in_blocks, load_model, per_channel, per_tensor,
+                     random, read_header, run, safetensors_bytes, save_model)
 
 PACKED = ["i4", "u4", "f4e2m1"]
 SHAPES = [(4, 16), (5, 33), (3, 1), (2, 3, 5), (2, 2, 3, 8)]
@@ -318,6 +318,26 @@ class Refusals(CliTest):
             self.refuse("its zero point", {**self.i4, "x_zero_point": wrong})
         self.refuse("takes no zero point", {**self.f4, "x_zero_point": np.ones(1, np.int8)})
 
+    def test_a_name_that_no_tensor_has(self):
+        names = {"__metadata__" + name[1:]: tensor for name, tensor in self.i4.items()}
+        save_model(self.codes, names)
+        self.fail_with("no tensor can be named __metadata__", "dequantize", self.codes, "-o", self.dir / "out")
+
+    def test_shapes_that_overflow(self):
+        """Empty tensors may have extents of any size; twice or eight times that may be no int64."""
+        shape = {"data": np.array([0, 2**63 - 1]).tobytes()}
+        cases = (
+            ("shape [4611686018427387904, 2] is too large",
+             {"x_packed": entry("U8", [0, 2**62], 0, 0), "x_scale": entry("U8", [0, 1], 0, 0)}, b""),
+            ("shape [1152921504606846976, 8] is too large",
+             {"x_packed": entry("I32", [0, 1], 16, 16), "x_shape": entry("I64", [2], 0, 16),
+              "x_scale": entry("F32", [0, 1], 16, 16)}, shape["data"]),
+        )  # fmt: skip
+        for message, header, data in cases:
+            self.codes.write_bytes(safetensors_bytes(header, data))
+            self.fail_with(message, "dequantize", self.codes, "-o", self.dir / "out")
+            self.fail_with(message, "compare", self.codes, self.codes)
+
     def test_an_activation_order(self):
         self.refuse("its groups follow x_g_idx", {**self.i4, "x_g_idx": np.zeros(9, np.int32)})
 
@@ -350,7 +370,7 @@ class Refusals(CliTest):
                 self.assertIn(result.returncode, (0, 1), bytes(raw))
 
     def test_refuses_names_that_are_taken(self):
-        for taken in ("x_packed", "x_shape", "x_scale"):
+        for taken in ("x_packed", "x_shape", "x_scale", "x_g_idx"):
             save_model(self.codes, {"x": random((2, 16)), taken: random((3,))})
             self.fail_with(f"already has a tensor named {taken}", "quantize", self.codes, "-o", self.dir / "out",
                            "--dtype", "i4")  # fmt: skip

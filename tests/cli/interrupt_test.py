@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from support import QDQ, CliTest, sparse_model
+from support import QDQ, CliTest, proceed, sparse_model
 
 
 class Interrupt(CliTest):
@@ -15,29 +15,13 @@ class Interrupt(CliTest):
         self.input = self.dir / "in.safetensors"
         self.output = self.dir / "out.safetensors"
 
-    def temporary_files(self):
-        return [name for name in self.files() if name.startswith(".qdq-")]
-
-    def stop_in_the_middle(self, arguments):
-        """Starts qdq, and stops it at a time when its temporary file is there."""
-        process = subprocess.Popen([QDQ, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        while process.poll() is None:
-            if self.temporary_files():
-                process.send_signal(signal.SIGSTOP)
-                os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-                if self.temporary_files():
-                    return process
-        self.fail(f"it ended before it could be stopped: {process.communicate()}")
-
     def interrupt(self, arguments, number):
-        process = self.stop_in_the_middle(arguments)
+        process = self.stop_while_writing(*arguments)
         self.assertFalse(self.output.exists())
         process.send_signal(number)
-        process.send_signal(signal.SIGCONT)
         begin = time.monotonic()
-        output, error = process.communicate(timeout=60)
+        self.assertEqual(proceed(process), (-number, "", ""))
         self.assertLess(time.monotonic() - begin, 10)
-        self.assertEqual((process.returncode, output, error), (-number, "", ""))
 
     def test_a_signal_leaves_nothing(self):
         sparse_model(self.input, 64, 2048)  # 1 GiB
@@ -49,12 +33,10 @@ class Interrupt(CliTest):
     def test_a_signal_keeps_an_old_output(self):
         sparse_model(self.input, 64, 2048)
         self.output.write_text("old")
-        process = self.stop_in_the_middle(["quantize", self.input, "-o", self.output])
+        process = self.stop_while_writing("quantize", self.input, "-o", self.output, "--force")
         self.assertEqual(self.output.read_text(), "old")
         process.send_signal(signal.SIGTERM)
-        process.send_signal(signal.SIGCONT)
-        process.communicate(timeout=60)
-        self.assertEqual(process.returncode, -signal.SIGTERM)
+        self.assertEqual(proceed(process)[0], -signal.SIGTERM)
         self.assertEqual(self.output.read_text(), "old")
         self.assertEqual(self.files(), ["in.safetensors", "out.safetensors"])
 
@@ -97,7 +79,7 @@ class Progress(CliTest):
         source, output = self.dir / "in.safetensors", self.dir / "out.safetensors"
         sparse_model(source, 32, 2048)  # long enough to be noticed
         self.assertEqual(self.succeed("quantize", source, "-o", output).count("\n"), 2)  # and nothing on stderr
-        text = self.run_on_terminal("quantize", source, "-o", output)
+        text = self.run_on_terminal("quantize", source, "-o", output, "--force")
         percentages = [int(number) for number in re.findall(r"\r\[#*\.*\] +(\d+)%", text)]
         self.assertTrue(percentages)
         self.assertEqual(percentages, sorted(percentages))

@@ -6,6 +6,21 @@ import numpy as np
 from support import CliTest, in_blocks, per_channel, per_tensor, random, run
 
 
+def load_all(path):
+    """Codes, scale and, if there is one, zero point: the arrays of a file, in order."""
+    arrays = []
+    with open(path, "rb") as file:
+        while file.peek(1):
+            arrays.append(np.load(file))
+    return arrays
+
+
+def save_all(path, *arrays):
+    with open(path, "wb") as file:
+        for array in arrays:
+            np.save(file, array)
+
+
 class Npy(CliTest):
     def setUp(self):
         super().setUp()
@@ -16,7 +31,7 @@ class Npy(CliTest):
     def quantize(self, array, *options):
         np.save(self.input, array)
         self.succeed("quantize", self.input, "-o", self.codes, *options)
-        return np.load(self.codes), np.load(self.dir / "q.scale.npy")
+        return load_all(self.codes)
 
     def dequantize(self):
         self.succeed("dequantize", self.codes, "-o", self.output)
@@ -28,16 +43,17 @@ class Npy(CliTest):
         expected = per_channel(x)
         self.assert_same(codes, expected[0])
         self.assert_same(scale, expected[1])
-        self.assertEqual(self.files(), ["q.npy", "q.scale.npy", "x.npy"])
+        self.assertEqual(self.files(), ["q.npy", "x.npy"])
+        self.assert_same(np.load(self.codes), codes)  # what knows of one array finds the codes
         self.assert_same(self.dequantize(), codes.astype(np.float32) * scale)
-        self.assertEqual(self.files(), ["q.npy", "q.scale.npy", "x.npy", "y.npy"])
+        self.assertEqual(self.files(), ["q.npy", "x.npy", "y.npy"])
 
     def test_every_type_numpy_has(self):
         for code in ("i16", "u16", "i32"):
             for options in ([], ["--asymmetric"]):
                 with self.subTest(code=code, options=options):
                     x = random((5, 8))
-                    codes, scale = self.quantize(x, "--dtype", code, *options)
+                    codes, scale, *_ = self.quantize(x, "--dtype", code, *options)
                     expected = per_channel(x, code=code, asymmetric=bool(options))
                     self.assert_same(codes, expected[0])
                     self.assert_same(scale, expected[1])
@@ -52,19 +68,37 @@ class Npy(CliTest):
 
     def test_zero_point(self):
         x = random((5, 8))
-        codes, scale = self.quantize(x, "--asymmetric", "--dtype", "u8", "--axis", 1)
+        codes, scale, zero_point = self.quantize(x, "--asymmetric", "--dtype", "u8", "--axis", 1)
         expected = per_channel(x, 1, code="u8", asymmetric=True)
-        zero_point = np.load(self.dir / "q.zero_point.npy")
         for actual, wanted in zip((codes, scale, zero_point), expected):
             self.assert_same(actual, wanted)
         restored = (codes.astype(np.float32) - zero_point.astype(np.float32)) * scale
         self.assert_same(self.dequantize(), restored)
 
-    def test_an_old_zero_point_is_not_left_beside_a_new_array(self):
-        self.quantize(random((5, 8)), "--asymmetric")
-        codes, scale = self.quantize(random((5, 8)))
-        self.assertEqual(self.files(), ["q.npy", "q.scale.npy", "x.npy"])
+    def test_parts_in_files_beside_the_codes(self):
+        codes, scale, zero_point = per_channel(random((5, 8)), asymmetric=True)
+        np.save(self.codes, codes)
+        np.save(self.dir / "q.scale.npy", scale)
         self.assert_same(self.dequantize(), codes.astype(np.float32) * scale)
+        np.save(self.dir / "q.zero_point.npy", zero_point)
+        self.assert_same(self.dequantize(), (codes.astype(np.float32) - zero_point) * scale)
+        (self.dir / "q.scale.npy").unlink()
+        self.fail_with("no quantized tensor with its scale beside it", "dequantize", self.codes, "-o", self.output)
+
+    def test_parts_in_the_file_come_before_those_beside_it(self):
+        codes, scale = self.quantize(random((5, 8)))
+        np.save(self.dir / "q.scale.npy", scale * 2)
+        self.assert_same(self.dequantize(), codes.astype(np.float32) * scale)
+
+    def test_refuses_to_write_beside_what_would_be_taken_for_parts(self):
+        np.save(self.input, random((5, 8)))
+        for name in ("q.scale.npy", "q.zero_point.npy"):
+            np.save(self.dir / name, np.ones(1, np.float32))
+            self.fail_with(f"{name}: would be taken for a part of", "quantize", self.input, "-o", self.codes)
+            (self.dir / name).unlink()
+        self.quantize(random((5, 8)))
+        np.save(self.dir / "y.scale.npy", np.ones(1, np.float32))
+        self.dequantize()  # a float array has no parts
 
     def test_blocks(self):
         x = random((4, 12))
@@ -116,8 +150,7 @@ class Npy(CliTest):
 
     def test_fortran_order_of_each_part(self):
         codes, scale = self.quantize(random((6, 8)), "--block-size", 2)
-        np.save(self.codes, np.asfortranarray(codes))
-        np.save(self.dir / "q.scale.npy", np.asfortranarray(scale))
+        save_all(self.codes, np.asfortranarray(codes), np.asfortranarray(scale))
         self.assert_same(self.dequantize(), codes.astype(np.float32) * np.repeat(scale, 2, 1))
 
     def test_versions(self):
@@ -131,9 +164,8 @@ class Npy(CliTest):
 
     def test_data_is_aligned(self):
         self.quantize(random((4, 6)))
-        for name in ("q.npy", "q.scale.npy"):
-            raw = (self.dir / name).read_bytes()
-            self.assertEqual((10 + struct.unpack("<H", raw[8:10])[0]) % 64, 0)
+        raw = self.codes.read_bytes()
+        self.assertEqual((10 + struct.unpack("<H", raw[8:10])[0]) % 64, 0)
 
     def test_compare(self):
         self.quantize(random((5, 8)))
@@ -172,13 +204,13 @@ class Npy(CliTest):
 
     def test_refuses_to_replace_the_input(self):
         np.save(self.input, random((2, 2)))
-        scale = self.dir / "z.scale.npy"
-        zero_point = self.dir / "z.zero_point.npy"
-        for name in (scale, zero_point):
-            name.hardlink_to(self.input)
-            self.fail_with("would replace an input", "quantize", name, "-o", self.dir / "z.npy", code=2)
-        self.quantize(random((2, 2)))
-        self.fail_with("would replace an input", "dequantize", self.codes, "-o", self.dir / "q.scale.npy", code=2)
+        link = self.dir / "link.npy"
+        link.hardlink_to(self.input)
+        self.fail_with("would replace an input", "quantize", self.input, "-o", link, code=2)
+        for part, array in zip(("q.npy", "q.scale.npy", "q.zero_point.npy"), per_channel(random((2, 2)))):
+            np.save(self.dir / part, array)
+        for part in ("q.npy", "q.scale.npy", "q.zero_point.npy"):
+            self.fail_with("would replace an input", "dequantize", self.codes, "-o", self.dir / part, code=2)
 
 
 class CorruptNpy(CliTest):
@@ -209,12 +241,13 @@ class CorruptNpy(CliTest):
     def test_sizes(self):
         header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
         self.refuse("it has 23 bytes of data, its shape [2, 3] takes 24", self.array(header, bytes(23)))
-        self.refuse("it has 25 bytes of data", self.array(header, bytes(25)))
+        self.refuse("1 bytes at the end belong to no array", self.array(header, bytes(25)))
         huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }"
         self.refuse("too large", self.array(huge % (2**40, 2**40)))
         self.refuse("too large", self.array(huge % (2**31, 2**31)))
         self.refuse("corrupt", self.array(huge % (2**63, 1)))
-        self.refuse("the .npy header is truncated", b"\x93NUMPY\x02\x00\xff\xff\xff\xff{")
+        self.refuse("the .npy header is truncated", b"\x93NUMPY\x02\x00\xff\xff\x00\x00{")
+        self.refuse("would have 4294967295 bytes, more than the limit", b"\x93NUMPY\x02\x00\xff\xff\xff\xff{")
 
     def test_headers(self):
         good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}"
@@ -228,6 +261,35 @@ class CorruptNpy(CliTest):
         for wrong in wrongs + [good.replace(*each) for each in replacements]:
             with self.subTest(header=wrong):
                 self.refuse("the .npy header is corrupt", self.array(wrong))
+
+    def test_empty_arrays_of_huge_shapes(self):
+        """In column-major order, too: strides that no int64 holds are not computed."""
+        header = "{'descr': '<f4', 'fortran_order': True, 'shape': (%d, %d, 0)}" % (2**40, 2**40)
+        (self.dir / "x.npy").write_bytes(self.array(header, b""))
+        self.assertIn(run("quantize", self.dir / "x.npy", "-o", self.dir / "q.npy").returncode, (0, 1))
+
+    def test_dimensions(self):
+        header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s)}"
+        self.refuse("tells more than 64 dimensions", self.array(header % ("1, " * 65), bytes(4)))
+        self.refuse("rank 64 is not in 0..8", self.array(header % ("1, " * 64), bytes(4)))
+
+    def test_arrays_behind_the_codes(self):
+        codes, scale, zero_point = per_channel(random((2, 2)))
+        path, output = self.dir / "q.npy", self.dir / "y.npy"
+        for arrays, message in (
+            ([codes, scale, zero_point, scale], "q.npy: 136 bytes at the end belong to no array"),
+            ([scale, codes], "q.npy: 132 bytes at the end belong to no array"),
+            ([codes, codes], "q.npy: its scale is I8"),
+            ([codes, scale, scale], "its zero point is F32"),
+            ([codes, np.ones((3, 1), np.float32)], "a scale of shape [3, 1] does not fit"),
+        ):
+            save_all(path, *arrays)
+            self.fail_with(message, "dequantize", path, "-o", output)
+        save_all(path, codes, scale)
+        whole = path.read_bytes()
+        for length in range(path.stat().st_size - scale.nbytes - 127, len(whole)):
+            path.write_bytes(whole[:length])
+            self.fail_with("q.npy: ", "dequantize", path, "-o", output)
 
     def test_corrupt_scale(self):
         np.save(self.dir / "q.npy", np.zeros((2, 2), np.int8))

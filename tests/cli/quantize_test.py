@@ -179,6 +179,28 @@ class Quantize(CliTest):
         save_file({"x": random((2, 2)), "x_scale": random((2, 1))}, self.input)
         self.fail_with("already has a tensor named x_scale", "quantize", self.input, "-o", self.output)
 
+    def test_refuses_names_that_become_one(self):
+        """a_global_scale is a part of a and the scale of a_global."""
+        save_file({"a": random((2, 16)), "a_global": random((2, 16))}, self.input)
+        self.fail_with("a_global (F32 [2, 16]): two tensors are named a_global_scale", "quantize", self.input,
+                       "-o", self.output, "--dtype", "nvfp4")  # fmt: skip
+
+    def test_refuses_parts_of_what_had_none(self):
+        """The new tensors beside it would make another one quantized, or a packed one."""
+        x = random((2, 16))
+        for dtype, name, tensor, message in (
+            ("nvfp4", "a_global", np.zeros((2, 16), np.int8), "would make them parts of a_global"),
+            ("i8", "a_packed", np.zeros((2, 8), np.uint8), "it has both a and a_packed"),
+            ("i8", "a_zero_point", np.zeros(1, np.int8), "would make them parts of a"),
+            ("nvfp4", "a_zero_point", np.zeros(1, np.int8), "would make them parts of a"),
+            ("mxfp4", "a_global_scale", np.ones(1, np.float32), "would make them parts of a"),
+            ("mxfp4", "a_shape", np.array([2, 16]), "would make them parts of a"),
+        ):
+            save_file({"a": x, name: tensor}, self.input)
+            self.fail_with(message, "quantize", self.input, "-o", self.output, "--dtype", dtype)
+        save_file({"a": x, "a_shape": np.array([2, 16])}, self.input)  # which codes of a byte do not have
+        self.succeed("quantize", self.input, "-o", self.output, "--dtype", "i8")
+
     def test_refuses_nan_and_infinity(self):
         for value in (np.nan, -np.nan, np.inf, -np.inf):
             for options in ([], ["--axis", 1], ["--asymmetric"]):

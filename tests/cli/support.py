@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -32,19 +33,50 @@ RANGES = {
 INTEGERS = [code for code in RANGES if not code.startswith("f")]
 
 
-def run(*arguments, **options):
-    return subprocess.run([QDQ, *map(str, arguments)], capture_output=True, text=True, **options)
+def run(*arguments, force=True, **options):
+    """Most tests write one file again and again: they replace it without a word about it."""
+    forced = ["--force"] if force and arguments and arguments[0] in ("quantize", "dequantize") else []
+    return subprocess.run([QDQ, *map(str, arguments), *forced], capture_output=True, text=True, **options)
+
+
+def usage(*arguments):
+    """The exit status of a run, the most memory it held, in bytes, and the processor's time it took, in seconds. A
+    process inherits the peak of the one that starts it, so a small one does, not this one."""
+    program = ("import os, subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL); "
+               "_, status, used = os.wait4(p.pid, 0); p.returncode = status; "
+               "print(os.waitstatus_to_exitcode(status), used.ru_maxrss, used.ru_utime + used.ru_stime)")
+    result = subprocess.run([sys.executable, "-c", program, QDQ, *map(str, arguments)], capture_output=True, text=True)
+    status, kilobytes, seconds = result.stdout.split()
+    return int(status), int(kilobytes) * 1024, float(seconds)
 
 
 def peak_memory(*arguments):
-    """The most memory a successful run held, in bytes. A process inherits the peak of the one that starts it, so a
-    small one does, not this one."""
-    program = ("import os, subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL); "
-               "_, status, usage = os.wait4(p.pid, 0); p.returncode = status; print(status, usage.ru_maxrss)")
-    result = subprocess.run([sys.executable, "-c", program, QDQ, *map(str, arguments)], capture_output=True, text=True)
-    status, kilobytes = result.stdout.split()
-    assert status == "0", result.stderr
-    return int(kilobytes) * 1024
+    status, memory, _ = usage(*arguments)
+    assert status == 0
+    return memory
+
+
+def start(*arguments):
+    return subprocess.Popen([QDQ, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def stop_when(process, condition):
+    """Stops a process once the condition holds, and so that it still holds."""
+    while process.poll() is None:
+        if condition():
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if condition():
+                return process
+            process.send_signal(signal.SIGCONT)
+    raise AssertionError(f"it ended before it could be stopped: {process.communicate()}")
+
+
+def proceed(process):
+    """Lets a stopped process run to its end; its exit code, and what it wrote."""
+    process.send_signal(signal.SIGCONT)
+    output, error = process.communicate(timeout=120)
+    return process.returncode, output, error
 
 
 class CliTest(unittest.TestCase):
@@ -57,6 +89,14 @@ class CliTest(unittest.TestCase):
 
     def files(self):
         return sorted(os.listdir(self.dir))
+
+    def temporary_files(self):
+        return [name for name in self.files() if name.startswith(".qdq-")]
+
+    def stop_while_writing(self, *arguments):
+        """Starts qdq, and stops it at a time when its temporary file is there."""
+        before = set(self.temporary_files())
+        return stop_when(start(*arguments), lambda: not before.issuperset(self.temporary_files()))
 
     def succeed(self, *arguments, **options):
         result = run(*arguments, **options)

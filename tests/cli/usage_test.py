@@ -24,8 +24,8 @@ class Usage(CliTest):
         words = {
             "quantize": ["--dtype", DTYPES, "--profile", "--axis", "--per-tensor", "--block-size", "--asymmetric",
                          "--target", "x.weight_packed",
-                         "--threads", "amax / 127.5", "-128..127", "2^-23", "x.weight_scale", "out.scale.npy"],
-            "dequantize": ["--output", "--profile", "--target", "--threads", "x_scale"],
+                         "--threads", "amax / 127.5", "-128..127", "2^-23", "x.weight_scale", "x.scale.npy", "--force"],
+            "dequantize": ["--output", "--force", "--profile", "--target", "--threads", "x_scale"],
             "compare": ["--json", "SQNR", "clipped", "steps"],
             "targets": ["List the targets"],
         }
@@ -39,6 +39,12 @@ class Usage(CliTest):
         save_file({"x": random((2, 2))}, self.dir / "in")
         arguments = ("quantize", self.dir / "in", "-o", self.dir / "out")
         self.assertEqual(run(*arguments).returncode, 0)
+        for number in ("-1", "0", "1.5", "99999999999999999999", ""):
+            error = self.usage_error(*arguments, "--block-size", number)
+            self.assertIn(f"--block-size: {number} is not a positive integer\n", error)
+        for name in ("-", ""):
+            error = self.usage_error("quantize", self.dir / "in", "-o", name)
+            self.assertIn("--output: a result goes to a file with a name, not to standard output\n", error)
         for wrong in (["--dtype", "i7"], ["--dtype", ""], ["--axis", "x"], ["--axis"], ["--block-size", "0"],
                       ["--block-size", "-3"], ["--threads", "-1"], ["--threads", "many"],
                       ["--per-tensor", "--axis", "0"], ["--per-tensor", "--block-size", "2"],
