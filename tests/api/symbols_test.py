@@ -1,6 +1,7 @@
-"""What the built libraries contain: no compiler, no way to print, stop or throw, and nothing exported but the C API.
+"""What the built libraries contain: no compiler, no way to print, stop or throw, and nothing exported but the C API: of the
+shared library that, of one that links the static library nothing.
 
-usage: symbols_test.py NM STATIC_LIBRARY [SHARED_LIBRARY]
+usage: symbols_test.py NM STATIC_LIBRARY SHARED_LIBRARY PLUGIN
 """
 
 import pathlib
@@ -102,12 +103,16 @@ class StaticLibrary(unittest.TestCase):
         self.assertEqual([s for s in self.ours if re.match(r"qdq::(?!runtime::|kernels::)", s.name)], [])
 
 
-class SharedLibrary(unittest.TestCase):
+class Plugin(unittest.TestCase):
     nm = library = None
 
-    def setUp(self):
-        if self.library is None:
-            self.skipTest("no shared library given")
+    def test_exports_nothing_of_the_static_library_that_it_links(self):
+        self.assertEqual([s for s in symbols(self.nm, self.library, "-D", "--defined-only")
+                          if re.search("qdq|halide", s.name, re.IGNORECASE)], [])
+
+
+class SharedLibrary(unittest.TestCase):
+    nm = library = None
 
     def test_exports_every_function_of_the_header(self):
         header = pathlib.Path(__file__).parents[2] / "runtime/include/qdq/qdq.h"
@@ -124,8 +129,6 @@ class SharedLibrary(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    arguments = sys.argv[1:]
-    StaticLibrary.nm = SharedLibrary.nm = arguments[0]
-    StaticLibrary.library = arguments[1]
-    SharedLibrary.library = arguments[2] if len(arguments) > 2 else None
+    nm, StaticLibrary.library, SharedLibrary.library, Plugin.library = sys.argv[1:]
+    StaticLibrary.nm = SharedLibrary.nm = Plugin.nm = nm
     unittest.main(argv=sys.argv[:1], verbosity=2)
