@@ -8,12 +8,12 @@ CTEST := $(VENV)/bin/ctest
 STAMP := $(VENV)/.requirements-installed
 CROSS_STAMP := $(if $(filter cross-%,$(PRESET)),$(VENV)/.$(PRESET)-installed)
 PEERS_STAMP := $(VENV)/.requirements-peers-installed
-GPU_STAMP := $(VENV)/.requirements-gpu-installed
-FUZZ_STAMP := $(VENV)/.fuzz-installed
+OTHER_PRESET := $(filter-out release,$(PRESET))
+JOBS ?= $(shell nproc)
 MINUTES ?= 2
 GPU_TESTS := device.calls kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
 
-.PHONY: help demo test peers gpu fuzz bench build setup clean
+.PHONY: help demo test peers gpu coverage fuzz bench build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
@@ -21,6 +21,7 @@ help:
 	@echo "                                    cross-aarch64 cross-riscv64: under an emulator)"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make gpu                            build the device targets, run them on PoCL and on GPUs that are there"
+	@echo "make coverage                       which lines of runtime/ and cli/ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
 	@echo "make build                          build everything into build/\$$PRESET"
@@ -32,9 +33,13 @@ $(STAMP): requirements.txt requirements-model.txt tools/setup.sh
 	tools/setup.sh $(VENV)
 	@touch $@
 
-$(VENV)/.cross-%-installed: tools/setup.sh $(STAMP)
-	tools/setup.sh $(VENV) cross-$*
+# What a purpose of tools/setup.sh needs beyond that.
+$(VENV)/.%-installed: tools/setup.sh $(STAMP)
+	tools/setup.sh $(VENV) $*
 	@touch $@
+
+$(VENV)/.gpu-installed: requirements-gpu.txt
+$(VENV)/.coverage-installed: requirements-coverage.txt
 
 build: $(STAMP) $(CROSS_STAMP)
 	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
@@ -46,7 +51,10 @@ demo: $(STAMP) $(CROSS_STAMP)
 	cli/demo.sh build/$(PRESET) "$(or $(MODEL),$$($(VENV)/bin/python tools/demo_model.py))"
 
 test: build
-	$(CTEST) --preset $(PRESET)
+	@rm -f build/$(PRESET)/tests.xml
+	$(CTEST) --preset $(PRESET) --parallel $(JOBS) --output-junit $(CURDIR)/build/$(PRESET)/tests.xml
+	@$(VENV)/bin/python tools/test_figures.py build/$(PRESET)/tests.xml \
+		build/reliability/tests$(patsubst %,-%,$(OTHER_PRESET)).json "make test$(patsubst %, PRESET=%,$(OTHER_PRESET))"
 
 $(PEERS_STAMP): requirements-peers.txt $(STAMP)
 	@echo "Installing PyTorch, torchao and compressed-tensors into $(VENV)"
@@ -56,22 +64,21 @@ $(PEERS_STAMP): requirements-peers.txt $(STAMP)
 peers: $(PEERS_STAMP) build
 	$(CTEST) --preset $(PRESET) --label-regex peers --verbose
 
-$(GPU_STAMP): requirements-gpu.txt $(STAMP)
-	tools/setup.sh $(VENV) gpu
-	@touch $@
-
 # The device targets' part of tests that take every target, and what only they have.
-gpu: $(GPU_STAMP)
+gpu: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset gpu --log-level=WARNING
 	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) qdq_gpu_bench qdq_cli
-	GTEST_FILTER='*opencl*:*cuda*:*device_target*' $(CTEST) --preset gpu --parallel 2 \
+	GTEST_FILTER='*opencl*:*cuda*:*device_target*' $(CTEST) --preset gpu --parallel $(JOBS) \
 		--tests-regex "^($$(echo $(GPU_TESTS) device.ptx | tr ' ' '|'))$$"
 
-$(FUZZ_STAMP): tools/setup.sh $(STAMP)
-	tools/setup.sh $(VENV) fuzz
-	@touch $@
+coverage: $(VENV)/.coverage-installed
+	@$(CMAKE) --preset coverage --log-level=WARNING
+	@$(CMAKE) --build build/coverage
+	@find build/coverage -name '*.gcda' -delete
+	$(CTEST) --preset coverage --parallel $(JOBS)
+	$(VENV)/bin/python tools/coverage.py build/coverage
 
-fuzz: $(FUZZ_STAMP)
+fuzz: $(VENV)/.fuzz-installed
 	@$(CMAKE) --preset fuzz --log-level=WARNING
 	@$(CMAKE) --build --preset fuzz
 	$(VENV)/bin/python tools/fuzz.py --build build/fuzz --minutes $(MINUTES)

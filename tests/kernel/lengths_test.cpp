@@ -100,7 +100,7 @@ public:
 private:
     void fill_inputs() {
         test_support::random_bits random(17);
-        const std::vector<float> floats = test_support::tricky_floats(0.1f, QDQ_DIVIDE, 0, 1);
+        static const std::vector<float> floats = test_support::tricky_floats(0.1f, QDQ_DIVIDE, 0, 1);
         const bool is_float = x_type_ == QDQ_F32 || x_type_ == QDQ_F16 || x_type_ == QDQ_BF16;
         storage x(x_type_, shape_);
         for (int64_t i = 0; i < product(shape_); ++i) {
