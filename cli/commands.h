@@ -31,10 +31,16 @@ struct compare_options {
     target_options target;
 };
 
+struct verify_options {
+    bool full = false;
+    target_options target;
+};
+
 // Each prints its result to standard output, or throws.
 void run_quantize(const quantize_options &options);
 void run_dequantize(const dequantize_options &options);
 void run_compare(const compare_options &options);
 void run_targets();
+void run_verify(const verify_options &options);
 
 }  // namespace qdq_cli

@@ -55,9 +55,15 @@ constexpr const char *compare_footer = R"(ORIGINAL and OTHER hold the same tenso
 The last two are known where OTHER is quantized, the steps where its codes are integers. In JSON the SQNR of equal
 tensors is null.)";
 
-void add_target_options(CLI::App &command, target_options &target) {
+constexpr const char *verify_footer = R"(Runs every kernel of every target that this machine can run, on inputs given
+by formula, in the default and in hostile floating-point environments, and compares digests of the results with the
+published ones: docs/conformance.md. Where one differs, the first wrong result is printed with its operands and the
+right one, and the exit code is 1. Nothing is written to disk.)";
+
+void add_target_options(CLI::App &command, target_options &target,
+                        const std::string &threads = "Threads for large tensors") {
     command.add_option("--target", target.target, "Use only this target (see `qdq targets`)")->type_name("NAME");
-    command.add_option("--threads", target.threads, "Threads for large tensors; 0: one for each processor")
+    command.add_option("--threads", target.threads, threads + "; 0: one for each processor")
         ->check(CLI::Range(0, 4096))
         ->type_name("N");
 }
@@ -149,6 +155,15 @@ void add_targets(CLI::App &app) {
     command.callback(run_targets);
 }
 
+void add_verify(CLI::App &app, verify_options &options) {
+    CLI::App &command = *app.add_subcommand("verify", "Check that every kernel gives the published results here");
+    command.add_flag("--full", options.full, "Take every f32, every i32 and every floating-point environment:\n"
+                                             "5 minutes of a processor for each target");
+    add_target_options(command, options.target, "Threads to check on");
+    command.footer(verify_footer);
+    command.callback([&options] { run_verify(options); });
+}
+
 // Runs the subcommand as its arguments are parsed. Output that could not be written is a failure too.
 int run_command_line(int argc, char **argv) {
     CLI::App app("Quantize and dequantize tensors, with the same bits on every target.", "qdq");
@@ -157,10 +172,12 @@ int run_command_line(int argc, char **argv) {
     quantize_options quantize;
     dequantize_options dequantize;
     compare_options compare;
+    verify_options verify;
     add_quantize(app, quantize);
     add_dequantize(app, dequantize);
     add_compare(app, compare);
     add_targets(app);
+    add_verify(app, verify);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

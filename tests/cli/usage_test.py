@@ -17,7 +17,7 @@ class Usage(CliTest):
 
     def test_help(self):
         text = self.succeed("--help")
-        for word in ("quantize", "dequantize", "compare", "targets", "Exit codes: 0 success, 1 failure, 2 wrong usage"):
+        for word in ("quantize", "dequantize", "compare", "targets", "verify", "Exit codes: 0 success, 1 failure, 2 wrong usage"):
             self.assertIn(word, text)
 
     def test_help_of_each_command(self):
@@ -28,6 +28,7 @@ class Usage(CliTest):
             "dequantize": ["--output", "--force", "--profile", "--target", "--threads", "x_scale"],
             "compare": ["--json", "SQNR", "clipped", "steps"],
             "targets": ["List the targets"],
+            "verify": ["--full", "--target", "--threads", "docs/conformance.md", "exit code is 1"],
         }
         for command, expected in words.items():
             text = self.succeed(command, "--help")
@@ -67,7 +68,8 @@ class Usage(CliTest):
 
     def test_missing_arguments(self):
         for arguments in ([], ["unknown"], ["quantize"], ["quantize", "in"], ["quantize", "-o", "out"],
-                          ["dequantize", "in"], ["compare", "a"], ["targets", "extra"]):
+                          ["dequantize", "in"], ["compare", "a"], ["targets", "extra"],
+                          ["verify", "extra"]):
             self.usage_error(*arguments)
 
     def test_targets(self):

@@ -9,6 +9,7 @@
 #include "reference/tensor.h"
 #include "support/compare.h"
 #include "support/device.h"
+#include "support/digest.h"
 #include "support/inputs.h"
 #include "support/targets.h"
 #include "support/thinning.h"

@@ -48,6 +48,15 @@ public:
     uint8_t *bytes() { return bytes_.data(); }
     const uint8_t *bytes() const { return bytes_.data(); }
 
+    int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
+
+    uint32_t code(int64_t i) const {
+        const int64_t bits = reference::bits_of(dtype_);
+        if (bits == 4) return bytes_[static_cast<size_t>(i / 2)] >> (i % 2 * 4) & 0xfu;
+        uint32_t code = 0;
+        std::memcpy(&code, bytes_.data() + i * (bits / 8), static_cast<size_t>(bits / 8));
+        return code;
+    }
     void set_code(int64_t i, uint32_t code) {
         const int64_t bits = reference::bits_of(dtype_);
         if (bits == 4) {

@@ -5,34 +5,15 @@
 // the code of y.
 #include "dequantize.h"
 #include "quantize.h"
-#include "tensor.h"
 
-#include "support/view.h"
+#include "kernel/storage.h"
 
 #include <cstdint>
-#include <cstring>
 #include <iostream>
-#include <vector>
 
 namespace {
 
 using namespace reference;
-
-// Codes of one type, one after another.
-class codes {
-public:
-    codes(qdq_dtype dtype, int64_t count)
-        : dtype_(dtype), shape_{count}, bytes_(static_cast<size_t>((count * bits_of(dtype) + 7) / 8)) {}
-
-    qdq_tensor tensor() { return {bytes_.data(), dtype_, 1, shape_.data(), nullptr}; }
-    void set(int64_t i, uint32_t code) { store_code(tensor(), &i, code); }
-    uint32_t get(int64_t i) { return load_code(tensor(), &i); }
-
-private:
-    qdq_dtype dtype_;
-    test_support::dimensions shape_;
-    std::vector<uint8_t> bytes_;
-};
 
 // The numbers of a call's first line.
 struct header {
@@ -59,22 +40,22 @@ bool is_float_side(qdq_dtype type) {
 }
 
 void answer(const header &call) {
+    const auto operand = [&](int dtype) { return kernel_test::storage(static_cast<qdq_dtype>(dtype), {call.count}); };
     const bool has_zero_point = call.zero_point >= 0;
-    codes x(static_cast<qdq_dtype>(call.x), call.count), y(static_cast<qdq_dtype>(call.y), call.count);
-    codes scale(static_cast<qdq_dtype>(call.scale), call.count);
-    codes zero_point(has_zero_point ? static_cast<qdq_dtype>(call.zero_point) : QDQ_I32, call.count);
+    kernel_test::storage x = operand(call.x), scale = operand(call.scale), y = operand(call.y),
+                         zero_point = operand(has_zero_point ? call.zero_point : QDQ_I32);
     for (int64_t i = 0; i < call.count; ++i) {
         uint32_t of_x, of_scale, of_zero_point;
         std::cin >> std::hex >> of_x >> of_scale >> of_zero_point;
-        x.set(i, of_x);
-        scale.set(i, of_scale);
-        zero_point.set(i, of_zero_point);
+        x.set_code(i, of_x);
+        scale.set_code(i, of_scale);
+        zero_point.set_code(i, of_zero_point);
     }
     const qdq_tensor zero_point_tensor = zero_point.tensor();
     const bool quantizes = is_float_side(static_cast<qdq_dtype>(call.x));
     (quantizes ? quantize : dequantize)(x.tensor(), scale.tensor(), has_zero_point ? &zero_point_tensor : nullptr,
                                         y.tensor(), &call.options);
-    for (int64_t i = 0; i < call.count; ++i) std::cout << std::hex << y.get(i) << '\n';
+    for (int64_t i = 0; i < call.count; ++i) std::cout << std::hex << y.code(i) << '\n';
 }
 
 } // namespace

@@ -1,9 +1,9 @@
 #include "compare.h"
 
+#include "reference/describe.h"
 #include "reference/formats.h"
 
 #include <algorithm>
-#include <bit>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -30,17 +30,6 @@ uint32_t code_at(qdq_dtype type, const void *data, int64_t i) {
 }
 
 } // namespace
-
-std::string describe(float value) {
-    return formatted("0x%08" PRIx32 " (%.9g)", std::bit_cast<uint32_t>(value), static_cast<double>(value));
-}
-
-std::string describe_code(qdq_dtype type, uint32_t code) {
-    if (type == QDQ_F32) return describe(std::bit_cast<float>(code));
-    if (reference::is_integer(type)) return formatted("%" PRId64, reference::decode_integer(type, code));
-    const double value = static_cast<double>(reference::decode_float(type, code));
-    return formatted("0x%02" PRIx32 " (%.9g)", code, value);
-}
 
 const char *name_of(qdq_rounding rounding) {
     switch (rounding) {
@@ -82,13 +71,6 @@ testing::AssertionResult same_codes(qdq_dtype type, const void *expected, const 
     if (differences == 0) return failure << "\n  the padding nibble differs";
     return failure << "\n  " << differences << " of " << count << " " << reference::name_of(type)
                    << " results differ";
-}
-
-uint64_t digest(const void *data, int64_t bytes) {
-    const uint8_t *p = static_cast<const uint8_t *>(data);
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (int64_t i = 0; i < bytes; ++i) hash = (hash ^ p[i]) * 0x100000001b3u;
-    return hash;
 }
 
 } // namespace test_support

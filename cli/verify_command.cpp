@@ -1,0 +1,195 @@
+#include "commands.h"
+#include "error.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "text.h"
+
+#include "conformance/check.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <iostream>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace qdq_cli {
+
+namespace {
+
+using conformance::finding;
+
+const conformance::library tested = {qdq_quantize, qdq_dequantize};
+
+// Calls task(i) for every i in [0, count), on this thread, which draws the bar and sees signals, and on others.
+template<typename Task>
+void run_on_threads(int threads, int64_t count, Task task) {
+    progress bar(static_cast<uint64_t>(count));
+    std::atomic<int64_t> next = 0, done = 0;
+    auto run_one = [&] {
+        int64_t i = next++;
+        if (i < count) {
+            task(i);
+            ++done;
+        }
+        return i < count;
+    };
+    struct end_of_work {
+        std::atomic<int64_t> &next;
+        int64_t count;
+        ~end_of_work() { next = count; }
+    };
+    std::vector<std::future<void>> others;  // whose end waits for their threads
+    end_of_work whatever_happens{next, count};
+    for (int i = 1; i < threads; ++i) {
+        try {
+            others.push_back(std::async(std::launch::async, [&] {
+                while (run_one()) {
+                }
+            }));
+        } catch (const std::system_error &) {
+            break;  // the machine has no more of them
+        }
+    }
+    for (int64_t drawn = 0; run_one();) {
+        throw_if_interrupted();
+        int64_t now = done;
+        bar.advance(static_cast<uint64_t>(now - drawn));
+        drawn = now;
+    }
+    for (std::future<void> &other : others) {
+        other.get();
+    }
+}
+
+// What the checks of one target have found.
+class summary {
+public:
+    void add(const std::string &name, const finding &found) {
+        results_ += found.results;
+        if (!found.difference.empty() && ++differing_ == 1) {
+            first_ = name + ": " + found.difference;
+        }
+    }
+
+    bool as_published() const { return differing_ == 0; }
+
+    std::string text() const {
+        std::string results = std::to_string(results_) + " results";
+        if (as_published()) {
+            return results + ", as published";
+        }
+        return results + "; " + std::to_string(differing_) + " of the kernels differ, the first\n  " + first_;
+    }
+
+private:
+    int64_t results_ = 0, differing_ = 0;
+    std::string first_;
+};
+
+void check_kernels(const verify_options &options, int threads, summary &all) {
+    auto taken = options.full ? conformance::hostile_environments::all : conformance::hostile_environments::one;
+    std::vector<conformance::kernel> kernels = conformance::kernels();
+    std::vector<finding> found(kernels.size());
+    run_on_threads(threads, std::ssize(kernels), [&](int64_t i) {
+        const conformance::kernel &kernel = kernels[static_cast<size_t>(i)];
+        uint64_t published = conformance::published_digest(name_of(kernel));
+        found[static_cast<size_t>(i)] = check(kernel, published, tested, taken);
+    });
+    for (size_t i = 0; i < kernels.size(); ++i) {
+        all.add(name_of(kernels[i]), found[i]);
+    }
+}
+
+// The first call of a sweep whose results are not the reference's says where; its digest alone does not.
+std::string explained(const conformance::sweep &sweep, int threads) {
+    std::vector<std::string> differences(conformance::calls_of_a_sweep);
+    run_on_threads(threads, conformance::calls_of_a_sweep, [&](int64_t call) {
+        differences[static_cast<size_t>(call)] = first_difference(sweep, call, tested);
+    });
+    auto first = std::ranges::find_if(differences, [](const std::string &text) { return !text.empty(); });
+    return first == differences.end() ? conformance::only_the_digest : *first;
+}
+
+finding check_sweep(const conformance::sweep &sweep, int threads) {
+    finding all;
+    std::vector<finding> found(conformance::calls_of_a_sweep);
+    run_on_threads(threads, conformance::calls_of_a_sweep,
+                   [&](int64_t call) { found[static_cast<size_t>(call)] = conformance::run(sweep, call, tested); });
+    std::vector<uint64_t> digests;
+    for (const finding &call : found) {
+        all.results += call.results;
+        digests.push_back(call.digest);
+        if (all.difference.empty()) {
+            all.difference = call.difference;
+        }
+    }
+    all.digest = conformance::combined(digests);
+    if (all.difference.empty() && all.digest != conformance::published_digest(name_of(sweep))) {
+        all.difference = explained(sweep, threads);
+    }
+    return all;
+}
+
+// Why a target's kernels cannot be checked here; empty where they can.
+std::string obstacle(int32_t target) {
+    if (qdq_target_device(target) != QDQ_DEVICE_HOST) {
+        return "its tensors live on a device, where qdq has no memory";
+    }
+    return qdq_target_usable(target) ? "" : qdq_target_problem(target);
+}
+
+// Forces the target, and prints what it gives. Whether that is what is published.
+bool verify_target(const std::string &name, const verify_options &options, int threads) {
+    apply({name, 1});  // each check is a call on a thread of its own
+    auto begin = std::chrono::steady_clock::now();
+    summary all;
+    check_kernels(options, threads, all);
+    std::string checked = std::to_string(conformance::kernels().size()) + " kernels";
+    if (options.full) {
+        for (const conformance::sweep &sweep : conformance::sweeps()) {
+            all.add(name_of(sweep), check_sweep(sweep, threads));
+        }
+        checked += ", " + std::to_string(conformance::sweeps().size()) + " sweeps";
+    }
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::cout << name << ": " << checked << ", " << fixed(seconds, 1) << " s, " << all.text() << "\n" << std::flush;
+    return all.as_published();
+}
+
+}  // namespace
+
+void run_verify(const verify_options &options) {
+    const std::string &named = options.target.target;
+    int threads = options.target.threads;
+    if (threads == 0) {
+        threads = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
+    }
+    if (!named.empty()) {
+        apply(options.target);  // refuses a name that there is not, and a target that this machine cannot run
+    }
+    int checked = 0, different = 0;
+    for (int32_t i = 0; i < qdq_target_count(); ++i) {
+        std::string name = qdq_target_name(i);
+        if (!named.empty() && name != named) {
+            continue;
+        }
+        if (std::string reason = obstacle(i); !reason.empty()) {
+            std::cout << name << ": not checked: " << reason << "\n" << std::flush;
+            continue;
+        }
+        ++checked;
+        different += !verify_target(name, options, threads);
+    }
+    if (checked == 0) {
+        throw failure("no target was checked");
+    }
+    if (different > 0) {
+        throw failure(std::to_string(different) + " of " + std::to_string(checked) +
+                      " targets do not give the published results");
+    }
+}
+
+}  // namespace qdq_cli

@@ -1,0 +1,110 @@
+// That a check notices: each library here computes as the reference does, but for one fault.
+#include "check.h"
+
+#include "support/fp_environment.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace conformance {
+namespace {
+
+const kernel tested{true, QDQ_F16, QDQ_I8, form::column};
+const uint64_t default_control = test_support::fp_control();
+
+finding check_of(decltype(&qdq_quantize) quantize, hostile_environments taken = hostile_environments::one) {
+    return check(tested, published_digest(name_of(tested)), {quantize, nullptr}, taken);
+}
+
+// The reference in the default environment, whatever the caller's. The library it stands for does so itself.
+qdq_status right(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
+                 const qdq_options *options) {
+    const uint64_t control = test_support::fp_control();
+    test_support::set_fp_control(default_control);
+    const qdq_status status = reference_library().quantize(x, scale, zero_point, y, options);
+    test_support::set_fp_control(control);
+    return status;
+}
+
+void flip_a_bit(const qdq_tensor *y, int64_t element) {
+    static_cast<uint8_t *>(y->data)[element] ^= 1;
+}
+
+qdq_status wrong_for_one_option(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                                const qdq_tensor *y, const qdq_options *options) {
+    const qdq_status status = right(x, scale, zero_point, y, options);
+    if (options->rounding == QDQ_NEAREST_AWAY) flip_a_bit(y, 1234);
+    return status;
+}
+
+qdq_status wrong_where_hostile(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                               const qdq_tensor *y, const qdq_options *options) {
+    const qdq_status status = right(x, scale, zero_point, y, options);
+    if (test_support::fp_control() != default_control) flip_a_bit(y, 5);
+    return status;
+}
+
+qdq_status failing(const qdq_tensor *, const qdq_tensor *, const qdq_tensor *, const qdq_tensor *,
+                   const qdq_options *) {
+    return QDQ_OUT_OF_MEMORY;
+}
+
+qdq_status wrong_for_one_x(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                           const qdq_tensor *y, const qdq_options *options) {
+    const qdq_status status = right(x, scale, zero_point, y, options);
+    for (int64_t i = 0; i < x->shape[0]; ++i) {
+        if (static_cast<const uint32_t *>(x->data)[i] == 0x40490fdb) flip_a_bit(y, i);
+    }
+    return status;
+}
+
+TEST(Check, finds_nothing_where_nothing_is_wrong) {
+    const finding found = check_of(right, hostile_environments::all);
+    EXPECT_EQ(found.difference, "");
+    const int64_t environments = 1 + std::ssize(test_support::hostile_environments());
+    EXPECT_EQ(found.results, std::ssize(scenarios_of(tested)) * 65 * 1020 * environments);
+}
+
+TEST(Check, names_the_scenario_the_operands_and_both_results) {
+    EXPECT_EQ(check_of(wrong_for_one_option).difference,
+              "large zero points, away, element 1234, x 0xa51e (-0.0199890137), scale 0x3ea88a8f (0.329182118), "
+              "zero point 2147483433: expected 127, got 126");
+}
+
+TEST(Check, names_the_environment) {
+    const std::string difference = check_of(wrong_where_hostile).difference;
+    EXPECT_NE(difference.find("divide, called under "), std::string::npos) << difference;
+    EXPECT_NE(difference.find(", element 5, x "), std::string::npos) << difference;
+}
+
+TEST(Check, says_when_the_digest_alone_is_wrong) {
+    const uint64_t published = published_digest(name_of(tested));
+    EXPECT_EQ(check(tested, published ^ 1, {right, nullptr}, hostile_environments::none).difference, only_the_digest);
+    EXPECT_EQ(published_digest("quantize_f16_i8_diagonal"), 0u);
+}
+
+TEST(Check, says_when_a_call_fails) {
+    const std::string difference = check_of(failing).difference;
+    EXPECT_EQ(difference.substr(0, 27), "divide: QDQ_OUT_OF_MEMORY: ");
+}
+
+TEST(Check, finds_one_wrong_result_in_a_sweep) {
+    const sweep every_x{true, QDQ_F32, QDQ_I8};
+    const int64_t call = 0x40490fdb >> 20;
+    const library of{wrong_for_one_x, nullptr};
+    EXPECT_EQ(first_difference(every_x, call, of),
+              "element 593883, x 0x40490fdb (3.14159274), scale 0x3dcccccd (0.100000001): expected 31, got 30");
+    EXPECT_NE(run(every_x, call, of).digest, run(every_x, call, {right, nullptr}).digest);
+    EXPECT_EQ(first_difference(every_x, call + 1, of), "");
+    EXPECT_EQ(run(every_x, call + 1, of).digest, run(every_x, call + 1, {right, nullptr}).digest);
+}
+
+TEST(Check, every_kernel_and_sweep_has_a_published_digest) {
+    EXPECT_EQ(kernels().size(), 216u);
+    for (const kernel &k : kernels()) EXPECT_NE(published_digest(name_of(k)), 0u) << name_of(k);
+    for (const sweep &s : sweeps()) EXPECT_NE(published_digest(name_of(s)), 0u) << name_of(s);
+}
+
+} // namespace
+} // namespace conformance

@@ -1,0 +1,194 @@
+"""docs/conformance.md, followed in Python: inputs by its formulas, results by NumPy's f32 arithmetic and rounding, and
+the digests that come of them, for kernels of each kind of input and each form. It reads nothing of qdq but the digests.
+"""
+
+import pathlib
+import sys
+import unittest
+
+import numpy as np
+
+DIGESTS = pathlib.Path(__file__).parents[2] / "docs" / "conformance_digests.txt"
+np.seterr(all="ignore")  # overflow and NaN are among what is checked
+
+SPECIAL_SCALES = """
+    3f800000 00000000 80000000 7f800000 ff800000 7fc00000 ff800001 00000001 80000001
+    007fffff 00800000 21800000 5d800000 5e000000 7e800001 7f7fffff bf800000 be99999a"""
+SPECIAL_ZERO_POINTS = """
+    00000000 80000000 3f000000 befffffe 3effffff 4b000000 4affffff 497423f0
+    c9800000 4f000000 cf000000 7149f2ca 7f800000 ff800000 7fc00000 00000001"""
+SPECIAL_X = """
+    00000000 00000001 00000002 007fffff 00800000 00800001 33800000 3effffff 3f000000 3f000001
+    3f7fffff 3f800000 3f800001 4affffff 4b000000 4b000001 4b7fffff 4b800000 4effffff 4f000000
+    4f000001 4f800000 5f000000 7f000000 7f7fffff 7f800000 7f800001 7fbfffff 7fc00000 7fffffff"""
+
+TENTH, TEN, SUBNORMAL, NEGATIVE, HUGE, SPECIAL = 0x3DCCCCCD, 0x41200000, 0x00080000, 0xBE99999A, 0x71800000, "special"
+RANGES = {"i8": (-128, 127), "u8": (0, 255), "i16": (-32768, 32767), "u16": (0, 65535), "i4": (-8, 7), "u4": (0, 15),
+          "i32": (-(2**31), 2**31 - 1)}  # fmt: skip
+
+# First scale, options, rule of zero points.
+QUANTIZE = [
+    (TENTH, {}, None), (TEN, {"multiply"}, None), (TENTH, {"reciprocal"}, None), (SUBNORMAL, {}, None),
+    (SPECIAL, {}, None), (SPECIAL, {"multiply"}, None), (TENTH, {}, "small"), (TEN, {"multiply"}, "small"),
+    (TENTH, {"before"}, "halves"), (TEN, {"multiply", "before"}, "halves"), (TENTH, {"away"}, "large"),
+    (TENTH, {"before", "toward zero"}, "special"), (NEGATIVE, {"down"}, None), (TEN, {"multiply", "up"}, None),
+    (TENTH, {"narrow"}, None),
+]  # fmt: skip
+DEQUANTIZE = [
+    (TENTH, {}, None), (SUBNORMAL, {}, None), (HUGE, {}, None), (SPECIAL, {}, None), (TENTH, {}, "small"),
+    (TENTH, {"add"}, "small"), (TENTH, {}, "large"), (TENTH, {"add"}, "halves"), (TENTH, {}, "special"),
+]  # fmt: skip
+
+
+def bits(text):
+    return np.array([int(word, 16) for word in text.split()], np.uint32)
+
+
+def fnv1a(data):
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return value
+
+
+def mixed(i):
+    z = (i + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def drawn(count):
+    z = mixed(np.arange(count, dtype=np.uint64))
+    return (z >> np.uint64(32)).astype(np.uint32), z.astype(np.uint32)
+
+
+def f32_elements(scale, multiplies):
+    high, low = drawn(scale.size)
+    mantissa = high & np.uint32(0x7FFFFF) & ~((np.uint32(1) << (np.uint32(23) - low % 24)) - np.uint32(1))
+    exponent = np.uint32(113) + (low >> 8) % 48
+    t = (high & np.uint32(0x80000000) | exponent << 23 | mantissa).view(np.float32)
+    x = np.where(np.isfinite(scale) & (scale != 0), t / scale if multiplies else t * scale, t)
+    near_tie = x.view(np.uint32) + (low >> 16) % 5 - np.uint32(2)
+    codes = np.where(np.arange(scale.size) % 2 == 0, high, near_tie)
+    special = bits(SPECIAL_X)
+    codes[:60] = np.stack([special, special | np.uint32(0x80000000)], axis=1).reshape(-1)
+    return codes.view(np.float32)
+
+
+def i32_elements(count):
+    high, low = drawn(count)
+    any_code = high.view(np.int32)
+    return np.where(np.arange(count) % 2 == 0, any_code, any_code >> (low % 32).astype(np.int32))
+
+
+def codes(count, width):
+    return np.arange(count, dtype=np.int64) * 40503 % 65536 >> (16 - width)
+
+
+def elements(dtype, scale, multiplies):
+    """x as f32, or as wide integers."""
+    if dtype == "f32":
+        return f32_elements(scale, multiplies)
+    if dtype == "i32":
+        return i32_elements(scale.size).astype(np.int64)
+    if dtype == "f16":
+        return codes(scale.size, 16).astype(np.uint16).view(np.float16).astype(np.float32)
+    if dtype == "bf16":
+        return (codes(scale.size, 16).astype(np.uint32) << 16).view(np.float32)
+    width = int(dtype[1:])
+    unsigned = codes(scale.size, width)
+    return np.where(unsigned > RANGES[dtype][1], unsigned - (1 << width), unsigned)
+
+
+def scales(first, count):
+    if first == SPECIAL:
+        return np.resize(bits(SPECIAL_SCALES), count).view(np.float32)
+    steps = np.arange(count, dtype=np.int64) * 2654435 % 2**24
+    return (np.uint32(first) + steps.astype(np.uint32)).view(np.float32)
+
+
+def zero_points(rule, count):
+    """As f32, or as wide integers."""
+    small = np.arange(count, dtype=np.int64) * 37 % 64 - 16
+    return {"small": small, "large": 2147483647 - np.arange(count, dtype=np.int64),
+            "halves": (small / 2).astype(np.float32), None: np.zeros(count, np.int64),
+            "special": np.resize(bits(SPECIAL_ZERO_POINTS), count).view(np.float32)}[rule]  # fmt: skip
+
+
+def operand_of_each(form, rows, columns, block):
+    """Which scale each element takes, and how many there are."""
+    row, column = np.divmod(np.arange(rows * columns), columns)
+    if form == "row":
+        return row, rows
+    if form == "column":
+        return column, columns
+    return row * (columns // block) + column // block, rows * columns // block
+
+
+def rounded(t, options):
+    if "away" in options:
+        wide = t.astype(np.float64)
+        return np.sign(wide) * np.floor(np.abs(wide) + 0.5)
+    by_name = {"toward zero": np.trunc, "down": np.floor, "up": np.ceil}
+    return next((by_name[name] for name in options if name in by_name), np.rint)(t)
+
+
+def quantized(x, scale, zero_point, options, y):
+    one = np.float32(1)
+    t = x * scale if "multiply" in options else x * (one / scale) if "reciprocal" in options else x / scale
+    if "before" in options:
+        t, zero_point = t + zero_point.astype(np.float32), np.zeros_like(zero_point, np.int64)
+    whole = rounded(t, options).astype(np.float64)
+    lowest, highest = RANGES[y]
+    if "narrow" in options:
+        lowest, highest = lowest + 1, highest // 2
+    far = float(2**40)
+    total = np.clip(np.nan_to_num(whole, nan=0.0), -far, far).astype(np.int64) + zero_point
+    return np.where(np.isnan(whole), lowest, np.clip(total, lowest, highest))
+
+
+def dequantized(x, scale, zero_point, options, y):
+    if zero_point.dtype == np.float32:
+        q = x.astype(np.float32)
+        value = q + zero_point if "add" in options else q - zero_point
+    else:
+        value = (x + zero_point if "add" in options else x - zero_point).astype(np.float32)
+    value = (value * scale).astype({"f32": np.float32, "f16": np.float16}[y])
+    return np.where(np.isnan(value), np.array(np.nan, value.dtype), value)
+
+
+def bytes_of(values, dtype):
+    if dtype in ("i4", "u4"):
+        nibbles = (values & 15).astype(np.uint8)
+        return (nibbles[::2] | nibbles[1::2] << 4).tobytes()
+    if dtype in RANGES:
+        return (values & 0xFFFFFFFF).astype(np.uint32).astype(f"<u{int(dtype[1:]) // 8}").tobytes()
+    return values.tobytes()
+
+
+def digest_of(operation, x_type, y_type, form):
+    rows, columns = 257 if x_type in ("f32", "i32") else 65, 1024 if form == "block" else 1020
+    operand, operands = operand_of_each(form, rows, columns, 32)
+    digests = b""
+    for first, options, rule in QUANTIZE if operation == "quantize" else DEQUANTIZE:
+        scale, zero_point = scales(first, operands)[operand], zero_points(rule, operands)[operand]
+        x = elements(x_type, scale, "multiply" in options)
+        result = (quantized if operation == "quantize" else dequantized)(x, scale, zero_point, options, y_type)
+        digests += fnv1a(bytes_of(result, y_type)).to_bytes(8, "little")
+    return fnv1a(digests)
+
+
+class Published(unittest.TestCase):
+    def test_the_page_alone_gives_the_digests(self):
+        lines = [line.split() for line in DIGESTS.read_text().splitlines() if not line.startswith("#")]
+        published = {name: int(value, 16) for name, value in lines}
+        for kernel in ("quantize_f32_i8_row", "quantize_f32_u16_column", "quantize_f16_i4_block",
+                       "quantize_bf16_u8_row", "quantize_f16_i32_column", "dequantize_i8_f32_row",
+                       "dequantize_u4_f16_column", "dequantize_i32_f32_block", "dequantize_u16_f16_row"):
+            with self.subTest(kernel=kernel):
+                self.assertEqual(f"{digest_of(*kernel.split('_')):#018x}", f"{published[kernel]:#018x}")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
