@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc)
 MINUTES ?= 2
 GPU_TESTS := device.calls kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
 
-.PHONY: help demo test peers gpu coverage fuzz bench build setup clean
+.PHONY: help demo test peers gpu coverage fuzz bench mutants build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
@@ -24,6 +24,7 @@ help:
 	@echo "make coverage                       which lines of runtime/ and cli/ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
+	@echo "make mutants [ONLY=regex]           plant faults in the code, one at a time: a test must fail for each"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/ and .venv/"
 
@@ -85,6 +86,9 @@ fuzz: $(VENV)/.fuzz-installed
 
 bench: build
 	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench
+
+mutants: $(STAMP)
+	@$(VENV)/bin/python tools/mutants.py $(if $(ONLY),--only '$(ONLY)')
 
 clean:
 	rm -rf build $(VENV)

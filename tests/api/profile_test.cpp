@@ -48,6 +48,11 @@ TEST(Profile, tensorrt_and_tripy_divide) {
     EXPECT_EQ(profile("tripy", QDQ_F8E4M3).scale_mode, QDQ_DIVIDE);
 }
 
+TEST(Profile, tensorrt_and_tripy_add_the_zero_point_before_rounding) {
+    EXPECT_EQ(profile("tensorrt", QDQ_I8).quantize_zp, QDQ_ZP_BEFORE_ROUNDING);
+    EXPECT_EQ(profile("tripy", QDQ_I8).quantize_zp, QDQ_ZP_BEFORE_ROUNDING);
+}
+
 TEST(Profile, pypto_adds_the_zero_point_when_dequantizing) {
     EXPECT_EQ(profile("pypto", QDQ_I16).dequantize_zp, QDQ_ZP_ADD);
 }

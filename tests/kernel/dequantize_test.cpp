@@ -156,6 +156,17 @@ TEST_P(DequantizeTest, broadcasts_corner_scales_over_every_layout) {
     compare_layouts(corner_scales());
 }
 
+TEST_P(DequantizeTest, reads_every_code_of_the_narrow_scale_types) {
+    for (qdq_dtype type : supported::scale_types) {
+        if (type == QDQ_F32) continue;
+        const int64_t count = int64_t{1} << reference::bits_of(type);
+        storage scale(type, {count});
+        for (int64_t i = 0; i < count; ++i) scale.set_code(i, static_cast<uint32_t>(i));
+        EXPECT_TRUE(dequantizes_as_oracle(every_code(stored(), {count}).tensor(), scale.tensor(), nullptr, QDQ_F32, {}, {}))
+            << "scale type " << reference::name_of(type);
+    }
+}
+
 TEST_P(DequantizeTest, unpacks_every_order_over_every_layout) {
     if (!reference::is_packed(stored())) GTEST_SKIP() << "this type is not packed";
     for (const layout &l : layouts()) {

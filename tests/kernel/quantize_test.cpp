@@ -38,10 +38,11 @@ struct zero_point_choice {
     double value;
 };
 
-// Zero points in, at the ends of and far outside the stored type's range.
 // The type peers give a zero point: the stored one, or the byte that a packed code would take.
 qdq_dtype zero_point_type_of(qdq_dtype stored) { return reference::is_packed(stored) ? QDQ_I8 : stored; }
 
+// In, at the ends of and far outside the stored type's range; at the ends of what a fast variant's sum takes, 2^20, and
+// odd past 2^22, where that sum holds no halves.
 std::vector<zero_point_choice> zero_points_for(qdq_dtype stored) {
     std::vector<zero_point_choice> choices{{false, QDQ_I32, 0}};
     if (!reference::is_integer(stored)) return choices;
@@ -50,7 +51,10 @@ std::vector<zero_point_choice> zero_points_for(qdq_dtype stored) {
     choices.insert(choices.end(), {{true, own, static_cast<double>(range.lowest)},
                                    {true, own, static_cast<double>(range.highest)},
                                    {true, QDQ_I32, 3},
+                                   {true, QDQ_I32, 1048576},
+                                   {true, QDQ_I32, -1048576},
                                    {true, QDQ_I32, 1048577},
+                                   {true, QDQ_I32, 4194305},
                                    {true, QDQ_I32, -536870911},
                                    {true, QDQ_I32, -2147483648.0},
                                    {true, QDQ_I32, 2147483647.0},

@@ -1,0 +1,379 @@
+"""Tests the tests: plants the faults of tools/mutants.toml, one at a time, and expects a test to fail for each.
+
+usage: mutants.py [--only REGEX] [--again]    plant the faults whose "<file> <name>" matches, and which have no result yet
+       mutants.py --check                     no building: is each fault's text still in its file, is each in the table?
+
+Everything happens in build/mutants: a copy of the sources with a build of its own, which only ever differs in one fault.
+A result is kept until the fault, the sources around it or those of its tests change, so an interrupted run goes on where it
+was. A run of all faults writes docs/mutants.md and build/reliability/mutants.json.
+"""
+
+import argparse
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from dataclasses import dataclass, field
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIST = ROOT / "tools/mutants.toml"
+TABLE = ROOT / "docs/mutants.md"
+FIGURES = ROOT / "build/reliability/mutants.json"
+WORK = ROOT / "build/mutants"
+TREE = WORK / "tree"
+BUILD = TREE / "build/release"
+KERNELS = BUILD / "generators/kernels"
+KERNEL_SOURCES = ("kernels/", "generators/", "schedules/", "cmake/", "CMake")
+AREAS = {  # where a fault of each lies, and with which sources, beside those of its tests, its result may change
+    "Generators": (("kernels/", "generators/"), KERNEL_SOURCES),
+    "Schedules": (("schedules/",), KERNEL_SOURCES),
+    "Front ends": (("runtime/include/qdq/compat/", "runtime/compat/"), ("runtime/include/", "runtime/compat/")),
+    "Runtime": (("runtime/",), ("runtime/", *KERNEL_SOURCES)),
+    "Command line": (("cli/",), ("cli/", "runtime/include/")),
+}
+SLOWEST = 60  # seconds a test may take in which it takes less than a tenth of that without a fault
+
+CAUGHT, SURVIVED, SAME, BROKEN = "caught", "survived", "changes nothing", "broken"
+
+
+@dataclass(frozen=True, eq=False)
+class Fault:
+    name: str
+    file: str
+    what: str                          # in words, for the table
+    find: str                          # occurs once in the file
+    replace: str
+    tests: list                        # "<ctest name>[ <filter of GoogleTest, or -k of unittest>]", in the order of trying
+    kernels: list = field(default_factory=list)  # regular expressions: which kernels are compiled with the fault
+    changes_nothing: str = ""          # why no result differs: the tests must pass
+
+    def area(self):
+        return next(area for area, (folders, _) in AREAS.items() if self.file.startswith(folders))
+
+    def sources(self):
+        tests = {f"tests/{test.split('.')[0]}/" for test in self.tests}
+        return tuple(sorted({*AREAS[self.area()][1], *tests, "tests/support/", "tests/reference/"}))
+
+    def key(self):
+        """Of its result: what is planted, in which sources, and what is run."""
+        said = [self.file, self.find, self.replace, self.tests, self.kernels, digest_of(self.sources())]
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+    def planted_in(self, text):
+        if text.count(self.find) != 1:
+            raise Broken(f"{self.file}: the text is there {text.count(self.find)} times, not once: {self.find!r}")
+        return text.replace(self.find, self.replace)
+
+
+class Broken(Exception):
+    """A fault that says nothing about the tests: its place is gone, or it does not compile."""
+
+
+def read_list():
+    faults = [Fault(**entry) for entry in tomllib.loads(LIST.read_text())["fault"]]
+    names = [fault.name for fault in faults]
+    if twice := {name for name in names if names.count(name) > 1}:
+        sys.exit(f"{LIST}: two faults are named {', '.join(twice)}")
+    return sorted(faults, key=lambda fault: (list(AREAS).index(fault.area()), fault.file))
+
+
+def source_files(of=("",)):
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                            stdout=subprocess.PIPE, check=True).stdout.decode()
+    return [name for name in sorted(set(listed.split("\0"))) if name.startswith(of) and (ROOT / name).is_file()]
+
+
+def copy_sources():
+    """Brings the copy up to date; what is equal keeps its time, so that nothing is built again for it."""
+    names = source_files()
+    kept = set(names)
+    for path in [p for top in {name.split("/")[0] for name in names} for p in (TREE / top).rglob("*") if p.is_file()]:
+        if str(path.relative_to(TREE)) not in kept and "__pycache__" not in path.parts:
+            path.unlink()
+    for name in names:
+        source, copy = ROOT / name, TREE / name
+        if not copy.is_file() or copy.read_bytes() != source.read_bytes():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, copy)
+    if not (TREE / ".venv").exists():
+        (TREE / ".venv").symlink_to(ROOT / ".venv")
+
+
+@functools.cache
+def digest_of(sources):
+    digest = hashlib.sha256()
+    for name in source_files(sources):
+        digest.update(name.encode() + b"\0" + (ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+class Kernels:
+    """Kernels are compiled again for the faults that name them alone, and then for the fault that follows.
+
+    To ninja every kernel is older than the generators that a fault has changed. Those that the fault does not name are
+    given a later time and stay as they are: without the fault, so that a test can only miss more.
+    """
+
+    def __init__(self):
+        self.kept = WORK / "kernels.json"
+        self.sources = digest_of(KERNEL_SOURCES)
+        known = json.loads(self.kept.read_text()) if self.kept.exists() else {}
+        self.stale = set(known["stale"]) if known.get("sources") == self.sources else None  # None: all may be
+        self.left_behind = set()
+
+    def build_all(self):
+        if self.stale:
+            self.prepare([])
+        ninja("qdq")
+        self.remember(set())
+
+    def prepare(self, patterns):
+        """Leaves to ninja what the patterns name, and what the fault before has left behind."""
+        outputs = [path for path in KERNELS.rglob("*.*") if path.suffix in (".o", ".h")]
+        objects = {path.stem for path in outputs}
+        named = {kernel for kernel in objects if any(re.search(pattern, kernel) for pattern in patterns)}
+        if patterns and not named:
+            raise Broken(f"no kernel is named {patterns}")
+        together = {self.command_of(kernel) for kernel in named | self.stale}
+        again = {kernel for kernel in objects if self.command_of(kernel) in together}
+        ninja("qdq_generators")
+        self.remember(again)
+        for path in outputs:
+            if path.stem not in again:
+                os.utime(path)
+        quietly(["ninja", "-C", BUILD, "-t", "restat"])  # it believes its own record of the times
+        self.left_behind = {kernel for kernel in objects if self.command_of(kernel) in map(self.command_of, named)}
+
+    def built(self):
+        """What prepare() left to ninja is made."""
+        self.remember(self.left_behind)
+
+    @staticmethod
+    def command_of(kernel):
+        """One command compiles kernels whose names differ in the last word."""
+        return re.sub(r"_(row|column|block|8|16|32|swap_nibbles|split_halves|join_halves)$", "", kernel)
+
+    def remember(self, stale):
+        self.stale = stale
+        self.kept.write_text(json.dumps({"sources": self.sources, "stale": sorted(stale)}))
+
+
+def quietly(command):
+    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise Broken(f"{' '.join(map(str, command))[:200]}\n{done.stdout[-3000:]}")
+    return done.stdout
+
+
+def ninja(*targets):
+    quietly(["ninja", "-C", BUILD, *targets])
+
+
+class Tests:
+    """CTest's tests, and how one of them runs with a filter."""
+
+    def __init__(self, wanted):
+        """Builds those wanted; CTest knows the commands of tests that are built."""
+        self.seconds = {}
+        ninja(*sorted({self.target(test) for test in wanted}))
+        shown = quietly([ROOT / ".venv/bin/ctest", "--test-dir", BUILD, "--show-only=json-v1"])
+        self.commands = {}
+        for test in json.loads(shown)["tests"]:
+            properties = {each["name"]: each["value"] for each in test["properties"]}
+            environment = dict(each.split("=", 1) for each in properties.get("ENVIRONMENT", []))
+            self.commands[test["name"]] = (test.get("command"), environment)
+
+    @staticmethod
+    def target(test):
+        name = test.split()[0]
+        folder, _, rest = name.partition(".")
+        return {"cli": "qdq_cli", "peers": "qdq_shared", "readme": f"qdq_example_{rest}"}.get(folder, name)
+
+    def run(self, test):
+        """What failed, or "" where nothing did."""
+        name, _, wanted = test.partition(" ")
+        command, environment = self.commands[name]
+        of_python = "python" in pathlib.Path(command[0]).name
+        if of_python:
+            options = ["-f", *(["-k", wanted] if wanted else [])] if name.startswith("cli.") else []
+        else:
+            options = ["--gtest_brief=0", "--gtest_fail_fast", f"--gtest_filter={wanted or '*'}"]
+        limit = max(SLOWEST, 10 * self.seconds.get(test, 0))
+        begin = time.monotonic()
+        try:
+            done = subprocess.run(command + options, env=os.environ | environment, cwd=BUILD, timeout=limit, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+        except subprocess.TimeoutExpired as late:
+            output = (late.stdout or b"").decode(errors="replace")
+            return f"{last_test(output, of_python)} does not end"
+        self.seconds[test] = max(self.seconds.get(test, 0), time.monotonic() - begin)
+        if re.search(r"Running 0 tests|^Ran 0 tests", done.stdout, re.M):
+            raise Broken(f"{test}: no test has that name")
+        if done.returncode == 0:
+            return ""
+        return failed_test(done.stdout, of_python) or f"{last_test(done.stdout, of_python)} (status {done.returncode})"
+
+
+def failed_test(output, of_python):
+    found = re.search(r"^(?:FAIL|ERROR): (\w+)" if of_python else r"^\[  FAILED  \] ([\w./]+)", output, re.M)
+    return found[1] if found else ""
+
+
+def last_test(output, of_python):
+    begun = re.findall(r"^\[ RUN      \] ([\w./]+)", output, re.M)
+    return begun[-1] if begun else "it"
+
+
+def build_without_faults(faults):
+    """A test that fails anyway catches nothing."""
+    quietly([ROOT / ".venv/bin/cmake", "--preset", "release", "-S", TREE, "-B", BUILD, "--log-level=WARNING"])
+    kernels = Kernels()
+    kernels.build_all()
+    wanted = sorted({test for fault in faults for test in fault.tests})
+    tests = Tests(wanted)
+    for test in wanted:
+        if failed := tests.run(test):
+            sys.exit(f"{test} fails without any fault: {failed}")
+    return tests, kernels
+
+
+def plant(fault, tests, kernels):
+    """The status, and what caught it."""
+    path = TREE / fault.file
+    sound = path.read_text()
+    try:
+        path.write_text(fault.planted_in(sound))
+        if kernels.stale or fault.file.startswith(KERNEL_SOURCES):
+            kernels.prepare(fault.kernels)
+        ninja(*sorted({tests.target(test) for test in fault.tests}))
+        kernels.built()
+        for test in fault.tests:
+            if failed := tests.run(test):
+                return CAUGHT, f"{test.split()[0]}: {failed}"
+        return SURVIVED, ""
+    except Broken as problem:
+        return BROKEN, str(problem)
+    finally:
+        path.write_text(sound)
+
+
+def judged(fault, status, by):
+    """What the table says: a fault that is known to change nothing must survive, any other must not."""
+    return (SAME, fault.changes_nothing) if fault.changes_nothing and status == SURVIVED else (status, by)
+
+
+def passed(fault, status):
+    return status == (SAME if fault.changes_nothing else CAUGHT)
+
+
+def run(faults, every, again):
+    begin = time.monotonic()
+    WORK.mkdir(parents=True, exist_ok=True)
+    copy_sources()
+    kept = WORK / "results.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    key = {fault: fault.key() for fault in faults}
+    open_faults = [fault for fault in faults if again or key[fault] not in results]
+    if open_faults:
+        print(f"{len(open_faults)} of {len(faults)} faults are to be planted; building without them", flush=True)
+        tests, kernels = build_without_faults(open_faults)
+    for i, fault in enumerate(open_faults, 1):
+        start = time.monotonic()
+        status, by = plant(fault, tests, kernels)
+        print(f"[{i}/{len(open_faults)}] {judged(fault, status, by)[0]:9} {fault.name}  "
+              f"({time.monotonic() - start:.0f} s) {by}", flush=True)
+        if status != BROKEN:
+            results[key[fault]] = status, by
+            kept.write_text(json.dumps(results))
+    outcomes = {fault: judged(fault, *results.get(key[fault], (BROKEN, ""))) for fault in faults}
+    if every:
+        TABLE.write_text(table(outcomes))
+        write_figures(outcomes)
+    return report(outcomes, time.monotonic() - begin)
+
+
+def report(outcomes, seconds):
+    wrong = [fault for fault, (status, _) in outcomes.items() if not passed(fault, status)]
+    for fault in wrong:
+        print(f"{outcomes[fault][0]}: {fault.name}: {fault.file}: {fault.what}")
+    print(f"{seconds:.0f} s; {figures(outcomes)}")
+    print(f"{len(outcomes) - len(wrong)} passed, {len(wrong)} failed")
+    return 1 if wrong else 0
+
+
+def figures(outcomes):
+    statuses = [status for status, _ in outcomes.values()]
+    counts = ", ".join(f"{statuses.count(status)} {status}" for status in (CAUGHT, SAME, SURVIVED, BROKEN))
+    return f"{len(statuses)} faults: {counts}"
+
+
+def write_figures(outcomes):
+    FIGURES.parent.mkdir(parents=True, exist_ok=True)
+    row = {"what": "faults planted in the code, one at a time",
+           "asked": "at least 80; a test catches each, or it is shown to change nothing",
+           "measured": figures(outcomes), "command": "make mutants"}
+    FIGURES.write_text(json.dumps([row], indent=1) + "\n")
+
+
+def table(outcomes):
+    lines = [
+        "# Faults that the tests catch",
+        "",
+        "Written by `make mutants`, which plants the faults of `tools/mutants.toml` one at a time, builds, and runs the tests",
+        "that should fail. A generator's fault is compiled into the kernels that its entry names and no others.",
+        "",
+        f"{figures(outcomes)}.",
+    ]
+    for area in AREAS:
+        rows = [(fault, outcome) for fault, outcome in outcomes.items() if fault.area() == area]
+        if not rows:
+            continue
+        lines += ["", f"## {area}: {len(rows)}", "", "| fault | file | what is wrong | caught by |", "|---|---|---|---|"]
+        for fault, (status, by) in rows:
+            test, _, case = by.partition(": ")
+            shown = {CAUGHT: f"{test}: `{case}`" if case else test, SAME: f"changes nothing: {by}"}.get(status, f"**{status}**")
+            lines.append(f"| {fault.name} | `{fault.file}` | {fault.what} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def check(faults):
+    """The list has not rotted: every fault still has its place, and the table shows these faults and no others."""
+    problems = []
+    for fault in faults:
+        try:
+            fault.planted_in((ROOT / fault.file).read_text() if (ROOT / fault.file).is_file() else "")
+        except Broken as problem:
+            problems.append(f"{fault.name}: {problem}")
+    shown = re.findall(r"^\| ([\w-]+) \| `", TABLE.read_text(), re.M)
+    listed = [fault.name for fault in faults]
+    problems += [f"{name}: not in docs/mutants.md; run make mutants" for name in listed if name not in shown]
+    problems += [f"{name}: in docs/mutants.md, but no longer a fault; run make mutants" for name in shown if name not in listed]
+    print("\n".join(problems or [f"{len(faults)} faults have their place"]))
+    return 1 if problems else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", metavar="REGEX", default="", help="plant the faults whose '<file> <name>' matches")
+    parser.add_argument("--again", action="store_true", help="plant those that have a result, too")
+    parser.add_argument("--check", action="store_true", help="only compare the list with the sources and the table")
+    options = parser.parse_args()
+    faults = read_list()
+    if options.check:
+        return check(faults)
+    chosen = [fault for fault in faults if re.search(options.only, f"{fault.file} {fault.name}")]
+    try:
+        return run(chosen, chosen == faults, options.again)
+    except Broken as problem:
+        return f"the build without faults fails: {problem}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
