@@ -27,17 +27,12 @@ struct span {
 // A tensor's elements, or -1 where the product overflows.
 int64_t count_elements(const qdq_tensor &t) {
     int64_t product = 1;
+    bool is_empty = false, overflows = false;
     for (int d = 0; d < t.rank; d++) {
-        if (t.shape[d] == 0) {
-            return 0;
-        }
+        is_empty |= t.shape[d] == 0;
+        overflows |= __builtin_mul_overflow(product, t.shape[d], &product);
     }
-    for (int d = 0; d < t.rank; d++) {
-        if (__builtin_mul_overflow(product, t.shape[d], &product)) {
-            return -1;
-        }
-    }
-    return product;
+    return is_empty ? 0 : overflows ? -1 : product;
 }
 
 qdq_status check_tensor(const char *function, const char *name, const qdq_tensor *t, int64_t &elements) {
@@ -96,7 +91,7 @@ bool touched(const qdq_tensor &t, const int64_t *strides, span &bytes) {
         return false;
     }
     bytes.first /= 8;
-    bytes.end = last_bit / 8 + (last_bit % 8 != 0);
+    bytes.end = static_cast<int64_t>((static_cast<uint64_t>(last_bit) + 7) / 8);
     return true;
 }
 
@@ -141,20 +136,29 @@ struct place {
 
 bool has_addresses(const target &on) { return !on.device || on.device->has_addresses; }
 
-// False where its bytes pass the end of that, or reach below its beginning.
+// False where its bytes, of which the first element's are some, pass the end of that or reach below its beginning.
 bool locate(const target &on, const void *data, const span &bytes, int64_t offset, place &at) {
-    at.object = has_addresses(on) ? nullptr : data;
-    const uint64_t base = has_addresses(on) ? reinterpret_cast<uintptr_t>(data) : 0;
-    const uint64_t most = has_addresses(on) ? UINT64_MAX : INT64_MAX;  // offsets are signed
-    uint64_t begin;
-    return !__builtin_add_overflow(base, offset, &begin) && !__builtin_add_overflow(begin, bytes.first, &at.first) &&
-           !__builtin_add_overflow(begin, bytes.end, &at.end) && at.end <= most;
+    const bool is_address = has_addresses(on);
+    const uint64_t begin = is_address ? reinterpret_cast<uintptr_t>(data) : static_cast<uint64_t>(offset);
+    const uint64_t most = is_address ? UINT64_MAX : INT64_MAX;  // offsets are signed
+    at = {is_address ? nullptr : data, begin + static_cast<uint64_t>(bytes.first),
+          begin + static_cast<uint64_t>(bytes.end)};
+    return at.first <= begin && begin <= at.end && at.end <= most;
 }
 
 qdq_status out_of_reach(const char *function, const target &on, const char *name) {
     return fail(
         QDQ_INVALID_ARGUMENT, "%s: %s: its elements reach %s", function, name,
         has_addresses(on) ? "past the address space" : "below the beginning of a memory object, or 2^63 bytes past it");
+}
+
+bool is_in_place(const plan &p, const void *x, const void *y) {
+    return x == y && p.same_layout && p.x_offset == p.y_offset;
+}
+
+qdq_status partial_overlap(const char *function) {
+    return fail(QDQ_INVALID_ARGUMENT,
+                "%s: y: it overlaps x; y may only be x itself, with the same strides and element size", function);
 }
 
 class checker {
@@ -518,55 +522,49 @@ private:
         return ok;
     }
 
-    // A tensor and the bytes that it touches.
-    struct memory {
-        const char *name;
-        const qdq_tensor *tensor;
-        const int64_t *strides;
-        int64_t offset;
-        span bytes{};
-        place at{};
-
-        bool has_data() const { return tensor && tensor->data; }
-    };
-
-    qdq_status find(memory &m) {
-        if (!m.tensor) {
-            return ok;
+    // The bytes that a tensor touches, and where they lie. The data of x and y may come later.
+    qdq_status find(const char *name, const qdq_tensor &t, const int64_t *strides, int64_t offset, span &bytes,
+                    place &at) {
+        if (!touched(t, strides, bytes)) {
+            return invalid("%s: %s: shape and strides reach past the address space", name);
         }
-        if (!touched(*m.tensor, m.strides, m.bytes)) {
-            return invalid("%s: %s: shape and strides reach past the address space", m.name);
-        }
-        const bool is_placed = m.has_data() || !has_addresses(*what.on);
-        return !is_placed || locate(*what.on, m.tensor->data, m.bytes, m.offset, m.at) ? ok : out_of_reach(m.name);
+        const bool is_placed = t.data || !has_addresses(*what.on);
+        return !is_placed || locate(*what.on, t.data, bytes, offset, at) ? ok
+                                                                         : out_of_reach(given.function, *what.on, name);
     }
 
-    qdq_status out_of_reach(const char *name) { return runtime::out_of_reach(given.function, *what.on, name); }
-
     qdq_status check_memory() {
-        memory x{"x", given.x, x_strides, result.x_offset}, y{"y", given.y, y_strides, result.y_offset};
-        memory scale{"scale", given.scale, scale_strides, result.scale_offset};
-        memory zero_point{"zero_point", given.zero_point, zero_point_strides, result.zero_point_offset};
-        for (memory *each : {&x, &y, &scale, &zero_point}) {
-            if (qdq_status s = find(*each)) {
-                return s;
-            }
+        span of_x, of_y, of_operand;
+        place x, y, operand;
+        qdq_status s;
+        if ((s = find("x", *given.x, x_strides, result.x_offset, of_x, x)) ||
+            (s = find("y", *given.y, y_strides, result.y_offset, of_y, y)) ||
+            (s = find("scale", *given.scale, scale_strides, result.scale_offset, of_operand, operand))) {
+            return s;
         }
         if (!elements_are_distinct(*given.y, y_strides)) {
             return invalid("%s: y: its strides make elements overlap one another");
         }
-        result.x_first = x.bytes.first;
-        result.x_end = x.bytes.end;
-        result.y_first = y.bytes.first;
-        result.y_end = y.bytes.end;
-        result.same_layout = info(given.x->dtype).bits == info(given.y->dtype).bits &&
-                             std::equal(x_strides, x_strides + given.x->rank, y_strides);
-        for (const memory *operand : {&scale, &zero_point}) {
-            if (y.has_data() && operand->has_data() && y.at.overlaps(operand->at)) {
-                return invalid("%s: y: it overlaps %s", operand->name);
+        if (given.y->data && y.overlaps(operand)) {
+            return invalid("%s: y: it overlaps scale");
+        }
+        if (given.zero_point) {
+            if ((s = find("zero_point", *given.zero_point, zero_point_strides, result.zero_point_offset, of_operand,
+                          operand))) {
+                return s;
+            }
+            if (given.y->data && y.overlaps(operand)) {
+                return invalid("%s: y: it overlaps zero_point");
             }
         }
-        return x.has_data() && y.has_data() ? check_overlap(given.function, result, given.x->data, given.y->data) : ok;
+        result.x_first = of_x.first;
+        result.x_end = of_x.end;
+        result.y_first = of_y.first;
+        result.y_end = of_y.end;
+        result.same_layout = info(given.x->dtype).bits == info(given.y->dtype).bits &&
+                             std::equal(x_strides, x_strides + given.x->rank, y_strides);
+        const bool overlaps = given.x->data && given.y->data && x.overlaps(y);
+        return overlaps && !is_in_place(result, given.x->data, given.y->data) ? partial_overlap(given.function) : ok;
     }
 
     // A float format has no zero point; one that is all zero is accepted, as peers' interfaces demand one.
@@ -609,7 +607,8 @@ private:
         what.zero_point = given.zero_point && zero_point_elements > 0 ? given.zero_point->data : nullptr;
         what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
         constexpr int64_t streamed_bits = int64_t{128} << 20;  // in and out: past the share of the caches one core has
-        what.streams = what.on->streams && x_elements > streamed_bits / (what.x_bits + what.y_bits);
+        what.streams =
+            what.on->streams && std::min(x_elements, streamed_bits) * (what.x_bits + what.y_bits) > streamed_bits;
         result.elements = x_elements;
         if (on_device()) {
             result.how = walk::device;
@@ -659,11 +658,7 @@ qdq_status check_overlap(const char *function, const plan &p, const void *x, con
     if (!locate(on, y, {p.y_first, p.y_end}, p.y_offset, of_y)) {
         return out_of_reach(function, on, "y");
     }
-    if (of_x.overlaps(of_y) && !(x == y && p.same_layout && p.x_offset == p.y_offset)) {
-        return fail(QDQ_INVALID_ARGUMENT,
-                    "%s: y: it overlaps x; y may only be x itself, with the same strides and element size", function);
-    }
-    return ok;
+    return of_x.overlaps(of_y) && !is_in_place(p, x, y) ? partial_overlap(function) : ok;
 }
 
 }  // namespace qdq::runtime

@@ -33,9 +33,9 @@ void note_return() { unordered_returns += std::exchange(unordered, false) ? 1 : 
 
 namespace qdq::runtime {
 
-extern const stream stream_sse2 = {counted_copy, counted_fence};
-extern const stream stream_avx2 = {counted_copy, counted_fence};
-extern const stream stream_avx512 = {counted_copy, counted_fence};
+const stream stream_sse2 = {counted_copy, counted_fence};
+const stream stream_avx2 = {counted_copy, counted_fence};
+const stream stream_avx512 = {counted_copy, counted_fence};
 
 }  // namespace qdq::runtime
 
