@@ -56,7 +56,7 @@ enum outcome { right, wrong, right_without_a_fault };
 
 class Faults : public testing::Test {
 protected:
-    split_call call{(int64_t{1} << 22) + 13};
+    static inline split_call call{(int64_t{1} << 21) + 13};  // enough for eight threads
 
     // Each process has its threads yet to create, so each call meets the fault afresh.
     int outcome_with(fault &f, int first, int last) {

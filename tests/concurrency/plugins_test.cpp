@@ -3,6 +3,7 @@
 
 #include "child.h"
 #include "split_call.h"
+#include "support/thinning.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -39,6 +40,8 @@ int64_t settled_thread_count(int64_t expected) {
     }
     return thread_count();
 }
+
+const int repeats = 100 / static_cast<int>(test_support::thinning());
 
 bool is_loaded(const char *path) {
     void *handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
@@ -96,7 +99,7 @@ TEST_F(Plugins, that_link_the_static_library_have_pools_of_their_own) {
 TEST(Unloading, ends_the_threads_of_a_plugin_and_of_its_destructors) {
     split_call call;
     const int64_t threads = thread_count();
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < repeats; i++) {
         bool destructor_was_right = false;
         {
             const loaded plugin(QDQ_TEST_PLUGIN_A, RTLD_LOCAL);
@@ -115,7 +118,7 @@ TEST(Unloading, ends_the_threads_of_a_plugin_and_of_its_destructors) {
 TEST(Unloading, ends_the_threads_of_the_shared_library) {
     split_call call;
     const int64_t threads = thread_count();
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < repeats; i++) {
         {
             const loaded library(QDQ_TEST_SHARED_LIBRARY, RTLD_LOCAL);
             library.symbol<decltype(qdq_set_num_threads)>("qdq_set_num_threads")(4);
@@ -133,7 +136,7 @@ TEST(Unloading, by_many_threads_at_once) {
     for (int t = 0; t < 4; t++) {
         threads.emplace_back([] {
             split_call call;
-            for (int i = 0; i < 50; i++) {
+            for (int i = 0; i < repeats / 2; i++) {
                 const loaded library(QDQ_TEST_SHARED_LIBRARY, RTLD_LOCAL);
                 library.symbol<decltype(qdq_set_num_threads)>("qdq_set_num_threads")(3);
                 EXPECT_TRUE(call.is_right(library.symbol<decltype(qdq_quantize)>("qdq_quantize")));
