@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc)
 MINUTES ?= 2
 GPU_TESTS := device.calls kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
 
-.PHONY: help demo test peers gpu coverage fuzz bench mutants build setup clean
+.PHONY: help demo test peers gpu coverage fuzz lint bench mutants reliability build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
@@ -23,8 +23,10 @@ help:
 	@echo "make gpu                            build the device targets, run them on PoCL and on GPUs that are there"
 	@echo "make coverage                       which lines of runtime/ and cli/ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
+	@echo "make lint                           compiler's warnings, clang-tidy and cppcheck over runtime/ and cli/"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
 	@echo "make mutants [ONLY=regex]           plant faults in the code, one at a time: a test must fail for each"
+	@echo "make reliability [MINUTES=2]        test, lint, coverage, mutants, fuzz: then docs/reliability.md (hours)"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/ and .venv/"
 
@@ -84,11 +86,19 @@ fuzz: $(VENV)/.fuzz-installed
 	@$(CMAKE) --build --preset fuzz
 	$(VENV)/bin/python tools/fuzz.py --build build/fuzz --minutes $(MINUTES)
 
+lint: $(VENV)/.lint-installed
+	@$(CMAKE) --preset release --log-level=WARNING
+	@$(CMAKE) --build build/release --target qdq_objects
+	$(VENV)/bin/python tools/lint.py
+
 bench: build
 	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench
 
 mutants: $(STAMP)
 	@$(VENV)/bin/python tools/mutants.py $(if $(ONLY),--only '$(ONLY)')
+
+reliability: test lint coverage mutants fuzz
+	$(VENV)/bin/python tools/reliability.py
 
 clean:
 	rm -rf build $(VENV)

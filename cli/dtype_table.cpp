@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
+#include <string>
 
 namespace qdq_cli {
 
@@ -52,8 +54,12 @@ const dtype *find_npy_dtype(std::string_view descr) {
 }
 
 const dtype &dtype_of(qdq_dtype core) {
-    const dtype *row = find(file_dtypes, &dtype::core, std::optional(core));
-    return row != nullptr ? *row : *find(other_dtypes, &dtype::core, std::optional(core));
+    for (std::span<const dtype> rows : {std::span<const dtype>(file_dtypes), std::span<const dtype>(other_dtypes)}) {
+        if (const dtype *row = find(rows, &dtype::core, std::optional(core))) {
+            return *row;
+        }
+    }
+    throw std::invalid_argument("not a type of this library's: " + std::to_string(core));
 }
 
 const dtype &zero_point_dtype(const dtype &code) {

@@ -16,10 +16,10 @@ namespace {
 // maximum vectorize where those of floats, for the sake of NaN, do not.
 int32_t to_key(float value) {
     auto bits = std::bit_cast<int32_t>(value);
-    return bits ^ ((bits >> 31) & 0x7fffffff);
+    return bits < 0 ? bits ^ 0x7fffffff : bits;
 }
 
-float from_key(int32_t key) { return std::bit_cast<float>(key ^ ((key >> 31) & 0x7fffffff)); }
+float from_key(int32_t key) { return std::bit_cast<float>(key < 0 ? key ^ 0x7fffffff : key); }
 
 struct extremes {
     std::vector<int32_t> low, high;  // keys; 0 is the key of 0.0f

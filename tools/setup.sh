@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root; otherwise it says what to install) and pinned wheels.
-# usage: tools/setup.sh VENV [PURPOSE]     gpu, coverage, fuzz or a cross preset, which needs a compiler, an emulator and
+# usage: tools/setup.sh VENV [PURPOSE]     gpu, coverage, fuzz, lint or a cross preset, which needs a compiler, an emulator and
 #                                          GoogleTest's source: what each needs beyond the rest
 set -eu
 venv=$1
@@ -25,6 +25,9 @@ cross-*)
 fuzz)
     needs="$needs clang++-19:clang-19 llvm-symbolizer-19:llvm-19
         /usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a:libclang-rt-19-dev"
+    ;;
+lint)
+    needs="$needs clang-tidy-19:clang-tidy-19 cppcheck:cppcheck"
     ;;
 gpu | coverage)  # OpenCL on the processor, for tests
     needs="$needs /usr/include/CL/cl.h:opencl-headers /usr/share/doc/ocl-icd-opencl-dev:ocl-icd-opencl-dev

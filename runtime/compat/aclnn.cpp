@@ -267,7 +267,7 @@ aclnnStatus aclnnQuantizeGetWorkspaceSize(const aclTensor *x, const aclTensor *s
         const char *name;
         const void *pointer;
     } required[] = {
-        {"x", x}, {"scales", scales}, {"out", out}, {"workspaceSize", workspaceSize}, {"executor", executor}};
+        {"x", x}, {"scales", scales}, {"out", out}, {"workspaceSize", workspaceSize}, {"executor", static_cast<const void *>(executor)}};
     for (const auto &[name, pointer] : required) {
         if (!pointer) {
             return fail(ACLNN_ERR_PARAM_NULLPTR, "aclnnQuantize: %s: NULL", name);

@@ -78,7 +78,7 @@ void read_integers(const call &what, const operand_range &range, int32_t *to) {
         for (int64_t i = 0; i < range.count; i++) {
             const T z = element<T>(what.zero_point, range.zero_point + i * range.zero_point_stride);
             if constexpr (std::is_integral_v<T>) {
-                to[i] = z;
+                to[i] = z;  // NOLINT(bugprone-signed-char-misuse): int8 is a number here
             } else {
                 to[i] = nearest_integer(z);
             }

@@ -104,7 +104,7 @@ bool same_shape(const qdq_tensor &a, const qdq_tensor &b) {
 bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
     struct step {
         int64_t stride, extent;
-    } steps[most_dimensions];
+    } steps[most_dimensions]{};
     int count = 0;
     for (int d = 0; d < t.rank; d++) {
         if (t.shape[d] > 1) {
@@ -128,8 +128,8 @@ bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
 
 // Where a tensor lies: in the address space, or in a memory object, whose handle is no address.
 struct place {
-    const void *object;  // NULL for the address space
-    uint64_t first, end;
+    const void *object = nullptr;  // NULL for the address space
+    uint64_t first = 0, end = 0;
 
     bool overlaps(const place &other) const { return object == other.object && first < other.end && other.first < end; }
 };
@@ -192,8 +192,8 @@ private:
     call &what;
     qdq_options options{};
     int64_t x_elements = 0, scale_elements = 0, zero_point_elements = 0;
-    int64_t x_strides[most_dimensions], y_strides[most_dimensions];
-    int64_t scale_strides[most_dimensions], zero_point_strides[most_dimensions];
+    int64_t x_strides[most_dimensions]{}, y_strides[most_dimensions]{};
+    int64_t scale_strides[most_dimensions]{}, zero_point_strides[most_dimensions]{};
     int axis = 0;
 
     template<typename... Values>

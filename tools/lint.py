@@ -1,0 +1,92 @@
+"""Runs the compiler's warnings, clang-tidy and cppcheck over runtime/ and cli/; fails where one of them has something to say.
+
+usage: tools/lint.py [--build build/release] [--figures build/reliability] [FILE...]
+
+Only a configured build is needed, for its compile_commands.json and its generated headers. With files, only those.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDERS = ("runtime/", "cli/")
+WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsyntax-only"]
+
+
+def commands(build):
+    """How each source of the folders is compiled."""
+    entries = json.loads((build / "compile_commands.json").read_text())
+    found = {}
+    for entry in entries:
+        name = os.path.relpath(entry["file"], ROOT)
+        if name.startswith(FOLDERS):
+            found[name] = entry
+    return dict(sorted(found.items()))
+
+
+def output_of(command, folder=ROOT):
+    done = subprocess.run([str(word) for word in command], cwd=folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    return done.stdout if done.returncode else ""
+
+
+def compile_strictly(entry):
+    command = shlex.split(entry["command"])
+    del command[command.index("-o"):command.index("-o") + 2]
+    return output_of([*command, *WARNINGS], entry["directory"])
+
+
+def run_clang_tidy(build, name):
+    return output_of(["clang-tidy-19", "-p", build, "--quiet", name])
+
+
+def run_cppcheck(names):
+    includes = [f"-I{folder}" for folder in ("runtime/include", "runtime/src", "kernels", "cli")]
+    return output_of(["cppcheck", "--quiet", "--std=c++20", "--enable=warning,performance,portability", "--error-exitcode=1",
+                      "--suppressions-list=tools/cppcheck.txt", *includes, *names])
+
+
+def findings_in(output):
+    return sorted(set(re.findall(r"^\S+:\d+:\d+: (?:warning|error): .*$", output, re.M)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--figures", type=pathlib.Path, default=ROOT / "build/reliability")
+    parser.add_argument("files", nargs="*")
+    options = parser.parse_args()
+    compiled = {name: entry for name, entry in commands(options.build).items()
+                if not options.files or name in options.files}
+    of_runtime = [name for name in compiled if name.startswith("runtime/")]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        checks = {
+            "g++ -Wall -Wextra -Wconversion": (of_runtime, [pool.submit(compile_strictly, compiled[name])
+                                                            for name in of_runtime]),
+            "cppcheck": (compiled, [pool.submit(run_cppcheck, list(compiled))]),
+            "clang-tidy 19": (compiled, [pool.submit(run_clang_tidy, options.build, name) for name in compiled]),
+        }
+        rows, findings = [], 0
+        for check, (names, outputs) in checks.items():
+            printed = "".join(output.result() for output in outputs)
+            found = findings_in(printed) or printed.splitlines()[:1]
+            findings += len(found)
+            folders = "runtime/" if names is of_runtime else "runtime/ and cli/"
+            rows.append({"what": f"{check} on {folders}", "asked": "clean",
+                         "measured": f"{len(found)} findings in {len(names)} sources", "command": "make lint"})
+            print(f"{check}: {rows[-1]['measured']}\n{printed}", end="", flush=True)
+    if not options.files:
+        options.figures.mkdir(parents=True, exist_ok=True)
+        (options.figures / "lint.json").write_text(json.dumps(rows, indent=1) + "\n")
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main()
