@@ -165,7 +165,7 @@ function(qdq_pair_name op float stored out)
 endfunction()
 
 # Compiles every row of the manifest for one target; appends to the caller's QDQ_KERNEL_OBJECTS and to the texts of
-# runtime/src/kernel_rows.cpp.in.
+# runtime/src/targets/kernel_rows.cpp.in.
 function(qdq_add_target_kernels target)
   qdq_instructions(${target} instructions)
   set(objects)

@@ -34,7 +34,7 @@ set(QDQ_TRANSPOSED_BITS 8 16 32)
 set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 
 # qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>...
-#            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [STREAM <runtime/src/streams.h>])
+#            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [STREAM <runtime/src/targets/streams.h>])
 set(sse41 rounding saturating_narrow shared_select)
 set(avx2 fma f16 ${sse41})
 set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add shared_select)
@@ -77,7 +77,7 @@ qdq_target(riscv_rvv
   INSTRUCTIONS rounding
   NEEDS cpu_rvv128)
 
-# qdq_device_target(<name> HALIDE <features> INSTRUCTIONS <generators/instructions.h>... DEVICE <runtime/src/device.h>)
+# qdq_device_target(<name> HALIDE <features> INSTRUCTIONS <generators/instructions.h>... DEVICE <runtime/src/targets/device_backend.h>)
 # Kernels for tensors on a device, beside whichever targets the processor has. PTX for capability 7.0 runs on every later
 # GPU, whose driver compiles it.
 qdq_device_target(cuda

@@ -48,7 +48,7 @@ def run_clang_tidy(build, name):
 
 
 def run_cppcheck(names):
-    includes = [f"-I{folder}" for folder in ("runtime/include", "runtime/src", "kernels", "cli")]
+    includes = [f"-I{folder}" for folder in ("runtime/include", "runtime/src", "kernels", "build/release/kernels", "build/release/runtime", "cli")]
     return output_of(["cppcheck", "--quiet", "--std=c++20", "--enable=warning,performance,portability", "--error-exitcode=1",
                       "--suppressions-list=tools/cppcheck.txt", *includes, *names])
 

@@ -1,6 +1,6 @@
 // What an x86 processor offers, against what the operating system says of it.
-#include "cpu_features.h"
-#include "cpu_features_x86_64.h"
+#include "targets/cpu_features.h"
+#include "targets/cpu_features_x86_64.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The copies that bypass the caches, by themselves: every byte of every length at every alignment, against guard pages.
-#include "streams.h"
+#include "targets/streams.h"
 
 #include "support/fenced_memory.h"
 

@@ -1,8 +1,8 @@
 // Which calls stream their results past the caches, and that each thread that has done so orders its stores before it
 // returns: the dispatcher, with streaming stores that count.
-#include "execute.h"
-#include "kernel_call.h"
-#include "streams.h"
+#include "cpu/execute.h"
+#include "cpu/kernel_call.h"
+#include "targets/streams.h"
 
 #include <qdq/qdq.h>
 
@@ -187,11 +187,11 @@ TEST_F(Streaming, a_direct_call_is_no_longer_than_kernels_reach) {
         p.what.y_type = QDQ_I8;
         p.what.x_bits = 32;
         p.what.y_bits = 8;
-        p.how = walk::nest;
+        p.path = execution_path::nest;
         p.nest.count = 1;
         p.nest.loops[0] = {reach + beyond, 1, 1, 0, 0};
         p.elements = reach + beyond;
-        prepare(p);
+        prepare_direct_call(p);
         EXPECT_EQ(p.direct.possible, beyond == 0) << beyond;
     }
 }

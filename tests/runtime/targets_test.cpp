@@ -1,7 +1,7 @@
 // The choice of a target, from a list of which this machine can run a part.
-#include "cpu_features.h"
-#include "kernel_table.h"
-#include "target.h"
+#include "targets/cpu_features.h"
+#include "targets/kernel_table.h"
+#include "targets/target.h"
 
 #include <qdq/qdq.h>
 

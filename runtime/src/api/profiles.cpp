@@ -1,0 +1,58 @@
+// The options under which qdq computes as other systems do.
+#include "support/types.h"
+#include "support/status.h"
+
+#include <cstring>
+
+namespace qdq::runtime {
+
+namespace {
+
+struct profile {
+    const char *name;
+    qdq_scale_mode scale_mode;  // of integer types and e2m1; f8 types divide everywhere
+    qdq_quantize_zp quantize_zp;
+    qdq_dequantize_zp dequantize_zp;
+    bool casts_overflow;  // to infinity or NaN, of every f8 type but e4m3fn
+};
+
+constexpr profile profiles[] = {
+    {"onnx", QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, false},
+    {"torch", QDQ_RECIPROCAL, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, true},
+    {"torchao", QDQ_RECIPROCAL, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, false},
+    {"acl", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
+    {"tensorrt", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
+    {"tripy", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
+    {"pypto", QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_ADD, false},
+};
+
+bool is_f8(qdq_dtype dtype) { return type_of(dtype).is_float() && type_of(dtype).bits == 8; }
+
+}  // namespace
+
+}  // namespace qdq::runtime
+
+qdq_status qdq_profile_options(const char *name, qdq_dtype stored, qdq_options *options) {
+    using namespace qdq::runtime;
+    if (!name || !options) {
+        return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: %s: NULL", name ? "options" : "profile");
+    }
+    const int dtype = stored_value(stored);
+    if (dtype < 0 || dtype >= dtype_count || !element_types[dtype].roles.stored) {
+        return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: stored: dtype %d is not a quantized type", dtype);
+    }
+    for (const profile &p : profiles) {
+        if (std::strcmp(p.name, name) == 0) {
+            *options = {};
+            options->scale_mode = is_f8(stored) ? QDQ_DIVIDE : p.scale_mode;
+            options->quantize_zp = p.quantize_zp;
+            options->dequantize_zp = p.dequantize_zp;
+            options->no_saturate = p.casts_overflow && is_f8(stored) && stored != QDQ_F8E4M3;
+            return QDQ_OK;
+        }
+    }
+    return fail(QDQ_INVALID_ARGUMENT,
+                "qdq_profile_options: profile: \"%s\" is none of onnx, torch, torchao, acl, "
+                "tensorrt, tripy, pypto",
+                name);
+}

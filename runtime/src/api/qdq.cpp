@@ -1,0 +1,99 @@
+// The entry points: plan, then run.
+#include "qdq/qdq.h"
+
+#include "cpu/execute.h"
+#include "plan/make_plan.h"
+#include "plan/memory.h"
+#include "support/status.h"
+#include "targets/device_backend.h"
+
+#include <cstring>
+
+namespace runtime = qdq::runtime;
+
+namespace {
+
+qdq_status make(const runtime::arguments &given, runtime::plan &p) {
+    const qdq_status status = runtime::make_plan(given, p);
+    if (status == QDQ_OK && p.path != runtime::execution_path::device && p.elements > 0) {
+        runtime::prepare_direct_call(p);
+    }
+    return status;
+}
+
+qdq_status run(const char *function, const runtime::plan &p, const void *x, void *y, void *stream) {
+    if (p.path == runtime::execution_path::device) {
+        return p.what.on->device->run(function, p, x, y, stream);
+    }
+    runtime::execute(p, x, y);
+    return QDQ_OK;
+}
+
+qdq_status run_now(const runtime::arguments &given) {
+    runtime::plan p;
+    if (const qdq_status status = make(given, p); status != QDQ_OK || p.elements == 0) {
+        return status;
+    }
+    void *const stream = given.options ? given.options->stream : nullptr;
+    return run(given.function, p, given.x->data, given.y->data, stream);
+}
+
+qdq_status plan_only(qdq_plan *out, const runtime::arguments &given) {
+    if (!out) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: plan: NULL", given.function);
+    }
+    runtime::plan p;
+    if (const qdq_status status = make(given, p)) {
+        return status;
+    }
+    std::memcpy(out->opaque, &p, sizeof(p));
+    return QDQ_OK;
+}
+
+}  // namespace
+
+qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
+                        const qdq_options *options) {
+    return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true});
+}
+
+qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                          const qdq_tensor *y, const qdq_options *options) {
+    return run_now({"qdq_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, true});
+}
+
+qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                             const qdq_tensor *y, const qdq_options *options) {
+    return plan_only(plan,
+                     {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false});
+}
+
+qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
+                               const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options) {
+    return plan_only(plan,
+                     {"qdq_plan_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, false});
+}
+
+qdq_status qdq_run(const qdq_plan *opaque, const void *x, void *y, void *stream) {
+    if (!opaque) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "qdq_run: plan: NULL");
+    }
+    const runtime::plan &p = *reinterpret_cast<const runtime::plan *>(opaque->opaque);
+    if (p.made != runtime::plan_mark) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "qdq_run: plan: no qdq_plan_* call has made it");
+    }
+    if (p.elements == 0) {
+        return QDQ_OK;
+    }
+    if (!x || !y) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "qdq_run: %s: NULL", x ? "y" : "x");
+    }
+    if (stream && p.path != runtime::execution_path::device) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "qdq_run: stream: target %s runs on the CPU and takes none",
+                             p.what.on->name);
+    }
+    if (const qdq_status status = runtime::check_overlap("qdq_run", p, x, y)) {
+        return status;
+    }
+    return run("qdq_run", p, x, y, stream);
+}

@@ -1,0 +1,154 @@
+#include "cpu/execute.h"
+
+#include "cpu/flat_windows.h"
+#include "cpu/float_environment.h"
+#include "cpu/kernel_call.h"
+#include "cpu/nest_runner.h"
+#include "cpu/packing.h"
+#include "cpu/threads.h"
+#include "plan/loops.h"
+#include "plan/regions.h"
+
+#include <algorithm>
+
+namespace qdq::runtime {
+
+namespace {
+
+constexpr int64_t split_columns = 4096;  // parts of a contiguous loop are whole cache lines of the shortest elements
+
+// A nest, or part of one, on the calling thread.
+void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
+    const default_float_environment environment;
+    nest_runner(p.what, x, y).run(nest, at);
+    if (p.what.streams) {
+        p.what.on->streams->fence();
+    }
+}
+
+struct parallel_run {
+    const plan &p;
+    const loop_nest &nest;
+    offsets at;
+    const void *x;
+    void *y;
+    int split;     // the loop that is divided
+    int64_t step;  // its iterations in each part
+};
+
+void run_part(int64_t i, void *context) {
+    const parallel_run &whole = *static_cast<const parallel_run *>(context);
+    loop_nest nest = whole.nest;
+    dimension &loop = nest.loops[whole.split];
+    const int64_t first = i * whole.step;
+    offsets at = whole.at;
+    at.advance(loop, first);
+    loop.extent = std::min(whole.step, loop.extent - first);
+    run_serially(whole.p, nest, at, whole.x, whole.y);
+}
+
+void run_nest(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
+    const int64_t parts = useful_parts(nest.elements());
+    if (parts <= 1) {
+        run_serially(p, nest, at, x, y);
+        return;
+    }
+    // The longest loop, counting the contiguous one by what it may be cut into.
+    int split = 0;
+    int64_t longest = nest.loops[0].extent / split_columns;
+    for (int i = 1; i < nest.count; i++) {
+        if (nest.loops[i].extent > longest) {
+            split = i;
+            longest = nest.loops[i].extent;
+        }
+    }
+    const int64_t unit = split == 0 ? split_columns : p.what.packed_unit();  // parts of odd packed rows end at bytes
+    const int64_t extent = nest.loops[split].extent;
+    const int64_t step = std::max<int64_t>((extent + parts - 1) / parts + unit - 1, unit) / unit * unit;
+    parallel_run whole{p, nest, at, x, y, split, step};
+    run_in_parallel((extent + step - 1) / step, run_part, &whole);
+}
+
+struct run_by_parts {
+    const plan &p;
+    const void *x;
+    void *y;
+};
+
+void run_regular_part(void *context, const blocked_dimension *dimensions, int count, const offsets &at) {
+    const run_by_parts &whole = *static_cast<const run_by_parts *>(context);
+    loop_nest nest;
+    normalize(whole.p.what, dimensions, count, nest);
+    run_nest(whole.p, nest, at, whole.x, whole.y);
+}
+
+void run_parts(const plan &p, const void *x, void *y) {
+    interval all[most_dimensions];
+    for (int d = 0; d < p.dimension_count; d++) {
+        all[d] = {0, p.dimensions[d].whole.extent};
+    }
+    run_by_parts whole{p, x, y};
+    for_each_regular_part(p.dimensions, all, p.dimension_count, run_regular_part, &whole);
+}
+
+struct parallel_windows {
+    const plan &p;
+    const void *x;
+    void *y;
+    int64_t step;  // elements of one part, whole windows
+};
+
+void run_some_windows(int64_t part, void *context) {
+    const parallel_windows &whole = *static_cast<const parallel_windows *>(context);
+    const default_float_environment environment;
+    run_windows(whole.p, whole.x, whole.y, part * whole.step, std::min((part + 1) * whole.step, whole.p.elements));
+}
+
+void run_all_windows(const plan &p, const void *x, void *y) {
+    const int64_t windows = (p.elements + window_elements - 1) / window_elements;
+    const int64_t parts = std::min(windows, useful_parts(p.elements));
+    parallel_windows whole{p, x, y, (windows + parts - 1) / parts * window_elements};
+    if (parts == 1) {
+        run_some_windows(0, &whole);
+    } else {
+        run_in_parallel((p.elements + whole.step - 1) / whole.step, run_some_windows, &whole);
+    }
+}
+
+}  // namespace
+
+void prepare_direct_call(plan &p) {
+    const call &what = p.what;
+    const dimension &c = p.nest.loops[0];
+    const bool in_order = what.x_bits >= 8 && what.y_bits >= 8 ? true : what.packing == QDQ_LOW_FIRST;
+    p.direct.possible = p.path == execution_path::nest && p.nest.count == 1 && c.x == 1 && c.y == 1 && !c.varies() &&
+                        c.extent % group == 0 && c.extent <= reach && in_order && !what.streams &&
+                        useful_parts(p.elements) == 1;
+    if (p.direct.possible) {
+        set_direct_call(what, c.extent, p.direct);
+    }
+}
+
+void execute(const plan &p, const void *x, void *y) {
+    if (p.direct.possible) {
+        const default_float_environment environment;
+        if (call_directly(p, x, y)) {
+            return;
+        }
+    }
+    switch (p.path) {
+    case execution_path::device:
+        break;  // device_backend::run
+    case execution_path::nest:
+        run_nest(p, p.nest, {}, x, y);
+        break;
+    case execution_path::parts:
+        run_parts(p, x, y);
+        break;
+    case execution_path::windows:
+        run_all_windows(p, x, y);
+        break;
+    }
+}
+
+}  // namespace qdq::runtime

@@ -1,0 +1,13 @@
+// Runs a plan on the processor, by the path that it names.
+#pragma once
+
+#include "plan/plan.h"
+
+namespace qdq::runtime {
+
+// Finds out whether a plan may be one direct call of one kernel.
+void prepare_direct_call(plan &p);
+
+void execute(const plan &p, const void *x, void *y);
+
+}  // namespace qdq::runtime

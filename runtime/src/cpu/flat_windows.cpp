@@ -1,0 +1,137 @@
+#include "cpu/flat_windows.h"
+
+#include "cpu/kernel_call.h"
+#include "plan/loops.h"
+#include "plan/regions.h"
+#include "cpu/movement.h"
+#include "cpu/packing.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace qdq::runtime {
+
+namespace {
+
+static_assert(window_elements <= most_operands);
+
+class window {
+public:
+    window(const plan &p, const void *x, void *y)
+        : p(p), what(p.what), x(static_cast<const char *>(x)), y(static_cast<char *>(y)) {}
+
+    void run(int64_t first_element, int64_t count) {
+        first = first_element;
+        phase = what.quantizes() ? collect_all : collect_operands;
+        visit(count);
+        if (!what.quantizes()) {
+            std::memcpy(x_elements, address(x, first, what.x_bits), (count * what.x_bits + 7) / 8);
+            from_packing(*what.on, what.packing, as_bytes(x_elements), (count + 1) / 2);
+        }
+        compute(count);
+        if (what.quantizes()) {
+            write_codes(count);
+        } else {
+            phase = scatter_results;
+            visit(count);
+        }
+    }
+
+private:
+    enum { collect_all, collect_operands, scatter_results } phase = collect_all;
+
+    const plan &p;
+    const call &what;
+    const char *const x;
+    char *const y;
+    int64_t first = 0;
+    operands loaded;
+    alignas(64) char x_elements[window_elements * 4];
+    alignas(64) char y_elements[window_elements * 4];
+
+    static uint8_t *as_bytes(char *codes) { return reinterpret_cast<uint8_t *>(codes); }
+
+    // Calls row() for runs of elements that follow one another in the packed order and stride through the other tensor.
+    void visit(int64_t count) {
+        for_each_region(
+            p.dimensions, p.dimension_count, first, first + count,
+            [](void *self, const interval *region) {
+                const window &w = *static_cast<window *>(self);
+                for_each_regular_part(w.p.dimensions, region, w.p.dimension_count, visit_part, self);
+            },
+            this);
+    }
+
+    static void visit_part(void *self, const blocked_dimension *dimensions, int count, const offsets &at) {
+        window &w = *static_cast<window *>(self);
+        loop_nest nest;
+        normalize(w.what, dimensions, count, nest);
+        int64_t index[most_loops] = {};
+        offsets here = at;
+        for (bool more = true; more;) {
+            w.run_of(nest.loops[0], here);
+            more = false;
+            for (int i = 1; i < nest.count && !more; i++) {
+                more = ++index[i] < nest.loops[i].extent;
+                here.advance(nest.loops[i], more ? 1 : 1 - nest.loops[i].extent);
+                if (!more) {
+                    index[i] = 0;
+                }
+            }
+        }
+    }
+
+    void run_of(const dimension &c, offsets at) {
+        if ((what.quantizes() ? c.y : c.x) == 1) {
+            row(c, at);
+            return;
+        }
+        for (int64_t i = 0; i < c.extent; i++) {
+            row({1, 1, 1, 0, 0}, at);
+            at.advance(c, 1);
+        }
+    }
+
+    // The packed tensor is dense: its offsets count places in the flat order.
+    void row(const dimension &c, const offsets &at) {
+        const int64_t place = (what.quantizes() ? at.y : at.x) - first;
+        const rectangle size{c.extent, 1};
+        if (phase == collect_all) {
+            gather(*what.on, what.x_bits, address(x, at.x, what.x_bits), c.x, 0, size,
+                   address(x_elements, place, what.x_bits), 0);
+        }
+        if (phase == scatter_results) {
+            scatter(*what.on, what.y_bits, address(y_elements, place, what.y_bits), 0, size,
+                    address(y, at.y, what.y_bits), c.y, 0);
+        } else {
+            read_operands(what, {at.scale, c.scale, at.zero_point, c.zero_point, c.extent}, loaded, place);
+        }
+    }
+
+    void compute(int64_t count) {
+        const int32_t variant = choose_variant(what, loaded, count);
+        pad_operands(loaded, count);
+        kernel_caller(what, kernel_form::column, variant, 1)
+            .run(loaded, 0, {x_elements, 0}, {y_elements, 0}, (count + group - 1) / group * group, 1);
+    }
+
+    void write_codes(int64_t count) {
+        const int64_t bytes = (count + 1) / 2;
+        if (count % 2 != 0) {
+            y_elements[count / 2] &= 0xf;
+        }
+        to_packing(*what.on, what.packing, as_bytes(y_elements), bytes);
+        std::memcpy(address(y, first, what.y_bits), y_elements, bytes);
+    }
+};
+
+}  // namespace
+
+void run_windows(const plan &p, const void *x, void *y, int64_t first, int64_t end) {
+    window w(p, x, y);
+    for (; first < end; first += window_elements) {
+        w.run(first, std::min(window_elements, end - first));
+    }
+}
+
+}  // namespace qdq::runtime

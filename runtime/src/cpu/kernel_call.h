@@ -1,0 +1,59 @@
+// One call of one kernel.
+#pragma once
+
+#include "cpu/operands.h"
+
+namespace qdq::runtime {
+
+// Elements of x or y as a kernel sees them: c is contiguous, rows are `pitch` elements apart.
+struct rows_of_x {
+    const void *data;
+    int64_t pitch;
+};
+struct rows_of_y {
+    void *data;
+    int64_t pitch;
+};
+
+// Kernels count elements with 32 bits: what they are given begins and ends within so many on either side.
+constexpr int64_t reach = int64_t{1} << 30;
+
+// The most rows so far apart that one call takes, at least one.
+inline int64_t rows_in_reach(int64_t pitch) {
+    const int64_t distance = pitch < 0 ? -pitch : pitch;
+    return distance == 0 ? reach : distance > reach ? 1 : reach / distance;
+}
+
+// Calls one kernel again and again: what does not change between tiles is set up once.
+class kernel_caller {
+public:
+    // `operand_step` is 0 where every row shares one operand, else 1.
+    kernel_caller(const call &what, kernel_form form, int32_t variant, int64_t operand_step);
+    kernel_caller(const kernel_caller &) = delete;
+
+    // Computes rows x columns elements within reach, columns a multiple of `group`, with operands from `first_operand`
+    // of `loaded`.
+    void run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
+             int64_t rows);
+
+private:
+    const call &what;
+    const kernel_form form;
+    const int32_t variant;
+    halide_buffer_t x, scale, inverse, zero_point, y;
+    halide_dimension_t x_shape[2], operand_shape[1], y_shape[2];
+};
+
+// Fills `direct` for a call over one row of `columns` elements.
+void set_direct_call(const call &what, int64_t columns, direct_call &direct);
+
+// The kernel call of a plan whose direct call is possible; false where its operands ask for more than that.
+bool call_directly(const plan &p, const void *x, void *y);
+
+// y(i, j) = x(j, i) over whole 64 x 64 tiles of 1, 2 or 4-byte elements: contiguous rows within reach on both sides.
+void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y);
+
+// A kernel from so many bytes, a multiple of 64, to as many.
+void call_bytes(bytes_kernel *kernel, const void *x, void *y, int64_t bytes);
+
+}  // namespace qdq::runtime

@@ -1,0 +1,278 @@
+#include "cpu/operands.h"
+
+#include "support/types.h"
+#include "variants.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+namespace qdq::runtime {
+
+namespace {
+
+// An operand of a type as memory holds it, and what it is worth: an integer, or an f32.
+template<qdq_dtype dtype>
+struct operand_of {
+    static constexpr const element_type &type = type_of(dtype);
+    using bits = std::conditional_t<type.bits == 8, uint8_t, std::conditional_t<type.bits == 16, uint16_t, uint32_t>>;
+    using integer = std::conditional_t<type.is_signed(), std::make_signed_t<bits>, bits>;
+
+    static auto value(const void *data, int64_t i) {
+        if constexpr (type.is_integer()) {
+            return element<integer>(data, i);
+        } else if constexpr (type.bits == 32) {
+            return element<float>(data, i);
+        } else {
+            return value_of(type.layout, element<bits>(data, i));
+        }
+    }
+};
+
+// Calls visit(operand_of<dtype>) for a type that has the role.
+template<bool roles::*role, int number = 0, typename Visit>
+void with_operand_type(qdq_dtype dtype, Visit visit) {
+    if constexpr (number < dtype_count) {
+        if constexpr (element_types[number].roles.*role) {
+            if (dtype == number) {
+                visit(operand_of<qdq_dtype(number)>());
+                return;
+            }
+        }
+        with_operand_type<role, number + 1>(dtype, visit);
+    }
+}
+
+void read_scales(const call &what, const operand_range &range, float *to) {
+    if (what.scale_type == QDQ_F32 && range.scale_stride == 1) {
+        constexpr int64_t bytes = sizeof(float);
+        std::memcpy(to, static_cast<const char *>(what.scale) + range.scale * bytes, range.count * bytes);
+    } else {
+        with_operand_type<&roles::scale>(what.scale_type, [&](auto operand) {
+            for (int64_t i = 0; i < range.count; i++) {
+                to[i] = static_cast<float>(operand.value(what.scale, range.scale + i * range.scale_stride));
+            }
+        });
+    }
+    if (what.reciprocal) {
+        for (int64_t i = 0; i < range.count; i++) {
+            to[i] = 1 / to[i];
+        }
+    }
+}
+
+// An integer zero point from a float: the nearest, ties to even, saturated; 0 for NaN.
+int32_t nearest_integer(float z) {
+    if (!(z < 2147483648.0f)) {
+        return z == z ? INT32_MAX : 0;
+    }
+    return z <= -2147483648.0f ? INT32_MIN : static_cast<int32_t>(std::nearbyintf(z));
+}
+
+void read_integers(const call &what, const operand_range &range, int32_t *to) {
+    with_operand_type<&roles::zero_point>(what.zero_point_type, [&](auto operand) {
+        for (int64_t i = 0; i < range.count; i++) {
+            const auto z = operand.value(what.zero_point, range.zero_point + i * range.zero_point_stride);
+            if constexpr (operand.type.is_integer()) {
+                to[i] = z;  // NOLINT(bugprone-signed-char-misuse): int8 is a number here
+            } else {
+                to[i] = nearest_integer(z);
+            }
+        }
+    });
+}
+
+// The bits of f32 zero points, each multiplied by sign (1 or -1).
+void read_floats(const call &what, const operand_range &range, float sign, int32_t *to) {
+    with_operand_type<&roles::zero_point>(what.zero_point_type, [&](auto operand) {
+        for (int64_t i = 0; i < range.count; i++) {
+            const auto z = operand.value(what.zero_point, range.zero_point + i * range.zero_point_stride);
+            to[i] = std::bit_cast<int32_t>(sign * static_cast<float>(z));
+        }
+    });
+}
+
+bool all_within(const float *values, int64_t count, bit_range range) {
+    uint32_t outside = 0;
+    for (int64_t i = 0; i < count; i++) {
+        outside |= !range.contains(std::bit_cast<uint32_t>(values[i]));
+    }
+    return outside == 0;
+}
+
+bool all_finite(const float *values, int64_t count) {
+    uint32_t beyond = 0;
+    for (int64_t i = 0; i < count; i++) {
+        beyond |= (std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu) >= 0x7f800000u;
+    }
+    return beyond == 0;
+}
+
+bool all_small(const int32_t *z, int64_t count) {
+    uint32_t large = 0;
+    for (int64_t i = 0; i < count; i++) {
+        large |= static_cast<uint32_t>(z[i]) + small_zero_point > 2u * small_zero_point;
+    }
+    return large == 0;
+}
+
+bool all_small_floats(const int32_t *bits, int64_t count) {
+    bool small = true;
+    for (int64_t i = 0; i < count; i++) {
+        small &= std::fabs(std::bit_cast<float>(bits[i])) <= float{small_zero_point};
+    }
+    return small;
+}
+
+void convert_to_floats(int32_t *z, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        z[i] = std::bit_cast<int32_t>(static_cast<float>(z[i]));
+    }
+}
+
+quantize_variant fast_variant(const call &what) {
+    using enum quantize_variant;
+    if (!type_of(what.y_type).is_integer() || (!what.zero_point && !what.narrowed)) {
+        return what.multiply ? multiply : divide;
+    }
+    // i32 narrows its range in every variant.
+    if (what.y_type == QDQ_I32 && !what.zero_point) {
+        return what.multiply ? multiply : divide;
+    }
+    if (what.before) {
+        return what.multiply ? multiply_before : divide_before;
+    }
+    return what.multiply ? multiply_after : divide_after;
+}
+
+quantize_variant choose_quantize(const call &what, operands &loaded, int64_t count) {
+    const quantize_variant fast = fast_variant(what);
+    const bool joins_after = fast == quantize_variant::multiply_after || fast == quantize_variant::divide_after;
+    const bool small = !what.zero_point ||
+                       (what.before ? all_small_floats(loaded.zero_point, count) : all_small(loaded.zero_point, count));
+    const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small &&
+                          !(joins_after && what.y_type == QDQ_I32) && all_within(loaded.scale, count, fast_scale(what));
+    if (!has_fast) {
+        return what.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide;
+    }
+    if (joins_after) {
+        convert_to_floats(loaded.zero_point, count);
+    }
+    if (!what.multiply) {
+        for (int64_t i = 0; i < count; i++) {
+            loaded.inverse[i] = 1 / loaded.scale[i];
+        }
+    }
+    return fast;
+}
+
+dequantize_variant choose_dequantize(const call &what, operands &loaded, int64_t count) {
+    using enum dequantize_variant;
+    if (!type_of(what.x_type).is_integer()) {
+        return all_within(loaded.scale, count, fast_scale(what)) ? plain : general;
+    }
+    const bool finite = all_finite(loaded.scale, count);
+    if (!what.zero_point) {
+        return finite ? plain : general;
+    }
+    if (what.joins_as_f32()) {
+        return finite && all_small_floats(loaded.zero_point, count) ? offset : general;
+    }
+    if (what.x_type == QDQ_I32 || !finite || !all_small(loaded.zero_point, count)) {
+        return exact;
+    }
+    for (int64_t i = 0; i < count; i++) {  // both are short, and so is their difference
+        loaded.zero_point[i] =
+            std::bit_cast<int32_t>(static_cast<float>(what.add ? loaded.zero_point[i] : -loaded.zero_point[i]));
+    }
+    return offset;
+}
+
+// The first `count` values, each `times` over. Stores of four may reach three values too far; a fill for each value
+// takes four times as long where there are two.
+template<typename T>
+void repeat(T *values, int64_t count, int64_t times) {
+    T once[most_operands / 2];
+    std::copy_n(values, count, once);
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t k = 0; k < times; k += 4) {
+            std::fill_n(values + i * times + k, 4, once[i]);
+        }
+    }
+}
+
+}  // namespace
+
+void read_operands(const call &what, const operand_range &range, operands &loaded, int64_t first) {
+    read_scales(what, range, loaded.scale + first);
+    int32_t *const zero_point = loaded.zero_point + first;
+    if (!what.zero_point) {
+        std::fill_n(zero_point, range.count, 0);
+    } else if (what.joins_as_f32()) {
+        read_floats(what, range, what.quantizes() || what.add ? 1 : -1, zero_point);
+    } else {
+        read_integers(what, range, zero_point);
+    }
+}
+
+int32_t choose_variant(const call &what, operands &loaded, int64_t count) {
+    return what.quantizes() ? static_cast<int32_t>(choose_quantize(what, loaded, count))
+                            : static_cast<int32_t>(choose_dequantize(what, loaded, count));
+}
+
+bool needs_column(const call &what, int32_t variant) {
+    if (what.quantizes()) {
+        return variant >= static_cast<int32_t>(quantize_variant::general_multiply);
+    }
+    return variant >= static_cast<int32_t>(dequantize_variant::general);
+}
+
+void repeat_operands(const call &what, operands &loaded, int64_t count, int64_t times) {
+    if (times == 1) {
+        return;
+    }
+    repeat(loaded.scale, count, times);
+    if (what.quantizes() && !what.multiply) {
+        repeat(loaded.inverse, count, times);
+    }
+    if (what.zero_point) {
+        repeat(loaded.zero_point, count, times);
+    } else {
+        std::fill_n(loaded.zero_point, count * times, 0);
+    }
+}
+
+void cycle_operands(operands &loaded, int64_t count, int64_t times) {
+    for (int64_t i = count; i < count * times; i += count) {
+        std::copy_n(loaded.scale, count, loaded.scale + i);
+        std::copy_n(loaded.inverse, count, loaded.inverse + i);
+        std::copy_n(loaded.zero_point, count, loaded.zero_point + i);
+    }
+}
+
+void pad_operands(operands &loaded, int64_t count) {
+    std::fill_n(loaded.scale + count, spare_operands, 1);
+    std::fill_n(loaded.inverse + count, spare_operands, 1);
+    std::fill_n(loaded.zero_point + count, spare_operands, 0);
+}
+
+bit_range fast_scale(const call &what) {
+    if (!what.quantizes()) {
+        // Positive and finite; others only take the slower variant. Float formats scale it up, and an infinite code
+        // times 0 is NaN.
+        return type_of(what.x_type).is_integer() ? bit_range{0, 0x7f7fffffu} : bit_range{1, (127u + 100) << 23};
+    }
+    if (!what.multiply) {
+        return {smallest_divisor, largest_divisor};
+    }
+    return type_of(what.y_type).is_integer() ? bit_range{0, UINT32_MAX} : bit_range{1, 0x7f7fffffu};
+}
+
+int32_t plain_variant(const call &what) {
+    return what.quantizes() ? static_cast<int32_t>(fast_variant(what))
+                            : static_cast<int32_t>(dequantize_variant::plain);
+}
+
+}  // namespace qdq::runtime

@@ -1,0 +1,334 @@
+// A plan on a device: cut into launches, each by the kernel that suits its layout.
+#include "device/launch.h"
+#include "device/region.h"
+
+#include "HalideRuntime.h"
+#include "device_arguments.h"
+#include "support/types.h"
+#include "support/status.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace qdq::runtime {
+
+namespace {
+
+template<typename T>
+using number = T;
+
+// A buffer of the device's memory for one call.
+struct device_buffer {
+    halide_buffer_t buffer{};
+    halide_dimension_t shape[2];
+    uint64_t data;
+
+    // Rows of words that lie end to end, of groups [0, groups).
+    void set_words(uint64_t memory, int32_t words, int64_t groups) {
+        set(memory, 32);
+        shape[0] = {0, words, 1};
+        shape[1] = {0, static_cast<int32_t>(groups), words};
+    }
+
+    // Elements [0, end), by pages. Halide takes the last page's size for all pages', and the sum for the buffer's.
+    void set_pages(uint64_t memory, int bits, int64_t end) {
+        const int64_t page = int64_t{1} << page_bits, pages = (end - 1) / page + 1;
+        set(memory, bits);
+        shape[0] = {0, static_cast<int32_t>(end - (pages - 1) * page), 1};
+        shape[1] = {0, static_cast<int32_t>(pages), static_cast<int32_t>(page)};
+    }
+
+private:
+    void set(uint64_t memory, int bits) {
+        data = memory;
+        buffer.type = {halide_type_uint, static_cast<uint8_t>(bits), 1};
+        buffer.dimensions = 2;
+        buffer.dim = shape;
+    }
+};
+
+zero_point_use use_of_zero_point(const call &what) {
+    if (!what.zero_point) {
+        return zero_point_use::none;
+    }
+    return what.joins_as_f32() ? zero_point_use::as_float : zero_point_use::as_integer;
+}
+
+// One run of a plan.
+class launcher {
+public:
+    launcher(const char *function, const plan &p, const void *x, void *y, device_launch &launch)
+        : function(function),
+          p(p),
+          what(p.what),
+          backend(*p.what.on->device),
+          launch(launch),
+          x(memory_of(x, p.x_offset)),
+          y(memory_of(y, p.y_offset)),
+          scale(memory_of(what.scale, p.scale_offset)),
+          zero_point(memory_of(what.zero_point, p.zero_point_offset)) {}
+
+    qdq_status run() {
+        if (const char *name = misaligned()) {
+            return fail(QDQ_INVALID_ARGUMENT, "%s: %s: its elements do not lie at multiples of their size", function,
+                        name);
+        }
+        if (!has_memory()) {
+            return fail(QDQ_DEVICE_ERROR, "%s: target %s: %s", function, what.on->name, launch.message);
+        }
+        set_constants();
+        return for_each_part(
+            whole_region(p),
+            [](void *self, const region &part) { return static_cast<launcher *>(self)->run_part(part); }, this);
+    }
+
+private:
+    // A tensor's memory: an address, or a handle and an offset in bytes.
+    struct memory {
+        uint64_t base;
+        int64_t offset;
+    };
+
+    struct span {
+        int64_t first, end;  // bytes relative to the first element
+    };
+
+    const char *const function;
+    const plan &p;
+    const call &what;
+    const device_backend &backend;
+    device_launch &launch;
+    const memory x, y, scale, zero_point;
+    device_arguments<number> in{};
+
+    memory memory_of(const void *data, int64_t offset) const {
+        const uint64_t base = reinterpret_cast<uintptr_t>(data);
+        return backend.has_addresses ? memory{base + offset, 0} : memory{base, offset};
+    }
+
+    // Which of x and y begins between two elements' places, or NULL. Offsets in memory objects have been checked.
+    const char *misaligned() const {
+        auto is_off = [&](const memory &m, int32_t bits) {
+            return backend.has_addresses && m.base % static_cast<uint64_t>(std::max(bits / 8, 1)) != 0;
+        };
+        return is_off(x, what.x_bits) ? "x" : is_off(y, what.y_bits) ? "y" : nullptr;
+    }
+
+    bool has_memory() const {
+        auto has = [&](const memory &m, const span &bytes) {
+            return backend.has_memory(launch, m.base, m.offset + bytes.first, m.offset + bytes.end);
+        };
+        return has(x, {p.x_first, p.x_end}) && has(y, {p.y_first, p.y_end}) &&
+               has(scale, touched(&dimension::scale, what.scale_type)) &&
+               (!what.zero_point || has(zero_point, touched(&dimension::zero_point, what.zero_point_type)));
+    }
+
+    // The bytes of an operand, relative to the first.
+    span touched(int64_t dimension::*stride, qdq_dtype type) const {
+        const int64_t bytes = type_of(type).bits / 8;
+        int64_t lowest = 0, highest = 0;
+        for (int d = 0; d < p.dimension_count; d++) {
+            const blocked_dimension &dim = p.dimensions[d];
+            const int64_t reach = (dim.whole.extent - 1) / dim.block * (dim.whole.*stride);
+            (reach < 0 ? lowest : highest) += reach;
+        }
+        return {lowest * bytes, (highest + 1) * bytes};
+    }
+
+    void set_constants() {
+        in.packing = what.packing;
+        in.scale_type = what.scale_type;
+        in.scale_bytes = type_of(what.scale_type).bits / 8;
+        in.reciprocal = what.reciprocal;
+        in.zero_point_use = int32_t(use_of_zero_point(what));
+        in.zero_point_type = what.zero_point_type;
+        in.zero_point_bytes = what.zero_point ? type_of(what.zero_point_type).bits / 8 : 1;
+        in.multiplies = what.multiply;
+        in.rounding = what.rounding;
+        in.lowest = what.lowest;
+        in.highest = what.highest;
+        in.no_saturate = what.no_saturate;
+        in.sign = what.add ? 1 : -1;
+    }
+
+    // Whole groups by a dense form, if there is one for the layout, and what is left by the strided form.
+    qdq_status run_part(const region &r) {
+        const int64_t elements = r.elements();
+        if (what.packs() && (what.quantizes() ? r.y : r.x) % what.packed_unit() != 0) {
+            return fail(QDQ_UNSUPPORTED,
+                        "%s: x, y: rows of packed codes that do not begin at whole bytes, in a tensor of %lld "
+                        "elements: device kernels take 2^30 at once",
+                        function, static_cast<long long>(p.elements));
+        }
+        device_buffer x_words, y_words;
+        const bool ordered = r.is_dense() && r.count <= dense_dimensions && what.packing != QDQ_SPLIT_HALVES &&
+                             set_words(x, r.x, what.x_bits, elements, x_words, in.first_x) &&
+                             set_words(y, r.y, what.y_bits, elements, y_words, in.first_y);
+        const device_form form = ordered ? dense_form(r) : device_form::strided;
+        if (form == device_form::strided) {
+            return run_strided(r, elements);
+        }
+        const int64_t in_groups = elements - elements % device_group;
+        if (in_groups > 0) {
+            describe_groups(r, form, in_groups);
+            if (qdq_status s = call_kernel(form, r, x_words, y_words)) {
+                return s;
+            }
+        }
+        return in_groups < elements ? run_strided(rest_of(r, in_groups), elements - in_groups) : QDQ_OK;
+    }
+
+    // The form whose groups meet the operands as the innermost dimension does.
+    static device_form dense_form(const region &r) {
+        const blocked_dimension &d = r.dimensions[0];
+        const bool whole_groups = r.count == 1 || d.whole.extent % device_group == 0;
+        if (whole_groups && (!d.whole.varies() || d.block % device_group == 0)) {
+            return device_form::group;
+        }
+        return whole_groups && d.block == 1 ? device_form::each : device_form::strided;
+    }
+
+    // False where groups do not begin where words of 16 bytes may.
+    bool set_words(const memory &of, int64_t first, int32_t bits, int64_t elements, device_buffer &buffer,
+                   int64_t &first_group) const {
+        constexpr uint64_t alignment = 16;
+        const uint64_t group_bytes = device_group * bits / 8;
+        uint64_t base = of.base, bytes = of.offset + first * bits / 8;
+        if (backend.has_addresses) {
+            bytes += base;
+            base = bytes / alignment * alignment;
+            bytes -= base;
+        }
+        first_group = static_cast<int64_t>(bytes / group_bytes);
+        const int64_t groups = first_group + elements / device_group;
+        buffer.set_words(base, device_group * bits / 32, groups);
+        return bytes % group_bytes == 0 && groups <= INT32_MAX;
+    }
+
+    void describe_groups(const region &r, device_form form, int64_t elements) {
+        in.units = static_cast<int32_t>(elements / device_group);
+        clear_dimensions();
+        const blocked_dimension &c = r.dimensions[0];
+        const bool each = form == device_form::each;
+        describe(0, std::max<int64_t>(1, c.whole.extent / device_group),
+                 each ? 1 : std::max<int64_t>(1, c.block / device_group), c.whole, each ? device_group : 1);
+        if (r.count > 1) {
+            describe(1, r.dimensions[1].whole.extent, r.dimensions[1].block, r.dimensions[1].whole, 1);
+        }
+    }
+
+    void clear_dimensions() {
+        for (int d = 0; d < device_dimensions; d++) {
+            describe(d, 1, 1, {1, 0, 0, 0, 0}, 1);
+        }
+    }
+
+    void describe(int d, int64_t extent, int64_t block, const dimension &strides, int64_t operands) {
+        const invariant_divisor by_extent = divisor_of(extent), by_block = divisor_of(block);
+        in.extent[d] = static_cast<int32_t>(extent);
+        in.extent_multiplier[d] = by_extent.multiplier;
+        in.extent_shift[d] = by_extent.shift;
+        in.block_multiplier[d] = by_block.multiplier;
+        in.block_shift[d] = by_block.shift;
+        in.x_step[d] = strides.x;
+        in.y_step[d] = strides.y;
+        in.scale_step[d] = strides.scale * operands;
+        in.zero_point_step[d] = strides.zero_point * operands;
+    }
+
+    qdq_status run_strided(const region &r, int64_t elements) {
+        in.elements = static_cast<int32_t>(elements);
+        in.units = static_cast<int32_t>(what.packs() ? (elements + 1) / 2 : elements);
+        clear_dimensions();
+        for (int d = 0; d < r.count; d++) {
+            describe(d, r.dimensions[d].whole.extent, r.dimensions[d].block, r.dimensions[d].whole, 1);
+        }
+        device_buffer x_pages, y_pages;
+        in.first_x = set_elements(x, {p.x_first, p.x_end}, r.x, what.x_bits, x_pages);
+        in.first_y = set_elements(y, {p.y_first, p.y_end}, r.y, what.y_bits, y_pages);
+        return call_kernel(device_form::strided, r, x_pages, y_pages);
+    }
+
+    // Views the memory that a tensor touches as units of some bytes. Where the view begins, in bytes from the tensor's
+    // first element: memory objects are viewed from their own beginning.
+    int64_t view_units(const memory &of, const span &touched, int64_t bytes, device_buffer &buffer) const {
+        const int64_t begin = backend.has_addresses ? touched.first : -of.offset;
+        buffer.set_pages(of.base + (backend.has_addresses ? begin : 0), int(8 * bytes), (touched.end - begin) / bytes);
+        return begin;
+    }
+
+    // The number of an element (of packed codes, a byte) from the beginning of the buffer.
+    int64_t set_elements(const memory &of, const span &touched, int64_t element, int32_t bits,
+                         device_buffer &buffer) const {
+        const int64_t bytes = std::max(bits / 8, 1);
+        return element * bits / (8 * bytes) - view_units(of, touched, bytes, buffer) / bytes;
+    }
+
+    // The same for an operand, which is read byte by byte.
+    int64_t set_operands(const memory &of, const span &touched, int64_t operand, int64_t bytes,
+                         device_buffer &buffer) const {
+        return operand - view_units(of, touched, 1, buffer) / bytes;
+    }
+
+    qdq_status call_kernel(device_form form, const region &r, device_buffer &x_buffer, device_buffer &y_buffer) {
+        device_buffer scales, zero_points;
+        const span of_scale = touched(&dimension::scale, what.scale_type);
+        in.first_scale = set_operands(scale, of_scale, r.scale, in.scale_bytes, scales);
+        // Without a zero point, kernels read a byte of the scale, and no more than that.
+        in.first_zero_point = what.zero_point
+                                  ? set_operands(zero_point, touched(&dimension::zero_point, what.zero_point_type),
+                                                 r.zero_point, in.zero_point_bytes, zero_points)
+                                  : set_operands(scale, of_scale, 0, 1, zero_points);
+        device_buffer *const all[] = {&x_buffer, &scales, &zero_points, &y_buffer};
+        int error = 0;
+        int wrapped = 0;
+        while (wrapped < 4 && error == 0) {
+            error = backend.wrap(launch, all[wrapped]->buffer, all[wrapped]->data);
+            wrapped += error == 0;
+        }
+        if (error == 0) {
+            error = call_with(form, x_buffer, scales, zero_points, y_buffer);
+        }
+        while (wrapped > 0) {
+            backend.unwrap(launch, all[--wrapped]->buffer);
+        }
+        return error == 0 ? QDQ_OK : failure(error);
+    }
+
+    int call_with(device_form form, device_buffer &x_buffer, device_buffer &scales, device_buffer &zero_points,
+                  device_buffer &y_buffer) {
+        constexpr int most_arguments = 128;
+        void *arguments[most_arguments];
+        void *user_context = &launch;
+        int count = 0;
+        for (void *a : {static_cast<void *>(&user_context), static_cast<void *>(&x_buffer.buffer),
+                        static_cast<void *>(&scales.buffer), static_cast<void *>(&zero_points.buffer)}) {
+            arguments[count++] = a;
+        }
+        for_each_argument(in, [&](const char *, int, auto &argument) { arguments[count++] = &argument; });
+        arguments[count++] = &y_buffer.buffer;
+        device_kernel *const *kernels = what.quantizes() ? what.device->quantize : what.device->dequantize;
+        return kernels[int(form)](arguments);
+    }
+
+    qdq_status failure(int error) const {
+        const bool memory = error == halide_error_code_out_of_memory || std::strstr(launch.message, "OUT_OF_MEMORY") ||
+                            std::strstr(launch.message, "OUT_OF_HOST_MEMORY") ||
+                            std::strstr(launch.message, "MEM_OBJECT_ALLOCATION_FAILURE");
+        return fail(memory ? QDQ_OUT_OF_MEMORY : QDQ_DEVICE_ERROR, "%s: target %s: %s", function, what.on->name,
+                    launch.message[0] ? launch.message : "the kernel failed and did not say why");
+    }
+};
+
+}  // namespace
+
+qdq_status run_on_device(const char *function, const plan &p, const void *x, void *y, void *stream) {
+    device_launch launch{};
+    if (const qdq_status s = p.what.on->device->enter(launch, function, stream, p.device_id)) {
+        return s;
+    }
+    const launch_scope scope(launch);
+    return launcher(function, p, x, y, launch).run();
+}
+
+}  // namespace qdq::runtime

@@ -1,0 +1,92 @@
+#include "plan/make_plan.h"
+
+#include "plan/draft.h"
+#include "plan/loops.h"
+
+#include <algorithm>
+
+namespace qdq::runtime {
+
+namespace {
+
+// In and out: past the share of the caches that one core has.
+constexpr int64_t streamed_bits = int64_t{128} << 20;
+
+void set_call(draft &d) {
+    const arguments &given = d.given;
+    const qdq_options &options = d.options;
+    call &what = d.what;
+    const element_type &codes = d.code_type();
+    what.multiply = options.scale_mode != QDQ_DIVIDE;
+    what.reciprocal = what.quantizes() && options.scale_mode == QDQ_RECIPROCAL;
+    what.before = options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING;
+    what.add = options.dequantize_zp == QDQ_ZP_ADD;
+    what.rounding = options.rounding;
+    what.no_saturate = what.quantizes() && !codes.is_integer() && options.no_saturate != 0;
+    what.narrowed = what.quantizes() && (what.lowest != codes.lowest() || what.highest != codes.highest());
+    what.x_type = given.x->dtype;
+    what.y_type = given.y->dtype;
+    what.x_bits = type_of(what.x_type).bits;
+    what.y_bits = type_of(what.y_type).bits;
+    what.packing = options.packing;
+    what.scale_type = given.scale->dtype;
+    what.scale = given.scale->data;
+    what.zero_point = given.zero_point && d.zero_point_elements > 0 ? given.zero_point->data : nullptr;
+    what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
+    what.streams =
+        what.on->streams && std::min(d.x_elements, streamed_bits) * (what.x_bits + what.y_bits) > streamed_bits;
+}
+
+// Whether every row of packed codes begins at a whole byte, or at the whole group of bytes that splits its halves.
+bool rows_begin_at_bytes(const call &what, const loop_nest &nest) {
+    const int64_t unit = what.packed_unit();
+    auto stride = [&](const dimension &d) { return what.quantizes() ? d.y : d.x; };
+    const dimension &c = nest.loops[0];
+    const bool joined = nest.count > 1 && joins_rows(what, c, nest.loops[1]) && (unit == 2 || c.extent % unit == 0);
+    return stride(c) == 1 &&
+           std::all_of(nest.loops + (joined ? 2 : 1), nest.loops + std::max(nest.count, joined ? 2 : 1),
+                       [&](const dimension &d) { return stride(d) % unit == 0; });
+}
+
+void choose_path(plan &p) {
+    const bool is_ragged = std::any_of(p.dimensions, p.dimensions + p.dimension_count,
+                                       [](const blocked_dimension &d) { return d.ragged(); });
+    if (!is_ragged) {
+        normalize(p.what, p.dimensions, p.dimension_count, p.nest);
+    }
+    if (p.what.packs()) {
+        p.path = is_ragged || !rows_begin_at_bytes(p.what, p.nest) ? execution_path::windows : execution_path::nest;
+    } else {
+        p.path = is_ragged ? execution_path::parts : execution_path::nest;
+    }
+}
+
+}  // namespace
+
+qdq_status make_plan(const arguments &given, plan &result) {
+    result.made = plan_mark;
+    result.x_offset = result.y_offset = result.scale_offset = result.zero_point_offset = 0;
+    result.path = execution_path::nest;
+    result.what.op = given.op;
+    result.direct.possible = false;
+    draft d{given, result};
+    qdq_status s;
+    if ((s = check_tensors(d)) || (s = choose_kernels(d)) || (s = check_options(d)) || (s = check_granularity(d))) {
+        return s;
+    }
+    result.elements = d.x_elements;
+    if (d.x_elements == 0) {
+        result.nest.count = 0;
+        return QDQ_OK;
+    }
+    if ((s = check_memory(d)) || (s = check_zero_point_values(d))) {
+        return s;
+    }
+    set_call(d);
+    if (!d.is_on_device()) {
+        choose_path(result);
+    }
+    return QDQ_OK;
+}
+
+}  // namespace qdq::runtime

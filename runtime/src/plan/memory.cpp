@@ -1,0 +1,163 @@
+#include "plan/memory.h"
+
+#include "plan/draft.h"
+#include "targets/device_backend.h"
+
+#include <algorithm>
+
+namespace qdq::runtime {
+
+namespace {
+
+struct span {
+    int64_t first = 0, end = 0;  // bytes relative to data
+};
+
+// The bytes a non-empty tensor touches; false where an address computation overflows.
+bool touched(const qdq_tensor &t, const int64_t *strides, span &bytes) {
+    int64_t lowest = 0, highest = 0;
+    for (int d = 0; d < t.rank; d++) {
+        int64_t reach;
+        if (__builtin_mul_overflow(t.shape[d] - 1, strides[d], &reach) ||
+            __builtin_add_overflow(reach < 0 ? lowest : highest, reach, reach < 0 ? &lowest : &highest)) {
+            return false;
+        }
+    }
+    const int64_t bits = type_of(t.dtype).bits;
+    int64_t elements, last_bit;
+    if (__builtin_mul_overflow(lowest, bits, &bytes.first) || __builtin_add_overflow(highest, 1, &elements) ||
+        __builtin_mul_overflow(elements, bits, &last_bit)) {
+        return false;
+    }
+    bytes.first /= 8;
+    bytes.end = static_cast<int64_t>((static_cast<uint64_t>(last_bit) + 7) / 8);
+    return true;
+}
+
+// Whether distinct indices are distinct elements: each stride steps over all that the smaller ones reach. Of strides
+// within the address space.
+bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
+    struct step {
+        int64_t stride, extent;
+    } steps[most_dimensions]{};
+    int count = 0;
+    for (int d = 0; d < t.rank; d++) {
+        if (t.shape[d] > 1) {
+            steps[count++] = {strides[d] < 0 ? -strides[d] : strides[d], t.shape[d]};
+        }
+    }
+    for (int i = 1; i < count; i++) {
+        for (int j = i; j > 0 && steps[j].stride < steps[j - 1].stride; j--) {
+            std::swap(steps[j], steps[j - 1]);
+        }
+    }
+    int64_t reach = 0;
+    for (int i = 0; i < count; i++) {
+        if (steps[i].stride <= reach) {
+            return false;
+        }
+        reach += steps[i].stride * (steps[i].extent - 1);
+    }
+    return true;
+}
+
+// Where a tensor lies: in the address space, or in a memory object, whose handle is no address.
+struct place {
+    const void *object = nullptr;  // NULL for the address space
+    uint64_t first = 0, end = 0;
+
+    bool overlaps(const place &other) const { return object == other.object && first < other.end && other.first < end; }
+};
+
+bool has_addresses(const target &on) { return !on.device || on.device->has_addresses; }
+
+// False where its bytes, of which the first element's are some, pass the end of that or reach below its beginning.
+bool locate(const target &on, const void *data, const span &bytes, int64_t offset, place &at) {
+    const bool is_address = has_addresses(on);
+    const uint64_t begin = is_address ? reinterpret_cast<uintptr_t>(data) : static_cast<uint64_t>(offset);
+    const uint64_t most = is_address ? UINT64_MAX : INT64_MAX;  // offsets are signed
+    at = {is_address ? nullptr : data, begin + static_cast<uint64_t>(bytes.first),
+          begin + static_cast<uint64_t>(bytes.end)};
+    return at.first <= begin && begin <= at.end && at.end <= most;
+}
+
+qdq_status out_of_reach(const char *function, const target &on, const char *name) {
+    return fail(
+        QDQ_INVALID_ARGUMENT, "%s: %s: its elements reach %s", function, name,
+        has_addresses(on) ? "past the address space" : "below the beginning of a memory object, or 2^63 bytes past it");
+}
+
+bool is_in_place(const plan &p, const void *x, const void *y) {
+    return x == y && p.same_layout && p.x_offset == p.y_offset;
+}
+
+qdq_status partial_overlap(const char *function) {
+    return fail(QDQ_INVALID_ARGUMENT,
+                "%s: y: it overlaps x; y may only be x itself, with the same strides and element size", function);
+}
+
+// Finds the bytes that a tensor touches, and where they lie. The data of x and y may come later.
+qdq_status find(const draft &d, const char *name, const qdq_tensor &t, const int64_t *strides, int64_t offset,
+                span &bytes, place &at) {
+    if (!touched(t, strides, bytes)) {
+        return d.invalid("%s: %s: shape and strides reach past the address space", name);
+    }
+    const target &on = *d.what.on;
+    const bool is_placed = t.data || !has_addresses(on);
+    return !is_placed || locate(on, t.data, bytes, offset, at) ? QDQ_OK : out_of_reach(d.given.function, on, name);
+}
+
+// y may not share memory with an operand.
+qdq_status check_operand(const draft &d, const char *name, const qdq_tensor &operand, const int64_t *strides,
+                         int64_t offset, const place &y) {
+    span bytes;
+    place at;
+    if (qdq_status s = find(d, name, operand, strides, offset, bytes, at)) {
+        return s;
+    }
+    return d.given.y->data && y.overlaps(at) ? d.invalid("%s: y: it overlaps %s", name) : QDQ_OK;
+}
+
+}  // namespace
+
+qdq_status check_memory(draft &d) {
+    const arguments &given = d.given;
+    plan &p = d.result;
+    span of_x, of_y;
+    place x, y;
+    qdq_status s;
+    if ((s = find(d, "x", *given.x, d.x_strides, p.x_offset, of_x, x)) ||
+        (s = find(d, "y", *given.y, d.y_strides, p.y_offset, of_y, y))) {
+        return s;
+    }
+    if (!elements_are_distinct(*given.y, d.y_strides)) {
+        return d.invalid("%s: y: its strides make elements overlap one another");
+    }
+    if ((s = check_operand(d, "scale", *given.scale, d.scale_strides, p.scale_offset, y)) ||
+        (given.zero_point && (s = check_operand(d, "zero_point", *given.zero_point, d.zero_point_strides,
+                                                p.zero_point_offset, y)))) {
+        return s;
+    }
+    p.x_first = of_x.first;
+    p.x_end = of_x.end;
+    p.y_first = of_y.first;
+    p.y_end = of_y.end;
+    p.same_layout = type_of(given.x->dtype).bits == type_of(given.y->dtype).bits &&
+                    std::equal(d.x_strides, d.x_strides + given.x->rank, d.y_strides);
+    const bool overlaps = given.x->data && given.y->data && x.overlaps(y);
+    return overlaps && !is_in_place(p, given.x->data, given.y->data) ? partial_overlap(given.function) : QDQ_OK;
+}
+
+qdq_status check_overlap(const char *function, const plan &p, const void *x, const void *y) {
+    const target &on = *p.what.on;
+    place of_x, of_y;
+    if (!locate(on, x, {p.x_first, p.x_end}, p.x_offset, of_x)) {
+        return out_of_reach(function, on, "x");
+    }
+    if (!locate(on, y, {p.y_first, p.y_end}, p.y_offset, of_y)) {
+        return out_of_reach(function, on, "y");
+    }
+    return of_x.overlaps(of_y) && !is_in_place(p, x, y) ? partial_overlap(function) : QDQ_OK;
+}
+
+}  // namespace qdq::runtime

@@ -1,0 +1,90 @@
+#include "plan/draft.h"
+
+#include <cinttypes>
+#include <cstring>
+
+namespace qdq::runtime {
+
+namespace {
+
+qdq_status check_choices(const draft &d) {
+    const struct {
+        const char *name;
+        int value, most;
+    } choices[] = {{"scale_mode", stored_value(d.options.scale_mode), QDQ_RECIPROCAL},
+                   {"quantize_zp", stored_value(d.options.quantize_zp), QDQ_ZP_BEFORE_ROUNDING},
+                   {"dequantize_zp", stored_value(d.options.dequantize_zp), QDQ_ZP_ADD},
+                   {"rounding", stored_value(d.options.rounding), QDQ_UP},
+                   {"packing", stored_value(d.options.packing), QDQ_SPLIT_HALVES}};
+    for (const auto &choice : choices) {
+        if (choice.value < 0 || choice.value > choice.most) {
+            return d.invalid("%s: options: %s %d is not in 0..%d", choice.name, choice.value, choice.most);
+        }
+    }
+    return QDQ_OK;
+}
+
+qdq_status check_blocks_asked(const draft &d) {
+    const qdq_options &options = d.options;
+    if (options.block_size < 0) {
+        return d.invalid("%s: options: block_size %" PRId64 " is below 0", options.block_size);
+    }
+    if (options.block_shape && options.block_size > 0) {
+        return d.invalid("%s: options: block_size %" PRId64 " and block_shape are both given", options.block_size);
+    }
+    for (int i = 0; options.block_shape && i < d.given.x->rank; i++) {
+        if (options.block_shape[i] < 0) {
+            return d.invalid("%s: options: block_shape[%d] is %" PRId64 ", below 0", i, options.block_shape[i]);
+        }
+    }
+    return QDQ_OK;
+}
+
+// Of the codes: y's range, and x's where one set of options serves both ways.
+qdq_status check_range(draft &d) {
+    const qdq_options &options = d.options;
+    const element_type &codes = d.code_type();
+    const char *name = d.what.quantizes() ? "y" : "x";
+    d.what.lowest = int32_t(codes.lowest());
+    d.what.highest = int32_t(codes.highest());
+    if (options.quant_min != 0 || options.quant_max != 0) {
+        if (!codes.is_integer()) {
+            return d.invalid("%s: options: quant_min and quant_max need an integer %s, not %s", name, codes.name);
+        }
+        if (options.quant_min > options.quant_max || options.quant_min < d.what.lowest ||
+            options.quant_max > d.what.highest) {
+            return d.invalid("%s: options: quant_min %d and quant_max %d are not a range within %s's %d..%d",
+                             options.quant_min, options.quant_max, name, d.what.lowest, d.what.highest);
+        }
+        d.what.lowest = options.quant_min;
+        d.what.highest = options.quant_max;
+    }
+    if (d.what.quantizes() && options.rounding != QDQ_NEAREST_EVEN && !codes.is_integer()) {
+        return d.invalid("%s: options: rounding %d needs an integer y, not %s", int(options.rounding), codes.name);
+    }
+    return QDQ_OK;
+}
+
+}  // namespace
+
+qdq_status check_options(draft &d) {
+    if (d.given.options) {
+        std::memcpy(&d.options, d.given.options, sizeof(d.options));
+    }
+    if (qdq_status s = check_choices(d)) {
+        return s;
+    }
+    if (d.options.stream && !d.is_on_device()) {
+        return d.invalid("%s: options: stream: target %s runs on the CPU and takes none", d.what.on->name);
+    }
+    if (d.options.packing == QDQ_SPLIT_HALVES && d.x_elements % split_group != 0) {
+        return d.invalid("%s: options: packing in split halves needs a multiple of %d elements, not %" PRId64,
+                         int(split_group), d.x_elements);
+    }
+    if (qdq_status s = check_blocks_asked(d)) {
+        return s;
+    }
+    return check_range(d);
+}
+
+}  // namespace qdq::runtime

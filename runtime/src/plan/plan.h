@@ -1,0 +1,134 @@
+// A validated call, reduced to what the kernels need: a loop nest over strided elements.
+#pragma once
+
+#include "targets/kernel_table.h"
+
+#include <cstdint>
+#include <type_traits>
+
+namespace qdq::runtime {
+
+// One loop. The strides count elements of x, y, the scale and the zero point; 0 for an operand that does not vary.
+struct dimension {
+    int64_t extent;
+    int64_t x, y, scale, zero_point;
+
+    bool varies() const { return scale != 0 || zero_point != 0; }  // do its steps reach other operands?
+};
+
+// A dimension as the caller gave it: the operands advance once every `block` elements. A ragged one has a last block
+// that is shorter.
+struct blocked_dimension {
+    dimension whole;  // operand strides are per block
+    int64_t block;
+
+    bool ragged() const { return block != whole.extent && whole.extent % block != 0; }
+};
+
+constexpr int most_dimensions = 8;               // of the caller's tensors
+constexpr int most_loops = 2 * most_dimensions;  // each may split into blocks and places within one
+
+// Elementwise loops in any order: the innermost first once normalized.
+struct loop_nest {
+    int count;
+    dimension loops[most_loops];
+
+    int64_t elements() const {
+        int64_t product = 1;
+        for (int i = 0; i < count; i++) {
+            product *= loops[i].extent;
+        }
+        return product;
+    }
+};
+
+constexpr int64_t group = group_size;   // kernels take whole groups of elements along c
+constexpr int64_t split_group = 32;  // elements whose halves QDQ_SPLIT_HALVES puts together
+
+// The part of a call that does not depend on the loops.
+struct call {
+    operation op;
+    bool multiply;    // quantize: x is multiplied
+    bool reciprocal;  // quantize: by 1 / scale
+    bool before;      // quantize: the zero point joins before rounding
+    bool add;         // dequantize: the zero point is added
+    bool narrowed;    // quantize: the range is not the type's own
+    bool streams;     // y is too large for the caches
+    qdq_packing packing;
+    int32_t rounding;
+    int32_t lowest, highest;
+    int32_t no_saturate;
+    qdq_dtype x_type, y_type, scale_type, zero_point_type;
+    int32_t x_bits, y_bits;
+    const void *scale;
+    const void *zero_point;  // NULL for none
+    const target *on;
+    union {
+        const kernel_row<quantize_kernel> *quantize;
+        const kernel_row<dequantize_kernel> *dequantize;
+        const device_row *device;
+    };
+
+    bool quantizes() const { return op == operation::quantize; }
+    int64_t block() const { return type_of(quantizes() ? y_type : x_type).block; }
+    bool packs() const { return (quantizes() ? y_bits : x_bits) < 8; }
+
+    // Elements that must stay together: those of a byte, or of the bytes that split their halves; 1 where nothing is packed.
+    int64_t packed_unit() const { return !packs() ? 1 : packing == QDQ_SPLIT_HALVES ? split_group : 2; }
+
+    // Whether the zero point is an f32 when it joins. Dequantize: an f32 operation applies a float one by definition, and
+    // a short integer one exactly.
+    bool joins_as_f32() const {
+        return quantizes() ? before
+                           : type_of(zero_point_type).is_float() ||
+                                 (x_type != QDQ_I32 && zero_point_type != QDQ_I32);
+    }
+};
+
+// A range of f32 values by their bits, taken as unsigned integers.
+struct bit_range {
+    uint32_t first, last;
+
+    bool contains(uint32_t bits) const { return bits - first <= last - first; }
+};
+
+// The whole call as one kernel call, where no element need be moved: contiguous whole groups, one scale, little work.
+// It makes a small run cost a few nanoseconds.
+struct direct_call {
+    bool possible;
+    bool plain;  // an f32 scale in fast_scale and no zero point: nothing to convert and one variant
+    int32_t plain_variant;
+    bit_range fast_scale;
+    halide_type_t x_type, y_type;
+    halide_dimension_t x_shape[2], y_shape[2];
+};
+
+// How a plan's elements are reached.
+enum class execution_path : uint8_t {
+    device,   // by a device's kernels
+    nest,     // its loop nest
+    parts,    // regular nests, cut from ragged blocks while running
+    windows,  // runs of packed codes whose rows do not begin at whole bytes
+};
+
+constexpr uint64_t plan_mark = 0x31706c616e647171;  // tells a plan from memory that never was one
+
+// What an opaque qdq_plan holds.
+struct plan {
+    uint64_t made;  // plan_mark
+    call what;
+    direct_call direct;
+    int64_t elements;
+    execution_path path;
+    int64_t x_first, x_end, y_first, y_end;  // bytes touched, relative to the data pointers
+    bool same_layout;                        // y may alias x exactly
+    loop_nest nest;                          // normalized; of that path
+    int dimension_count;
+    blocked_dimension dimensions[most_dimensions];
+    int32_t device_id;
+    int64_t x_offset, y_offset, scale_offset, zero_point_offset;  // bytes; of a device's tensors
+};
+static_assert(std::is_trivially_copyable_v<plan>);
+static_assert(sizeof(plan) <= sizeof(qdq_plan));
+
+}  // namespace qdq::runtime

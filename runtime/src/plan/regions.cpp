@@ -1,0 +1,98 @@
+#include "plan/regions.h"
+
+#include <algorithm>
+
+namespace qdq::runtime {
+
+namespace {
+
+// What cutting one dimension's interval at block boundaries leaves: an end of a block, whole blocks, a start of one.
+int cut(const blocked_dimension &d, const interval &whole, interval pieces[3]) {
+    if (!d.whole.varies() || d.block == 1) {
+        pieces[0] = whole;
+        return 1;
+    }
+    int count = 0;
+    const int64_t end = whole.start + whole.extent;
+    const int64_t first_boundary = std::min(end, (whole.start + d.block - 1) / d.block * d.block);
+    const int64_t last_boundary = std::max(first_boundary, end / d.block * d.block);
+    for (const interval piece :
+         {interval{whole.start, first_boundary - whole.start}, interval{first_boundary, last_boundary - first_boundary},
+          interval{last_boundary, end - last_boundary}}) {
+        if (piece.extent > 0) {
+            pieces[count++] = piece;
+        }
+    }
+    return count;
+}
+
+// Restricts a dimension to a piece that cut() made.
+void restrict_to(const interval &piece, blocked_dimension &d, offsets &at) {
+    dimension &w = d.whole;
+    at.x += piece.start * w.x;
+    at.y += piece.start * w.y;
+    at.scale += piece.start / d.block * w.scale;
+    at.zero_point += piece.start / d.block * w.zero_point;
+    w.extent = piece.extent;
+    if (piece.extent % d.block != 0 || piece.start % d.block != 0) {
+        w.scale = w.zero_point = 0;  // within one block
+    }
+}
+
+}  // namespace
+
+void for_each_regular_part(const blocked_dimension *dimensions, const interval *region, int count, regular_part *run,
+                           void *context) {
+    interval pieces[most_dimensions][3];
+    int piece_count[most_dimensions], chosen[most_dimensions] = {};
+    for (int d = 0; d < count; d++) {
+        piece_count[d] = cut(dimensions[d], region[d], pieces[d]);
+    }
+    for (bool more = true; more;) {
+        blocked_dimension part[most_dimensions]{};
+        offsets at;
+        for (int d = 0; d < count; d++) {
+            part[d] = dimensions[d];
+            restrict_to(pieces[d][chosen[d]], part[d], at);
+        }
+        run(context, part, count, at);
+        more = false;
+        for (int d = 0; d < count && !more; d++) {
+            more = ++chosen[d] < piece_count[d];
+            if (!more) {
+                chosen[d] = 0;
+            }
+        }
+    }
+}
+
+void for_each_region(const blocked_dimension *dimensions, int count, int64_t begin, int64_t end, flat_region *run,
+                     void *context) {
+    for (int64_t first = begin; first < end;) {
+        // Climb while whole inner dimensions fit: `size` elements make one step of dimension `level`.
+        int level = count - 1;
+        int64_t size = 1;
+        while (level > 0 && first % (size * dimensions[level].whole.extent) == 0 &&
+               end - first >= size * dimensions[level].whole.extent) {
+            size *= dimensions[level--].whole.extent;
+        }
+        interval region[most_dimensions];
+        int64_t taken = 1, rest = first / size;
+        for (int d = count - 1; d >= 0; d--) {
+            const int64_t extent = dimensions[d].whole.extent;
+            if (d > level) {
+                region[d] = {0, extent};
+                continue;
+            }
+            region[d] = {rest % extent, 1};
+            if (d == level) {
+                region[d].extent = taken = std::min(extent - region[d].start, (end - first) / size);
+            }
+            rest /= extent;
+        }
+        run(context, region);
+        first += taken * size;
+    }
+}
+
+}  // namespace qdq::runtime
