@@ -1,6 +1,6 @@
 #include "commands.h"
 #include "error.h"
-#include "float_bits.h"
+#include "float_values.h"
 #include "progress.h"
 #include "quantized_tensor.h"
 #include "scales.h"

@@ -1,5 +1,7 @@
 #include "dtype_table.h"
 
+#include "element_types.h"
+
 #include <algorithm>
 #include <span>
 #include <stdexcept>
@@ -9,34 +11,49 @@ namespace qdq_cli {
 
 namespace {
 
+// A type of this library's as files name it.
+constexpr dtype own(std::string_view name, std::string_view npy, qdq_dtype core) {
+    const qdq::kernels::element_type &type = qdq::kernels::type_of(core);
+    if (!type.roles.stored) {
+        return {name, npy, type.bits, core, 0, 0, 0};
+    }
+    const double highest = type.largest_value();
+    return {name, npy, type.bits, core, type.is_float() ? -highest : double(type.lowest()), highest, type.last_step()};
+}
+
+// One that is only copied.
+constexpr dtype foreign(std::string_view name, std::string_view npy, int bits) {
+    return {name, npy, bits, std::nullopt, 0, 0, 0};
+}
+
 constexpr dtype file_dtypes[] = {
-    {"F32", "<f4", 32, QDQ_F32, 0, 0, 0},
-    {"F16", "<f2", 16, QDQ_F16, 0, 0, 0},
-    {"BF16", "", 16, QDQ_BF16, 0, 0, 0},
-    {"I8", "|i1", 8, QDQ_I8, -128, 127, 1},
-    {"U8", "|u1", 8, QDQ_U8, 0, 255, 1},
-    {"I16", "<i2", 16, QDQ_I16, -32768, 32767, 1},
-    {"U16", "<u2", 16, QDQ_U16, 0, 65535, 1},
-    {"I32", "<i4", 32, QDQ_I32, -2147483648.0, 2147483647, 1},
-    {"F8_E4M3", "", 8, QDQ_F8E4M3, -448, 448, 32},
-    {"F8_E5M2", "", 8, QDQ_F8E5M2, -57344, 57344, 8192},
-    {"F8_E4M3FNUZ", "", 8, QDQ_F8E4M3FNUZ, -240, 240, 16},
-    {"F8_E5M2FNUZ", "", 8, QDQ_F8E5M2FNUZ, -57344, 57344, 8192},
-    {"F4", "", 4, QDQ_F4E2M1, -6, 6, 2},
-    {"F8_E8M0", "", 8, QDQ_E8M0, 0, 0, 0},
-    {"BOOL", "|b1", 8, std::nullopt, 0, 0, 0},
-    {"U32", "<u4", 32, std::nullopt, 0, 0, 0},
-    {"I64", "<i8", 64, std::nullopt, 0, 0, 0},
-    {"U64", "<u8", 64, std::nullopt, 0, 0, 0},
-    {"F64", "<f8", 64, std::nullopt, 0, 0, 0},
-    {"C64", "<c8", 64, std::nullopt, 0, 0, 0},
-    {"F6_E2M3", "", 6, std::nullopt, 0, 0, 0},
-    {"F6_E3M2", "", 6, std::nullopt, 0, 0, 0},
+    own("F32", "<f4", QDQ_F32),
+    own("F16", "<f2", QDQ_F16),
+    own("BF16", "", QDQ_BF16),
+    own("I8", "|i1", QDQ_I8),
+    own("U8", "|u1", QDQ_U8),
+    own("I16", "<i2", QDQ_I16),
+    own("U16", "<u2", QDQ_U16),
+    own("I32", "<i4", QDQ_I32),
+    own("F8_E4M3", "", QDQ_F8E4M3),
+    own("F8_E5M2", "", QDQ_F8E5M2),
+    own("F8_E4M3FNUZ", "", QDQ_F8E4M3FNUZ),
+    own("F8_E5M2FNUZ", "", QDQ_F8E5M2FNUZ),
+    own("F4", "", QDQ_F4E2M1),
+    own("F8_E8M0", "", QDQ_E8M0),
+    foreign("BOOL", "|b1", 8),
+    foreign("U32", "<u4", 32),
+    foreign("I64", "<i8", 64),
+    foreign("U64", "<u8", 64),
+    foreign("F64", "<f8", 64),
+    foreign("C64", "<c8", 64),
+    foreign("F6_E2M3", "", 6),
+    foreign("F6_E3M2", "", 6),
 };
 
 constexpr dtype other_dtypes[] = {
-    {"I4", "", 4, QDQ_I4, -8, 7, 1},
-    {"U4", "", 4, QDQ_U4, 0, 15, 1},
+    own("I4", "", QDQ_I4),
+    own("U4", "", QDQ_U4),
 };
 
 template<typename Field, typename Value>

@@ -1,7 +1,7 @@
 #include "quantized_tensor.h"
 
 #include "error.h"
-#include "float_bits.h"
+#include "float_values.h"
 #include "interrupt.h"
 #include "json_entries.h"
 #include "nibbles.h"
@@ -169,7 +169,7 @@ float scale_value(const dtype &type, const std::byte *scales, int64_t i) {
         return value;
     }
     auto code = std::to_integer<uint8_t>(scales[i]);
-    return is_exponent(type) ? e8m0_to_f32(code) : e4m3_to_f32(code);
+    return is_exponent(type) ? float_value<QDQ_E8M0>(code) : float_value<QDQ_F8E4M3>(code);
 }
 
 // Turns the scales into f32, which the library takes with any codes, and divides them by the global scale, if any.

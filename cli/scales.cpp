@@ -1,7 +1,7 @@
 #include "scales.h"
 
 #include "error.h"
-#include "float_bits.h"
+#include "float_values.h"
 
 #include <algorithm>
 #include <bit>
@@ -131,7 +131,7 @@ void store_scales(const format &format, float amax, const e4m3_encoder &encode, 
     constexpr std::byte eighth{0x20};
     std::ranges::replace(set.stored, std::byte{0}, eighth);
     for (size_t i = 0; i < set.scales.size(); ++i) {
-        set.scales[i] = e4m3_to_f32(std::to_integer<uint8_t>(set.stored[i])) / set.global;
+        set.scales[i] = float_value<QDQ_F8E4M3>(std::to_integer<uint8_t>(set.stored[i])) / set.global;
     }
 }
 
