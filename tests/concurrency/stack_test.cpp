@@ -12,7 +12,7 @@ namespace {
 
 using namespace api_test;
 
-constexpr size_t stated = 160 << 10, whole = 1 << 20;
+constexpr size_t stated = 64 << 10, whole = 1 << 20;
 constexpr std::byte paint{0xa5};
 
 // Runs body() on a stack of its own; returns how many bytes below this function's frame it has written to.

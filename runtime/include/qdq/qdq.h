@@ -35,7 +35,7 @@
  * see them.
  *
  * Threads. Every function may be called from any thread at any time. Errors are returned, never thrown or printed;
- * on an error nothing has been written. A call needs 160 KiB of stack, on each thread that works on it. It is no
+ * on an error nothing has been written. A call needs 64 KiB of stack, on each thread that works on it. It is no
  * cancellation point of pthread_cancel.
  *
  * Large work is split over the calling thread and threads of the library, at most 256 in all; or over the caller's

@@ -20,7 +20,7 @@ constexpr int64_t split_columns = 4096;  // parts of a contiguous loop are whole
 // A nest, or part of one, on the calling thread.
 void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
     const default_float_environment environment;
-    nest_runner(p.what, x, y).run(nest, at);
+    nest_runner(p.what, nest, x, y).run(at);
     if (p.what.streams) {
         p.what.on->streams->fence();
     }

@@ -13,12 +13,14 @@ namespace qdq::runtime {
 
 namespace {
 
-static_assert(window_elements <= most_operands);
-
 class window {
 public:
     window(const plan &p, const void *x, void *y)
-        : p(p), what(p.what), x(static_cast<const char *>(x)), y(static_cast<char *>(y)) {}
+        : p(p),
+          what(p.what),
+          x(static_cast<const char *>(x)),
+          y(static_cast<char *>(y)),
+          loaded(what, operand_memory, sizeof(operand_memory)) {}
 
     void run(int64_t first_element, int64_t count) {
         first = first_element;
@@ -46,6 +48,7 @@ private:
     char *const y;
     int64_t first = 0;
     operands loaded;
+    alignas(64) char operand_memory[3 * sizeof(float) * (window_elements + spare_operands)];
     alignas(64) char x_elements[window_elements * 4];
     alignas(64) char y_elements[window_elements * 4];
 
@@ -104,13 +107,13 @@ private:
             scatter(*what.on, what.y_bits, address(y_elements, place, what.y_bits), 0, size,
                     address(y, at.y, what.y_bits), c.y, 0);
         } else {
-            read_operands(what, {at.scale, c.scale, at.zero_point, c.zero_point, c.extent}, loaded, place);
+            loaded.read({at.scale, c.scale, at.zero_point, c.zero_point, c.extent}, place);
         }
     }
 
     void compute(int64_t count) {
-        const int32_t variant = choose_variant(what, loaded, count);
-        pad_operands(loaded, count);
+        const int32_t variant = loaded.choose_variant(count);
+        loaded.pad(count);
         kernel_caller(what, kernel_form::column, variant, 1)
             .run(loaded, 0, {x_elements, 0}, {y_elements, 0}, (count + group - 1) / group * group, 1);
     }

@@ -132,11 +132,11 @@ struct one_operand_value {
     int32_t zero_point, variant;
 };
 
-// Out of line: its buffer would make every direct call set up a frame of 100 KB.
+// Out of line, as most direct calls do not need its buffer.
 [[gnu::noinline]] one_operand_value converted_operand(const call &what) {
-    operands loaded;
-    read_operands(what, {0, 0, 0, 0, 1}, loaded, 0);
-    const int32_t variant = choose_variant(what, loaded, 1);
+    alignas(64) char memory[3 * sizeof(float) * 2 * spare_operands];
+    operands loaded(what, memory, sizeof(memory));
+    const int32_t variant = loaded.load({0, 0, 0, 0, 1});
     return {loaded.scale[0], loaded.inverse[0], loaded.zero_point[0], variant};
 }
 

@@ -28,33 +28,18 @@ void copy_rows(int64_t bits, const char *from, int64_t from_row, char *to, int64
     }
 }
 
-// y(i, j) = x(j, i) over a whole tile. Rows out of a kernel's reach go by way of some that lie end to end.
-void transpose(const target &on, int64_t bits, rows_of_x x, rows_of_y y) {
-    if (rows_in_reach(x.pitch) >= group && rows_in_reach(y.pitch) >= group) {
-        call_transpose(on, bits / 8, x, y);
-        return;
-    }
-    alignas(64) char near[group * group * 4];
-    const rectangle tile{group, group};
-    if (rows_in_reach(x.pitch) < group) {
-        copy_rows(bits, static_cast<const char *>(x.data), x.pitch, near, group, tile);
-        transpose(on, bits, {near, group}, y);
-    } else {
-        call_transpose(on, bits / 8, x, {near, group});
-        copy_rows(bits, near, group, static_cast<char *>(y.data), y.pitch, tile);
-    }
-}
+bool in_reach(int64_t pitch) { return rows_in_reach(pitch) >= group; }
 
-// to(c, r) = from(c, r) for any strides.
+// to(c, r) = from(c, r) for any strides. Rows out of a kernel's reach are copied one element at a time.
 void copy(const target &on, int64_t bits, const char *from, int64_t from_column, int64_t from_row, char *to,
           int64_t to_column, int64_t to_row, rectangle area) {
     const bool whole_tile = area.columns == group && area.rows == group;
     if (from_column == 1 && to_column == 1) {
         copy_rows(bits, from, from_row, to, to_row, area);
-    } else if (whole_tile && from_column == 1 && to_row == 1) {
-        transpose(on, bits, {from, from_row}, {to, to_column});
-    } else if (whole_tile && from_row == 1 && to_column == 1) {
-        transpose(on, bits, {from, from_column}, {to, to_row});
+    } else if (whole_tile && from_column == 1 && to_row == 1 && in_reach(from_row) && in_reach(to_column)) {
+        call_transpose(on, bits / 8, {from, from_row}, {to, to_column});
+    } else if (whole_tile && from_row == 1 && to_column == 1 && in_reach(from_column) && in_reach(to_row)) {
+        call_transpose(on, bits / 8, {from, from_column}, {to, to_row});
     } else if (bits == 8) {
         copy_strided<uint8_t>(from, from_column, from_row, to, to_column, to_row, area);
     } else if (bits == 16) {

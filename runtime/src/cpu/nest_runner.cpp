@@ -24,20 +24,40 @@ constexpr int64_t prefetch_bytes = 2048;  // how far ahead of a staged piece x i
 
 int64_t round_up(int64_t n) { return (n + group - 1) / group * group; }
 
+// The extent in equal parts of whole groups, none of them longer than `most`, itself whole groups.
+int64_t even_part(int64_t extent, int64_t most) {
+    const int64_t parts = (extent + most - 1) / most;
+    return round_up((extent + parts - 1) / parts);
+}
+
+bool is_contiguous(const dimension &d) { return d.x == 1 && d.y == 1; }
+
+dimension rows_of(const loop_nest &nest) { return nest.count > 1 ? nest.loops[1] : dimension{1, 0, 0, 0, 0}; }
+
+bool uses_scales_where_they_lie(const call &what, const loop_nest &nest) {
+    const dimension &c = nest.loops[0];
+    return c.varies() && scales_lie_ready(what, c) && !joins_rows(what, c, rows_of(nest));
+}
+
 }  // namespace
 
-nest_runner::nest_runner(const call &what, const void *x, void *y)
+nest_runner::nest_runner(const call &what, const loop_nest &nest, const void *x, void *y)
     : what(what),
+      nest(nest),
       x(static_cast<const char *>(x)),
       y(static_cast<char *>(y)),
       reorders_x(what.x_bits < 8 && what.packing != QDQ_LOW_FIRST),
-      reorders_y(what.y_bits < 8 && what.packing != QDQ_LOW_FIRST) {}
+      reorders_y(what.y_bits < 8 && what.packing != QDQ_LOW_FIRST),
+      tile_rows(is_contiguous(nest.loops[0]) ? tail_rows : tile_side),
+      x_tile(memory + memory_bytes - (tile_rows == tile_side ? tile_bytes : x_piece_bytes)),
+      y_tile(x_tile - (tile_rows == tile_side ? tile_bytes : y_piece_bytes)),
+      loaded(what, memory, y_tile - memory, uses_scales_where_they_lie(what, nest)) {}
 
-void nest_runner::run(const loop_nest &nest, const offsets &at) {
+void nest_runner::run(const offsets &at) {
     int64_t index[most_loops] = {};
     offsets here = at;
     for (bool more = true; more;) {
-        run_plane(nest, here);
+        run_plane(here);
         more = false;
         for (int i = 2; i < nest.count && !more; i++) {
             more = ++index[i] < nest.loops[i].extent;
@@ -49,12 +69,12 @@ void nest_runner::run(const loop_nest &nest, const offsets &at) {
     }
 }
 
-void nest_runner::run_plane(const loop_nest &nest, const offsets &at) {
+void nest_runner::run_plane(const offsets &at) {
     const dimension &c = nest.loops[0];
-    const dimension r = nest.count > 1 ? nest.loops[1] : dimension{1, 0, 0, 0, 0};
+    const dimension r = rows_of(nest);
     const bool joins = joins_rows(what, c, r);
     if (c.varies()) {
-        joins ? run_cycles(c, r, at) : run_columns(c, r, at);
+        joins ? run_periodic(c, r, at) : run_columns(c, r, at);
     } else if (joins) {
         run_joined(c, r, at, c.extent % what.block() == 0 ? kernel_form::block : kernel_form::column);
     } else if (r.varies()) {
@@ -64,20 +84,15 @@ void nest_runner::run_plane(const loop_nest &nest, const offsets &at) {
     }
 }
 
-int32_t nest_runner::load(const operand_range &range) {
-    read_operands(what, range, loaded, 0);
-    return choose_variant(what, loaded, range.count);
-}
-
 // Operands along c: few enough columns at a time for the buffer, and one row at a time where they vary there too.
 void nest_runner::run_columns(const dimension &c, const dimension &r, offsets at) {
     const bool one_row = r.varies();
     for (int64_t row = 0; row < (one_row ? r.extent : 1); row++) {
         offsets here = at;
-        for (int64_t done = 0; done < c.extent; done += most_operands) {
-            const int64_t columns = std::min(most_operands, c.extent - done);
-            const int32_t variant = load({here.scale, c.scale, here.zero_point, c.zero_point, columns});
-            pad_operands(loaded, columns);
+        const int64_t most = even_part(c.extent, loaded.room());
+        for (int64_t done = 0; done < c.extent; done += most) {
+            const int64_t columns = std::min(most, c.extent - done);
+            const int32_t variant = loaded.load_columns({here.scale, c.scale, here.zero_point, c.zero_point, columns});
             run_area(area_of(kernel_form::column, variant, 1, c, columns, r, one_row ? 1 : r.extent, here));
             here.advance(c, columns);
         }
@@ -87,9 +102,9 @@ void nest_runner::run_columns(const dimension &c, const dimension &r, offsets at
 
 // Operands along r.
 void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
-    for (int64_t done = 0; done < r.extent; done += most_operands) {
-        const int64_t rows = std::min(most_operands, r.extent - done);
-        const int32_t variant = load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
+    for (int64_t done = 0; done < r.extent; done += loaded.room()) {
+        const int64_t rows = std::min(loaded.room(), r.extent - done);
+        const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
         if (!needs_column(what, variant)) {
             run_area(area_of(kernel_form::row, variant, 1, c, c.extent, r, rows, at));
             at.advance(r, rows);
@@ -103,15 +118,16 @@ void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
 }
 
 void nest_runner::run_one_operand(const dimension &c, const dimension &r, const offsets &at) {
-    const int32_t variant = load({at.scale, 0, at.zero_point, 0, 1});
+    const int32_t variant = loaded.load({at.scale, 0, at.zero_point, 0, 1});
     if (!needs_column(what, variant)) {
         run_area(area_of(kernel_form::row, variant, 0, c, c.extent, r, r.extent, at));
         return;
     }
-    repeat_operands(what, loaded, 1, std::min(most_operands, round_up(c.extent)));
+    const int64_t most = std::min(loaded.room(), round_up(c.extent));
+    loaded.repeat(1, most);
     offsets here = at;
-    for (int64_t done = 0; done < c.extent; done += most_operands) {
-        const int64_t columns = std::min(most_operands, c.extent - done);
+    for (int64_t done = 0; done < c.extent; done += most) {
+        const int64_t columns = std::min(most, c.extent - done);
         run_area(area_of(kernel_form::column, variant, 1, c, columns, r, r.extent, here));
         here.advance(c, columns);
     }
@@ -120,15 +136,15 @@ void nest_runner::run_one_operand(const dimension &c, const dimension &r, const 
 // Short rows as one long row, where operands are repeated along c. Parts of it begin at even elements: at whole bytes.
 void nest_runner::run_joined(const dimension &c, const dimension &r, offsets at, kernel_form form) {
     const int64_t times = form == kernel_form::block ? c.extent / what.block() : c.extent;
-    const int64_t most_rows = most_operands / times & ~1;
+    const int64_t most_rows = loaded.room() / times & ~1;
     for (int64_t done = 0; done < r.extent; done += most_rows) {
         const int64_t rows = std::min(most_rows, r.extent - done);
-        const int32_t variant = load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
+        const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
         if (form == kernel_form::block && needs_column(what, variant)) {
             run_joined(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
         } else {
-            repeat_operands(what, loaded, rows, times);
-            pad_operands(loaded, rows * times);
+            loaded.repeat(rows, times);
+            loaded.pad(rows * times);
             run_area(area_of(form, variant, 1, c, rows * c.extent, {1, 0, 0, 0, 0}, 1, at));
         }
         at.advance(r, rows);
@@ -136,13 +152,13 @@ void nest_runner::run_joined(const dimension &c, const dimension &r, offsets at,
 }
 
 // Rows that share the operands along them as rows of whole groups. The last may be shorter.
-void nest_runner::run_cycles(const dimension &c, const dimension &r, offsets at) {
+void nest_runner::run_periodic(const dimension &c, const dimension &r, offsets at) {
     constexpr int64_t shortest = 512;  // shorter rows of one kernel call cost more than the operands' copies
     const int64_t unit = rows_of_whole_groups(c);
     const int64_t times = std::min(r.extent, (shortest / c.extent + unit) / unit * unit);
-    const int32_t variant = load({at.scale, c.scale, at.zero_point, c.zero_point, c.extent});
-    cycle_operands(loaded, c.extent, times);
-    pad_operands(loaded, times * c.extent);
+    const int32_t variant = loaded.load({at.scale, c.scale, at.zero_point, c.zero_point, c.extent});
+    loaded.make_periodic(c.extent, times);
+    loaded.pad(times * c.extent);
     const int64_t whole = r.extent / times, rest = r.extent % times;
     run_area(area_of(kernel_form::column, variant, 1, c, times * c.extent, {whole, times * r.x, times * r.y, 0, 0},
                      whole, at));
@@ -245,10 +261,10 @@ void nest_runner::run_within_reach(const area &a) {
 // (2^30 rows of 2 columns: 24 s, with zeros 8).
 void nest_runner::run_moved(const area &a) {
     if (a.columns % tile_side != 0) {
-        std::memset(x_tile, 0, std::min(a.rows, tile_side) * tile_side * what.x_bits / 8);
+        std::memset(x_tile, 0, std::min(a.rows, tile_rows) * tile_side * what.x_bits / 8);
     }
     kernel_caller kernel(what, a.form, a.variant, a.operand_step);
-    for (int64_t row = 0; row < a.rows; row += tile_side) {
+    for (int64_t row = 0; row < a.rows; row += tile_rows) {
         for (int64_t column = 0; column < a.columns; column += tile_side) {
             if (column + tile_side < a.columns) {
                 fetch(tile_of(a, column + tile_side, row));
@@ -259,7 +275,7 @@ void nest_runner::run_moved(const area &a) {
 }
 
 nest_runner::area nest_runner::tile_of(const area &a, int64_t column, int64_t row) const {
-    return part_of(a, column, std::min(tile_side, a.columns - column), row, std::min(tile_side, a.rows - row));
+    return part_of(a, column, std::min(tile_side, a.columns - column), row, std::min(tile_rows, a.rows - row));
 }
 
 void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {

@@ -10,13 +10,18 @@ namespace qdq::runtime {
 
 class nest_runner {
 public:
-    nest_runner(const call &what, const void *x, void *y);
+    nest_runner(const call &what, const loop_nest &nest, const void *x, void *y);
 
-    void run(const loop_nest &nest, const offsets &at);
+    void run(const offsets &at);
 
 private:
-    static constexpr int64_t tile_side = 64;      // moved tiles
-    static constexpr int64_t most_staged = 1024;  // columns of a staged piece
+    static constexpr int64_t tile_side = 64;            // gathered and scattered tiles
+    static constexpr int64_t most_staged = 1024;        // columns of a staged piece
+    static constexpr int64_t widest = 4;                // bytes of an element
+    static constexpr int64_t tail_rows = 8;             // of a tile that holds what is left of contiguous rows
+    static constexpr int64_t memory_bytes = 56 << 10;   // of operands and tiles
+    static constexpr int64_t tile_bytes = tile_side * tile_side * widest;
+    static constexpr int64_t x_piece_bytes = most_staged * widest, y_piece_bytes = tail_rows * tile_side * widest;
 
     // A kernel's view of a part of a call, with its operands loaded.
     struct area {
@@ -38,19 +43,23 @@ private:
     };
 
     const call &what;
+    const loop_nest &nest;
     const char *const x;
     char *const y;
     const bool reorders_x, reorders_y;  // packed, and not with the low nibble first
+    // The end of `memory` holds tiles of x and y: whole ones where elements are gathered or scattered; small ones, and
+    // room for more operands, where both are contiguous.
+    const int64_t tile_rows;
+    char *const x_tile, *const y_tile;
     operands loaded;
-    alignas(64) char x_tile[tile_side * tile_side * 4];
-    alignas(64) char y_tile[tile_side * tile_side * 4];
+    alignas(64) char memory[memory_bytes];
 
-    void run_plane(const loop_nest &nest, const offsets &at);
+    void run_plane(const offsets &at);
     void run_columns(const dimension &c, const dimension &r, offsets at);
     void run_rows(const dimension &c, const dimension &r, offsets at);
     void run_one_operand(const dimension &c, const dimension &r, const offsets &at);
     void run_joined(const dimension &c, const dimension &r, offsets at, kernel_form form);
-    void run_cycles(const dimension &c, const dimension &r, offsets at);
+    void run_periodic(const dimension &c, const dimension &r, offsets at);
     void run_area(const area &a);
     void run_in_place(const area &a);
     void run_within_reach(const area &a);
@@ -64,7 +73,6 @@ private:
     const char *ahead_of(const area &a, int64_t row, int64_t column, int64_t columns) const;
     void emit(const outgoing &piece) const;
 
-    int32_t load(const operand_range &range);
     area area_of(kernel_form form, int32_t variant, int64_t operand_step, const dimension &c, int64_t columns,
                  const dimension &r, int64_t rows, const offsets &at) const;
     area part_of(const area &a, int64_t column, int64_t columns, int64_t row, int64_t rows) const;

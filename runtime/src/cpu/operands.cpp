@@ -147,79 +147,177 @@ quantize_variant fast_variant(const call &what) {
     return what.multiply ? multiply_after : divide_after;
 }
 
-quantize_variant choose_quantize(const call &what, operands &loaded, int64_t count) {
-    const quantize_variant fast = fast_variant(what);
-    const bool joins_after = fast == quantize_variant::multiply_after || fast == quantize_variant::divide_after;
-    const bool small = !what.zero_point ||
-                       (what.before ? all_small_floats(loaded.zero_point, count) : all_small(loaded.zero_point, count));
-    const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small &&
-                          !(joins_after && what.y_type == QDQ_I32) && all_within(loaded.scale, count, fast_scale(what));
-    if (!has_fast) {
-        return what.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide;
-    }
-    if (joins_after) {
-        convert_to_floats(loaded.zero_point, count);
-    }
-    if (!what.multiply) {
-        for (int64_t i = 0; i < count; i++) {
-            loaded.inverse[i] = 1 / loaded.scale[i];
-        }
-    }
-    return fast;
-}
-
-dequantize_variant choose_dequantize(const call &what, operands &loaded, int64_t count) {
-    using enum dequantize_variant;
-    if (!type_of(what.x_type).is_integer()) {
-        return all_within(loaded.scale, count, fast_scale(what)) ? plain : general;
-    }
-    const bool finite = all_finite(loaded.scale, count);
-    if (!what.zero_point) {
-        return finite ? plain : general;
-    }
-    if (what.joins_as_f32()) {
-        return finite && all_small_floats(loaded.zero_point, count) ? offset : general;
-    }
-    if (what.x_type == QDQ_I32 || !finite || !all_small(loaded.zero_point, count)) {
-        return exact;
-    }
-    for (int64_t i = 0; i < count; i++) {  // both are short, and so is their difference
-        loaded.zero_point[i] =
-            std::bit_cast<int32_t>(static_cast<float>(what.add ? loaded.zero_point[i] : -loaded.zero_point[i]));
-    }
-    return offset;
-}
-
-// The first `count` values, each `times` over. Stores of four may reach three values too far; a fill for each value
-// takes four times as long where there are two.
+// The first `count` values, each `times` over, a few at a time from the last on: an array grows in place. Stores of four
+// may reach three values too far, so what is there is put back; a fill for each value takes four times as long where there
+// are two.
 template<typename T>
-void repeat(T *values, int64_t count, int64_t times) {
-    T once[most_operands / 2];
-    std::copy_n(values, count, once);
-    for (int64_t i = 0; i < count; i++) {
-        for (int64_t k = 0; k < times; k += 4) {
-            std::fill_n(values + i * times + k, 4, once[i]);
+void repeat_each(T *values, int64_t count, int64_t times) {
+    constexpr int64_t few = 64;
+    for (int64_t end = count, begin; end > 0; end = begin) {
+        begin = std::max<int64_t>(0, end - few);
+        T once[few], after[3];
+        std::copy(values + begin, values + end, once);
+        std::copy_n(values + end * times, 3, after);
+        for (int64_t i = begin; i < end; i++) {
+            for (int64_t k = 0; k < times; k += 4) {
+                std::fill_n(values + i * times + k, 4, once[i - begin]);
+            }
         }
+        std::copy_n(after, 3, values + end * times);
     }
 }
+
+template<typename T>
+void repeat_all(T *values, int64_t count, int64_t times) {
+    for (int64_t i = count; i < count * times; i += count) {
+        std::copy_n(values, count, values + i);
+    }
+}
+
+constexpr int64_t most_columns = 8192;  // what is kept of operands, whatever there is room for
+
+// What kernels without a zero point are given, and most do not read.
+alignas(64) int32_t no_zero_points[most_columns + spare_operands];
 
 }  // namespace
 
-void read_operands(const call &what, const operand_range &range, operands &loaded, int64_t first) {
-    read_scales(what, range, loaded.scale + first);
-    int32_t *const zero_point = loaded.zero_point + first;
+bool scales_lie_ready(const call &what, const dimension &c) {
+    return what.scale_type == QDQ_F32 && !what.reciprocal && c.scale == 1 && c.extent % group == 0 &&
+           reinterpret_cast<uintptr_t>(what.scale) % alignof(float) == 0;
+}
+
+operands::operands(const call &what, void *memory, int64_t bytes, bool scales_lie_ready) : what(what) {
+    const bool divides = what.quantizes() && !what.multiply;
+    const int64_t arrays = !scales_lie_ready + divides + (what.zero_point != nullptr);
+    const int64_t each = bytes / std::max<int64_t>(arrays, 1) / 64 * 64;  // whole cache lines
+    most = std::min(most_columns, (each / int64_t{sizeof(float)} - spare_operands) / group * group);
+    char *next = static_cast<char *>(memory);
+    if (!scales_lie_ready) {
+        own_scale = reinterpret_cast<float *>(next);
+        next += each;
+    }
+    if (divides) {
+        own_inverse = reinterpret_cast<float *>(next);
+        next += each;
+    }
+    if (what.zero_point) {
+        own_zero_point = reinterpret_cast<int32_t *>(next);
+    }
+    scale = own_scale;
+    inverse = divides ? own_inverse : own_scale;
+    zero_point = what.zero_point ? own_zero_point : no_zero_points;
+}
+
+void operands::read(const operand_range &range, int64_t first) {
+    read_scales(what, range, own_scale + first);
+    read_zero_points(range, first);
+}
+
+void operands::read_zero_points(const operand_range &range, int64_t first) {
     if (!what.zero_point) {
-        std::fill_n(zero_point, range.count, 0);
-    } else if (what.joins_as_f32()) {
-        read_floats(what, range, what.quantizes() || what.add ? 1 : -1, zero_point);
+        return;
+    }
+    if (what.joins_as_f32()) {
+        read_floats(what, range, what.quantizes() || what.add ? 1 : -1, own_zero_point + first);
     } else {
-        read_integers(what, range, zero_point);
+        read_integers(what, range, own_zero_point + first);
     }
 }
 
-int32_t choose_variant(const call &what, operands &loaded, int64_t count) {
-    return what.quantizes() ? static_cast<int32_t>(choose_quantize(what, loaded, count))
-                            : static_cast<int32_t>(choose_dequantize(what, loaded, count));
+int32_t operands::choose_variant(int64_t count) {
+    return what.quantizes() ? choose_quantize(count) : choose_dequantize(count);
+}
+
+int32_t operands::load(const operand_range &range) {
+    read(range, 0);
+    return choose_variant(range.count);
+}
+
+int32_t operands::load_columns(const operand_range &range) {
+    if (own_scale) {
+        const int32_t variant = load(range);
+        pad(range.count);
+        return variant;
+    }
+    scale = static_cast<const float *>(what.scale) + range.scale;
+    inverse = own_inverse ? own_inverse : scale;
+    read_zero_points(range, 0);
+    return choose_variant(range.count);
+}
+
+void operands::repeat(int64_t count, int64_t times) {
+    if (times == 1) {
+        return;
+    }
+    repeat_each(own_scale, count, times);
+    if (own_inverse) {
+        repeat_each(own_inverse, count, times);
+    }
+    if (own_zero_point) {
+        repeat_each(own_zero_point, count, times);
+    }
+}
+
+void operands::make_periodic(int64_t count, int64_t times) {
+    repeat_all(own_scale, count, times);
+    if (own_inverse) {
+        repeat_all(own_inverse, count, times);
+    }
+    if (own_zero_point) {
+        repeat_all(own_zero_point, count, times);
+    }
+}
+
+void operands::pad(int64_t count) {
+    std::fill_n(own_scale + count, spare_operands, 1);
+    if (own_inverse) {
+        std::fill_n(own_inverse + count, spare_operands, 1);
+    }
+    if (own_zero_point) {
+        std::fill_n(own_zero_point + count, spare_operands, 0);
+    }
+}
+
+int32_t operands::choose_quantize(int64_t count) {
+    const quantize_variant fast = fast_variant(what);
+    const bool joins_after = fast == quantize_variant::multiply_after || fast == quantize_variant::divide_after;
+    const bool small =
+        !what.zero_point || (what.before ? all_small_floats(zero_point, count) : all_small(zero_point, count));
+    const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small &&
+                          !(joins_after && what.y_type == QDQ_I32) && all_within(scale, count, fast_scale(what));
+    if (!has_fast) {
+        return int32_t(what.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide);
+    }
+    if (joins_after && own_zero_point) {
+        convert_to_floats(own_zero_point, count);
+    }
+    if (own_inverse) {
+        for (int64_t i = 0; i < count; i++) {
+            own_inverse[i] = 1 / scale[i];
+        }
+    }
+    return int32_t(fast);
+}
+
+int32_t operands::choose_dequantize(int64_t count) {
+    using enum dequantize_variant;
+    if (!type_of(what.x_type).is_integer()) {
+        return int32_t(all_within(scale, count, fast_scale(what)) ? plain : general);
+    }
+    const bool finite = all_finite(scale, count);
+    if (!what.zero_point) {
+        return int32_t(finite ? plain : general);
+    }
+    if (what.joins_as_f32()) {
+        return int32_t(finite && all_small_floats(zero_point, count) ? offset : general);
+    }
+    if (what.x_type == QDQ_I32 || !finite || !all_small(zero_point, count)) {
+        return int32_t(exact);
+    }
+    for (int64_t i = 0; i < count; i++) {  // both are short, and so is their difference
+        own_zero_point[i] = std::bit_cast<int32_t>(static_cast<float>(what.add ? zero_point[i] : -zero_point[i]));
+    }
+    return int32_t(offset);
 }
 
 bool needs_column(const call &what, int32_t variant) {
@@ -227,35 +325,6 @@ bool needs_column(const call &what, int32_t variant) {
         return variant >= static_cast<int32_t>(quantize_variant::general_multiply);
     }
     return variant >= static_cast<int32_t>(dequantize_variant::general);
-}
-
-void repeat_operands(const call &what, operands &loaded, int64_t count, int64_t times) {
-    if (times == 1) {
-        return;
-    }
-    repeat(loaded.scale, count, times);
-    if (what.quantizes() && !what.multiply) {
-        repeat(loaded.inverse, count, times);
-    }
-    if (what.zero_point) {
-        repeat(loaded.zero_point, count, times);
-    } else {
-        std::fill_n(loaded.zero_point, count * times, 0);
-    }
-}
-
-void cycle_operands(operands &loaded, int64_t count, int64_t times) {
-    for (int64_t i = count; i < count * times; i += count) {
-        std::copy_n(loaded.scale, count, loaded.scale + i);
-        std::copy_n(loaded.inverse, count, loaded.inverse + i);
-        std::copy_n(loaded.zero_point, count, loaded.zero_point + i);
-    }
-}
-
-void pad_operands(operands &loaded, int64_t count) {
-    std::fill_n(loaded.scale + count, spare_operands, 1);
-    std::fill_n(loaded.inverse + count, spare_operands, 1);
-    std::fill_n(loaded.zero_point + count, spare_operands, 0);
 }
 
 bit_range fast_scale(const call &what) {

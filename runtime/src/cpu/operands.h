@@ -1,22 +1,13 @@
 // Scales and zero points as the kernels take them: f32 scales and their reciprocals, and 32-bit zero points that are an
-// int32 or an f32's bits. A part of a call converts those it needs into this buffer, so every operand type meets every
-// kernel, and small kernel calls share one conversion.
+// int32 or an f32's bits. A part of a call converts those it needs into buffers, so every operand type meets every kernel,
+// and small kernel calls share one conversion.
 #pragma once
 
 #include "plan/plan.h"
 
 namespace qdq::runtime {
 
-// Rows of so many columns, each with its operand, are worked on whole: in quarters, 64 Mi elements from f32 to i8
-// take 1.4 times as long.
-constexpr int64_t most_operands = 8192;
 constexpr int64_t spare_operands = 64;  // kernels that take operands by vectors read so many past the last
-
-struct operands {
-    alignas(64) float scale[most_operands + spare_operands];
-    alignas(64) float inverse[most_operands + spare_operands];
-    alignas(64) int32_t zero_point[most_operands + spare_operands];
-};
 
 // Which operands: places in the caller's arrays, `count` of each.
 struct operand_range {
@@ -24,23 +15,58 @@ struct operand_range {
     int64_t count;
 };
 
-// Converts a range into loaded[first...].
-void read_operands(const call &what, const operand_range &range, operands &loaded, int64_t first);
+// In memory of the caller's, but for scales that lie ready: f32, one after another, whole groups of them.
+class operands {
+public:
+    // At most `room()` operands at a time fit into so many bytes, which begin at a cache line and which the arrays that a
+    // call needs share. Scales that lie ready need none, and are taken as columns only.
+    operands(const call &what, void *memory, int64_t bytes, bool scales_lie_ready = false);
+    operands(const operands &) = delete;
 
-// The fastest kernel variant that is exact for the first `count` operands, which it completes for that variant.
-int32_t choose_variant(const call &what, operands &loaded, int64_t count);
+    int64_t room() const { return most; }
+
+    const float *scale;
+    const float *inverse;       // of scales that divide; else any memory, which no kernel reads
+    const int32_t *zero_point;  // zeros without one
+
+    // Converts a range into places [first, first + count) of the buffers.
+    void read(const operand_range &range, int64_t first);
+
+    // The fastest kernel variant that is exact for the first `count` operands, which it completes for that variant.
+    int32_t choose_variant(int64_t count);
+
+    // Both, for a range from place 0 on.
+    int32_t load(const operand_range &range);
+
+    // The same, padded, for a range that is used as a kernel's columns.
+    int32_t load_columns(const operand_range &range);
+
+    // Puts every one of the first `count` operands `times` over, in order.
+    void repeat(int64_t count, int64_t times);
+
+    // Puts the first `count` operands `times` over, one after another.
+    void make_periodic(int64_t count, int64_t times);
+
+    // Puts harmless operands after the first `count`.
+    void pad(int64_t count);
+
+private:
+    const call &what;
+    int64_t most;
+    float *own_scale = nullptr;         // NULL where scales lie ready
+    float *own_inverse = nullptr;       // NULL where nothing divides
+    int32_t *own_zero_point = nullptr;  // NULL without a zero point
+
+    void read_zero_points(const operand_range &range, int64_t first);
+    int32_t choose_quantize(int64_t count);
+    int32_t choose_dequantize(int64_t count);
+};
+
+// Whether scales along a dimension lie as kernels read columns of them.
+bool scales_lie_ready(const call &what, const dimension &c);
 
 // Whether a variant exists in the column form alone.
 bool needs_column(const call &what, int32_t variant);
-
-// Puts every one of the first `count` operands that the call needs `times` over, in order.
-void repeat_operands(const call &what, operands &loaded, int64_t count, int64_t times);
-
-// Puts the first `count` operands `times` over, one after another.
-void cycle_operands(operands &loaded, int64_t count, int64_t times);
-
-// Puts harmless operands after the first `count`.
-void pad_operands(operands &loaded, int64_t count);
 
 // The variant of a call with one f32 scale within fast_scale and no zero point.
 int32_t plain_variant(const call &what);
