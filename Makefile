@@ -11,7 +11,7 @@ PEERS_STAMP := $(VENV)/.requirements-peers-installed
 OTHER_PRESET := $(filter-out release,$(PRESET))
 JOBS ?= $(shell nproc)
 MINUTES ?= 2
-GPU_TESTS := device.calls kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
+GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
 
 .PHONY: help demo test peers gpu coverage fuzz lint bench mutants reliability build setup clean
 
@@ -71,8 +71,8 @@ peers: $(PEERS_STAMP) build
 gpu: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset gpu --log-level=WARNING
 	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) qdq_gpu_bench qdq_cli
-	GTEST_FILTER='*opencl*:*cuda*:*device_target*' $(CTEST) --preset gpu --parallel $(JOBS) \
-		--tests-regex "^($$(echo $(GPU_TESTS) device.ptx | tr ' ' '|'))$$"
+	GTEST_FILTER='*opencl*:*Opencl*:*cuda*:*device_target*' $(CTEST) --preset gpu --parallel $(JOBS) \
+		--tests-regex "^($$(echo $(GPU_TESTS) device.opencl_driver device.ptx | tr ' ' '|'))$$"
 
 coverage: $(VENV)/.coverage-installed
 	@$(CMAKE) --preset coverage --log-level=WARNING
