@@ -1,5 +1,6 @@
 // The choice of a target, from a list of which this machine can run a part.
 #include "targets/cpu_features.h"
+#include "targets/device_backend.h"
 #include "targets/kernel_table.h"
 #include "targets/target.h"
 
@@ -12,13 +13,17 @@
 
 namespace qdq::runtime {
 
+const device_backend absent_device{.kind = QDQ_DEVICE_CUDA, .problem = [] { return "its driver is missing"; }};
+
 const target targets[] = {{.name = "better_than_this_machine", .features = 2},
                           {.name = "best_here", .features = 1},
-                          {.name = "runs_anywhere"},
-                          {.name = "for_another_machine", .features = 3}};
-const int target_count = 4;
+                          {.name = "second_best_here", .features = 4},
+                          {.name = "for_another_machine", .features = 3},
+                          {.name = "absent_device", .device = &absent_device}};
+const int target_count = 5;
 
-uint32_t detect_cpu_features() { return 1; }
+uint32_t features_of_this_machine = 1 | 4;
+uint32_t detect_cpu_features() { return features_of_this_machine; }
 
 }  // namespace qdq::runtime
 
@@ -41,7 +46,7 @@ TEST(Targets, without_a_name_the_first_that_this_machine_can_run_is_taken) {
 
 TEST(Targets, the_environment_may_name_any_that_this_machine_can_run) {
     EXPECT_EXIT(report("best_here"), testing::ExitedWithCode(0), "^best_here$");
-    EXPECT_EXIT(report("runs_anywhere"), testing::ExitedWithCode(0), "^runs_anywhere$");
+    EXPECT_EXIT(report("second_best_here"), testing::ExitedWithCode(0), "^second_best_here$");
 }
 
 TEST(Targets, the_environment_naming_one_that_this_machine_cannot_run_fails_every_call) {
@@ -56,12 +61,31 @@ TEST(Targets, the_environment_naming_none_fails_every_call) {
     }
 }
 
+TEST(Targets, a_machine_that_can_run_none_fails_every_call) {
+    const auto report_without_features = [] {
+        qdq::runtime::features_of_this_machine = 0;
+        report(nullptr);
+    };
+    EXPECT_EXIT(report_without_features(), testing::ExitedWithCode(1), "^no target .* can run on this processor$");
+}
+
+TEST(Targets, a_device_that_is_not_there_is_named_with_its_reason) {
+    const auto use_it = [] {
+        const bool refused = !qdq::runtime::device_target("qdq_run", QDQ_DEVICE_CUDA);
+        std::fprintf(stderr, "%s", qdq_last_error());
+        std::exit(refused && qdq_force_target("absent_device") == QDQ_UNSUPPORTED ? 0 : 1);
+    };
+    EXPECT_EXIT(use_it(), testing::ExitedWithCode(0),
+                "^qdq_run: target absent_device cannot run here: its driver is missing$");
+    EXPECT_STREQ(qdq_target_problem(4), "its driver is missing");
+}
+
 TEST(Targets, forcing_one_that_this_machine_cannot_run_changes_nothing) {
     const auto force_both = [] {
-        setenv("QDQ_TARGET", "runs_anywhere", 1);
+        setenv("QDQ_TARGET", "second_best_here", 1);
         bool right = qdq_force_target("for_another_machine") == QDQ_UNSUPPORTED &&
                      std::string(qdq_last_error()).find("for_another_machine") != std::string::npos;
-        right &= std::string(current_target()->name) == "runs_anywhere";
+        right &= std::string(current_target()->name) == "second_best_here";
         right &= qdq_force_target("best_here") == QDQ_OK;
         right &= qdq_force_target("better_than_this_machine") == QDQ_UNSUPPORTED;
         std::fprintf(stderr, "%s", current_target()->name);
