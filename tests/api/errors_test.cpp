@@ -497,6 +497,13 @@ TEST_P(Rejects, a_zero_point_per_channel_with_one_scale) {
 
 // Options.
 
+TEST_P(Rejects, a_zero_point_of_a_type_that_holds_none) {
+    for (qdq_dtype type : {QDQ_I4, QDQ_F8E4M3, QDQ_F4E2M1, QDQ_E8M0}) {
+        zero_point.dtype = type;
+        expect_invalid({"zero_point", "not a zero-point type", qdq_dtype_name(type)});
+    }
+}
+
 TEST_P(Rejects, split_halves_of_a_count_that_is_no_multiple_of_32) {
     qdq_tensor &codes = quantizes() ? y : x;
     codes.dtype = QDQ_I4;
@@ -540,6 +547,18 @@ TEST_P(Rejects, a_quant_range_that_is_not_within_the_stored_type) {
     codes.dtype = QDQ_F8E4M3;
     options.quant_min = 0;
     expect_invalid({"quant_min", "integer", quantizes() ? "y" : "x"});
+}
+
+TEST_P(Rejects, a_rounding_of_a_float_y_but_to_nearest_even) {
+    (quantizes() ? y : x).dtype = QDQ_F8E4M3;
+    arguments changed = given();
+    changed.zero_point = nullptr;
+    options.rounding = QDQ_UP;
+    if (quantizes()) {
+        expect_failure(QDQ_INVALID_ARGUMENT, changed, {"rounding", std::to_string(QDQ_UP), "integer y", "f8e4m3"});
+    } else {
+        EXPECT_EQ(call(changed), QDQ_OK) << "dequantize does not round to codes: " << qdq_last_error();
+    }
 }
 
 TEST_P(Rejects, a_stream_on_the_host) {
