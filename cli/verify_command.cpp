@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <iostream>
 #include <system_error>
@@ -24,8 +25,7 @@ using conformance::finding;
 const conformance::library tested = {qdq_quantize, qdq_dequantize};
 
 // Calls task(i) for every i in [0, count), on this thread, which draws the bar and sees signals, and on others.
-template<typename Task>
-void run_on_threads(int threads, int64_t count, Task task) {
+void run_on_threads(int threads, int64_t count, const std::function<void(int64_t)> &task) {
     progress bar(static_cast<uint64_t>(count));
     std::atomic<int64_t> next = 0, done = 0;
     auto run_one = [&] {

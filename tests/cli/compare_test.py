@@ -131,6 +131,11 @@ class Compare(CliTest):
         self.assertTrue(total["unchanged"] and tensors["ids"]["unchanged"])
         self.assertIn("(2 unchanged)", self.succeed("compare", self.a, self.b))
 
+    def test_infinite_and_nan_halves_are_equal_to_themselves(self):
+        special = np.array([[np.inf, -np.inf], [np.nan, 1]], np.float16)
+        self.save({"x": special}, {"x": special.astype(np.float32)})
+        self.assertEqual(self.json()[0]["x"]["max_error"], 0)
+
     def test_nan_in_only_one_file_shows(self):
         a, b = random((3, 3)), random((3, 3))
         b[0, 0] = np.nan

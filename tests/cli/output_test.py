@@ -2,6 +2,7 @@
 
 import os
 import random as random_numbers
+import resource
 import signal
 import stat
 import time
@@ -52,6 +53,20 @@ class Replacing(Output):
         self.assertEqual((code, error), (1, f"qdq: {self.output}: exists already; --force replaces it\n"))
         self.assertEqual(self.output.read_text(), "new")
         self.assertEqual(self.files(), ["in.safetensors", "out.safetensors"])
+
+    def test_a_folder_that_appears_meanwhile_stays(self):
+        sparse_model(self.input, 16, 2048)
+        process = self.stop_while_writing("quantize", self.input, "-o", self.output, "--force")
+        self.output.mkdir()
+        error = f"qdq: {self.output}: cannot rename the finished file to this name: Is a directory\n"
+        self.assertEqual(proceed(process), (1, "", error))
+        self.assertEqual(self.files(), ["in.safetensors", "out.safetensors"])
+
+    @unittest.skipIf(os.environ.get("QDQ_SANITIZE"), "a sanitizer needs address space of its own")
+    def test_too_little_memory_leaves_nothing(self):
+        sparse_model(self.input, 1, 16384)
+        self.fail_with("qdq: out of memory\n", "quantize", self.input, "-o", self.output,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)))  # fmt: skip
 
     def test_one_of_two_that_write_a_new_file_fails(self):
         for _ in range(10):
@@ -219,6 +234,14 @@ class Changing(Output):
             self.overwrite(changed)
             self.assertEqual(proceed(process), (1, "", f"qdq: {changed}: it changed while it was read\n"))
 
+    def test_a_file_that_is_cut_off(self):
+        process = self.stop_while_writing("quantize", self.input, "-o", self.output)
+        os.truncate(self.input, 1000)
+        status, output, error = proceed(process)
+        self.assertEqual((status, output), (1, ""))
+        self.assertRegex(error, r"^qdq: .*in\.safetensors: the file ends early, at byte \d+\n$")
+        self.assertEqual(self.files(), ["in.safetensors"])
+
     def test_a_file_that_is_replaced_is_read_to_its_end(self):
         process = self.stop_while_writing("quantize", self.input, "-o", self.output)
         save_file({"other": self.x}, self.dir / "new")
@@ -266,8 +289,9 @@ class Whole(CliTest):
             self.succeed(*self.command(self.inputs[0]), force=False)
             whole_run = time.monotonic() - begin
             killed = 0
+            own_counts = {**os.environ, "GCOV_PREFIX": str(self.dir)}  # `make coverage`: none is killed while it adds to all's
             for _ in range(60):
-                process = start(*self.command(numbers.choice(self.inputs)))
+                process = start(*self.command(numbers.choice(self.inputs)), env=own_counts)
                 time.sleep(numbers.uniform(0, 1.2 * whole_run))
                 process.kill()
                 process.communicate()

@@ -156,6 +156,12 @@ class Quantize(CliTest):
         self.assertEqual(metadata.pop("ключ"), "a\nb")
         self.assertEqual(set(metadata), {"qdq"})
 
+    def test_keeps_metadata_of_megabytes(self):
+        long = {"a": "x" * (3 << 20)}
+        self.quantize({"x": random((2, 2)), "y": random((2, 2))}, metadata=long)
+        metadata = read_header(self.output)[0]["__metadata__"]
+        self.assertEqual(metadata["a"], long["a"])
+
     def test_tensors_are_aligned_and_without_gaps(self):
         self.quantize({"a": random((3, 5)), "b": random((3,)), "c": np.zeros((3, 1), np.float64), "d": random((1, 1))})
         header, length = read_header(self.output)
@@ -269,7 +275,8 @@ class Output(CliTest):
                                r"\d+\.\d\d ms in kernels, \d+\.\d GB/s, target \w+\n$")
 
     def usable_targets(self):
-        return re.findall(r"^(\S+) +yes", self.succeed("targets"), re.MULTILINE)
+        names = re.findall(r"^(\S+) +yes", self.succeed("targets"), re.MULTILINE)
+        return [name for name in names if name not in ("cuda", "opencl")]
 
     def test_every_usable_target_can_be_named_and_gives_the_same_bytes(self):
         results = set()
@@ -339,8 +346,9 @@ class Output(CliTest):
 
     def test_a_full_disk_leaves_nothing(self):
         def limit():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
+        save_file({"x": random((1100, 1000))}, self.input)
         self.output.write_text("old")
         self.fail_with("cannot write: File too large", "quantize", self.input, "-o", self.output, preexec_fn=limit)
         self.assertEqual(self.output.read_text(), "old")

@@ -56,8 +56,8 @@ def peak_memory(*arguments):
     return memory
 
 
-def start(*arguments):
-    return subprocess.Popen([QDQ, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(*arguments, **options):
+    return subprocess.Popen([QDQ, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def stop_when(process, condition):
@@ -75,7 +75,7 @@ def stop_when(process, condition):
 def proceed(process):
     """Lets a stopped process run to its end; its exit code, and what it wrote."""
     process.send_signal(signal.SIGCONT)
-    output, error = process.communicate(timeout=120)
+    output, error = process.communicate(timeout=600)
     return process.returncode, output, error
 
 
