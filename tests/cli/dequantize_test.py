@@ -109,8 +109,9 @@ class Dequantize(ModelTest):
 
     def test_refuses_corrupt_records(self):
         codes, scale, _ = per_channel(random((4, 6)))
-        wrong = ["", "{", "[1]", "5", '{"x": 3}', '{"x": {}}', '{"x": {"source_dtype": 4}}', '{"x": {"source_dtype": "I8"}}',
-                 '{"x": {"source_dtype": "none"}}', '{"x": {"source_dtype": "F32", "block_size": 2}}',
+        wrong = ["", "{", "[1]", "5", '{"x": 3}', '{"x": {}}', '{"x": {"source_dtype": 4}}',
+                 '{"x": {"source_dtype": "I8"}}', '{"x": {"source_dtype": "none"}}',
+                 '{"x": {"source_dtype": "F32", "block_size": 2}}',
                  '{"x": {"source_dtype": "F32", "block_size": -1, "axis": 0}}',
                  '{"x": {"source_dtype": "F32", "block_size": 1, "axis": 99999999999}}']
         for text in wrong:

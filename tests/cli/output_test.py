@@ -289,7 +289,8 @@ class Whole(CliTest):
             self.succeed(*self.command(self.inputs[0]), force=False)
             whole_run = time.monotonic() - begin
             killed = 0
-            own_counts = {**os.environ, "GCOV_PREFIX": str(self.dir)}  # `make coverage`: none is killed while it adds to all's
+            # Where lines are counted, none is killed while it adds to the counts of all.
+            own_counts = {**os.environ, "GCOV_PREFIX": str(self.dir)}
             for _ in range(60):
                 process = start(*self.command(numbers.choice(self.inputs)), env=own_counts)
                 time.sleep(numbers.uniform(0, 1.2 * whole_run))

@@ -57,7 +57,8 @@ def peak_memory(*arguments):
 
 
 def start(*arguments, **options):
-    return subprocess.Popen([QDQ, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    command = [QDQ, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def stop_when(process, condition):

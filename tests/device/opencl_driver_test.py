@@ -1,4 +1,4 @@
-"""Where OpenCL's driver is missing, broken or without devices, `qdq targets` says so and the processor's targets work."""
+"""Where OpenCL's driver is missing, broken or without devices, `qdq targets` says so and the processor's are usable."""
 
 import os
 import re
