@@ -40,6 +40,22 @@ function(qdq_write_parameters_header file)
   file(CONFIGURE OUTPUT ${file} CONTENT "${text}\n}  // namespace qdq\n" @ONLY)
 endfunction()
 
+# Declares those of the dispatcher: dispatch_parameters.
+function(qdq_write_dispatch_parameters_header file)
+  set(text "// Generated from schedules/parameters.cmake.\n#pragma once\n\n#include <cstdint>\n\nnamespace qdq::runtime {\n")
+  string(APPEND text "\n// How the dispatcher uses the kernels of a pair of types: tuned by target and pair.\n")
+  string(APPEND text "struct dispatch_parameters {\n")
+  qdq_parameters_for(dispatch names)
+  foreach(name ${names})
+    get_property(range GLOBAL PROPERTY QDQ_PARAMETER_${name}_RANGE)
+    get_property(meaning GLOBAL PROPERTY QDQ_PARAMETER_${name}_MEANING)
+    list(GET range 1 most)
+    string(APPEND text "    int64_t ${name};  // ${meaning}\n")
+    string(APPEND text "    static constexpr int64_t most_${name} = ${most};\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} CONTENT "${text}};\n\n}  // namespace qdq::runtime\n" @ONLY)
+endfunction()
+
 # Stops unless a value that a file gives a parameter is legal.
 function(qdq_check_parameter file where name value)
   get_property(all GLOBAL PROPERTY QDQ_PARAMETERS)

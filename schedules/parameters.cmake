@@ -2,7 +2,9 @@
 # target and, where a kernel is better off with others, by kernel.
 
 # qdq_parameter(<name> FOR <generator>... RANGE <least> <most> [POWER_OF_TWO] MEANING <text>)
-# FOR: the kernels that it shapes, whose generators take it on their command line: quantize, dequantize, transpose, device.
+# FOR: the kernels that it shapes, whose generators take it on their command line: quantize, dequantize, transpose, device;
+# or dispatch: how the dispatcher uses the kernels of a pair of types on a CPU target, which kernels/manifest.cmake's table
+# then holds.
 qdq_parameter(vector FOR quantize dequantize RANGE 4 64 POWER_OF_TWO
   MEANING "lanes of f32")
 qdq_parameter(stored_vector FOR quantize dequantize RANGE 4 64 POWER_OF_TWO
@@ -17,3 +19,22 @@ qdq_parameter(threads FOR device RANGE 32 1024 POWER_OF_TWO
   MEANING "threads in a block of a launch")
 qdq_parameter(access_words FOR device RANGE 1 4 POWER_OF_TWO
   MEANING "32-bit words in one load or store of a thread")
+
+qdq_parameter(streamed_bytes FOR dispatch RANGE 65536 1099511627776
+  MEANING "of x and y together: larger results bypass the caches, if the target has such stores")
+qdq_parameter(piece_bytes FOR dispatch RANGE 64 1024
+  MEANING "of y in a piece that is computed in the L1 cache before it is stored, at most")
+qdq_parameter(piece_elements FOR dispatch RANGE 64 1024
+  MEANING "of such a piece, at most")
+qdq_parameter(prefetch_bytes FOR dispatch RANGE 0 65536
+  MEANING "how far ahead of such a piece x is fetched")
+qdq_parameter(fused_row FOR dispatch RANGE 0 1024
+  MEANING "elements of a row: shorter ones are computed end to end as one, where blocks repeat their operands")
+qdq_parameter(fused_streamed_row FOR dispatch RANGE 0 1024
+  MEANING "the same where results bypass the caches")
+qdq_parameter(fused_repeating_row FOR dispatch RANGE 0 1024
+  MEANING "the same where every element repeats its operand")
+qdq_parameter(part_elements FOR dispatch RANGE 1024 1073741824
+  MEANING "that one thread takes at least: where waking another costs what it saves")
+qdq_parameter(part_columns FOR dispatch RANGE 64 1048576 POWER_OF_TWO
+  MEANING "a contiguous loop that is split over threads has parts of a multiple of so many elements")

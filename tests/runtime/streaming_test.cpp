@@ -183,6 +183,7 @@ TEST_F(Streaming, a_direct_call_is_no_longer_than_kernels_reach) {
     for (int64_t beyond : {int64_t{0}, group, reach, 3 * reach}) {
         plan p{};
         p.what.op = operation::quantize;
+        p.what.tuned = &targets[0].quantize[0].tuned;
         p.what.x_type = QDQ_F32;
         p.what.y_type = QDQ_I8;
         p.what.x_bits = 32;

@@ -15,8 +15,6 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t split_columns = 4096;  // parts of a contiguous loop are whole cache lines of the shortest elements
-
 // A nest, or part of one, on the calling thread.
 void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
     const default_float_environment environment;
@@ -48,21 +46,22 @@ void run_part(int64_t i, void *context) {
 }
 
 void run_nest(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
-    const int64_t parts = useful_parts(nest.elements());
+    const int64_t parts = useful_parts(nest.elements(), p.what.tuned->part_elements);
     if (parts <= 1) {
         run_serially(p, nest, at, x, y);
         return;
     }
     // The longest loop, counting the contiguous one by what it may be cut into.
+    const int64_t part_columns = p.what.tuned->part_columns;
     int split = 0;
-    int64_t longest = nest.loops[0].extent / split_columns;
+    int64_t longest = nest.loops[0].extent / part_columns;
     for (int i = 1; i < nest.count; i++) {
         if (nest.loops[i].extent > longest) {
             split = i;
             longest = nest.loops[i].extent;
         }
     }
-    const int64_t unit = split == 0 ? split_columns : p.what.packed_unit();  // parts of odd packed rows end at bytes
+    const int64_t unit = split == 0 ? part_columns : p.what.packed_unit();  // parts of odd packed rows end at bytes
     const int64_t extent = nest.loops[split].extent;
     const int64_t step = std::max<int64_t>((extent + parts - 1) / parts + unit - 1, unit) / unit * unit;
     parallel_run whole{p, nest, at, x, y, split, step};
@@ -106,7 +105,7 @@ void run_some_windows(int64_t part, void *context) {
 
 void run_all_windows(const plan &p, const void *x, void *y) {
     const int64_t windows = (p.elements + window_elements - 1) / window_elements;
-    const int64_t parts = std::min(windows, useful_parts(p.elements));
+    const int64_t parts = std::min(windows, useful_parts(p.elements, p.what.tuned->part_elements));
     parallel_windows whole{p, x, y, (windows + parts - 1) / parts * window_elements};
     if (parts == 1) {
         run_some_windows(0, &whole);
@@ -123,7 +122,7 @@ void prepare_direct_call(plan &p) {
     const bool in_order = what.x_bits >= 8 && what.y_bits >= 8 ? true : what.packing == QDQ_LOW_FIRST;
     p.direct.possible = p.path == execution_path::nest && p.nest.count == 1 && c.x == 1 && c.y == 1 && !c.varies() &&
                         c.extent % group == 0 && c.extent <= reach && in_order && !what.streams &&
-                        useful_parts(p.elements) == 1;
+                        useful_parts(p.elements, what.tuned->part_elements) == 1;
     if (p.direct.possible) {
         set_direct_call(what, c.extent, p.direct);
     }

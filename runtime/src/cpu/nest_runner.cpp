@@ -11,9 +11,7 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t line = 64;              // bytes of a cache line
-constexpr int64_t staged_bytes = 1024;    // of y in a staged piece, at most
-constexpr int64_t prefetch_bytes = 2048;  // how far ahead of a staged piece x is fetched
+constexpr int64_t line = 64;  // bytes of a cache line
 
 // Into the L1 cache. GCC drops calls of functions that do nothing but prefetch, unless they are inlined.
 [[gnu::always_inline]] inline void prefetch(const char *from, int64_t bytes) {
@@ -309,15 +307,15 @@ void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
 // while the next piece is computed, and never wait for codes that are still on their way to the L1 cache. What lies
 // ahead is fetched in two parts, apart: 64 lines at once keep a piece's own loads waiting (0.80 of a hand-written
 // loop's speed for f32 to i8, and 0.95 in two parts). Encoding float formats computes for longer than memory takes, and
-// the two overlap better in shorter pieces (f16 to f8e4m3: 14.2 ms for 64 Mi elements with 1024 to a piece, 12.3 with
-// 512).
+// the two overlap better in shorter pieces, which schedules/tuned asks for (f16 to f8e4m3: 14.2 ms for 64 Mi elements with
+// 1024 to a piece, 12.3 with 512).
 void nest_runner::run_staged(const area &a) {
     kernel_caller kernel(what, a.form, a.variant, a.operand_step);
-    const int64_t most =
-        std::min(staged_bytes * 8 / what.y_bits, type_of(what.y_type).is_integer() ? most_staged : most_staged / 2);
-    const int64_t distance = prefetch_bytes * 8 / what.x_bits;
+    const dispatch_parameters &tuned = *what.tuned;
+    const int64_t most = std::min(tuned.piece_bytes * 8 / what.y_bits, tuned.piece_elements) / group * group;
+    const int64_t distance = tuned.prefetch_bytes * 8 / what.x_bits;
     outgoing previous;
-    char *own = y_tile, *other = y_tile + staged_bytes;
+    char *own = y_tile, *other = y_tile + dispatch_parameters::most_piece_bytes;
     for (int64_t row = 0; row < a.rows; row++) {
         for (int64_t column = 0, columns; column < a.columns; column += columns) {
             columns = std::min(column == 0 ? first_staged(a, row, most) : most, a.columns - column);

@@ -16,12 +16,13 @@ public:
 
 private:
     static constexpr int64_t tile_side = 64;            // gathered and scattered tiles
-    static constexpr int64_t most_staged = 1024;        // columns of a staged piece
     static constexpr int64_t widest = 4;                // bytes of an element
     static constexpr int64_t tail_rows = 8;             // of a tile that holds what is left of contiguous rows
     static constexpr int64_t memory_bytes = 56 << 10;   // of operands and tiles
     static constexpr int64_t tile_bytes = tile_side * tile_side * widest;
-    static constexpr int64_t x_piece_bytes = most_staged * widest, y_piece_bytes = tail_rows * tile_side * widest;
+    static constexpr int64_t x_piece_bytes = dispatch_parameters::most_piece_elements * widest;
+    static constexpr int64_t y_piece_bytes = 2 * dispatch_parameters::most_piece_bytes;
+    static_assert(tail_rows * tile_side * widest <= x_piece_bytes && tail_rows * tile_side * widest <= y_piece_bytes);
 
     // A kernel's view of a part of a call, with its operands loaded.
     struct area {

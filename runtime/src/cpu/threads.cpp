@@ -13,9 +13,6 @@ namespace qdq::runtime {
 
 namespace {
 
-// Waking threads costs some 10 us, the time one core takes for about this many elements.
-constexpr int64_t elements_per_part = 1 << 18;
-
 std::atomic<int32_t> requested_threads{0};
 
 // Asked once, as it reads a file. Threads that ask at once get one answer; a static variable's guard would be held
@@ -37,9 +34,9 @@ int64_t thread_count() {
 
 }  // namespace
 
-int64_t useful_parts(int64_t elements) {
+int64_t useful_parts(int64_t elements, int64_t least) {
     const int64_t threads = thread_count();
-    return threads == 1 ? 1 : std::clamp<int64_t>(elements / elements_per_part, 1, 4 * threads);
+    return threads == 1 ? 1 : std::clamp<int64_t>(elements / least, 1, 4 * threads);
 }
 
 void run_in_parallel(int64_t count, void (*task)(int64_t, void *), void *context) {

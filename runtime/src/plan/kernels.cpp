@@ -115,9 +115,14 @@ qdq_status find_host_kernels(draft &d) {
                     what.on->name);
     }
     const qdq_dtype x = d.given.x->dtype, y = d.given.y->dtype;
-    const bool found = what.quantizes() ? (what.quantize = find_quantize(*what.on, x, y)) != nullptr
-                                        : (what.dequantize = find_dequantize(*what.on, x, y)) != nullptr;
-    return found ? QDQ_OK : no_kernel(d);
+    if (what.quantizes()) {
+        what.quantize = find_quantize(*what.on, x, y);
+        what.tuned = what.quantize ? &what.quantize->tuned : nullptr;
+    } else {
+        what.dequantize = find_dequantize(*what.on, x, y);
+        what.tuned = what.dequantize ? &what.dequantize->tuned : nullptr;
+    }
+    return what.tuned ? QDQ_OK : no_kernel(d);
 }
 
 }  // namespace

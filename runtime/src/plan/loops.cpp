@@ -141,7 +141,8 @@ bool joins_rows(const call &what, const dimension &c, const dimension &r) {
     if (c.x != 1 || c.y != 1 || r.x != c.extent || r.y != c.extent || c.varies() == r.varies()) {
         return false;
     }
-    const int64_t short_row = what.streams ? 320 : 256;  // streamed pieces are parts of a row
+    const dispatch_parameters &tuned = *what.tuned;
+    const int64_t short_row = what.streams ? tuned.fused_streamed_row : tuned.fused_row;
     if (c.varies()) {
         constexpr int64_t longest_cycle = 4096;
         return (c.extent % group != 0 || (what.streams && c.extent < short_row)) &&
@@ -150,7 +151,7 @@ bool joins_rows(const call &what, const dimension &c, const dimension &r) {
     // Repeating operands costs 0.35 ns an element (f32 to i8), once a block next to nothing. What it saves goes by
     // rows: of 8 elements 0.9 ns an element, of 24 0.3. Packed rows of odd length have no other way.
     const bool repeats_cheaply = c.extent % what.block() == 0;
-    return c.extent < (repeats_cheaply || what.packs() ? short_row : 24);
+    return c.extent < (repeats_cheaply || what.packs() ? short_row : tuned.fused_repeating_row);
 }
 
 int64_t rows_of_whole_groups(const dimension &c) { return group / std::gcd(c.extent, group); }

@@ -9,8 +9,10 @@ namespace qdq::runtime {
 
 namespace {
 
-// In and out: past the share of the caches that one core has.
-constexpr int64_t streamed_bits = int64_t{128} << 20;
+// Whether x and y together have more bits than that. Nothing overflows: a tuned number has 40 bits.
+bool is_larger_than(int64_t bits, const call &what, int64_t elements) {
+    return std::min(elements, bits) * (what.x_bits + what.y_bits) > bits;
+}
 
 void set_call(draft &d) {
     const arguments &given = d.given;
@@ -33,8 +35,7 @@ void set_call(draft &d) {
     what.scale = given.scale->data;
     what.zero_point = given.zero_point && d.zero_point_elements > 0 ? given.zero_point->data : nullptr;
     what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
-    what.streams =
-        what.on->streams && std::min(d.x_elements, streamed_bits) * (what.x_bits + what.y_bits) > streamed_bits;
+    what.streams = what.on->streams && is_larger_than(8 * what.tuned->streamed_bytes, what, d.x_elements);
 }
 
 // Whether every row of packed codes begins at a whole byte, or at the whole group of bytes that splits its halves.

@@ -63,6 +63,7 @@ struct call {
     const void *scale;
     const void *zero_point;  // NULL for none
     const target *on;
+    const dispatch_parameters *tuned;  // of the processor's kernels
     union {
         const kernel_row<quantize_kernel> *quantize;
         const kernel_row<dequantize_kernel> *dequantize;

@@ -3,6 +3,7 @@
 
 #include "HalideRuntime.h"
 #include "device_arguments.h"
+#include "dispatch_parameters.h"
 #include "element_types.h"
 #include "forms.h"
 #include "kernel_types.h"
@@ -25,6 +26,7 @@ struct kernel_row {
     qdq_dtype float_type;
     qdq_dtype stored_type;
     Kernel *forms[form_count];  // in the order of qdq::form
+    dispatch_parameters tuned;
 };
 
 // A device's kernel, by pointers to its arguments: buffers and kernels/device_arguments.h.
