@@ -391,11 +391,13 @@ TEST_P(Rejects, an_axis_out_of_range_in_the_blocked_form) {
 }
 
 TEST_P(Rejects, a_negative_block_size) {
-    set_scale_shape({2, 3});
     options.axis = 1;
-    for (int64_t size : {int64_t{-1}, int64_t{-2}, std::numeric_limits<int64_t>::min()}) {
-        options.block_size = size;
-        expect_invalid({"block_size", std::to_string(size)});
+    for (const dimensions &scales : {dimensions{}, {2, 3}}) {
+        set_scale_shape(scales);
+        for (int64_t size : {int64_t{-1}, int64_t{-2}, std::numeric_limits<int64_t>::min()}) {
+            options.block_size = size;
+            expect_invalid({"block_size " + std::to_string(size) + " is below 0"});
+        }
     }
 }
 
@@ -532,6 +534,17 @@ TEST_P(Rejects, values_outside_the_enums) {
     }
 }
 
+TEST_P(Rejects, another_rounding_to_a_float_type) {
+    if (!quantizes()) GTEST_SKIP() << "dequantization has one rounding";
+    for (qdq_dtype type : {QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1}) {
+        y.dtype = type;
+        for (qdq_rounding rounding : {QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP}) {
+            options.rounding = rounding;
+            expect_invalid({"rounding " + std::to_string(rounding), "integer"});
+        }
+    }
+}
+
 TEST_P(Rejects, a_quant_range_that_is_not_within_the_stored_type) {
     qdq_tensor &codes = quantizes() ? y : x;
     for (auto [low, high] : {std::pair{1, 0}, {10, -10}, {-129, 127}, {-128, 128}, {0, 200}, {-1000, 1000}}) {
@@ -573,7 +586,7 @@ TEST_P(Rejects, a_y_that_overlaps_x_in_part) {
     tensor_memory shared(QDQ_F32, {64});
     char *base = static_cast<char *>(shared.view().data);
     x.data = base + 32;
-    for (int offset : {0, 4, 28, 36, 40}) {  // of 12 elements of 1 and 4 bytes
+    for (int offset : {0, 4, 20, 28, 36, 40, 44, 80}) {  // of 12 elements of 1 and 4 bytes; some touch
         const int reach = quantizes() ? 12 : 48;
         y.data = base + offset;
         const bool overlaps = offset + reach > 32 && offset < 32 + (quantizes() ? 48 : 12);

@@ -437,8 +437,10 @@ TEST_F(TensorRTNetwork, refuses_weights_that_do_not_fit_their_dimensions) {
     expect_refused({"Constant", "NULL"});
 }
 
-TEST_F(TensorRTNetwork, refuses_inputs_from_later_layers_or_other_networks) {
+TEST_F(TensorRTNetwork, refuses_inputs_from_itself_later_layers_or_other_networks) {
     mark();
+    layer.setInput(1, *layer.getOutput(0));
+    expect_refused({"y", "earlier"});
     layer.setInput(1, add(network, "", {}));
     expect_refused({"y", "earlier"});
     INetworkDefinition other;

@@ -180,8 +180,9 @@ TEST_F(Tripy, wants_as_many_scales_as_input_has_along_the_dim) {
 
 TEST_F(Tripy, refuses_a_dim_that_input_does_not_have) {
     for (int dim : {-1, -2, 2, 99, INT32_MIN, INT32_MAX}) {
-        expect_quantize_refused({"dim", std::to_string(dim)}, tensor({3, 3}), tensor({3}), int8, dim);
-        expect_dequantize_refused({"dim", std::to_string(dim)}, tensor({3, 3}, int8), tensor({3}), float32, dim);
+        const std::string words = "dim: " + std::to_string(dim) + " is not in";
+        expect_quantize_refused({words}, tensor({3, 3}), tensor({3}), int8, dim);
+        expect_dequantize_refused({words}, tensor({3, 3}, int8), tensor({3}), float32, dim);
     }
 }
 

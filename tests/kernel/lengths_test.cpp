@@ -111,7 +111,7 @@ private:
         storage zero_point(zero_point_type_, scale_shape_);
         for (int64_t i = 0; i < product(scale_shape_); ++i) {
             scale.set_code(i, std::bit_cast<uint32_t>(0.1f + 0.003f * static_cast<float>(i)));
-            zero_point.set_code(i, static_cast<uint32_t>(i * 7 % 23));
+            zero_point.set_code(i, static_cast<uint32_t>(i * 7 % 23 + 3)); // not 0, which lies past x
         }
         x_bytes_.assign(x.bytes(), x.bytes() + bytes_for(x_type_, product(shape_)));
         scale_bytes_.assign(scale.bytes(), scale.bytes() + bytes_for(QDQ_F32, product(scale_shape_)));
