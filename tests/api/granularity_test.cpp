@@ -62,7 +62,7 @@ TEST_F(Granularity, a_1d_scale_on_long_channels_and_on_many_channels) {
     expect_spread({3, 1000}, {1000}, along(1));
 }
 
-// 8192 operands are loaded at a time. Fewer than 2^19 elements stay on one thread, which then loads several times.
+// Operands are loaded 8192 at a time, at most. Fewer than 2^19 elements stay on one thread, which loads several times.
 TEST_F(Granularity, a_1d_scale_of_more_than_one_load_of_operands) {
     expect_spread({8200, 40}, {8200}, along(0));
     expect_spread({600, 17}, {600}, along(0));  // rows joined into one, with 17 copies of each operand
