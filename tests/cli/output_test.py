@@ -11,7 +11,7 @@ import unittest
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from support import CliTest, proceed, random, sparse_model, start, stop_when
+from support import CliTest, counting_in, proceed, random, sparse_model, start, stop_when
 
 
 class Output(CliTest):
@@ -104,7 +104,7 @@ class Replacing(Output):
         os.chown(self.output, 12345, 23456)
         for path in (self.dir, self.input):
             os.chown(path, 12345, 12345)
-        self.quantize(user=12345, group=12345, extra_groups=[])
+        self.quantize(user=12345, group=12345, extra_groups=[], env=counting_in(self.dir))
         status = self.output.stat()
         self.assertEqual((status.st_uid, status.st_gid, self.mode(self.output)), (12345, 12345, 0o604))
 
@@ -289,10 +289,8 @@ class Whole(CliTest):
             self.succeed(*self.command(self.inputs[0]), force=False)
             whole_run = time.monotonic() - begin
             killed = 0
-            # Where lines are counted, none is killed while it adds to the counts of all.
-            own_counts = {**os.environ, "GCOV_PREFIX": str(self.dir)}
             for _ in range(60):
-                process = start(*self.command(numbers.choice(self.inputs)), env=own_counts)
+                process = start(*self.command(numbers.choice(self.inputs)), env=counting_in(self.dir))
                 time.sleep(numbers.uniform(0, 1.2 * whole_run))
                 process.kill()
                 process.communicate()

@@ -56,6 +56,12 @@ def peak_memory(*arguments):
     return memory
 
 
+def counting_in(folder):
+    """The environment in which a build that counts lines keeps a run's counts apart: those of a run that may be killed
+    while it adds them to the others', or must not write there."""
+    return {**os.environ, "GCOV_PREFIX": str(folder)}
+
+
 def start(*arguments, **options):
     command = [QDQ, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
