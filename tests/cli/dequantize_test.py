@@ -79,7 +79,8 @@ class Dequantize(ModelTest):
 
     def test_keeps_codes_without_a_scale(self):
         codes, scale, _ = per_channel(random((4, 6)))
-        kept = {"plain": codes, "lone_scale": scale, "norm": scale, "norm_scale": scale}
+        kept = {"plain": codes, "lone_scale": scale, "norm": scale, "norm_scale": scale,
+                "ids": codes, "ids_scale": np.full(scale.shape, 127, np.uint8)}  # exponents are of float codes
         restored = self.restore({"x": codes, "x_scale": scale, **kept})
         self.assertEqual(set(restored), {"x", *kept})
         for name, tensor in kept.items():
