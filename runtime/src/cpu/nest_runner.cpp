@@ -34,7 +34,7 @@ dimension rows_of(const loop_nest &nest) { return nest.count > 1 ? nest.loops[1]
 
 bool uses_scales_where_they_lie(const call &what, const loop_nest &nest) {
     const dimension &c = nest.loops[0];
-    return c.varies() && scales_lie_ready(what, c) && !joins_rows(what, c, rows_of(nest));
+    return c.varies() && scales_lie_ready(what, c) && !fuses_rows(what, c, rows_of(nest));
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ void nest_runner::run(const offsets &at) {
 void nest_runner::run_plane(const offsets &at) {
     const dimension &c = nest.loops[0];
     const dimension r = rows_of(nest);
-    const bool joins = joins_rows(what, c, r);
+    const bool joins = fuses_rows(what, c, r);
     if (c.varies()) {
         joins ? run_periodic(c, r, at) : run_columns(c, r, at);
     } else if (joins) {

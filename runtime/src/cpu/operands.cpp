@@ -217,7 +217,7 @@ void operands::read_zero_points(const operand_range &range, int64_t first) {
     if (!what.zero_point) {
         return;
     }
-    if (what.joins_as_f32()) {
+    if (what.adds_as_f32()) {
         read_floats(what, range, what.quantizes() || what.add ? 1 : -1, own_zero_point + first);
     } else {
         read_integers(what, range, own_zero_point + first);
@@ -308,7 +308,7 @@ int32_t operands::choose_dequantize(int64_t count) {
     if (!what.zero_point) {
         return int32_t(finite ? plain : general);
     }
-    if (what.joins_as_f32()) {
+    if (what.adds_as_f32()) {
         return int32_t(finite && all_small_floats(zero_point, count) ? offset : general);
     }
     if (what.x_type == QDQ_I32 || !finite || !all_small(zero_point, count)) {

@@ -51,7 +51,7 @@ zero_point_use use_of_zero_point(const call &what) {
     if (!what.zero_point) {
         return zero_point_use::none;
     }
-    return what.joins_as_f32() ? zero_point_use::as_float : zero_point_use::as_integer;
+    return what.adds_as_f32() ? zero_point_use::as_float : zero_point_use::as_integer;
 }
 
 // One run of a plan.

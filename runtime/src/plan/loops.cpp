@@ -84,9 +84,9 @@ int64_t lanes(const call &what, const loop_nest &nest, const dimension &c) {
     if (what.packs() || c.extent >= group) {
         return group;
     }
-    const bool joins =
-        std::any_of(nest.loops, nest.loops + nest.count, [&](const dimension &r) { return joins_rows(what, c, r); });
-    return joins ? group : c.extent;
+    const bool fuses =
+        std::any_of(nest.loops, nest.loops + nest.count, [&](const dimension &r) { return fuses_rows(what, c, r); });
+    return fuses ? group : c.extent;
 }
 
 // Where a contiguous loop is short, strides cost less than lanes that compute nothing: 2^20 elements in rows of 4, f32
@@ -137,16 +137,16 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
     return std::min(kept, last + 1);
 }
 
-bool joins_rows(const call &what, const dimension &c, const dimension &r) {
+bool fuses_rows(const call &what, const dimension &c, const dimension &r) {
     if (c.x != 1 || c.y != 1 || r.x != c.extent || r.y != c.extent || c.varies() == r.varies()) {
         return false;
     }
     const dispatch_parameters &tuned = *what.tuned;
     const int64_t short_row = what.streams ? tuned.fused_streamed_row : tuned.fused_row;
     if (c.varies()) {
-        constexpr int64_t longest_cycle = 4096;
+        constexpr int64_t longest_period = 4096;
         return (c.extent % group != 0 || (what.streams && c.extent < short_row)) &&
-               rows_of_whole_groups(c) * c.extent <= longest_cycle;
+               rows_of_whole_groups(c) * c.extent <= longest_period;
     }
     // Repeating operands costs 0.35 ns an element (f32 to i8), once a block next to nothing. What it saves goes by
     // rows: of 8 elements 0.9 ns an element, of 24 0.3. Packed rows of odd length have no other way.

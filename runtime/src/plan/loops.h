@@ -21,9 +21,9 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
 // type's, so that the narrower is the one to transpose.
 void normalize(const call &what, const blocked_dimension *dimensions, int count, loop_nest &nest);
 
-// Whether rows are joined into one, with the operands repeated along it: they lie end to end, and are short with an
+// Whether rows are fused into one, with the operands repeated along it: they lie end to end, and are short with an
 // operand each, or leave lanes of a group empty and share the operands along them.
-bool joins_rows(const call &what, const dimension &c, const dimension &r);
+bool fuses_rows(const call &what, const dimension &c, const dimension &r);
 
 // The fewest rows of operands along c that together are whole groups.
 int64_t rows_of_whole_groups(const dimension &c);

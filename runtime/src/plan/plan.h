@@ -50,7 +50,7 @@ struct call {
     operation op;
     bool multiply;    // quantize: x is multiplied
     bool reciprocal;  // quantize: by 1 / scale
-    bool before;      // quantize: the zero point joins before rounding
+    bool before;      // quantize: the zero point is added before rounding
     bool add;         // dequantize: the zero point is added
     bool narrowed;    // quantize: the range is not the type's own
     bool streams;     // y is too large for the caches
@@ -77,9 +77,9 @@ struct call {
     // Elements that must stay together: those of a byte, or of the bytes that split their halves; 1 where nothing is packed.
     int64_t packed_unit() const { return !packs() ? 1 : packing == QDQ_SPLIT_HALVES ? split_group : 2; }
 
-    // Whether the zero point is an f32 when it joins. Dequantize: an f32 operation applies a float one by definition, and
+    // Whether the zero point is added as an f32. Dequantize: an f32 operation applies a float one by definition, and
     // a short integer one exactly.
-    bool joins_as_f32() const {
+    bool adds_as_f32() const {
         return quantizes() ? before
                            : type_of(zero_point_type).is_float() ||
                                  (x_type != QDQ_I32 && zero_point_type != QDQ_I32);
