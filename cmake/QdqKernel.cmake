@@ -10,16 +10,16 @@ endfunction()
 
 # Records a target; see kernels/manifest.cmake.
 function(qdq_target name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROCESSOR;HALIDE;SCHEDULE;STREAM" "INSTRUCTIONS;NEEDS")
-  if(NOT arg_STREAM)
-    set(arg_STREAM nullptr)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROCESSOR;HALIDE;SCHEDULE;NONTEMPORAL" "INSTRUCTIONS;NEEDS")
+  if(NOT arg_NONTEMPORAL)
+    set(arg_NONTEMPORAL nullptr)
   else()
-    set(arg_STREAM "&${arg_STREAM}")
+    set(arg_NONTEMPORAL "&${arg_NONTEMPORAL}")
   endif()
   if(NOT arg_SCHEDULE)
     set(arg_SCHEDULE ${name})
   endif()
-  qdq_keep_fields(QDQ_TARGET_${name} PROCESSOR HALIDE SCHEDULE STREAM INSTRUCTIONS NEEDS)
+  qdq_keep_fields(QDQ_TARGET_${name} PROCESSOR HALIDE SCHEDULE NONTEMPORAL INSTRUCTIONS NEEDS)
   set_property(GLOBAL APPEND PROPERTY QDQ_KNOWN_TARGETS ${name})
 endfunction()
 
@@ -29,6 +29,18 @@ function(qdq_device_target name)
   set(arg_SCHEDULE ${name})
   qdq_keep_fields(QDQ_TARGET_${name} HALIDE DEVICE SCHEDULE INSTRUCTIONS)
   set_property(GLOBAL APPEND PROPERTY QDQ_KNOWN_DEVICE_TARGETS ${name})
+endfunction()
+
+# The schedules that a list of targets uses, each once.
+function(qdq_schedules_of targets out)
+  get_property(names GLOBAL PROPERTY ${targets})
+  set(schedules)
+  foreach(name ${names})
+    get_property(schedule GLOBAL PROPERTY QDQ_TARGET_${name}_SCHEDULE)
+    list(APPEND schedules ${schedule})
+  endforeach()
+  list(REMOVE_DUPLICATES schedules)
+  set(${out} ${schedules} PARENT_SCOPE)
 endfunction()
 
 # Records an element type; see kernels/manifest.cmake.
@@ -203,13 +215,13 @@ function(qdq_add_target_kernels target)
 
   get_property(needs GLOBAL PROPERTY QDQ_TARGET_${target}_NEEDS)
   list(JOIN needs "|" needs)
-  get_property(stream GLOBAL PROPERTY QDQ_TARGET_${target}_STREAM)
+  get_property(nontemporal GLOBAL PROPERTY QDQ_TARGET_${target}_NONTEMPORAL)
   set(QDQ_KERNEL_OBJECTS ${QDQ_KERNEL_OBJECTS} ${objects} PARENT_SCOPE)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)
   set(QDQ_KERNEL_TABLES "${QDQ_KERNEL_TABLES}${tables}" PARENT_SCOPE)
   set(QDQ_TARGET_ROWS "${QDQ_TARGET_ROWS}    {\"${target}\", ${needs}, ${target}_quantize, ${target}_dequantize,
      std::size(${target}_quantize), std::size(${target}_dequantize), {${transposes}},
-     ${repackings}, ${stream}},\n" PARENT_SCOPE)
+     ${repackings}, ${nontemporal}},\n" PARENT_SCOPE)
 endfunction()
 
 # The functions of kernels, with commas between.

@@ -34,7 +34,7 @@ set(QDQ_TRANSPOSED_BITS 8 16 32)
 set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 
 # qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>...
-#            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [STREAM <runtime/src/targets/streams.h>])
+#            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [NONTEMPORAL <runtime/src/targets/nontemporal.h>])
 set(sse41 rounding saturating_narrow shared_select)
 set(avx2 fma f16 ${sse41})
 set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add shared_select)
@@ -43,19 +43,19 @@ qdq_target(x86_avx512
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake
   INSTRUCTIONS ${avx2}
   NEEDS cpu_avx512
-  STREAM stream_avx512)
+  NONTEMPORAL nontemporal_avx512)
 qdq_target(x86_avx2
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2
   INSTRUCTIONS ${avx2}
   NEEDS cpu_avx2_fma_f16c
-  STREAM stream_avx2)
+  NONTEMPORAL nontemporal_avx2)
 qdq_target(x86_portable
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41
   INSTRUCTIONS ${sse41}
   NEEDS cpu_sse41
-  STREAM stream_sse2)
+  NONTEMPORAL nontemporal_sse2)
 qdq_target(arm_fp16
   PROCESSOR aarch64
   HALIDE arm-64-linux-arm_fp16-armv82a

@@ -20,7 +20,7 @@ qdq_parameter(threads FOR device RANGE 32 1024 POWER_OF_TWO
 qdq_parameter(access_words FOR device RANGE 1 4 POWER_OF_TWO
   MEANING "32-bit words in one load or store of a thread")
 
-qdq_parameter(streamed_bytes FOR dispatch RANGE 65536 1099511627776
+qdq_parameter(nontemporal_bytes FOR dispatch RANGE 65536 1099511627776
   MEANING "of x and y together: larger results bypass the caches, if the target has such stores")
 qdq_parameter(piece_bytes FOR dispatch RANGE 64 1024
   MEANING "of y in a piece that is computed in the L1 cache before it is stored, at most")
@@ -30,7 +30,7 @@ qdq_parameter(prefetch_bytes FOR dispatch RANGE 0 65536
   MEANING "how far ahead of such a piece x is fetched")
 qdq_parameter(fused_row FOR dispatch RANGE 0 1024
   MEANING "elements of a row: shorter ones are computed end to end as one, where blocks repeat their operands")
-qdq_parameter(fused_streamed_row FOR dispatch RANGE 0 1024
+qdq_parameter(fused_nontemporal_row FOR dispatch RANGE 0 1024
   MEANING "the same where results bypass the caches")
 qdq_parameter(fused_repeating_row FOR dispatch RANGE 0 1024
   MEANING "the same where every element repeats its operand")

@@ -6,9 +6,9 @@ namespace qdq {
 
 namespace {
 
-template<typename Schedule>
-const Schedule &find(const std::string &name, std::initializer_list<const Schedule *> all) {
-    for (const Schedule *each : all) {
+template<typename Schedules>
+const auto &find(const std::string &name, const Schedules &all) {
+    for (const auto *each : all) {
         if (each->name == name) {
             return *each;
         }
@@ -18,10 +18,8 @@ const Schedule &find(const std::string &name, std::initializer_list<const Schedu
 
 }  // namespace
 
-const cpu_schedule &cpu_schedule_named(const std::string &name) {
-    return find(name, {&x86_avx512, &x86_avx2, &x86_portable, &arm_neon, &riscv_rvv});
-}
+const cpu_schedule &cpu_schedule_named(const std::string &name) { return find(name, cpu_schedules); }
 
-const device_schedule &device_schedule_named(const std::string &name) { return find(name, {&cuda, &opencl}); }
+const device_schedule &device_schedule_named(const std::string &name) { return find(name, device_schedules); }
 
 }  // namespace qdq

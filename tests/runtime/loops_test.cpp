@@ -126,7 +126,7 @@ TEST(MergeDimensions, as_given_keeps_the_elements_in_their_order_too) {
 constexpr dispatch_parameters tuned = [] {
     dispatch_parameters of{};
     of.fused_row = 256;
-    of.fused_streamed_row = 320;
+    of.fused_nontemporal_row = 320;
     of.fused_repeating_row = 24;
     return of;
 }();
@@ -252,7 +252,7 @@ bool fuses_with_operands_per_column(const call &what, int64_t extent) {
 }
 
 call streaming(call what) {
-    what.streams = true;
+    what.nontemporal = true;
     return what;
 }
 

@@ -19,8 +19,8 @@ namespace {
 void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
     const default_float_environment environment;
     nest_runner(p.what, nest, x, y).run(at);
-    if (p.what.streams) {
-        p.what.on->streams->fence();
+    if (p.what.nontemporal) {
+        p.what.on->nontemporal->fence();
     }
 }
 
@@ -121,7 +121,7 @@ void prepare_direct_call(plan &p) {
     const dimension &c = p.nest.loops[0];
     const bool in_order = what.x_bits >= 8 && what.y_bits >= 8 ? true : what.packing == QDQ_LOW_FIRST;
     p.direct.possible = p.path == execution_path::nest && p.nest.count == 1 && c.x == 1 && c.y == 1 && !c.varies() &&
-                        c.extent % group == 0 && c.extent <= reach && in_order && !what.streams &&
+                        c.extent % group == 0 && c.extent <= reach && in_order && !what.nontemporal &&
                         useful_parts(p.elements, what.tuned->part_elements) == 1;
     if (p.direct.possible) {
         set_direct_call(what, c.extent, p.direct);

@@ -74,7 +74,7 @@ void nest_runner::run_plane(const offsets &at) {
     if (c.varies()) {
         joins ? run_periodic(c, r, at) : run_columns(c, r, at);
     } else if (joins) {
-        run_joined(c, r, at, c.extent % what.block() == 0 ? kernel_form::block : kernel_form::column);
+        run_fused(c, r, at, c.extent % what.block() == 0 ? kernel_form::block : kernel_form::column);
     } else if (r.varies()) {
         run_rows(c, r, at);
     } else {
@@ -132,14 +132,14 @@ void nest_runner::run_one_operand(const dimension &c, const dimension &r, const 
 }
 
 // Short rows as one long row, where operands are repeated along c. Parts of it begin at even elements: at whole bytes.
-void nest_runner::run_joined(const dimension &c, const dimension &r, offsets at, kernel_form form) {
+void nest_runner::run_fused(const dimension &c, const dimension &r, offsets at, kernel_form form) {
     const int64_t times = form == kernel_form::block ? c.extent / what.block() : c.extent;
     const int64_t most_rows = loaded.room() / times & ~1;
     for (int64_t done = 0; done < r.extent; done += most_rows) {
         const int64_t rows = std::min(most_rows, r.extent - done);
         const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
         if (form == kernel_form::block && needs_column(what, variant)) {
-            run_joined(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
+            run_fused(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
         } else {
             loaded.repeat(rows, times);
             loaded.pad(rows * times);
@@ -194,8 +194,8 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
 
 void nest_runner::run_area(const area &a) {
     if (!a.contiguous()) {
-        run_moved(a);
-    } else if (what.streams || reorders_x || reorders_y) {
+        run_tiled(a);
+    } else if (what.nontemporal || reorders_x || reorders_y) {
         run_staged(a);
     } else {
         run_in_place(a);
@@ -234,7 +234,7 @@ void nest_runner::run_within_reach(const area &a) {
         if (whole < a.columns && repeats) {
             run_part(part_of(a, last, group, row, rows));
         } else if (whole < a.columns) {
-            run_moved(part_of(a, whole, a.columns - whole, row, rows));
+            run_tiled(part_of(a, whole, a.columns - whole, row, rows));
         }
     }
 }
@@ -254,10 +254,10 @@ void nest_runner::run_within_reach(const area &a) {
 
 // Tiles that are gathered from x, and scattered to y, where they do not lie there as kernels want them. The next one is
 // fetched while one is computed: every row of a tile begins on another page, where the hardware does not look ahead
-// (4096 x 4096 turned: bf16 to i8 19 ms without, 13 with; f32 to i8 22 and 16). Kernels compute whole rows of a tile:
+// (4096 x 4096 transposed: bf16 to i8 19 ms without, 13 with; f32 to i8 22 and 16). Kernels compute whole rows of a tile:
 // what a narrow one does not fill is zero, as subnormal numbers left on the stack would cost 100 cycles an operation
 // (2^30 rows of 2 columns: 24 s, with zeros 8).
-void nest_runner::run_moved(const area &a) {
+void nest_runner::run_tiled(const area &a) {
     if (a.columns % tile_side != 0) {
         std::memset(x_tile, 0, std::min(a.rows, tile_rows) * tile_side * what.x_bits / 8);
     }
@@ -303,7 +303,7 @@ void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
     scatter(*what.on, what.y_bits, y_tile, tile_side, size, to, tile.y_column, tile.y_row);
 }
 
-// Contiguous rows by pieces that go to y a piece later than they are computed: streamed stores then leave the processor
+// Contiguous rows by pieces that go to y a piece later than they are computed: non-temporal stores then leave the processor
 // while the next piece is computed, and never wait for codes that are still on their way to the L1 cache. What lies
 // ahead is fetched in two parts, apart: 64 lines at once keep a piece's own loads waiting (0.80 of a hand-written
 // loop's speed for f32 to i8, and 0.95 in two parts). Encoding float formats computes for longer than memory takes, and
@@ -352,7 +352,7 @@ const char *nest_runner::staged_x(const area &piece, int64_t columns_left) {
     }
     const int64_t bytes = (piece.columns * what.x_bits + 7) / 8;
     std::memcpy(x_tile, from, bytes);
-    std::memset(x_tile + bytes, 0, round_up(piece.columns) * what.x_bits / 8 - bytes);  // as run_moved does
+    std::memset(x_tile + bytes, 0, round_up(piece.columns) * what.x_bits / 8 - bytes);  // as run_tiled does
     if (reorders_x) {
         from_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(x_tile), bytes);
     }
@@ -378,8 +378,8 @@ void nest_runner::emit(const outgoing &piece) const {
     if (reorders_y) {
         to_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(piece.from), bytes);
     }
-    if (what.streams) {
-        what.on->streams->copy(piece.to, piece.from, bytes);
+    if (what.nontemporal) {
+        what.on->nontemporal->copy(piece.to, piece.from, bytes);
     } else {
         std::memcpy(piece.to, piece.from, bytes);
     }

@@ -59,12 +59,12 @@ private:
     void run_columns(const dimension &c, const dimension &r, offsets at);
     void run_rows(const dimension &c, const dimension &r, offsets at);
     void run_one_operand(const dimension &c, const dimension &r, const offsets &at);
-    void run_joined(const dimension &c, const dimension &r, offsets at, kernel_form form);
+    void run_fused(const dimension &c, const dimension &r, offsets at, kernel_form form);
     void run_periodic(const dimension &c, const dimension &r, offsets at);
     void run_area(const area &a);
     void run_in_place(const area &a);
     void run_within_reach(const area &a);
-    void run_moved(const area &a);
+    void run_tiled(const area &a);
     void run_tile(const area &tile, kernel_caller &kernel);
     void fetch(const area &tile) const;
     area tile_of(const area &a, int64_t column, int64_t row) const;

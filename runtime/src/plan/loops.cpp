@@ -142,10 +142,10 @@ bool fuses_rows(const call &what, const dimension &c, const dimension &r) {
         return false;
     }
     const dispatch_parameters &tuned = *what.tuned;
-    const int64_t short_row = what.streams ? tuned.fused_streamed_row : tuned.fused_row;
+    const int64_t short_row = what.nontemporal ? tuned.fused_nontemporal_row : tuned.fused_row;
     if (c.varies()) {
         constexpr int64_t longest_period = 4096;
-        return (c.extent % group != 0 || (what.streams && c.extent < short_row)) &&
+        return (c.extent % group != 0 || (what.nontemporal && c.extent < short_row)) &&
                rows_of_whole_groups(c) * c.extent <= longest_period;
     }
     // Repeating operands costs 0.35 ns an element (f32 to i8), once a block next to nothing. What it saves goes by

@@ -35,7 +35,7 @@ void set_call(draft &d) {
     what.scale = given.scale->data;
     what.zero_point = given.zero_point && d.zero_point_elements > 0 ? given.zero_point->data : nullptr;
     what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
-    what.streams = what.on->streams && is_larger_than(8 * what.tuned->streamed_bytes, what, d.x_elements);
+    what.nontemporal = what.on->nontemporal && is_larger_than(8 * what.tuned->nontemporal_bytes, what, d.x_elements);
 }
 
 // Whether every row of packed codes begins at a whole byte, or at the whole group of bytes that splits its halves.

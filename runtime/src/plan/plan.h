@@ -53,7 +53,7 @@ struct call {
     bool before;      // quantize: the zero point is added before rounding
     bool add;         // dequantize: the zero point is added
     bool narrowed;    // quantize: the range is not the type's own
-    bool streams;     // y is too large for the caches
+    bool nontemporal;  // y is too large for the caches
     qdq_packing packing;
     int32_t rounding;
     int32_t lowest, highest;

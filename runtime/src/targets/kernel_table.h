@@ -8,7 +8,7 @@
 #include "forms.h"
 #include "kernel_types.h"
 #include "qdq/qdq.h"
-#include "targets/streams.h"
+#include "targets/nontemporal.h"
 
 #include <cstdint>
 
@@ -50,7 +50,7 @@ struct target {
     bytes_kernel *swap_nibbles = nullptr;
     bytes_kernel *split_halves = nullptr;
     bytes_kernel *join_halves = nullptr;
-    const stream *streams = nullptr;         // NULL for none
+    const nontemporal_stores *nontemporal = nullptr;  // NULL for none
     const device_backend *device = nullptr;  // NULL for the processor, which has no device_rows
     const device_row *device_rows = nullptr;
     int device_count = 0;

@@ -1,8 +1,8 @@
-// Which calls stream their results past the caches, and that each thread that has done so orders its stores before it
-// returns: the dispatcher, with streaming stores that count.
+// Which calls write their results past the caches, and that each thread that has done so orders its stores before it
+// returns: the dispatcher, with non-temporal stores that count.
 #include "cpu/execute.h"
 #include "cpu/kernel_call.h"
-#include "targets/streams.h"
+#include "targets/nontemporal.h"
 
 #include <qdq/qdq.h>
 
@@ -16,13 +16,13 @@
 
 namespace {
 
-std::atomic<int64_t> streamed_bytes;
-std::atomic<int> unordered_returns;  // of a thread whose last streamed stores no fence has followed
+std::atomic<int64_t> nontemporal_bytes;
+std::atomic<int> unordered_returns;  // of a thread whose last non-temporal stores no fence has followed
 thread_local bool unordered = false;
 
 void counted_copy(void *to, const void *from, int64_t bytes) {
     std::memcpy(to, from, static_cast<size_t>(bytes));
-    streamed_bytes += bytes;
+    nontemporal_bytes += bytes;
     unordered = true;
 }
 void counted_fence() { unordered = false; }
@@ -33,9 +33,9 @@ void note_return() { unordered_returns += std::exchange(unordered, false) ? 1 : 
 
 namespace qdq::runtime {
 
-const stream stream_sse2 = {counted_copy, counted_fence};
-const stream stream_avx2 = {counted_copy, counted_fence};
-const stream stream_avx512 = {counted_copy, counted_fence};
+const nontemporal_stores nontemporal_sse2 = {counted_copy, counted_fence};
+const nontemporal_stores nontemporal_avx2 = {counted_copy, counted_fence};
+const nontemporal_stores nontemporal_avx512 = {counted_copy, counted_fence};
 
 }  // namespace qdq::runtime
 
@@ -67,7 +67,7 @@ struct layout {
 
 int64_t bits_of(qdq_dtype type) { return type == QDQ_F32 ? 32 : type == QDQ_I8 ? 8 : 4; }
 
-// The bytes of y that a call streams.
+// The bytes of y that a call writes so.
 int64_t bytes_streamed(const layout &how, bool quantizes, bool by_plan) {
     int64_t elements = 1, scales = 1;
     for (int64_t extent : how.shape) {
@@ -89,7 +89,7 @@ int64_t bytes_streamed(const layout &how, bool quantizes, bool by_plan) {
     options.axis = -1;
     options.block_size = how.block_size;
     options.packing = how.packing;
-    streamed_bytes = 0;
+    nontemporal_bytes = 0;
     qdq_plan plan;
     const auto call = quantizes ? qdq_quantize : qdq_dequantize;
     const auto prepare = quantizes ? qdq_plan_quantize : qdq_plan_dequantize;
@@ -100,10 +100,10 @@ int64_t bytes_streamed(const layout &how, bool quantizes, bool by_plan) {
         EXPECT_EQ(call(&c_x, &c_scale, nullptr, &c_y, &options), QDQ_OK) << qdq_last_error();
     }
     note_return();
-    return streamed_bytes;
+    return nontemporal_bytes;
 }
 
-constexpr int64_t limit = int64_t{16} << 20;  // bytes of x and y up to which nothing is streamed
+constexpr int64_t limit = int64_t{16} << 20;  // bytes of x and y up to which nothing is written so
 
 const std::vector<layout> &large_layouts() {
     static const std::vector<layout> all{
@@ -120,7 +120,7 @@ const std::vector<layout> &large_layouts() {
     return all;
 }
 
-class Streaming : public testing::Test {
+class NonTemporal : public testing::Test {
 protected:
     void SetUp() override { unordered_returns = 0; }
     void TearDown() override {
@@ -154,18 +154,18 @@ protected:
     }
 };
 
-TEST_F(Streaming, all_of_a_large_result_on_one_thread) {
+TEST_F(NonTemporal, all_of_a_large_result_on_one_thread) {
     qdq_set_num_threads(1);
     expect_all_streamed();
 }
 
-TEST_F(Streaming, all_of_a_large_result_on_several_threads) {
+TEST_F(NonTemporal, all_of_a_large_result_on_several_threads) {
     qdq_set_num_threads(3);
     qdq_set_parallel_for(threads_of_the_callers, nullptr);
     expect_all_streamed();
 }
 
-TEST_F(Streaming, nothing_of_one_that_the_caches_hold) {
+TEST_F(NonTemporal, nothing_of_one_that_the_caches_hold) {
     qdq_set_num_threads(1);
     const int64_t most = limit / 5 / 64 * 64;
     for (bool by_plan : {false, true}) {
@@ -176,8 +176,8 @@ TEST_F(Streaming, nothing_of_one_that_the_caches_hold) {
     }
 }
 
-// What a target without streaming stores would run at once, if kernels could count so far.
-TEST_F(Streaming, a_direct_call_is_no_longer_than_kernels_reach) {
+// What a target without non-temporal stores would run at once, if kernels could count so far.
+TEST_F(NonTemporal, a_direct_call_is_no_longer_than_kernels_reach) {
     using namespace qdq::runtime;
     qdq_set_num_threads(1);
     for (int64_t beyond : {int64_t{0}, group, reach, 3 * reach}) {

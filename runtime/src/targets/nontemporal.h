@@ -5,13 +5,13 @@
 
 namespace qdq::runtime {
 
-struct stream {
+struct nontemporal_stores {
     // Whole cache lines of `to` are written with non-temporal stores; the ends with plain ones.
     void (*copy)(void *to, const void *from, int64_t bytes);
-    // Orders every streamed store of this thread before what follows.
+    // Orders every non-temporal store of this thread before what follows.
     void (*fence)();
 };
 
-extern const stream stream_sse2, stream_avx2, stream_avx512;
+extern const nontemporal_stores nontemporal_sse2, nontemporal_avx2, nontemporal_avx512;
 
 }  // namespace qdq::runtime

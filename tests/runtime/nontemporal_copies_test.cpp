@@ -1,5 +1,5 @@
 // The copies that bypass the caches, by themselves: every byte of every length at every alignment, against guard pages.
-#include "targets/streams.h"
+#include "targets/nontemporal.h"
 
 #include "support/fenced_memory.h"
 
@@ -13,20 +13,20 @@
 
 namespace {
 
-using qdq::runtime::stream;
+using qdq::runtime::nontemporal_stores;
 using test_support::fenced_memory;
 using test_support::flush;
 
 struct variant {
     const char *name;
-    const stream *functions;
+    const nontemporal_stores *functions;
     bool usable;
 };
 
 const variant variants[] = {
-    {"sse2", &qdq::runtime::stream_sse2, true},
-    {"avx2", &qdq::runtime::stream_avx2, __builtin_cpu_supports("avx2") != 0},
-    {"avx512", &qdq::runtime::stream_avx512, __builtin_cpu_supports("avx512f") != 0},
+    {"sse2", &qdq::runtime::nontemporal_sse2, true},
+    {"avx2", &qdq::runtime::nontemporal_avx2, __builtin_cpu_supports("avx2") != 0},
+    {"avx512", &qdq::runtime::nontemporal_avx512, __builtin_cpu_supports("avx512f") != 0},
 };
 
 class StreamCopies : public testing::TestWithParam<variant> {

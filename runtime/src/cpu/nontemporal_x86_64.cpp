@@ -1,4 +1,4 @@
-#include "targets/streams.h"
+#include "targets/nontemporal.h"
 
 #include <immintrin.h>
 
@@ -18,7 +18,7 @@ int64_t copy_head(char *to, const char *from, int64_t bytes) {
     return head;
 }
 
-void stream_copy_sse2(void *to, const void *from, int64_t bytes) {
+void copy_sse2(void *to, const void *from, int64_t bytes) {
     char *d = static_cast<char *>(to);
     const char *s = static_cast<const char *>(from);
     int64_t i = copy_head(d, s, bytes);
@@ -28,7 +28,7 @@ void stream_copy_sse2(void *to, const void *from, int64_t bytes) {
     std::memcpy(d + i, s + i, bytes - i);
 }
 
-[[gnu::target("avx2")]] void stream_copy_avx2(void *to, const void *from, int64_t bytes) {
+[[gnu::target("avx2")]] void copy_avx2(void *to, const void *from, int64_t bytes) {
     char *d = static_cast<char *>(to);
     const char *s = static_cast<const char *>(from);
     int64_t i = copy_head(d, s, bytes);
@@ -39,7 +39,7 @@ void stream_copy_sse2(void *to, const void *from, int64_t bytes) {
     std::memcpy(d + i, s + i, bytes - i);
 }
 
-[[gnu::target("avx512f")]] void stream_copy_avx512(void *to, const void *from, int64_t bytes) {
+[[gnu::target("avx512f")]] void copy_avx512(void *to, const void *from, int64_t bytes) {
     char *d = static_cast<char *>(to);
     const char *s = static_cast<const char *>(from);
     int64_t i = copy_head(d, s, bytes);
@@ -53,8 +53,8 @@ void fence() { _mm_sfence(); }
 
 }  // namespace
 
-const stream stream_sse2 = {stream_copy_sse2, fence};
-const stream stream_avx2 = {stream_copy_avx2, fence};
-const stream stream_avx512 = {stream_copy_avx512, fence};
+const nontemporal_stores nontemporal_sse2 = {copy_sse2, fence};
+const nontemporal_stores nontemporal_avx2 = {copy_avx2, fence};
+const nontemporal_stores nontemporal_avx512 = {copy_avx512, fence};
 
 }  // namespace qdq::runtime
