@@ -246,6 +246,7 @@ class CorruptNpy(CliTest):
         self.refuse("too large", self.array(huge % (2**40, 2**40)))
         self.refuse("too large", self.array(huge % (2**31, 2**31)))
         self.refuse("corrupt", self.array(huge % (2**63, 1)))
+        self.refuse("corrupt", self.array(huge % (2**64 + 2, 3)))  # modulo 2**64 it would fit
         self.refuse("the .npy header is truncated", b"\x93NUMPY\x02\x00\xff\xff\x00\x00{")
         self.refuse("would have 4294967295 bytes, more than the limit", b"\x93NUMPY\x02\x00\xff\xff\xff\xff{")
 
