@@ -75,13 +75,13 @@ Expr align_nearest(Expr a);
 // a rounded to an integral float, as a qdq_rounding says.
 Expr round_to_integral(const instructions &on, Expr a, Expr rounding);
 
-// t as an integer code of any rounding, zero point (a float that joins before rounding, or an int32 after it) and
+// t as an integer code of any rounding, zero point (a float that is added before rounding, or an int32 after it) and
 // range; NaN gives the lowest.
 Expr general_code(const instructions &on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr lowest,
                   Expr highest);
 
 // Low bits of a float that are the code nearest to t + offset, for an integral offset within 2^20 and codes of 16 bits:
-// what aligns t to integers, as align_nearest does, lets the offset join while still in floating point.
+// after what aligns t to integers, as in align_nearest, the offset is added while still in floating point.
 Expr aligned_sum(const instructions &on, Expr t, Expr offset, Expr lowest, Expr highest);
 
 // The code of i32 nearest to t, ties to even, within a range; NaN gives the lowest.

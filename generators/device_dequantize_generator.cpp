@@ -106,8 +106,8 @@ private:
             return {scale, {}, {}, {}};
         }
         Expr integer = operand(addend, lane);
-        Expr joined = k == kind::exact ? Expr() : add(operand(offset, lane), cast<float>(integer * Expr(*in.sign)));
-        return {scale, joined, integer, *in.sign};
+        Expr sum = k == kind::exact ? Expr() : add(operand(offset, lane), cast<float>(integer * Expr(*in.sign)));
+        return {scale, sum, integer, *in.sign};
     }
 
     device_inputs in;

@@ -85,7 +85,7 @@ struct device_kernel {
         Halide::RDom out(0, parts, 0, *in.units, "out");
         if (dense()) {
             assume_words(y, parts);
-            define(stages.stored, parts, joined(code, in));
+            define(stages.stored, parts, word_of_codes(code, in));
             y(lane, unit) = Halide::undef<uint32_t>();
             y(out.x, out.y + Halide::cast<int32_t>(Expr(*in.first_y))) = stages.stored(out.x, out.y);
         } else {
@@ -114,7 +114,7 @@ private:
         return Halide::cast<uint32_t>(byte) >> Halide::cast<uint32_t>(x_bits * position);
     }
 
-    Expr joined(Halide::Func &code, const device_inputs &in) {
+    Expr word_of_codes(Halide::Func &code, const device_inputs &in) {
         const int in_word = 32 / y_bits;
         Expr word = bit_pattern(0);
         for (int i = 0; i < in_word; i++) {

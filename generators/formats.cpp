@@ -151,7 +151,7 @@ encoded encode(const instructions &on, const float_layout &layout, Expr t, Expr 
 
     // Adding 2^(e + shift), e the exponent of t but at least that of the least normal, leaves t / 2^(e - mantissa bits)
     // rounded to nearest even in the low bits of the sum. In subnormals that is the code itself; above, the exponents
-    // passed since then complete it. Their origin is an even constant that joins the sum.
+    // passed since then complete it. Their origin is an even constant that is added to the sum.
     const uint32_t least_normal = power_of_two(1 - layout.bias);
     const uint32_t origin = -(least_normal >> shift) & (on.shift_and_add ? 0x7fffff : layout.magnitude_mask());
     Expr exponent = max(reinterpret<uint32_t>(bounded) & bit_pattern(0x7f800000), bit_pattern(least_normal));

@@ -13,14 +13,14 @@ Expr quantize_element::fast_code(bool multiplies, const Expr &x, const quantize_
                                : cast<int32_t>(code_of(on, stored.layout, fast_encoded(multiplies, x, o)));
 }
 
-Expr quantize_element::general_code(const Expr &multiplies, const Expr &joins_before, const Expr &x,
+Expr quantize_element::general_code(const Expr &multiplies, const Expr &adds_before, const Expr &x,
                                     const quantize_operands &o) const {
     Expr product = multiply(x, o.scale), quotient = divide(x, o.scale);
     Expr t = is_const_one(multiplies)    ? product
              : is_const_zero(multiplies) ? quotient
                                          : lazily(multiplies, product, quotient);
     return stored.is_float() ? cast<int32_t>(encode_any(on, stored.layout, t, x, given.no_saturate))
-                             : qdq::general_code(on, t, joins_before, o.offset, o.addend, given.rounding, given.lowest,
+                             : qdq::general_code(on, t, adds_before, o.offset, o.addend, given.rounding, given.lowest,
                                                  given.highest);
 }
 

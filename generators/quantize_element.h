@@ -12,8 +12,8 @@ namespace qdq {
 struct quantize_operands {
     Expr scale;
     Expr inverse;  // 1 / scale; of the fast variants that divide
-    Expr offset;   // an f32 that joins before rounding; undefined: none
-    Expr addend;   // joins after rounding: an integral f32 of the fast variants, an int32 of the general; undefined: none
+    Expr offset;   // an f32, added before rounding; undefined: none
+    Expr addend;   // added after rounding: an integral f32 of the fast variants, an int32 of the general; undefined: none
 };
 
 class quantize_element {
@@ -31,9 +31,9 @@ public:
     // An int32 code whose bits above the type's own are arbitrary, by the fast variants; x is an f32.
     Expr fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const;
 
-    // The same of any operands: `multiplies` may vary from call to call, and `joins_before` says whether the offset joins or
-    // the addend.
-    Expr general_code(const Expr &multiplies, const Expr &joins_before, const Expr &x, const quantize_operands &o) const;
+    // The same of any operands: `multiplies` may vary from call to call, and `adds_before` says whether the offset is added
+    // or the addend.
+    Expr general_code(const Expr &multiplies, const Expr &adds_before, const Expr &x, const quantize_operands &o) const;
 
     // The byte of packed codes, the first in its lowest bits, from the elements that it holds.
     Expr fast_byte(bool multiplies, const std::vector<Expr> &x, const std::vector<quantize_operands> &o) const;

@@ -23,7 +23,7 @@ public:
     Input<Buffer<float, 1>> inverse{"inverse"};          // like scale: 1 / scale
     Input<Buffer<int32_t, 1>> zero_point{"zero_point"};  // like scale; the bits of an f32, or an int32
     Input<int32_t> variant{"variant"};                   // quantize_variant
-    Input<int32_t> before{"before"};                     // general: zero_point is an f32, and joins before rounding
+    Input<int32_t> before{"before"};                     // general: zero_point is an f32, added before rounding
     Input<int32_t> rounding{"rounding"};                 // general: qdq_rounding
     Input<int32_t> lowest{"lowest"};                     // integer types: the range to saturate to
     Input<int32_t> highest{"highest"};

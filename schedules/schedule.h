@@ -41,7 +41,7 @@ struct dequantize_stages {
 
 struct transpose_stages {
     Halide::Func output;             // (c, r)
-    std::vector<Halide::Func> rows;  // (j, i, block) of 8, 4, 2 and 1 rows i, each with two of the one before in turns
+    std::vector<Halide::Func> rows;  // (j, i, block) of 8, 4, 2 and 1 rows i, each two of the one before, interleaved
 };
 
 struct repack_stages {

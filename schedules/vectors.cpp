@@ -126,7 +126,7 @@ void transpose_in_registers(transpose_stages &stages, const transpose_parameters
     output.tile(c, r, column, row, 8, rows).reorder(column, row, r, c).vectorize(column).unroll(row);
     output.specialize(view.dim(1).stride() > group_size).reorder(column, row, c, r).rename(c, block);
     output.rename(r, block);
-    // All in registers, a row to a vector; a load that takes turns becomes one shuffle of two vectors.
+    // All in registers, a row to a vector; a load that interleaves becomes one shuffle of two vectors.
     const Var pair("pair"), place("place");
     int height = 8, width = rows;
     for (Func &stage : stages.rows) {
