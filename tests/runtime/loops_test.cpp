@@ -182,6 +182,7 @@ TEST(Normalize, columns_are_contiguous_and_rows_have_an_operand_each) {
 
 TEST(Normalize, blocks_become_a_loop_within_one_and_a_loop_over_them) {
     EXPECT_EQ(normalized_description(to_i8, {{{256, 1, 1, 3, 2}, 128}}), "{128, 1, 1, 0, 0} {2, 128, 128, 3, 2} ");
+    EXPECT_EQ(normalized_description(to_i8, {{{128, 1, 1, 3, 2}, 128}}), "{128, 1, 1, 0, 0} ") << "one block";
 }
 
 TEST(Normalize, of_transposed_tensors_the_wider_ones_contiguous_loop_is_innermost) {
@@ -201,12 +202,24 @@ TEST(Normalize, of_transposed_tensors_the_packed_ones_contiguous_loop_is_innermo
 TEST(Normalize, where_transposed_tensors_have_more_loops_the_second_is_the_other_contiguous_one) {
     EXPECT_EQ(normalized_description(to_i8, {constant(300, 1, 5000), constant(10, 300, 500), constant(500, 3000, 1)}),
               "{300, 1, 5000, 0, 0} {500, 3000, 1, 0, 0} {10, 300, 500, 0, 0} ");
+    EXPECT_EQ(normalized_description(from_i8, {constant(300, 1, 5000), constant(10, 300, 500), constant(500, 3000, 1)}),
+              "{500, 3000, 1, 0, 0} {300, 1, 5000, 0, 0} {10, 300, 500, 0, 0} ");
+    EXPECT_EQ(
+        normalized_description(to_i8, {{{300, 1, 5000, 1, 0}, 1}, constant(10, 300, 500), {{500, 3000, 1, 300, 0}, 1}}),
+        "{300, 1, 5000, 1, 0} {500, 3000, 1, 300, 0} {10, 300, 500, 0, 0} ")
+        << "although its operands vary, too";
 }
 
 TEST(Normalize, where_operands_vary_along_columns_the_second_loop_is_one_along_which_they_do_not) {
     EXPECT_EQ(normalized_description(
                   to_i8, {constant(20, 90000, 90000), {{30, 2000, 2000, 500, 0}, 1}, {{500, 1, 1, 1, 0}, 1}}),
               "{500, 1, 1, 1, 0} {20, 90000, 90000, 0, 0} {30, 2000, 2000, 500, 0} ");
+}
+
+TEST(Normalize, of_loops_that_suit_alike_that_of_the_smaller_strides_comes_first) {
+    EXPECT_EQ(normalized_description(to_i8,
+                                     {{{20, 90000, 90000, 5, 0}, 1}, {{30, 2000, 2000, 7, 0}, 1}, constant(500, 1, 1)}),
+              "{500, 1, 1, 0, 0} {30, 2000, 2000, 7, 0} {20, 90000, 90000, 5, 0} ");
 }
 
 TEST(Normalize, short_contiguous_rows_give_way_to_long_columns_with_a_stride) {
