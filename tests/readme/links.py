@@ -5,7 +5,8 @@ import re
 import sys
 
 ROOT = (pathlib.Path(__file__).parent / "../..").resolve()
-WRITTEN_BY_MAKE = {"docs/reliability.md", "docs/mutants.md"}  # `make reliability`, `make mutants`
+# `make reliability`, `make mutants`: they may be missing, and name files as these were when it ran.
+WRITTEN_BY_MAKE = {"docs/reliability.md", "docs/mutants.md"}
 FOLDERS = "bench cli cmake docs examples generators kernels runtime schedules tests tools".split()
 
 
@@ -34,6 +35,8 @@ def broken_links(page):
 
 def missing_files(page):
     """Of paths from the root, without those that a <word> or a * leaves open."""
+    if str(page.relative_to(ROOT)) in WRITTEN_BY_MAKE:
+        return
     for path in re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`", page.read_text()):
         if not is_there(ROOT / path):
             yield path
