@@ -44,7 +44,7 @@ void restrict_to(const interval &piece, blocked_dimension &d, offsets &at) {
 void for_each_regular_part(const blocked_dimension *dimensions, const interval *region, int count, regular_part *run,
                            void *context) {
     interval pieces[most_dimensions][3];
-    int piece_count[most_dimensions], chosen[most_dimensions] = {};
+    int piece_count[most_dimensions]{}, chosen[most_dimensions]{};
     for (int d = 0; d < count; d++) {
         piece_count[d] = cut(dimensions[d], region[d], pieces[d]);
     }
