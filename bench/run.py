@@ -65,13 +65,15 @@ def parse(name):
     return row, int(elements), contender
 
 
-BITS = {"f32": 32, "f16": 16, "bf16": 16, "i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "i4": 4, "u4": 4, "f4e2m1": 4}
+def bits_of(dtype):
+    """In memory: the number in the type's name, f6e2m3 being one to a byte."""
+    return 1 << (int(re.search(r"\d+", dtype)[0]) - 1).bit_length()
 
 
 def copies_of(times, row, elements):
     """Times of the copies that read and write as many bytes, by name."""
     x, y = row.split("/")[0].split("_")[1:]
-    prefix = f"copy/{elements}/{BITS.get(x, 8)}:{BITS.get(y, 8)}/"
+    prefix = f"copy/{elements}/{bits_of(x)}:{bits_of(y)}/"
     return {name.removeprefix(prefix): ns for name, ns in times.items() if name.startswith(prefix)}
 
 

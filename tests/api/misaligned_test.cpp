@@ -1,6 +1,7 @@
 // Data at any address: elements of 2 and 4 bytes need not begin at multiples of their size.
 #include "call.h"
 
+#include "kernel/supported.h"
 #include "support/targets.h"
 
 #include <algorithm>
@@ -39,11 +40,7 @@ bool same_elements(const qdq_tensor &a, const qdq_tensor &b) {
     return same;
 }
 
-constexpr qdq_dtype float_types[] = {QDQ_F32, QDQ_F16, QDQ_BF16};
-constexpr qdq_dtype stored_types[] = {QDQ_I8, QDQ_U8,     QDQ_I16,    QDQ_U16,        QDQ_I32,        QDQ_I4,
-                                      QDQ_U4, QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F8E4M3FNUZ, QDQ_F8E5M2FNUZ, QDQ_F4E2M1};
-constexpr qdq_dtype scale_types[] = {QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_E8M0, QDQ_F8E4M3};
-constexpr qdq_dtype zero_point_types[] = {QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_I8, QDQ_U8, QDQ_I16, QDQ_U16, QDQ_I32};
+using supported::float_types, supported::stored_types, supported::scale_types, supported::zero_point_types;
 
 void expect_aligned_result(direction way, const tensor_memory &x, const tensor_memory &scale,
                            const tensor_memory *zero_point, const tensor_memory &y) {

@@ -45,7 +45,8 @@ def wider_side(name):
     op, source, target = re.match(r"qdq_cuda_(quantize|dequantize)_([a-z0-9]+)_([a-z0-9]+)_", name).groups()
 
     def bits(dtype):
-        return {"f": 8}.get(dtype[0], 0) if re.match(r"f8", dtype) else 4 if dtype == "f4e2m1" else int(re.sub(r"\D", "", dtype))
+        named = int(re.search(r"\d+", dtype)[0])  # f6e2m3 takes a byte
+        return 1 << (named - 1).bit_length()
 
     return [side for side, wide in (("ld", bits(source)), ("st", bits(target))) if wide == max(bits(source), bits(target))]
 

@@ -2,6 +2,7 @@
 // message, and nothing is touched. The few that are valid and small get memory and run.
 #include "checked_call.h"
 
+#include "kernel/supported.h"
 #include "reference/formats.h"
 #include "support/fenced_memory.h"
 #include "support/inputs.h"
@@ -52,7 +53,7 @@ struct descriptor {
     qdq_tensor tensor{};
 
     descriptor(choices &from, const descriptor *like) {
-        api_test::set_raw(tensor.dtype, any_value(from, QDQ_F8E5M2FNUZ));
+        api_test::set_raw(tensor.dtype, any_value(from, supported::every_type.back()));
         const bool same = like != nullptr && !from.chance(8);
         tensor.rank = same              ? like->tensor.rank
                       : from.chance(20) ? any_value(from, 10)
@@ -82,7 +83,7 @@ struct descriptor {
     bool is_small() const {
         int type;
         std::memcpy(&type, &tensor.dtype, sizeof(type));
-        if (type < 0 || type > QDQ_F8E5M2FNUZ || tensor.rank < 0 || tensor.rank > 8 || tensor.shape == nullptr) {
+        if (type < 0 || type > supported::every_type.back() || tensor.rank < 0 || tensor.rank > 8 || tensor.shape == nullptr) {
             return false;
         }
         __int128 elements = 1, reach = 1;
@@ -165,7 +166,7 @@ void call_others(choices &from) {
     }
     require(qdq_force_target(nullptr) == QDQ_OK, "no target cannot be forced");
     qdq_options options;
-    const auto type = static_cast<qdq_dtype>(from.between(0, QDQ_F8E5M2FNUZ));
+    const auto type = static_cast<qdq_dtype>(from.between(0, supported::every_type.back()));
     qdq_profile_options(name.c_str(), type, &options);
     const char *profile = from.one_of<const char *>({"onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"});
     qdq_profile_options(profile, type, &options);

@@ -2,6 +2,7 @@
 #include "checked_call.h"
 
 #include "compat/cases.h"
+#include "kernel/supported.h"
 #include "reference/formats.h"
 #include "support/targets.h"
 
@@ -64,7 +65,7 @@ template<typename T>
 T type_of(choices &from, const std::vector<T> &likely, int64_t most) {
     return from.chance(8) ? static_cast<T>(from.between(0, most)) : from.one_of(likely);
 }
-qdq_dtype type_of(choices &from, const std::vector<qdq_dtype> &likely) { return type_of(from, likely, QDQ_F8E5M2FNUZ); }
+qdq_dtype type_of(choices &from, const std::vector<qdq_dtype> &likely) { return type_of(from, likely, supported::every_type.back()); }
 
 dimensions draw_shape(choices &from) {
     dimensions shape(static_cast<size_t>(from.chance(20) ? from.between(0, 8) : from.between(1, 4)));

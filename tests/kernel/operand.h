@@ -35,14 +35,10 @@ public:
             case QDQ_F32: return std::bit_cast<uint32_t>(narrowed);
             case QDQ_F16: return reference::encode_ieee(reference::f16_format, narrowed);
             case QDQ_BF16: return reference::encode_ieee(reference::bf16_format, narrowed);
-            case QDQ_F8E4M3:
-            case QDQ_F8E5M2:
-            case QDQ_F8E4M3FNUZ:
-            case QDQ_F8E5M2FNUZ:
-            case QDQ_F4E2M1: return reference::encode_quantized_float(dtype, narrowed, false, false);
             case QDQ_E8M0: return encode_e8m0(narrowed);
             default: break;
         }
+        if (!reference::is_integer(dtype)) return reference::encode_quantized_float(dtype, narrowed, false, false);
         const reference::integer_range range = reference::range_of(dtype);
         const double clamped = std::clamp(value, static_cast<double>(range.lowest), static_cast<double>(range.highest));
         return static_cast<uint32_t>(static_cast<int64_t>(clamped));

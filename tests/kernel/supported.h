@@ -18,6 +18,13 @@ inline std::vector<qdq_dtype> in_role(bool qdq::kernels::roles::*role) {
     return types;
 }
 
+inline std::vector<qdq_dtype> every_type_there_is() {
+    std::vector<qdq_dtype> types;
+    for (const qdq::kernels::element_type &type : qdq::kernels::element_types) types.push_back(type.dtype);
+    return types;
+}
+
+inline const std::vector<qdq_dtype> every_type = every_type_there_is();
 inline const std::vector<qdq_dtype> stored_types = in_role(&qdq::kernels::roles::stored);
 inline const std::vector<qdq_dtype> float_types = in_role(&qdq::kernels::roles::floats);
 inline const std::vector<qdq_dtype> scale_types = in_role(&qdq::kernels::roles::scale);

@@ -14,9 +14,7 @@
 namespace kernel_test {
 namespace {
 
-const std::vector<qdq_dtype> every_type{QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_I8,     QDQ_U8,     QDQ_I16,    QDQ_U16,
-                                        QDQ_I32, QDQ_I4,  QDQ_U4,   QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1, QDQ_E8M0,
-                                        QDQ_F8E4M3FNUZ, QDQ_F8E5M2FNUZ};
+using supported::every_type;
 
 bool contains(const std::vector<qdq_dtype> &types, qdq_dtype type) {
     return std::find(types.begin(), types.end(), type) != types.end();

@@ -1,5 +1,7 @@
 """Inputs of the comparisons; scales and zero points spread over the elements they belong to."""
 
+import re
+
 import ml_dtypes
 import numpy
 
@@ -10,6 +12,8 @@ FLOATS = {"float32": numpy.float32, "float16": numpy.float16, "bfloat16": ml_dty
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int4", "uint4"]
 F8 = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"]
 E2M1 = "float4_e2m1fn"
+STORED_FLOATS = [name for name in qdq_ctypes.DTYPES if re.match("float[468]_e[0-9]m[1-9]", name)]
+WITHOUT_NAN = [name for name in STORED_FLOATS if not numpy.isnan(numpy.float32(numpy.nan).astype(name))]
 
 # Ordinary, not a power of two, tiny, huge, negative; 1 / 1e-39 is not a finite f32.
 SCALES = [0.1, 1 / 127, 0.00214854861, 1.0, 2.0**-100, 1e-39, 3e38, -0.3]
@@ -45,12 +49,16 @@ def floats_for(dtype, scale, seed=1):
     return numpy.concatenate([any_floats(dtype, seed), half_steps(scale, 140000).astype(dtype)])
 
 
+def bits_of(dtype):
+    """Of a code: ml_dtypes keeps those of 4 and 6 bits one to a byte."""
+    return (ml_dtypes.iinfo if "int" in numpy.dtype(dtype).name else ml_dtypes.finfo)(dtype).bits
+
+
 def every_code(dtype, seed=1):
     """Every code of a type of at most 16 bits; of a 32-bit one the ends of its range, and random codes."""
     dtype = numpy.dtype(dtype)
     if dtype.itemsize <= 2:
-        bits = 4 if dtype.name in qdq_ctypes.PACKED else 8 * dtype.itemsize
-        return numpy.arange(1 << bits, dtype=f"u{dtype.itemsize}").view(dtype)
+        return numpy.arange(1 << bits_of(dtype), dtype=f"u{dtype.itemsize}").view(dtype)
     ends = numpy.array([0, 1, -1, 2**24 + 1, -(2**24) - 1, 2**31 - 1, -(2**31)], dtype)
     random = numpy.random.default_rng(seed).integers(-(2**31), 2**31, 1 << 17, dtype=numpy.int64)
     return numpy.concatenate([ends, random.astype(dtype)])

@@ -11,7 +11,7 @@ from comparison import QDQ, Deviation
 import inputs
 import qdq_ctypes
 import rules
-from inputs import E2M1, F8
+from inputs import STORED_FLOATS, WITHOUT_NAN
 from rules import differs, is_nan, on
 
 ONE = numpy.float32(1)
@@ -28,10 +28,10 @@ def truncated(call):
 
 DEVIATIONS = [
     Deviation(
-        "e2m1: NaN gives 0 with the other sign",
-        where=on({"encode", "encode with blocks"}, is_nan, E2M1),
+        "types without NaN: it gives 0 with the other sign",
+        where=on({"encode", "encode with blocks"}, is_nan, *WITHOUT_NAN),
         peer=lambda call: numpy.where(numpy.signbit(call.x), 0.0, -0.0).astype(numpy.float32),
-        qdq=lambda call: numpy.float32(6),
+        qdq=lambda call: numpy.float32(ml_dtypes.finfo(call.y_type).max),
     ),
     Deviation(
         "int4, uint4: values out of range wrap around, and NaN gives 0",
@@ -69,7 +69,7 @@ class AgainstMlDtypes(comparison.Comparison):
 
     def test_encode(self):
         for source in inputs.FLOATS.values():
-            for stored in [*F8, E2M1]:
+            for stored in STORED_FLOATS:
                 self.check_encode("encode", inputs.any_floats(source, count=4_000_000), ONE, stored, no_saturate=1)
 
     @unittest.skipUnless(os.environ.get("QDQ_SWEEP") == "full", "QDQ_SWEEP is not full")
@@ -78,14 +78,14 @@ class AgainstMlDtypes(comparison.Comparison):
         count = 1 << 22
         for first in range(0, 1 << 32, count):
             x = numpy.arange(first, first + count, dtype=numpy.uint32).view(numpy.float32)
-            for stored in [*F8, E2M1]:
+            for stored in STORED_FLOATS:
                 self.quantize("encode", x, ONE, None, x.astype(stored), no_saturate=1)
 
     def test_encode_with_e8m0_scales(self):
         scale = inputs.every_code("float8_e8m0fnu")[:, None]
         for source in inputs.FLOATS.values():
             x = numpy.tile(inputs.any_floats(source)[::97], (256, 1))
-            for stored in ["float8_e4m3fn", "float8_e5m2", E2M1]:
+            for stored in ["float8_e4m3fn", "float8_e5m2", *WITHOUT_NAN]:
                 self.check_encode("encode with blocks", x, scale, stored, no_saturate=1)
 
     def test_truncate_to_4_bits(self):
@@ -95,14 +95,14 @@ class AgainstMlDtypes(comparison.Comparison):
                 self.check_encode("truncate", x, ONE, stored, rounding=qdq_ctypes.TOWARD_ZERO)
 
     def test_decode_every_code(self):
-        for stored in [*F8, E2M1, "int4", "uint4"]:
+        for stored in [*STORED_FLOATS, "int4", "uint4"]:
             for result in inputs.FLOATS.values():
                 self.check_decode("decode", inputs.every_code(stored), ONE, result)
 
     def test_decode_every_code_with_every_f8_scale(self):
         for scale_type in ("float8_e8m0fnu", "float8_e4m3fn"):
             scale = inputs.every_code(scale_type)[:, None]
-            for stored in ["float8_e4m3fn", "float8_e5m2", E2M1]:
+            for stored in ["float8_e4m3fn", "float8_e5m2", *WITHOUT_NAN]:
                 codes = numpy.tile(inputs.every_code(stored), (256, 1))
                 for result in inputs.FLOATS.values():
                     self.check_decode("decode with blocks", codes, scale, result)
@@ -110,7 +110,7 @@ class AgainstMlDtypes(comparison.Comparison):
     def test_saturate_to_the_largest_value(self):
         """ml_dtypes' casts overflow; the largest value is its finfo's."""
         x = numpy.array([1e9, -1e9, numpy.inf, -numpy.inf], numpy.float32)
-        for stored in F8:
+        for stored in STORED_FLOATS:
             largest = ml_dtypes.finfo(stored).max
             for target in self.each_target():
                 with self.subTest(stored=stored, target=target):

@@ -176,7 +176,7 @@ def encode(dtype, number):
 
 
 NAN_CODE = {"f8e4m3": 0x7F, "f8e5m2": 0x7E, "f8e4m3fnuz": 0x80, "f8e5m2fnuz": 0x80}
-OVERFLOW_CODE = {"f8e4m3": 0x7F, "f8e5m2": 0x7C, "f8e4m3fnuz": 0x80, "f8e5m2fnuz": 0x80, "f4e2m1": 7}
+OVERFLOW_CODE = {"f8e4m3": 0x7F, "f8e5m2": 0x7C, "f8e4m3fnuz": 0x80, "f8e5m2fnuz": 0x80}
 
 
 def encode_stored_float(dtype, number, nan_is_negative, no_saturate):
@@ -184,11 +184,13 @@ def encode_stored_float(dtype, number, nan_is_negative, no_saturate):
     form = FORMATS[dtype]
     negative, magnitude = number
     if magnitude is NAN:
-        return 7 if dtype == "f4e2m1" else NAN_CODE[dtype] | (form.sign_bit if nan_is_negative else 0)
+        if form.special == "finite":
+            return form.largest_code()
+        return NAN_CODE[dtype] | (form.sign_bit if nan_is_negative else 0)
     if magnitude is not INFINITE:
         magnitude = rounded_magnitude(form, magnitude)
     if magnitude is INFINITE or magnitude > form.largest:
-        code = OVERFLOW_CODE[dtype] if no_saturate else form.largest_code()
+        code = OVERFLOW_CODE[dtype] if no_saturate and form.special != "finite" else form.largest_code()
     else:
         code = code_of_finite(form, magnitude)
     if code == 0 and form.special == "fnuz":

@@ -21,7 +21,7 @@ from exact_arithmetic import (
 )  # fmt: skip
 
 FLOATS = ["f32", "f16", "bf16"]
-STORED_FLOATS = ["f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "f4e2m1"]
+STORED_FLOATS = [dtype for dtype in FORMATS if dtype not in FLOATS]
 STORED = [*INTEGER_BITS, *STORED_FLOATS]
 SCALES = ["f32", "f16", "bf16", "e8m0", "f8e4m3"]
 ZERO_POINTS = ["f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32"]
@@ -37,7 +37,12 @@ draw = random.Random(20)
 
 
 def bits_of(dtype):
-    return INTEGER_BITS.get(dtype) or {"f32": 32, "f16": 16, "bf16": 16, "f4e2m1": 4}.get(dtype, 8)
+    """Of a code."""
+    return INTEGER_BITS.get(dtype) or (8 if dtype == "e8m0" else FORMATS[dtype].sign_bit.bit_length())
+
+
+def can_overflow(dtype):
+    return dtype not in INTEGER_BITS and FORMATS[dtype].special != "finite"
 
 
 def f32_code(fraction):
@@ -114,7 +119,7 @@ def add_ties_of_stored_floats(cases):
                 exponent = draw.choice([0, 0, draw.randint(-100, 100), -140 if scale_mode == DIVIDE else 0])
                 factor = power(exponent) if scale_mode != MULTIPLY else power(-exponent)
                 x = f32_code(midpoint * factor if scale_mode != MULTIPLY else midpoint / factor)
-                call = Call("f32", dtype, scale_mode=scale_mode, no_saturate=draw.randint(0, 1) & (dtype != "f4e2m1"))
+                call = Call("f32", dtype, scale_mode=scale_mode, no_saturate=draw.randint(0, 1) & can_overflow(dtype))
                 cases.add_near("ties of codes", call, x | draw.choice([0, SIGN]), f32_code(factor), 2)
 
 
@@ -257,7 +262,7 @@ def add_quotients_nearest_to_stored_floats(cases):
             x = f32_code(midpoint * scale)
             cases.searched[search].add(divisor)
             cases.note_distance(search, decode("f32", x)[1] / scale, midpoint)
-            call = Call("f32", dtype, no_saturate=int(dtype != "f4e2m1" and draw.random() < 0.5))
+            call = Call("f32", dtype, no_saturate=int(can_overflow(dtype) and draw.random() < 0.5))
             cases.add_near(search, call, x | draw.choice([0, SIGN]), f32_code(scale))
 
 
@@ -313,7 +318,7 @@ def add_double_roundings(cases):
     for y in ("f16", "bf16"):
         form = FORMATS[y]
         for _ in range(6000):
-            x = draw.choice(["i8", "u8", "i16", "u16", "i4", "u4", *STORED_FLOATS])
+            x = draw.choice([dtype for dtype in STORED if bits_of(dtype) <= 16])
             q = draw.getrandbits(bits_of(x))
             value = shifted(Call(x, y), q, 0)
             if not is_finite(value) or value[1] == 0:
@@ -390,7 +395,7 @@ def drawn_quantize(x, y, scale, zero_points):
     return Call(x, y, scale, zero_point=draw.choice([None, *zero_points]) if integer else None,
                 scale_mode=draw.randrange(3), quantize_zp=draw.randrange(2),
                 rounding=draw.randrange(5) if integer else NEAREST_EVEN,
-                no_saturate=0 if integer or y == "f4e2m1" else draw.randrange(2))  # fmt: skip
+                no_saturate=draw.randrange(2) if can_overflow(y) else 0)  # fmt: skip
 
 
 def drawn_dequantize(x, y, scale, zero_points):
@@ -436,7 +441,7 @@ def add_any_bits(cases):
         if draw.random() < 0.6:
             call = Call(real, stored, **options, scale_mode=draw.randrange(3), quantize_zp=draw.randrange(2),
                         rounding=draw.randrange(5) if integer else NEAREST_EVEN,
-                        no_saturate=0 if integer or stored == "f4e2m1" else draw.randrange(2))  # fmt: skip
+                        no_saturate=draw.randrange(2) if can_overflow(stored) else 0)  # fmt: skip
         else:
             call = Call(stored, real, **options, dequantize_zp=draw.randrange(2))
         cases.add("any bits", call, draw.getrandbits(bits_of(call.x)), draw.getrandbits(bits_of(scale)),

@@ -7,6 +7,12 @@ namespace reference {
 
 namespace {
 
+constexpr float_format e4m3fn_format{4, 3, 7, 0x80, 0x7e, 0x7f, 0x7f};
+constexpr float_format e5m2_format{5, 2, 15, 0x80, 0x7b, 0x7c, 0x7e};
+constexpr float_format e4m3fnuz_format{4, 3, 8, 0x80, 0x7f, 0x80, 0x80};
+constexpr float_format e5m2fnuz_format{5, 2, 16, 0x80, 0x7f, 0x80, 0x80};
+constexpr float_format e2m1_format{2, 1, 1, 0x8, 0x7, 0x7, 0x7};
+
 const float_format &format_of(qdq_dtype type) {
     switch (type) {
         case QDQ_F16: return f16_format;
@@ -160,7 +166,7 @@ float decode_float(qdq_dtype type, uint32_t code) {
 uint32_t encode_quantized_float(qdq_dtype type, float value, bool nan_is_negative, bool no_saturate) {
     const float_format &format = format_of(type);
     if (value != value) {
-        if (type == QDQ_F4E2M1) return format.largest_finite; // no NaN: +6, as ONNX says
+        if (!format.has_nan()) return format.largest_finite; // +6 of e2m1, as ONNX says
         return format.nan | (nan_is_negative ? format.sign_bit : 0);
     }
     const uint32_t sign = std::signbit(value) ? format.sign_bit : 0;

@@ -38,18 +38,14 @@ struct float_format {
     uint32_t sign_bit;
     uint32_t largest_finite;
     uint32_t infinity; // what an overflow gives where nothing saturates: a NaN where the format has no infinity
-    uint32_t nan;      // the positive quiet one
+    uint32_t nan;      // the positive quiet one; the largest number where the format has no NaN
 
+    bool has_nan() const { return nan != largest_finite; }
     bool has_negative_zero() const { return nan != sign_bit; }
 };
 
 inline constexpr float_format f16_format{5, 10, 15, 0x8000, 0x7bff, 0x7c00, 0x7e00};
 inline constexpr float_format bf16_format{8, 7, 127, 0x8000, 0x7f7f, 0x7f80, 0x7fc0};
-inline constexpr float_format e4m3fn_format{4, 3, 7, 0x80, 0x7e, 0x7f, 0x7f};
-inline constexpr float_format e5m2_format{5, 2, 15, 0x80, 0x7b, 0x7c, 0x7e};
-inline constexpr float_format e4m3fnuz_format{4, 3, 8, 0x80, 0x7f, 0x80, 0x80};
-inline constexpr float_format e5m2fnuz_format{5, 2, 16, 0x80, 0x7f, 0x80, 0x80};
-inline constexpr float_format e2m1_format{2, 1, 1, 0x8, 0x7, 0x7, 0x7};
 
 // m / 2^shift to the nearest integer, a tie to the even one.
 inline uint32_t shift_right_to_nearest_even(uint32_t m, int shift) {
@@ -94,7 +90,7 @@ inline uint32_t encode_f32(float value) {
     return value != value ? 0x7fc00000u : std::bit_cast<uint32_t>(value);
 }
 
-// An f32 to an f8 type or e2m1. The sign of a NaN comes from the caller, since arithmetic does not define it.
+// An f32 to an f8, f6 or f4 type. The sign of a NaN comes from the caller, since arithmetic does not define it.
 uint32_t encode_quantized_float(qdq_dtype type, float value, bool nan_is_negative, bool no_saturate);
 
 } // namespace reference

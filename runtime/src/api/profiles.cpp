@@ -10,10 +10,10 @@ namespace {
 
 struct profile {
     const char *name;
-    qdq_scale_mode scale_mode;  // of integer types and e2m1; f8 types divide everywhere
+    qdq_scale_mode scale_mode;  // of integers and e2m1; floats of a byte divide everywhere
     qdq_quantize_zp quantize_zp;
     qdq_dequantize_zp dequantize_zp;
-    bool casts_overflow;  // to infinity or NaN, of every f8 type but e4m3fn
+    bool casts_overflow;  // to infinity or NaN, of every type that has them but e4m3fn
 };
 
 constexpr profile profiles[] = {
@@ -25,8 +25,6 @@ constexpr profile profiles[] = {
     {"tripy", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
     {"pypto", QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_ADD, false},
 };
-
-bool is_f8(qdq_dtype dtype) { return type_of(dtype).is_float() && type_of(dtype).bits == 8; }
 
 }  // namespace
 
@@ -41,13 +39,14 @@ qdq_status qdq_profile_options(const char *name, qdq_dtype stored, qdq_options *
     if (dtype < 0 || dtype >= dtype_count || !element_types[dtype].roles.stored) {
         return fail(QDQ_INVALID_ARGUMENT, "qdq_profile_options: stored: dtype %d is not a quantized type", dtype);
     }
+    const element_type &type = element_types[dtype];
     for (const profile &p : profiles) {
         if (std::strcmp(p.name, name) == 0) {
             *options = {};
-            options->scale_mode = is_f8(stored) ? QDQ_DIVIDE : p.scale_mode;
+            options->scale_mode = type.is_float() && !type.is_packed() ? QDQ_DIVIDE : p.scale_mode;
             options->quantize_zp = p.quantize_zp;
             options->dequantize_zp = p.dequantize_zp;
-            options->no_saturate = p.casts_overflow && is_f8(stored) && stored != QDQ_F8E4M3;
+            options->no_saturate = p.casts_overflow && type.layout.has_nan() && stored != QDQ_F8E4M3;
             return QDQ_OK;
         }
     }

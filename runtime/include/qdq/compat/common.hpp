@@ -56,20 +56,19 @@ private:
     return {QDQ_INVALID_ARGUMENT, kept};
 }
 
-// In the order of qdq_dtype.
 struct dtype_info {
     const char *name;
     int bits;
 };
 
-constexpr dtype_info info(int type) {
-    constexpr dtype_info all[] = {{"f32", 32},   {"f16", 16},   {"bf16", 16}, {"i8", 8},  {"u8", 8},  {"i16", 16},
-                                  {"u16", 16},   {"i32", 32},   {"i4", 4},    {"u4", 4},  {"f8e4m3", 8},
-                                  {"f8e5m2", 8}, {"f4e2m1", 4}, {"e8m0", 8},  {"f8e4m3fnuz", 8}, {"f8e5m2fnuz", 8}};
-    return type >= 0 && type < int{std::size(all)} ? all[type] : dtype_info{"unknown", 0};
+inline dtype_info info(int type) {
+    qdq_dtype of_c{};
+    std::memcpy(&of_c, &type, sizeof of_c);  // any int, where a cast may be undefined
+    const char *name = qdq_dtype_name(of_c);
+    return {name != nullptr ? name : "unknown", qdq_dtype_bits(of_c)};
 }
 
-constexpr dtype_info info(dtype type) { return info(static_cast<int>(type)); }
+inline dtype_info info(dtype type) { return info(static_cast<int>(type)); }
 
 constexpr bool is_one_of(int value, std::initializer_list<dtype> list) {
     return std::ranges::any_of(list, [&](dtype each) { return value == static_cast<int>(each); });
