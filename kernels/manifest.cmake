@@ -22,6 +22,8 @@ qdq_type(f4e2m1 QDQ_F4E2M1 4 FLOAT 2 1 1 none ROLES stored BLOCK 16)
 qdq_type(e8m0 QDQ_E8M0 8 FLOAT 8 0 127 powers_of_two ROLES scale)
 qdq_type(f8e4m3fnuz QDQ_F8E4M3FNUZ 8 FLOAT 4 3 8 nan_as_negative_zero ROLES stored BLOCK 32)
 qdq_type(f8e5m2fnuz QDQ_F8E5M2FNUZ 8 FLOAT 5 2 16 nan_as_negative_zero ROLES stored BLOCK 32)
+qdq_type(f6e2m3 QDQ_F6E2M3 8 FLOAT 2 3 1 none ROLES stored BLOCK 32)
+qdq_type(f6e3m2 QDQ_F6E3M2 8 FLOAT 3 2 3 none ROLES stored BLOCK 32)
 
 # Every pair of a type for floats and a stored type has kernels in both directions and every form.
 set(QDQ_FORMS row column block)

@@ -12,7 +12,7 @@ import numpy
 DTYPES = {
     "float32": 0, "float16": 1, "bfloat16": 2, "int8": 3, "uint8": 4, "int16": 5, "uint16": 6, "int32": 7, "int4": 8,
     "uint4": 9, "float8_e4m3fn": 10, "float8_e5m2": 11, "float4_e2m1fn": 12, "float8_e8m0fnu": 13,
-    "float8_e4m3fnuz": 14, "float8_e5m2fnuz": 15,
+    "float8_e4m3fnuz": 14, "float8_e5m2fnuz": 15, "float6_e2m3fn": 16, "float6_e3m2fn": 17,
 }  # fmt: skip
 PACKED = {"int4", "uint4", "float4_e2m1fn"}
 DIVIDE, MULTIPLY, RECIPROCAL = range(3)

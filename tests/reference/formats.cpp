@@ -12,6 +12,8 @@ constexpr float_format e5m2_format{5, 2, 15, 0x80, 0x7b, 0x7c, 0x7e};
 constexpr float_format e4m3fnuz_format{4, 3, 8, 0x80, 0x7f, 0x80, 0x80};
 constexpr float_format e5m2fnuz_format{5, 2, 16, 0x80, 0x7f, 0x80, 0x80};
 constexpr float_format e2m1_format{2, 1, 1, 0x8, 0x7, 0x7, 0x7};
+constexpr float_format e2m3_format{2, 3, 1, 0x20, 0x1f, 0x1f, 0x1f};
+constexpr float_format e3m2_format{3, 2, 3, 0x20, 0x1f, 0x1f, 0x1f};
 
 const float_format &format_of(qdq_dtype type) {
     switch (type) {
@@ -22,6 +24,8 @@ const float_format &format_of(qdq_dtype type) {
         case QDQ_F4E2M1: return e2m1_format;
         case QDQ_F8E4M3FNUZ: return e4m3fnuz_format;
         case QDQ_F8E5M2FNUZ: return e5m2fnuz_format;
+        case QDQ_F6E2M3: return e2m3_format;
+        case QDQ_F6E3M2: return e3m2_format;
         default: std::abort();
     }
 }
@@ -96,6 +100,8 @@ int64_t bits_of(qdq_dtype type) {
         case QDQ_F8E5M2:
         case QDQ_F8E4M3FNUZ:
         case QDQ_F8E5M2FNUZ:
+        case QDQ_F6E2M3:
+        case QDQ_F6E3M2:
         case QDQ_E8M0: return 8;
         case QDQ_I4:
         case QDQ_U4:
@@ -122,6 +128,8 @@ const char *name_of(qdq_dtype type) {
         case QDQ_E8M0: return "e8m0";
         case QDQ_F8E4M3FNUZ: return "f8e4m3fnuz";
         case QDQ_F8E5M2FNUZ: return "f8e5m2fnuz";
+        case QDQ_F6E2M3: return "f6e2m3";
+        case QDQ_F6E3M2: return "f6e3m2";
     }
     std::abort();
 }

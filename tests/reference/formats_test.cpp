@@ -89,6 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, SmallFloat,
                          testing::Values(small_format{QDQ_F8E4M3, 0x7f, 0x80}, small_format{QDQ_F8E5M2, 0x7c, 0x80},
                                          small_format{QDQ_F8E4M3FNUZ, 0x80, 0x80},
                                          small_format{QDQ_F8E5M2FNUZ, 0x80, 0x80},
+                                         small_format{QDQ_F6E2M3, 0x20, 0x20}, small_format{QDQ_F6E3M2, 0x20, 0x20},
                                          small_format{QDQ_F4E2M1, 0x8, 0x8}),
                          [](const auto &param) { return name_of(param.param.type); });
 
@@ -182,6 +183,20 @@ TEST(E2m1, ties_go_to_the_even_mantissa) {
     EXPECT_EQ(e2m1(0.25f), 0x0u);
     EXPECT_EQ(e2m1(-0.25f), 0x8u);
     EXPECT_EQ(e2m1(5.0f), 0x6u);
+}
+
+TEST(F6, holds_ocp_microscalings_values_and_ignores_the_bytes_high_bits) {
+    EXPECT_EQ(decode_float(QDQ_F6E2M3, 0x1f), 7.5f);
+    EXPECT_EQ(decode_float(QDQ_F6E2M3, 0x01), 0.125f);
+    EXPECT_EQ(decode_float(QDQ_F6E2M3, 0x08), 1.0f);
+    EXPECT_EQ(decode_float(QDQ_F6E3M2, 0x1f), 28.0f);
+    EXPECT_EQ(decode_float(QDQ_F6E3M2, 0x01), 0.0625f);
+    EXPECT_EQ(decode_float(QDQ_F6E3M2, 0x0c), 1.0f);
+    for (qdq_dtype type : {QDQ_F6E2M3, QDQ_F6E3M2}) {
+        EXPECT_EQ(decode_float(type, 0x3f), -decode_float(type, 0xdf));
+        EXPECT_EQ(encode_quantized_float(type, nan_value, true, true), 0x1fu);
+        EXPECT_EQ(encode_quantized_float(type, -infinity, false, true), 0x3fu);
+    }
 }
 
 TEST(E8m0, decodes_powers_of_two_with_a_subnormal_and_a_nan) {

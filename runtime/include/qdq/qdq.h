@@ -14,8 +14,9 @@
  *                r = round(t + zero_point)   (QDQ_ZP_BEFORE_ROUNDING: an f32 sum; CANN, oneDNN)
  *                y = saturate(r)
  *                Integer y: NaN gives the lowest code (as ONNX Runtime), infinities saturate.
- *                Float y (f8, f4): t rounds once to nearest even, subnormals included; NaN stays NaN (with the sign
- *                of x; e2m1 has no NaN and gives +6); overflow saturates to the largest finite value.
+ *                Float y (f8, f6, f4): t rounds once to nearest even, subnormals included; NaN stays NaN (with the
+ *                sign of x; f6 and f4 types have no NaN and give their largest value, e2m1 +6); overflow saturates to
+ *                the largest finite value.
  *   dequantize   y = (q - zero_point) * scale   (QDQ_ZP_SUBTRACT)
  *                y = (q + zero_point) * scale   (QDQ_ZP_ADD; pypto)
  *                An integer zero point is applied exactly and the result converted to f32 once. The f32 product is
@@ -79,7 +80,9 @@ typedef enum {
     QDQ_F4E2M1,
     QDQ_E8M0,
     QDQ_F8E4M3FNUZ, /* AMD's f8 types: no infinity, no -0, and the code 0x80 for NaN */
-    QDQ_F8E5M2FNUZ
+    QDQ_F8E5M2FNUZ,
+    QDQ_F6E2M3, /* the f6 types, one to a byte, whose two high bits are written 0 and not read: no infinity, no NaN */
+    QDQ_F6E3M2
 } qdq_dtype;
 
 typedef enum {

@@ -27,7 +27,8 @@ enum class dtype {
     f32 = QDQ_F32, f16 = QDQ_F16, bf16 = QDQ_BF16,
     i8 = QDQ_I8, u8 = QDQ_U8, i16 = QDQ_I16, u16 = QDQ_U16, i32 = QDQ_I32, i4 = QDQ_I4, u4 = QDQ_U4,
     f8e4m3 = QDQ_F8E4M3, f8e5m2 = QDQ_F8E5M2, f4e2m1 = QDQ_F4E2M1, e8m0 = QDQ_E8M0,
-    f8e4m3fnuz = QDQ_F8E4M3FNUZ, f8e5m2fnuz = QDQ_F8E5M2FNUZ
+    f8e4m3fnuz = QDQ_F8E4M3FNUZ, f8e5m2fnuz = QDQ_F8E5M2FNUZ,
+    f6e2m3 = QDQ_F6E2M3, f6e3m2 = QDQ_F6E3M2
 };
 enum class status {
     ok = QDQ_OK, invalid_argument = QDQ_INVALID_ARGUMENT, unsupported = QDQ_UNSUPPORTED,
@@ -54,6 +55,8 @@ using f8e5m2 = code<dtype::f8e5m2, std::uint8_t>;
 using e8m0 = code<dtype::e8m0, std::uint8_t>;
 using f8e4m3fnuz = code<dtype::f8e4m3fnuz, std::uint8_t>;
 using f8e5m2fnuz = code<dtype::f8e5m2fnuz, std::uint8_t>;
+using f6e2m3 = code<dtype::f6e2m3, std::uint8_t>;
+using f6e3m2 = code<dtype::f6e3m2, std::uint8_t>;
 using i4_pair = code<dtype::i4, std::uint8_t>;
 using u4_pair = code<dtype::u4, std::uint8_t>;
 using f4e2m1_pair = code<dtype::f4e2m1, std::uint8_t>;
