@@ -137,6 +137,7 @@ class Formats(ModelTest):
                 x = x.astype(np.float32)
                 x[1, :32] = 0
                 x[2, :3] = [7, 448, -6.9999995]
+                x[2, 32:] = -6.9999995  # a block whose amax is just below 7/8 of a power of two
                 with self.subTest(code=code, shape=shape):
                     exponent, codes = [], np.zeros(shape, RANGES[base][0])
                     for row, begin in np.ndindex(shape[0], -(-shape[1] // 32)):
