@@ -160,10 +160,13 @@ function(qdq_add_objects target kind)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)
 endfunction()
 
-# The abilities of a target as the generators take them.
+# The abilities of a target as a parameter of generators; nothing for a target that has none.
 function(qdq_instructions target out)
   get_property(instructions GLOBAL PROPERTY QDQ_TARGET_${target}_INSTRUCTIONS)
-  list(JOIN instructions "," instructions)
+  if(instructions)
+    list(JOIN instructions "," instructions)
+    set(instructions instructions=${instructions})
+  endif()
   set(${out} ${instructions} PARENT_SCOPE)
 endfunction()
 
@@ -191,7 +194,7 @@ function(qdq_add_target_kernels target)
         list(TRANSFORM QDQ_FORMS PREPEND ${pair}_ OUTPUT_VARIABLE names)
         list(TRANSFORM QDQ_FORMS PREPEND form= OUTPUT_VARIABLE forms)
         qdq_add_objects(${target} ${op} OBJECTS objects NAMES ${names} EACH ${forms}
-                        PARAMS float=${float} stored=${stored} instructions=${instructions})
+                        PARAMS float=${float} stored=${stored} ${instructions})
         qdq_functions(${target} "${names}" functions)
         get_property(float_dtype GLOBAL PROPERTY QDQ_TYPE_${float}_DTYPE)
         get_property(stored_dtype GLOBAL PROPERTY QDQ_TYPE_${stored}_DTYPE)
@@ -246,7 +249,7 @@ function(qdq_add_device_kernels target)
         list(TRANSFORM QDQ_DEVICE_FORMS PREPEND ${pair}_ OUTPUT_VARIABLE names)
         list(TRANSFORM QDQ_DEVICE_FORMS PREPEND form= OUTPUT_VARIABLE forms)
         qdq_add_objects(${target} device GENERATOR device_${op} OBJECTS objects NAMES ${names} EACH ${forms}
-                        PARAMS float=${float} stored=${stored} instructions=${instructions})
+                        PARAMS float=${float} stored=${stored} ${instructions})
         qdq_functions(${target} "${names}" functions)
         string(REGEX REPLACE "(,|$)" "_argv\\1" functions "${functions}")
         list(APPEND row "{${functions}}")
