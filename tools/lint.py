@@ -54,7 +54,7 @@ def run_cppcheck(names):
 
 
 def findings_in(output):
-    return sorted(set(re.findall(r"^\S+:\d+:\d+: (?:warning|error): .*$", output, re.M)))
+    return sorted(set(re.findall(r"^\S+:\d+:\d+: (?:warning|error|portability|performance): .*$", output, re.M)))
 
 
 def main():

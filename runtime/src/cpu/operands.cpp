@@ -191,18 +191,13 @@ operands::operands(const call &what, void *memory, int64_t bytes, bool scales_li
     const int64_t arrays = !scales_lie_ready + divides + (what.zero_point != nullptr);
     const int64_t each = bytes / std::max<int64_t>(arrays, 1) / 64 * 64;  // whole cache lines
     most = std::min(most_columns, (each / int64_t{sizeof(float)} - spare_operands) / group * group);
-    char *next = static_cast<char *>(memory);
-    if (!scales_lie_ready) {
-        own_scale = reinterpret_cast<float *>(next);
+    auto next_array = [each, next = static_cast<char *>(memory)]() mutable -> void * {
         next += each;
-    }
-    if (divides) {
-        own_inverse = reinterpret_cast<float *>(next);
-        next += each;
-    }
-    if (what.zero_point) {
-        own_zero_point = reinterpret_cast<int32_t *>(next);
-    }
+        return next - each;
+    };
+    own_scale = scales_lie_ready ? nullptr : static_cast<float *>(next_array());
+    own_inverse = divides ? static_cast<float *>(next_array()) : nullptr;
+    own_zero_point = what.zero_point ? static_cast<int32_t *>(next_array()) : nullptr;
     scale = own_scale;
     inverse = divides ? own_inverse : own_scale;
     zero_point = what.zero_point ? own_zero_point : no_zero_points;

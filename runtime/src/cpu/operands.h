@@ -53,9 +53,9 @@ public:
 private:
     const call &what;
     int64_t most;
-    float *own_scale = nullptr;         // NULL where scales lie ready
-    float *own_inverse = nullptr;       // NULL where nothing divides
-    int32_t *own_zero_point = nullptr;  // NULL without a zero point
+    float *own_scale;         // NULL where scales lie ready
+    float *own_inverse;       // NULL where nothing divides
+    int32_t *own_zero_point;  // NULL without a zero point
 
     void read_zero_points(const operand_range &range, int64_t first);
     int32_t choose_quantize(int64_t count);
