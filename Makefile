@@ -23,7 +23,7 @@ help:
 	@echo "make gpu                            build the device targets, run them on PoCL and on GPUs that are there"
 	@echo "make coverage                       which lines of runtime/ and cli/ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
-	@echo "make lint                           compiler's warnings, clang-tidy and cppcheck over runtime/ and cli/"
+	@echo "make lint                           clang-format, compiler's warnings, clang-tidy and cppcheck"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
 	@echo "make mutants [ONLY=regex]           plant faults in the code, one at a time: a test must fail for each"
 	@echo "make reliability [MINUTES=2]        test, lint, coverage, mutants, fuzz: then docs/reliability.md (hours)"

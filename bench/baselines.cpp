@@ -27,14 +27,11 @@ enum class scaling { multiply, fma, vdivps };
 
 enum class stores { plain, streaming };
 
-template<typename Code>
-struct limits;
-template<>
-struct limits<int8_t> {
+template<typename Code> struct limits;
+template<> struct limits<int8_t> {
     static constexpr float highest = 127;
 };
-template<>
-struct limits<uint8_t> {
+template<> struct limits<uint8_t> {
     static constexpr float highest = 255;
 };
 
@@ -47,8 +44,7 @@ struct scale_512 {
     __m512 scale, reciprocal, highest;
 };
 
-template<scaling how, typename Code>
-AVX512 INLINE scale_512 with_bound(__m512 scale, __m512 reciprocal) {
+template<scaling how, typename Code> AVX512 INLINE scale_512 with_bound(__m512 scale, __m512 reciprocal) {
     scale_512 s{scale, reciprocal, {}};
     if constexpr (how == scaling::fma) {
         s.highest = _mm512_mul_ps(scale, _mm512_set1_ps(limits<Code>::highest));
@@ -56,19 +52,16 @@ AVX512 INLINE scale_512 with_bound(__m512 scale, __m512 reciprocal) {
     return s;
 }
 
-template<scaling how, typename Code>
-AVX512 INLINE scale_512 broadcast_512(float scale) {
+template<scaling how, typename Code> AVX512 INLINE scale_512 broadcast_512(float scale) {
     return with_bound<how, Code>(_mm512_set1_ps(scale), _mm512_set1_ps(how == scaling::fma ? 1.0f / scale : 0.0f));
 }
 
-template<scaling how, typename Code>
-AVX512 INLINE scale_512 load_512(const float *scale, const float *reciprocal) {
+template<scaling how, typename Code> AVX512 INLINE scale_512 load_512(const float *scale, const float *reciprocal) {
     return with_bound<how, Code>(_mm512_loadu_ps(scale),
-                                  how == scaling::fma ? _mm512_load_ps(reciprocal) : _mm512_setzero_ps());
+                                 how == scaling::fma ? _mm512_load_ps(reciprocal) : _mm512_setzero_ps());
 }
 
-template<scaling how, typename Code>
-AVX512 INLINE __m512i to_integers(__m512 x, const scale_512 &s) {
+template<scaling how, typename Code> AVX512 INLINE __m512i to_integers(__m512 x, const scale_512 &s) {
     const __m512 highest = _mm512_set1_ps(limits<Code>::highest);
     if constexpr (how == scaling::multiply) {
         return _mm512_cvtps_epi32(_mm512_min_ps(highest, _mm512_mul_ps(x, s.scale)));
@@ -82,16 +75,14 @@ AVX512 INLINE __m512i to_integers(__m512 x, const scale_512 &s) {
     }
 }
 
-template<typename Code>
-AVX512 INLINE __m512i pack(__m512i a, __m512i b, __m512i c, __m512i d) {
+template<typename Code> AVX512 INLINE __m512i pack(__m512i a, __m512i b, __m512i c, __m512i d) {
     const __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __m512i packed = std::is_signed_v<Code> ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
     return _mm512_permutexvar_epi32(order, packed);
 }
 
-template<stores kind>
-AVX512 INLINE void store(void *to, __m512i value) {
+template<stores kind> AVX512 INLINE void store(void *to, __m512i value) {
     if constexpr (kind == stores::streaming) {
         _mm512_stream_si512(static_cast<__m512i *>(to), value);
     } else {
@@ -113,8 +104,7 @@ AVX512 INLINE void scales_of_64(scale_512 *s, const scale_512 &row_scale, const 
     }
 }
 
-template<granularity spread>
-INLINE const float *scales_of_row(const operands &all, int64_t row) {
+template<granularity spread> INLINE const float *scales_of_row(const operands &all, int64_t row) {
     switch (spread) {
     case granularity::channel_rows:
         return all.scale + row;
@@ -125,8 +115,7 @@ INLINE const float *scales_of_row(const operands &all, int64_t row) {
     }
 }
 
-template<scaling how, granularity spread>
-INLINE void invert_columns(const operands &all) {
+template<scaling how, granularity spread> INLINE void invert_columns(const operands &all) {
     if constexpr (how == scaling::fma && spread == granularity::channel_columns) {
         for (int64_t c = 0; c < all.columns; c++) {
             reciprocals[c] = 1.0f / all.scale[c];
@@ -135,15 +124,13 @@ INLINE void invert_columns(const operands &all) {
 }
 
 // Past the caches the hardware's own prefetching stays behind; 2 KiB ahead into the L1 cache is what helps most.
-template<stores kind>
-INLINE void fetch_ahead(const void *from, int64_t bytes) {
+template<stores kind> INLINE void fetch_ahead(const void *from, int64_t bytes) {
     for (int64_t line = 0; kind == stores::streaming && line < bytes; line += 64) {
         _mm_prefetch(static_cast<const char *>(from) + 2048 + line, _MM_HINT_T0);
     }
 }
 
-template<typename Code, granularity spread, scaling how, stores kind>
-AVX512 void quantize_512(const operands &all) {
+template<typename Code, granularity spread, scaling how, stores kind> AVX512 void quantize_512(const operands &all) {
     invert_columns<how, spread>(all);
     for (int64_t row = 0; row < all.rows; row++) {
         const float *x = static_cast<const float *>(all.x) + row * all.columns;
@@ -166,8 +153,7 @@ AVX512 void quantize_512(const operands &all) {
     }
 }
 
-template<typename Code, granularity spread, stores kind>
-AVX512 void dequantize_512(const operands &all) {
+template<typename Code, granularity spread, stores kind> AVX512 void dequantize_512(const operands &all) {
     for (int64_t row = 0; row < all.rows; row++) {
         const Code *x = static_cast<const Code *>(all.x) + row * all.columns;
         float *y = static_cast<float *>(all.y) + row * all.columns;
@@ -196,8 +182,7 @@ struct scale_256 {
     __m256 scale, reciprocal, highest;
 };
 
-template<scaling how, typename Code>
-AVX2 INLINE scale_256 with_bound(__m256 scale, __m256 reciprocal) {
+template<scaling how, typename Code> AVX2 INLINE scale_256 with_bound(__m256 scale, __m256 reciprocal) {
     scale_256 s{scale, reciprocal, {}};
     if constexpr (how == scaling::fma) {
         s.highest = _mm256_mul_ps(scale, _mm256_set1_ps(limits<Code>::highest));
@@ -205,19 +190,16 @@ AVX2 INLINE scale_256 with_bound(__m256 scale, __m256 reciprocal) {
     return s;
 }
 
-template<scaling how, typename Code>
-AVX2 INLINE scale_256 broadcast_256(float scale) {
+template<scaling how, typename Code> AVX2 INLINE scale_256 broadcast_256(float scale) {
     return with_bound<how, Code>(_mm256_set1_ps(scale), _mm256_set1_ps(how == scaling::fma ? 1.0f / scale : 0.0f));
 }
 
-template<scaling how, typename Code>
-AVX2 INLINE scale_256 load_256(const float *scale, const float *reciprocal) {
+template<scaling how, typename Code> AVX2 INLINE scale_256 load_256(const float *scale, const float *reciprocal) {
     return with_bound<how, Code>(_mm256_loadu_ps(scale),
-                                  how == scaling::fma ? _mm256_load_ps(reciprocal) : _mm256_setzero_ps());
+                                 how == scaling::fma ? _mm256_load_ps(reciprocal) : _mm256_setzero_ps());
 }
 
-template<scaling how, typename Code>
-AVX2 INLINE __m256i to_integers(__m256 x, const scale_256 &s) {
+template<scaling how, typename Code> AVX2 INLINE __m256i to_integers(__m256 x, const scale_256 &s) {
     const __m256 highest = _mm256_set1_ps(limits<Code>::highest);
     if constexpr (how == scaling::multiply) {
         return _mm256_cvtps_epi32(_mm256_min_ps(highest, _mm256_mul_ps(x, s.scale)));
@@ -231,15 +213,13 @@ AVX2 INLINE __m256i to_integers(__m256 x, const scale_256 &s) {
     }
 }
 
-template<typename Code>
-AVX2 INLINE __m256i pack(__m256i a, __m256i b, __m256i c, __m256i d) {
+template<typename Code> AVX2 INLINE __m256i pack(__m256i a, __m256i b, __m256i c, __m256i d) {
     const __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
     const __m256i packed = std::is_signed_v<Code> ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
     return _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-template<stores kind>
-AVX2 INLINE void store(void *to, __m256i value) {
+template<stores kind> AVX2 INLINE void store(void *to, __m256i value) {
     if constexpr (kind == stores::streaming) {
         _mm256_stream_si256(static_cast<__m256i *>(to), value);
     } else {
@@ -260,8 +240,7 @@ AVX2 INLINE void scales_of_32(scale_256 *s, const scale_256 &row_scale, const fl
     }
 }
 
-template<typename Code, granularity spread, scaling how, stores kind>
-AVX2 void quantize_256(const operands &all) {
+template<typename Code, granularity spread, scaling how, stores kind> AVX2 void quantize_256(const operands &all) {
     invert_columns<how, spread>(all);
     for (int64_t row = 0; row < all.rows; row++) {
         const float *x = static_cast<const float *>(all.x) + row * all.columns;
@@ -284,8 +263,7 @@ AVX2 void quantize_256(const operands &all) {
     }
 }
 
-template<typename Code, granularity spread, stores kind>
-AVX2 void dequantize_256(const operands &all) {
+template<typename Code, granularity spread, stores kind> AVX2 void dequantize_256(const operands &all) {
     for (int64_t row = 0; row < all.rows; row++) {
         const Code *x = static_cast<const Code *>(all.x) + row * all.columns;
         float *y = static_cast<float *>(all.y) + row * all.columns;
@@ -308,8 +286,7 @@ AVX2 void dequantize_256(const operands &all) {
     }
 }
 
-template<typename Code>
-constexpr qdq_dtype dtype_of = std::is_signed_v<Code> ? QDQ_I8 : QDQ_U8;
+template<typename Code> constexpr qdq_dtype dtype_of = std::is_signed_v<Code> ? QDQ_I8 : QDQ_U8;
 
 template<typename Code, granularity spread, scaling how>
 void add_quantize(std::vector<loop> &loops, bool avx512, const char *plain, const char *streaming) {
@@ -325,8 +302,7 @@ void add_quantize(std::vector<loop> &loops, bool avx512, const char *plain, cons
     add(streaming, "x86_avx2", quantize_256<Code, spread, how, stores::streaming>);
 }
 
-template<typename Code, granularity spread>
-void add_dequantize(std::vector<loop> &loops, bool avx512) {
+template<typename Code, granularity spread> void add_dequantize(std::vector<loop> &loops, bool avx512) {
     const auto add = [&](const char *name, const char *target, void (*run)(const operands &)) {
         loops.push_back({name, target, operation::dequantize, dtype_of<Code>, QDQ_F32, spread, QDQ_DIVIDE, run});
     };
@@ -338,16 +314,14 @@ void add_dequantize(std::vector<loop> &loops, bool avx512) {
     add("multiply_nt", "x86_avx2", dequantize_256<Code, spread, stores::streaming>);
 }
 
-template<typename Code, granularity spread>
-void add_all(std::vector<loop> &loops, bool avx512) {
+template<typename Code, granularity spread> void add_all(std::vector<loop> &loops, bool avx512) {
     add_quantize<Code, spread, scaling::multiply>(loops, avx512, "multiply", "multiply_nt");
     add_quantize<Code, spread, scaling::fma>(loops, avx512, "fma", "fma_nt");
     add_quantize<Code, spread, scaling::vdivps>(loops, avx512, "vdivps", "vdivps_nt");
     add_dequantize<Code, spread>(loops, avx512);
 }
 
-template<typename Code>
-void add_every_granularity(std::vector<loop> &loops, bool avx512) {
+template<typename Code> void add_every_granularity(std::vector<loop> &loops, bool avx512) {
     add_all<Code, granularity::tensor>(loops, avx512);
     add_all<Code, granularity::channel_rows>(loops, avx512);
     add_all<Code, granularity::channel_columns>(loops, avx512);
@@ -375,8 +349,7 @@ std::span<const loop> hand_loops() {
 
 namespace {
 
-template<bool prefetches>
-AVX512 void stream_512(const traffic &t) {
+template<bool prefetches> AVX512 void stream_512(const traffic &t) {
     const char *x = static_cast<const char *>(t.x);
     char *y = static_cast<char *>(t.y);
     __m512i mixed = _mm512_setzero_si512();
@@ -394,8 +367,7 @@ AVX512 void stream_512(const traffic &t) {
     _mm_sfence();
 }
 
-template<bool prefetches>
-AVX2 void stream_256(const traffic &t) {
+template<bool prefetches> AVX2 void stream_256(const traffic &t) {
     const char *x = static_cast<const char *>(t.x);
     char *y = static_cast<char *>(t.y);
     __m256i mixed = _mm256_setzero_si256();

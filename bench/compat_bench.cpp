@@ -28,8 +28,10 @@ constexpr std::int64_t channels = 8;
 // The operands of every call of one size, kept for the whole run.
 struct operands {
     explicit operands(std::int64_t elements)
-        : shape{channels, elements / channels}, floats(static_cast<std::size_t>(elements), 1.5f),
-          codes(static_cast<std::size_t>(elements), 3), scales(channels, 0.5f) {}
+        : shape{channels, elements / channels},
+          floats(static_cast<std::size_t>(elements), 1.5f),
+          codes(static_cast<std::size_t>(elements), 3),
+          scales(channels, 0.5f) {}
 
     std::array<std::int64_t, 2> shape;
     std::vector<float> floats;
@@ -46,7 +48,9 @@ template<typename Call> void add(const std::string &group, const char *who, oper
     const std::string name = group + "/" + std::to_string(all.codes.size()) + "/" + who;
     benchmark::RegisterBenchmark(name.c_str(), [&all, call](benchmark::State &state) mutable {
         for (auto _ : state) {
-            if (!call(all)) state.SkipWithError("the call failed");
+            if (!call(all)) {
+                state.SkipWithError("the call failed");
+            }
             benchmark::ClobberMemory();
         }
     })->ComputeStatistics("min", [](const std::vector<double> &times) { return *std::ranges::min_element(times); });
@@ -91,8 +95,8 @@ struct acl_tensors {
 void add_single_calls(operands &all) {
     add("quantize", "qdq", all, [](operands &o) { return plain_quantize(o, o.codes.data()); });
     add("quantize", "torch_npu", all, [](operands &o) {
-        return bool(torch_npu::npu_quantize_out({o.codes, o.shape}, {o.floats, o.shape}, o.scales, none,
-                                                torch_npu::qint8, 0));
+        return bool(
+            torch_npu::npu_quantize_out({o.codes, o.shape}, {o.floats, o.shape}, o.scales, none, torch_npu::qint8, 0));
     });
     add("quantize", "tripy", all, [](operands &o) {
         return bool(tripy::quantize_out({o.codes, o.shape}, {o.floats, o.shape}, o.scales, tripy::int8, 0));
@@ -114,26 +118,22 @@ void add_calls_with_results(operands &all) {
     add("quantize_new", "torch_npu", all, [](operands &o) {
         return bool(torch_npu::npu_quantize({o.floats, o.shape}, o.scales, none, torch_npu::qint8, 0));
     });
-    add("quantize_new", "tripy", all, [](operands &o) {
-        return bool(tripy::quantize({o.floats, o.shape}, o.scales, tripy::int8, 0));
-    });
+    add("quantize_new", "tripy", all,
+        [](operands &o) { return bool(tripy::quantize({o.floats, o.shape}, o.scales, tripy::int8, 0)); });
     add("dequantize_new", "qdq", all,
         [](operands &o) { return into_new(o, o.codes.size() * sizeof(float), plain_dequantize); });
-    add("dequantize_new", "pypto", all, [](operands &o) {
-        return bool(pypto::dequantize({o.codes, o.shape}, o.scales, pypto::DT_FP32, -1));
-    });
-    add("dequantize_new", "tripy", all, [](operands &o) {
-        return bool(tripy::dequantize({o.codes, o.shape}, o.scales, tripy::float32, 0));
-    });
+    add("dequantize_new", "pypto", all,
+        [](operands &o) { return bool(pypto::dequantize({o.codes, o.shape}, o.scales, pypto::DT_FP32, -1)); });
+    add("dequantize_new", "tripy", all,
+        [](operands &o) { return bool(tripy::dequantize({o.codes, o.shape}, o.scales, tripy::float32, 0)); });
 }
 
 // Made once, and never freed: the benchmarks that use them outlive this function.
 void add_repeated_calls(operands &all) {
     auto *plan = new qdq_plan;
     qdq_plan_quantize(plan, &all.c_floats, &all.c_scales, nullptr, &all.c_codes, &all.options);
-    add("quantize_again", "qdq", all, [plan](operands &o) {
-        return qdq_run(plan, o.floats.data(), o.codes.data(), nullptr) == QDQ_OK;
-    });
+    add("quantize_again", "qdq", all,
+        [plan](operands &o) { return qdq_run(plan, o.floats.data(), o.codes.data(), nullptr) == QDQ_OK; });
 
     auto *network = new tensorrt::INetworkDefinition;
     const tensorrt::Dims shape{2, {all.shape[0], all.shape[1]}}, rows{1, {channels}};
@@ -148,9 +148,8 @@ void add_repeated_calls(operands &all) {
 
     aclOpExecutor *executor = acl_tensors(all).first_phase();
     aclSetAclOpExecutorRepeatable(executor);
-    add("quantize_again", "aclnn", all, [executor](operands &) {
-        return aclnnQuantize(nullptr, 0, executor, nullptr) == ACLNN_SUCCESS;
-    });
+    add("quantize_again", "aclnn", all,
+        [executor](operands &) { return aclnnQuantize(nullptr, 0, executor, nullptr) == ACLNN_SUCCESS; });
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Bytes a second of a device's rows against a copy on the device in the same run, and what a launch costs. Prints JSON.
 //
 // usage: qdq_gpu_bench TARGET [ELEMENTS...]
-#include "types_in_role.h"
 #include "support/device.h"
 #include "support/inputs.h"
+#include "types_in_role.h"
 
 #include <algorithm>
 #include <chrono>
@@ -36,18 +36,19 @@ constexpr granularity granularities[] = {
 
 // Seconds of one of `work`, the least of some rounds, each of enough of them to make the clock's grain and one wait
 // small.
-template<typename Work>
-double seconds_of(device &on, Work &&work) {
+template<typename Work> double seconds_of(device &on, Work &&work) {
     double best = 1e30;
     for (int round = 0, repeats = 1; round < 7; ++round) {
         on.finish();
         const auto start = std::chrono::steady_clock::now();
-        for (int i = 0; i < repeats; ++i)
+        for (int i = 0; i < repeats; ++i) {
             work();
+        }
         on.finish();
         const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        if (round > 0)
+        if (round > 0) {
             best = std::min(best, taken / repeats);  // the first compiles the kernel
+        }
         repeats = std::clamp(static_cast<int>(0.02 / (taken / repeats)), 1, 100);
     }
     return best;
@@ -56,8 +57,9 @@ double seconds_of(device &on, Work &&work) {
 class memory {
 public:
     memory(device &on, int64_t bytes) : on_(on), data_(on.allocate(bytes)) {
-        if (data_ == nullptr)
+        if (data_ == nullptr) {
             stop("no room on the device");
+        }
     }
     ~memory() { on_.free(data_); }
     memory(const memory &) = delete;
@@ -75,12 +77,15 @@ std::vector<uint8_t> bytes_of_x(bool floats, const element_type &type, int64_t b
     std::vector<uint8_t> all(static_cast<size_t>(bytes));
     for (size_t i = 0; i < all.size(); i += 4) {
         uint32_t word = random.next32();
-        if (floats && type.dtype == QDQ_F32)
+        if (floats && type.dtype == QDQ_F32) {
             word = 0x3f000000u | (word & 0x80ffffffu);
-        if (floats && type.dtype == QDQ_F16)
+        }
+        if (floats && type.dtype == QDQ_F16) {
             word = 0x38003800u | (word & 0x87ff87ffu);
-        if (floats && type.dtype == QDQ_BF16)
+        }
+        if (floats && type.dtype == QDQ_BF16) {
             word = 0x3f003f00u | (word & 0x80ff80ffu);
+        }
         std::memcpy(&all[i], &word, std::min<size_t>(4, all.size() - i));
     }
     return all;
@@ -122,11 +127,13 @@ private:
         const qdq_tensor c_scale{scale.data(), QDQ_F32, 2, scale_shape, nullptr, where};
         qdq_plan plan;
         if ((quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan, &c_x, &c_scale, nullptr, &c_y, nullptr) !=
-            QDQ_OK)
+            QDQ_OK) {
             stop("plan");
+        }
         const double taken = seconds_of(on, [&] {
-            if (qdq_run(&plan, x.data(), y.data(), on.stream()) != QDQ_OK)
+            if (qdq_run(&plan, x.data(), y.data(), on.stream()) != QDQ_OK) {
                 stop("run");
+            }
         });
         void *const source = x_bytes > y_bytes ? x.data() : y.data();
         const double copied = seconds_of(on, [&] { on.copy(copy_to.data(), source, (x_bytes + y_bytes) / 2); });
@@ -156,15 +163,17 @@ double launch_microseconds(device &on) {
     const qdq_tensor c_x{x.data(), QDQ_F32, 1, &few, nullptr, where}, c_y{y.data(), QDQ_I8, 1, &few, nullptr, where};
     const qdq_tensor c_scale{scale.data(), QDQ_F32, 0, nullptr, nullptr, where};
     qdq_plan plan;
-    if (qdq_plan_quantize(&plan, &c_x, &c_scale, nullptr, &c_y, nullptr) != QDQ_OK)
+    if (qdq_plan_quantize(&plan, &c_x, &c_scale, nullptr, &c_y, nullptr) != QDQ_OK) {
         stop("plan");
+    }
     double best = 1e30;
     for (int round = 0; round < 20; ++round) {
         on.finish();
         const auto start = std::chrono::steady_clock::now();
         for (int i = 0; i < 50; ++i) {
-            if (qdq_run(&plan, x.data(), y.data(), on.stream()) != QDQ_OK)
+            if (qdq_run(&plan, x.data(), y.data(), on.stream()) != QDQ_OK) {
                 stop("run");
+            }
         }
         best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / 50);
     }
@@ -180,13 +189,16 @@ int main(int count, char **arguments) {
     }
     device &on = test_support::shared_device(test_support::current_device());
     std::vector<int64_t> sizes;
-    for (int i = 2; i < count; ++i)
+    for (int i = 2; i < count; ++i) {
         sizes.push_back(std::atoll(arguments[i]));
-    if (sizes.empty())
+    }
+    if (sizes.empty()) {
         sizes = {int64_t{1} << 24, int64_t{1} << 26, int64_t{1} << 28, int64_t{1} << 30};
+    }
     std::printf("{\"device\": \"%s\", \"launch microseconds\": %.2f, \"rows\": [\n", on.name().c_str(),
                 launch_microseconds(on));
-    for (int64_t elements : sizes)
+    for (int64_t elements : sizes) {
         table(on, arguments[1], elements).run();
+    }
     std::printf("\n]}\n");
 }

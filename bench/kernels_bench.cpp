@@ -60,7 +60,9 @@ struct problem {
 
     std::string row() const {
         const std::string kernel = op == operation::quantize ? "quantize_" : "dequantize_";
-        const std::string scaling = op == operation::dequantize ? "multiply" : mode == QDQ_DIVIDE ? "divide" : "multiply";
+        const std::string scaling = op == operation::dequantize ? "multiply"
+                                    : mode == QDQ_DIVIDE        ? "divide"
+                                                                : "multiply";
         return kernel + x.name + "_" + y.name + "/" + spread_name + "/" + scaling;
     }
     int64_t bytes() const { return size.elements() * (x.bits + y.bits) / 8; }
@@ -172,14 +174,13 @@ qdq_status prepare(qdq_plan &plan, const problem &what) {
 
 // The contender's time as Google Benchmark measures it. Its smallest over the repetitions is what run.py compares:
 // everything else a machine does can only add to it.
-template<typename Work>
-void add(const std::string &name, int64_t bytes, Work &&work) {
-    benchmark::RegisterBenchmark(name.c_str(),
-                                 [work, bytes](benchmark::State &state) {
-                                     work(state);
-                                     state.counters["bytes"] = static_cast<double>(bytes);  // read and written
-                                 })
-        ->ComputeStatistics("min", [](const std::vector<double> &all) { return *std::min_element(all.begin(), all.end()); });
+template<typename Work> void add(const std::string &name, int64_t bytes, Work &&work) {
+    benchmark::RegisterBenchmark(name.c_str(), [work, bytes](benchmark::State &state) {
+        work(state);
+        state.counters["bytes"] = static_cast<double>(bytes);  // read and written
+    })->ComputeStatistics("min", [](const std::vector<double> &all) {
+        return *std::min_element(all.begin(), all.end());
+    });
 }
 
 void add_plan(const problem &what, const char *target, const qdq_plan &plan) {
@@ -232,7 +233,7 @@ void add_stream(const problem &what, const char *contender, bool prefetches) {
     const int64_t unit = std::gcd(what.x.bits, what.y.bits), x_lines = what.x.bits / unit, y_lines = what.y.bits / unit;
     const size_t steps = static_cast<size_t>(what.bytes() / 64 / (x_lines + y_lines));
     add(copy_name(what, contender), what.bytes(), [=](benchmark::State &state) {
-        const baselines::traffic traffic{input(float_types[0]), output(), steps, static_cast<int>(x_lines),
+        const baselines::traffic traffic{input(float_types[0]),     output(),  steps, static_cast<int>(x_lines),
                                          static_cast<int>(y_lines), prefetches};
         for (auto _ : state) {
             baselines::stream(traffic);
@@ -273,7 +274,8 @@ void check_hand_loops(const problem &what, const qdq_plan &plan) {
         std::memset(actual, 0x5a, bytes);
         loop.run(operands_of(what, actual));
         if (std::memcmp(expected, actual, bytes) != 0) {
-            std::fprintf(stderr, "%s: the hand loop %s for %s differs from qdq\n", what.row().c_str(), loop.name, loop.target);
+            std::fprintf(stderr, "%s: the hand loop %s for %s differs from qdq\n", what.row().c_str(), loop.name,
+                         loop.target);
             std::exit(1);
         }
     }
@@ -319,7 +321,8 @@ void add_all() {
                     for (qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY}) {
                         add_problem({operation::quantize, floating, stored, spread, spread_name, mode, size}, targets);
                     }
-                    add_problem({operation::dequantize, stored, floating, spread, spread_name, QDQ_DIVIDE, size}, targets);
+                    add_problem({operation::dequantize, stored, floating, spread, spread_name, QDQ_DIVIDE, size},
+                                targets);
                 }
             }
         }

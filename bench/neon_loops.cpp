@@ -6,8 +6,7 @@ namespace neon {
 
 namespace {
 
-template<int n>
-struct floats {
+template<int n> struct floats {
     float32x4_t part[n];
 };
 
@@ -74,8 +73,7 @@ struct divide {
 };
 
 // The zero point as an f32, joining before or after rounding.
-template<typename Scaling>
-struct before : Scaling {
+template<typename Scaling> struct before : Scaling {
     static float32x4_t apply(float32x4_t x, const call &c, float limit) {
         return vaddq_f32(Scaling::apply(x, c, limit), vdupq_n_f32(c.zero_point));
     }
@@ -181,8 +179,7 @@ inline uint8x16_t pack(uint8x16_t first, uint8x16_t second) {
     return vsliq_n_u8(vuzp1q_u8(first, second), vuzp2q_u8(first, second), 4);
 }
 
-template<typename From, typename Scaling, typename To>
-void quantize(call c) {
+template<typename From, typename Scaling, typename To> void quantize(call c) {
     const auto *x = static_cast<const typename From::element *>(c.x);
     auto *y = static_cast<typename To::element *>(c.y);
     for (int64_t i = 0; i < c.elements; i += 16) {
@@ -194,8 +191,7 @@ void quantize(call c) {
     }
 }
 
-template<typename Scaling>
-void quantize_i8_after(call c) {
+template<typename Scaling> void quantize_i8_after(call c) {
     const auto *x = static_cast<const float *>(c.x);
     for (int64_t i = 0; i < c.elements; i += 16) {
         const floats16 v = f32::load(x + i);
@@ -207,8 +203,7 @@ void quantize_i8_after(call c) {
     }
 }
 
-template<typename Scaling>
-void quantize_i32(call c) {
+template<typename Scaling> void quantize_i32(call c) {
     const auto *x = static_cast<const float *>(c.x);
     for (int64_t i = 0; i < c.elements; i += 16) {
         const floats16 v = f32::load(x + i);
@@ -220,8 +215,7 @@ void quantize_i32(call c) {
     }
 }
 
-template<typename Scaling>
-[[gnu::always_inline]] inline uint8x16_t i4_codes(const float *x, const call &c) {
+template<typename Scaling> [[gnu::always_inline]] inline uint8x16_t i4_codes(const float *x, const call &c) {
     const floats16 v = f32::load(x);
     uint32x4_t code[4];
     for (int k = 0; k < 4; k++) {
@@ -232,8 +226,7 @@ template<typename Scaling>
     return low_bytes(code[0], code[1], code[2], code[3]);
 }
 
-template<typename Scaling>
-void quantize_i4(call c) {
+template<typename Scaling> void quantize_i4(call c) {
     const auto *x = static_cast<const float *>(c.x);
     for (int64_t i = 0; i < c.elements; i += 32) {
         vst1q_u8(static_cast<uint8_t *>(c.y) + i / 2,
@@ -261,8 +254,7 @@ inline uint8x16_t top_bytes(const floats16 &v) {
                       vreinterpretq_u32_f32(v.part[2]), vreinterpretq_u32_f32(v.part[3]));
 }
 
-template<typename Scaling>
-void quantize_f8e4m3(call c) {
+template<typename Scaling> void quantize_f8e4m3(call c) {
     const auto *x = static_cast<const float *>(c.x);
     for (int64_t i = 0; i < c.elements; i += 16) {
         const floats16 v = f32::load(x + i);
@@ -271,15 +263,13 @@ void quantize_f8e4m3(call c) {
     }
 }
 
-template<typename Scaling>
-[[gnu::always_inline]] inline uint8x16_t f4e2m1_codes(const float *x, const call &c) {
+template<typename Scaling> [[gnu::always_inline]] inline uint8x16_t f4e2m1_codes(const float *x, const call &c) {
     const floats16 v = f32::load(x);
     const uint8x16_t sign = vandq_u8(top_bytes(v), numbers(v));  // a NaN's is lost
     return vbslq_u8(vdupq_n_u8(7), magnitudes<Scaling, f4e2m1>(v, c), vshrq_n_u8(sign, 4));
 }
 
-template<typename Scaling>
-void quantize_f4e2m1(call c) {
+template<typename Scaling> void quantize_f4e2m1(call c) {
     const auto *x = static_cast<const float *>(c.x);
     for (int64_t i = 0; i < c.elements; i += 32) {
         vst1q_u8(static_cast<uint8_t *>(c.y) + i / 2,
@@ -318,8 +308,7 @@ struct i32_codes {
     }
 };
 
-template<typename From, typename To>
-void dequantize(call c) {
+template<typename From, typename To> void dequantize(call c) {
     const auto *x = static_cast<const typename From::element *>(c.x);
     auto *y = static_cast<typename To::element *>(c.y);
     for (int64_t i = 0; i < c.elements; i += 16) {
@@ -377,8 +366,7 @@ struct f8e4m3_codes {
     }
 };
 
-template<typename To>
-void dequantize_f8e4m3(call c) {
+template<typename To> void dequantize_f8e4m3(call c) {
     c.scale *= 256;
     dequantize<f8e4m3_codes, To>(c);
 }

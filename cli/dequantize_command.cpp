@@ -13,7 +13,9 @@ namespace {
 class dequantizer {
 public:
     explicit dequantizer(const dequantize_options &options)
-        : options_(options), input_(open_reader(options.input)), records_(read_records(*input_)),
+        : options_(options),
+          input_(open_reader(options.input)),
+          records_(read_records(*input_)),
           kernels_(options.profile) {}
 
     void run() {

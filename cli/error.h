@@ -23,8 +23,7 @@ inline failure system_failure(const std::string &path, const std::string &what) 
 }
 
 // Runs `work`; a failure in it then says in which file.
-template<typename Work>
-void in_file(const std::string &path, Work work) {
+template<typename Work> void in_file(const std::string &path, Work work) {
     try {
         work();
     } catch (const failure &error) {

@@ -8,8 +8,7 @@
 namespace qdq_cli {
 
 // The exact value of a code of a float type.
-template<qdq_dtype type>
-float float_value(uint32_t code) {
+template<qdq_dtype type> float float_value(uint32_t code) {
     return qdq::kernels::value_of(qdq::kernels::type_of(type).layout, code);
 }
 

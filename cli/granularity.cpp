@@ -69,8 +69,7 @@ scale_map::scale_map(const std::vector<int64_t> &shape, const blocking &scale)
         fits = blocks(shape[d], block_[d]) == count || (shape[d] == 0 && count == 1);
     }
     if (!fits) {
-        throw failure("a scale of shape " + shape_text(scale.scale_shape) + " does not fit shape " +
-                      shape_text(shape));
+        throw failure("a scale of shape " + shape_text(scale.scale_shape) + " does not fit shape " + shape_text(shape));
     }
     if (element_count(shape) == 0) {  // the product of its other extents may be of any size
         shared_ = 0;

@@ -62,8 +62,8 @@ void kernel_caller::call(decltype(qdq_quantize) function, const kernel_arguments
     if (status != QDQ_OK) {
         throw failure(error_text(status));
     }
-    bytes_ += bytes_of(arguments.x) + bytes_of(arguments.scale) + bytes_of(arguments.zero_point) +
-              bytes_of(arguments.y);
+    bytes_ +=
+        bytes_of(arguments.x) + bytes_of(arguments.scale) + bytes_of(arguments.zero_point) + bytes_of(arguments.y);
 }
 
 std::string kernel_caller::report() const {

@@ -81,8 +81,9 @@ void add_output_options(CLI::App &command, output_options &output) {
 }
 
 void add_profile_option(CLI::App &command, std::string &profile) {
-    command.add_option("--profile", profile,
-                       "Compute as another system does: onnx, torch, torchao, acl,\ntensorrt, tripy or pypto")
+    command
+        .add_option("--profile", profile,
+                    "Compute as another system does: onnx, torch, torchao, acl,\ntensorrt, tripy or pypto")
         ->type_name("NAME");
 }
 
@@ -119,8 +120,8 @@ void add_quantize(CLI::App &app, quantize_options &options) {
                                            "One scale for each index of this axis (default 0),\n"
                                            "or, with --block-size, the axis cut into blocks (default -1)");
     CLI::Option *per_tensor = command.add_flag("--per-tensor", options.scales.per_tensor, "One scale per tensor");
-    CLI::Option *block_size = command.add_option("--block-size", options.scales.block_size,
-                                                 "One scale for each N elements along the axis");
+    CLI::Option *block_size =
+        command.add_option("--block-size", options.scales.block_size, "One scale for each N elements along the axis");
     block_size->check(CLI::Validator(is_positive, ""))->type_name("N");
     per_tensor->excludes(axis)->excludes(block_size);
     command.add_flag("--asymmetric", options.asymmetric, "Use zero points, and the range from minimum to maximum");
@@ -157,8 +158,9 @@ void add_targets(CLI::App &app) {
 
 void add_verify(CLI::App &app, verify_options &options) {
     CLI::App &command = *app.add_subcommand("verify", "Check that every kernel gives the published results here");
-    command.add_flag("--full", options.full, "Take every f32, every i32 and every floating-point environment:\n"
-                                             "5 minutes of a processor for each target");
+    command.add_flag("--full", options.full,
+                     "Take every f32, every i32 and every floating-point environment:\n"
+                     "5 minutes of a processor for each target");
     add_target_options(command, options.target, "Threads to check on");
     command.footer(verify_footer);
     command.callback([&options] { run_verify(options); });

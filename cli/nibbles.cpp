@@ -32,8 +32,7 @@ void copy_rows(std::span<const std::byte> from, int64_t from_stride, std::span<s
 }
 
 // Visits each zero point: its index among the values, and its nibble's among the words.
-template<typename Visit>
-void for_each_zero_point(const std::vector<int64_t> &shape, Visit visit) {
+template<typename Visit> void for_each_zero_point(const std::vector<int64_t> &shape, Visit visit) {
     int64_t columns = shape.back(), rows = shape[shape.size() - 2], count = element_count(shape);
     for (int64_t i = 0; i < count; ++i) {
         int64_t row = i / columns % rows, matrix = i / columns / rows;

@@ -53,8 +53,8 @@ std::string make_npy_header(const tensor_info &tensor) {
     for (int64_t extent : tensor.shape) {
         shape += std::to_string(extent) + ", ";
     }
-    std::string text = "{'descr': '" + std::string(tensor.type->npy) + "', 'fortran_order': False, 'shape': (" + shape +
-                       "), }";
+    std::string text =
+        "{'descr': '" + std::string(tensor.type->npy) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     constexpr size_t prefix = 10, alignment = 64;
     size_t total = (prefix + text.size() + 1 + alignment - 1) / alignment * alignment;
     text.resize(total - prefix - 1, ' ');

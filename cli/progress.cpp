@@ -1,9 +1,9 @@
 #include "progress.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <string>
-#include <unistd.h>
 
 namespace qdq_cli {
 
@@ -14,7 +14,8 @@ constexpr auto interval = std::chrono::milliseconds(100);
 }  // namespace
 
 progress::progress(uint64_t total)
-    : total_(std::max<uint64_t>(total, 1)), terminal_(isatty(STDERR_FILENO) == 1),
+    : total_(std::max<uint64_t>(total, 1)),
+      terminal_(isatty(STDERR_FILENO) == 1),
       next_draw_(std::chrono::steady_clock::now() + interval) {}
 
 progress::~progress() {

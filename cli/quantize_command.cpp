@@ -52,8 +52,11 @@ void check(const quantize_options &options, const format &format) {
 class quantizer {
 public:
     explicit quantizer(const quantize_options &options)
-        : options_(options), format_(*find_format(options.format)), code_(format_.code_dtype()),
-          input_(open_reader(options.input)), kernels_(options.profile) {
+        : options_(options),
+          format_(*find_format(options.format)),
+          code_(format_.code_dtype()),
+          input_(open_reader(options.input)),
+          kernels_(options.profile) {
         check(options, format_);
     }
 

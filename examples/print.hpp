@@ -19,8 +19,7 @@ template<typename T> void print(const char *title, std::span<const T> values, st
 }
 
 // 0 where there is a tensor, 1 where there is none, as a program returns it.
-template<typename T>
-int print(const char *title, const qdq::compat::expected<qdq::compat::owned_tensor> &y) {
+template<typename T> int print(const char *title, const qdq::compat::expected<qdq::compat::owned_tensor> &y) {
     if (!y) {
         std::fprintf(stderr, "%s: %s\n", title, y.message());
         return 1;

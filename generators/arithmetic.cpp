@@ -43,12 +43,12 @@ Expr lesser(const instructions &on, Expr limit, Expr t) {
 
 Expr lesser_number(const instructions &on, Expr limit, Expr t) {
     return on.number_minimum || on.device() ? scalar_intrinsic("llvm.minnum.f32", limit, t)
-                                                    : select(less(t, limit), t, limit);
+                                            : select(less(t, limit), t, limit);
 }
 
 Expr greater_number(const instructions &on, Expr limit, Expr t) {
     return on.number_minimum || on.device() ? scalar_intrinsic("llvm.maxnum.f32", limit, t)
-                                                    : select(less(limit, t), t, limit);
+                                            : select(less(limit, t), t, limit);
 }
 
 Expr lazily(Expr condition, Expr then, Expr otherwise) {
@@ -74,7 +74,7 @@ Expr select_shared(const instructions &on, Expr condition, Expr a, Expr b) {
 
 Expr abs_bits(const instructions &on, Expr a) {
     return on.absolute ? abs(std::move(a))
-                             : reinterpret<float>(reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff));
+                       : reinterpret<float>(reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff));
 }
 
 Expr divide_by_reciprocal(Expr x, Expr s, Expr r) {
@@ -89,8 +89,8 @@ Expr bf16_bits(Expr a) {
     return cast<uint16_t>(((bits | ((bits >> 16) & 1)) + 0x7fff) >> 16);
 }
 
-// Without an instruction: from 2^23 on floats are integral, and below it adding 2^23 to a magnitude rounds that. One step
-// back makes the other directions of it.
+// Without an instruction: from 2^23 on floats are integral, and below it adding 2^23 to a magnitude rounds that. One
+// step back makes the other directions of it.
 Expr nearest_even(const instructions &on, Expr a) {
     if (on.rounding) {
         return round(std::move(a));
@@ -160,7 +160,8 @@ Expr round_to_integral(const instructions &on, Expr a, Expr rounding) {
     Expr away = select(less(magnitude, 0.5f), 0.0f, select(less(magnitude, 8388608.0f), toward_zero(on, half_away), a));
     Expr directed = select_shared(on, rounding == int(QDQ_DOWN), downward(on, a), upward(on, a));
     Expr not_nearest_even =
-        select_shared(on, rounding == int(QDQ_NEAREST_AWAY), away, select_shared(on, rounding == int(QDQ_TOWARD_ZERO), toward_zero(on, a), directed));
+        select_shared(on, rounding == int(QDQ_NEAREST_AWAY), away,
+                      select_shared(on, rounding == int(QDQ_TOWARD_ZERO), toward_zero(on, a), directed));
     return select_shared(on, rounding == int(QDQ_NEAREST_EVEN), nearest_even(on, a), not_nearest_even);
 }
 
@@ -187,7 +188,7 @@ Expr aligned_sum(const instructions &on, Expr t, Expr offset, Expr lowest, Expr 
     Expr low = subtract(cast<float>(lowest), offset), high = subtract(cast<float>(highest), offset);
     Expr aligned = add(clamp_or_low(on, t, low, high), aligner);
     return on.saturating_narrow ? convert_nearest(on, add(aligned, subtract(offset, aligner)))
-                                 : reinterpret<int32_t>(add(aligned, offset));
+                                : reinterpret<int32_t>(add(aligned, offset));
 }
 
 // 2147483647 is not an f32: the largest below 2^31 is 2147483520.

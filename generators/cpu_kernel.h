@@ -31,8 +31,7 @@ inline Halide::Expr operand_index(form f, int block, Halide::Expr c, Halide::Exp
 }
 
 // The dispatcher's views start at 0. Those of a row form's operands may have stride 0: one operand for all rows.
-template<typename Operand>
-void declare_operand_view(form f, Operand &operand) {
+template<typename Operand> void declare_operand_view(form f, Operand &operand) {
     operand.dim(0).set_min(0);
     if (f == form::row) {
         operand.dim(0).set_stride(Halide::Expr());

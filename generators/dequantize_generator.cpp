@@ -102,7 +102,8 @@ private:
         if (k == kind::plain && decodes_as_f16()) {
             return element().value_of_f16(decoded(c, place, r), s);
         }
-        return element().value(k, stored().is_float() ? code_in(UInt(32)) : integer(), {s, reinterpret<float>(z), z, sign});
+        return element().value(k, stored().is_float() ? code_in(UInt(32)) : integer(),
+                               {s, reinterpret<float>(z), z, sign});
     }
 
     Var c{"c"}, place{"place"}, r{"r"};

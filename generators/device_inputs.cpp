@@ -11,8 +11,7 @@ Expr quotient(Expr n, Expr multiplier, Expr shift) {
 }
 
 // The value of an operand as one of the types in a role that `wanted` picks, by its dtype.
-template<typename Value>
-Expr by_type(const Expr &dtype, bool (*wanted)(const element_type &), Value &&value) {
+template<typename Value> Expr by_type(const Expr &dtype, bool (*wanted)(const element_type &), Value &&value) {
     Expr all;
     for (const element_type &t : element_types) {
         if (wanted(t)) {
@@ -30,8 +29,8 @@ Expr is_integer(const Expr &dtype) {
 
 Expr float_of(const Expr &bits, const Expr &dtype) {
     auto is_short_float = [](const element_type &t) { return is_operand(t) && t.is_float() && t.bits < 32; };
-    Expr narrow = by_type(dtype, is_short_float,
-                          [&](const element_type &t) { return float_value(instructions{}, t, bits); });
+    Expr narrow =
+        by_type(dtype, is_short_float, [&](const element_type &t) { return float_value(instructions{}, t, bits); });
     return lazily(dtype == int(QDQ_F32), reinterpret<float>(bits), narrow);
 }
 

@@ -22,13 +22,11 @@ inline const std::map<std::string, device_form> &device_form_names() {
 
 using byte_input = Halide::GeneratorInput<Halide::Buffer<uint8_t, 2>>;
 
-template<typename T>
-using input_pointer = Halide::GeneratorInput<T> *;
+template<typename T> using input_pointer = Halide::GeneratorInput<T> *;
 
 // The arguments as inputs of a generator, which makes them in its configure().
 struct device_inputs : device_arguments<input_pointer> {
-    template<typename Generator>
-    void add_to(Generator &generator) {
+    template<typename Generator> void add_to(Generator &generator) {
         for_each_argument(*this, [&]<typename T>(const char *name, int d, Halide::GeneratorInput<T> *&field) {
             field = generator.template add_input<T>(d < 0 ? name : name + ("_" + std::to_string(d)));
         });

@@ -57,8 +57,7 @@ struct device_kernel {
     }
 
     // The bits of a lane's element of x; others may stand above them.
-    template<typename View>
-    Expr element_bits(View &x, const device_inputs &in) {
+    template<typename View> Expr element_bits(View &x, const device_inputs &in) {
         if (!dense()) {
             assume_pages(x);
             Expr at = x_bits < 8 ? *in.first_x + Halide::cast<int64_t>(unit) : place_of(lane, in).x;
@@ -79,8 +78,7 @@ struct device_kernel {
     }
 
     // The stored bits of an element, from the function of a lane's value, are the low y_bits of code(lane, unit).
-    template<typename View>
-    void store(View &y, const device_inputs &in, Halide::Func &code) {
+    template<typename View> void store(View &y, const device_inputs &in, Halide::Func &code) {
         const int parts = dense() ? words(y_bits) : y_bits < 8 ? 1 : lanes();
         Halide::RDom out(0, parts, 0, *in.units, "out");
         if (dense()) {
@@ -139,15 +137,13 @@ private:
     }
 
     // Words of a group, end to end from an address that is a multiple of 16 bytes.
-    template<typename View>
-    static void assume_words(View &view, int words) {
+    template<typename View> static void assume_words(View &view, int words) {
         view.set_host_alignment(16);
         view.dim(0).set_bounds(0, words).set_stride(1);
         view.dim(1).set_min(0).set_stride(words);
     }
 
-    template<typename View>
-    static void assume_pages(View &view) {
+    template<typename View> static void assume_pages(View &view) {
         view.dim(0).set_min(0).set_stride(1);
         view.dim(1).set_min(0).set_stride(1 << page_bits);
     }

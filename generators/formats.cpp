@@ -143,8 +143,7 @@ encoded encode(const instructions &on, const float_layout &layout, Expr t, Expr 
     const float largest = value_of(layout, layout.largest());
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
     // Where there is no NaN, it becomes the largest value, and positive.
-    Expr bounded =
-        layout.has_nan() ? lesser(on, largest, t) : lesser_number(on, largest, t);
+    Expr bounded = layout.has_nan() ? lesser(on, largest, t) : lesser_number(on, largest, t);
     if (layout.has_nan() && on.number_minimum) {  // NaN becomes what would have its code
         bounded = lesser_number(on, number_of(layout, layout.nan()), bounded);
     }
@@ -210,8 +209,9 @@ Expr float_value(const instructions &on, const element_type &t, Expr code) {
     Expr word = cast<uint32_t>(code);
     if (t.layout.special == specials::powers_of_two) {
         Expr exponent = word & bit_pattern(t.layout.magnitude_mask());
-        return reinterpret<float>(select(exponent == 0, bit_pattern(0x00400000), exponent == bit_pattern(t.layout.nan()),
-                                         bit_pattern(0x7fc00000), exponent << f32_mantissa_bits));
+        return reinterpret<float>(select(exponent == 0, bit_pattern(0x00400000),
+                                         exponent == bit_pattern(t.layout.nan()), bit_pattern(0x7fc00000),
+                                         exponent << f32_mantissa_bits));
     }
     if (t.layout.bias == f32_bias) {  // f32 and its upper half, bf16
         return reinterpret<float>(word << (f32_mantissa_bits - t.layout.mantissa_bits));

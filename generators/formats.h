@@ -47,11 +47,12 @@ Expr float_value(const instructions &on, const element_type &t, Expr code);
 // The value of an integer type's code as an int32, from bits in which it has a place, counted in codes from the lowest.
 Expr integer_value(const element_type &t, Expr bits, Expr place = 0);
 
-// The bits of the float type's element nearest to a, ties to even, for dequantize; NaN is to be positive and without payload.
+// The bits of the float type's element nearest to a, ties to even, for dequantize; NaN is to be positive and without
+// payload.
 Expr nearest_element(const instructions &on, const element_type &t, Expr a);
 
-// Whether a float type's codes are those of an f16 but for its larger bias, subnormals included: an f16's largest exponent
-// is infinity and NaN, so a type with as many exponents must not have numbers there.
+// Whether a float type's codes are those of an f16 but for its larger bias, subnormals included: an f16's largest
+// exponent is infinity and NaN, so a type with as many exponents must not have numbers there.
 bool has_f16_layout(const float_layout &layout);
 
 // Of such a type the bits of the f16 with the value of a code (a uint16) times 2^-f16_exponent_shift(layout).

@@ -27,7 +27,8 @@ constexpr ability abilities[] = {
     {"ptx", &instructions::ptx},
     {"opencl", &instructions::opencl},
 };
-static_assert(sizeof(instructions) == sizeof(abilities) / sizeof(abilities[0]) * sizeof(bool), "an ability has no name");
+static_assert(sizeof(instructions) == sizeof(abilities) / sizeof(abilities[0]) * sizeof(bool),
+              "an ability has no name");
 
 bool instructions::*find(const std::string &name) {
     std::string known;

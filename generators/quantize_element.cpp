@@ -19,16 +19,16 @@ Expr quantize_element::general_code(const Expr &multiplies, const Expr &adds_bef
     Expr t = is_const_one(multiplies)    ? product
              : is_const_zero(multiplies) ? quotient
                                          : lazily(multiplies, product, quotient);
-    return stored.is_float() ? cast<int32_t>(encode_any(on, stored.layout, t, x, given.no_saturate))
-                             : qdq::general_code(on, t, adds_before, o.offset, o.addend, given.rounding, given.lowest,
-                                                 given.highest);
+    return stored.is_float()
+               ? cast<int32_t>(encode_any(on, stored.layout, t, x, given.no_saturate))
+               : qdq::general_code(on, t, adds_before, o.offset, o.addend, given.rounding, given.lowest, given.highest);
 }
 
 Expr quantize_element::fast_byte(bool multiplies, const std::vector<Expr> &x,
                                  const std::vector<quantize_operands> &o) const {
     if (stored.is_float() && x.size() == 2) {
-        return cast<int32_t>(byte_of(on, stored.layout, fast_encoded(multiplies, x[0], o[0]),
-                                     fast_encoded(multiplies, x[1], o[1])));
+        return cast<int32_t>(
+            byte_of(on, stored.layout, fast_encoded(multiplies, x[0], o[0]), fast_encoded(multiplies, x[1], o[1])));
     }
     std::vector<Expr> codes;
     for (size_t i = 0; i < x.size(); i++) {
@@ -60,8 +60,8 @@ Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operan
     return (multiplies || divides) && (stored.bits == 32 ? small && o.addend == 0 : small);
 }
 
-// x / scale where that is below a limit, otherwise the limit, nearly: neither product nor remainder overflows upwards. A
-// NaN passes; what overflows downwards becomes infinite, or NaN, and then the lowest code.
+// x / scale where that is below a limit, otherwise the limit, nearly: neither product nor remainder overflows upwards.
+// A NaN passes; what overflows downwards becomes infinite, or NaN, and then the lowest code.
 Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const {
     Expr bounded = lesser(on, multiply(o.scale, saturating_magnitude(stored)), x);
     return on.fma ? divide_by_reciprocal(bounded, o.scale, o.inverse) : divide(bounded, o.scale);

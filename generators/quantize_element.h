@@ -1,4 +1,5 @@
-// quantize of one element: what its code is. Generators say where x and its operands come from, and where the code goes.
+// quantize of one element: what its code is. Generators say where x and its operands come from, and where the code
+// goes.
 #pragma once
 
 #include "formats.h"
@@ -13,7 +14,8 @@ struct quantize_operands {
     Expr scale;
     Expr inverse;  // 1 / scale; of the fast variants that divide
     Expr offset;   // an f32, added before rounding; undefined: none
-    Expr addend;   // added after rounding: an integral f32 of the fast variants, an int32 of the general; undefined: none
+    Expr
+        addend;  // added after rounding: an integral f32 of the fast variants, an int32 of the general; undefined: none
 };
 
 class quantize_element {
@@ -31,8 +33,8 @@ public:
     // An int32 code whose bits above the type's own are arbitrary, by the fast variants; x is an f32.
     Expr fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const;
 
-    // The same of any operands: `multiplies` may vary from call to call, and `adds_before` says whether the offset is added
-    // or the addend.
+    // The same of any operands: `multiplies` may vary from call to call, and `adds_before` says whether the offset is
+    // added or the addend.
     Expr general_code(const Expr &multiplies, const Expr &adds_before, const Expr &x, const quantize_operands &o) const;
 
     // The byte of packed codes, the first in its lowest bits, from the elements that it holds.

@@ -1,4 +1,5 @@
-// quantize on a processor: where elements and operands come from, and where codes go. What a code is: quantize_element.h.
+// quantize on a processor: where elements and operands come from, and where codes go. What a code is:
+// quantize_element.h.
 #include "cpu_kernel.h"
 #include "quantize_element.h"
 #include "schedule.h"

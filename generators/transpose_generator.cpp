@@ -21,8 +21,8 @@ public:
         y.set_type(UInt(bits));
     }
 
-    // Halves the rows three times: a row and the one half way down are interleaved to one row. Of eight rows this leaves
-    // one, with the eight elements of each column together.
+    // Halves the rows three times: a row and the one half way down are interleaved to one row. Of eight rows this
+    // leaves one, with the eight elements of each column together.
     void generate() {
         Func eight("eight"), four("four"), two("two"), one("one");
         eight(j, i, b) = x(j, 8 * b + i);

@@ -34,10 +34,10 @@ enum class zero_point_use {
     as_integer,  // an exact sum
 };
 
-// The arguments, each a Field of its type: a number where the dispatcher fills them in, an input where a generator declares
-// them. A kernel takes its buffers x, scale and zero_point first, then these in the order of for_each_argument, then y.
-template<template<typename> typename Field>
-struct device_arguments {
+// The arguments, each a Field of its type: a number where the dispatcher fills them in, an input where a generator
+// declares them. A kernel takes its buffers x, scale and zero_point first, then these in the order of
+// for_each_argument, then y.
+template<template<typename> typename Field> struct device_arguments {
     Field<int32_t> units;
     Field<int32_t> elements;  // strided: of packed codes, the last byte may hold fewer than others
     Field<int64_t> first_x;   // in groups, or in elements (bytes of packed codes)
@@ -45,8 +45,8 @@ struct device_arguments {
     Field<int64_t> first_scale;  // in operands
     Field<int64_t> first_zero_point;
     Field<int32_t> packing;  // qdq_packing
-    // For each dimension, innermost first: its extent and the elements (groups, in the dense forms) that share an operand,
-    // as invariant divisors, and the strides of places in elements.
+    // For each dimension, innermost first: its extent and the elements (groups, in the dense forms) that share an
+    // operand, as invariant divisors, and the strides of places in elements.
     Field<int32_t> extent[device_dimensions];
     Field<uint32_t> extent_multiplier[device_dimensions];
     Field<int32_t> extent_shift[device_dimensions];
@@ -70,10 +70,9 @@ struct device_arguments {
     Field<int32_t> sign;         // dequantize: 1 adds the zero point, -1 subtracts it
 };
 
-// Calls visit(name, d, field) for every argument, in the order in which kernels take them; d is the dimension that a field
-// is of, or -1.
-template<typename Arguments, typename Visit>
-void for_each_argument(Arguments &a, Visit &&visit) {
+// Calls visit(name, d, field) for every argument, in the order in which kernels take them; d is the dimension that a
+// field is of, or -1.
+template<typename Arguments, typename Visit> void for_each_argument(Arguments &a, Visit &&visit) {
     auto each = [&](const char *name, auto &fields) {
         for (int d = 0; d < device_dimensions; d++) {
             visit(name, d, fields[d]);

@@ -1,5 +1,6 @@
-// What an element type is: how its bits become a number, and where it may stand in a call. The types themselves are rows
-// of manifest.cmake, which become `element_types` in the generated element_types.h; everything else derives from them.
+// What an element type is: how its bits become a number, and where it may stand in a call. The types themselves are
+// rows of manifest.cmake, which become `element_types` in the generated element_types.h; everything else derives from
+// them.
 #pragma once
 
 #include "qdq/qdq.h"
@@ -18,8 +19,8 @@ enum class specials {
     powers_of_two,         // no sign, no zero: code c is 2^(c - bias), and all ones are NaN: e8m0
 };
 
-// Sign, exponent and mantissa of a float type, from the highest bit to the lowest. IEEE 754, OCP 8-bit Floating Point, OCP
-// Microscaling Formats. A code's magnitude is the code without its sign.
+// Sign, exponent and mantissa of a float type, from the highest bit to the lowest. IEEE 754, OCP 8-bit Floating Point,
+// OCP Microscaling Formats. A code's magnitude is the code without its sign.
 struct float_layout {
     int exponent_bits;
     int mantissa_bits;
@@ -91,8 +92,8 @@ enum class numbers { signed_integers, unsigned_integers, floats };
 
 // Where a type may stand.
 struct roles {
-    bool floats = false;      // what quantize reads and dequantize writes
-    bool stored = false;      // what quantize writes and dequantize reads
+    bool floats = false;  // what quantize reads and dequantize writes
+    bool stored = false;  // what quantize writes and dequantize reads
     bool scale = false;
     bool zero_point = false;
 };
@@ -120,7 +121,9 @@ struct element_type {
     }
 
     // The largest finite value, and the step to it from the one below.
-    constexpr double largest_value() const { return is_float() ? value_of(layout, layout.largest()) : double(highest()); }
+    constexpr double largest_value() const {
+        return is_float() ? value_of(layout, layout.largest()) : double(highest());
+    }
     constexpr double last_step() const {
         return is_float() ? largest_value() - value_of(layout, layout.largest() - 1) : 1;
     }

@@ -1,5 +1,5 @@
-#include "targets.h"
 #include "gpu_threads.h"
+#include "targets.h"
 
 namespace qdq {
 

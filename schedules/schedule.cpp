@@ -6,8 +6,7 @@ namespace qdq {
 
 namespace {
 
-template<typename Schedules>
-const auto &find(const std::string &name, const Schedules &all) {
+template<typename Schedules> const auto &find(const std::string &name, const Schedules &all) {
     for (const auto *each : all) {
         if (each->name == name) {
             return *each;

@@ -99,7 +99,8 @@ void decode(dequantize_stages &stages, const dequantize_parameters &tuned) {
         .unroll(step);
     if (stages.packs()) {  // neighbours meet in registers, before they are narrowed
         output.split(lane, byte, place, places).vectorize(place).vectorize(byte);
-        value.bound_extent(value.args()[0], std::min(group_size / places, vector)).bound_extent(value.args()[1], places);
+        value.bound_extent(value.args()[0], std::min(group_size / places, vector))
+            .bound_extent(value.args()[1], places);
         in_registers(value, output, step).vectorize(value.args()[0]).unroll(value.args()[1]);
     } else {
         output.vectorize(lane);

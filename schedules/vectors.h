@@ -8,9 +8,9 @@ namespace qdq {
 // quantize, where f32 become codes in registers and are then narrowed by plain conversions.
 void narrow_directly(quantize_stages &stages, const quantize_parameters &tuned);
 
-// quantize to integers of 8 and 16 bits, a group at once, so that one instruction narrows two registers of codes into one.
-// It interleaves them, and a last permutation of the group sets that right. `order` names the digits of an element's
-// place in the order, innermost first, in which the target's narrowing instructions like codes to stand.
+// quantize to integers of 8 and 16 bits, a group at once, so that one instruction narrows two registers of codes into
+// one. It interleaves them, and a last permutation of the group sets that right. `order` names the digits of an
+// element's place in the order, innermost first, in which the target's narrowing instructions like codes to stand.
 void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tuned,
                           const std::vector<Halide::Var> &order);
 

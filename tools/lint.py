@@ -1,4 +1,5 @@
-"""Runs the compiler's warnings, clang-tidy and cppcheck over runtime/ and cli/; fails where one of them has something to say.
+"""Runs the compiler's warnings, clang-tidy and cppcheck over runtime/ and cli/, and clang-format over all C and C++;
+fails where one of them has something to say.
 
 usage: tools/lint.py [--build build/release] [--figures build/reliability] [FILE...]
 
@@ -32,7 +33,7 @@ def commands(build):
 
 
 def output_of(command, folder=ROOT):
-    done = subprocess.run([str(word) for word in command], cwd=folder, stdout=subprocess.PIPE,
+    done = subprocess.run([str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     return done.stdout if done.returncode else ""
 
@@ -47,8 +48,20 @@ def run_clang_tidy(build, name):
     return output_of(["clang-tidy-19", "-p", build, "--quiet", name])
 
 
+def sources():
+    """All C and C++ of the repository."""
+    names = subprocess.run(["git", "ls-files", "*.c", "*.cpp", "*.h", "*.hpp"], cwd=ROOT, check=True,
+                           stdout=subprocess.PIPE, text=True).stdout
+    return names.split()
+
+
+def run_clang_format(names):
+    return output_of(["clang-format-19", "--dry-run", "-Werror", *names])
+
+
 def run_cppcheck(names):
-    includes = [f"-I{folder}" for folder in ("runtime/include", "runtime/src", "kernels", "build/release/kernels", "build/release/runtime", "cli")]
+    folders = ("runtime/include", "runtime/src", "kernels", "build/release/kernels", "build/release/runtime", "cli")
+    includes = [f"-I{folder}" for folder in folders]
     return output_of(["cppcheck", "--quiet", "--std=c++20", "--enable=warning,performance,portability", "--error-exitcode=1",
                       "--suppressions-list=tools/cppcheck.txt", *includes, *names])
 
@@ -66,19 +79,21 @@ def main():
     compiled = {name: entry for name, entry in commands(options.build).items()
                 if not options.files or name in options.files}
     of_runtime = [name for name in compiled if name.startswith("runtime/")]
+    formatted = [name for name in sources() if not options.files or name in options.files]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         checks = {
-            "g++ -Wall -Wextra -Wconversion": (of_runtime, [pool.submit(compile_strictly, compiled[name])
-                                                            for name in of_runtime]),
-            "cppcheck": (compiled, [pool.submit(run_cppcheck, list(compiled))]),
-            "clang-tidy 19": (compiled, [pool.submit(run_clang_tidy, options.build, name) for name in compiled]),
+            "clang-format 19": ("all folders", formatted, [pool.submit(run_clang_format, formatted)]),
+            "g++ -Wall -Wextra -Wconversion": ("runtime/", of_runtime, [pool.submit(compile_strictly, compiled[name])
+                                                                        for name in of_runtime]),
+            "cppcheck": ("runtime/ and cli/", compiled, [pool.submit(run_cppcheck, list(compiled))]),
+            "clang-tidy 19": ("runtime/ and cli/", compiled, [pool.submit(run_clang_tidy, options.build, name)
+                                                              for name in compiled]),
         }
         rows, findings = [], 0
-        for check, (names, outputs) in checks.items():
+        for check, (folders, names, outputs) in checks.items():
             printed = "".join(output.result() for output in outputs)
             found = findings_in(printed) or printed.splitlines()[:1]
             findings += len(found)
-            folders = "runtime/" if names is of_runtime else "runtime/ and cli/"
             rows.append({"what": f"{check} on {folders}", "asked": "clean",
                          "measured": f"{len(found)} findings in {len(names)} sources", "command": "make lint"})
             print(f"{check}: {rows[-1]['measured']}\n{printed}", end="", flush=True)

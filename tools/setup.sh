@@ -27,7 +27,7 @@ fuzz)
         /usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-x86_64.a:libclang-rt-19-dev"
     ;;
 lint)
-    needs="$needs clang-tidy-19:clang-tidy-19 cppcheck:cppcheck"
+    needs="$needs clang-format-19:clang-format-19 clang-tidy-19:clang-tidy-19 cppcheck:cppcheck"
     ;;
 gpu | coverage)  # OpenCL on the processor, for tests
     needs="$needs /usr/include/CL/cl.h:opencl-headers /usr/share/doc/ocl-icd-opencl-dev:ocl-icd-opencl-dev

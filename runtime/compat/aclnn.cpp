@@ -26,8 +26,7 @@ aclnnStatus fail(aclnnStatus status, const char *format, ...) {
 }
 
 // An enumeration's value as a C program passed it: it may be none of the enumerators.
-template<typename Enum>
-int value_of(const Enum &given) {
+template<typename Enum> int value_of(const Enum &given) {
     int value;
     static_assert(sizeof(given) == sizeof(value));
     std::memcpy(&value, &given, sizeof(value));
@@ -62,10 +61,10 @@ bool is_one_of(int value, std::initializer_list<int> list) {
 }
 
 bool is_private(int format) {
-    return is_one_of(format, {ACL_FORMAT_NC1HWC0, ACL_FORMAT_FRACTAL_Z, ACL_FORMAT_NC1HWC0_C04, ACL_FORMAT_FRACTAL_NZ,
-                              ACL_FORMAT_NDC1HWC0, ACL_FRACTAL_Z_3D, ACL_FORMAT_FRACTAL_NZ_C0_16,
-                              ACL_FORMAT_FRACTAL_NZ_C0_32, ACL_FORMAT_FRACTAL_NZ_C0_2, ACL_FORMAT_FRACTAL_NZ_C0_4,
-                              ACL_FORMAT_FRACTAL_NZ_C0_8});
+    return is_one_of(format,
+                     {ACL_FORMAT_NC1HWC0, ACL_FORMAT_FRACTAL_Z, ACL_FORMAT_NC1HWC0_C04, ACL_FORMAT_FRACTAL_NZ,
+                      ACL_FORMAT_NDC1HWC0, ACL_FRACTAL_Z_3D, ACL_FORMAT_FRACTAL_NZ_C0_16, ACL_FORMAT_FRACTAL_NZ_C0_32,
+                      ACL_FORMAT_FRACTAL_NZ_C0_2, ACL_FORMAT_FRACTAL_NZ_C0_4, ACL_FORMAT_FRACTAL_NZ_C0_8});
 }
 
 }  // namespace
@@ -83,8 +82,12 @@ struct aclTensor {
     // These hold for a rank and a type that the first phase has accepted. The view is valid as long as this object.
     qdq_tensor view() const {
         const element of = element_of(type);
-        return {static_cast<char *>(data) + offset * of.bytes, of.dtype, static_cast<int32_t>(rank), shape,
-                dense ? nullptr : strides, {}};
+        return {static_cast<char *>(data) + offset * of.bytes,
+                of.dtype,
+                static_cast<int32_t>(rank),
+                shape,
+                dense ? nullptr : strides,
+                {}};
     }
     bool empty() const { return std::find(shape, shape + rank, 0) != shape + rank; }
 };
@@ -165,7 +168,8 @@ aclnnStatus check_types(const aclTensor &x, const aclTensor &scales, const aclTe
     if (asks_for_bf16 && !all_bf16) {
         return fail(ACLNN_ERR_PARAM_INVALID,
                     "aclnnQuantize: x, scales, zeroPoints: data types %d, %d, %d; where scales or zeroPoints is bf16 "
-                    "(27), all are", x.type, scales.type, zero_points ? zero_points->type : -1);
+                    "(27), all are",
+                    x.type, scales.type, zero_points ? zero_points->type : -1);
     }
     return ok;
 }
@@ -178,8 +182,7 @@ aclnnStatus check_formats(const aclTensor &x, const aclTensor &scales, const acl
     } all[] = {{"x", &x}, {"scales", &scales}, {"zeroPoints", zero_points}, {"out", &out}};
     for (const auto &[name, tensor] : all) {
         if (tensor && is_private(tensor->format)) {
-            return fail(ACLNN_ERR_PARAM_INVALID, "aclnnQuantize: %s: format %d is a private one", name,
-                        tensor->format);
+            return fail(ACLNN_ERR_PARAM_INVALID, "aclnnQuantize: %s: format %d is a private one", name, tensor->format);
         }
     }
     return ok;
@@ -197,10 +200,8 @@ aclnnStatus check_addresses(const aclOpExecutor &executor) {
     const struct {
         const char *name;
         const aclTensor *tensor;
-    } all[] = {{"x", executor.x},
-               {"scales", executor.scales},
-               {"zeroPoints", executor.zero_points},
-               {"out", executor.out}};
+    } all[] = {
+        {"x", executor.x}, {"scales", executor.scales}, {"zeroPoints", executor.zero_points}, {"out", executor.out}};
     for (const auto &[name, tensor] : all) {
         if (tensor && !tensor->data) {
             return fail(ACLNN_ERR_PARAM_NULLPTR, "aclnnQuantize: %s: no address", name);
@@ -266,8 +267,11 @@ aclnnStatus aclnnQuantizeGetWorkspaceSize(const aclTensor *x, const aclTensor *s
     const struct {
         const char *name;
         const void *pointer;
-    } required[] = {
-        {"x", x}, {"scales", scales}, {"out", out}, {"workspaceSize", workspaceSize}, {"executor", static_cast<const void *>(executor)}};
+    } required[] = {{"x", x},
+                    {"scales", scales},
+                    {"out", out},
+                    {"workspaceSize", workspaceSize},
+                    {"executor", static_cast<const void *>(executor)}};
     for (const auto &[name, pointer] : required) {
         if (!pointer) {
             return fail(ACLNN_ERR_PARAM_NULLPTR, "aclnnQuantize: %s: NULL", name);
@@ -335,7 +339,7 @@ aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
 namespace {
 
 aclnnStatus set_address(const char *function, aclOpExecutor *executor, size_t index,
-                        std::initializer_list<const aclTensor *aclOpExecutor::*> operands, aclTensor *tensor,
+                        std::initializer_list<const aclTensor * aclOpExecutor::*> operands, aclTensor *tensor,
                         void *addr) {
     if (!executor || !tensor) {
         return missing(function, executor ? "tensor" : "executor");

@@ -50,17 +50,14 @@ protected:
     }
 };
 
-INSTANTIATE_TEST_SUITE_P(, InPlace,
-                         testing::Values(pair{direction::quantize, QDQ_F32, QDQ_I32},
-                                         pair{direction::quantize, QDQ_F16, QDQ_I16},
-                                         pair{direction::quantize, QDQ_BF16, QDQ_U16},
-                                         pair{direction::dequantize, QDQ_I32, QDQ_F32},
-                                         pair{direction::dequantize, QDQ_I16, QDQ_F16},
-                                         pair{direction::dequantize, QDQ_U16, QDQ_BF16}),
-                         [](const auto &info) {
-                             return std::string(reference::name_of(info.param.from)) + "_to_" +
-                                    reference::name_of(info.param.to);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    , InPlace,
+    testing::Values(pair{direction::quantize, QDQ_F32, QDQ_I32}, pair{direction::quantize, QDQ_F16, QDQ_I16},
+                    pair{direction::quantize, QDQ_BF16, QDQ_U16}, pair{direction::dequantize, QDQ_I32, QDQ_F32},
+                    pair{direction::dequantize, QDQ_I16, QDQ_F16}, pair{direction::dequantize, QDQ_U16, QDQ_BF16}),
+    [](const auto &info) {
+        return std::string(reference::name_of(info.param.from)) + "_to_" + reference::name_of(info.param.to);
+    });
 
 TEST_P(InPlace, dense) {
     expect_same_as_apart({1}, {}, scales({}));

@@ -29,8 +29,7 @@ protected:
         qdq_set_num_threads(1);
     }
 
-    template<typename Work>
-    static int64_t count_during(Work &&work) {
+    template<typename Work> static int64_t count_during(Work &&work) {
         const int64_t before = allocations;
         work();
         return allocations - before;

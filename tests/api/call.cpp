@@ -30,8 +30,8 @@ testing::AssertionResult same_bytes(const tensor_memory &expected, const tensor_
     const std::vector<uint32_t> wanted = expected.codes(), got = actual.codes();
     for (size_t i = 0; i < wanted.size(); i++) {
         if (wanted[i] != got[i]) {
-            return testing::AssertionFailure() << std::hex << "element 0x" << i << " is 0x" << got[i] << ", not 0x"
-                                               << wanted[i];
+            return testing::AssertionFailure()
+                   << std::hex << "element 0x" << i << " is 0x" << got[i] << ", not 0x" << wanted[i];
         }
     }
     return testing::AssertionFailure() << "bytes outside the elements have changed";

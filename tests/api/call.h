@@ -37,8 +37,7 @@ testing::AssertionResult same_bytes(const tensor_memory &expected, const tensor_
 // Runs the call into `y` and compares every byte of it, gaps and margins included, with the reference's result; then
 // the same through a plan.
 void expect_reference_result(direction way, const tensor_memory &x, const tensor_memory &scale,
-                             const tensor_memory *zero_point, const tensor_memory &y,
-                             const qdq_options &options = {});
+                             const tensor_memory *zero_point, const tensor_memory &y, const qdq_options &options = {});
 
 // The same for f32 -> i8 and back, for an x of one shape: every stride list of x against every one of y. An empty list
 // stands for dense.
@@ -47,8 +46,7 @@ void expect_both_ways(const dimensions &shape, const dimensions &x_strides, cons
                       const qdq_options &options = {});
 
 // Gives a field any value, including those outside an enum's range, which a cast may not produce.
-template<typename Enum>
-void set_raw(Enum &field, int value) {
+template<typename Enum> void set_raw(Enum &field, int value) {
     static_assert(sizeof(Enum) == sizeof(int));
     std::memcpy(&field, &value, sizeof value);
 }

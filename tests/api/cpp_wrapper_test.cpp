@@ -15,8 +15,7 @@ const std::vector<float> x{-1.0f, 0.0f, 0.25f, 0.75f, 1.0f, 100.0f};
 const float scale = 0.5f;
 const bytes quantized{-2, 0, 0, 2, 2, 127};
 
-template<typename T, qdq::dtype type>
-constexpr bool is_dtype = qdq::dtype_of<T>::value == type;
+template<typename T, qdq::dtype type> constexpr bool is_dtype = qdq::dtype_of<T>::value == type;
 
 static_assert(is_dtype<float, qdq::dtype::f32> && is_dtype<int8_t, qdq::dtype::i8>);
 static_assert(is_dtype<uint8_t, qdq::dtype::u8> && is_dtype<int16_t, qdq::dtype::i16>);
@@ -48,9 +47,9 @@ TEST(Wrapper, takes_vectors_spans_arrays_and_pointers) {
     const std::span<const float> span(c_array);
     const bytes expected{2, 4};
     bytes y(2);
-    for (const qdq::tensor &view : {qdq::tensor(c_array), qdq::tensor(array), qdq::tensor(span),
-                                    qdq::tensor(array, {2}), qdq::tensor(&c_array[0], {2}),
-                                    qdq::tensor(static_cast<const void *>(c_array), qdq::dtype::f32, {2})}) {
+    for (const qdq::tensor &view :
+         {qdq::tensor(c_array), qdq::tensor(array), qdq::tensor(span), qdq::tensor(array, {2}),
+          qdq::tensor(&c_array[0], {2}), qdq::tensor(static_cast<const void *>(c_array), qdq::dtype::f32, {2})}) {
         y.assign(2, 0);
         ASSERT_TRUE(qdq::quantize(view, qdq::scalar(scale), {y.data(), {2}}));
         EXPECT_EQ(y, expected);

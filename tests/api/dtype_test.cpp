@@ -34,4 +34,4 @@ TEST(Dtype, a_value_that_is_no_type_has_neither) {
     }
 }
 
-} // namespace
+}  // namespace

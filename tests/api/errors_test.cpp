@@ -76,9 +76,7 @@ protected:
         expect_call_failure(status, bad, words, y_memory);
         expect_plan_failure(status, bad, words);
     }
-    void expect_invalid(const std::vector<std::string> &words) {
-        expect_failure(QDQ_INVALID_ARGUMENT, given(), words);
-    }
+    void expect_invalid(const std::vector<std::string> &words) { expect_failure(QDQ_INVALID_ARGUMENT, given(), words); }
     // For rules that a plan, which has no data, cannot check.
     void expect_call_invalid(const std::vector<std::string> &words) {
         expect_call_failure(QDQ_INVALID_ARGUMENT, given(), words, y_memory);
@@ -176,7 +174,8 @@ TEST_P(Rejects, unknown_devices) {
 
 TEST_P(Rejects, tensors_on_two_devices) {
     for (auto [tensor, name] : every_tensor()) {
-        for (const qdq_device &other : {qdq_device{QDQ_DEVICE_CUDA, 0, 0}, qdq_device{QDQ_DEVICE_OPENCL, 0, 0}, qdq_device{QDQ_DEVICE_HOST, 1, 0}}) {
+        for (const qdq_device &other : {qdq_device{QDQ_DEVICE_CUDA, 0, 0}, qdq_device{QDQ_DEVICE_OPENCL, 0, 0},
+                                        qdq_device{QDQ_DEVICE_HOST, 1, 0}}) {
             tensor->device = other;
             expect_invalid({": x", "two devices", "nothing is moved"});
         }
@@ -185,7 +184,9 @@ TEST_P(Rejects, tensors_on_two_devices) {
 }
 
 TEST_P(Rejects, numbers_and_offsets_of_the_host) {
-    for (auto [tensor, name] : every_tensor()) tensor->device.id = 1;
+    for (auto [tensor, name] : every_tensor()) {
+        tensor->device.id = 1;
+    }
     expect_invalid({": x", "id 1", "host"});
     for (auto [tensor, name] : every_tensor()) {
         tensor->device = {};
@@ -197,14 +198,18 @@ TEST_P(Rejects, numbers_and_offsets_of_the_host) {
 
 // Whether this machine has the device or not.
 TEST_P(Rejects, offsets_in_memory_objects_below_0_or_between_two_elements) {
-    for (auto [tensor, name] : every_tensor()) tensor->device.kind = QDQ_DEVICE_OPENCL;
+    for (auto [tensor, name] : every_tensor()) {
+        tensor->device.kind = QDQ_DEVICE_OPENCL;
+    }
     for (auto [tensor, name] : every_tensor()) {
         for (int64_t offset : {int64_t{-4}, int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
             tensor->device.offset = offset;
             expect_invalid({name, "offset " + std::to_string(offset), "below 0"});
         }
         tensor->device.offset = 2;
-        if (tensor->dtype == QDQ_F32) expect_invalid({name, "offset 2", "4 bytes"});
+        if (tensor->dtype == QDQ_F32) {
+            expect_invalid({name, "offset 2", "4 bytes"});
+        }
         tensor->device.offset = 0;
     }
 }
@@ -212,9 +217,15 @@ TEST_P(Rejects, offsets_in_memory_objects_below_0_or_between_two_elements) {
 TEST_P(Rejects, devices_without_a_usable_target) {
     for (qdq_device_kind kind : {QDQ_DEVICE_CUDA, QDQ_DEVICE_OPENCL}) {
         bool usable = false;
-        for (int32_t i = 0; i < qdq_target_count(); i++) usable |= qdq_target_device(i) == kind && qdq_target_usable(i);
-        if (usable) continue;
-        for (auto [tensor, name] : every_tensor()) tensor->device.kind = kind;
+        for (int32_t i = 0; i < qdq_target_count(); i++) {
+            usable |= qdq_target_device(i) == kind && qdq_target_usable(i);
+        }
+        if (usable) {
+            continue;
+        }
+        for (auto [tensor, name] : every_tensor()) {
+            tensor->device.kind = kind;
+        }
         expect_failure(QDQ_UNSUPPORTED, given(), {"target"});
     }
 }
@@ -312,8 +323,14 @@ TEST_P(Rejects, strides_that_leave_the_address_space) {
     constexpr int64_t lowest = std::numeric_limits<int64_t>::min();
     set_scale_shape({2, 6});
     set_zero_point_shape({2, 6});
-    for (const dimensions &strides : {dimensions{largest / 2, 1}, {1, lowest}, {largest, 0}, {0, largest}, {largest, 1},
-                                      {largest, -largest}, {lowest, lowest}, {lowest + 1, 0}}) {
+    for (const dimensions &strides : {dimensions{largest / 2, 1},
+                                      {1, lowest},
+                                      {largest, 0},
+                                      {0, largest},
+                                      {largest, 1},
+                                      {largest, -largest},
+                                      {lowest, lowest},
+                                      {lowest + 1, 0}}) {
         SCOPED_TRACE(testing::PrintToString(strides));
         for (auto [tensor, name] : every_tensor()) {
             tensor->strides = strides.data();
@@ -538,7 +555,9 @@ TEST_P(Rejects, values_outside_the_enums) {
 }
 
 TEST_P(Rejects, another_rounding_to_a_float_type) {
-    if (!quantizes()) GTEST_SKIP() << "dequantization has one rounding";
+    if (!quantizes()) {
+        GTEST_SKIP() << "dequantization has one rounding";
+    }
     for (qdq_dtype type : {QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1}) {
         y.dtype = type;
         for (qdq_rounding rounding : {QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP}) {
@@ -721,8 +740,7 @@ TEST_F(EveryPair, of_f32_and_the_8_bit_integers_is_supported) {
     const tensor_memory scale = scales({});
     for (qdq_dtype codes : {QDQ_I8, QDQ_U8}) {
         expect_reference_result(direction::quantize, floats(QDQ_F32, {7}), scale, nullptr, tensor_memory(codes, {7}));
-        expect_reference_result(direction::dequantize, stored(codes, {7}), scale, nullptr,
-                                tensor_memory(QDQ_F32, {7}));
+        expect_reference_result(direction::dequantize, stored(codes, {7}), scale, nullptr, tensor_memory(QDQ_F32, {7}));
     }
 }
 
@@ -758,9 +776,9 @@ TEST_F(EveryPair, with_a_float_target_names_the_first_zero_point_that_is_not_zer
     // at as a whole.
     const struct {
         dimensions shape, strides;
-    } layouts[] = {{{5, 7}, {}},      {{5, 7}, {1, 5}}, {{5, 7}, {20, 2}}, {{5, 7}, {-7, -1}}, {{5, 7}, {0, 1}},
-                   {{5, 7}, {1, 0}},  {{5, 1}, {3, 9}}, {{1, 7}, {0, -2}}, {{2, 9000}, {}},    {{9000, 2}, {1, 9000}},
-                   {{3, 5000}, {0, 1}}};
+    } layouts[] = {{{5, 7}, {}},     {{5, 7}, {1, 5}},       {{5, 7}, {20, 2}},  {{5, 7}, {-7, -1}},
+                   {{5, 7}, {0, 1}}, {{5, 7}, {1, 0}},       {{5, 1}, {3, 9}},   {{1, 7}, {0, -2}},
+                   {{2, 9000}, {}},  {{9000, 2}, {1, 9000}}, {{3, 5000}, {0, 1}}};
     for (const auto &[shape, strides] : layouts) {
         SCOPED_TRACE(testing::PrintToString(shape) + " by " + testing::PrintToString(strides));
         const tensor_memory x = floats(QDQ_F32, shape), scale = scales(shape), y(QDQ_F8E4M3, shape);

@@ -71,5 +71,5 @@ TEST(Profile, names_what_is_wrong) {
     }
 }
 
-} // namespace
-} // namespace api_test
+}  // namespace
+}  // namespace api_test

@@ -24,8 +24,7 @@ std::vector<tensor_memory> every_granularity(const dimensions &shape) {
     return {scales({}), scales({shape[0], 1}), scales({1, shape[1]}), scales({row_blocks, column_blocks})};
 }
 
-template<typename StridesOf>
-void expect_for_x_layout(StridesOf &&strides_of) {
+template<typename StridesOf> void expect_for_x_layout(StridesOf &&strides_of) {
     for (const dimensions &shape : matrices) {
         for (const tensor_memory &scale : every_granularity(shape)) {
             expect_both_ways(shape, strides_of(shape), dense, scale);
@@ -33,8 +32,7 @@ void expect_for_x_layout(StridesOf &&strides_of) {
     }
 }
 
-template<typename StridesOf>
-void expect_for_y_layout(StridesOf &&strides_of) {
+template<typename StridesOf> void expect_for_y_layout(StridesOf &&strides_of) {
     for (const dimensions &shape : matrices) {
         for (const tensor_memory &scale : every_granularity(shape)) {
             expect_both_ways(shape, dense, strides_of(shape), scale);
@@ -42,7 +40,9 @@ void expect_for_y_layout(StridesOf &&strides_of) {
     }
 }
 
-TEST_F(Strides, a_dense_x_and_y) { expect_for_x_layout([](const dimensions &) { return dense; }); }
+TEST_F(Strides, a_dense_x_and_y) {
+    expect_for_x_layout([](const dimensions &) { return dense; });
+}
 TEST_F(Strides, a_transposed_x) { expect_for_x_layout(transposed); }
 TEST_F(Strides, a_transposed_y) { expect_for_y_layout(transposed); }
 TEST_F(Strides, a_reversed_x) { expect_for_x_layout(reversed); }
@@ -66,8 +66,8 @@ TEST_F(Strides, a_window_of_x_whose_rows_overlap) {
 
 TEST_F(Strides, every_layout_of_x_with_every_layout_of_y) {
     const dimensions shape{17, 33};
-    const std::vector<dimensions> layouts{dense, transposed(shape), reversed(shape), every_other(shape),
-                                          padded_rows(shape), {-1, 17}, {1, -17}, {2, 40}};
+    const std::vector<dimensions> layouts{
+        dense, transposed(shape), reversed(shape), every_other(shape), padded_rows(shape), {-1, 17}, {1, -17}, {2, 40}};
     for (const dimensions &of_x : layouts) {
         for (const dimensions &of_y : layouts) {
             for (const tensor_memory &scale : every_granularity(shape)) {

@@ -51,8 +51,9 @@ tensor_memory::tensor_memory(qdq_dtype type, dimensions shape, dimensions stride
 
 qdq_tensor tensor_memory::view() const {
     void *data = const_cast<std::byte *>(bytes_.data()) + first_byte_;
-    return {data, type_, static_cast<int32_t>(shape_.size()), shape_.data(),
-            strides_.empty() ? nullptr : strides_.data(), {}};
+    return {
+        data, type_, static_cast<int32_t>(shape_.size()), shape_.data(), strides_.empty() ? nullptr : strides_.data(),
+        {}};
 }
 
 std::span<const std::byte> tensor_memory::occupied() const {

@@ -22,8 +22,7 @@ public:
     explicit tensor_memory(qdq_dtype type, dimensions shape = {}, dimensions strides = {});
 
     // A dense tensor of the given values, for types that have a C++ one.
-    template<typename T>
-    static tensor_memory of(qdq_dtype type, dimensions shape, const std::vector<T> &values) {
+    template<typename T> static tensor_memory of(qdq_dtype type, dimensions shape, const std::vector<T> &values) {
         tensor_memory memory(type, std::move(shape));
         memory.fill([&](int64_t i) {
             uint32_t code = 0;
@@ -37,8 +36,7 @@ public:
     qdq_tensor view() const;
 
     // Sets element i, in row-major order, to the bits code_of(i).
-    template<typename CodeOf>
-    void fill(CodeOf &&code_of) {
+    template<typename CodeOf> void fill(CodeOf &&code_of) {
         const qdq_tensor self = view();
         int64_t i = 0;
         reference::for_each_index(self, [&](const int64_t *at) { reference::store_code(self, at, code_of(i++)); });
@@ -47,7 +45,8 @@ public:
     // The elements' bits in row-major order.
     std::vector<uint32_t> codes() const;
 
-    // The bytes from the first element in memory to the last, gaps included, and where among them that with index 0, 0, ... is.
+    // The bytes from the first element in memory to the last, gaps included, and where among them that with index 0, 0,
+    // ... is.
     std::span<const std::byte> occupied() const;
     int64_t first_byte() const;
 

@@ -19,20 +19,20 @@ struct large_call {
     static std::vector<large_call> all() {
         const dimensions flat{1 << 21 | 13}, wide{3, 700001}, square{1501, 1403}, tall{700001, 3}, broad{21001, 100};
         std::vector<large_call> calls;
-        for (const auto &[shape, scale, strides] : std::vector<std::tuple<dimensions, dimensions, dimensions>>{
-                 {flat, {}, {}},
-                 {flat, {50}, {}},
-                 {wide, {3, 1}, {}},
-                 {square, {1, 1403}, {}},
-                 {square, {1501, 1}, {1, 1501}},
-                 {square, {12, 11}, {}},
-                 {tall, {1, 3}, {}},
-                 {tall, {700001, 1}, {}},
-                 {broad, {1, 100}, {}}}) {
-            calls.push_back({direction::quantize, floats(QDQ_F32, shape, strides), scales(scale),
-                             tensor_memory(QDQ_I8, shape)});
-            calls.push_back({direction::dequantize, stored(QDQ_I8, shape, strides), scales(scale),
-                             tensor_memory(QDQ_F32, shape)});
+        for (const auto &[shape, scale, strides] :
+             std::vector<std::tuple<dimensions, dimensions, dimensions>>{{flat, {}, {}},
+                                                                         {flat, {50}, {}},
+                                                                         {wide, {3, 1}, {}},
+                                                                         {square, {1, 1403}, {}},
+                                                                         {square, {1501, 1}, {1, 1501}},
+                                                                         {square, {12, 11}, {}},
+                                                                         {tall, {1, 3}, {}},
+                                                                         {tall, {700001, 1}, {}},
+                                                                         {broad, {1, 100}, {}}}) {
+            calls.push_back(
+                {direction::quantize, floats(QDQ_F32, shape, strides), scales(scale), tensor_memory(QDQ_I8, shape)});
+            calls.push_back(
+                {direction::dequantize, stored(QDQ_I8, shape, strides), scales(scale), tensor_memory(QDQ_F32, shape)});
         }
         // Odd rows of 4-bit elements: neighbouring rows share a byte.
         calls.push_back({direction::quantize, floats(QDQ_F32, wide), scales({3, 1}), tensor_memory(QDQ_I4, wide)});

@@ -17,4 +17,4 @@ qdq_status __wrap_qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale, con
     return status;
 }
 
-} // extern "C"
+}  // extern "C"

@@ -17,16 +17,36 @@ int QDQ_ACLNN_HEADER_USE(void) {
     const aclrtStream stream = NULL;
     aclnnStatus status;
 
-    if (!x || !scales || !zero_points || !out) return 1;
+    if (!x || !scales || !zero_points || !out) {
+        return 1;
+    }
     status = aclnnQuantizeGetWorkspaceSize(x, scales, zero_points, ACL_INT8, 0, out, &size, &executor);
-    if (status != ACLNN_SUCCESS || size != 0) return 2;
-    if (aclSetAclOpExecutorRepeatable(executor) != ACL_SUCCESS) return 3;
-    if (aclSetInputTensorAddr(executor, 0, x, x_data) != ACLNN_SUCCESS) return 4;
-    if (aclSetOutputTensorAddr(executor, 0, out, out_data) != ACLNN_SUCCESS) return 5;
-    if (aclnnQuantize(NULL, size, executor, stream) != ACLNN_SUCCESS) return 6;
-    if (aclDestroyAclOpExecutor(executor) != ACLNN_SUCCESS) return 7;
-    if (aclnnQuantize(NULL, 0, NULL, stream) != ACLNN_ERR_PARAM_NULLPTR || !aclGetRecentErrMsg()) return 8;
-    if (aclDestroyTensor(x) || aclDestroyTensor(scales)) return 9;
-    if (aclDestroyTensor(zero_points) || aclDestroyTensor(out)) return 9;
+    if (status != ACLNN_SUCCESS || size != 0) {
+        return 2;
+    }
+    if (aclSetAclOpExecutorRepeatable(executor) != ACL_SUCCESS) {
+        return 3;
+    }
+    if (aclSetInputTensorAddr(executor, 0, x, x_data) != ACLNN_SUCCESS) {
+        return 4;
+    }
+    if (aclSetOutputTensorAddr(executor, 0, out, out_data) != ACLNN_SUCCESS) {
+        return 5;
+    }
+    if (aclnnQuantize(NULL, size, executor, stream) != ACLNN_SUCCESS) {
+        return 6;
+    }
+    if (aclDestroyAclOpExecutor(executor) != ACLNN_SUCCESS) {
+        return 7;
+    }
+    if (aclnnQuantize(NULL, 0, NULL, stream) != ACLNN_ERR_PARAM_NULLPTR || !aclGetRecentErrMsg()) {
+        return 8;
+    }
+    if (aclDestroyTensor(x) || aclDestroyTensor(scales)) {
+        return 9;
+    }
+    if (aclDestroyTensor(zero_points) || aclDestroyTensor(out)) {
+        return 9;
+    }
     return out_data[0] == -1 && out_data[1] == 1 && out_data[2] == 2 && out_data[3] == 3 ? 0 : 10;
 }

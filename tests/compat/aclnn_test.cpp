@@ -54,12 +54,18 @@ tensor_ptr make(const dimensions &shape, int type, const void *data, int format 
 
 aclDataType acl_type(qdq_dtype type) {
     switch (type) {
-    case QDQ_F16: return ACL_FLOAT16;
-    case QDQ_BF16: return ACL_BF16;
-    case QDQ_I8: return ACL_INT8;
-    case QDQ_U8: return ACL_UINT8;
-    case QDQ_I32: return ACL_INT32;
-    default: return ACL_FLOAT;
+    case QDQ_F16:
+        return ACL_FLOAT16;
+    case QDQ_BF16:
+        return ACL_BF16;
+    case QDQ_I8:
+        return ACL_INT8;
+    case QDQ_U8:
+        return ACL_UINT8;
+    case QDQ_I32:
+        return ACL_INT32;
+    default:
+        return ACL_FLOAT;
     }
 }
 
@@ -178,9 +184,9 @@ TEST_F(Aclnn, gives_the_nullptr_status_for_missing_results) {
     EXPECT_EQ(aclnnQuantizeGetWorkspaceSize(x.get(), scales.get(), nullptr, ACL_INT8, 1, out.get(), nullptr, &executor),
               ACLNN_ERR_PARAM_NULLPTR);
     expect_message({"workspaceSize"});
-    EXPECT_EQ(aclnnQuantizeGetWorkspaceSize(x.get(), scales.get(), nullptr, ACL_INT8, 1, out.get(), &workspace_size,
-                                            nullptr),
-              ACLNN_ERR_PARAM_NULLPTR);
+    EXPECT_EQ(
+        aclnnQuantizeGetWorkspaceSize(x.get(), scales.get(), nullptr, ACL_INT8, 1, out.get(), &workspace_size, nullptr),
+        ACLNN_ERR_PARAM_NULLPTR);
     expect_message({"executor"});
     EXPECT_EQ(workspace_size, no_size);
     EXPECT_EQ(executor, nullptr);
@@ -372,7 +378,9 @@ TEST_F(Aclnn, takes_empty_tensors) {
 }
 
 TEST_F(Aclnn, counts_a_tensors_offset_in_elements) {
-    for (size_t i = 0; i < memory.size(); i++) memory[i] = static_cast<float>(i);
+    for (size_t i = 0; i < memory.size(); i++) {
+        memory[i] = static_cast<float>(i);
+    }
     x = make({2, 3}, ACL_FLOAT, memory.data(), ACL_FORMAT_ND, {8, 2}, 5);
     scales = make({1}, ACL_FLOAT, memory.data(), ACL_FORMAT_ND, {1}, 1);
     zero_points = nullptr;
@@ -503,17 +511,17 @@ TEST_F(Aclnn, gives_back_all_memory) {
         const tensor_ptr own = make({2, 3}, ACL_FLOAT, memory.data());
         EXPECT_EQ(live_allocations(), before + 1);
     }
-    expect_accepted();                                  // freed by its run
-    prepare();                                          // destroyed without a run
+    expect_accepted();  // freed by its run
+    prepare();          // destroyed without a run
     aclDestroyAclOpExecutor(executor);
-    prepare();                                          // repeatable
+    prepare();  // repeatable
     aclSetAclOpExecutorRepeatable(executor);
     aclnnQuantize(nullptr, 0, executor, nullptr);
     aclDestroyAclOpExecutor(executor);
-    prepare();                                          // after a failed run
+    prepare();  // after a failed run
     aclnnQuantize(nullptr, 1, executor, nullptr);
     aclDestroyAclOpExecutor(executor);
-    dtype = ACL_FLOAT;                                  // none was made
+    dtype = ACL_FLOAT;  // none was made
     EXPECT_EQ(first_phase(), ACLNN_ERR_PARAM_INVALID);
     EXPECT_EQ(live_allocations(), before);
 }
@@ -564,11 +572,16 @@ protected:
         aclOpExecutor *executor = nullptr;
         ASSERT_EQ(aclnnQuantizeGetWorkspaceSize(acl_x.get(), acl_scales.get(), z_or_null, acl_type(stored), axis,
                                                 acl_y.get(), &size, &executor),
-                  ACLNN_SUCCESS) << aclGetRecentErrMsg();
+                  ACLNN_SUCCESS)
+            << aclGetRecentErrMsg();
         const bool repeatable = random.below(2) == 0;
-        if (repeatable) ASSERT_EQ(aclSetAclOpExecutorRepeatable(executor), ACLNN_SUCCESS);
+        if (repeatable) {
+            ASSERT_EQ(aclSetAclOpExecutorRepeatable(executor), ACLNN_SUCCESS);
+        }
         ASSERT_EQ(aclnnQuantize(nullptr, size, executor, nullptr), ACLNN_SUCCESS) << aclGetRecentErrMsg();
-        if (repeatable) ASSERT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+        if (repeatable) {
+            ASSERT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+        }
         ASSERT_TRUE(same_bytes(expected, y));
     }
 };
@@ -581,7 +594,9 @@ TEST_F(AclnnOracle, agrees) {
             for (int z = -1; z < 4; z++) {
                 const qdq_dtype *zero_points = z < 0 ? nullptr : &zero_point_types[z];
                 const bool asks_for_bf16 = scales == QDQ_BF16 || z == 3;
-                if (asks_for_bf16 && !(x == QDQ_BF16 && scales == QDQ_BF16 && (z < 0 || z == 3))) continue;
+                if (asks_for_bf16 && !(x == QDQ_BF16 && scales == QDQ_BF16 && (z < 0 || z == 3))) {
+                    continue;
+                }
                 for (qdq_dtype stored : {QDQ_I8, QDQ_U8, QDQ_I32}) {
                     combinations++;
                     for (int rank = 1; rank <= 8; rank++) {
@@ -592,7 +607,9 @@ TEST_F(AclnnOracle, agrees) {
                                              std::to_string(z) + ", stored " + std::to_string(stored) + ", axis " +
                                              std::to_string(axis) + ", shape " + testing::PrintToString(shape));
                                 expect_oracle_result(x, scales, zero_points, stored, shape, axis, one_scale);
-                                if (HasFatalFailure()) return;
+                                if (HasFatalFailure()) {
+                                    return;
+                                }
                             }
                         }
                     }
@@ -604,5 +621,5 @@ TEST_F(AclnnOracle, agrees) {
     EXPECT_TRUE(x_layouts.came_round() && scale_layouts.came_round() && zero_point_layouts.came_round());
 }
 
-} // namespace
-} // namespace compat_test
+}  // namespace
+}  // namespace compat_test

@@ -14,20 +14,26 @@ std::atomic<int64_t> calls_left{never};
 
 void *allocate(std::size_t size) {
     void *memory = std::malloc(size != 0 ? size : 1);
-    if (memory != nullptr) live++;
+    if (memory != nullptr) {
+        live++;
+    }
     return memory;
 }
 
 void release(void *memory) {
-    if (memory != nullptr) live--;
+    if (memory != nullptr) {
+        live--;
+    }
     std::free(memory);
 }
 
-} // namespace
+}  // namespace
 
 void *operator new(std::size_t size) {
     void *memory = allocate(size);
-    if (memory == nullptr) std::abort(); // a test has no use for more
+    if (memory == nullptr) {
+        std::abort();  // a test has no use for more
+    }
     return memory;
 }
 void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
@@ -51,4 +57,4 @@ int64_t live_allocations() { return live; }
 memory_shortage::memory_shortage(int64_t after) { calls_left = after; }
 memory_shortage::~memory_shortage() { calls_left = never; }
 
-} // namespace compat_test
+}  // namespace compat_test

@@ -15,4 +15,4 @@ public:
     memory_shortage(const memory_shortage &) = delete;
 };
 
-} // namespace compat_test
+}  // namespace compat_test

@@ -15,9 +15,12 @@ constexpr float odd_scales[] = {-2.0f, 0.0f, 1e-40f, std::numeric_limits<float>:
 
 uint32_t encode(qdq_dtype type, float value) {
     switch (type) {
-    case QDQ_F16: return reference::encode_ieee(reference::f16_format, value);
-    case QDQ_BF16: return reference::encode_ieee(reference::bf16_format, value);
-    default: return std::bit_cast<uint32_t>(value);
+    case QDQ_F16:
+        return reference::encode_ieee(reference::f16_format, value);
+    case QDQ_BF16:
+        return reference::encode_ieee(reference::bf16_format, value);
+    default:
+        return std::bit_cast<uint32_t>(value);
     }
 }
 
@@ -35,20 +38,24 @@ dimensions dense_strides(const dimensions &shape, int64_t padding) {
     return strides;
 }
 
-} // namespace
+}  // namespace
 
 dimensions strides_of(layout how, const dimensions &shape) {
     dimensions strides = dense_strides(shape, how == layout::padded ? 3 : 0);
     switch (how) {
-    case layout::dense: return {};
-    case layout::padded: break;
+    case layout::dense:
+        return {};
+    case layout::padded:
+        break;
     case layout::transposed: {
         const dimensions backwards(shape.rbegin(), shape.rend());
         strides = dense_strides(backwards, 0);
         std::ranges::reverse(strides);
         break;
     }
-    case layout::reversed: std::ranges::for_each(strides, [](int64_t &stride) { stride = -stride; }); break;
+    case layout::reversed:
+        std::ranges::for_each(strides, [](int64_t &stride) { stride = -stride; });
+        break;
     case layout::repeated:
         for (size_t d = shape.size(); d-- > 0;) {
             if (shape[d] > 1) {
@@ -62,7 +69,9 @@ dimensions strides_of(layout how, const dimensions &shape) {
 
 dimensions random_shape(random_bits &random, int rank, int64_t longest) {
     dimensions shape(static_cast<size_t>(rank));
-    for (int64_t &size : shape) size = 1 + random.below(rank > 5 ? std::min<int64_t>(longest, 3) : longest);
+    for (int64_t &size : shape) {
+        size = 1 + random.below(rank > 5 ? std::min<int64_t>(longest, 3) : longest);
+    }
     return shape;
 }
 
@@ -82,8 +91,12 @@ tensor_memory random_floats(random_bits &random, qdq_dtype type, const dimension
     tensor_memory memory(type, shape, strides_of(how, shape));
     memory.fill([&](int64_t) -> uint32_t {
         const int64_t kind = random.below(8);
-        if (kind == 0) return encode(type, special[random.next32() % special.size()]);
-        if (kind == 1) return random.next32() & mask;
+        if (kind == 0) {
+            return encode(type, special[random.next32() % special.size()]);
+        }
+        if (kind == 1) {
+            return random.next32() & mask;
+        }
         const float halves = static_cast<float>(random.below(1201) - 600) * 0.5f;
         return encode(type, halves * one_of(random, ordinary_scales));
     });
@@ -103,14 +116,18 @@ tensor_memory random_codes(random_bits &random, qdq_dtype type, const dimensions
 qdq::tensor view(const tensor_memory &memory) {
     const qdq_tensor t = memory.view();
     const std::span shape(t.shape, static_cast<size_t>(t.rank));
-    if (t.strides == nullptr) return {t.data, static_cast<qdq::dtype>(t.dtype), shape};
+    if (t.strides == nullptr) {
+        return {t.data, static_cast<qdq::dtype>(t.dtype), shape};
+    }
     return {t.data, static_cast<qdq::dtype>(t.dtype), shape, std::span(t.strides, static_cast<size_t>(t.rank))};
 }
 
 qdq::output out(tensor_memory &memory) {
     const qdq_tensor t = memory.view();
     const std::span shape(t.shape, static_cast<size_t>(t.rank));
-    if (t.strides == nullptr) return {t.data, static_cast<qdq::dtype>(t.dtype), shape};
+    if (t.strides == nullptr) {
+        return {t.data, static_cast<qdq::dtype>(t.dtype), shape};
+    }
     return {t.data, static_cast<qdq::dtype>(t.dtype), shape, std::span(t.strides, static_cast<size_t>(t.rank))};
 }
 
@@ -118,9 +135,13 @@ float float_at(const tensor_memory &memory, const int64_t *i) { return reference
 uint32_t code_at(const tensor_memory &memory, const int64_t *i) { return reference::load_code(memory.view(), i); }
 
 reference::zero_point zero_point_at(const tensor_memory *memory, const int64_t *i) {
-    if (memory == nullptr) return {};
+    if (memory == nullptr) {
+        return {};
+    }
     const qdq_tensor z = memory->view();
-    if (!reference::is_integer(z.dtype)) return reference::zero_point::of_float(reference::load_float(z, i));
+    if (!reference::is_integer(z.dtype)) {
+        return reference::zero_point::of_float(reference::load_float(z, i));
+    }
     return reference::zero_point::of_integer(reference::decode_integer(z.dtype, reference::load_code(z, i)));
 }
 
@@ -128,8 +149,8 @@ testing::AssertionResult same_bytes(const tensor_memory &expected, const qdq::te
     const qdq_tensor wanted = expected.view(), got = actual.c();
     const dimensions wanted_shape(wanted.shape, wanted.shape + wanted.rank), got_shape(got.shape, got.shape + got.rank);
     if (wanted.dtype != got.dtype || wanted_shape != got_shape || got.strides != nullptr) {
-        return testing::AssertionFailure() << "the result has dtype " << got.dtype << " and shape "
-                                           << testing::PrintToString(got_shape);
+        return testing::AssertionFailure()
+               << "the result has dtype " << got.dtype << " and shape " << testing::PrintToString(got_shape);
     }
     tensor_memory copy(wanted.dtype, wanted_shape), dense(wanted.dtype, wanted_shape);
     const auto copied = filled(copy, [&](const int64_t *i) { return reference::load_code(got, i); });
@@ -157,4 +178,4 @@ testing::AssertionResult refused(const qdq::result &failure, const std::vector<s
     return testing::AssertionSuccess();
 }
 
-} // namespace compat_test
+}  // namespace compat_test

@@ -89,4 +89,4 @@ testing::AssertionResult ran_out_of_memory(const qdq::result &failure);
 // Whether a failure is an invalid argument whose message contains every word.
 testing::AssertionResult refused(const qdq::result &failure, const std::vector<std::string> &words);
 
-} // namespace compat_test
+}  // namespace compat_test

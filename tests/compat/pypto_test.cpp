@@ -93,10 +93,18 @@ TEST_F(Pypto, refuses_an_otype_other_than_fp32) {
 TEST_F(Pypto, takes_the_last_two_axes_by_either_number) {
     const values rows{1, 2, 3}, columns{1, 2, 3, 4};
     const values by_row{1, 2, 3, 4, 2, 4, 6, 8, 3, 6, 9, 12}, by_column{1, 4, 9, 16, 1, 4, 9, 16, 1, 4, 9, 16};
-    for (int axis : {-1, 1}) EXPECT_EQ(of<float>(dequantize(input(), rows, DT_FP32, axis)), by_row);
-    for (int axis : {-2, 0}) EXPECT_EQ(of<float>(dequantize(input(), columns, DT_FP32, axis)), by_column);
-    for (int axis : {-1, 2}) EXPECT_EQ(of<float>(dequantize(input({1, 3, 4}), {rows, {1, 3}}, DT_FP32, axis)), by_row);
-    for (int axis : {-2, 1}) EXPECT_EQ(of<float>(dequantize(input({1, 3, 4}), {columns, {1, 4}}, DT_FP32, axis)), by_column);
+    for (int axis : {-1, 1}) {
+        EXPECT_EQ(of<float>(dequantize(input(), rows, DT_FP32, axis)), by_row);
+    }
+    for (int axis : {-2, 0}) {
+        EXPECT_EQ(of<float>(dequantize(input(), columns, DT_FP32, axis)), by_column);
+    }
+    for (int axis : {-1, 2}) {
+        EXPECT_EQ(of<float>(dequantize(input({1, 3, 4}), {rows, {1, 3}}, DT_FP32, axis)), by_row);
+    }
+    for (int axis : {-2, 1}) {
+        EXPECT_EQ(of<float>(dequantize(input({1, 3, 4}), {columns, {1, 4}}, DT_FP32, axis)), by_column);
+    }
 }
 
 TEST_F(Pypto, refuses_other_axes) {
@@ -144,8 +152,7 @@ TEST_F(Pypto, refuses_zero_points_that_are_not_f32_of_the_shape_of_scale) {
     for (const dimensions &shape : {dimensions{}, {1}, {4}, {3, 1}}) {
         expect_refused({"zero_points", "[3]"}, input(), scale(), DT_FP32, -1, zero_points(shape));
     }
-    expect_refused({"zero_points", "NULL"}, input(), scale(), DT_FP32, -1,
-                   {static_cast<const float *>(nullptr), {3}});
+    expect_refused({"zero_points", "NULL"}, input(), scale(), DT_FP32, -1, {static_cast<const float *>(nullptr), {3}});
 }
 
 TEST_F(Pypto, gives_the_same_whatever_the_tile_shape) {
@@ -207,8 +214,7 @@ TEST_F(Pypto, agrees_with_the_oracle) {
                     }
                     const tensor_memory x = random_codes(random, type, shape, x_layouts.next());
                     const tensor_memory scale = random_scales(random, QDQ_F32, scale_shape, scale_layouts.next());
-                    const tensor_memory z =
-                        random_floats(random, QDQ_F32, scale_shape, zero_point_layouts.next());
+                    const tensor_memory z = random_floats(random, QDQ_F32, scale_shape, zero_point_layouts.next());
                     tensor_memory y(QDQ_F32, shape, strides_of(y_layouts.next(), shape));
                     const tensor_memory expected = filled(y, [&](const int64_t *i) {
                         dimensions at(i, i + rank);
@@ -237,5 +243,5 @@ TEST_F(Pypto, agrees_with_the_oracle) {
     EXPECT_TRUE(x_layouts.came_round() && scale_layouts.came_round() && zero_point_layouts.came_round());
 }
 
-} // namespace
-} // namespace compat_test
+}  // namespace
+}  // namespace compat_test

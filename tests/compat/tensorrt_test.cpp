@@ -17,9 +17,9 @@ namespace {
 
 using namespace qdq::tensorrt;
 
-constexpr DataType every_type[] = {DataType::kFLOAT, DataType::kHALF, DataType::kINT8,  DataType::kINT32,
+constexpr DataType every_type[] = {DataType::kFLOAT, DataType::kHALF,  DataType::kINT8, DataType::kINT32,
                                    DataType::kBOOL,  DataType::kUINT8, DataType::kFP8,  DataType::kBF16,
-                                   DataType::kINT64, DataType::kINT4, DataType::kFP4,   DataType::kE8M0};
+                                   DataType::kINT64, DataType::kINT4,  DataType::kFP4,  DataType::kE8M0};
 constexpr DataType floating_types[] = {DataType::kFLOAT, DataType::kHALF, DataType::kBF16};
 constexpr DataType stored_types[] = {DataType::kINT8, DataType::kINT4, DataType::kFP4, DataType::kFP8};
 
@@ -41,7 +41,7 @@ int64_t volume(const dimensions &shape) { return qdq::compat::element_count(shap
 const void *ones(DataType type) {
     static const std::vector<float> f32(4096, 1.0f);
     static const std::vector<uint16_t> f16(4096, 0x3c00), bf16(4096, 0x3f80);
-    return type == DataType::kHALF ? static_cast<const void *>(f16.data())
+    return type == DataType::kHALF   ? static_cast<const void *>(f16.data())
            : type == DataType::kBF16 ? static_cast<const void *>(bf16.data())
                                      : f32.data();
 }
@@ -83,7 +83,9 @@ struct one_layer {
 private:
     template<typename Layer> qdq::result run(INetworkDefinition &network, Layer &layer, ITensor *zero, void *y) const {
         layer.setAxis(axis);
-        if (zero != nullptr) layer.setInput(2, *zero);
+        if (zero != nullptr) {
+            layer.setInput(2, *zero);
+        }
         layer.getOutput(0)->setName("y");
         network.markOutput(*layer.getOutput(0));
         EXPECT_TRUE(network.setTensorAddress("y", y));
@@ -121,13 +123,14 @@ TEST(TensorRT, documented_example_of_an_activation) {
     ASSERT_TRUE(network.setTensorAddress(dq->getOutput(0)->getName(), y.data()));
     const qdq::result done = network.run();
     ASSERT_TRUE(done) << done.message();
-    for (size_t i = 0; i < 9; i++) EXPECT_NEAR(y[i], expected[i], scale_value / 2) << i;
+    for (size_t i = 0; i < 9; i++) {
+        EXPECT_NEAR(y[i], expected[i], scale_value / 2) << i;
+    }
 }
 
 TEST(TensorRT, documented_example_of_blocks) {
-    const std::vector<float> weights{1,    1,    2,    2,    3,    3,    4,    4,    1.1f, 1.2f, 2.1f,
-                                     2.2f, 3.1f, 3.2f, 4.1f, 4.2f, 4,    4,    5,    5,    6,    6,
-                                     7,    7,    4.1f, 4.2f, 5.1f, 5.2f, 6.1f, 6.2f, 7.1f, 7.2f};
+    const std::vector<float> weights{1, 1, 2, 2, 3, 3, 4, 4, 1.1f, 1.2f, 2.1f, 2.2f, 3.1f, 3.2f, 4.1f, 4.2f,
+                                     4, 4, 5, 5, 6, 6, 7, 7, 4.1f, 4.2f, 5.1f, 5.2f, 6.1f, 6.2f, 7.1f, 7.2f};
     const std::vector<float> scales{1, 1, 2, 2, 3, 3, 4, 4, 4, 4, 5, 5, 6, 6, 7, 7};
     INetworkDefinition network;
     ITensor &scale = add(network, "", {{2, 8}, DataType::kFLOAT, scales.data()});
@@ -203,7 +206,9 @@ INSTANTIATE_TEST_SUITE_P(, TensorRTLayer, testing::Bool(),
 
 TEST_P(TensorRTLayer, wants_a_scale_of_the_floating_type) {
     for (DataType type : every_type) {
-        if (type == DataType::kFLOAT) continue;
+        if (type == DataType::kFLOAT) {
+            continue;
+        }
         what.scale.type = type;
         expect_refused({"y", "scale", number(type)}, what);
     }
@@ -229,7 +234,9 @@ TEST_P(TensorRTLayer, wants_a_constant_scale) {
 TEST_P(TensorRTLayer, takes_one_scale_whatever_the_axis) {
     for (const dimensions &shape : {dimensions{}, {1}}) {
         what.scale.shape = shape;
-        for (what.axis = -1; what.axis < 5; what.axis++) expect_runs(what);
+        for (what.axis = -1; what.axis < 5; what.axis++) {
+            expect_runs(what);
+        }
     }
 }
 
@@ -496,29 +503,39 @@ protected:
 
     static DataType trt(qdq_dtype type) {
         switch (type) {
-        case QDQ_F16: return DataType::kHALF;
-        case QDQ_BF16: return DataType::kBF16;
-        case QDQ_I8: return DataType::kINT8;
-        case QDQ_I4: return DataType::kINT4;
-        case QDQ_F8E4M3: return DataType::kFP8;
-        case QDQ_F4E2M1: return DataType::kFP4;
-        default: return DataType::kFLOAT;
+        case QDQ_F16:
+            return DataType::kHALF;
+        case QDQ_BF16:
+            return DataType::kBF16;
+        case QDQ_I8:
+            return DataType::kINT8;
+        case QDQ_I4:
+            return DataType::kINT4;
+        case QDQ_F8E4M3:
+            return DataType::kFP8;
+        case QDQ_F4E2M1:
+            return DataType::kFP4;
+        default:
+            return DataType::kFLOAT;
         }
     }
 
     // Where the scale of an element of x is.
     static dimensions scale_index(const dimensions &x, const dimensions &scale, int axis, const int64_t *i) {
-        if (axis >= 0) return {i[axis]};
+        if (axis >= 0) {
+            return {i[axis]};
+        }
         dimensions at(scale.size());
-        for (size_t d = 0; d < scale.size(); d++) at[d] = i[d] / (x[d] / scale[d]);
+        for (size_t d = 0; d < scale.size(); d++) {
+            at[d] = i[d] / (x[d] / scale[d]);
+        }
         return at;
     }
 
     void expect_oracle_results(qdq_dtype floating, qdq_dtype stored, const dimensions &shape,
                                const dimensions &scale_shape, int axis) {
         const tensor_memory x = random_floats(random, floating, shape, layout::dense);
-        const tensor_memory scale =
-            random_scales(random, floating, scale_shape, layout::dense, scale_values::positive);
+        const tensor_memory scale = random_scales(random, floating, scale_shape, layout::dense, scale_values::positive);
         const std::vector<float> zeros(static_cast<size_t>(volume(scale_shape)));
         tensor_memory codes(stored, shape), restored(floating, shape);
         const auto scale_at = [&](const int64_t *i) {
@@ -540,7 +557,9 @@ protected:
         q->setAxis(axis);
         dq->setAxis(axis);
         for (ILayer *layer : {static_cast<ILayer *>(q), static_cast<ILayer *>(dq)}) {
-            if (random.below(2) == 0) layer->setInput(2, zero_point);
+            if (random.below(2) == 0) {
+                layer->setInput(2, zero_point);
+            }
             network.markOutput(*layer->getOutput(0));
         }
         ASSERT_TRUE(network.setTensorAddress(q->getOutput(0)->getName(), codes.view().data));
@@ -564,7 +583,9 @@ TEST_F(TensorRTOracle, agrees_both_ways) {
                         SCOPED_TRACE("floating " + std::to_string(floating) + ", stored " + std::to_string(stored) +
                                      ", axis " + std::to_string(axis) + ", shape " + testing::PrintToString(shape));
                         expect_oracle_results(floating, stored, shape, scale_shape, axis);
-                        if (HasFatalFailure()) return;
+                        if (HasFatalFailure()) {
+                            return;
+                        }
                     }
                 }
             }
@@ -585,7 +606,9 @@ TEST_F(TensorRTOracle, agrees_both_ways_in_blocks) {
                                      ", shape " + testing::PrintToString(shape) + ", scale " +
                                      testing::PrintToString(scale_shape));
                         expect_oracle_results(floating, stored, shape, scale_shape, -1);
-                        if (HasFatalFailure()) return;
+                        if (HasFatalFailure()) {
+                            return;
+                        }
                     }
                 }
             }
@@ -593,5 +616,5 @@ TEST_F(TensorRTOracle, agrees_both_ways_in_blocks) {
     }
 }
 
-} // namespace
-} // namespace compat_test
+}  // namespace
+}  // namespace compat_test

@@ -14,9 +14,10 @@ using namespace qdq::torch_npu;
 using qdq::dtype;
 using qdq::none;
 
-constexpr ScalarType every_type[] = {ScalarType::Byte, ScalarType::Char,   ScalarType::Int,      ScalarType::Half,
-                                     ScalarType::Float, ScalarType::QInt8, ScalarType::QUInt8,   ScalarType::QInt32,
-                                     ScalarType::BFloat16, ScalarType::QUInt4x2, static_cast<ScalarType>(99)};
+constexpr ScalarType every_type[] = {ScalarType::Byte,     ScalarType::Char,           ScalarType::Int,
+                                     ScalarType::Half,     ScalarType::Float,          ScalarType::QInt8,
+                                     ScalarType::QUInt8,   ScalarType::QInt32,         ScalarType::BFloat16,
+                                     ScalarType::QUInt4x2, static_cast<ScalarType>(99)};
 
 dimensions shape_of(const qdq::compat::expected<qdq::compat::owned_tensor> &y) {
     return y ? dimensions(y->shape().begin(), y->shape().end()) : dimensions{-1};
@@ -58,8 +59,8 @@ TEST_F(TorchNpu, documented_example) {
     const std::vector<uint16_t> x =
         bf16({-1.25f, 0.5f, 3.0f, -30.0f, 0.04f, 12.75f, -0.06f, 100.0f, -5.0f, 5.0f, 1e9f, -1e9f});
     const std::vector<uint16_t> scales = bf16(std::vector<float>(12, 0.1f));
-    const auto q = npu_quantize({x.data(), dtype::bf16, {1, 1, 12}}, {scales.data(), dtype::bf16, {12}}, none, qint8,
-                                -1, false);
+    const auto q =
+        npu_quantize({x.data(), dtype::bf16, {1, 1, 12}}, {scales.data(), dtype::bf16, {12}}, none, qint8, -1, false);
     EXPECT_EQ(of<int8_t>(q), (std::vector<int8_t>{0, 0, 0, -3, 0, 1, 0, 10, -1, 1, 127, -128}));
     EXPECT_EQ(shape_of(q), (dimensions{1, 1, 12}));
 }
@@ -67,8 +68,7 @@ TEST_F(TorchNpu, documented_example) {
 TEST_F(TorchNpu, divides_in_div_mode_and_multiplies_otherwise) {
     const std::vector<float> x{1, 2, 3, 4}, scales{2, 0.5f};
     EXPECT_EQ(of<int8_t>(npu_quantize({x, {2, 2}}, scales, none, qint8)), (std::vector<int8_t>{0, 4, 2, 8}));
-    EXPECT_EQ(of<int8_t>(npu_quantize({x, {2, 2}}, scales, none, qint8, -1, false)),
-              (std::vector<int8_t>{2, 1, 6, 2}));
+    EXPECT_EQ(of<int8_t>(npu_quantize({x, {2, 2}}, scales, none, qint8, -1, false)), (std::vector<int8_t>{2, 1, 6, 2}));
 }
 
 // 0.5 + 1 rounds to 2, where round(0.5) + 1 would be 1.
@@ -92,7 +92,9 @@ TEST_F(TorchNpu, refuses_a_self_or_scales_that_is_missing) {
 }
 
 TEST_F(TorchNpu, takes_a_self_of_f32_f16_bf16) {
-    for (dtype type : {dtype::f32, dtype::f16, dtype::bf16}) expect_accepted(tensor({2, 3}, type), tensor({3}));
+    for (dtype type : {dtype::f32, dtype::f16, dtype::bf16}) {
+        expect_accepted(tensor({2, 3}, type), tensor({3}));
+    }
     for (dtype type : {dtype::i8, dtype::i32, dtype::u8, dtype::f8e4m3}) {
         expect_refused({"self", "f32, f16, bf16"}, tensor({2, 3}, type), tensor({3}));
     }
@@ -139,8 +141,12 @@ TEST_F(TorchNpu, takes_every_combination_of_those_types) {
     for (dtype self : {dtype::f32, dtype::f16, dtype::bf16}) {
         for (dtype scales : {dtype::f32, dtype::f16, dtype::bf16}) {
             expect_accepted(tensor({2, 3}, self), tensor({3}, scales), tensor({3}, scales), qint8, 1, false);
-            if (scales == dtype::f16) continue;
-            for (dtype type : zero_point_types) expect_accepted(tensor({2, 3}, self), tensor({3}, scales), tensor({3}, type));
+            if (scales == dtype::f16) {
+                continue;
+            }
+            for (dtype type : zero_point_types) {
+                expect_accepted(tensor({2, 3}, self), tensor({3}, scales), tensor({3}, type));
+            }
         }
     }
 }
@@ -153,14 +159,18 @@ TEST_F(TorchNpu, takes_qint8_quint8_and_int32_in_div_mode) {
         EXPECT_EQ(of<int32_t>(npu_quantize(x, tensor({1}), none, type)), (std::vector<int32_t>{-1, 300}));
     }
     for (ScalarType type : every_type) {
-        if (type == qint8 || type == quint8 || type == int32 || type == qint32) continue;
+        if (type == qint8 || type == quint8 || type == int32 || type == qint32) {
+            continue;
+        }
         expect_refused({"dtype", "qint8, quint8, int32"}, tensor({2, 3}), tensor({3}), none, type);
     }
 }
 
 TEST_F(TorchNpu, takes_qint8_and_quint4x2_without_div_mode) {
     for (ScalarType type : every_type) {
-        if (type == qint8 || type == quint4x2) continue;
+        if (type == qint8 || type == quint4x2) {
+            continue;
+        }
         expect_refused({"dtype", "qint8, quint4x2"}, tensor({2, 3}), tensor({3}), none, type, 1, false);
     }
 }
@@ -200,15 +210,21 @@ TEST_F(TorchNpu, wants_zero_points_of_the_shape_of_scales) {
 }
 
 TEST_F(TorchNpu, takes_any_axis_of_self_in_div_mode) {
-    for (int64_t axis : {-2, 0}) expect_accepted(tensor({2, 3}), tensor({2}), none, qint8, axis);
-    for (int64_t axis : {-1, 1}) expect_accepted(tensor({2, 3}), tensor({3}), none, qint8, axis);
+    for (int64_t axis : {-2, 0}) {
+        expect_accepted(tensor({2, 3}), tensor({2}), none, qint8, axis);
+    }
+    for (int64_t axis : {-1, 1}) {
+        expect_accepted(tensor({2, 3}), tensor({3}), none, qint8, axis);
+    }
     for (int64_t axis : {int64_t{-3}, int64_t{2}, INT64_MIN, INT64_MAX}) {
         expect_refused({"axis", std::to_string(axis)}, tensor({2, 3}), tensor({3}), none, qint8, axis);
     }
 }
 
 TEST_F(TorchNpu, does_not_look_at_axis_for_one_scale_in_div_mode) {
-    for (int64_t axis : {-99, 99}) expect_accepted(tensor({2, 3}), tensor({1}), none, qint8, axis);
+    for (int64_t axis : {-99, 99}) {
+        expect_accepted(tensor({2, 3}), tensor({1}), none, qint8, axis);
+    }
 }
 
 TEST_F(TorchNpu, takes_axis_minus_2_for_the_last_but_one_and_any_other_for_the_last_without_div_mode) {
@@ -242,9 +258,9 @@ TEST_F(TorchNpu, refuses_an_out_of_another_type_shape_or_layout) {
     EXPECT_TRUE(refused(npu_quantize_out({y, {2, 3}}, tensor({2, 3}), tensor({3}), none, quint8), {"out", "u8"}));
     EXPECT_TRUE(refused(npu_quantize_out({packed, {2, 8}}, tensor({2, 8}), tensor({1}), none, quint4x2, -1, false),
                         {"out", "[2, 1]"}));
-    EXPECT_TRUE(refused(npu_quantize_out({packed.data(), {2, 1}, {2, 1}}, tensor({2, 8}), tensor({1}), none, quint4x2,
-                                         -1, false),
-                        {"out", "dense"}));
+    EXPECT_TRUE(refused(
+        npu_quantize_out({packed.data(), {2, 1}, {2, 1}}, tensor({2, 8}), tensor({1}), none, quint4x2, -1, false),
+        {"out", "dense"}));
     EXPECT_EQ(packed, std::vector<int32_t>(16, 77));
     EXPECT_EQ(y, std::vector<int8_t>(256, 77));
 }
@@ -274,7 +290,9 @@ protected:
 
     void expect_oracle_result(const randomized &what) {
         dimensions scale_shape(what.full_rank ? what.shape.size() : 1, 1);
-        if (!what.one_scale) scale_shape[what.full_rank ? what.dimension : 0] = what.shape[what.dimension];
+        if (!what.one_scale) {
+            scale_shape[what.full_rank ? what.dimension : 0] = what.shape[what.dimension];
+        }
         const tensor_memory x = random_floats(random, what.self, what.shape, x_layouts.next());
         const tensor_memory scales = random_scales(random, what.scales, scale_shape, scale_layouts.next());
         const layout z_layout = zero_point_layouts.next();
@@ -288,10 +306,12 @@ protected:
         tensor_memory y(what.stored, what.shape, packed ? dimensions{} : strides_of(y_layouts.next(), what.shape));
         const tensor_memory expected = filled(y, [&](const int64_t *i) {
             dimensions at(scale_shape.size(), 0);
-            if (!what.one_scale) at[what.full_rank ? what.dimension : 0] = i[what.dimension];
-            return reference::quantize_element(
-                float_at(x, i), float_at(scales, at.data()),
-                zero_point_at(what.zero_points != nullptr ? &z : nullptr, at.data()), what.stored, options);
+            if (!what.one_scale) {
+                at[what.full_rank ? what.dimension : 0] = i[what.dimension];
+            }
+            return reference::quantize_element(float_at(x, i), float_at(scales, at.data()),
+                                               zero_point_at(what.zero_points != nullptr ? &z : nullptr, at.data()),
+                                               what.stored, options);
         });
         const Tensor zero_points = what.zero_points != nullptr ? view(z) : none;
         const auto made = npu_quantize(view(x), view(scales), zero_points, what.type, what.axis, what.div_mode);
@@ -318,18 +338,22 @@ protected:
             const int64_t lowest = what.div_mode ? -rank : std::max(-rank, -2);
             for (what.axis = lowest; what.axis < rank; what.axis++) {
                 const int64_t from_the_end = what.axis == -2 ? -2 : -1;
-                what.dimension = static_cast<size_t>(what.div_mode && what.axis >= 0 ? what.axis
-                                                     : rank + (what.div_mode ? what.axis : from_the_end));
+                what.dimension = static_cast<size_t>(
+                    what.div_mode && what.axis >= 0 ? what.axis : rank + (what.div_mode ? what.axis : from_the_end));
                 for (int form = 0; form < 4; form++) {
                     what.one_scale = form % 2 == 0;
                     what.full_rank = form >= 2;
                     what.shape = random_shape(random, rank);
-                    if (what.stored == QDQ_I4) what.shape.back() = 8 * (1 + random.below(2));
+                    if (what.stored == QDQ_I4) {
+                        what.shape.back() = 8 * (1 + random.below(2));
+                    }
                     SCOPED_TRACE("self " + std::to_string(what.self) + ", scales " + std::to_string(what.scales) +
                                  ", axis " + std::to_string(what.axis) + ", form " + std::to_string(form) + ", shape " +
                                  testing::PrintToString(what.shape));
                     expect_oracle_result(what);
-                    if (HasFatalFailure()) return;
+                    if (HasFatalFailure()) {
+                        return;
+                    }
                 }
             }
         }
@@ -345,7 +369,9 @@ TEST_F(TorchNpuOracle, agrees_in_div_mode) {
                 const qdq_dtype *zero_points = z < 0 ? nullptr : &zero_point_types[z];
                 for (auto [type, stored] : {std::pair{qint8, QDQ_I8}, {quint8, QDQ_U8}, {int32, QDQ_I32}}) {
                     expect_for_types({true, self, scales, stored, type, zero_points, 0, 0, false, false, {}});
-                    if (HasFatalFailure()) return;
+                    if (HasFatalFailure()) {
+                        return;
+                    }
                     combinations++;
                 }
             }
@@ -363,7 +389,9 @@ TEST_F(TorchNpuOracle, agrees_without_div_mode) {
                 const qdq_dtype *zero_points = has_zero_points ? &scales : nullptr;
                 for (auto [type, stored] : {std::pair{qint8, QDQ_I8}, {quint4x2, QDQ_I4}}) {
                     expect_for_types({false, self, scales, stored, type, zero_points, 0, 0, false, false, {}});
-                    if (HasFatalFailure()) return;
+                    if (HasFatalFailure()) {
+                        return;
+                    }
                     combinations++;
                 }
             }
@@ -373,5 +401,5 @@ TEST_F(TorchNpuOracle, agrees_without_div_mode) {
     EXPECT_TRUE(x_layouts.came_round() && scale_layouts.came_round() && zero_point_layouts.came_round());
 }
 
-} // namespace
-} // namespace compat_test
+}  // namespace
+}  // namespace compat_test

@@ -77,7 +77,9 @@ TEST_F(Tripy, rounds_to_nearest_even_and_saturates) {
 
 TEST_F(Tripy, quantizes_f32_f16_and_bf16_to_i8_i4_and_f8) {
     for (dtype input : {float32, float16, bfloat16}) {
-        for (dtype type : {int8, int4, float8}) expect_quantizes(tensor({2, 3}, input), 1, type);
+        for (dtype type : {int8, int4, float8}) {
+            expect_quantizes(tensor({2, 3}, input), 1, type);
+        }
     }
     for (dtype input : {int8, int4, float8, dtype::i32, dtype::u8}) {
         expect_quantize_refused({"input", "float32, float16, bfloat16"}, tensor({2, 3}, input), 1);
@@ -89,7 +91,9 @@ TEST_F(Tripy, quantizes_f32_f16_and_bf16_to_i8_i4_and_f8) {
 
 TEST_F(Tripy, dequantizes_i8_i4_and_f8_to_f32_f16_and_bf16) {
     for (dtype input : {int8, int4, float8}) {
-        for (dtype type : {float32, float16, bfloat16}) expect_dequantizes(tensor({2, 3}, input), 1, type);
+        for (dtype type : {float32, float16, bfloat16}) {
+            expect_dequantizes(tensor({2, 3}, input), 1, type);
+        }
     }
     for (dtype input : {float32, float16, bfloat16, dtype::i32, dtype::u8}) {
         expect_dequantize_refused({"input", "int8, int4, float8"}, tensor({2, 3}, input), 1);
@@ -104,7 +108,9 @@ TEST_F(Tripy, wants_a_scale_tensor_of_the_floating_type) {
         expect_quantizes(tensor({2, 3}, type), tensor({}, type), int8);
         expect_dequantizes(tensor({2, 3}, int8), tensor({}, type), type);
         for (dtype other : {float32, float16, bfloat16, int8}) {
-            if (other == type) continue;
+            if (other == type) {
+                continue;
+            }
             expect_quantize_refused({"scale", "dtype"}, tensor({2, 3}, type), tensor({}, other));
             expect_dequantize_refused({"scale", "dtype"}, tensor({2, 3}, int8), tensor({}, other), type);
         }
@@ -251,8 +257,12 @@ protected:
     const qdq_options options{};  // without a zero point its order does not matter
 
     static dimensions scale_index(const randomized &what, const int64_t *i) {
-        if (what.dim) return {i[*what.dim]};
-        if (what.scale_shape.empty()) return {};
+        if (what.dim) {
+            return {i[*what.dim]};
+        }
+        if (what.scale_shape.empty()) {
+            return {};
+        }
         return {i[0] / (what.shape[0] / what.scale_shape[0]), i[1]};
     }
 
@@ -307,7 +317,9 @@ TEST_F(TripyOracle, agrees_both_ways) {
                         SCOPED_TRACE("floating " + std::to_string(floating) + ", stored " + std::to_string(stored) +
                                      ", dim " + std::to_string(dim) + ", shape " + testing::PrintToString(what.shape));
                         expect_oracle_results(what);
-                        if (HasFatalFailure()) return;
+                        if (HasFatalFailure()) {
+                            return;
+                        }
                     }
                 }
             }
@@ -324,11 +336,13 @@ TEST_F(TripyOracle, agrees_both_ways_in_blocks) {
                 SCOPED_TRACE("floating " + std::to_string(floating) + ", blocks " + std::to_string(blocks) + " of " +
                              std::to_string(block) + " x " + std::to_string(columns));
                 expect_oracle_results({floating, QDQ_I4, {blocks * block, columns}, {blocks, columns}, {}});
-                if (HasFatalFailure()) return;
+                if (HasFatalFailure()) {
+                    return;
+                }
             }
         }
     }
 }
 
-} // namespace
-} // namespace compat_test
+}  // namespace
+}  // namespace compat_test

@@ -14,8 +14,7 @@ namespace concurrency_test {
 
 // What `body` returns in a child; 128 and the signal's number where one ended it. A child that hangs is ended after
 // 20 seconds.
-template<typename Body>
-int in_child(Body &&body) {
+template<typename Body> int in_child(Body &&body) {
     std::fflush(nullptr);
     const pid_t child = fork();
     if (child == 0) {

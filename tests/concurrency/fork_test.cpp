@@ -19,8 +19,7 @@ protected:
     }
 
     // Forks a hundred times while two threads do something; the children call, split over threads of their own.
-    template<typename Body>
-    static void expect_children_to_call_while(Body &&body) {
+    template<typename Body> static void expect_children_to_call_while(Body &&body) {
         std::atomic<bool> done{false};
         std::vector<std::thread> threads;
         for (int t = 0; t < 2; t++) {

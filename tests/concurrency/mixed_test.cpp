@@ -26,8 +26,7 @@ struct known_call {
         });
     }
 
-    template<typename Body>
-    void with(const tensor_memory &into, Body &&body) const {
+    template<typename Body> void with(const tensor_memory &into, Body &&body) const {
         const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_y = into.view();
         body(arguments{way, &c_x, &c_scale, nullptr, &c_y, nullptr});
     }

@@ -4,9 +4,8 @@
 
 namespace {
 
-plugin_interface interface {
-    qdq_quantize, qdq_force_target, qdq_current_target, qdq_set_num_threads, qdq_set_parallel_for
-};
+plugin_interface interface{qdq_quantize, qdq_force_target, qdq_current_target, qdq_set_num_threads,
+                           qdq_set_parallel_for};
 
 const concurrency_test::calls_at_both_ends object([](bool right) { interface.constructor_was_right = right; },
                                                   [](bool right) {

@@ -24,8 +24,7 @@ public:
     ~loaded() { dlclose(handle); }
     loaded(const loaded &) = delete;
 
-    template<typename Function>
-    Function *symbol(const char *name) const {
+    template<typename Function> Function *symbol(const char *name) const {
         return reinterpret_cast<Function *>(dlsym(handle, name));
     }
 

@@ -16,7 +16,7 @@ namespace {
 class handled {
 public:
     handled(int signal, void (*handler)(int, siginfo_t *, void *)) : signal(signal) {
-        struct sigaction action {};
+        struct sigaction action{};
         action.sa_sigaction = handler;
         action.sa_flags = SA_SIGINFO;  // not SA_RESTART: system calls end with EINTR
         sigaction(signal, &action, &before);

@@ -16,8 +16,7 @@ constexpr size_t stated = 64 << 10, whole = 1 << 20;
 constexpr std::byte paint{0xa5};
 
 // Runs body() on a stack of its own; returns how many bytes below this function's frame it has written to.
-template<typename Body>
-size_t stack_of(Body &&body) {
+template<typename Body> size_t stack_of(Body &&body) {
     static std::byte *entry;
     std::byte *stack = static_cast<std::byte *>(
         mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0));

@@ -25,7 +25,7 @@ const std::map<std::string, uint64_t> published_digests{
 qdq_status reference_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                               const qdq_tensor *y, const qdq_options *options) {
     const bool is_span = x->dtype == QDQ_F32 && x->rank == 1 && scale->rank == 0 && zero_point == nullptr;
-    if (is_span) { // 20 times as fast: 2^32 results take 10 seconds
+    if (is_span) {  // 20 times as fast: 2^32 results take 10 seconds
         reference::quantize_span(static_cast<const float *>(x->data), x->shape[0],
                                  *static_cast<const float *>(scale->data), {}, y->dtype, *options, y->data);
     } else {
@@ -44,9 +44,7 @@ bool same(const storage &a, const storage &b) {
     return std::memcmp(a.bytes(), b.bytes(), static_cast<size_t>(a.size())) == 0;
 }
 
-std::string failure_of(qdq_status status) {
-    return std::string(qdq_status_string(status)) + ": " + qdq_last_error();
-}
+std::string failure_of(qdq_status status) { return std::string(qdq_status_string(status)) + ": " + qdq_last_error(); }
 
 qdq_status run_in(const fp_environment &environment, const prepared_call &call, const library &of, const storage &y) {
     const uint64_t before = test_support::fp_control();
@@ -60,9 +58,13 @@ qdq_status run_in(const fp_environment &environment, const prepared_call &call, 
 std::string first_difference(const prepared_call &call, const storage &y) {
     const storage expected = call.output();
     call.run(reference_library(), expected);
-    if (same(y, expected)) return "";
+    if (same(y, expected)) {
+        return "";
+    }
     for (int64_t i = 0; i < y.elements(); ++i) {
-        if (expected.code(i) == y.code(i)) continue;
+        if (expected.code(i) == y.code(i)) {
+            continue;
+        }
         return call.describe_inputs(i) + ": expected " + reference::describe_code(call.y_type, expected.code(i)) +
                ", got " + reference::describe_code(call.y_type, y.code(i));
     }
@@ -79,7 +81,9 @@ public:
         std::vector<uint64_t> digests;
         for (const scenario &s : scenarios_of(kernel_)) {
             digests.push_back(run_scenario(s, digests.size()));
-            if (!found_.difference.empty()) return found_;
+            if (!found_.difference.empty()) {
+                return found_;
+            }
         }
         found_.digest = combined(digests);
         return found_;
@@ -97,7 +101,9 @@ private:
         for (const fp_environment &environment : environments_of(ordinal)) {
             const std::string difference = difference_in(environment, call, y);
             found_.results += y.elements();
-            if (difference.empty()) continue;
+            if (difference.empty()) {
+                continue;
+            }
             found_.difference = std::string(s.name) + ", called under " + environment.name + ", " + difference;
             break;
         }
@@ -106,8 +112,12 @@ private:
 
     // One of them is another one for each type and form, as float types have few scenarios.
     std::span<const fp_environment> environments_of(size_t ordinal) const {
-        if (taken_ == hostile_environments::none) return {};
-        if (taken_ == hostile_environments::all) return environments_;
+        if (taken_ == hostile_environments::none) {
+            return {};
+        }
+        if (taken_ == hostile_environments::all) {
+            return environments_;
+        }
         const size_t turn = ordinal + static_cast<size_t>(kernel_.stored) * 3 + static_cast<size_t>(kernel_.form);
         return std::span(environments_).subspan(turn % environments_.size(), 1);
     }
@@ -115,8 +125,12 @@ private:
     std::string difference_in(const fp_environment &environment, const prepared_call &call,
                               const storage &wanted) const {
         const storage y = call.output();
-        if (const qdq_status status = run_in(environment, call, of_, y); status != QDQ_OK) return failure_of(status);
-        if (same(y, wanted)) return "";
+        if (const qdq_status status = run_in(environment, call, of_, y); status != QDQ_OK) {
+            return failure_of(status);
+        }
+        if (same(y, wanted)) {
+            return "";
+        }
         const std::string difference = first_difference(call, y);
         return difference.empty() ? "as the reference, but not in the default environment" : difference;
     }
@@ -128,25 +142,23 @@ private:
     finding found_;
 };
 
-} // namespace
+}  // namespace
 
 uint64_t published_digest(const std::string &name) {
     const auto found = published_digests.find(name);
     return found == published_digests.end() ? 0 : found->second;
 }
 
-library reference_library() {
-    return {reference_quantize, reference_dequantize};
-}
+library reference_library() { return {reference_quantize, reference_dequantize}; }
 
-finding run(const kernel &k, const library &of, hostile_environments taken) {
-    return kernel_run(k, of, taken).run();
-}
+finding run(const kernel &k, const library &of, hostile_environments taken) { return kernel_run(k, of, taken).run(); }
 
 finding run(const sweep &s, int64_t call, const library &of) {
     const prepared_call prepared = prepare(s, call);
     const storage y = prepared.output();
-    if (const qdq_status status = prepared.run(of, y); status != QDQ_OK) return {0, 0, failure_of(status)};
+    if (const qdq_status status = prepared.run(of, y); status != QDQ_OK) {
+        return {0, 0, failure_of(status)};
+    }
     return {y.elements(), test_support::digest(y.bytes(), y.size()), ""};
 }
 
@@ -160,7 +172,9 @@ std::string first_difference(const kernel &k, const library &of) {
         const storage y = call.output();
         call.run(of, y);
         const std::string difference = first_difference(call, y);
-        if (!difference.empty()) return std::string(s.name) + ", " + difference;
+        if (!difference.empty()) {
+            return std::string(s.name) + ", " + difference;
+        }
     }
     return "";
 }
@@ -174,10 +188,12 @@ std::string first_difference(const sweep &s, int64_t call, const library &of) {
 
 finding check(const kernel &k, uint64_t published, const library &of, hostile_environments taken) {
     finding found = run(k, of, taken);
-    if (!found.difference.empty() || found.digest == published) return found;
+    if (!found.difference.empty() || found.digest == published) {
+        return found;
+    }
     const std::string difference = first_difference(k, of);
     found.difference = difference.empty() ? only_the_digest : difference;
     return found;
 }
 
-} // namespace conformance
+}  // namespace conformance

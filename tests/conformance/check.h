@@ -15,9 +15,9 @@ uint64_t published_digest(const std::string &name);
 library reference_library();
 
 struct finding {
-    int64_t results = 0;    // that were compared
-    uint64_t digest = 0;    // of all of them
-    std::string difference; // the first one, in words; empty where there is none
+    int64_t results = 0;     // that were compared
+    uint64_t digest = 0;     // of all of them
+    std::string difference;  // the first one, in words; empty where there is none
 };
 
 // Each call runs in the default floating-point environment and, besides, in so many of those that flush subnormals,
@@ -41,4 +41,4 @@ inline constexpr char only_the_digest[] = "every result is the reference's, but 
 // `run`, and where the digest is not the published one, why.
 finding check(const kernel &k, uint64_t published, const library &of, hostile_environments taken);
 
-} // namespace conformance
+}  // namespace conformance

@@ -29,21 +29,23 @@ qdq_status right(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor 
     return status;
 }
 
-void flip_a_bit(const qdq_tensor *y, int64_t element) {
-    static_cast<uint8_t *>(y->data)[element] ^= 1;
-}
+void flip_a_bit(const qdq_tensor *y, int64_t element) { static_cast<uint8_t *>(y->data)[element] ^= 1; }
 
 qdq_status wrong_for_one_option(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                                 const qdq_tensor *y, const qdq_options *options) {
     const qdq_status status = right(x, scale, zero_point, y, options);
-    if (options->rounding == QDQ_NEAREST_AWAY) flip_a_bit(y, 1234);
+    if (options->rounding == QDQ_NEAREST_AWAY) {
+        flip_a_bit(y, 1234);
+    }
     return status;
 }
 
 qdq_status wrong_where_hostile(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                                const qdq_tensor *y, const qdq_options *options) {
     const qdq_status status = right(x, scale, zero_point, y, options);
-    if (test_support::fp_control() != default_control) flip_a_bit(y, 5);
+    if (test_support::fp_control() != default_control) {
+        flip_a_bit(y, 5);
+    }
     return status;
 }
 
@@ -56,7 +58,9 @@ qdq_status wrong_for_one_x(const qdq_tensor *x, const qdq_tensor *scale, const q
                            const qdq_tensor *y, const qdq_options *options) {
     const qdq_status status = right(x, scale, zero_point, y, options);
     for (int64_t i = 0; i < x->shape[0]; ++i) {
-        if (static_cast<const uint32_t *>(x->data)[i] == 0x40490fdb) flip_a_bit(y, i);
+        if (static_cast<const uint32_t *>(x->data)[i] == 0x40490fdb) {
+            flip_a_bit(y, i);
+        }
     }
     return status;
 }
@@ -104,9 +108,13 @@ TEST(Check, finds_one_wrong_result_in_a_sweep) {
 
 TEST(Check, every_kernel_and_sweep_has_a_published_digest) {
     EXPECT_EQ(kernels().size(), 2 * 3 * supported::float_types.size() * supported::stored_types.size());
-    for (const kernel &k : kernels()) EXPECT_NE(published_digest(name_of(k)), 0u) << name_of(k);
-    for (const sweep &s : sweeps()) EXPECT_NE(published_digest(name_of(s)), 0u) << name_of(s);
+    for (const kernel &k : kernels()) {
+        EXPECT_NE(published_digest(name_of(k)), 0u) << name_of(k);
+    }
+    for (const sweep &s : sweeps()) {
+        EXPECT_NE(published_digest(name_of(s)), 0u) << name_of(s);
+    }
 }
 
-} // namespace
-} // namespace conformance
+}  // namespace
+}  // namespace conformance

@@ -24,16 +24,20 @@ void print(const std::string &name, uint64_t digest) {
     std::fflush(stdout);
 }
 
-} // namespace
+}  // namespace
 
 int main(int argc, char **argv) {
     const std::string part = argc > 1 ? argv[1] : "";
     const auto wanted = [&](const std::string &name) { return name.find(part) != std::string::npos; };
     std::printf("# Written by conformance.digests, from the reference; docs/conformance.md says of what.\n");
     for (const kernel &k : kernels()) {
-        if (wanted(name_of(k))) print(name_of(k), run(k, reference_library(), hostile_environments::none).digest);
+        if (wanted(name_of(k))) {
+            print(name_of(k), run(k, reference_library(), hostile_environments::none).digest);
+        }
     }
     for (const sweep &s : sweeps()) {
-        if (wanted(name_of(s))) print(name_of(s), digest_of(s));
+        if (wanted(name_of(s))) {
+            print(name_of(s), digest_of(s));
+        }
     }
 }

@@ -13,42 +13,38 @@ namespace conformance {
 
 namespace {
 
-constexpr int64_t columns = 1020; // of the row and the column form: no multiple of a vector
+constexpr int64_t columns = 1020;  // of the row and the column form: no multiple of a vector
 constexpr int64_t columns_of_blocks = 1024;
-constexpr int64_t rows = 65;             // with 1020 columns, more elements than 16 bits have codes
-constexpr int64_t rows_of_32_bits = 257; // whose codes are sampled
+constexpr int64_t rows = 65;              // with 1020 columns, more elements than 16 bits have codes
+constexpr int64_t rows_of_32_bits = 257;  // whose codes are sampled
 
 // First scales: 0.1, 10, 2^-130, -0.3, 2^100.
 constexpr uint32_t tenth = 0x3dcccccd, ten = 0x41200000, subnormal = 0x00080000, negative = 0xbe99999a,
                    huge = 0x71800000;
 
 constexpr uint32_t special_x[] = {
-    0x00000000, 0x00000001, 0x00000002, 0x007fffff, 0x00800000, 0x00800001, 0x33800000, 0x3effffff, 0x3f000000,
-    0x3f000001, 0x3f7fffff, 0x3f800000, 0x3f800001, 0x4affffff, 0x4b000000, 0x4b000001, 0x4b7fffff, 0x4b800000,
-    0x4effffff, 0x4f000000, 0x4f000001, 0x4f800000, 0x5f000000, 0x7f000000, 0x7f7fffff, 0x7f800000, 0x7f800001,
-    0x7fbfffff, 0x7fc00000, 0x7fffffff,
+    0x00000000, 0x00000001, 0x00000002, 0x007fffff, 0x00800000, 0x00800001, 0x33800000, 0x3effffff,
+    0x3f000000, 0x3f000001, 0x3f7fffff, 0x3f800000, 0x3f800001, 0x4affffff, 0x4b000000, 0x4b000001,
+    0x4b7fffff, 0x4b800000, 0x4effffff, 0x4f000000, 0x4f000001, 0x4f800000, 0x5f000000, 0x7f000000,
+    0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fbfffff, 0x7fc00000, 0x7fffffff,
 };
 constexpr uint32_t scale_list[] = {
     0x3f800000, 0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xff800001, 0x00000001, 0x80000001,
     0x007fffff, 0x00800000, 0x21800000, 0x5d800000, 0x5e000000, 0x7e800001, 0x7f7fffff, 0xbf800000, 0xbe99999a,
 };
 constexpr uint32_t zero_point_list[] = {
-    0x00000000, 0x80000000, 0x3f000000, 0xbefffffe, 0x3effffff, 0x4b000000, 0x4affffff, 0x497423f0, 0xc9800000,
-    0x4f000000, 0xcf000000, 0x7149f2ca, 0x7f800000, 0xff800000, 0x7fc00000, 0x00000001,
+    0x00000000, 0x80000000, 0x3f000000, 0xbefffffe, 0x3effffff, 0x4b000000, 0x4affffff, 0x497423f0,
+    0xc9800000, 0x4f000000, 0xcf000000, 0x7149f2ca, 0x7f800000, 0xff800000, 0x7fc00000, 0x00000001,
 };
 
-template <size_t count> uint32_t cycled(const uint32_t (&list)[count], int64_t i) {
+template<size_t count> uint32_t cycled(const uint32_t (&list)[count], int64_t i) {
     return list[static_cast<size_t>(i) % count];
 }
 
 // Zero points are whole numbers for these rules, and an f32 for others.
-bool is_integral(zero_point_rule rule) {
-    return rule == zero_point_rule::small || rule == zero_point_rule::large;
-}
+bool is_integral(zero_point_rule rule) { return rule == zero_point_rule::small || rule == zero_point_rule::large; }
 
-int64_t block_of(const kernel &k) {
-    return k.stored == QDQ_F4E2M1 ? 16 : 32;
-}
+int64_t block_of(const kernel &k) { return k.stored == QDQ_F4E2M1 ? 16 : 32; }
 
 kernel_test::dimensions shape_of(const kernel &k) {
     return {k.x() == QDQ_F32 || k.x() == QDQ_I32 ? rows_of_32_bits : rows,
@@ -59,9 +55,12 @@ kernel_test::dimensions shape_of(const kernel &k) {
 kernel_test::dimensions operands_of(const kernel &k) {
     const kernel_test::dimensions shape = shape_of(k);
     switch (k.form) {
-        case form::row: return {shape[0]};
-        case form::column: return {shape[1]};
-        case form::block: return {shape[0], shape[1] / block_of(k)};
+    case form::row:
+        return {shape[0]};
+    case form::column:
+        return {shape[1]};
+    case form::block:
+        return {shape[0], shape[1] / block_of(k)};
     }
     return {};
 }
@@ -69,26 +68,35 @@ kernel_test::dimensions operands_of(const kernel &k) {
 // Which scale an element of x takes, of rows of `width`.
 int64_t operand_of(const kernel &k, int64_t width, int64_t row, int64_t column) {
     switch (k.form) {
-        case form::row: return row;
-        case form::column: return column;
-        case form::block: return row * (width / block_of(k)) + column / block_of(k);
+    case form::row:
+        return row;
+    case form::column:
+        return column;
+    case form::block:
+        return row * (width / block_of(k)) + column / block_of(k);
     }
     return 0;
 }
 
 uint32_t scale_bits(const scenario &s, int64_t j) {
-    if (s.first_scale == special_scales) return cycled(scale_list, j);
+    if (s.first_scale == special_scales) {
+        return cycled(scale_list, j);
+    }
     return s.first_scale + static_cast<uint32_t>(j) * 2654435u % (1u << 24);
 }
 
 uint32_t zero_point_bits(zero_point_rule rule, int64_t j) {
     const int32_t small = static_cast<int32_t>(j * 37 % 64) - 16;
     switch (rule) {
-        case zero_point_rule::none:
-        case zero_point_rule::small: return static_cast<uint32_t>(small);
-        case zero_point_rule::large: return 0x7fffffffu - static_cast<uint32_t>(j);
-        case zero_point_rule::halves: return std::bit_cast<uint32_t>(static_cast<float>(small) / 2);
-        case zero_point_rule::special: return cycled(zero_point_list, j);
+    case zero_point_rule::none:
+    case zero_point_rule::small:
+        return static_cast<uint32_t>(small);
+    case zero_point_rule::large:
+        return 0x7fffffffu - static_cast<uint32_t>(j);
+    case zero_point_rule::halves:
+        return std::bit_cast<uint32_t>(static_cast<float>(small) / 2);
+    case zero_point_rule::special:
+        return cycled(zero_point_list, j);
     }
     return 0;
 }
@@ -115,7 +123,9 @@ uint32_t near_tie(uint64_t bits, float scale, qdq_scale_mode mode) {
 }
 
 uint32_t f32_x(int64_t i, float scale, qdq_scale_mode mode) {
-    if (i < 2 * std::ssize(special_x)) return special_x[i / 2] | (i % 2 == 0 ? 0 : 0x80000000);
+    if (i < 2 * std::ssize(special_x)) {
+        return special_x[i / 2] | (i % 2 == 0 ? 0 : 0x80000000);
+    }
     const uint64_t bits = mixed(static_cast<uint64_t>(i));
     return i % 2 == 0 ? static_cast<uint32_t>(bits >> 32) : near_tie(bits, scale, mode);
 }
@@ -128,16 +138,17 @@ uint32_t i32_x(int64_t i) {
 }
 
 // All codes of at most 16 bits, in an order that spreads them.
-uint32_t code_x(int64_t i, int64_t bits) {
-    return static_cast<uint32_t>(i * 40503 % 65536) >> (16 - bits);
-}
+uint32_t code_x(int64_t i, int64_t bits) { return static_cast<uint32_t>(i * 40503 % 65536) >> (16 - bits); }
 
 // Of element i, with scale j.
 uint32_t x_code(const kernel &k, const scenario &s, int64_t j, int64_t i) {
     switch (k.x()) {
-        case QDQ_F32: return f32_x(i, std::bit_cast<float>(scale_bits(s, j)), s.options.scale_mode);
-        case QDQ_I32: return i32_x(i);
-        default: return code_x(i, reference::bits_of(k.x()));
+    case QDQ_F32:
+        return f32_x(i, std::bit_cast<float>(scale_bits(s, j)), s.options.scale_mode);
+    case QDQ_I32:
+        return i32_x(i);
+    default:
+        return code_x(i, reference::bits_of(k.x()));
     }
 }
 
@@ -152,7 +163,9 @@ std::vector<scenario> quantize_scenarios(qdq_dtype y) {
         {"multiply by special scales", special_scales, {.scale_mode = QDQ_MULTIPLY}},
     };
     if (!reference::is_integer(y)) {
-        if (qdq::kernels::type_of(y).layout.has_nan()) all.push_back({"no saturation", tenth, {.no_saturate = 1}});
+        if (qdq::kernels::type_of(y).layout.has_nan()) {
+            all.push_back({"no saturation", tenth, {.no_saturate = 1}});
+        }
         return all;
     }
     const reference::integer_range range = reference::range_of(y);
@@ -162,11 +175,15 @@ std::vector<scenario> quantize_scenarios(qdq_dtype y) {
         {"zero points", tenth, {}, small},
         {"multiply, zero points", ten, {.scale_mode = QDQ_MULTIPLY}, small},
         {"zero points before rounding", tenth, {.quantize_zp = QDQ_ZP_BEFORE_ROUNDING}, halves},
-        {"multiply, zero points before rounding", ten,
-         {.scale_mode = QDQ_MULTIPLY, .quantize_zp = QDQ_ZP_BEFORE_ROUNDING}, halves},
+        {"multiply, zero points before rounding",
+         ten,
+         {.scale_mode = QDQ_MULTIPLY, .quantize_zp = QDQ_ZP_BEFORE_ROUNDING},
+         halves},
         {"large zero points, away", tenth, {.rounding = QDQ_NEAREST_AWAY}, large},
-        {"special zero points, toward zero", tenth,
-         {.quantize_zp = QDQ_ZP_BEFORE_ROUNDING, .rounding = QDQ_TOWARD_ZERO}, special},
+        {"special zero points, toward zero",
+         tenth,
+         {.quantize_zp = QDQ_ZP_BEFORE_ROUNDING, .rounding = QDQ_TOWARD_ZERO},
+         special},
         {"negative scales, down", negative, {.rounding = QDQ_DOWN}},
         {"multiply, up", ten, {.scale_mode = QDQ_MULTIPLY, .rounding = QDQ_UP}},
         {"narrow range", tenth, {.quant_min = narrow_min, .quant_max = narrow_max}},
@@ -183,7 +200,9 @@ std::vector<scenario> dequantize_scenarios(qdq_dtype x) {
         {"large scales", huge},
         {"special scales", special_scales},
     };
-    if (!reference::is_integer(x)) return all;
+    if (!reference::is_integer(x)) {
+        return all;
+    }
     const scenario of_integers[] = {
         {"zero points", tenth, {}, small},
         {"added zero points", tenth, {.dequantize_zp = QDQ_ZP_ADD}, small},
@@ -195,14 +214,16 @@ std::vector<scenario> dequantize_scenarios(qdq_dtype x) {
     return all;
 }
 
-} // namespace
+}  // namespace
 
 std::vector<kernel> kernels() {
     std::vector<kernel> all;
     for (bool quantizes : {true, false}) {
         for (qdq_dtype real : supported::float_types) {
             for (qdq_dtype stored : supported::stored_types) {
-                for (form f : {form::row, form::column, form::block}) all.push_back({quantizes, real, stored, f});
+                for (form f : {form::row, form::column, form::block}) {
+                    all.push_back({quantizes, real, stored, f});
+                }
             }
         }
     }
@@ -239,15 +260,23 @@ std::string prepared_call::describe_inputs(int64_t element) const {
     std::string text = "element " + std::to_string(element) + ", x " +
                        reference::describe_code(x_tensor.dtype, reference::load_code(x_tensor, index)) + ", scale " +
                        reference::describe(per_element.scale_at(index));
-    if (!has_zero_point) return text;
+    if (!has_zero_point) {
+        return text;
+    }
     const reference::zero_point z = per_element.zero_point_at(index);
     return text + ", zero point " + (z.integral ? std::to_string(z.integer) : reference::describe(z.real));
 }
 
 prepared_call prepare(const kernel &k, const scenario &s) {
     const kernel_test::dimensions shape = shape_of(k);
-    prepared_call call{k.quantizes, s.options, k.y(), s.zero_points != zero_point_rule::none, shape, {k.x(), shape},
-                       {QDQ_F32, operands_of(k)}, {is_integral(s.zero_points) ? QDQ_I32 : QDQ_F32, operands_of(k)}};
+    prepared_call call{k.quantizes,
+                       s.options,
+                       k.y(),
+                       s.zero_points != zero_point_rule::none,
+                       shape,
+                       {k.x(), shape},
+                       {QDQ_F32, operands_of(k)},
+                       {is_integral(s.zero_points) ? QDQ_I32 : QDQ_F32, operands_of(k)}};
     call.options.axis = k.form == form::row ? 0 : 1;
     call.options.block_size = k.form == form::block ? block_of(k) : 0;
     for (int64_t j = 0; j < call.scale.elements(); ++j) {
@@ -265,8 +294,12 @@ prepared_call prepare(const kernel &k, const scenario &s) {
 std::vector<sweep> sweeps() {
     std::vector<sweep> all;
     all.reserve(supported::stored_types.size() + supported::float_types.size());
-    for (qdq_dtype stored : supported::stored_types) all.push_back({true, QDQ_F32, stored});
-    for (qdq_dtype real : supported::float_types) all.push_back({false, QDQ_I32, real});
+    for (qdq_dtype stored : supported::stored_types) {
+        all.push_back({true, QDQ_F32, stored});
+    }
+    for (qdq_dtype real : supported::float_types) {
+        all.push_back({false, QDQ_I32, real});
+    }
     return all;
 }
 
@@ -279,8 +312,10 @@ prepared_call prepare(const sweep &s, int64_t call) {
     constexpr int64_t elements = (int64_t{1} << 32) / calls_of_a_sweep;
     prepared_call all{s.quantizes, {}, s.y, false, {elements}, {s.x, {elements}}, {QDQ_F32, {}}, {QDQ_I32, {}}};
     all.scale.set_code(0, tenth);
-    for (int64_t i = 0; i < elements; ++i) all.x.set_code(i, static_cast<uint32_t>(call * elements + i));
+    for (int64_t i = 0; i < elements; ++i) {
+        all.x.set_code(i, static_cast<uint32_t>(call * elements + i));
+    }
     return all;
 }
 
-} // namespace conformance
+}  // namespace conformance

@@ -40,7 +40,7 @@ inline constexpr uint32_t special_scales = 0;
 // One call of a kernel: its options, and the rules for its scales and zero points.
 struct scenario {
     const char *name;
-    uint32_t first_scale; // its bits, or special_scales
+    uint32_t first_scale;  // its bits, or special_scales
     qdq_options options{};
     zero_point_rule zero_points = zero_point_rule::none;
 };
@@ -91,4 +91,4 @@ std::string name_of(const sweep &s);
 
 prepared_call prepare(const sweep &s, int64_t call);
 
-} // namespace conformance
+}  // namespace conformance

@@ -1,4 +1,5 @@
-// What calls on a device's tensors promise beside their results: where they run, what they refuse, and that they do not wait.
+// What calls on a device's tensors promise beside their results: where they run, what they refuse, and that they do not
+// wait.
 #include "device_call.h"
 #include "support/targets.h"
 
@@ -34,7 +35,9 @@ protected:
 
     void expect_refused(qdq_status got, qdq_status wanted, std::initializer_list<const char *> words) {
         EXPECT_EQ(got, wanted) << qdq_last_error();
-        for (const char *word : words) EXPECT_NE(std::string(qdq_last_error()).find(word), std::string::npos) << qdq_last_error();
+        for (const char *word : words) {
+            EXPECT_NE(std::string(qdq_last_error()).find(word), std::string::npos) << qdq_last_error();
+        }
     }
 
     qdq_device_kind kind = QDQ_DEVICE_HOST;
@@ -60,7 +63,8 @@ TEST_P(DeviceCalls, a_forced_target_takes_no_others_tensors) {
     int8_t y[1];
     const view x_view(x, QDQ_F32, {1}), scale_view(x, QDQ_F32), y_view(y, QDQ_I8, {1});
     const qdq_tensor c_x = x_view.tensor(), c_scale = scale_view.tensor(), c_y = y_view.tensor();
-    expect_refused(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_UNSUPPORTED, {GetParam().c_str(), "host", "x"});
+    expect_refused(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_UNSUPPORTED,
+                   {GetParam().c_str(), "host", "x"});
 }
 
 TEST_P(DeviceCalls, mixed_placement_names_the_tensors) {
@@ -69,10 +73,12 @@ TEST_P(DeviceCalls, mixed_placement_names_the_tensors) {
     qdq_tensor on_host = c.scale;
     on_host.data = &host_scale;
     on_host.device = {};
-    expect_refused(qdq_quantize(&c.x, &on_host, nullptr, &c.y, &c.options), QDQ_INVALID_ARGUMENT, {"x, scale", "two devices"});
+    expect_refused(qdq_quantize(&c.x, &on_host, nullptr, &c.y, &c.options), QDQ_INVALID_ARGUMENT,
+                   {"x, scale", "two devices"});
     qdq_tensor other = c.y;
     other.device.id = 1;
-    expect_refused(qdq_quantize(&c.x, &c.scale, nullptr, &other, &c.options), QDQ_INVALID_ARGUMENT, {"x, y", "two devices"});
+    expect_refused(qdq_quantize(&c.x, &c.scale, nullptr, &other, &c.options), QDQ_INVALID_ARGUMENT,
+                   {"x, y", "two devices"});
     qdq_tensor unknown = c.x;
     unknown.device.kind = static_cast<qdq_device_kind>(7);
     expect_refused(qdq_quantize(&unknown, &c.scale, nullptr, &c.y, &c.options), QDQ_INVALID_ARGUMENT, {"x", "7"});
@@ -127,7 +133,9 @@ TEST_P(DeviceCalls, overlap_is_seen_within_one_memory) {
 }
 
 TEST_P(DeviceCalls, a_stream_that_is_none_is_refused) {
-    if (kind == QDQ_DEVICE_CUDA) GTEST_SKIP() << "NULL is CUDA's default stream";
+    if (kind == QDQ_DEVICE_CUDA) {
+        GTEST_SKIP() << "NULL is CUDA's default stream";
+    }
     call c(*own, some_floats(), 0.5f);
     c.options.stream = nullptr;
     expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"stream", "NULL"});
@@ -139,7 +147,8 @@ TEST_P(DeviceCalls, float_formats_take_no_zero_point_there) {
     const array zero_array(*own, QDQ_I32, {}, &zero, 4);
     const qdq_tensor zero_point = zero_array.tensor();
     c.y.dtype = QDQ_F8E4M3;
-    expect_refused(qdq_quantize(&c.x, &c.scale, &zero_point, &c.y, &c.options), QDQ_UNSUPPORTED, {"zero_point", "f8e4m3"});
+    expect_refused(qdq_quantize(&c.x, &c.scale, &zero_point, &c.y, &c.options), QDQ_UNSUPPORTED,
+                   {"zero_point", "f8e4m3"});
 }
 
 TEST_P(DeviceCalls, an_empty_tensor_needs_no_memory) {
@@ -180,15 +189,21 @@ TEST_P(DeviceCalls, threads_use_their_own_streams_side_by_side) {
             }
         });
     }
-    for (std::thread &thread : threads) thread.join();
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
 }
 
 // Kernels count 2^30 elements at once: more take several launches, here cut within a row and between rows.
 TEST_P(DeviceCalls, more_elements_than_one_launch_takes) {
-    if (std::getenv("QDQ_TEST_LARGE") == nullptr) GTEST_SKIP() << "allocates 6 GB; run with QDQ_TEST_LARGE=1";
+    if (std::getenv("QDQ_TEST_LARGE") == nullptr) {
+        GTEST_SKIP() << "allocates 6 GB; run with QDQ_TEST_LARGE=1";
+    }
     constexpr int64_t rows = 2, columns = (int64_t{1} << 29) + 96, elements = rows * columns;
     std::vector<uint16_t> x(static_cast<size_t>(elements));
-    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint16_t>(0x3f00 + i % 509 + (i >> 25));
+    for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<uint16_t>(0x3f00 + i % 509 + (i >> 25));
+    }
     std::vector<uint8_t> expected(static_cast<size_t>(elements / 2));
     const float scales[rows] = {0.25f, 0.5f};
     const array x_array(*own, QDQ_BF16, {rows, columns}, x.data(), 2 * elements);
@@ -213,5 +228,5 @@ TEST_P(DeviceCalls, more_elements_than_one_launch_takes) {
 INSTANTIATE_TEST_SUITE_P(Targets, DeviceCalls, testing::ValuesIn(test_support::device_targets()),
                          [](const auto &param) { return param.param; });
 
-} // namespace
-} // namespace device_test
+}  // namespace
+}  // namespace device_test

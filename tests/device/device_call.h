@@ -31,8 +31,7 @@ public:
         t.device = {on_.kind(), 0, 0};
         return t;
     }
-    template<typename T>
-    std::vector<T> values() {
+    template<typename T> std::vector<T> values() {
         std::vector<T> all(static_cast<size_t>(bytes_) / sizeof(T));
         on_.read(memory_, all.data(), bytes_);
         return all;
@@ -49,8 +48,9 @@ constexpr int64_t length = 1000;
 
 inline std::vector<float> some_floats(float first = -50) {
     std::vector<float> x(length);
-    for (int64_t i = 0; i < length; ++i)
+    for (int64_t i = 0; i < length; ++i) {
         x[static_cast<size_t>(i)] = first + 0.1f * static_cast<float>(i);
+    }
     return x;
 }
 

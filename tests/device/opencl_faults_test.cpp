@@ -20,12 +20,9 @@ fault now = none;
 cl_int error_of(const char *function) { return std::strcmp(function, now.function) == 0 ? now.error : CL_SUCCESS; }
 
 // A function of the driver, but for the fault.
-template<typename Signature>
-struct function_of_driver;
-template<typename... Arguments>
-struct function_of_driver<cl_int(Arguments...)> {
-    template<cl_int (*real)(Arguments...), const char *name>
-    static cl_int call(Arguments... arguments) {
+template<typename Signature> struct function_of_driver;
+template<typename... Arguments> struct function_of_driver<cl_int(Arguments...)> {
+    template<cl_int (*real)(Arguments...), const char *name> static cl_int call(Arguments... arguments) {
         const cl_int error = error_of(name);
         return error != CL_SUCCESS ? error : real(arguments...);
     }

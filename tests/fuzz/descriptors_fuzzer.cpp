@@ -83,7 +83,8 @@ struct descriptor {
     bool is_small() const {
         int type;
         std::memcpy(&type, &tensor.dtype, sizeof(type));
-        if (type < 0 || type > supported::every_type.back() || tensor.rank < 0 || tensor.rank > 8 || tensor.shape == nullptr) {
+        if (type < 0 || type > supported::every_type.back() || tensor.rank < 0 || tensor.rank > 8 ||
+            tensor.shape == nullptr) {
             return false;
         }
         __int128 elements = 1, reach = 1;

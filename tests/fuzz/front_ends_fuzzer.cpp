@@ -61,11 +61,12 @@ void expect_same_on_two_targets(const std::function<outcome()> &call, choices &f
 }
 
 // A type out of a list that the front end takes, or seldom any other.
-template<typename T>
-T type_of(choices &from, const std::vector<T> &likely, int64_t most) {
+template<typename T> T type_of(choices &from, const std::vector<T> &likely, int64_t most) {
     return from.chance(8) ? static_cast<T>(from.between(0, most)) : from.one_of(likely);
 }
-qdq_dtype type_of(choices &from, const std::vector<qdq_dtype> &likely) { return type_of(from, likely, supported::every_type.back()); }
+qdq_dtype type_of(choices &from, const std::vector<qdq_dtype> &likely) {
+    return type_of(from, likely, supported::every_type.back());
+}
 
 dimensions draw_shape(choices &from) {
     dimensions shape(static_cast<size_t>(from.chance(20) ? from.between(0, 8) : from.between(1, 4)));

@@ -38,13 +38,19 @@ inline std::string describe_inputs_at(int64_t position, const storage &y, const 
                          : offset + index[d] * y_tensor.strides[d];
         }
         const int64_t bytes_before = static_cast<const uint8_t *>(y_tensor.data) - y.bytes();
-        if (offset + bytes_before * 8 / reference::bits_of(y_tensor.dtype) != position) return;
+        if (offset + bytes_before * 8 / reference::bits_of(y_tensor.dtype) != position) {
+            return;
+        }
         text = "[";
-        for (int32_t d = 0; d < x.rank; ++d) text += (d > 0 ? "," : "") + std::to_string(index[d]);
+        for (int32_t d = 0; d < x.rank; ++d) {
+            text += (d > 0 ? "," : "") + std::to_string(index[d]);
+        }
         text += "] x " + test_support::describe_code(x.dtype, reference::load_code(x, index, options.packing));
         text += " scale " + test_support::describe(per_element.scale_at(index));
         const reference::zero_point z = per_element.zero_point_at(index);
-        if (zero_point == nullptr) return;
+        if (zero_point == nullptr) {
+            return;
+        }
         text += " zero point " + (z.integral ? std::to_string(z.integer) : test_support::describe(z.real));
     });
     return text;
@@ -60,8 +66,8 @@ struct operation {
 inline constexpr operation quantization{reference::quantize, test_support::quantize, qdq_plan_quantize};
 inline constexpr operation dequantization{reference::dequantize, test_support::dequantize, qdq_plan_dequantize};
 
-// Both ways of running an operation: at once, and by a plan in memory that held something else; on a device, there from where
-// 16 bytes do not begin, at another distance on each side.
+// Both ways of running an operation: at once, and by a plan in memory that held something else; on a device, there from
+// where 16 bytes do not begin, at another distance on each side.
 inline qdq_status call_at_once(const operation &op, const qdq_tensor &x, const qdq_tensor &scale,
                                const qdq_tensor *zero_point, const qdq_tensor &y, const qdq_options &options) {
     return op.call(&x, &scale, zero_point, &y, &options);
@@ -94,7 +100,9 @@ inline testing::AssertionResult agrees_with_oracle(const operation &op, const qd
         const testing::AssertionResult same = test_support::same_codes(
             y_type, expected.bytes(), actual.bytes(), expected.elements(),
             [&](int64_t i) { return describe_inputs_at(i, actual, x, scale, zero_point, options); });
-        if (same) continue;
+        if (same) {
+            continue;
+        }
         return testing::AssertionFailure() << (run == call_by_plan ? "by a plan: " : "") << same.message() << "\n  "
                                            << test_support::describe(options);
     }
@@ -113,4 +121,4 @@ inline testing::AssertionResult dequantizes_as_oracle(const qdq_tensor &x, const
     return agrees_with_oracle(dequantization, x, scale, zero_point, y_type, y_strides, options);
 }
 
-} // namespace kernel_test
+}  // namespace kernel_test

@@ -53,9 +53,13 @@ const workload workloads[] = {
 class prepared_work {
 public:
     prepared_work(const workload &work, qdq_dtype stored, bool quantizes)
-        : quantizes_(quantizes), y_type_(quantizes ? stored : QDQ_F32), x_(quantizes ? QDQ_F32 : stored, work.shape),
-          scale_(QDQ_F32, work.scale_shape), zero_point_(QDQ_I32, work.scale_shape),
-          has_zero_point_(work.has_zero_point && reference::is_integer(stored)), shape_(work.shape) {
+        : quantizes_(quantizes),
+          y_type_(quantizes ? stored : QDQ_F32),
+          x_(quantizes ? QDQ_F32 : stored, work.shape),
+          scale_(QDQ_F32, work.scale_shape),
+          zero_point_(QDQ_I32, work.scale_shape),
+          has_zero_point_(work.has_zero_point && reference::is_integer(stored)),
+          shape_(work.shape) {
         options_.axis = work.axis;
         options_.block_size = work.block_size;
         options_.packing = work.packing;
@@ -98,7 +102,9 @@ private:
             const uint32_t ordinary_bits = std::bit_cast<uint32_t>(ordinary[static_cast<size_t>(i)]);
             x_.set_code(i, quantizes_ && !any_pattern ? ordinary_bits : pattern);
         }
-        if (!quantizes_) reference::clear_padding(x_.tensor());
+        if (!quantizes_) {
+            reference::clear_padding(x_.tensor());
+        }
     }
 
     bool quantizes_;
@@ -121,7 +127,9 @@ testing::AssertionResult same_results(const storage &expected, const storage &ac
 // Tasks last to first, each on a thread of its own: no order may matter.
 void backwards_pool(void *calls, int64_t count, qdq_task task, void *task_context) {
     ++*static_cast<int *>(calls);
-    for (int64_t i = count - 1; i >= 0; --i) std::thread([&] { task(i, task_context); }).join();
+    for (int64_t i = count - 1; i >= 0; --i) {
+        std::thread([&] { task(i, task_context); }).join();
+    }
 }
 
 struct consistency_case {
@@ -134,16 +142,16 @@ std::string name_of(const consistency_case &c) {
     return std::string(c.quantizes ? "quantize_" : "dequantize_") + reference::name_of(c.stored) + "_" + c.work.name;
 }
 
-void PrintTo(const consistency_case &c, std::ostream *out) {
-    *out << name_of(c);
-}
+void PrintTo(const consistency_case &c, std::ostream *out) { *out << name_of(c); }
 
 std::vector<consistency_case> consistency_cases() {
     std::vector<consistency_case> cases;
     for (qdq_dtype stored : supported::stored_types) {
         for (bool quantizes : {true, false}) {
             for (const workload &work : workloads) {
-                if (work.packing != QDQ_LOW_FIRST && !reference::is_packed(stored)) continue;
+                if (work.packing != QDQ_LOW_FIRST && !reference::is_packed(stored)) {
+                    continue;
+                }
                 cases.push_back({stored, quantizes, work});
             }
         }
@@ -164,15 +172,16 @@ TEST_P(ConsistencyTest, one_digest_on_every_target_for_any_number_of_threads) {
     storage actual = work.empty_y();
     const auto recorded = recorded_digests.find(name_of(c));
     if (recorded == recorded_digests.end()) {
-        ADD_FAILURE() << "no digest recorded: {\"" << name_of(c) << "\", 0x" << std::hex << expected_digest
-                      << "},";
+        ADD_FAILURE() << "no digest recorded: {\"" << name_of(c) << "\", 0x" << std::hex << expected_digest << "},";
     } else {
         EXPECT_EQ(expected_digest, recorded->second) << "the oracle or the inputs have changed";
     }
     test_support::for_each_target([&](const std::string &target) {
         for (int32_t threads = 1; threads <= 4; ++threads) {
             const bool is_chosen = threads == 1 + static_cast<int32_t>(expected_digest % 4);
-            if (test_support::thinning() > 1 && !is_chosen) continue;
+            if (test_support::thinning() > 1 && !is_chosen) {
+                continue;
+            }
             qdq_set_num_threads(threads);
             work.run_library(actual);
             EXPECT_TRUE(same_results(expected, actual)) << target << ", " << threads << " threads";
@@ -187,7 +196,9 @@ TEST_P(ConsistencyTest, one_digest_on_every_target_for_any_number_of_threads) {
 }
 
 TEST_P(ConsistencyTest, the_recorded_digest_on_every_device_target) {
-    if (test_support::device_targets().empty()) return;
+    if (test_support::device_targets().empty()) {
+        return;
+    }
     const consistency_case &c = GetParam();
     const prepared_work work(c.work, c.stored, c.quantizes);
     storage y = work.empty_y();
@@ -200,5 +211,5 @@ TEST_P(ConsistencyTest, the_recorded_digest_on_every_device_target) {
 INSTANTIATE_TEST_SUITE_P(Kernels, ConsistencyTest, testing::ValuesIn(consistency_cases()),
                          [](const auto &param) { return name_of(param.param); });
 
-} // namespace
-} // namespace kernel_test
+}  // namespace
+}  // namespace kernel_test

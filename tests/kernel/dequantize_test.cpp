@@ -22,33 +22,41 @@ using test_support::KernelTest;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
-// Every code of a type of 16 bits or fewer; of a wider one, and of a 16-bit one where `step` is not 1, the boundaries and
-// random codes.
+// Every code of a type of 16 bits or fewer; of a wider one, and of a 16-bit one where `step` is not 1, the boundaries
+// and random codes.
 std::vector<uint32_t> codes_of(qdq_dtype type, int step = 1) {
     std::vector<uint32_t> codes;
     if (reference::bits_of(type) <= 16 && step == 1) {
-        for (uint32_t code = 0; code < uint32_t{1} << reference::bits_of(type); ++code) codes.push_back(code);
+        for (uint32_t code = 0; code < uint32_t{1} << reference::bits_of(type); ++code) {
+            codes.push_back(code);
+        }
         return codes;
     }
     const uint32_t mask = reference::bits_of(type) == 32 ? 0xffffffffu : 0xffffu;
     for (uint32_t power = 0; power < 32; ++power) {
-        for (uint32_t near = 0; near < 5; ++near) codes.push_back(((uint32_t{1} << power) + near - 2) & mask);
+        for (uint32_t near = 0; near < 5; ++near) {
+            codes.push_back(((uint32_t{1} << power) + near - 2) & mask);
+        }
     }
     test_support::random_bits random(5);
-    for (int i = 0; i < 1000; ++i) codes.push_back(random.next32() & mask);
+    for (int i = 0; i < 1000; ++i) {
+        codes.push_back(random.next32() & mask);
+    }
     return codes;
 }
 
 storage every_code(qdq_dtype type, const dimensions &shape = {}, const dimensions &strides = {}, int step = 1) {
     const std::vector<uint32_t> codes = codes_of(type, step);
     storage x(type, shape.empty() ? dimensions{static_cast<int64_t>(codes.size())} : shape, strides);
-    for (int64_t i = 0; i < x.elements(); ++i) x.set_code(i, codes[static_cast<size_t>(i * 101) % codes.size()]);
+    for (int64_t i = 0; i < x.elements(); ++i) {
+        x.set_code(i, codes[static_cast<size_t>(i * 101) % codes.size()]);
+    }
     return x;
 }
 
 // Integer types saturate these, so that each sees its own ends.
-const std::vector<double> zero_point_values{0,   1,   3,       -77,      127,        128,          255,
-                                            -128, 3e4, -4294967296.0, 4294967296.0, 16777217, -16777217};
+const std::vector<double> zero_point_values{
+    0, 1, 3, -77, 127, 128, 255, -128, 3e4, -4294967296.0, 4294967296.0, 16777217, -16777217};
 const std::vector<double> float_zero_points{0.5, -3.25, 1e30, -1e-45, 16777217, infinity, -infinity, nan_value, -0.0};
 
 class DequantizeTest : public KernelTest {
@@ -65,8 +73,7 @@ protected:
         for (qdq_dequantize_zp sign : {QDQ_ZP_SUBTRACT, QDQ_ZP_ADD}) {
             qdq_options options{};
             options.dequantize_zp = sign;
-            EXPECT_TRUE(
-                dequantizes_as_oracle(x.tensor(), scale.tensor(), &zero_point_tensor, y_type, {}, options))
+            EXPECT_TRUE(dequantizes_as_oracle(x.tensor(), scale.tensor(), &zero_point_tensor, y_type, {}, options))
                 << "zero point type " << reference::name_of(type);
         }
     }
@@ -119,15 +126,23 @@ TEST_P(DequantizeTest, every_code_times_corner_scales) {
 }
 
 TEST_P(DequantizeTest, every_code_with_corner_zero_points_of_every_type) {
-    if (!takes_zero_points()) GTEST_SKIP() << "this type takes no zero point";
+    if (!takes_zero_points()) {
+        GTEST_SKIP() << "this type takes no zero point";
+    }
     const storage x = every_code(stored(), {}, {}, sampling());
     for (qdq_dtype y_type : supported::float_types) {
         for (float scale_value : corner_scales()) {
             const operand scale(QDQ_F32, {static_cast<double>(scale_value)});
             for (qdq_dtype type : supported::zero_point_types) {
-                for (double value : zero_point_values) compare_with_zero_point(x, scale, y_type, type, value);
-                if (reference::is_integer(type)) continue;
-                for (double value : float_zero_points) compare_with_zero_point(x, scale, y_type, type, value);
+                for (double value : zero_point_values) {
+                    compare_with_zero_point(x, scale, y_type, type, value);
+                }
+                if (reference::is_integer(type)) {
+                    continue;
+                }
+                for (double value : float_zero_points) {
+                    compare_with_zero_point(x, scale, y_type, type, value);
+                }
             }
         }
     }
@@ -140,7 +155,9 @@ TEST_P(DequantizeTest, every_code_with_random_scales_and_zero_points) {
         const operand scale(QDQ_F32, {static_cast<double>(scale_value)});
         for (qdq_dtype y_type : supported::float_types) {
             EXPECT_TRUE(dequantizes_as_oracle(x.tensor(), scale.tensor(), nullptr, y_type, {}, {}));
-            if (!takes_zero_points()) continue;
+            if (!takes_zero_points()) {
+                continue;
+            }
             const double z = static_cast<double>(static_cast<int32_t>(random.next32()));
             compare_with_zero_point(x, scale, y_type, QDQ_I32, z);
             compare_with_zero_point(x, scale, y_type, QDQ_F32, z / 1024);
@@ -152,26 +169,33 @@ TEST_P(DequantizeTest, broadcasts_ordinary_scales_over_every_layout) {
     compare_layouts({0.1f, 0.05f, 1.0f / 127, 0.3f, 2.0f, 0.75f, 0.00214854861f});
 }
 
-TEST_P(DequantizeTest, broadcasts_corner_scales_over_every_layout) {
-    compare_layouts(corner_scales());
-}
+TEST_P(DequantizeTest, broadcasts_corner_scales_over_every_layout) { compare_layouts(corner_scales()); }
 
 TEST_P(DequantizeTest, reads_every_code_of_the_narrow_scale_types) {
     for (qdq_dtype type : supported::scale_types) {
-        if (type == QDQ_F32) continue;
+        if (type == QDQ_F32) {
+            continue;
+        }
         const int64_t count = int64_t{1} << reference::bits_of(type);
         storage scale(type, {count});
-        for (int64_t i = 0; i < count; ++i) scale.set_code(i, static_cast<uint32_t>(i));
-        EXPECT_TRUE(dequantizes_as_oracle(every_code(stored(), {count}).tensor(), scale.tensor(), nullptr, QDQ_F32, {}, {}))
+        for (int64_t i = 0; i < count; ++i) {
+            scale.set_code(i, static_cast<uint32_t>(i));
+        }
+        EXPECT_TRUE(
+            dequantizes_as_oracle(every_code(stored(), {count}).tensor(), scale.tensor(), nullptr, QDQ_F32, {}, {}))
             << "scale type " << reference::name_of(type);
     }
 }
 
 TEST_P(DequantizeTest, unpacks_every_order_over_every_layout) {
-    if (!reference::is_packed(stored())) GTEST_SKIP() << "this type is not packed";
+    if (!reference::is_packed(stored())) {
+        GTEST_SKIP() << "this type is not packed";
+    }
     for (const layout &l : layouts()) {
         for (qdq_packing packing : {QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
-            if (packing == QDQ_SPLIT_HALVES && product(l.shape) % 32 != 0) continue;
+            if (packing == QDQ_SPLIT_HALVES && product(l.shape) % 32 != 0) {
+                continue;
+            }
             qdq_options options{};
             options.packing = packing;
             compare_layout(l, {0.1f, 0.3f, 2.0f}, false, QDQ_F32, QDQ_I32, QDQ_F32, options);
@@ -181,8 +205,9 @@ TEST_P(DequantizeTest, unpacks_every_order_over_every_layout) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, DequantizeTest,
-                         testing::ValuesIn(test_support::every_kernel(supported::stored_types, test_support::built_targets())),
+                         testing::ValuesIn(test_support::every_kernel(supported::stored_types,
+                                                                      test_support::built_targets())),
                          test_support::name_of_case);
 
-} // namespace
-} // namespace kernel_test
+}  // namespace
+}  // namespace kernel_test

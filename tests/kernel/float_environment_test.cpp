@@ -45,12 +45,8 @@ struct call_shape {
 };
 
 const call_shape call_shapes[] = {
-    {{1001}, {}, 0, 1},
-    {{5, 201}, {5, 1}, 0, 1},
-    {{5, 201}, {1, 201}, 0, 1},
-    {{5, 192}, {5, 6}, 32, 1},
-    {{5, 201}, {5, 13}, 16, 1},
-    {{300007}, {}, 0, 4},
+    {{1001}, {}, 0, 1},        {{5, 201}, {5, 1}, 0, 1},   {{5, 201}, {1, 201}, 0, 1},
+    {{5, 192}, {5, 6}, 32, 1}, {{5, 201}, {5, 13}, 16, 1}, {{300007}, {}, 0, 4},
 };
 
 // Ordinary, subnormal and extreme, so that each kind of kernel meets each environment.
@@ -89,9 +85,9 @@ prepared_call prepare(const call_shape &shape, const std::vector<float> &palette
         call.zero_point.set_code(i, std::bit_cast<uint32_t>(i % 3 == 0 ? 0.5f : 1e-40f));
     }
     const qdq_tensor zero_point = call.zero_point.tensor();
-    (quantizes ? reference::quantize : reference::dequantize)(
-        call.x.tensor(), call.scale.tensor(), has_zero_point ? &zero_point : nullptr, call.expected.tensor(),
-        &call.options);
+    (quantizes ? reference::quantize : reference::dequantize)(call.x.tensor(), call.scale.tensor(),
+                                                              has_zero_point ? &zero_point : nullptr,
+                                                              call.expected.tensor(), &call.options);
     return call;
 }
 
@@ -109,8 +105,8 @@ outcome call_in(const fp_environment &environment, prepared_call &call) {
     const qdq_tensor *zero_point_or_null = call.has_zero_point ? &zero_point : nullptr;
     const uint64_t before = test_support::fp_control();
     test_support::set_fp_control(environment.control);
-    const qdq_status status = (call.quantizes ? qdq_quantize : qdq_dequantize)(&x, &scale, zero_point_or_null, &y,
-                                                                               &call.options);
+    const qdq_status status =
+        (call.quantizes ? qdq_quantize : qdq_dequantize)(&x, &scale, zero_point_or_null, &y, &call.options);
     const uint64_t control_after = test_support::fp_control();
     test_support::set_fp_control(before);
     return {status, control_after};
@@ -129,13 +125,20 @@ outcome run_plan_in(const fp_environment &environment, prepared_call &call) {
 // subnormals, -0, integers that are no f32.
 std::vector<uint32_t> awkward_codes(qdq_dtype type) {
     switch (type) {
-        case QDQ_F32: return {0, 0x80000000, 1, 0x807fffff, 0x7fc00000, 0x7f800001, 0xffa00000, 0x7f7fffff, 0x3f800000};
-        case QDQ_F16: return {0, 0x8000, 1, 0x83ff, 0x7e00, 0x7c01, 0xfd00, 0x7bff, 0x3c00};
-        case QDQ_BF16: return {0, 0x8000, 1, 0x807f, 0x7fc0, 0x7f81, 0xffa0, 0x7f7f, 0x3f80};
-        case QDQ_E8M0: return {0, 1, 127, 254, 255};
-        case QDQ_F8E4M3: return {0, 0x80, 1, 0x87, 0x7f, 0xff, 0x7e, 0x38};
-        case QDQ_I32: return {0, 1, (1u << 24) + 1, 0x7fffffff, 0x80000000};
-        default: return {0, 1, 0x7f};
+    case QDQ_F32:
+        return {0, 0x80000000, 1, 0x807fffff, 0x7fc00000, 0x7f800001, 0xffa00000, 0x7f7fffff, 0x3f800000};
+    case QDQ_F16:
+        return {0, 0x8000, 1, 0x83ff, 0x7e00, 0x7c01, 0xfd00, 0x7bff, 0x3c00};
+    case QDQ_BF16:
+        return {0, 0x8000, 1, 0x807f, 0x7fc0, 0x7f81, 0xffa0, 0x7f7f, 0x3f80};
+    case QDQ_E8M0:
+        return {0, 1, 127, 254, 255};
+    case QDQ_F8E4M3:
+        return {0, 0x80, 1, 0x87, 0x7f, 0xff, 0x7e, 0x38};
+    case QDQ_I32:
+        return {0, 1, (1u << 24) + 1, 0x7fffffff, 0x80000000};
+    default:
+        return {0, 1, 0x7f};
     }
 }
 
@@ -145,11 +148,13 @@ uint32_t awkward_code(qdq_dtype type, size_t i) {
 }
 
 void fill(storage &operand, qdq_dtype type, size_t first) {
-    for (int64_t i = 0; i < operand.elements(); ++i) operand.set_code(i, awkward_code(type, first + static_cast<size_t>(i)));
+    for (int64_t i = 0; i < operand.elements(); ++i) {
+        operand.set_code(i, awkward_code(type, first + static_cast<size_t>(i)));
+    }
 }
 
 // Calls function() in the environment, its exception flags clear. No arithmetic but the library's happens in it.
-template <typename Function> outcome run_in(const fp_environment &environment, Function &&function) {
+template<typename Function> outcome run_in(const fp_environment &environment, Function &&function) {
     const uint64_t before = test_support::fp_control();
     test_support::set_fp_flags(0);
     test_support::set_fp_control(environment.control);
@@ -177,7 +182,8 @@ protected:
             const qdq_dtype x_type = quantizes ? QDQ_F32 : stored(), y_type = quantizes ? stored() : QDQ_F32;
             storage x(x_type, shape), expected(y_type, shape), actual(y_type, shape);
             for (int64_t i = 0; i < x.elements(); ++i) {
-                x.set_code(i, quantizes ? awkward_code(QDQ_F32, static_cast<size_t>(i)) : static_cast<uint32_t>(i * 101));
+                x.set_code(i,
+                           quantizes ? awkward_code(QDQ_F32, static_cast<size_t>(i)) : static_cast<uint32_t>(i * 101));
             }
             const qdq_tensor c_x = x.tensor(), c_expected = expected.tensor(), c_actual = actual.tensor();
             const qdq_options options{};
@@ -189,7 +195,9 @@ protected:
                     std::memset(actual.bytes(), 0x55, static_cast<size_t>(bytes_for(y_type, actual.elements())));
                     const outcome result = run_in(environment, [&] {
                         qdq_plan plan;
-                        if (!by_plan) return at_once(&c_x, &scale, zero_point, &c_actual, &options);
+                        if (!by_plan) {
+                            return at_once(&c_x, &scale, zero_point, &c_actual, &options);
+                        }
                         const qdq_status status = planned(&plan, &c_x, &scale, zero_point, &c_actual, &options);
                         return status == QDQ_OK ? qdq_run(&plan, x.bytes(), actual.bytes(), nullptr) : status;
                     });
@@ -225,11 +233,14 @@ TEST_P(HostileFpEnvironment, quantize_gives_the_same_bits_and_restores_it) {
     for (const call_shape &shape : call_shapes) {
         for (const std::vector<float> &palette : palettes) {
             for (bool has_zero_point : {false, true}) {
-                if (has_zero_point && !integer) continue;
+                if (has_zero_point && !integer) {
+                    continue;
+                }
                 for (qdq_rounding rounding : {QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_UP}) {
-                    if (rounding != QDQ_NEAREST_EVEN && (!integer || shape.threads > 1)) continue;
-                    compare_in_every_environment(
-                        prepare(shape, palette, stored(), true, has_zero_point, rounding));
+                    if (rounding != QDQ_NEAREST_EVEN && (!integer || shape.threads > 1)) {
+                        continue;
+                    }
+                    compare_in_every_environment(prepare(shape, palette, stored(), true, has_zero_point, rounding));
                 }
             }
         }
@@ -240,7 +251,9 @@ TEST_P(HostileFpEnvironment, dequantize_gives_the_same_bits_and_restores_it) {
     for (const call_shape &shape : call_shapes) {
         for (const std::vector<float> &palette : palettes) {
             for (bool has_zero_point : {false, true}) {
-                if (has_zero_point && !reference::is_integer(stored())) continue;
+                if (has_zero_point && !reference::is_integer(stored())) {
+                    continue;
+                }
                 compare_in_every_environment(
                     prepare(shape, palette, stored(), false, has_zero_point, QDQ_NEAREST_EVEN));
             }
@@ -270,7 +283,9 @@ TEST_P(HostileFpEnvironment, a_plan_made_before_it_gives_the_same_bits_and_resto
 }
 
 TEST_P(HostileFpEnvironment, zero_points_of_float_formats_are_judged_by_their_bits) {
-    if (reference::is_integer(stored())) GTEST_SKIP() << "integer formats have zero points";
+    if (reference::is_integer(stored())) {
+        GTEST_SKIP() << "integer formats have zero points";
+    }
     const storage x(QDQ_F32, {64}), y(stored(), {64}), scale(QDQ_F32, {}, {}, 0x3f);
     const qdq_tensor c_x = x.tensor(), c_y = y.tensor(), c_scale = scale.tensor();
     for (qdq_dtype type : supported::zero_point_types) {
@@ -278,10 +293,11 @@ TEST_P(HostileFpEnvironment, zero_points_of_float_formats_are_judged_by_their_bi
             storage zero_point(type, {});
             zero_point.set_code(0, code);
             const qdq_tensor c_zero_point = zero_point.tensor();
-            const bool is_zero = code == 0 || (!reference::is_integer(type) && code == 1u << (reference::bits_of(type) - 1));
+            const bool is_zero =
+                code == 0 || (!reference::is_integer(type) && code == 1u << (reference::bits_of(type) - 1));
             for (const fp_environment &environment : test_support::hostile_environments()) {
-                const outcome result = run_in(
-                    environment, [&] { return qdq_quantize(&c_x, &c_scale, &c_zero_point, &c_y, nullptr); });
+                const outcome result =
+                    run_in(environment, [&] { return qdq_quantize(&c_x, &c_scale, &c_zero_point, &c_y, nullptr); });
                 EXPECT_EQ(result.status, is_zero ? QDQ_OK : QDQ_INVALID_ARGUMENT)
                     << environment.name << ", " << reference::name_of(type) << " 0x" << std::hex << code;
                 EXPECT_EQ(result.control_after, environment.control) << environment.name << ": not restored";
@@ -306,7 +322,9 @@ TEST_P(HostileFpEnvironment, operands_of_any_bits_give_the_same_bits_and_no_trap
                     fill(zero_point, zero_point_type, first);
                     const qdq_tensor c_zero_point = zero_point.tensor();
                     expect_oracle_result(shape, scale.tensor(), integer ? &c_zero_point : nullptr);
-                    if (scale.elements() > 1) break;
+                    if (scale.elements() > 1) {
+                        break;
+                    }
                 }
             }
         }
@@ -323,7 +341,8 @@ TEST_P(HostileFpEnvironment, no_exception_flag_is_cleared) {
             const uint64_t before = test_support::fp_control();
             test_support::set_fp_control(environment.control);
             test_support::set_fp_flags(test_support::every_fp_flag);
-            const qdq_status status = (quantizes ? qdq_quantize : qdq_dequantize)(&x, &scale, nullptr, &y, &call.options);
+            const qdq_status status =
+                (quantizes ? qdq_quantize : qdq_dequantize)(&x, &scale, nullptr, &y, &call.options);
             const uint64_t flags_after = test_support::fp_flags();
             test_support::set_fp_control(before);
             test_support::set_fp_flags(0);
@@ -337,5 +356,5 @@ INSTANTIATE_TEST_SUITE_P(Kernels, HostileFpEnvironment,
                          testing::ValuesIn(test_support::every_kernel(supported::stored_types)),
                          test_support::name_of_case);
 
-} // namespace
-} // namespace kernel_test
+}  // namespace
+}  // namespace kernel_test

@@ -15,9 +15,9 @@ struct layout {
     dimensions scale_shape{};
     int32_t axis = 0;
     int64_t block_size = 0;
-    dimensions x_strides{}; // empty: dense
+    dimensions x_strides{};  // empty: dense
     dimensions y_strides{};
-    dimensions scale_strides{}; // also the zero point's
+    dimensions scale_strides{};  // also the zero point's
 };
 
 inline const std::vector<layout> &layouts() {
@@ -56,15 +56,9 @@ inline const std::vector<layout> &layouts() {
         {.name = "derived blocks in three dimensions", .shape = {4, 9, 20}, .scale_shape = {2, 3, 4}},
         {.name = "derived blocks, all ragged", .shape = {5, 10, 71}, .scale_shape = {2, 4, 3}},
         {.name = "2-D tiles of 128", .shape = {130, 260}, .scale_shape = {2, 3}, .axis = 1, .block_size = 128},
-        {.name = "eight dimensions",
-         .shape = {2, 1, 3, 2, 1, 2, 3, 5},
-         .scale_shape = {1, 1, 3, 1, 1, 2, 1, 5}},
+        {.name = "eight dimensions", .shape = {2, 1, 3, 2, 1, 2, 3, 5}, .scale_shape = {1, 1, 3, 1, 1, 2, 1, 5}},
         {.name = "a shared scale by stride 0", .shape = {5, 70}, .scale_shape = {5}, .scale_strides = {0}},
-        {.name = "scales by stride -2",
-         .shape = {5, 70},
-         .scale_shape = {70},
-         .axis = 1,
-         .scale_strides = {-2}},
+        {.name = "scales by stride -2", .shape = {5, 70}, .scale_shape = {70}, .axis = 1, .scale_strides = {-2}},
         {.name = "x transposed", .shape = {65, 67}, .scale_shape = {65}, .x_strides = {1, 65}},
         {.name = "x transposed, channel on the last axis",
          .shape = {65, 67},
@@ -96,4 +90,4 @@ inline const std::vector<layout> &layouts() {
     return all;
 }
 
-} // namespace kernel_test
+}  // namespace kernel_test

@@ -29,23 +29,23 @@ using test_support::KernelTest;
 using test_support::view;
 
 constexpr int64_t longest = 4 * 64 + 1;
-constexpr int64_t misalignments = 64; // in bytes
+constexpr int64_t misalignments = 64;  // in bytes
 constexpr int64_t rows = 3;
 
 // How the scale meets a [rows, length] x.
 struct form {
     const char *name;
     bool has_zero_point;
-    int64_t block; // along the last axis: 0 is one scale per tensor, -1 one for each row, otherwise a block's length
+    int64_t block;  // along the last axis: 0 is one scale per tensor, -1 one for each row, otherwise a block's length
 };
 
 constexpr form forms[] = {
-    {"per_tensor", false, 0},  {"per_tensor_with_zero_point", true, 0},
-    {"row", false, -1},        {"row_with_zero_point", true, -1},
-    {"column", false, 1},      {"column_with_zero_point", true, 1},
-    {"block_16", false, 16},   {"block_16_with_zero_point", true, 16},
-    {"block_32", false, 32},   {"block_32_with_zero_point", true, 32},
-    {"block_5", false, 5},     {"block_5_with_zero_point", true, 5},
+    {"per_tensor", false, 0}, {"per_tensor_with_zero_point", true, 0},
+    {"row", false, -1},       {"row_with_zero_point", true, -1},
+    {"column", false, 1},     {"column_with_zero_point", true, 1},
+    {"block_16", false, 16},  {"block_16_with_zero_point", true, 16},
+    {"block_32", false, 32},  {"block_32_with_zero_point", true, 32},
+    {"block_5", false, 5},    {"block_5_with_zero_point", true, 5},
 };
 
 // A call whose operands all lie in fenced memory.
@@ -53,8 +53,12 @@ class fenced_call {
 public:
     fenced_call(const form &f, int64_t length, qdq_dtype x_type, qdq_dtype y_type, qdq_dtype zero_point_type)
         : form_(f), shape_{rows, length}, x_type_(x_type), y_type_(y_type), zero_point_type_(zero_point_type) {
-        if (f.block == -1) scale_shape_ = {rows, 1};
-        if (f.block == 1) scale_shape_ = {1, length}; // a channel for each column
+        if (f.block == -1) {
+            scale_shape_ = {rows, 1};
+        }
+        if (f.block == 1) {
+            scale_shape_ = {1, length};  // a channel for each column
+        }
         if (f.block > 1) {
             scale_shape_ = {rows, (length + f.block - 1) / f.block};
             options_.block_size = f.block;
@@ -64,7 +68,7 @@ public:
         expected_.assign(static_cast<size_t>(bytes_for(y_type, product(shape_))), 0);
     }
 
-    template <typename Oracle> void compute_expected(Oracle &&oracle) {
+    template<typename Oracle> void compute_expected(Oracle &&oracle) {
         const view x(x_bytes_.data(), x_type_, shape_);
         const view y(expected_.data(), y_type_, shape_);
         const view scale(scale_bytes_.data(), QDQ_F32, scale_shape_);
@@ -73,7 +77,7 @@ public:
         oracle(x.tensor(), scale.tensor(), form_.has_zero_point ? &zero_point_tensor : nullptr, y.tensor(), &options_);
     }
 
-    template <typename Function>
+    template<typename Function>
     testing::AssertionResult run(Function &&function, flush side, int64_t x_gap, int64_t y_gap) {
         const void *x_data = placed(x_memory_, x_bytes_, side, x_gap);
         const void *scale_data = placed(scale_memory_, scale_bytes_, side, 0);
@@ -91,7 +95,9 @@ public:
         if (function(&x_tensor, &scale_tensor, zero_point_or_null, &y_tensor, &options_) != QDQ_OK) {
             return testing::AssertionFailure() << qdq_last_error();
         }
-        if (!y_memory_.surroundings_intact()) return testing::AssertionFailure() << "wrote outside y";
+        if (!y_memory_.surroundings_intact()) {
+            return testing::AssertionFailure() << "wrote outside y";
+        }
         return test_support::same_codes(y_type_, expected_.data(), y_data, product(shape_), [&](int64_t i) {
             return "x " + std::to_string(i / shape_[1]) + "," + std::to_string(i % shape_[1]);
         });
@@ -111,7 +117,7 @@ private:
         storage zero_point(zero_point_type_, scale_shape_);
         for (int64_t i = 0; i < product(scale_shape_); ++i) {
             scale.set_code(i, std::bit_cast<uint32_t>(0.1f + 0.003f * static_cast<float>(i)));
-            zero_point.set_code(i, static_cast<uint32_t>(i * 7 % 23 + 3)); // not 0, which lies past x
+            zero_point.set_code(i, static_cast<uint32_t>(i * 7 % 23 + 3));  // not 0, which lies past x
         }
         x_bytes_.assign(x.bytes(), x.bytes() + bytes_for(x_type_, product(shape_)));
         scale_bytes_.assign(scale.bytes(), scale.bytes() + bytes_for(QDQ_F32, product(scale_shape_)));
@@ -121,7 +127,9 @@ private:
 
     static const void *placed(fenced_memory &memory, const std::vector<uint8_t> &bytes, flush side, int64_t gap) {
         void *data = memory.place(static_cast<int64_t>(bytes.size()), side, gap);
-        if (!bytes.empty()) std::memcpy(data, bytes.data(), bytes.size());
+        if (!bytes.empty()) {
+            std::memcpy(data, bytes.data(), bytes.size());
+        }
         return data;
     }
 
@@ -152,12 +160,14 @@ int64_t gap_for(qdq_dtype type, int64_t step) {
 
 class LengthsTest : public KernelTest {
 protected:
-    template <typename Function>
+    template<typename Function>
     void compare_placements(fenced_call &call, Function &&function, qdq_dtype x_type, qdq_dtype y_type, int64_t length,
                             const char *form_name) {
         for (flush side : {flush::trailing, flush::leading}) {
             for (int64_t step = 0; step < misalignments; ++step) {
-                if (!test_support::is_taken(step + length)) continue;
+                if (!test_support::is_taken(step + length)) {
+                    continue;
+                }
                 // The factor and the length make x meet every misalignment of y.
                 const int64_t x_gap = step == 0 ? 0 : gap_for(x_type, 5 * step + length);
                 const int64_t y_gap = gap_for(y_type, step);
@@ -176,7 +186,9 @@ protected:
 
 TEST_P(LengthsTest, quantize_stays_inside_its_operands_at_every_length_and_misalignment) {
     for (const form &f : forms) {
-        if (!applies(f)) continue;
+        if (!applies(f)) {
+            continue;
+        }
         for (int64_t length = 0; length <= longest; ++length) {
             fenced_call call(f, length, QDQ_F32, stored(), zero_point_type());
             call.compute_expected(reference::quantize);
@@ -187,7 +199,9 @@ TEST_P(LengthsTest, quantize_stays_inside_its_operands_at_every_length_and_misal
 
 TEST_P(LengthsTest, dequantize_stays_inside_its_operands_at_every_length_and_misalignment) {
     for (const form &f : forms) {
-        if (!applies(f)) continue;
+        if (!applies(f)) {
+            continue;
+        }
         for (int64_t length = 0; length <= longest; ++length) {
             fenced_call call(f, length, stored(), QDQ_F32, zero_point_type());
             call.compute_expected(reference::dequantize);
@@ -199,5 +213,5 @@ TEST_P(LengthsTest, dequantize_stays_inside_its_operands_at_every_length_and_mis
 INSTANTIATE_TEST_SUITE_P(Kernels, LengthsTest, testing::ValuesIn(test_support::every_kernel(supported::stored_types)),
                          test_support::name_of_case);
 
-} // namespace
-} // namespace kernel_test
+}  // namespace
+}  // namespace kernel_test

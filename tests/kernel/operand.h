@@ -19,7 +19,9 @@ class operand {
 public:
     operand(qdq_dtype dtype, const std::vector<double> &values, test_support::dimensions shape = {})
         : dtype_(dtype), shape_(std::move(shape)) {
-        for (double value : values) append(value);
+        for (double value : values) {
+            append(value);
+        }
     }
 
     // Valid while the operand lives.
@@ -32,13 +34,20 @@ public:
     static uint32_t encode(qdq_dtype dtype, double value) {
         const float narrowed = static_cast<float>(value);
         switch (dtype) {
-            case QDQ_F32: return std::bit_cast<uint32_t>(narrowed);
-            case QDQ_F16: return reference::encode_ieee(reference::f16_format, narrowed);
-            case QDQ_BF16: return reference::encode_ieee(reference::bf16_format, narrowed);
-            case QDQ_E8M0: return encode_e8m0(narrowed);
-            default: break;
+        case QDQ_F32:
+            return std::bit_cast<uint32_t>(narrowed);
+        case QDQ_F16:
+            return reference::encode_ieee(reference::f16_format, narrowed);
+        case QDQ_BF16:
+            return reference::encode_ieee(reference::bf16_format, narrowed);
+        case QDQ_E8M0:
+            return encode_e8m0(narrowed);
+        default:
+            break;
         }
-        if (!reference::is_integer(dtype)) return reference::encode_quantized_float(dtype, narrowed, false, false);
+        if (!reference::is_integer(dtype)) {
+            return reference::encode_quantized_float(dtype, narrowed, false, false);
+        }
         const reference::integer_range range = reference::range_of(dtype);
         const double clamped = std::clamp(value, static_cast<double>(range.lowest), static_cast<double>(range.highest));
         return static_cast<uint32_t>(static_cast<int64_t>(clamped));
@@ -46,7 +55,9 @@ public:
 
 private:
     static uint32_t encode_e8m0(float value) {
-        if (!(value > 0) || std::isinf(value)) return 0xff;
+        if (!(value > 0) || std::isinf(value)) {
+            return 0xff;
+        }
         return static_cast<uint32_t>(std::clamp(std::ilogb(value) + 127, 0, 254));
     }
 
@@ -62,8 +73,6 @@ private:
     std::vector<uint8_t> bytes_;
 };
 
-inline int64_t bytes_for(qdq_dtype dtype, int64_t count) {
-    return (count * reference::bits_of(dtype) + 7) / 8;
-}
+inline int64_t bytes_for(qdq_dtype dtype, int64_t count) { return (count * reference::bits_of(dtype) + 7) / 8; }
 
-} // namespace kernel_test
+}  // namespace kernel_test

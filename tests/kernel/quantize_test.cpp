@@ -45,7 +45,9 @@ qdq_dtype zero_point_type_of(qdq_dtype stored) { return reference::is_packed(sto
 // odd past 2^22, where that sum holds no halves.
 std::vector<zero_point_choice> zero_points_for(qdq_dtype stored) {
     std::vector<zero_point_choice> choices{{false, QDQ_I32, 0}};
-    if (!reference::is_integer(stored)) return choices;
+    if (!reference::is_integer(stored)) {
+        return choices;
+    }
     const qdq_dtype own = zero_point_type_of(stored);
     const reference::integer_range range = reference::range_of(own);
     choices.insert(choices.end(), {{true, own, static_cast<double>(range.lowest)},
@@ -72,7 +74,9 @@ struct output_range {
 };
 
 std::vector<output_range> ranges_for(qdq_dtype stored) {
-    if (!reference::is_integer(stored)) return {{0, 0}};
+    if (!reference::is_integer(stored)) {
+        return {{0, 0}};
+    }
     const reference::integer_range range = reference::range_of(stored);
     const int32_t lowest = static_cast<int32_t>(range.lowest);
     const int32_t highest = static_cast<int32_t>(range.highest);
@@ -80,7 +84,9 @@ std::vector<output_range> ranges_for(qdq_dtype stored) {
 }
 
 std::vector<qdq_rounding> roundings_for(qdq_dtype stored) {
-    if (!reference::is_integer(stored)) return {QDQ_NEAREST_EVEN};
+    if (!reference::is_integer(stored)) {
+        return {QDQ_NEAREST_EVEN};
+    }
     return {QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP};
 }
 
@@ -91,7 +97,9 @@ std::vector<qdq_options> option_combinations(qdq_dtype stored, qdq_scale_mode mo
         for (qdq_quantize_zp order : {QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING}) {
             for (const output_range &range : ranges_for(stored)) {
                 for (int32_t no_saturate : {0, 1}) {
-                    if (no_saturate != 0 && reference::is_integer(stored)) continue;
+                    if (no_saturate != 0 && reference::is_integer(stored)) {
+                        continue;
+                    }
                     qdq_options options{};
                     options.scale_mode = mode;
                     options.rounding = rounding;
@@ -109,7 +117,9 @@ std::vector<qdq_options> option_combinations(qdq_dtype stored, qdq_scale_mode mo
 
 std::vector<uint32_t> codes_of(qdq_dtype type, const std::vector<float> &values) {
     std::vector<uint32_t> codes;
-    for (float value : values) codes.push_back(operand::encode(type, static_cast<double>(value)));
+    for (float value : values) {
+        codes.push_back(operand::encode(type, static_cast<double>(value)));
+    }
     return codes;
 }
 
@@ -117,7 +127,9 @@ std::vector<uint32_t> codes_of(qdq_dtype type, const std::vector<float> &values)
 const std::vector<uint32_t> &tricky_codes(qdq_dtype type, qdq_scale_mode mode) {
     static std::map<std::pair<qdq_dtype, qdq_scale_mode>, std::vector<uint32_t>> kept;
     std::vector<uint32_t> &codes = kept[{type, mode}];
-    if (codes.empty()) codes = codes_of(type, tricky_floats(0.1f, mode, 20000, 11));
+    if (codes.empty()) {
+        codes = codes_of(type, tricky_floats(0.1f, mode, 20000, 11));
+    }
     return codes;
 }
 
@@ -125,12 +137,18 @@ const std::vector<uint32_t> &tricky_codes(qdq_dtype type, qdq_scale_mode mode) {
 storage tricky_x(qdq_dtype type, float scale, qdq_scale_mode mode, const dimensions &shape = {}, int count = 5000) {
     std::vector<uint32_t> codes;
     if (type == QDQ_F32) {
-        for (float value : tricky_floats(scale, mode, count, 7)) codes.push_back(std::bit_cast<uint32_t>(value));
+        for (float value : tricky_floats(scale, mode, count, 7)) {
+            codes.push_back(std::bit_cast<uint32_t>(value));
+        }
     } else {
-        for (uint32_t code = 0; code < 0x10000; ++code) codes.push_back(code);
+        for (uint32_t code = 0; code < 0x10000; ++code) {
+            codes.push_back(code);
+        }
     }
     storage x(type, shape.empty() ? dimensions{static_cast<int64_t>(codes.size())} : shape);
-    for (int64_t i = 0; i < x.elements(); ++i) x.set_code(i, codes[static_cast<size_t>(i) % codes.size()]);
+    for (int64_t i = 0; i < x.elements(); ++i) {
+        x.set_code(i, codes[static_cast<size_t>(i) % codes.size()]);
+    }
     return x;
 }
 
@@ -172,8 +190,12 @@ protected:
         const storage x = tricky_x(x_type, scale, mode);
         for (const zero_point_choice &z : zero_points_for(stored())) {
             for (const qdq_options &options : option_combinations(stored(), mode)) {
-                if (HasFailure()) return;
-                if (test_support::is_taken(turn++)) compare_per_tensor(x, scale, z, options);
+                if (HasFailure()) {
+                    return;
+                }
+                if (test_support::is_taken(turn++)) {
+                    compare_per_tensor(x, scale, z, options);
+                }
             }
         }
     }
@@ -211,7 +233,9 @@ protected:
                     options.scale_mode = mode;
                     options.quantize_zp = order;
                     compare_layout(l, palette, false, QDQ_F32, QDQ_F32, QDQ_I32, options);
-                    if (!takes_zero_points) continue;
+                    if (!takes_zero_points) {
+                        continue;
+                    }
                     for (qdq_dtype type : {zero_point_type_of(stored()), QDQ_I32, QDQ_F32}) {
                         compare_layout(l, palette, true, QDQ_F32, QDQ_F32, type, options);
                     }
@@ -246,7 +270,9 @@ TEST_P(QuantizeTest, multiplies_by_the_reciprocals_of_corner_scales) {
         const storage x = tricky_x(QDQ_F32, scale, QDQ_RECIPROCAL);
         qdq_options options{};
         options.scale_mode = QDQ_RECIPROCAL;
-        for (const zero_point_choice &z : zero_points_for(stored())) compare_per_tensor(x, scale, z, options);
+        for (const zero_point_choice &z : zero_points_for(stored())) {
+            compare_per_tensor(x, scale, z, options);
+        }
     });
 }
 
@@ -255,13 +281,17 @@ TEST_P(QuantizeTest, divides_by_random_scales) {
     test_support::parallel_for(static_cast<int64_t>(scales.size()), [&](int64_t i, int) {
         const float scale = scales[static_cast<size_t>(i)];
         const storage x = tricky_x(QDQ_F32, scale, QDQ_DIVIDE);
-        if (!HasFailure()) compare_per_tensor(x, scale, {false, QDQ_I32, 0}, {});
+        if (!HasFailure()) {
+            compare_per_tensor(x, scale, {false, QDQ_I32, 0}, {});
+        }
     });
 }
 
 TEST_P(QuantizeTest, reads_every_code_of_the_narrow_float_types) {
     for (qdq_dtype type : supported::float_types) {
-        if (type == QDQ_F32) continue;
+        if (type == QDQ_F32) {
+            continue;
+        }
         for (float scale : {0.1f, -0.3f, 0x1p-130f}) {
             for (qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY}) {
                 qdq_options options{};
@@ -269,7 +299,9 @@ TEST_P(QuantizeTest, reads_every_code_of_the_narrow_float_types) {
                 compare_per_tensor(tricky_x(type, scale, mode), scale, {false, QDQ_I32, 0}, options);
             }
         }
-        if (!reference::is_integer(stored())) continue;
+        if (!reference::is_integer(stored())) {
+            continue;
+        }
         for (qdq_quantize_zp order : {QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING}) {
             qdq_options options{};
             options.quantize_zp = order;
@@ -278,13 +310,9 @@ TEST_P(QuantizeTest, reads_every_code_of_the_narrow_float_types) {
     }
 }
 
-TEST_P(QuantizeTest, broadcasts_ordinary_scales_over_every_layout) {
-    compare_layouts(ordinary_scales);
-}
+TEST_P(QuantizeTest, broadcasts_ordinary_scales_over_every_layout) { compare_layouts(ordinary_scales); }
 
-TEST_P(QuantizeTest, broadcasts_corner_scales_over_every_layout) {
-    compare_layouts(corner_scales());
-}
+TEST_P(QuantizeTest, broadcasts_corner_scales_over_every_layout) { compare_layouts(corner_scales()); }
 
 // Every layout meets every zero-point type; the other choices take turns, so that all pairs come up.
 TEST_P(QuantizeTest, reads_every_operand_type_over_every_layout) {
@@ -303,10 +331,14 @@ TEST_P(QuantizeTest, reads_every_operand_type_over_every_layout) {
 }
 
 TEST_P(QuantizeTest, packs_in_every_order_over_every_layout) {
-    if (!reference::is_packed(stored())) GTEST_SKIP() << "this type is not packed";
+    if (!reference::is_packed(stored())) {
+        GTEST_SKIP() << "this type is not packed";
+    }
     for (const layout &l : layouts()) {
         for (qdq_packing packing : {QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
-            if (packing == QDQ_SPLIT_HALVES && product(l.shape) % 32 != 0) continue;
+            if (packing == QDQ_SPLIT_HALVES && product(l.shape) % 32 != 0) {
+                continue;
+            }
             qdq_options options{};
             options.packing = packing;
             compare_layout(l, ordinary_scales, false, QDQ_F32, QDQ_F32, QDQ_I32, options);
@@ -322,12 +354,15 @@ TEST_P(QuantizeTest, one_zero_point_serves_all_scales) {
     const operand zero_point(QDQ_I32, {reference::is_integer(stored()) ? 5.0 : 0.0});
     const qdq_tensor zero_point_tensor = zero_point.tensor();
     const bool takes_it = reference::is_integer(stored()) || test_support::current_device() == QDQ_DEVICE_HOST;
-    EXPECT_TRUE(quantizes_as_oracle(x.tensor(), scale.tensor(), takes_it ? &zero_point_tensor : nullptr, stored(), {}, {}));
+    EXPECT_TRUE(
+        quantizes_as_oracle(x.tensor(), scale.tensor(), takes_it ? &zero_point_tensor : nullptr, stored(), {}, {}));
 }
 
 TEST_P(QuantizeTest, writes_over_x_where_element_sizes_are_equal) {
     for (qdq_dtype x_type : supported::float_types) {
-        if (reference::bits_of(x_type) != reference::bits_of(stored())) continue;
+        if (reference::bits_of(x_type) != reference::bits_of(stored())) {
+            continue;
+        }
         storage in_place = tricky_x(x_type, 0.1f, QDQ_DIVIDE, {3, 1001});
         const storage x = in_place;
         const storage expected(stored(), {3, 1001});
@@ -337,9 +372,10 @@ TEST_P(QuantizeTest, writes_over_x_where_element_sizes_are_equal) {
         qdq_tensor in_place_y = in_place_x;
         in_place_y.dtype = stored();
         reference::quantize(x.tensor(), scale_tensor, nullptr, expected.tensor(), nullptr);
-        ASSERT_EQ(test_support::quantize(&in_place_x, &scale_tensor, nullptr, &in_place_y, nullptr), QDQ_OK) << qdq_last_error();
-        EXPECT_TRUE(same_codes(stored(), expected.bytes(), in_place.bytes(), x.elements(),
-                               [](int64_t) { return "in place"; }));
+        ASSERT_EQ(test_support::quantize(&in_place_x, &scale_tensor, nullptr, &in_place_y, nullptr), QDQ_OK)
+            << qdq_last_error();
+        EXPECT_TRUE(
+            same_codes(stored(), expected.bytes(), in_place.bytes(), x.elements(), [](int64_t) { return "in place"; }));
     }
 }
 
@@ -351,13 +387,15 @@ TEST_P(QuantizeTest, an_empty_tensor_succeeds_and_touches_nothing) {
         const view y(nullptr, stored(), shape);
         const qdq_tensor x_tensor = x.tensor();
         const qdq_tensor y_tensor = y.tensor();
-        EXPECT_EQ(test_support::quantize(&x_tensor, &scale_tensor, nullptr, &y_tensor, nullptr), QDQ_OK) << qdq_last_error();
+        EXPECT_EQ(test_support::quantize(&x_tensor, &scale_tensor, nullptr, &y_tensor, nullptr), QDQ_OK)
+            << qdq_last_error();
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, QuantizeTest,
-                         testing::ValuesIn(test_support::every_kernel(supported::stored_types, test_support::built_targets())),
+                         testing::ValuesIn(test_support::every_kernel(supported::stored_types,
+                                                                      test_support::built_targets())),
                          test_support::name_of_case);
 
-} // namespace
-} // namespace kernel_test
+}  // namespace
+}  // namespace kernel_test

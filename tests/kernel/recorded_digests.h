@@ -219,4 +219,4 @@ inline const std::map<std::string, uint64_t> recorded_digests{
     {"dequantize_f6e3m2_small", 0x1c5f8ce1c827894d},
 };
 
-} // namespace kernel_test
+}  // namespace kernel_test

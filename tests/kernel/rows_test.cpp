@@ -10,9 +10,7 @@
 
 namespace conformance {
 
-void PrintTo(const kernel &k, std::ostream *out) {
-    *out << name_of(k);
-}
+void PrintTo(const kernel &k, std::ostream *out) { *out << name_of(k); }
 
 namespace {
 
@@ -39,5 +37,5 @@ TEST_P(RowTest, has_the_published_digest_on_every_target) {
 INSTANTIATE_TEST_SUITE_P(Kernels, RowTest, testing::ValuesIn(kernels()),
                          [](const auto &param) { return name_of(param.param); });
 
-} // namespace
-} // namespace conformance
+}  // namespace
+}  // namespace conformance

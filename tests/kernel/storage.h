@@ -17,7 +17,9 @@ using test_support::dimensions;
 
 inline int64_t product(const dimensions &shape) {
     int64_t count = 1;
-    for (int64_t extent : shape) count *= extent;
+    for (int64_t extent : shape) {
+        count *= extent;
+    }
     return count;
 }
 
@@ -32,15 +34,21 @@ public:
             (reach < 0 ? lowest_ : highest) += reach;
         }
         elements_ = strides_.empty() ? product(shape_) : highest - lowest_ + 1;
-        if (product(shape_) == 0) elements_ = lowest_ = 0;
+        if (product(shape_) == 0) {
+            elements_ = lowest_ = 0;
+        }
         bytes_.assign(static_cast<size_t>((elements_ * reference::bits_of(dtype_) + 7) / 8), fill);
     }
 
     // Valid while the storage lives.
     qdq_tensor tensor() const {
         void *data = const_cast<uint8_t *>(bytes_.data()) - lowest_ * reference::bits_of(dtype_) / 8;
-        return {data, dtype_, static_cast<int32_t>(shape_.size()), shape_.data(),
-                strides_.empty() ? nullptr : strides_.data(), {}};
+        return {data,
+                dtype_,
+                static_cast<int32_t>(shape_.size()),
+                shape_.data(),
+                strides_.empty() ? nullptr : strides_.data(),
+                {}};
     }
 
     // Of the memory, whatever the strides make of it.
@@ -52,7 +60,9 @@ public:
 
     uint32_t code(int64_t i) const {
         const int64_t bits = reference::bits_of(dtype_);
-        if (bits == 4) return bytes_[static_cast<size_t>(i / 2)] >> (i % 2 * 4) & 0xfu;
+        if (bits == 4) {
+            return bytes_[static_cast<size_t>(i / 2)] >> (i % 2 * 4) & 0xfu;
+        }
         uint32_t code = 0;
         std::memcpy(&code, bytes_.data() + i * (bits / 8), static_cast<size_t>(bits / 8));
         return code;
@@ -71,9 +81,9 @@ private:
     qdq_dtype dtype_;
     dimensions shape_;
     dimensions strides_;
-    int64_t lowest_ = 0; // offset of the element with the lowest address
+    int64_t lowest_ = 0;  // offset of the element with the lowest address
     int64_t elements_ = 0;
     std::vector<uint8_t> bytes_;
 };
 
-} // namespace kernel_test
+}  // namespace kernel_test

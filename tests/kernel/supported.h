@@ -13,14 +13,18 @@ namespace supported {
 inline std::vector<qdq_dtype> in_role(bool qdq::kernels::roles::*role) {
     std::vector<qdq_dtype> types;
     for (const qdq::kernels::element_type &type : qdq::kernels::element_types) {
-        if (type.roles.*role) types.push_back(type.dtype);
+        if (type.roles.*role) {
+            types.push_back(type.dtype);
+        }
     }
     return types;
 }
 
 inline std::vector<qdq_dtype> every_type_there_is() {
     std::vector<qdq_dtype> types;
-    for (const qdq::kernels::element_type &type : qdq::kernels::element_types) types.push_back(type.dtype);
+    for (const qdq::kernels::element_type &type : qdq::kernels::element_types) {
+        types.push_back(type.dtype);
+    }
     return types;
 }
 
@@ -30,4 +34,4 @@ inline const std::vector<qdq_dtype> float_types = in_role(&qdq::kernels::roles::
 inline const std::vector<qdq_dtype> scale_types = in_role(&qdq::kernels::roles::scale);
 inline const std::vector<qdq_dtype> zero_point_types = in_role(&qdq::kernels::roles::zero_point);
 
-} // namespace supported
+}  // namespace supported

@@ -29,7 +29,7 @@ using test_support::same_codes;
 using test_support::view;
 
 constexpr uint64_t all_inputs = uint64_t{1} << 32;
-constexpr uint64_t strided_step = 251; // a prime
+constexpr uint64_t strided_step = 251;  // a prime
 constexpr int64_t chunk = 1 << 18;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -45,9 +45,7 @@ struct configuration {
     bool always_full = false;
 };
 
-void PrintTo(const configuration &c, std::ostream *out) {
-    *out << c.name;
-}
+void PrintTo(const configuration &c, std::ostream *out) { *out << c.name; }
 
 const configuration configurations[] = {
     {.name = "divide_0p1", .scale = 0.1f, .always_full = true},
@@ -129,14 +127,14 @@ std::string requested_sweep() {
     return sweep != nullptr ? sweep : "short";
 }
 
-bool full_sweep_requested() {
-    return requested_sweep() == "full";
-}
+bool full_sweep_requested() { return requested_sweep() == "full"; }
 
 // From one input to the next.
 uint64_t step_of(const configuration &c) {
     const uint64_t requested = std::strtoull(requested_sweep().c_str(), nullptr, 10);
-    if (requested != 0) return requested;
+    if (requested != 0) {
+        return requested;
+    }
     return full_sweep_requested() || c.always_full ? 1 : strided_step;
 }
 
@@ -154,16 +152,20 @@ struct workspace {
     std::vector<uint32_t> actual = std::vector<uint32_t>(chunk);
 };
 
-// Float types have no zero point and one rounding. All 2^32 inputs of every type take minutes a configuration: i8 and u8
-// have them wherever a sweep is full, the other types in the one configuration that always is, where full is asked for.
+// Float types have no zero point and one rounding. All 2^32 inputs of every type take minutes a configuration: i8 and
+// u8 have them wherever a sweep is full, the other types in the one configuration that always is, where full is asked
+// for.
 std::vector<qdq_dtype> swept_types(const configuration &c) {
     const bool full = step_of(c) == 1;
     const bool every_type = !full || (full_sweep_requested() && c.always_full);
     std::vector<qdq_dtype> types;
     for (qdq_dtype stored : supported::stored_types) {
         const bool is_byte = stored == QDQ_I8 || stored == QDQ_U8;
-        const bool takes_options = reference::is_integer(stored) || (!c.has_zero_point && c.rounding == QDQ_NEAREST_EVEN);
-        if ((every_type || is_byte) && takes_options) types.push_back(stored);
+        const bool takes_options =
+            reference::is_integer(stored) || (!c.has_zero_point && c.rounding == QDQ_NEAREST_EVEN);
+        if ((every_type || is_byte) && takes_options) {
+            types.push_back(stored);
+        }
     }
     return types;
 }
@@ -178,13 +180,14 @@ protected:
         scale_ = c.scale;
         if (c.has_zero_point) {
             zero_point_ = std::make_unique<operand>(c.zero_point_type, std::vector<double>{c.zero_point});
-            z_ = c.zero_point_type == QDQ_F32
-                     ? reference::zero_point::of_float(static_cast<float>(c.zero_point))
-                     : reference::zero_point::of_integer(static_cast<int64_t>(c.zero_point));
+            z_ = c.zero_point_type == QDQ_F32 ? reference::zero_point::of_float(static_cast<float>(c.zero_point))
+                                              : reference::zero_point::of_integer(static_cast<int64_t>(c.zero_point));
         }
         qdq_set_num_threads(1);
         test_support::for_each_target([&](const std::string &target) {
-            for (qdq_dtype stored : swept_types(c)) plan_kernel(target, stored);
+            for (qdq_dtype stored : swept_types(c)) {
+                plan_kernel(target, stored);
+            }
         });
     }
     void TearDown() override { test_support::restore_defaults(); }
@@ -222,7 +225,9 @@ protected:
                 reference::quantize_span(w.x.data(), chunk, scale_, z_, stored, options_, w.expected.data());
             }
             for (const planned_kernel &kernel : kernels_) {
-                if (kernel.stored == stored) compare_kernel(kernel, w);
+                if (kernel.stored == stored) {
+                    compare_kernel(kernel, w);
+                }
             }
         }
     }
@@ -251,7 +256,9 @@ TEST_P(Sweep, equals_the_oracle) {
     const int64_t chunks = static_cast<int64_t>(all_inputs / step / chunk) + (step == 1 ? 0 : 1);
     std::vector<workspace> workspaces(static_cast<size_t>(test_support::sweep_threads()));
     test_support::parallel_for(chunks, [&](int64_t i, int thread) {
-        if (HasFailure()) return; // one chunk says enough
+        if (HasFailure()) {
+            return;  // one chunk says enough
+        }
         compare_chunk(static_cast<uint64_t>(i) * chunk, step, workspaces[static_cast<size_t>(thread)]);
     });
     const int64_t inputs = chunks * chunk;
@@ -263,5 +270,5 @@ TEST_P(Sweep, equals_the_oracle) {
 INSTANTIATE_TEST_SUITE_P(F32, Sweep, testing::ValuesIn(configurations),
                          [](const auto &param) { return param.param.name; });
 
-} // namespace
-} // namespace kernel_test
+}  // namespace
+}  // namespace kernel_test

@@ -26,7 +26,9 @@ using status_function = qdq_status(const qdq_tensor *, const qdq_tensor *, const
 class UnsupportedTypes : public testing::TestWithParam<std::string> {
 protected:
     void SetUp() override {
-        if (!test_support::usable(GetParam())) GTEST_SKIP() << GetParam() << ": compiled, not executed";
+        if (!test_support::usable(GetParam())) {
+            GTEST_SKIP() << GetParam() << ": compiled, not executed";
+        }
         ASSERT_EQ(qdq_force_target(GetParam().c_str()), QDQ_OK);
     }
     void TearDown() override { test_support::restore_defaults(); }
@@ -50,7 +52,9 @@ protected:
                                   ", scale " + reference::name_of(scale_type) + ", zero point " +
                                   (zero_point_type != nullptr ? reference::name_of(*zero_point_type) : "none");
         EXPECT_EQ(status == QDQ_OK, supported) << types;
-        if (status == QDQ_OK) return;
+        if (status == QDQ_OK) {
+            return;
+        }
         EXPECT_TRUE(status == QDQ_UNSUPPORTED || status == QDQ_INVALID_ARGUMENT) << types << ": " << status;
         EXPECT_EQ(std::memcmp(y.bytes(), untouched.bytes(), static_cast<size_t>(bytes_for(y_type, count))), 0) << types;
     }
@@ -88,5 +92,5 @@ TEST_P(UnsupportedTypes, scales_and_zero_points_are_accepted_in_exactly_the_list
 INSTANTIATE_TEST_SUITE_P(Kernels, UnsupportedTypes, testing::ValuesIn(test_support::built_targets()),
                          [](const auto &param) { return param.param; });
 
-} // namespace
-} // namespace kernel_test
+}  // namespace
+}  // namespace kernel_test

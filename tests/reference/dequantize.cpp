@@ -15,10 +15,11 @@ void dequantize(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor *
     const qdq_options options = options_or_null != nullptr ? *options_or_null : qdq_options{};
     const parameters per_element(x, scale, zero_points, options);
     for_each_index(x, [&](const int64_t *index) {
-        const uint32_t code = dequantize_element(x.dtype, load_code(x, index, options.packing), per_element.scale_at(index),
-                                                 per_element.zero_point_at(index), y.dtype, options.dequantize_zp);
+        const uint32_t code =
+            dequantize_element(x.dtype, load_code(x, index, options.packing), per_element.scale_at(index),
+                               per_element.zero_point_at(index), y.dtype, options.dequantize_zp);
         store_code(y, index, code);
     });
 }
 
-} // namespace reference
+}  // namespace reference

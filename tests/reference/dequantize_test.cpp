@@ -60,5 +60,5 @@ TEST(Dequantize, products_round_to_f32_and_then_once_more_for_narrow_outputs) {
     EXPECT_EQ(dequantize_element(QDQ_I8, 3, 1.00390625f, {}, QDQ_BF16, QDQ_ZP_SUBTRACT), 0x4041u);
 }
 
-} // namespace
-} // namespace reference
+}  // namespace
+}  // namespace reference

@@ -14,4 +14,4 @@ std::string describe(float value);
 // An element of any type: its code, and its value.
 std::string describe_code(qdq_dtype type, uint32_t code);
 
-} // namespace reference
+}  // namespace reference

@@ -16,9 +16,9 @@ struct integer_range {
 };
 
 bool is_integer(qdq_dtype type);
-bool is_packed(qdq_dtype type); // two elements in a byte
+bool is_packed(qdq_dtype type);  // two elements in a byte
 int64_t bits_of(qdq_dtype type);
-const char *name_of(qdq_dtype type); // "f32", "i8", ...
+const char *name_of(qdq_dtype type);  // "f32", "i8", ...
 
 // The values an integer type holds.
 integer_range range_of(qdq_dtype type);
@@ -29,16 +29,16 @@ int64_t decode_integer(qdq_dtype type, uint32_t code);
 // The value of a stored float, e8m0 included, exactly; every NaN code gives the positive quiet NaN.
 float decode_float(qdq_dtype type, uint32_t code);
 
-// A binary interchange format narrower than binary32, or a cut-down one (e4m3fn, e2m1, AMD's fnuz types, whose one NaN is
-// the code of -0).
+// A binary interchange format narrower than binary32, or a cut-down one (e4m3fn, e2m1, AMD's fnuz types, whose one NaN
+// is the code of -0).
 struct float_format {
     int exponent_bits;
     int mantissa_bits;
     int bias;
     uint32_t sign_bit;
     uint32_t largest_finite;
-    uint32_t infinity; // what an overflow gives where nothing saturates: a NaN where the format has no infinity
-    uint32_t nan;      // the positive quiet one; the largest number where the format has no NaN
+    uint32_t infinity;  // what an overflow gives where nothing saturates: a NaN where the format has no infinity
+    uint32_t nan;       // the positive quiet one; the largest number where the format has no NaN
 
     bool has_nan() const { return nan != largest_finite; }
     bool has_negative_zero() const { return nan != sign_bit; }
@@ -49,7 +49,9 @@ inline constexpr float_format bf16_format{8, 7, 127, 0x8000, 0x7f7f, 0x7f80, 0x7
 
 // m / 2^shift to the nearest integer, a tie to the even one.
 inline uint32_t shift_right_to_nearest_even(uint32_t m, int shift) {
-    if (shift > 31) return 0; // m < 2^24: less than half a unit
+    if (shift > 31) {
+        return 0;  // m < 2^24: less than half a unit
+    }
     const uint32_t unit = 1u << shift;
     const uint32_t quotient = m >> shift;
     const uint32_t remainder = m & (unit - 1);
@@ -78,19 +80,21 @@ inline uint32_t round_magnitude(const float_format &format, float value) {
 
 // An f32 to f16 or bf16: overflow gives infinity, every NaN the positive quiet one.
 inline uint32_t encode_ieee(const float_format &format, float value) {
-    if (value != value) return format.nan;
+    if (value != value) {
+        return format.nan;
+    }
     const uint32_t sign = std::signbit(value) ? format.sign_bit : 0;
-    if (std::isinf(value)) return sign | format.infinity;
+    if (std::isinf(value)) {
+        return sign | format.infinity;
+    }
     const uint32_t magnitude = round_magnitude(format, value);
     return sign | (magnitude > format.largest_finite ? format.infinity : magnitude);
 }
 
 // The bits of a dequantized f32: every NaN is the positive quiet one.
-inline uint32_t encode_f32(float value) {
-    return value != value ? 0x7fc00000u : std::bit_cast<uint32_t>(value);
-}
+inline uint32_t encode_f32(float value) { return value != value ? 0x7fc00000u : std::bit_cast<uint32_t>(value); }
 
 // An f32 to an f8, f6 or f4 type. The sign of a NaN comes from the caller, since arithmetic does not define it.
 uint32_t encode_quantized_float(qdq_dtype type, float value, bool nan_is_negative, bool no_saturate);
 
-} // namespace reference
+}  // namespace reference

@@ -64,7 +64,7 @@ TEST_P(SmallFloat, every_finite_code_encodes_to_itself) {
 TEST_P(SmallFloat, midpoints_go_to_the_even_code_and_their_neighbours_to_the_nearer) {
     const auto [type, finite_codes, sign_bit] = GetParam();
     for (uint32_t code = 0; code + 1 < finite_codes; ++code) {
-        const float middle = (decode_float(type, code) + decode_float(type, code + 1)) / 2; // exact
+        const float middle = (decode_float(type, code) + decode_float(type, code + 1)) / 2;  // exact
         EXPECT_EQ(encode_quantized_float(type, middle, false, false), code + code % 2);
         EXPECT_EQ(encode_quantized_float(type, -middle, false, false), negative(GetParam(), code + code % 2));
         EXPECT_EQ(encode_quantized_float(type, std::nextafter(middle, 0.0f), false, false), code);
@@ -78,7 +78,9 @@ TEST_P(SmallFloat, agrees_with_a_search_over_all_codes) {
     const float largest = decode_float(type, finite_codes - 1);
     for (int i = 0; i < 100000; ++i) {
         const float value = std::bit_cast<float>(static_cast<uint32_t>(random()));
-        if (!(std::fabs(value) <= largest)) continue;
+        if (!(std::fabs(value) <= largest)) {
+            continue;
+        }
         const uint32_t magnitude = nearest_code_by_search(type, finite_codes, std::fabs(value));
         const uint32_t expected = std::signbit(value) ? negative(GetParam(), magnitude) : magnitude;
         ASSERT_EQ(encode_quantized_float(type, value, false, false), expected) << value;
@@ -88,9 +90,8 @@ TEST_P(SmallFloat, agrees_with_a_search_over_all_codes) {
 INSTANTIATE_TEST_SUITE_P(Formats, SmallFloat,
                          testing::Values(small_format{QDQ_F8E4M3, 0x7f, 0x80}, small_format{QDQ_F8E5M2, 0x7c, 0x80},
                                          small_format{QDQ_F8E4M3FNUZ, 0x80, 0x80},
-                                         small_format{QDQ_F8E5M2FNUZ, 0x80, 0x80},
-                                         small_format{QDQ_F6E2M3, 0x20, 0x20}, small_format{QDQ_F6E3M2, 0x20, 0x20},
-                                         small_format{QDQ_F4E2M1, 0x8, 0x8}),
+                                         small_format{QDQ_F8E5M2FNUZ, 0x80, 0x80}, small_format{QDQ_F6E2M3, 0x20, 0x20},
+                                         small_format{QDQ_F6E3M2, 0x20, 0x20}, small_format{QDQ_F4E2M1, 0x8, 0x8}),
                          [](const auto &param) { return name_of(param.param.type); });
 
 TEST(E4m3fn, decodes_known_codes) {
@@ -144,7 +145,9 @@ TEST(E5m2, decodes_known_codes) {
     EXPECT_EQ(decode_float(QDQ_F8E5M2, 0x7b), 57344.0f);
     EXPECT_EQ(decode_float(QDQ_F8E5M2, 0x01), std::ldexp(1.0f, -16));
     EXPECT_EQ(decode_float(QDQ_F8E5M2, 0xfc), -infinity);
-    for (uint32_t code : {0x7du, 0x7eu, 0x7fu, 0xfdu}) EXPECT_TRUE(std::isnan(decode_float(QDQ_F8E5M2, code)));
+    for (uint32_t code : {0x7du, 0x7eu, 0x7fu, 0xfdu}) {
+        EXPECT_TRUE(std::isnan(decode_float(QDQ_F8E5M2, code)));
+    }
 }
 
 TEST(E5m2, overflow_begins_at_61440) {
@@ -178,8 +181,8 @@ TEST(E2m1, nan_gives_plus_six_and_overflow_always_saturates) {
 }
 
 TEST(E2m1, ties_go_to_the_even_mantissa) {
-    EXPECT_EQ(e2m1(3.5f), 0x6u); // 4, where ggml has 3
-    EXPECT_EQ(e2m1(2.5f), 0x4u); // 2
+    EXPECT_EQ(e2m1(3.5f), 0x6u);  // 4, where ggml has 3
+    EXPECT_EQ(e2m1(2.5f), 0x4u);  // 2
     EXPECT_EQ(e2m1(0.25f), 0x0u);
     EXPECT_EQ(e2m1(-0.25f), 0x8u);
     EXPECT_EQ(e2m1(5.0f), 0x6u);
@@ -253,5 +256,5 @@ TEST(Integers, decode_by_twos_complement) {
     EXPECT_EQ(decode_integer(QDQ_U4, 0xf), 15);
 }
 
-} // namespace
-} // namespace reference
+}  // namespace
+}  // namespace reference

@@ -11,16 +11,21 @@ namespace reference {
 
 namespace {
 
-template <qdq_rounding rounding> using rounding_constant = std::integral_constant<qdq_rounding, rounding>;
+template<qdq_rounding rounding> using rounding_constant = std::integral_constant<qdq_rounding, rounding>;
 
 // Calls body with the rounding as a compile-time constant, so that a loop in it has no switch inside.
-template <typename Body> decltype(auto) with_rounding(qdq_rounding rounding, Body &&body) {
+template<typename Body> decltype(auto) with_rounding(qdq_rounding rounding, Body &&body) {
     switch (rounding) {
-        case QDQ_NEAREST_EVEN: return body(rounding_constant<QDQ_NEAREST_EVEN>{});
-        case QDQ_NEAREST_AWAY: return body(rounding_constant<QDQ_NEAREST_AWAY>{});
-        case QDQ_TOWARD_ZERO: return body(rounding_constant<QDQ_TOWARD_ZERO>{});
-        case QDQ_DOWN: return body(rounding_constant<QDQ_DOWN>{});
-        case QDQ_UP: return body(rounding_constant<QDQ_UP>{});
+    case QDQ_NEAREST_EVEN:
+        return body(rounding_constant<QDQ_NEAREST_EVEN>{});
+    case QDQ_NEAREST_AWAY:
+        return body(rounding_constant<QDQ_NEAREST_AWAY>{});
+    case QDQ_TOWARD_ZERO:
+        return body(rounding_constant<QDQ_TOWARD_ZERO>{});
+    case QDQ_DOWN:
+        return body(rounding_constant<QDQ_DOWN>{});
+    case QDQ_UP:
+        return body(rounding_constant<QDQ_UP>{});
     }
     std::abort();
 }
@@ -37,17 +42,23 @@ void saturate_packed(const float *rounded, int64_t count, int64_t zero_point, in
     }
 }
 
-template <typename Stored>
+template<typename Stored>
 void saturate_integers(const float *rounded, int64_t count, int64_t zero_point, integer_range range, Stored *y) {
-    for (int64_t i = 0; i < count; ++i) y[i] = static_cast<Stored>(add_and_saturate(rounded[i], zero_point, range));
+    for (int64_t i = 0; i < count; ++i) {
+        y[i] = static_cast<Stored>(add_and_saturate(rounded[i], zero_point, range));
+    }
 }
 
 void scale_span(const float *x, int64_t count, float scale, qdq_scale_mode mode, float *t) {
     if (mode == QDQ_DIVIDE) {
-        for (int64_t i = 0; i < count; ++i) t[i] = x[i] / scale;
+        for (int64_t i = 0; i < count; ++i) {
+            t[i] = x[i] / scale;
+        }
     } else {
         const float factor = mode == QDQ_RECIPROCAL ? 1.0f / scale : scale;
-        for (int64_t i = 0; i < count; ++i) t[i] = x[i] * factor;
+        for (int64_t i = 0; i < count; ++i) {
+            t[i] = x[i] * factor;
+        }
     }
 }
 
@@ -56,15 +67,19 @@ uint32_t quantize_to_float(float x, float scale, qdq_dtype y, const qdq_options 
     return encode_quantized_float(y, t, std::signbit(x), options.no_saturate != 0);
 }
 
-} // namespace
+}  // namespace
 
 integer_range saturation_range(qdq_dtype type, const qdq_options &options) {
-    if (options.quant_min == 0 && options.quant_max == 0) return range_of(type);
+    if (options.quant_min == 0 && options.quant_max == 0) {
+        return range_of(type);
+    }
     return {options.quant_min, options.quant_max};
 }
 
 uint32_t quantize_element(float x, float scale, const zero_point &z, qdq_dtype y, const qdq_options &options) {
-    if (!is_integer(y)) return quantize_to_float(x, scale, y, options);
+    if (!is_integer(y)) {
+        return quantize_to_float(x, scale, y, options);
+    }
     const integer_range range = saturation_range(y, options);
     const int64_t value = with_rounding(options.rounding, [&](auto rounding) {
         return quantize_to_integer<rounding.value>(x, scale, z, options.scale_mode, options.quantize_zp, range);
@@ -75,17 +90,21 @@ uint32_t quantize_element(float x, float scale, const zero_point &z, qdq_dtype y
 
 void round_span(const float *x, int64_t count, float scale, const zero_point &z, const qdq_options &options,
                 float *rounded) {
-    constexpr int64_t cached = 1024; // elements that stay in L1 between the passes
+    constexpr int64_t cached = 1024;  // elements that stay in L1 between the passes
     for (int64_t begin = 0; begin < count; begin += cached) {
         const int64_t n = std::min(cached, count - begin);
         float *t = rounded + begin;
         scale_span(x + begin, n, scale, options.scale_mode, t);
         if (options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING) {
             const float shift = as_float(z);
-            for (int64_t i = 0; i < n; ++i) t[i] += shift;
+            for (int64_t i = 0; i < n; ++i) {
+                t[i] += shift;
+            }
         }
         with_rounding(options.rounding, [&](auto rounding) {
-            for (int64_t i = 0; i < n; ++i) t[i] = round_to_integer<rounding.value>(t[i]);
+            for (int64_t i = 0; i < n; ++i) {
+                t[i] = round_to_integer<rounding.value>(t[i]);
+            }
         });
     }
 }
@@ -94,14 +113,21 @@ void saturate_span(const float *rounded, int64_t count, int64_t zero_point, qdq_
                    const qdq_options &options, void *y) {
     const integer_range range = saturation_range(y_type, options);
     switch (y_type) {
-        case QDQ_I8: return saturate_integers(rounded, count, zero_point, range, static_cast<int8_t *>(y));
-        case QDQ_U8: return saturate_integers(rounded, count, zero_point, range, static_cast<uint8_t *>(y));
-        case QDQ_I16: return saturate_integers(rounded, count, zero_point, range, static_cast<int16_t *>(y));
-        case QDQ_U16: return saturate_integers(rounded, count, zero_point, range, static_cast<uint16_t *>(y));
-        case QDQ_I32: return saturate_integers(rounded, count, zero_point, range, static_cast<int32_t *>(y));
-        case QDQ_I4:
-        case QDQ_U4: return saturate_packed(rounded, count, zero_point, range, y);
-        default: std::abort();
+    case QDQ_I8:
+        return saturate_integers(rounded, count, zero_point, range, static_cast<int8_t *>(y));
+    case QDQ_U8:
+        return saturate_integers(rounded, count, zero_point, range, static_cast<uint8_t *>(y));
+    case QDQ_I16:
+        return saturate_integers(rounded, count, zero_point, range, static_cast<int16_t *>(y));
+    case QDQ_U16:
+        return saturate_integers(rounded, count, zero_point, range, static_cast<uint16_t *>(y));
+    case QDQ_I32:
+        return saturate_integers(rounded, count, zero_point, range, static_cast<int32_t *>(y));
+    case QDQ_I4:
+    case QDQ_U4:
+        return saturate_packed(rounded, count, zero_point, range, y);
+    default:
+        std::abort();
     }
 }
 
@@ -136,4 +162,4 @@ void quantize(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor *ze
     clear_padding(y, options.packing);
 }
 
-} // namespace reference
+}  // namespace reference

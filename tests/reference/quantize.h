@@ -21,26 +21,27 @@ struct zero_point {
     static zero_point of_float(float value) { return {false, 0, value}; }
 };
 
-inline float as_float(const zero_point &z) {
-    return z.integral ? static_cast<float>(z.integer) : z.real;
-}
+inline float as_float(const zero_point &z) { return z.integral ? static_cast<float>(z.integer) : z.real; }
 
 inline float scaled(float x, float scale, qdq_scale_mode mode) {
     switch (mode) {
-        case QDQ_DIVIDE: return x / scale;
-        case QDQ_MULTIPLY: return x * scale;
-        case QDQ_RECIPROCAL: return x * (1.0f / scale);
+    case QDQ_DIVIDE:
+        return x / scale;
+    case QDQ_MULTIPLY:
+        return x * scale;
+    case QDQ_RECIPROCAL:
+        return x * (1.0f / scale);
     }
     std::abort();
 }
 
 // An integral float, or NaN or an infinity unchanged. No instruction here depends on the rounding mode: the whole part
 // comes from a truncating cast, and the fraction left over is exact. Without branches, so that a loop can vectorize.
-template <qdq_rounding rounding> inline float round_to_integer(float t) {
-    const bool may_have_fraction = std::fabs(t) < 8388608.0f; // from 2^23 on every f32 is integral; false for NaN
+template<qdq_rounding rounding> inline float round_to_integer(float t) {
+    const bool may_have_fraction = std::fabs(t) < 8388608.0f;  // from 2^23 on every f32 is integral; false for NaN
     const float v = may_have_fraction ? t : 0.0f;
     const int32_t whole = static_cast<int32_t>(v);
-    const float fraction = v - static_cast<float>(whole); // in (-1, 1), with the sign of v
+    const float fraction = v - static_cast<float>(whole);  // in (-1, 1), with the sign of v
     const int32_t away_from_zero = v < 0.0f ? -1 : 1;
     const float distance = std::fabs(fraction);
     int32_t step = 0;
@@ -61,24 +62,38 @@ template <qdq_rounding rounding> inline float round_to_integer(float t) {
 
 // An integral float (or NaN, or an infinity) plus an integer of at most 33 bits, exactly, then saturated.
 inline int64_t add_and_saturate(float integral, int64_t zero_point, integer_range range) {
-    constexpr float far = 1099511627776.0f; // 2^40: beyond any type's range whatever the zero point
-    if (integral != integral) return range.lowest;
-    if (integral >= far) return range.highest;
-    if (integral <= -far) return range.lowest;
+    constexpr float far = 1099511627776.0f;  // 2^40: beyond any type's range whatever the zero point
+    if (integral != integral) {
+        return range.lowest;
+    }
+    if (integral >= far) {
+        return range.highest;
+    }
+    if (integral <= -far) {
+        return range.lowest;
+    }
     const int64_t sum = static_cast<int64_t>(integral) + zero_point;
-    if (sum < range.lowest) return range.lowest;
-    if (sum > range.highest) return range.highest;
+    if (sum < range.lowest) {
+        return range.lowest;
+    }
+    if (sum > range.highest) {
+        return range.highest;
+    }
     return sum;
 }
 
 // The integer that an exact sum takes from a float zero point: the nearest, ties to even, within int32; 0 for NaN.
 inline int64_t as_integer(const zero_point &z) {
-    if (z.integral) return z.integer;
-    if (z.real != z.real) return 0;
+    if (z.integral) {
+        return z.integer;
+    }
+    if (z.real != z.real) {
+        return 0;
+    }
     return add_and_saturate(round_to_integer<QDQ_NEAREST_EVEN>(z.real), 0, {-2147483648LL, 2147483647LL});
 }
 
-template <qdq_rounding rounding>
+template<qdq_rounding rounding>
 inline int64_t quantize_to_integer(float x, float scale, const zero_point &z, qdq_scale_mode scale_mode,
                                    qdq_quantize_zp order, integer_range range) {
     const float t = scaled(x, scale, scale_mode);
@@ -98,7 +113,8 @@ uint32_t quantize_element(float x, float scale, const zero_point &z, qdq_dtype y
 void quantize_span(const float *x, int64_t count, float scale, const zero_point &z, qdq_dtype y_type,
                    const qdq_options &options, void *y);
 
-// The two steps of quantize_span for integer types, so that a sweep can share the first between them: `rounded` holds the integral floats (NaN and infinities unchanged) that `saturate_span` adds the zero point to. A zero point that
+// The two steps of quantize_span for integer types, so that a sweep can share the first between them: `rounded` holds
+// the integral floats (NaN and infinities unchanged) that `saturate_span` adds the zero point to. A zero point that
 // counts before rounding goes to the first step and "none" to the second.
 void round_span(const float *x, int64_t count, float scale, const zero_point &z, const qdq_options &options,
                 float *rounded);
@@ -109,4 +125,4 @@ void saturate_span(const float *rounded, int64_t count, int64_t zero_point, qdq_
 void quantize(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y,
               const qdq_options *options);
 
-} // namespace reference
+}  // namespace reference

@@ -38,20 +38,11 @@ TEST(Quantize, rounds_each_way) {
         int64_t nearest_even, nearest_away, toward_zero, down, up;
     };
     const row rows[] = {
-        {0.5f, 0, 1, 0, 0, 1},
-        {1.5f, 2, 2, 1, 1, 2},
-        {2.5f, 2, 3, 2, 2, 3},
-        {-0.5f, 0, -1, 0, -1, 0},
-        {-1.5f, -2, -2, -1, -2, -1},
-        {-2.5f, -2, -3, -2, -3, -2},
-        {0.49999997f, 0, 0, 0, 0, 1},
-        {-0.49999997f, 0, 0, 0, -1, 0},
-        {0.50000006f, 1, 1, 0, 0, 1},
-        {1e-45f, 0, 0, 0, 0, 1},
-        {-1e-45f, 0, 0, 0, -1, 0},
-        {7.0f, 7, 7, 7, 7, 7},
-        {-7.0f, -7, -7, -7, -7, -7},
-        {-0.0f, 0, 0, 0, 0, 0},
+        {0.5f, 0, 1, 0, 0, 1},        {1.5f, 2, 2, 1, 1, 2},          {2.5f, 2, 3, 2, 2, 3},
+        {-0.5f, 0, -1, 0, -1, 0},     {-1.5f, -2, -2, -1, -2, -1},    {-2.5f, -2, -3, -2, -3, -2},
+        {0.49999997f, 0, 0, 0, 0, 1}, {-0.49999997f, 0, 0, 0, -1, 0}, {0.50000006f, 1, 1, 0, 0, 1},
+        {1e-45f, 0, 0, 0, 0, 1},      {-1e-45f, 0, 0, 0, -1, 0},      {7.0f, 7, 7, 7, 7, 7},
+        {-7.0f, -7, -7, -7, -7, -7},  {-0.0f, 0, 0, 0, 0, 0},
     };
     for (const row &r : rows) {
         EXPECT_EQ(quantized_i8(r.x, 1, 0, with_rounding(QDQ_NEAREST_EVEN)), r.nearest_even) << r.x;
@@ -100,7 +91,7 @@ TEST(Quantize, division_is_not_multiplication_by_the_reciprocal) {
     multiply.scale_mode = QDQ_MULTIPLY;
     EXPECT_EQ(quantized(QDQ_U8, x, scale), 127);
     EXPECT_EQ(quantized(QDQ_U8, x, 1.0f / scale, {}, multiply), 128);
-    EXPECT_EQ(quantized_i8(0.0f, 1e-39f), 0); // 1 / 1e-39 overflows
+    EXPECT_EQ(quantized_i8(0.0f, 1e-39f), 0);  // 1 / 1e-39 overflows
 }
 
 TEST(Quantize, nan_gives_the_lowest_code_whatever_the_zero_point) {
@@ -135,13 +126,13 @@ TEST(Quantize, int32_saturates_at_its_own_limits) {
 }
 
 TEST(Quantize, before_rounding_converts_an_integer_zero_point_once) {
-    const zero_point z = zero_point::of_integer(16777217); // to f32: 16777216
+    const zero_point z = zero_point::of_integer(16777217);  // to f32: 16777216
     EXPECT_EQ(quantized(QDQ_I32, 0.0f, 1, z, with_order(QDQ_ZP_BEFORE_ROUNDING)), 16777216);
     EXPECT_EQ(quantized(QDQ_I32, 0.0f, 1, z, with_order(QDQ_ZP_AFTER_ROUNDING)), 16777217);
 }
 
 TEST(Quantize, extreme_scales_follow_the_formula) {
-    EXPECT_EQ(quantized_i8(0.0f, 0.0f, 3), -128); // 0 / 0
+    EXPECT_EQ(quantized_i8(0.0f, 0.0f, 3), -128);  // 0 / 0
     EXPECT_EQ(quantized_i8(1.0f, 0.0f, 3), 127);
     EXPECT_EQ(quantized_i8(-1.0f, 0.0f, 3), -128);
     EXPECT_EQ(quantized_i8(1.0f, -0.0f), -128);
@@ -187,7 +178,9 @@ TEST(Quantize, float_codes_round_the_f32_quotient_once) {
 
 std::vector<float> quarters_and_specials() {
     std::vector<float> x;
-    for (int i = -2600; i <= 2600; ++i) x.push_back(static_cast<float>(i) / 4);
+    for (int i = -2600; i <= 2600; ++i) {
+        x.push_back(static_cast<float>(i) / 4);
+    }
     x.insert(x.end(), {nan_value, infinity, -infinity, 3e38f, -3e38f, 8388609.0f, -0.0f, 1e-45f, -1e-45f});
     return x;
 }
@@ -217,5 +210,5 @@ TEST_P(Rounding, spans_agree_with_elements) {
 INSTANTIATE_TEST_SUITE_P(All, Rounding,
                          testing::Values(QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP));
 
-} // namespace
-} // namespace reference
+}  // namespace
+}  // namespace reference

@@ -26,7 +26,9 @@ struct header {
         std::cin >> std::dec >> x >> scale >> zero_point >> y;
         std::cin >> scale_mode >> quantize_zp >> dequantize_zp >> rounding;
         std::cin >> options.no_saturate >> options.quant_min >> options.quant_max >> count;
-        if (!std::cin) return false;
+        if (!std::cin) {
+            return false;
+        }
         options.scale_mode = static_cast<qdq_scale_mode>(scale_mode);
         options.quantize_zp = static_cast<qdq_quantize_zp>(quantize_zp);
         options.dequantize_zp = static_cast<qdq_dequantize_zp>(dequantize_zp);
@@ -35,9 +37,7 @@ struct header {
     }
 };
 
-bool is_float_side(qdq_dtype type) {
-    return type == QDQ_F32 || type == QDQ_F16 || type == QDQ_BF16;
-}
+bool is_float_side(qdq_dtype type) { return type == QDQ_F32 || type == QDQ_F16 || type == QDQ_BF16; }
 
 void answer(const header &call) {
     const auto operand = [&](int dtype) { return kernel_test::storage(static_cast<qdq_dtype>(dtype), {call.count}); };
@@ -55,13 +55,17 @@ void answer(const header &call) {
     const bool quantizes = is_float_side(static_cast<qdq_dtype>(call.x));
     (quantizes ? quantize : dequantize)(x.tensor(), scale.tensor(), has_zero_point ? &zero_point_tensor : nullptr,
                                         y.tensor(), &call.options);
-    for (int64_t i = 0; i < call.count; ++i) std::cout << std::hex << y.code(i) << '\n';
+    for (int64_t i = 0; i < call.count; ++i) {
+        std::cout << std::hex << y.code(i) << '\n';
+    }
 }
 
-} // namespace
+}  // namespace
 
 int main() {
     std::ios::sync_with_stdio(false);
-    for (header call; call.read();) answer(call);
+    for (header call; call.read();) {
+        answer(call);
+    }
     return std::cin.eof() && std::cout.flush() ? 0 : 1;
 }

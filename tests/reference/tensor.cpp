@@ -9,31 +9,35 @@ namespace {
 
 int64_t flat_index(const qdq_tensor &tensor, const int64_t *index) {
     int64_t flat = 0;
-    for (int32_t d = 0; d < tensor.rank; ++d) flat = flat * tensor.shape[d] + index[d];
+    for (int32_t d = 0; d < tensor.rank; ++d) {
+        flat = flat * tensor.shape[d] + index[d];
+    }
     return flat;
 }
 
 int64_t element_offset(const qdq_tensor &tensor, const int64_t *index) {
-    if (tensor.strides == nullptr) return flat_index(tensor, index);
+    if (tensor.strides == nullptr) {
+        return flat_index(tensor, index);
+    }
     int64_t offset = 0;
-    for (int32_t d = 0; d < tensor.rank; ++d) offset += index[d] * tensor.strides[d];
+    for (int32_t d = 0; d < tensor.rank; ++d) {
+        offset += index[d] * tensor.strides[d];
+    }
     return offset;
 }
 
-template <typename Unsigned> uint32_t load_as(const void *data, int64_t offset) {
+template<typename Unsigned> uint32_t load_as(const void *data, int64_t offset) {
     Unsigned value;
     std::memcpy(&value, static_cast<const char *>(data) + offset * static_cast<int64_t>(sizeof value), sizeof value);
     return value;
 }
 
-template <typename Unsigned> void store_as(void *data, int64_t offset, uint32_t code) {
+template<typename Unsigned> void store_as(void *data, int64_t offset, uint32_t code) {
     const Unsigned value = static_cast<Unsigned>(code);
     std::memcpy(static_cast<char *>(data) + offset * static_cast<int64_t>(sizeof value), &value, sizeof value);
 }
 
-int64_t divide_up(int64_t a, int64_t b) {
-    return (a + b - 1) / b;
-}
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Where a packed element's nibble lies.
 struct nibble {
@@ -43,9 +47,12 @@ struct nibble {
 
 nibble nibble_of(int64_t flat, qdq_packing packing) {
     switch (packing) {
-        case QDQ_LOW_FIRST: return {flat / 2, flat % 2 == 0 ? 0 : 4};
-        case QDQ_HIGH_FIRST: return {flat / 2, flat % 2 == 0 ? 4 : 0};
-        case QDQ_SPLIT_HALVES: return {flat / 32 * 16 + flat % 16, flat % 32 < 16 ? 0 : 4};
+    case QDQ_LOW_FIRST:
+        return {flat / 2, flat % 2 == 0 ? 0 : 4};
+    case QDQ_HIGH_FIRST:
+        return {flat / 2, flat % 2 == 0 ? 4 : 0};
+    case QDQ_SPLIT_HALVES:
+        return {flat / 32 * 16 + flat % 16, flat % 32 < 16 ? 0 : 4};
     }
     std::abort();
 }
@@ -56,11 +63,13 @@ void store_nibble(void *data, int64_t flat, qdq_packing packing, uint32_t code) 
     byte = static_cast<uint8_t>((byte & ~(0xf << place.shift)) | static_cast<int>(code) << place.shift);
 }
 
-} // namespace
+}  // namespace
 
 int64_t element_count(const qdq_tensor &tensor) {
     int64_t count = 1;
-    for (int32_t d = 0; d < tensor.rank; ++d) count *= tensor.shape[d];
+    for (int32_t d = 0; d < tensor.rank; ++d) {
+        count *= tensor.shape[d];
+    }
     return count;
 }
 
@@ -71,28 +80,40 @@ uint32_t load_code(const qdq_tensor &tensor, const int64_t *index, qdq_packing p
     }
     const int64_t offset = element_offset(tensor, index);
     switch (bits_of(tensor.dtype)) {
-        case 8: return load_as<uint8_t>(tensor.data, offset);
-        case 16: return load_as<uint16_t>(tensor.data, offset);
-        case 32: return load_as<uint32_t>(tensor.data, offset);
-        default: std::abort();
+    case 8:
+        return load_as<uint8_t>(tensor.data, offset);
+    case 16:
+        return load_as<uint16_t>(tensor.data, offset);
+    case 32:
+        return load_as<uint32_t>(tensor.data, offset);
+    default:
+        std::abort();
     }
 }
 
 void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code, qdq_packing packing) {
-    if (is_packed(tensor.dtype)) return store_nibble(tensor.data, flat_index(tensor, index), packing, code);
+    if (is_packed(tensor.dtype)) {
+        return store_nibble(tensor.data, flat_index(tensor, index), packing, code);
+    }
     const int64_t offset = element_offset(tensor, index);
     switch (bits_of(tensor.dtype)) {
-        case 8: return store_as<uint8_t>(tensor.data, offset, code);
-        case 16: return store_as<uint16_t>(tensor.data, offset, code);
-        case 32: return store_as<uint32_t>(tensor.data, offset, code);
-        default: std::abort();
+    case 8:
+        return store_as<uint8_t>(tensor.data, offset, code);
+    case 16:
+        return store_as<uint16_t>(tensor.data, offset, code);
+    case 32:
+        return store_as<uint32_t>(tensor.data, offset, code);
+    default:
+        std::abort();
     }
 }
 
 float load_float(const qdq_tensor &tensor, const int64_t *index) {
     const uint32_t code = load_code(tensor, index);
     // The sign of a NaN matters to quantized floats, and decode_float would drop it.
-    if (tensor.dtype == QDQ_F32) return std::bit_cast<float>(code);
+    if (tensor.dtype == QDQ_F32) {
+        return std::bit_cast<float>(code);
+    }
     const float value = decode_float(tensor.dtype, code);
     const bool negative = bits_of(tensor.dtype) == 16 && (code & 0x8000) != 0;
     return value != value && negative ? -value : value;
@@ -100,13 +121,17 @@ float load_float(const qdq_tensor &tensor, const int64_t *index) {
 
 void clear_padding(const qdq_tensor &tensor, qdq_packing packing) {
     const int64_t count = element_count(tensor);
-    if (is_packed(tensor.dtype) && count % 2 != 0) store_nibble(tensor.data, count, packing, 0);
+    if (is_packed(tensor.dtype) && count % 2 != 0) {
+        store_nibble(tensor.data, count, packing, 0);
+    }
 }
 
 parameters::parameters(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor *zero_point,
                        const qdq_options &options)
     : scale_(scale), zero_point_(zero_point), rank_(x.rank) {
-    if (element_count(x) == 0 || element_count(scale) == 1) return;
+    if (element_count(x) == 0 || element_count(scale) == 1) {
+        return;
+    }
     const int32_t axis = options.axis < 0 ? options.axis + x.rank : options.axis;
     if (scale.rank != x.rank) {
         only_axis_ = axis;
@@ -115,32 +140,40 @@ parameters::parameters(const qdq_tensor &x, const qdq_tensor &scale, const qdq_t
     }
     for (int32_t d = 0; d < x.rank; ++d) {
         int64_t given = options.block_shape != nullptr ? options.block_shape[d] : 0;
-        if (options.block_size > 0 && d == axis) given = options.block_size;
+        if (options.block_size > 0 && d == axis) {
+            given = options.block_size;
+        }
         block_[d] = given > 0 ? given : divide_up(x.shape[d], scale.shape[d]);
     }
 }
 
 parameters::index_array parameters::scale_index(const int64_t *x_index) const {
     index_array index{};
-    if (element_count(scale_) == 1) return index;
+    if (element_count(scale_) == 1) {
+        return index;
+    }
     if (only_axis_ >= 0) {
         index[0] = x_index[only_axis_] / block_[0];
         return index;
     }
-    for (int32_t d = 0; d < rank_; ++d) index[d] = x_index[d] / block_[d];
+    for (int32_t d = 0; d < rank_; ++d) {
+        index[d] = x_index[d] / block_[d];
+    }
     return index;
 }
 
-float parameters::scale_at(const int64_t *x_index) const {
-    return load_float(scale_, scale_index(x_index).data());
-}
+float parameters::scale_at(const int64_t *x_index) const { return load_float(scale_, scale_index(x_index).data()); }
 
 zero_point parameters::zero_point_at(const int64_t *x_index) const {
-    if (zero_point_ == nullptr) return {};
+    if (zero_point_ == nullptr) {
+        return {};
+    }
     const index_array one_for_all{};
     const index_array index = element_count(*zero_point_) == 1 ? one_for_all : scale_index(x_index);
-    if (!is_integer(zero_point_->dtype)) return zero_point::of_float(load_float(*zero_point_, index.data()));
+    if (!is_integer(zero_point_->dtype)) {
+        return zero_point::of_float(load_float(*zero_point_, index.data()));
+    }
     return zero_point::of_integer(decode_integer(zero_point_->dtype, load_code(*zero_point_, index.data())));
 }
 
-} // namespace reference
+}  // namespace reference

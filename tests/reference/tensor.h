@@ -26,12 +26,14 @@ float load_float(const qdq_tensor &tensor, const int64_t *index);
 void clear_padding(const qdq_tensor &tensor, qdq_packing packing = QDQ_LOW_FIRST);
 
 // Calls body(index) for every element in row-major order; index has `rank` entries.
-template <typename Body> void for_each_index(const qdq_tensor &tensor, Body &&body) {
+template<typename Body> void for_each_index(const qdq_tensor &tensor, Body &&body) {
     std::array<int64_t, max_rank> index{};
     for (int64_t left = element_count(tensor); left > 0; --left) {
         body(static_cast<const int64_t *>(index.data()));
         for (int32_t d = tensor.rank - 1; d >= 0; --d) {
-            if (++index[d] < tensor.shape[d]) break;
+            if (++index[d] < tensor.shape[d]) {
+                break;
+            }
             index[d] = 0;
         }
     }
@@ -52,9 +54,9 @@ private:
 
     const qdq_tensor &scale_;
     const qdq_tensor *zero_point_;
-    int32_t rank_ = 0;     // of x
-    int32_t only_axis_ = -1; // of a 1-D scale on an x of another rank: the dimension of x it varies along
-    index_array block_{};  // elements of x per scale along each dimension of the scale
+    int32_t rank_ = 0;        // of x
+    int32_t only_axis_ = -1;  // of a 1-D scale on an x of another rank: the dimension of x it varies along
+    index_array block_{};     // elements of x per scale along each dimension of the scale
 };
 
-} // namespace reference
+}  // namespace reference

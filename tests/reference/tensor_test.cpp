@@ -10,10 +10,14 @@ namespace {
 
 using shape = std::vector<int64_t>;
 
-template <typename T>
+template<typename T>
 qdq_tensor view(std::vector<T> &data, qdq_dtype dtype, const shape &dimensions, const shape *strides = nullptr) {
-    return {data.data(), dtype, static_cast<int32_t>(dimensions.size()), dimensions.data(),
-            strides != nullptr ? strides->data() : nullptr, {}};
+    return {data.data(),
+            dtype,
+            static_cast<int32_t>(dimensions.size()),
+            dimensions.data(),
+            strides != nullptr ? strides->data() : nullptr,
+            {}};
 }
 
 std::vector<int8_t> quantized_i8(std::vector<float> x, const shape &x_shape, std::vector<float> scale,
@@ -103,7 +107,9 @@ TEST(Tensor, packed_elements_fill_the_low_nibble_first_and_pad_with_zero) {
 
 TEST(Tensor, packed_elements_stand_in_the_order_that_is_asked_for) {
     std::vector<float> x(32);
-    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 16);
+    for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<float>(i % 16);
+    }
     std::vector<float> scale{1};
     const shape x_shape{32};
     const shape one{};
@@ -113,13 +119,14 @@ TEST(Tensor, packed_elements_stand_in_the_order_that_is_asked_for) {
         options.packing = packing;
         quantize(view(x, QDQ_F32, x_shape), view(scale, QDQ_F32, one), nullptr, view(y, QDQ_U4, x_shape), &options);
         std::vector<float> back(32);
-        dequantize(view(y, QDQ_U4, x_shape), view(scale, QDQ_F32, one), nullptr, view(back, QDQ_F32, x_shape), &options);
+        dequantize(view(y, QDQ_U4, x_shape), view(scale, QDQ_F32, one), nullptr, view(back, QDQ_F32, x_shape),
+                   &options);
         EXPECT_EQ(back, x);
         return y;
     };
     EXPECT_EQ(packed(QDQ_LOW_FIRST)[1], 0x32);
     EXPECT_EQ(packed(QDQ_HIGH_FIRST)[1], 0x23);
-    EXPECT_EQ(packed(QDQ_SPLIT_HALVES)[1], 0x11); // elements 1 and 17
+    EXPECT_EQ(packed(QDQ_SPLIT_HALVES)[1], 0x11);  // elements 1 and 17
 }
 
 TEST(Tensor, an_empty_tensor_touches_nothing) {
@@ -131,5 +138,5 @@ TEST(Tensor, an_empty_tensor_touches_nothing) {
     quantize(x, view(scale, QDQ_F32, one), nullptr, y, nullptr);
 }
 
-} // namespace
-} // namespace reference
+}  // namespace
+}  // namespace reference

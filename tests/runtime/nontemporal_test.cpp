@@ -1,8 +1,8 @@
 // Which calls write their results past the caches, and that each thread that has done so orders its stores before it
 // returns: the dispatcher, with non-temporal stores that count.
+#include "targets/nontemporal.h"
 #include "cpu/execute.h"
 #include "cpu/kernel_call.h"
-#include "targets/nontemporal.h"
 
 #include <qdq/qdq.h>
 

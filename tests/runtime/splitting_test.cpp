@@ -193,8 +193,7 @@ const std::vector<layout> &split_layouts() {
 }
 
 // Runs a plan with a pool that looks on.
-template<typename Expectation>
-void watch_every_layout(Expectation expect) {
+template<typename Expectation> void watch_every_layout(Expectation expect) {
     qdq_set_num_threads(2);
     for (const layout &how : split_layouts()) {
         for (bool quantizes : {true, false}) {

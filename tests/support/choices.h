@@ -19,13 +19,11 @@ public:
 
     bool chance(int64_t one_in) { return between(1, one_in) == one_in; }
 
-    template<typename T>
-    T one_of(const std::vector<T> &list) {
+    template<typename T> T one_of(const std::vector<T> &list) {
         return list[static_cast<size_t>(between(0, static_cast<int64_t>(list.size()) - 1))];
     }
 
-    template<typename T>
-    void shuffle(std::vector<T> &list) {
+    template<typename T> void shuffle(std::vector<T> &list) {
         for (size_t i = list.size(); i > 1; i--) {
             std::swap(list[i - 1], list[static_cast<size_t>(between(0, static_cast<int64_t>(i) - 1))]);
         }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t differences_shown = 5;
 
-template <typename... Arguments> std::string formatted(const char *format, Arguments... arguments) {
+template<typename... Arguments> std::string formatted(const char *format, Arguments... arguments) {
     char text[256];
     std::snprintf(text, sizeof text, format, arguments...);
     return text;
@@ -22,32 +22,43 @@ template <typename... Arguments> std::string formatted(const char *format, Argum
 
 uint32_t code_at(qdq_dtype type, const void *data, int64_t i) {
     const uint8_t *bytes = static_cast<const uint8_t *>(data);
-    if (reference::is_packed(type)) return i % 2 == 0 ? bytes[i / 2] & 0xfu : bytes[i / 2] >> 4;
+    if (reference::is_packed(type)) {
+        return i % 2 == 0 ? bytes[i / 2] & 0xfu : bytes[i / 2] >> 4;
+    }
     const int64_t size = reference::bits_of(type) / 8;
     uint32_t code = 0;
     std::memcpy(&code, bytes + i * size, static_cast<size_t>(size));
     return code;
 }
 
-} // namespace
+}  // namespace
 
 const char *name_of(qdq_rounding rounding) {
     switch (rounding) {
-        case QDQ_NEAREST_EVEN: return "nearest_even";
-        case QDQ_NEAREST_AWAY: return "nearest_away";
-        case QDQ_TOWARD_ZERO: return "toward_zero";
-        case QDQ_DOWN: return "down";
-        case QDQ_UP: return "up";
+    case QDQ_NEAREST_EVEN:
+        return "nearest_even";
+    case QDQ_NEAREST_AWAY:
+        return "nearest_away";
+    case QDQ_TOWARD_ZERO:
+        return "toward_zero";
+    case QDQ_DOWN:
+        return "down";
+    case QDQ_UP:
+        return "up";
     }
     return "?";
 }
 
 std::string describe(const qdq_options &options) {
-    std::string text = options.scale_mode == QDQ_DIVIDE ? "divide" : options.scale_mode == QDQ_MULTIPLY ? "multiply" : "reciprocal";
+    std::string text = options.scale_mode == QDQ_DIVIDE     ? "divide"
+                       : options.scale_mode == QDQ_MULTIPLY ? "multiply"
+                                                            : "reciprocal";
     text += options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING ? ", before_rounding" : ", after_rounding";
     text += options.dequantize_zp == QDQ_ZP_ADD ? ", add" : ", subtract";
     text += std::string(", ") + name_of(options.rounding);
-    if (options.no_saturate != 0) text += ", no_saturate";
+    if (options.no_saturate != 0) {
+        text += ", no_saturate";
+    }
     text += formatted(", axis %d, block_size %" PRId64 ", range %d..%d", options.axis, options.block_size,
                       options.quant_min, options.quant_max);
     return text;
@@ -64,13 +75,16 @@ testing::AssertionResult same_codes(qdq_dtype type, const void *expected, const 
     for (int64_t i = 0; i < count; ++i) {
         const uint32_t wanted = code_at(type, expected, i);
         const uint32_t got = code_at(type, actual, i);
-        if (wanted == got || ++differences > differences_shown) continue;
+        if (wanted == got || ++differences > differences_shown) {
+            continue;
+        }
         failure << "\n  element " << i << ": " << describe_input(i) << ": expected " << describe_code(type, wanted)
                 << ", got " << describe_code(type, got);
     }
-    if (differences == 0) return failure << "\n  the padding nibble differs";
-    return failure << "\n  " << differences << " of " << count << " " << reference::name_of(type)
-                   << " results differ";
+    if (differences == 0) {
+        return failure << "\n  the padding nibble differs";
+    }
+    return failure << "\n  " << differences << " of " << count << " " << reference::name_of(type) << " results differ";
 }
 
-} // namespace test_support
+}  // namespace test_support

@@ -24,4 +24,4 @@ std::string describe(const qdq_options &options);
 testing::AssertionResult same_codes(qdq_dtype type, const void *expected, const void *actual, int64_t count,
                                     const std::function<std::string(int64_t)> &describe_input);
 
-} // namespace test_support
+}  // namespace test_support

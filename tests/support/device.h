@@ -19,7 +19,7 @@ public:
     virtual void free(void *memory) = 0;
     virtual void write(void *memory, const void *from, int64_t bytes) = 0;
     virtual void read(void *memory, void *to, int64_t bytes) = 0;  // waits for the stream
-    virtual void copy(void *to, void *from, int64_t bytes) = 0;  // in the stream
+    virtual void copy(void *to, void *from, int64_t bytes) = 0;    // in the stream
     virtual void finish() = 0;
     virtual void hold() = 0;  // work that is put into the stream from now on waits
     virtual void let_go() = 0;
@@ -34,23 +34,24 @@ std::unique_ptr<device> open_cuda(std::string &reason);
 // Where calls on the target in use take their tensors; QDQ_DEVICE_HOST for the processor's.
 qdq_device_kind current_device();
 
-// How a call on a device is made: at once or by a plan, and how many bytes x and y are from the beginning of their memory beyond
-// a multiple of 256.
+// How a call on a device is made: at once or by a plan, and how many bytes x and y are from the beginning of their
+// memory beyond a multiple of 256.
 struct device_call_options {
     bool by_plan = false;
     int64_t x_bytes = 0, y_bytes = 0;
 };
 
-// qdq_quantize and qdq_dequantize on the target in use. On a device they copy the tensors there, with bytes around them, and
-// back. Where the bytes around an output have changed, that is QDQ_DEVICE_ERROR.
+// qdq_quantize and qdq_dequantize on the target in use. On a device they copy the tensors there, with bytes around
+// them, and back. Where the bytes around an output have changed, that is QDQ_DEVICE_ERROR.
 qdq_status quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                     const qdq_options *options);
 qdq_status dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                       const qdq_options *options);
-qdq_status call_on_device(device &on, bool quantizes, const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
-                          const qdq_tensor *y, const qdq_options *options, const device_call_options &how);
+qdq_status call_on_device(device &on, bool quantizes, const qdq_tensor *x, const qdq_tensor *scale,
+                          const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options,
+                          const device_call_options &how);
 
 // The one device of a kind that tests share; a test fails where it is not there.
 device &shared_device(qdq_device_kind kind);
 
-} // namespace test_support
+}  // namespace test_support

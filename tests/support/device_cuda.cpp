@@ -14,7 +14,7 @@ namespace {
 struct driver {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
 
-    template <typename... Arguments> int call(const char *name, Arguments... arguments) const {
+    template<typename... Arguments> int call(const char *name, Arguments... arguments) const {
         using function = int(Arguments...);
         function *f = library != nullptr ? reinterpret_cast<function *>(dlsym(library, name)) : nullptr;
         return f != nullptr ? f(arguments...) : -1;
@@ -27,7 +27,9 @@ const driver &cuda() {
 }
 
 void check(int error) {
-    if (error != 0) std::abort();
+    if (error != 0) {
+        std::abort();
+    }
 }
 
 // Device 0, in its primary context, as programs of the CUDA run time use it.
@@ -43,7 +45,9 @@ public:
     void *stream() override { return stream_; }
     void *allocate(int64_t bytes) override {
         uint64_t address = 0;
-        return cuda().call("cuMemAlloc_v2", &address, static_cast<size_t>(bytes)) == 0 ? reinterpret_cast<void *>(address) : nullptr;
+        return cuda().call("cuMemAlloc_v2", &address, static_cast<size_t>(bytes)) == 0
+                   ? reinterpret_cast<void *>(address)
+                   : nullptr;
     }
     void free(void *memory) override { cuda().call("cuMemFree_v2", reinterpret_cast<uint64_t>(memory)); }
     void write(void *memory, const void *from, int64_t bytes) override {
@@ -62,7 +66,9 @@ public:
         held_ = true;
         using callback = void(void *);
         callback *const wait = [](void *held) {
-            while (*static_cast<std::atomic<bool> *>(held)) std::this_thread::yield();
+            while (*static_cast<std::atomic<bool> *>(held)) {
+                std::this_thread::yield();
+            }
         };
         check(cuda().call("cuLaunchHostFunc", stream_, wait, static_cast<void *>(&held_)));
     }
@@ -75,7 +81,7 @@ private:
     std::string name_;
 };
 
-} // namespace
+}  // namespace
 
 std::unique_ptr<device> open_cuda(std::string &reason) {
     int count = 0;
@@ -92,4 +98,4 @@ std::unique_ptr<device> open_cuda(std::string &reason) {
     return std::make_unique<cuda_device>(context, name);
 }
 
-} // namespace test_support
+}  // namespace test_support

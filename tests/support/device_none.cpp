@@ -7,4 +7,4 @@ std::unique_ptr<device> open_opencl(std::string &reason) {
     return nullptr;
 }
 
-} // namespace test_support
+}  // namespace test_support

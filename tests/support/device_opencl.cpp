@@ -29,12 +29,12 @@ public:
                                    nullptr, nullptr));
     }
     void read(void *memory, void *to, int64_t bytes) override {
-        check(clEnqueueReadBuffer(queue_, static_cast<cl_mem>(memory), CL_TRUE, 0, static_cast<size_t>(bytes), to, 0, nullptr,
-                                  nullptr));
+        check(clEnqueueReadBuffer(queue_, static_cast<cl_mem>(memory), CL_TRUE, 0, static_cast<size_t>(bytes), to, 0,
+                                  nullptr, nullptr));
     }
     void copy(void *to, void *from, int64_t bytes) override {
-        check(clEnqueueCopyBuffer(queue_, static_cast<cl_mem>(from), static_cast<cl_mem>(to), 0, 0, static_cast<size_t>(bytes), 0,
-                                  nullptr, nullptr));
+        check(clEnqueueCopyBuffer(queue_, static_cast<cl_mem>(from), static_cast<cl_mem>(to), 0, 0,
+                                  static_cast<size_t>(bytes), 0, nullptr, nullptr));
     }
     void finish() override { check(clFinish(queue_)); }
     void hold() override {
@@ -49,7 +49,9 @@ public:
 
 private:
     static void check(cl_int error) {
-        if (error != CL_SUCCESS) std::abort();
+        if (error != CL_SUCCESS) {
+            std::abort();
+        }
     }
 
     cl_context context_;
@@ -58,7 +60,7 @@ private:
     cl_event gate_ = nullptr;
 };
 
-} // namespace
+}  // namespace
 
 // The first device of the first platform.
 std::unique_ptr<device> open_opencl(std::string &reason) {
@@ -76,4 +78,4 @@ std::unique_ptr<device> open_opencl(std::string &reason) {
     return std::make_unique<opencl_device>(context, queue, name);
 }
 
-} // namespace test_support
+}  // namespace test_support

@@ -5,7 +5,7 @@
 
 namespace test_support {
 
-enum class flush { leading, trailing }; // the guard page that the data lies against
+enum class flush { leading, trailing };  // the guard page that the data lies against
 
 class fenced_memory {
 public:
@@ -25,11 +25,11 @@ public:
 
 private:
     uint8_t *mapping_ = nullptr;
-    uint8_t *usable_ = nullptr; // what lies between the guards
+    uint8_t *usable_ = nullptr;  // what lies between the guards
     int64_t page_ = 0;
     int64_t usable_bytes_ = 0;
-    int64_t begin_ = 0; // of the data placed last, within usable_
+    int64_t begin_ = 0;  // of the data placed last, within usable_
     int64_t end_ = 0;
 };
 
-} // namespace test_support
+}  // namespace test_support

@@ -37,5 +37,5 @@ TEST(FencedMemory, writing_into_the_gap_is_seen) {
     EXPECT_FALSE(memory.surroundings_intact());
 }
 
-} // namespace
-} // namespace test_support
+}  // namespace
+}  // namespace test_support

@@ -19,21 +19,13 @@ struct fp_environment {
 #if defined(__x86_64__)
 
 // MXCSR without its sticky exception flags, which any arithmetic may raise.
-inline uint64_t fp_control() {
-    return _mm_getcsr() & 0xffc0u;
-}
-inline void set_fp_control(uint64_t control) {
-    _mm_setcsr(static_cast<unsigned>(control));
-}
+inline uint64_t fp_control() { return _mm_getcsr() & 0xffc0u; }
+inline void set_fp_control(uint64_t control) { _mm_setcsr(static_cast<unsigned>(control)); }
 
 // The sticky exception flags.
 inline constexpr uint64_t every_fp_flag = 0x3f;
-inline uint64_t fp_flags() {
-    return _mm_getcsr() & every_fp_flag;
-}
-inline void set_fp_flags(uint64_t flags) {
-    _mm_setcsr(static_cast<unsigned>((_mm_getcsr() & ~every_fp_flag) | flags));
-}
+inline uint64_t fp_flags() { return _mm_getcsr() & every_fp_flag; }
+inline void set_fp_flags(uint64_t flags) { _mm_setcsr(static_cast<unsigned>((_mm_getcsr() & ~every_fp_flag) | flags)); }
 
 inline std::vector<fp_environment> hostile_environments() {
     constexpr uint64_t masked = 0x1f80;
@@ -54,9 +46,7 @@ inline uint64_t fp_control() {
     asm volatile("mrs %0, fpcr" : "=r"(control));
     return control;
 }
-inline void set_fp_control(uint64_t control) {
-    asm volatile("msr fpcr, %0" ::"r"(control) : "memory");
-}
+inline void set_fp_control(uint64_t control) { asm volatile("msr fpcr, %0" ::"r"(control) : "memory"); }
 
 // The sticky exception flags, in FPSR.
 inline constexpr uint64_t every_fp_flag = 0x9f;
@@ -65,9 +55,7 @@ inline uint64_t fp_flags() {
     asm volatile("mrs %0, fpsr" : "=r"(status));
     return status & every_fp_flag;
 }
-inline void set_fp_flags(uint64_t flags) {
-    asm volatile("msr fpsr, %0" ::"r"(flags) : "memory");
-}
+inline void set_fp_flags(uint64_t flags) { asm volatile("msr fpsr, %0" ::"r"(flags) : "memory"); }
 
 inline std::vector<fp_environment> hostile_environments() {
     constexpr uint64_t flush = uint64_t{1} << 24;
@@ -89,9 +77,7 @@ inline uint64_t fp_control() {
     asm volatile("frrm %0" : "=r"(control));
     return control;
 }
-inline void set_fp_control(uint64_t control) {
-    asm volatile("fsrm %0" ::"r"(control) : "memory");
-}
+inline void set_fp_control(uint64_t control) { asm volatile("fsrm %0" ::"r"(control) : "memory"); }
 
 // The sticky exception flags.
 inline constexpr uint64_t every_fp_flag = 0x1f;
@@ -100,9 +86,7 @@ inline uint64_t fp_flags() {
     asm volatile("frflags %0" : "=r"(flags));
     return flags;
 }
-inline void set_fp_flags(uint64_t flags) {
-    asm volatile("fsflags %0" ::"r"(flags) : "memory");
-}
+inline void set_fp_flags(uint64_t flags) { asm volatile("fsflags %0" ::"r"(flags) : "memory"); }
 
 inline std::vector<fp_environment> hostile_environments() {
     return {{"round_toward_zero", 1}, {"round_down", 2}, {"round_up", 3}, {"round_nearest_away", 4}};
@@ -110,4 +94,4 @@ inline std::vector<fp_environment> hostile_environments() {
 
 #endif
 
-} // namespace test_support
+}  // namespace test_support

@@ -45,4 +45,4 @@ std::vector<float> tricky_floats(float scale, qdq_scale_mode mode, int64_t count
 // 1, 0.1, 1/127, powers of two near both ends, subnormal, negative, zero, infinite, NaN, ...
 std::vector<float> corner_scales();
 
-} // namespace test_support
+}  // namespace test_support

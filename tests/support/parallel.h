@@ -14,15 +14,19 @@ inline int sweep_threads() {
 }
 
 // Calls body(i, thread) for each i in [0, count); `thread` is in [0, sweep_threads()).
-template <typename Body> void parallel_for(int64_t count, Body &&body) {
+template<typename Body> void parallel_for(int64_t count, Body &&body) {
     std::atomic<int64_t> next{0};
     std::vector<std::thread> threads;
     for (int thread = 0; thread < sweep_threads(); ++thread) {
         threads.emplace_back([&, thread] {
-            for (int64_t i = next++; i < count; i = next++) body(i, thread);
+            for (int64_t i = next++; i < count; i = next++) {
+                body(i, thread);
+            }
         });
     }
-    for (std::thread &thread : threads) thread.join();
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
 }
 
-} // namespace test_support
+}  // namespace test_support

@@ -6,10 +6,13 @@
 
 namespace test_support {
 
-std::vector<kernel_case> every_kernel(const std::vector<qdq_dtype> &stored_types, const std::vector<std::string> &targets) {
+std::vector<kernel_case> every_kernel(const std::vector<qdq_dtype> &stored_types,
+                                      const std::vector<std::string> &targets) {
     std::vector<kernel_case> cases;
     for (const std::string &target : targets) {
-        for (qdq_dtype stored : stored_types) cases.push_back({target, stored});
+        for (qdq_dtype stored : stored_types) {
+            cases.push_back({target, stored});
+        }
     }
     return cases;
 }
@@ -22,4 +25,4 @@ void PrintTo(const kernel_case &kernel, std::ostream *out) {
     *out << kernel.target << " " << reference::name_of(kernel.stored);
 }
 
-} // namespace test_support
+}  // namespace test_support

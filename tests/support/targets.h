@@ -14,7 +14,9 @@ namespace test_support {
 inline std::vector<std::string> targets_of(bool devices) {
     std::vector<std::string> names;
     for (int32_t i = 0; i < qdq_target_count(); ++i) {
-        if ((qdq_target_device(i) != QDQ_DEVICE_HOST) == devices) names.emplace_back(qdq_target_name(i));
+        if ((qdq_target_device(i) != QDQ_DEVICE_HOST) == devices) {
+            names.emplace_back(qdq_target_name(i));
+        }
     }
     return names;
 }
@@ -25,13 +27,17 @@ inline std::vector<std::string> device_targets() { return targets_of(true); }
 
 inline std::vector<std::string> built_targets() {
     std::vector<std::string> names = host_targets();
-    for (const std::string &name : device_targets()) names.push_back(name);
+    for (const std::string &name : device_targets()) {
+        names.push_back(name);
+    }
     return names;
 }
 
 inline bool usable(const std::string &target) {
     for (int32_t i = 0; i < qdq_target_count(); ++i) {
-        if (target == qdq_target_name(i)) return qdq_target_usable(i) != 0;
+        if (target == qdq_target_name(i)) {
+            return qdq_target_usable(i) != 0;
+        }
     }
     return false;
 }
@@ -44,7 +50,7 @@ inline void restore_defaults() {
 }
 
 // Forces each usable target in turn and calls body(name); says which ones were not run. The number run.
-template <typename Body> int for_each_of(const std::vector<std::string> &targets, Body &&body) {
+template<typename Body> int for_each_of(const std::vector<std::string> &targets, Body &&body) {
     int executed = 0;
     for (const std::string &target : targets) {
         if (!usable(target)) {
@@ -53,7 +59,9 @@ template <typename Body> int for_each_of(const std::vector<std::string> &targets
         }
         const qdq_status forced = qdq_force_target(target.c_str());
         EXPECT_EQ(forced, QDQ_OK) << qdq_last_error();
-        if (forced != QDQ_OK) continue;
+        if (forced != QDQ_OK) {
+            continue;
+        }
         SCOPED_TRACE(target);
         body(target);
         ++executed;
@@ -62,11 +70,11 @@ template <typename Body> int for_each_of(const std::vector<std::string> &targets
     return executed;
 }
 
-template <typename Body> void for_each_target(Body &&body) {
+template<typename Body> void for_each_target(Body &&body) {
     EXPECT_GT(for_each_of(host_targets(), body), 0) << "no usable target";
 }
 
-template <typename Body> void for_each_device_target(Body &&body) { for_each_of(device_targets(), body); }
+template<typename Body> void for_each_device_target(Body &&body) { for_each_of(device_targets(), body); }
 
 // A stored type on a target: the parameter of most kernel tests.
 struct kernel_case {
@@ -83,7 +91,9 @@ void PrintTo(const kernel_case &kernel, std::ostream *out);
 class KernelTest : public testing::TestWithParam<kernel_case> {
 protected:
     void SetUp() override {
-        if (!usable(GetParam().target)) GTEST_SKIP() << GetParam().target << ": compiled, not executed";
+        if (!usable(GetParam().target)) {
+            GTEST_SKIP() << GetParam().target << ": compiled, not executed";
+        }
         ASSERT_EQ(qdq_force_target(GetParam().target.c_str()), QDQ_OK) << qdq_last_error();
         qdq_set_num_threads(1);
     }
@@ -92,4 +102,4 @@ protected:
     qdq_dtype stored() const { return GetParam().stored; }
 };
 
-} // namespace test_support
+}  // namespace test_support

@@ -1,5 +1,5 @@
-// Emulators and sanitizers take ten to fifty times as long: there QDQ_TEST_THIN=<n> has tests of very many like cases take
-// one in n.
+// Emulators and sanitizers take ten to fifty times as long: there QDQ_TEST_THIN=<n> has tests of very many like cases
+// take one in n.
 #pragma once
 
 #include <algorithm>
@@ -19,4 +19,4 @@ inline bool is_taken(int64_t i) {
     return i % step == 0;
 }
 
-} // namespace test_support
+}  // namespace test_support

@@ -37,4 +37,4 @@ struct operands {
     qdq_tensor y;
 };
 
-} // namespace test_support
+}  // namespace test_support

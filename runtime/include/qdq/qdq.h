@@ -3,9 +3,9 @@
  * This header is the whole binary interface. `qdq.hpp` wraps it for C++20.
  *
  * Arithmetic. Everything is IEEE-754 binary32, each operation rounded once to nearest even, subnormals kept,
- * whatever the caller's floating-point environment. Operands of other types convert to f32 exactly first. The environment
- * comes back as it was, but for the sticky exception flags: a call may raise any and clears none. No call traps, whichever
- * exceptions are unmasked.
+ * whatever the caller's floating-point environment. Operands of other types convert to f32 exactly first. The
+ * environment comes back as it was, but for the sticky exception flags: a call may raise any and clears none. No call
+ * traps, whichever exceptions are unmasked.
  *
  *   quantize     t = x / scale            (QDQ_DIVIDE: correctly rounded, never x * (1/scale))
  *                t = x * scale            (QDQ_MULTIPLY)
@@ -24,16 +24,16 @@
  *
  * Granularity. The scale broadcasts against x by blocks: with x's rank, dimension d of x is cut into scale.shape[d]
  * blocks of ceil(x.shape[d] / scale.shape[d]) elements, the last of which may be ragged. A scale with one element is
- * per tensor, whatever its rank and `axis`; a block_size or block_shape that cuts x into more than one block is an error.
- * A 1-D scale is per channel along `axis`. `block_size` sets the block along `axis` (ONNX's blocked form),
+ * per tensor, whatever its rank and `axis`; a block_size or block_shape that cuts x into more than one block is an
+ * error. A 1-D scale is per channel along `axis`. `block_size` sets the block along `axis` (ONNX's blocked form),
  * `block_shape` along every dimension: 576 rows have 5 blocks of 128 and, from the shapes alone, 5 of 116.
  * The zero point has one element or the scale's shape. All this holds for an x without elements too: along a dimension
  * of 0, the scale has 0 or 1.
  *
- * Devices. On device tensors a call puts its work into the caller's stream or queue and returns: it neither waits nor copies,
- * so the memory must stay until that work is done. The first call of a kernel in a context compiles it for the device. Scales
- * and zero points are read when the work runs. A float format takes no zero point there, not even zeros, as a call does not
- * see them.
+ * Devices. On device tensors a call puts its work into the caller's stream or queue and returns: it neither waits nor
+ * copies, so the memory must stay until that work is done. The first call of a kernel in a context compiles it for the
+ * device. Scales and zero points are read when the work runs. A float format takes no zero point there, not even zeros,
+ * as a call does not see them.
  *
  * Threads. Every function may be called from any thread at any time. Errors are returned, never thrown or printed;
  * on an error nothing has been written. A call needs 64 KiB of stack, on each thread that works on it. It is no
@@ -41,10 +41,10 @@
  *
  * Large work is split over the calling thread and threads of the library, at most 256 in all; or over the caller's
  * pool (qdq_set_parallel_for). The first call that is split creates them, a later one more if it may have more, and all
- * calls share them. Each has a stack of 1 MiB; for it and the thread's own data the system allocates memory, and nothing
- * else does in a call on host tensors. Threads that cannot be had are done without: a call needs none. They sleep between
- * calls, and take no signals but those of their own faults (SIGSEGV, SIGBUS and their kind). Unloading the library, and
- * exit, end them; later calls, from destructors, start them anew.
+ * calls share them. Each has a stack of 1 MiB; for it and the thread's own data the system allocates memory, and
+ * nothing else does in a call on host tensors. Threads that cannot be had are done without: a call needs none. They
+ * sleep between calls, and take no signals but those of their own faults (SIGSEGV, SIGBUS and their kind). Unloading
+ * the library, and exit, end them; later calls, from destructors, start them anew.
  *
  * A child of fork starts as if it had made no threaded call, and creates threads of its own; a fork may happen at any
  * time, but the child of a signal handler that interrupted a call must not return into that call. What was set stays
@@ -62,8 +62,9 @@
 extern "C" {
 #endif
 
-/* Element types. The packed 4-bit types (I4, U4, F4E2M1) hold two elements in a byte, the first in the low nibble unless
- * options say otherwise, the whole tensor packed flat; an odd count leaves the last nibble 0. F8E4M3 is e4m3fn. E8M0 is a scale type only. */
+/* Element types. The packed 4-bit types (I4, U4, F4E2M1) hold two elements in a byte, the first in the low nibble
+ * unless options say otherwise, the whole tensor packed flat; an odd count leaves the last nibble 0. F8E4M3 is e4m3fn.
+ * E8M0 is a scale type only. */
 typedef enum {
     QDQ_F32,
     QDQ_F16,
@@ -121,7 +122,8 @@ typedef struct {
  *
  * An output's elements must not overlap one another: each stride, from the smallest on, must step over all that the
  * smaller ones reach. Two tensors overlap where their ranges do, from the lowest byte to the highest. Both rules refuse
- * some views without a byte in common: a y of 3 x 2 with strides {2, 3}, every other row of a matrix and those between. */
+ * some views without a byte in common: a y of 3 x 2 with strides {2, 3}, every other row of a matrix and those between.
+ */
 typedef struct {
     void *data;
     qdq_dtype dtype;
@@ -143,10 +145,11 @@ typedef struct {
     int32_t quant_min;   /* integer y: the range to saturate to, inside y's own range; both 0: y's own range. */
     int32_t quant_max;   /* dequantize does not use it, but refuses one that is not inside x's */
     qdq_packing packing; /* of a packed 4-bit x or y */
-    const int64_t *block_shape; /* elements per block along each dimension of x, instead of axis and block_size, for a
-                                   scale of x's rank: {128, 128} for f8 weights; 0: derived from the shapes. NULL: none */
-    void *stream;               /* of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL.
-                                   A plan does not keep it: qdq_run takes one of its own. On the host NULL */
+    const int64_t
+        *block_shape; /* elements per block along each dimension of x, instead of axis and block_size, for a
+                         scale of x's rank: {128, 128} for f8 weights; 0: derived from the shapes. NULL: none */
+    void *stream;     /* of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL.
+                         A plan does not keep it: qdq_run takes one of its own. On the host NULL */
 } qdq_options;
 
 /* Fills `options` with those under which qdq computes as another system does for a stored type:
@@ -183,11 +186,12 @@ qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tens
 qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
                                const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options);
 
-/* Runs a plan on the data of an x and a y laid out as the plan's were, on a device at the same offsets. `stream` is as in
- * qdq_options; NULL on the CPU. */
+/* Runs a plan on the data of an x and a y laid out as the plan's were, on a device at the same offsets. `stream` is as
+ * in qdq_options; NULL on the CPU. */
 qdq_status qdq_run(const qdq_plan *plan, const void *x, void *y, void *stream);
 
-/* The name of an element type as messages have it: "f32", "i4", "f8e4m3", ...; NULL for a value that is no qdq_dtype. */
+/* The name of an element type as messages have it: "f32", "i4", "f8e4m3", ...; NULL for a value that is no qdq_dtype.
+ */
 const char *qdq_dtype_name(qdq_dtype dtype);
 
 /* How many bits an element takes in memory: 4 of packed types; 0 for a value that is no qdq_dtype. */
@@ -202,24 +206,24 @@ const char *qdq_last_error(void);
 
 /* The targets compiled into this library, best first: "x86_avx512", "x86_avx2", "x86_portable", ... */
 int32_t qdq_target_count(void);
-const char *qdq_target_name(int32_t i);  /* NULL when i is out of range */
-int32_t qdq_target_usable(int32_t i);    /* 1 when this machine can run it */
-const char *qdq_target_problem(int32_t i); /* why it cannot; NULL when it can */
+const char *qdq_target_name(int32_t i);       /* NULL when i is out of range */
+int32_t qdq_target_usable(int32_t i);         /* 1 when this machine can run it */
+const char *qdq_target_problem(int32_t i);    /* why it cannot; NULL when it can */
 qdq_device_kind qdq_target_device(int32_t i); /* where the tensors of its calls live */
 
-/* Calls on host tensors use the best usable target of the processor, those on device tensors the device's. This uses only the
- * named target from now on, in every thread; NULL returns to the best usable one, or to the one named by
- * the environment variable QDQ_TARGET, which is read once, at the first call. An unknown or unusable name is an error
- * and changes nothing; in QDQ_TARGET it makes every call fail with a message. */
+/* Calls on host tensors use the best usable target of the processor, those on device tensors the device's. This uses
+ * only the named target from now on, in every thread; NULL returns to the best usable one, or to the one named by the
+ * environment variable QDQ_TARGET, which is read once, at the first call. An unknown or unusable name is an error and
+ * changes nothing; in QDQ_TARGET it makes every call fail with a message. */
 qdq_status qdq_force_target(const char *name_or_NULL);
 
-/* The name of the target that calls on host tensors use now (or the device's, where that is forced), or NULL when none is
- * usable. */
+/* The name of the target that calls on host tensors use now (or the device's, where that is forced), or NULL when none
+ * is usable. */
 const char *qdq_current_target(void);
 
 /* How many threads large work is split over: 1 keeps everything on the caller's thread, 0 (the default) is the number
- * of processors that are online. More than 256 is as 256, but for the caller's own pool. The result has the same bits for
- * every number. */
+ * of processors that are online. More than 256 is as 256, but for the caller's own pool. The result has the same bits
+ * for every number. */
 void qdq_set_num_threads(int32_t count);
 
 /* Lets the caller's own thread pool run large work: `parallel_for` must call task(i, task_context) once for each i in

@@ -24,22 +24,41 @@
 namespace qdq {
 
 enum class dtype {
-    f32 = QDQ_F32, f16 = QDQ_F16, bf16 = QDQ_BF16,
-    i8 = QDQ_I8, u8 = QDQ_U8, i16 = QDQ_I16, u16 = QDQ_U16, i32 = QDQ_I32, i4 = QDQ_I4, u4 = QDQ_U4,
-    f8e4m3 = QDQ_F8E4M3, f8e5m2 = QDQ_F8E5M2, f4e2m1 = QDQ_F4E2M1, e8m0 = QDQ_E8M0,
-    f8e4m3fnuz = QDQ_F8E4M3FNUZ, f8e5m2fnuz = QDQ_F8E5M2FNUZ,
-    f6e2m3 = QDQ_F6E2M3, f6e3m2 = QDQ_F6E3M2
+    f32 = QDQ_F32,
+    f16 = QDQ_F16,
+    bf16 = QDQ_BF16,
+    i8 = QDQ_I8,
+    u8 = QDQ_U8,
+    i16 = QDQ_I16,
+    u16 = QDQ_U16,
+    i32 = QDQ_I32,
+    i4 = QDQ_I4,
+    u4 = QDQ_U4,
+    f8e4m3 = QDQ_F8E4M3,
+    f8e5m2 = QDQ_F8E5M2,
+    f4e2m1 = QDQ_F4E2M1,
+    e8m0 = QDQ_E8M0,
+    f8e4m3fnuz = QDQ_F8E4M3FNUZ,
+    f8e5m2fnuz = QDQ_F8E5M2FNUZ,
+    f6e2m3 = QDQ_F6E2M3,
+    f6e3m2 = QDQ_F6E3M2
 };
 enum class status {
-    ok = QDQ_OK, invalid_argument = QDQ_INVALID_ARGUMENT, unsupported = QDQ_UNSUPPORTED,
-    device_error = QDQ_DEVICE_ERROR, out_of_memory = QDQ_OUT_OF_MEMORY
+    ok = QDQ_OK,
+    invalid_argument = QDQ_INVALID_ARGUMENT,
+    unsupported = QDQ_UNSUPPORTED,
+    device_error = QDQ_DEVICE_ERROR,
+    out_of_memory = QDQ_OUT_OF_MEMORY
 };
 enum class scale_mode { divide = QDQ_DIVIDE, multiply = QDQ_MULTIPLY, reciprocal = QDQ_RECIPROCAL };
 enum class quantize_zp { after_rounding = QDQ_ZP_AFTER_ROUNDING, before_rounding = QDQ_ZP_BEFORE_ROUNDING };
 enum class dequantize_zp { subtract = QDQ_ZP_SUBTRACT, add = QDQ_ZP_ADD };
 enum class rounding {
-    nearest_even = QDQ_NEAREST_EVEN, nearest_away = QDQ_NEAREST_AWAY, toward_zero = QDQ_TOWARD_ZERO,
-    down = QDQ_DOWN, up = QDQ_UP
+    nearest_even = QDQ_NEAREST_EVEN,
+    nearest_away = QDQ_NEAREST_AWAY,
+    toward_zero = QDQ_TOWARD_ZERO,
+    down = QDQ_DOWN,
+    up = QDQ_UP
 };
 enum class packing { low_first = QDQ_LOW_FIRST, high_first = QDQ_HIGH_FIRST, split_halves = QDQ_SPLIT_HALVES };
 
@@ -112,9 +131,15 @@ public:
     constexpr tensor(const void *data, dtype type, dimensions shape, dimensions strides = {})
         : data_(const_cast<void *>(data)), type_(type), present_(true), dense_(strides.values.empty()) {
         const bool mismatched = !dense_ && strides.values.size() != shape.values.size();
-        if (mismatched) problem_ = "a tensor's shape and strides differ in length";
-        if (shape.values.size() > max_rank) problem_ = "a tensor's rank is above 8";
-        if (problem_ != nullptr) return;
+        if (mismatched) {
+            problem_ = "a tensor's shape and strides differ in length";
+        }
+        if (shape.values.size() > max_rank) {
+            problem_ = "a tensor's rank is above 8";
+        }
+        if (problem_ != nullptr) {
+            return;
+        }
         rank_ = static_cast<std::int32_t>(shape.values.size());
         std::ranges::copy(shape.values, shape_.begin());
         std::ranges::copy(strides.values, strides_.begin());
@@ -123,7 +148,9 @@ public:
     template<storage R>
     constexpr tensor(const R &data, dimensions shape, dimensions strides = {})
         : tensor(std::ranges::data(data), shape, strides) {
-        if (dense_) require_room(capacity(data));
+        if (dense_) {
+            require_room(capacity(data));
+        }
     }
 
     // One dimension, as long as the range.
@@ -137,11 +164,12 @@ public:
     }
 
     constexpr bool has_value() const { return present_; }
-    constexpr const char *problem() const { return problem_; } // why the view itself is wrong, or nullptr
+    constexpr const char *problem() const { return problem_; }  // why the view itself is wrong, or nullptr
 
     // As C sees it, valid as long as this object.
     constexpr qdq_tensor c() const {
-        return {data_, static_cast<qdq_dtype>(type_), rank_, shape_.data(), dense_ ? nullptr : strides_.data(), device_};
+        return {data_,         static_cast<qdq_dtype>(type_),      rank_,
+                shape_.data(), dense_ ? nullptr : strides_.data(), device_};
     }
 
 private:
@@ -158,10 +186,14 @@ private:
     constexpr void require_room(std::size_t elements) {
         for (std::int32_t d = 0; d < rank_; ++d) {
             const std::int64_t size = shape_[static_cast<std::size_t>(d)];
-            if (size <= 0) return;  // empty, or refused by the call with the values
+            if (size <= 0) {
+                return;  // empty, or refused by the call with the values
+            }
             elements /= static_cast<std::size_t>(size);
         }
-        if (elements == 0 && problem_ == nullptr) problem_ = "a tensor's range is shorter than its shape";
+        if (elements == 0 && problem_ == nullptr) {
+            problem_ = "a tensor's range is shorter than its shape";
+        }
     }
 
     void *data_ = nullptr;
@@ -185,8 +217,7 @@ public:
         : tensor(data, type, shape, strides) {}
     template<writable_storage R>
     constexpr output(R &&data, dimensions shape, dimensions strides = {}) : tensor(data, shape, strides) {}
-    template<writable_storage R>
-    constexpr output(R &&data) : tensor(data) {}
+    template<writable_storage R> constexpr output(R &&data) : tensor(data) {}
 };
 
 // One value for the whole tensor. It must outlive the view, so temporaries are refused.
@@ -211,10 +242,18 @@ struct options {
     void *stream = nullptr;                          // of calls on a device's tensors alone
 
     constexpr qdq_options c() const {
-        return {static_cast<qdq_scale_mode>(scale_mode), static_cast<qdq_quantize_zp>(quantize_zp),
-                static_cast<qdq_dequantize_zp>(dequantize_zp), static_cast<qdq_rounding>(rounding),
-                saturate ? 0 : 1, axis, block_size, quant_min, quant_max,
-                static_cast<qdq_packing>(packing), block_shape, stream};
+        return {static_cast<qdq_scale_mode>(scale_mode),
+                static_cast<qdq_quantize_zp>(quantize_zp),
+                static_cast<qdq_dequantize_zp>(dequantize_zp),
+                static_cast<qdq_rounding>(rounding),
+                saturate ? 0 : 1,
+                axis,
+                block_size,
+                quant_min,
+                quant_max,
+                static_cast<qdq_packing>(packing),
+                block_shape,
+                stream};
     }
 };
 
@@ -227,7 +266,7 @@ public:
 
     explicit operator bool() const { return code_ == QDQ_OK; }
     qdq::status status() const { return static_cast<qdq::status>(code_); }
-    const char *message() const { return message_; } // "" on success: which argument, which rule, the values
+    const char *message() const { return message_; }  // "" on success: which argument, which rule, the values
 
 private:
     qdq_status code_;
@@ -238,8 +277,11 @@ private:
 template<typename Call>
 result with_c(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y, const options &how,
               Call &&call) {
-    for (const tensor *view : {&x, &scale, &zero_point, static_cast<const tensor *>(&y)})
-        if (view->problem() != nullptr) return result(view->problem());
+    for (const tensor *view : {&x, &scale, &zero_point, static_cast<const tensor *>(&y)}) {
+        if (view->problem() != nullptr) {
+            return result(view->problem());
+        }
+    }
     const qdq_tensor c_x = x.c(), c_scale = scale.c(), c_zero_point = zero_point.c(), c_y = y.c();
     const qdq_options c_how = how.c();
     return call(x.has_value() ? &c_x : nullptr, scale.has_value() ? &c_scale : nullptr,

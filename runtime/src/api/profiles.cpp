@@ -1,6 +1,6 @@
 // The options under which qdq computes as other systems do.
-#include "support/types.h"
 #include "support/status.h"
+#include "support/types.h"
 
 #include <cstring>
 

@@ -1,10 +1,10 @@
 #include "cpu/flat_windows.h"
 
 #include "cpu/kernel_call.h"
-#include "plan/loops.h"
-#include "plan/regions.h"
 #include "cpu/movement.h"
 #include "cpu/packing.h"
+#include "plan/loops.h"
+#include "plan/regions.h"
 
 #include <algorithm>
 #include <cstring>

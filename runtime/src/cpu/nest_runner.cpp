@@ -254,9 +254,9 @@ void nest_runner::run_within_reach(const area &a) {
 
 // Tiles that are gathered from x, and scattered to y, where they do not lie there as kernels want them. The next one is
 // fetched while one is computed: every row of a tile begins on another page, where the hardware does not look ahead
-// (4096 x 4096 transposed: bf16 to i8 19 ms without, 13 with; f32 to i8 22 and 16). Kernels compute whole rows of a tile:
-// what a narrow one does not fill is zero, as subnormal numbers left on the stack would cost 100 cycles an operation
-// (2^30 rows of 2 columns: 24 s, with zeros 8).
+// (4096 x 4096 transposed: bf16 to i8 19 ms without, 13 with; f32 to i8 22 and 16). Kernels compute whole rows of a
+// tile: what a narrow one does not fill is zero, as subnormal numbers left on the stack would cost 100 cycles an
+// operation (2^30 rows of 2 columns: 24 s, with zeros 8).
 void nest_runner::run_tiled(const area &a) {
     if (a.columns % tile_side != 0) {
         std::memset(x_tile, 0, std::min(a.rows, tile_rows) * tile_side * what.x_bits / 8);
@@ -303,12 +303,12 @@ void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
     scatter(*what.on, what.y_bits, y_tile, tile_side, size, to, tile.y_column, tile.y_row);
 }
 
-// Contiguous rows by pieces that go to y a piece later than they are computed: non-temporal stores then leave the processor
-// while the next piece is computed, and never wait for codes that are still on their way to the L1 cache. What lies
-// ahead is fetched in two parts, apart: 64 lines at once keep a piece's own loads waiting (0.80 of a hand-written
-// loop's speed for f32 to i8, and 0.95 in two parts). Encoding float formats computes for longer than memory takes, and
-// the two overlap better in shorter pieces, which schedules/tuned asks for (f16 to f8e4m3: 14.2 ms for 64 Mi elements with
-// 1024 to a piece, 12.3 with 512).
+// Contiguous rows by pieces that go to y a piece later than they are computed: non-temporal stores then leave the
+// processor while the next piece is computed, and never wait for codes that are still on their way to the L1 cache.
+// What lies ahead is fetched in two parts, apart: 64 lines at once keep a piece's own loads waiting (0.80 of a
+// hand-written loop's speed for f32 to i8, and 0.95 in two parts). Encoding float formats computes for longer than
+// memory takes, and the two overlap better in shorter pieces, which schedules/tuned asks for (f16 to f8e4m3: 14.2 ms
+// for 64 Mi elements with 1024 to a piece, 12.3 with 512).
 void nest_runner::run_staged(const area &a) {
     kernel_caller kernel(what, a.form, a.variant, a.operand_step);
     const dispatch_parameters &tuned = *what.tuned;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "cpu/kernel_call.h"
-#include "plan/regions.h"
 #include "cpu/operands.h"
+#include "plan/regions.h"
 
 namespace qdq::runtime {
 
@@ -15,10 +15,10 @@ public:
     void run(const offsets &at);
 
 private:
-    static constexpr int64_t tile_side = 64;            // gathered and scattered tiles
-    static constexpr int64_t widest = 4;                // bytes of an element
-    static constexpr int64_t tail_rows = 8;             // of a tile that holds what is left of contiguous rows
-    static constexpr int64_t memory_bytes = 56 << 10;   // of operands and tiles
+    static constexpr int64_t tile_side = 64;           // gathered and scattered tiles
+    static constexpr int64_t widest = 4;               // bytes of an element
+    static constexpr int64_t tail_rows = 8;            // of a tile that holds what is left of contiguous rows
+    static constexpr int64_t memory_bytes = 56 << 10;  // of operands and tiles
     static constexpr int64_t tile_bytes = tile_side * tile_side * widest;
     static constexpr int64_t x_piece_bytes = dispatch_parameters::most_piece_elements * widest;
     static constexpr int64_t y_piece_bytes = 2 * dispatch_parameters::most_piece_bytes;

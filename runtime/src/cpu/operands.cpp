@@ -14,8 +14,7 @@ namespace qdq::runtime {
 namespace {
 
 // An operand of a type as memory holds it, and what it is worth: an integer, or an f32.
-template<qdq_dtype dtype>
-struct operand_of {
+template<qdq_dtype dtype> struct operand_of {
     static constexpr const element_type &type = type_of(dtype);
     using bits = std::conditional_t<type.bits == 8, uint8_t, std::conditional_t<type.bits == 16, uint16_t, uint32_t>>;
     using integer = std::conditional_t<type.is_signed(), std::make_signed_t<bits>, bits>;
@@ -32,8 +31,7 @@ struct operand_of {
 };
 
 // Calls visit(operand_of<dtype>) for a type that has the role.
-template<bool roles::*role, int number = 0, typename Visit>
-void with_operand_type(qdq_dtype dtype, Visit visit) {
+template<bool roles::*role, int number = 0, typename Visit> void with_operand_type(qdq_dtype dtype, Visit visit) {
     if constexpr (number < dtype_count) {
         if constexpr (element_types[number].roles.*role) {
             if (dtype == number) {
@@ -147,11 +145,10 @@ quantize_variant fast_variant(const call &what) {
     return what.multiply ? multiply_after : divide_after;
 }
 
-// The first `count` values, each `times` over, a few at a time from the last on: an array grows in place. Stores of four
-// may reach three values too far, so what is there is put back; a fill for each value takes four times as long where there
-// are two.
-template<typename T>
-void repeat_each(T *values, int64_t count, int64_t times) {
+// The first `count` values, each `times` over, a few at a time from the last on: an array grows in place. Stores of
+// four may reach three values too far, so what is there is put back; a fill for each value takes four times as long
+// where there are two.
+template<typename T> void repeat_each(T *values, int64_t count, int64_t times) {
     constexpr int64_t few = 64;
     for (int64_t end = count, begin; end > 0; end = begin) {
         begin = std::max<int64_t>(0, end - few);
@@ -167,8 +164,7 @@ void repeat_each(T *values, int64_t count, int64_t times) {
     }
 }
 
-template<typename T>
-void repeat_all(T *values, int64_t count, int64_t times) {
+template<typename T> void repeat_all(T *values, int64_t count, int64_t times) {
     for (int64_t i = count; i < count * times; i += count) {
         std::copy_n(values, count, values + i);
     }

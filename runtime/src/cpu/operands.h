@@ -1,6 +1,6 @@
 // Scales and zero points as the kernels take them: f32 scales and their reciprocals, and 32-bit zero points that are an
-// int32 or an f32's bits. A part of a call converts those it needs into buffers, so every operand type meets every kernel,
-// and small kernel calls share one conversion.
+// int32 or an f32's bits. A part of a call converts those it needs into buffers, so every operand type meets every
+// kernel, and small kernel calls share one conversion.
 #pragma once
 
 #include "plan/plan.h"
@@ -18,8 +18,8 @@ struct operand_range {
 // In memory of the caller's, but for scales that lie ready: f32, one after another, whole groups of them.
 class operands {
 public:
-    // At most `room()` operands at a time fit into so many bytes, which begin at a cache line and which the arrays that a
-    // call needs share. Scales that lie ready need none, and are taken as columns only.
+    // At most `room()` operands at a time fit into so many bytes, which begin at a cache line and which the arrays that
+    // a call needs share. Scales that lie ready need none, and are taken as columns only.
     operands(const call &what, void *memory, int64_t bytes, bool scales_lie_ready = false);
     operands(const operands &) = delete;
 

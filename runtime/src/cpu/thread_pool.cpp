@@ -89,8 +89,7 @@ void help(job &j) {
 
 // Waits for some 5 us at most. A thread that sleeps wakes so late that two threads run calls of 1 Mi elements, one
 // after the other, no faster than one: 67 us, and 44 to 55 with this.
-template<typename Condition>
-void wait_briefly(Condition &&condition) {
+template<typename Condition> void wait_briefly(Condition &&condition) {
     for (int i = 0; i < 10 && !condition(); i++) {
         sched_yield();
     }

@@ -1,7 +1,7 @@
 // CUDA: the caller's stream, and the context it belongs to; without one, this thread's context or the device's primary
 // one.
-#include "device/launch.h"
 #include "device/driver_library.h"
+#include "device/launch.h"
 
 #include "HalideRuntimeCuda.h"
 #include "support/once.h"

@@ -22,8 +22,7 @@ public:
     // NULL where the library is missing or lacks it.
     void *symbol(const char *name) const { return handle ? dlsym(handle, name) : nullptr; }
 
-    template<typename Function>
-    Function *find(const char *name) const {
+    template<typename Function> Function *find(const char *name) const {
         return reinterpret_cast<Function *>(symbol(name));
     }
 

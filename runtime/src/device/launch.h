@@ -1,5 +1,5 @@
-// What the backends share: a launch, and how Halide's errors reach it. Halide's run time gets its context and stream from the
-// backend, in device/<name>.cpp.
+// What the backends share: a launch, and how Halide's errors reach it. Halide's run time gets its context and stream
+// from the backend, in device/<name>.cpp.
 #pragma once
 
 #include "plan/plan.h"

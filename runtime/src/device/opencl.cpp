@@ -1,6 +1,6 @@
 // OpenCL: the caller's queue says which context and device.
-#include "device/launch.h"
 #include "device/driver_library.h"
+#include "device/launch.h"
 
 #include "HalideRuntimeOpenCL.h"
 #include "support/once.h"

@@ -20,13 +20,13 @@ struct region {
 // A plan's dimensions, merged, in the order of y's elements, or of the packed ones.
 region whole_region(const plan &p);
 
-// Calls run(context, part) for parts that cover a region, each within most_elements, until one returns a failure. Only the
-// outermost dimension that is too long is cut.
+// Calls run(context, part) for parts that cover a region, each within most_elements, until one returns a failure. Only
+// the outermost dimension that is too long is cut.
 constexpr int64_t most_elements = int64_t{1} << 30;  // kernels count units with 31 bits
 qdq_status for_each_part(const region &r, qdq_status (*run)(void *context, const region &part), void *context);
 
-// The elements of a region of one dimension from `start` on, fewer than a group and within one block or with operands of
-// their own.
+// The elements of a region of one dimension from `start` on, fewer than a group and within one block or with operands
+// of their own.
 region rest_of(const region &r, int64_t start);
 
 }  // namespace qdq::runtime

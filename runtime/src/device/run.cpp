@@ -4,8 +4,8 @@
 
 #include "HalideRuntime.h"
 #include "device_arguments.h"
-#include "support/types.h"
 #include "support/status.h"
+#include "support/types.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,8 +14,7 @@ namespace qdq::runtime {
 
 namespace {
 
-template<typename T>
-using number = T;
+template<typename T> using number = T;
 
 // A buffer of the device's memory for one call.
 struct device_buffer {

@@ -1,5 +1,5 @@
-// A call while its arguments are checked: what the caller gave, and what has been found out so far. make_plan() runs the
-// checks in this order; each returns QDQ_OK or says what is wrong, and may rely on those before it.
+// A call while its arguments are checked: what the caller gave, and what has been found out so far. make_plan() runs
+// the checks in this order; each returns QDQ_OK or says what is wrong, and may rely on those before it.
 #pragma once
 
 #include "plan/make_plan.h"
@@ -25,8 +25,7 @@ struct draft {
     bool is_on_device() const { return what.on->device != nullptr; }
 
     // The format's first %s is the name of the function that was called.
-    template<typename... Values>
-    qdq_status invalid(const char *format, Values... values) const {
+    template<typename... Values> qdq_status invalid(const char *format, Values... values) const {
         return fail(QDQ_INVALID_ARGUMENT, format, given.function, values...);
     }
 };
@@ -46,7 +45,8 @@ qdq_status check_granularity(draft &d);
 // memory.cpp: the bytes that are touched, and who shares them.
 qdq_status check_memory(draft &d);
 
-// zero_points.cpp: a float format has no zero point; one that is 0 everywhere is accepted, as peers' interfaces demand one.
+// zero_points.cpp: a float format has no zero point; one that is 0 everywhere is accepted, as peers' interfaces demand
+// one.
 qdq_status check_zero_point_values(draft &d);
 
 }  // namespace qdq::runtime

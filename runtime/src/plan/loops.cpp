@@ -64,8 +64,7 @@ void split_blocks(const blocked_dimension &d, loop_nest &nest) {
 }
 
 // The first loop from `start` on with the highest preference.
-template<typename Preference>
-int best_loop(const loop_nest &nest, int start, Preference preference) {
+template<typename Preference> int best_loop(const loop_nest &nest, int start, Preference preference) {
     int best = start;
     for (int i = start + 1; i < nest.count; i++) {
         if (preference(nest.loops[i]) > preference(nest.loops[best])) {

@@ -134,8 +134,8 @@ qdq_status check_memory(draft &d) {
         return d.invalid("%s: y: its strides make elements overlap one another");
     }
     if ((s = check_operand(d, "scale", *given.scale, d.scale_strides, p.scale_offset, y)) ||
-        (given.zero_point && (s = check_operand(d, "zero_point", *given.zero_point, d.zero_point_strides,
-                                                p.zero_point_offset, y)))) {
+        (given.zero_point &&
+         (s = check_operand(d, "zero_point", *given.zero_point, d.zero_point_strides, p.zero_point_offset, y)))) {
         return s;
     }
     p.x_first = of_x.first;

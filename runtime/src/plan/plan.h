@@ -42,17 +42,17 @@ struct loop_nest {
     }
 };
 
-constexpr int64_t group = group_size;   // kernels take whole groups of elements along c
-constexpr int64_t split_group = 32;  // elements whose halves QDQ_SPLIT_HALVES puts together
+constexpr int64_t group = group_size;  // kernels take whole groups of elements along c
+constexpr int64_t split_group = 32;    // elements whose halves QDQ_SPLIT_HALVES puts together
 
 // The part of a call that does not depend on the loops.
 struct call {
     operation op;
-    bool multiply;    // quantize: x is multiplied
-    bool reciprocal;  // quantize: by 1 / scale
-    bool before;      // quantize: the zero point is added before rounding
-    bool add;         // dequantize: the zero point is added
-    bool narrowed;    // quantize: the range is not the type's own
+    bool multiply;     // quantize: x is multiplied
+    bool reciprocal;   // quantize: by 1 / scale
+    bool before;       // quantize: the zero point is added before rounding
+    bool add;          // dequantize: the zero point is added
+    bool narrowed;     // quantize: the range is not the type's own
     bool nontemporal;  // y is too large for the caches
     qdq_packing packing;
     int32_t rounding;
@@ -74,15 +74,15 @@ struct call {
     int64_t block() const { return type_of(quantizes() ? y_type : x_type).block; }
     bool packs() const { return (quantizes() ? y_bits : x_bits) < 8; }
 
-    // Elements that must stay together: those of a byte, or of the bytes that split their halves; 1 where nothing is packed.
+    // Elements that must stay together: those of a byte, or of the bytes that split their halves; 1 where nothing is
+    // packed.
     int64_t packed_unit() const { return !packs() ? 1 : packing == QDQ_SPLIT_HALVES ? split_group : 2; }
 
     // Whether the zero point is added as an f32. Dequantize: an f32 operation applies a float one by definition, and
     // a short integer one exactly.
     bool adds_as_f32() const {
         return quantizes() ? before
-                           : type_of(zero_point_type).is_float() ||
-                                 (x_type != QDQ_I32 && zero_point_type != QDQ_I32);
+                           : type_of(zero_point_type).is_float() || (x_type != QDQ_I32 && zero_point_type != QDQ_I32);
     }
 };
 

@@ -41,11 +41,11 @@ qdq_status check_tensor(const draft &d, const char *name, const qdq_tensor *t, i
 
 qdq_status check_data(const draft &d) {
     const arguments &given = d.given;
-    const char *missing = given.needs_data && !given.x->data               ? "x"
-                          : given.needs_data && !given.y->data             ? "y"
-                          : !given.scale->data                             ? "scale"
+    const char *missing = given.needs_data && !given.x->data            ? "x"
+                          : given.needs_data && !given.y->data          ? "y"
+                          : !given.scale->data                          ? "scale"
                           : given.zero_point && !given.zero_point->data ? "zero_point"
-                                                                           : nullptr;
+                                                                        : nullptr;
     return missing ? d.invalid("%s: %s: data is NULL", missing) : QDQ_OK;
 }
 

@@ -32,8 +32,7 @@ int distinct_loops(const qdq_tensor &t, const int64_t *strides, element_loop loo
 }
 
 // How many of `count` contiguous elements, in whole pieces that vector instructions look at, have none of `bits` set.
-template<typename Unsigned>
-int64_t pieces_without(Unsigned bits, const char *from, int64_t count) {
+template<typename Unsigned> int64_t pieces_without(Unsigned bits, const char *from, int64_t count) {
     constexpr int64_t piece = 4096;
     int64_t done = 0;
     for (Unsigned set = 0; count - done >= piece; done += piece) {
@@ -48,8 +47,7 @@ int64_t pieces_without(Unsigned bits, const char *from, int64_t count) {
 }
 
 // The place of the first element that has one of `bits` set, or -1.
-template<typename Unsigned>
-int64_t find_with(Unsigned bits, const char *from, const element_loop *loops, int count) {
+template<typename Unsigned> int64_t find_with(Unsigned bits, const char *from, const element_loop *loops, int count) {
     if (count == 0) {
         return (element<Unsigned>(from, 0) & bits) != 0 ? 0 : -1;
     }

@@ -10,8 +10,7 @@
 namespace qdq::runtime {
 
 // What make() returns, the same object at every call.
-template<auto make>
-const auto &made_once() {
+template<auto make> const auto &made_once() {
     using type = decltype(make());
     alignas(type) static unsigned char memory[sizeof(type)];
     static std::atomic<const type *> made{nullptr};

@@ -1,4 +1,5 @@
-// Element types as the dispatcher sees them: kernels/element_types.h, and the caller's enumerations, which may hold anything.
+// Element types as the dispatcher sees them: kernels/element_types.h, and the caller's enumerations, which may hold
+// anything.
 #pragma once
 
 #include "element_types.h"
@@ -13,8 +14,7 @@ using namespace kernels;
 constexpr int dtype_count = std::size(element_types);
 
 // An enumeration's value as the caller stored it: it may be none of the enumerators.
-template<typename Enum>
-inline int stored_value(const Enum &field) {
+template<typename Enum> inline int stored_value(const Enum &field) {
     int value;
     static_assert(sizeof(field) == sizeof(value));
     std::memcpy(&value, &field, sizeof(value));
@@ -22,8 +22,7 @@ inline int stored_value(const Enum &field) {
 }
 
 // Element i of an array that may begin at any address.
-template<typename T>
-inline T element(const void *data, int64_t i) {
+template<typename T> inline T element(const void *data, int64_t i) {
     T value;
     std::memcpy(&value, static_cast<const char *>(data) + i * int64_t{sizeof(T)}, sizeof(T));
     return value;

@@ -16,10 +16,7 @@ constexpr uint64_t zmm_registers = 0xe6;
 constexpr uint32_t avx2_leaf1 = bit_AVX | bit_FMA | bit_F16C;
 constexpr uint32_t avx512_leaf7 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL | bit_AVX512CD;
 
-template<typename Word>
-bool has_all(Word word, Word bits) {
-    return (word & bits) == bits;
-}
+template<typename Word> bool has_all(Word word, Word bits) { return (word & bits) == bits; }
 
 // XCR0 by its instruction's name: the intrinsic is there only where all code may use it.
 uint64_t saved_registers() {

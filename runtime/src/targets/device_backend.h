@@ -1,5 +1,5 @@
-// What the dispatcher asks of a device: whether it is there, and to run plans on it. One backend for each device target, in
-// device/<name>.cpp.
+// What the dispatcher asks of a device: whether it is there, and to run plans on it. One backend for each device
+// target, in device/<name>.cpp.
 #pragma once
 
 #include "HalideRuntime.h"

@@ -4,8 +4,7 @@ namespace qdq::runtime {
 
 namespace {
 
-template<typename Row>
-const Row *find(const Row *rows, int count, qdq_dtype float_type, qdq_dtype stored) {
+template<typename Row> const Row *find(const Row *rows, int count, qdq_dtype float_type, qdq_dtype stored) {
     for (int i = 0; i < count; i++) {
         if (rows[i].float_type == float_type && rows[i].stored_type == stored) {
             return &rows[i];

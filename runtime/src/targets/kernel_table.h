@@ -21,8 +21,7 @@ enum class operation : uint8_t { quantize, dequantize };
 using kernel_form = kernels::form;
 
 // The kernels of one pair of element types.
-template<typename Kernel>
-struct kernel_row {
+template<typename Kernel> struct kernel_row {
     qdq_dtype float_type;
     qdq_dtype stored_type;
     Kernel *forms[form_count];  // in the order of qdq::form
@@ -51,7 +50,7 @@ struct target {
     bytes_kernel *split_halves = nullptr;
     bytes_kernel *join_halves = nullptr;
     const nontemporal_stores *nontemporal = nullptr;  // NULL for none
-    const device_backend *device = nullptr;  // NULL for the processor, which has no device_rows
+    const device_backend *device = nullptr;           // NULL for the processor, which has no device_rows
     const device_row *device_rows = nullptr;
     int device_count = 0;
 };

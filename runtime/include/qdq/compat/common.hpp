@@ -1,5 +1,5 @@
-// What the C++ front ends share. pypto, torch_npu and nvtripy raise Python exceptions and TensorRT has an error recorder;
-// in C++ all four report alike, and nothing here throws:
+// What the C++ front ends share. pypto, torch_npu and nvtripy raise Python exceptions and TensorRT has an error
+// recorder; in C++ all four report alike, and nothing here throws:
 //
 //   - a function with a result of its own returns expected<owned_tensor>: a tensor, or why there is none;
 //   - its twin <name>_out, where one is offered, writes to memory of the caller's and returns qdq::result.
@@ -22,8 +22,7 @@
 namespace qdq::compat {
 
 // As C++23's std::expected, with qdq::result for the error. A message is kept until the thread's next failure.
-template<typename T>
-class [[nodiscard]] expected {
+template<typename T> class [[nodiscard]] expected {
 public:
     expected(T value) : held_(std::move(value)) {}
     expected(result failure) : held_(failure) {}
@@ -87,7 +86,9 @@ constexpr std::int64_t element_count(std::span<const std::int64_t> shape) {
     constexpr std::int64_t most = INT64_MAX;
     std::int64_t count = 1;
     for (std::int64_t size : shape) {
-        if (size == 0) return 0;
+        if (size == 0) {
+            return 0;
+        }
         count = count > most / size ? most : count * size;
     }
     return count;
@@ -113,19 +114,27 @@ private:
 
 // What holds for every tensor: it is given, its view is sound, its shape has no negative dimension, its data is there.
 inline result check_tensor(const char *function, const char *name, const tensor &given) {
-    if (!given.has_value()) return fail("%s: %s: none is given", function, name);
-    if (given.problem() != nullptr) return fail("%s: %s: %s", function, name, given.problem());
+    if (!given.has_value()) {
+        return fail("%s: %s: none is given", function, name);
+    }
+    if (given.problem() != nullptr) {
+        return fail("%s: %s: %s", function, name, given.problem());
+    }
     const qdq_tensor t = given.c();
     if (std::ranges::any_of(shape_of(t), [](std::int64_t size) { return size < 0; })) {
         return fail("%s: %s: shape %s has a negative dimension", function, name, shape_text(t).c_str());
     }
-    if (t.data == nullptr && element_count(shape_of(t)) > 0) return fail("%s: %s: data is NULL", function, name);
+    if (t.data == nullptr && element_count(shape_of(t)) > 0) {
+        return fail("%s: %s: data is NULL", function, name);
+    }
     return QDQ_OK;
 }
 
 // Where a call may write: memory of the type and shape that it would have returned.
 inline result check_out(const char *function, const output &out, dtype type, std::span<const std::int64_t> shape) {
-    if (const result sound = check_tensor(function, "out", out); !sound) return sound;
+    if (const result sound = check_tensor(function, "out", out); !sound) {
+        return sound;
+    }
     const qdq_tensor y = out.c();
     if (!is_one_of(y.dtype, {type})) {
         return fail("%s: out: dtype %s is not %s", function, info(y.dtype).name, info(type).name);
@@ -152,7 +161,9 @@ public:
             made.bytes_ = static_cast<std::size_t>((count * bits + 7) / 8);
             made.data_.reset(static_cast<std::byte *>(::operator new(made.bytes_, std::nothrow)));
         }
-        if (made.data_ == nullptr) return result(QDQ_OUT_OF_MEMORY, "out of memory for the result");
+        if (made.data_ == nullptr) {
+            return result(QDQ_OUT_OF_MEMORY, "out of memory for the result");
+        }
         return made;
     }
 
@@ -163,7 +174,9 @@ public:
 
     // The units of storage: elements, or pairs of them for the 4-bit types. Empty where T is not dtype()'s.
     template<element T> std::span<const T> values() const {
-        if (dtype_of<T>::value != type_) return {};
+        if (dtype_of<T>::value != type_) {
+            return {};
+        }
         return {reinterpret_cast<const T *>(data_.get()), bytes_ / sizeof(T)};
     }
 
@@ -187,8 +200,12 @@ private:
 template<typename Compute>
 expected<owned_tensor> made_by(dtype type, std::span<const std::int64_t> shape, Compute &&compute) {
     expected<owned_tensor> made = owned_tensor::of(type, shape);
-    if (!made) return made;
-    if (const result done = compute(made->c()); !done) return done;
+    if (!made) {
+        return made;
+    }
+    if (const result done = compute(made->c()); !done) {
+        return done;
+    }
     return made;
 }
 

@@ -39,10 +39,14 @@ inline tile_shape &current_tile_shape() {
 class unsqueezed {
 public:
     unsqueezed(const qdq_tensor &given, std::int32_t rank, std::int32_t axis) : view_(given) {
-        if (given.rank == rank) return;
+        if (given.rank == rank) {
+            return;
+        }
         view_.rank = rank;
         view_.shape = insert(given.shape, rank, axis, 1, shape_);
-        if (given.strides != nullptr) view_.strides = insert(given.strides, rank, axis, 0, strides_);
+        if (given.strides != nullptr) {
+            view_.strides = insert(given.strides, rank, axis, 0, strides_);
+        }
     }
     unsqueezed(const unsqueezed &) = delete;
     const qdq_tensor *view() const { return &view_; }
@@ -64,7 +68,9 @@ private:
 
 inline result check_tile_shape(std::int32_t rank) {
     const tile_shape &tile = current_tile_shape();
-    if (tile.rank == 0) return QDQ_OK;
+    if (tile.rank == 0) {
+        return QDQ_OK;
+    }
     if (tile.rank != static_cast<std::size_t>(rank)) {
         return compat::fail("pypto.set_vec_tile_shapes: %zu dimensions for an output of %d", tile.rank, int(rank));
     }
@@ -95,29 +101,41 @@ inline bool is_given(const Tensor &zero_points) {
 
 inline result check(const Tensor &input, const Tensor &scale, DataType otype, int axis, const Tensor &zero_points) {
     using namespace compat;
-    if (const result sound = check_tensor(function, "input", input); !sound) return sound;
-    if (const result sound = check_tensor(function, "scale", scale); !sound) return sound;
+    if (const result sound = check_tensor(function, "input", input); !sound) {
+        return sound;
+    }
+    if (const result sound = check_tensor(function, "scale", scale); !sound) {
+        return sound;
+    }
     const qdq_tensor x = input.c(), s = scale.c();
     if (!is_one_of(x.dtype, {DT_INT8, DT_INT16})) {
         return fail("pypto.dequantize: input: dtype %s is not DT_INT8 or DT_INT16", info(x.dtype).name);
     }
-    if (x.rank < 2 || x.rank > 4) return fail("pypto.dequantize: input: %d dimensions are not in 2..4", int(x.rank));
+    if (x.rank < 2 || x.rank > 4) {
+        return fail("pypto.dequantize: input: %d dimensions are not in 2..4", int(x.rank));
+    }
     const std::int64_t count = element_count(shape_of(x));
     if (count == 0 || count > INT32_MAX) {
         return fail("pypto.dequantize: input: shape %s does not have 1 to 2147483647 elements", shape_text(x).c_str());
     }
-    if (otype != DT_FP32) return fail("pypto.dequantize: otype: %s is not DT_FP32", info(otype).name);
+    if (otype != DT_FP32) {
+        return fail("pypto.dequantize: otype: %s is not DT_FP32", info(otype).name);
+    }
     const int from_the_end = axis < 0 ? axis : axis - x.rank;
     if (from_the_end != -1 && from_the_end != -2) {
         return fail("pypto.dequantize: axis: %d is not one of the last two of %d dimensions", axis, int(x.rank));
     }
-    if (s.dtype != QDQ_F32) return fail("pypto.dequantize: scale: dtype %s is not DT_FP32", info(s.dtype).name);
+    if (s.dtype != QDQ_F32) {
+        return fail("pypto.dequantize: scale: dtype %s is not DT_FP32", info(s.dtype).name);
+    }
     if (!lacks_axis(s, x, x.rank + from_the_end)) {
         return fail("pypto.dequantize: scale: shape %s is not input's, %s, without dimension %d", shape_text(s).c_str(),
                     shape_text(x).c_str(), axis);
     }
     if (is_given(zero_points)) {
-        if (const result sound = check_tensor(function, "zero_points", zero_points); !sound) return sound;
+        if (const result sound = check_tensor(function, "zero_points", zero_points); !sound) {
+            return sound;
+        }
         const qdq_tensor z = zero_points.c();
         if (z.dtype != QDQ_F32) {
             return fail("pypto.dequantize: zero_points: dtype %s is not DT_FP32", info(z.dtype).name);
@@ -147,8 +165,7 @@ inline result compute(const qdq_tensor &y, const Tensor &input, const Tensor &sc
 // How pypto is to cut the output into tiles. It never changes a result, and qdq has no use for it; but as in pypto, a
 // tile shape must have the output's number of dimensions, each above 0, or the next dequantize fails. It holds for the
 // calling thread. With no arguments it is forgotten, as it is before the first call.
-template<std::convertible_to<std::int64_t>... Sizes>
-void set_vec_tile_shapes(Sizes... sizes) {
+template<std::convertible_to<std::int64_t>... Sizes> void set_vec_tile_shapes(Sizes... sizes) {
     const std::initializer_list<std::int64_t> list{static_cast<std::int64_t>(sizes)...};
     detail::tile_shape &tile = detail::current_tile_shape();
     tile.rank = list.size();
@@ -159,18 +176,23 @@ void set_vec_tile_shapes(Sizes... sizes) {
 // zero_points: f32 of scale's shape; or none, or an empty tensor.
 inline compat::expected<compat::owned_tensor> dequantize(const Tensor &input, const Tensor &scale, DataType otype,
                                                          int axis, const Tensor &zero_points = none) {
-    if (const result allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) return allowed;
-    return compat::made_by(otype, compat::shape_of(input.c()), [&](const qdq_tensor &y) {
-        return detail::compute(y, input, scale, axis, zero_points);
-    });
+    if (const result allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
+        return allowed;
+    }
+    return compat::made_by(otype, compat::shape_of(input.c()),
+                           [&](const qdq_tensor &y) { return detail::compute(y, input, scale, axis, zero_points); });
 }
 
 // The same into `out`, an f32 tensor of input's shape with strides that keep its elements apart.
 inline result dequantize_out(const output &out, const Tensor &input, const Tensor &scale, DataType otype, int axis,
                              const Tensor &zero_points = none) {
-    if (const result allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) return allowed;
+    if (const result allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
+        return allowed;
+    }
     const auto shape = compat::shape_of(input.c());
-    if (const result fits = compat::check_out(detail::function, out, otype, shape); !fits) return fits;
+    if (const result fits = compat::check_out(detail::function, out, otype, shape); !fits) {
+        return fits;
+    }
     return detail::compute(out.c(), input, scale, axis, zero_points);
 }
 

@@ -18,11 +18,11 @@
 // functions return NULL only when memory is short.
 //
 // TensorRT's operator reference and NvInfer.h differ in places. The reference is followed in that input and scale (of a
-// dequantize layer: output and scale) have one type, that zeroPt is f32, and that blocks are for int4 and fp4. NvInfer.h
-// is followed in that int8 goes down to -128 (the reference's example prints -127 / 127 for a value below both), that
-// scales are above 0, and that the last or the last but one dimension is cut into blocks, and no other. Both are silent
-// on a remainder, which is refused. A 1-D scale is one for each element along the axis, also where input has one
-// dimension.
+// dequantize layer: output and scale) have one type, that zeroPt is f32, and that blocks are for int4 and fp4.
+// NvInfer.h is followed in that int8 goes down to -128 (the reference's example prints -127 / 127 for a value below
+// both), that scales are above 0, and that the last or the last but one dimension is cut into blocks, and no other.
+// Both are silent on a remainder, which is refused. A 1-D scale is one for each element along the axis, also where
+// input has one dimension.
 #pragma once
 
 #include <qdq/compat/common.hpp>
@@ -31,8 +31,20 @@
 
 namespace qdq::tensorrt {
 
-enum class DataType : std::int32_t { kFLOAT = 0, kHALF = 1, kINT8 = 2, kINT32 = 3, kBOOL = 4, kUINT8 = 5, kFP8 = 6,
-                                     kBF16 = 7, kINT64 = 8, kINT4 = 9, kFP4 = 10, kE8M0 = 11 };
+enum class DataType : std::int32_t {
+    kFLOAT = 0,
+    kHALF = 1,
+    kINT8 = 2,
+    kINT32 = 3,
+    kBOOL = 4,
+    kUINT8 = 5,
+    kFP8 = 6,
+    kBF16 = 7,
+    kINT64 = 8,
+    kINT4 = 9,
+    kFP4 = 10,
+    kE8M0 = 11
+};
 
 struct Dims {
     static constexpr std::int32_t MAX_DIMS = 8;
@@ -66,7 +78,9 @@ private:
 
     bool rename(char const *name) noexcept {
         std::unique_ptr<char[]> copy(new (std::nothrow) char[std::strlen(name) + 1]);
-        if (copy == nullptr) return false;
+        if (copy == nullptr) {
+            return false;
+        }
         std::strcpy(copy.get(), name);
         name_ = std::move(copy);
         return true;
@@ -148,7 +162,9 @@ public:
     INetworkDefinition() = default;
     INetworkDefinition(const INetworkDefinition &) = delete;
     ~INetworkDefinition() {
-        while (first_ != nullptr) first_ = std::move(first_->next_);  // one by one: a long list must not recurse
+        while (first_ != nullptr) {
+            first_ = std::move(first_->next_);  // one by one: a long list must not recurse
+        }
     }
 
     ITensor *addInput(char const *name, DataType type, Dims const &dimensions) noexcept {
@@ -157,7 +173,9 @@ public:
     }
     IConstantLayer *addConstant(Dims const &dimensions, Weights weights) noexcept {
         auto *layer = append<IConstantLayer>(ILayer::kind::constant);
-        if (layer == nullptr) return nullptr;
+        if (layer == nullptr) {
+            return nullptr;
+        }
         layer->weights_ = weights;
         describe(*layer, weights.type, dimensions)->address_ = const_cast<void *>(weights.values);
         return layer;
@@ -170,7 +188,9 @@ public:
     }
 
     void markOutput(ITensor &tensor) noexcept {
-        if (!tensor.is_output_) tensor.address_ = nullptr;
+        if (!tensor.is_output_) {
+            tensor.address_ = nullptr;
+        }
         tensor.is_output_ = true;
         built_ = false;
     }
@@ -178,7 +198,9 @@ public:
     // The memory of an input or a marked output. False where no such tensor has the name.
     bool setTensorAddress(char const *name, void *data) noexcept {
         ITensor *found = find(name);
-        if (found != nullptr) found->address_ = data;
+        if (found != nullptr) {
+            found->address_ = data;
+        }
         return found != nullptr;
     }
     bool setInputTensorAddress(char const *name, void const *data) noexcept {
@@ -193,10 +215,11 @@ private:
     friend class ILayer;
 
     template<typename Layer> Layer *append(ILayer::kind what, char const *name = nullptr) noexcept;
-    template<typename Layer>
-    Layer *compute(ILayer::kind what, ITensor &input, ITensor &scale, DataType type) noexcept {
+    template<typename Layer> Layer *compute(ILayer::kind what, ITensor &input, ITensor &scale, DataType type) noexcept {
         Layer *layer = append<Layer>(what);
-        if (layer == nullptr) return nullptr;
+        if (layer == nullptr) {
+            return nullptr;
+        }
         layer->inputs_[0] = &input;
         layer->inputs_[1] = &scale;
         layer->output_.type_ = type;
@@ -216,7 +239,9 @@ private:
     ITensor *find(char const *name, const ITensor *but = nullptr) noexcept {
         for (ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
             ITensor &tensor = layer->output_;
-            if (is_bound(*layer) && &tensor != but && std::strcmp(tensor.getName(), name) == 0) return &tensor;
+            if (is_bound(*layer) && &tensor != but && std::strcmp(tensor.getName(), name) == 0) {
+                return &tensor;
+            }
         }
         return nullptr;
     }
@@ -233,14 +258,22 @@ namespace detail {
 // -1 for a type that none of these layers takes.
 constexpr int to_qdq(DataType type) {
     switch (type) {
-        case DataType::kFLOAT: return QDQ_F32;
-        case DataType::kHALF: return QDQ_F16;
-        case DataType::kBF16: return QDQ_BF16;
-        case DataType::kINT8: return QDQ_I8;
-        case DataType::kINT4: return QDQ_I4;
-        case DataType::kFP8: return QDQ_F8E4M3;
-        case DataType::kFP4: return QDQ_F4E2M1;
-        default: return -1;
+    case DataType::kFLOAT:
+        return QDQ_F32;
+    case DataType::kHALF:
+        return QDQ_F16;
+    case DataType::kBF16:
+        return QDQ_BF16;
+    case DataType::kINT8:
+        return QDQ_I8;
+    case DataType::kINT4:
+        return QDQ_I4;
+    case DataType::kFP8:
+        return QDQ_F8E4M3;
+    case DataType::kFP4:
+        return QDQ_F4E2M1;
+    default:
+        return -1;
     }
 }
 
@@ -272,22 +305,29 @@ template<typename Integer> Integer bits_at(const void *values, std::int64_t i) {
 template<typename Signed> bool all_positive(const void *values, std::int64_t count, Signed infinity) {
     for (std::int64_t i = 0; i < count; i++) {
         const Signed bits = bits_at<Signed>(values, i);
-        if (bits <= 0 || bits > infinity) return false;
+        if (bits <= 0 || bits > infinity) {
+            return false;
+        }
     }
     return true;
 }
 inline bool all_positive(const Weights &scale) {
     switch (scale.type) {
-        case DataType::kHALF: return all_positive<std::int16_t>(scale.values, scale.count, 0x7c00);
-        case DataType::kBF16: return all_positive<std::int16_t>(scale.values, scale.count, 0x7f80);
-        default: return all_positive<std::int32_t>(scale.values, scale.count, 0x7f800000);
+    case DataType::kHALF:
+        return all_positive<std::int16_t>(scale.values, scale.count, 0x7c00);
+    case DataType::kBF16:
+        return all_positive<std::int16_t>(scale.values, scale.count, 0x7f80);
+    default:
+        return all_positive<std::int32_t>(scale.values, scale.count, 0x7f800000);
     }
 }
 
 }  // namespace detail
 
 inline void ILayer::setInput(std::int32_t index, ITensor &tensor) noexcept {
-    if (index < 0 || index > 2) return;
+    if (index < 0 || index > 2) {
+        return;
+    }
     inputs_[index] = &tensor;
     network_.built_ = false;
 }
@@ -324,14 +364,18 @@ inline result ILayer::check(const ITensor &x, const ITensor &scale) const {
                             quantizes ? "toType" : "input", static_cast<int>(stored));
     }
     if (scale.type_ != floating) {
-        return compat::fail("TensorRT: %s: scale: DataType %d is not the %s's, %d", name,
-                            static_cast<int>(scale.type_), quantizes ? "input" : "output", static_cast<int>(floating));
+        return compat::fail("TensorRT: %s: scale: DataType %d is not the %s's, %d", name, static_cast<int>(scale.type_),
+                            quantizes ? "input" : "output", static_cast<int>(floating));
     }
-    if (x.dims_.nbDims == 0) return compat::fail("TensorRT: %s: input: it has no dimensions", name);
+    if (x.dims_.nbDims == 0) {
+        return compat::fail("TensorRT: %s: input: it has no dimensions", name);
+    }
     if (scale.producer_.what_ != kind::constant) {
         return compat::fail("TensorRT: %s: scale: it is not a constant", name);
     }
-    if (const result fits = check_shape(x.dims_, scale.dims_, stored); !fits) return fits;
+    if (const result fits = check_shape(x.dims_, scale.dims_, stored); !fits) {
+        return fits;
+    }
     if (!all_positive(scale.producer_.weights_)) {
         return compat::fail("TensorRT: %s: scale: not every coefficient is above 0", name);
     }
@@ -341,12 +385,16 @@ inline result ILayer::check(const ITensor &x, const ITensor &scale) const {
 inline result ILayer::check_shape(const Dims &x, const Dims &scale, DataType stored) const {
     using namespace detail;
     const char *name = output_.getName();
-    if (scale.nbDims == 0 || (scale.nbDims == 1 && scale.d[0] == 1)) return QDQ_OK;
+    if (scale.nbDims == 0 || (scale.nbDims == 1 && scale.d[0] == 1)) {
+        return QDQ_OK;
+    }
     if (scale.nbDims == 1) {
         if (axis_ < 0 || axis_ >= x.nbDims) {
             return compat::fail("TensorRT: %s: axis: %d is not in [0, %d)", name, int(axis_), int(x.nbDims));
         }
-        if (scale.d[0] == x.d[axis_]) return QDQ_OK;
+        if (scale.d[0] == x.d[axis_]) {
+            return QDQ_OK;
+        }
         return compat::fail("TensorRT: %s: scale: %lld coefficients; the input's axis %d has %lld", name,
                             static_cast<long long>(scale.d[0]), int(axis_), static_cast<long long>(x.d[axis_]));
     }
@@ -359,11 +407,15 @@ inline result ILayer::check_shape(const Dims &x, const Dims &scale, DataType sto
     }
     int blocked = 0;
     for (std::int32_t d = 0; d < x.nbDims; ++d) {
-        if (scale.d[d] == x.d[d]) continue;
+        if (scale.d[d] == x.d[d]) {
+            continue;
+        }
         const bool cuts = d >= x.nbDims - 2 && scale.d[d] > 0 && x.d[d] % scale.d[d] == 0;
         if (!cuts || ++blocked > 1) {
-            return compat::fail("TensorRT: %s: scale: %s does not cut the last or the last but one dimension of the input, "
-                                "%s, and no other, into blocks", name, text(scale).c_str(), text(x).c_str());
+            return compat::fail(
+                "TensorRT: %s: scale: %s does not cut the last or the last but one dimension of the input, "
+                "%s, and no other, into blocks",
+                name, text(scale).c_str(), text(x).c_str());
         }
     }
     return QDQ_OK;
@@ -395,7 +447,9 @@ inline result ILayer::check_zero_point(const ITensor &zero_point, const ITensor 
 inline result ILayer::prepare() {
     using namespace detail;
     const ITensor &x = *inputs_[0], &scale = *inputs_[1];
-    if (const result allowed = check(x, scale); !allowed) return allowed;
+    if (const result allowed = check(x, scale); !allowed) {
+        return allowed;
+    }
     output_.dims_ = x.dims_;
     const bool quantizes = what_ == kind::quantize;
     const qdq_tensor c_x = view(x.dims_, x.type_, nullptr), c_y = view(output_.dims_, output_.type_, nullptr),
@@ -403,22 +457,25 @@ inline result ILayer::prepare() {
     qdq_options options;
     qdq_profile_options("tensorrt", quantizes ? c_y.dtype : c_x.dtype, &options);
     options.axis = axis_;
-    if (const result planned = (quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan_, &c_x, &c_scale, nullptr,
-                                                                                    &c_y, &options);
+    if (const result planned =
+            (quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan_, &c_x, &c_scale, nullptr, &c_y, &options);
         !planned) {
         return planned;
     }
-    if (output_.is_output_) return QDQ_OK;
+    if (output_.is_output_) {
+        return QDQ_OK;
+    }
     compat::expected<compat::owned_tensor> room =
         compat::owned_tensor::of(static_cast<dtype>(c_y.dtype), shape_of(output_.dims_));
-    if (!room) return room.error();
+    if (!room) {
+        return room.error();
+    }
     output_.made_ = std::move(*room);
     output_.address_ = output_.made_.data();
     return QDQ_OK;
 }
 
-template<typename Layer>
-Layer *INetworkDefinition::append(ILayer::kind what, char const *name) noexcept {
+template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, char const *name) noexcept {
     const std::int32_t index = last_ != nullptr ? last_->index_ + 1 : 0;
     std::unique_ptr<Layer> layer(new (std::nothrow) Layer(*this, what, index));
     char unnamed[64];
@@ -428,7 +485,9 @@ Layer *INetworkDefinition::append(ILayer::kind what, char const *name) noexcept 
                       kinds[static_cast<std::size_t>(what)]);
         name = unnamed;
     }
-    if (layer == nullptr || !layer->output_.rename(name)) return nullptr;
+    if (layer == nullptr || !layer->output_.rename(name)) {
+        return nullptr;
+    }
     Layer *added = layer.get();
     (last_ != nullptr ? last_->next_ : first_) = std::move(layer);
     last_ = added;
@@ -447,7 +506,9 @@ inline result INetworkDefinition::check_bound(const ILayer &layer) {
     if (is_bound(layer) && find(tensor.getName(), &tensor) != nullptr) {
         return compat::fail("TensorRT: %s: two inputs or outputs have this name", tensor.getName());
     }
-    if (computes(layer)) return QDQ_OK;
+    if (computes(layer)) {
+        return QDQ_OK;
+    }
     const Dims &dims = tensor.dims_;
     if (dims.nbDims < 0 || dims.nbDims > Dims::MAX_DIMS) {
         return compat::fail("TensorRT: %s: %d dimensions are not in 0..8", tensor.getName(), int(dims.nbDims));
@@ -455,7 +516,9 @@ inline result INetworkDefinition::check_bound(const ILayer &layer) {
     if (std::ranges::any_of(shape_of(dims), [](std::int64_t size) { return size < 0; })) {
         return compat::fail("TensorRT: %s: shape %s has a negative dimension", tensor.getName(), text(dims).c_str());
     }
-    if (layer.what_ != ILayer::kind::constant) return QDQ_OK;
+    if (layer.what_ != ILayer::kind::constant) {
+        return QDQ_OK;
+    }
     if (layer.weights_.count != volume(dims)) {
         return compat::fail("TensorRT: %s: %lld weights for a shape of %s", tensor.getName(),
                             static_cast<long long>(layer.weights_.count), text(dims).c_str());
@@ -469,20 +532,28 @@ inline result INetworkDefinition::check_bound(const ILayer &layer) {
 inline result INetworkDefinition::build() {
     bool has_output = false;
     for (ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
-        if (const result allowed = check_bound(*layer); !allowed) return allowed;
+        if (const result allowed = check_bound(*layer); !allowed) {
+            return allowed;
+        }
         if (computes(*layer)) {
-            if (const result prepared = layer->prepare(); !prepared) return prepared;
+            if (const result prepared = layer->prepare(); !prepared) {
+                return prepared;
+            }
         }
         has_output |= layer->output_.is_output_;
     }
-    if (!has_output) return compat::fail("TensorRT: no output is marked");
+    if (!has_output) {
+        return compat::fail("TensorRT: no output is marked");
+    }
     built_ = true;
     return QDQ_OK;
 }
 
 inline result INetworkDefinition::run() noexcept {
     if (!built_) {
-        if (const result done = build(); !done) return done;
+        if (const result done = build(); !done) {
+            return done;
+        }
     }
     for (const ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
         if (layer->output_.address_ == nullptr && detail::volume(layer->output_.dims_) > 0) {
@@ -490,9 +561,13 @@ inline result INetworkDefinition::run() noexcept {
         }
     }
     for (const ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
-        if (!computes(*layer)) continue;
+        if (!computes(*layer)) {
+            continue;
+        }
         const result done = qdq_run(&layer->plan_, layer->inputs_[0]->address_, layer->output_.address_, nullptr);
-        if (!done) return done;
+        if (!done) {
+            return done;
+        }
     }
     return QDQ_OK;
 }

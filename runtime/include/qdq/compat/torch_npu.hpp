@@ -8,10 +8,10 @@
 //     auto y = torch_npu::npu_quantize(x, scales, qdq::none, torch_npu::qint8, -1, false);
 //     if (!y) std::puts(y.message());
 //
-// torch_npu's documentation lists the types of each argument but not which go together: every combination is taken here.
-// (The CANN operators behind npu_quantize take fewer: bf16 only all together in div_mode, scales of the type of a 16-bit
-// self otherwise.) The axis means what those operators take it for: any dimension in div_mode, one of the last two
-// otherwise. qint32 names int32 too, as in op-plugin's own tests.
+// torch_npu's documentation lists the types of each argument but not which go together: every combination is taken
+// here. (The CANN operators behind npu_quantize take fewer: bf16 only all together in div_mode, scales of the type of a
+// 16-bit self otherwise.) The axis means what those operators take it for: any dimension in div_mode, one of the last
+// two otherwise. qint32 names int32 too, as in op-plugin's own tests.
 #pragma once
 
 #include <qdq/compat/common.hpp>
@@ -21,8 +21,18 @@ namespace qdq::torch_npu {
 using Tensor = qdq::tensor;
 
 // c10::ScalarType's values, and Python's names for those that npu_quantize takes.
-enum class ScalarType : std::int8_t { Byte = 0, Char = 1, Int = 3, Half = 5, Float = 6, QInt8 = 12, QUInt8 = 13,
-                                      QInt32 = 14, BFloat16 = 15, QUInt4x2 = 16 };
+enum class ScalarType : std::int8_t {
+    Byte = 0,
+    Char = 1,
+    Int = 3,
+    Half = 5,
+    Float = 6,
+    QInt8 = 12,
+    QUInt8 = 13,
+    QInt32 = 14,
+    BFloat16 = 15,
+    QUInt4x2 = 16
+};
 inline constexpr ScalarType qint8 = ScalarType::QInt8, quint8 = ScalarType::QUInt8, int32 = ScalarType::Int,
                             qint32 = ScalarType::QInt32, quint4x2 = ScalarType::QUInt4x2;
 
@@ -39,14 +49,14 @@ struct target {
 };
 
 inline constexpr target targets[] = {
-    {qint8, true, dtype::i8, dtype::i8, 1},    {quint8, true, dtype::u8, dtype::u8, 1},
-    {int32, true, dtype::i32, dtype::i32, 1},  {qint32, true, dtype::i32, dtype::i32, 1},
-    {qint8, false, dtype::i8, dtype::i8, 1},   {quint4x2, false, dtype::i4, dtype::i32, 8}};
+    {qint8, true, dtype::i8, dtype::i8, 1},   {quint8, true, dtype::u8, dtype::u8, 1},
+    {int32, true, dtype::i32, dtype::i32, 1}, {qint32, true, dtype::i32, dtype::i32, 1},
+    {qint8, false, dtype::i8, dtype::i8, 1},  {quint4x2, false, dtype::i4, dtype::i32, 8}};
 
 // A call whose arguments keep the rules.
 struct call {
     const target *to = nullptr;
-    std::int32_t axis = 0;                      // of self, from 0
+    std::int32_t axis = 0;  // of self, from 0
     std::array<std::int64_t, 8> result_shape{};
 };
 
@@ -76,7 +86,9 @@ inline result check_axis(const qdq_tensor &x, const qdq_tensor &s, std::int64_t 
                          std::int32_t &dimension) {
     const std::int32_t rank = x.rank, lowest = div_mode ? -rank : -2;
     const bool ignored = div_mode && compat::element_count(compat::shape_of(s)) == 1;
-    if (ignored) return QDQ_OK;
+    if (ignored) {
+        return QDQ_OK;
+    }
     if (axis < lowest || axis >= rank || axis < -rank) {
         return compat::fail("torch_npu.npu_quantize: axis: %lld is not in [%d, %d) for a self of %d dimensions",
                             static_cast<long long>(axis), int(lowest), int(rank), int(rank));
@@ -90,7 +102,9 @@ inline result check_axis(const qdq_tensor &x, const qdq_tensor &s, std::int64_t 
 inline bool fits(const qdq_tensor &s, const qdq_tensor &x, std::int32_t axis) {
     const auto shape = compat::shape_of(s), whole = compat::shape_of(x);
     const bool is_list = shape.size() == 1;
-    if (!is_list && shape.size() != whole.size()) return false;
+    if (!is_list && shape.size() != whole.size()) {
+        return false;
+    }
     const std::int64_t along = shape[is_list ? 0 : static_cast<std::size_t>(axis)];
     return compat::element_count(shape) == along && (along == 1 || along == whole[static_cast<std::size_t>(axis)]);
 }
@@ -98,26 +112,40 @@ inline bool fits(const qdq_tensor &s, const qdq_tensor &x, std::int32_t axis) {
 inline result check(const Tensor &self, const Tensor &scales, const Tensor &zero_points, ScalarType type,
                     std::int64_t axis, bool div_mode, call &accepted) {
     using namespace compat;
-    if (const result sound = check_tensor(function, "self", self); !sound) return sound;
-    if (const result sound = check_tensor(function, "scales", scales); !sound) return sound;
+    if (const result sound = check_tensor(function, "self", self); !sound) {
+        return sound;
+    }
+    if (const result sound = check_tensor(function, "scales", scales); !sound) {
+        return sound;
+    }
     if (zero_points.has_value()) {
-        if (const result sound = check_tensor(function, "zero_points", zero_points); !sound) return sound;
+        if (const result sound = check_tensor(function, "zero_points", zero_points); !sound) {
+            return sound;
+        }
     }
     const qdq_tensor x = self.c(), s = scales.c(), z = zero_points.c();
     const qdq_tensor *z_or_null = zero_points.has_value() ? &z : nullptr;
-    if (const result allowed = check_types(x, s, z_or_null, div_mode); !allowed) return allowed;
+    if (const result allowed = check_types(x, s, z_or_null, div_mode); !allowed) {
+        return allowed;
+    }
     const target *to =
         std::ranges::find_if(targets, [&](const target &t) { return t.type == type && t.div_mode == div_mode; });
     if (to == std::end(targets)) {
         return fail("torch_npu.npu_quantize: dtype: ScalarType %d is not one of %s", static_cast<int>(type),
                     div_mode ? "qint8, quint8, int32 (div_mode)" : "qint8, quint4x2");
     }
-    if (x.rank == 0) return fail("torch_npu.npu_quantize: self: it has no dimensions");
+    if (x.rank == 0) {
+        return fail("torch_npu.npu_quantize: self: it has no dimensions");
+    }
     accepted.to = to;
-    if (const result allowed = check_axis(x, s, axis, div_mode, accepted.axis); !allowed) return allowed;
+    if (const result allowed = check_axis(x, s, axis, div_mode, accepted.axis); !allowed) {
+        return allowed;
+    }
     if (!fits(s, x, accepted.axis)) {
-        return fail("torch_npu.npu_quantize: scales: shape %s is neither one scale nor one for each element along "
-                    "dimension %d of self, %s", shape_text(s).c_str(), int(accepted.axis), shape_text(x).c_str());
+        return fail(
+            "torch_npu.npu_quantize: scales: shape %s is neither one scale nor one for each element along "
+            "dimension %d of self, %s",
+            shape_text(s).c_str(), int(accepted.axis), shape_text(x).c_str());
     }
     if (z_or_null != nullptr && !same_shape(z, s)) {
         return fail("torch_npu.npu_quantize: zero_points: shape %s is not scales', %s", shape_text(z).c_str(),
@@ -149,7 +177,9 @@ inline result compute(qdq_tensor y, const Tensor &self, const Tensor &scales, co
 constexpr bool is_dense(const qdq_tensor &t) {
     std::int64_t stride = 1;
     for (std::int32_t d = t.rank - 1; d >= 0 && t.strides != nullptr; --d) {
-        if (t.shape[d] != 1 && t.strides[d] != stride) return false;
+        if (t.shape[d] != 1 && t.strides[d] != stride) {
+            return false;
+        }
         stride *= t.shape[d];
     }
     return true;
@@ -161,8 +191,8 @@ constexpr bool is_dense(const qdq_tensor &t) {
 //
 //              div_mode                          not div_mode
 // scales       f32, bf16                         f32, f16, bf16
-//              one, or self's length along the axis: in one dimension, or in self's rank with 1 everywhere but the axis;
-//              may be strided
+//              one, or self's length along the axis: in one dimension, or in self's rank with 1 everywhere but the
+//              axis; may be strided
 // zero_points  i8, u8, i32, bf16                 scales' type
 // dtype        qint8, quint8, qint32, int32      qint8, quint4x2
 // axis         a dimension of self, negative     in [-2, rank): -2 is the last but one, any other the last
@@ -193,7 +223,9 @@ inline result npu_quantize_out(const output &out, const Tensor &self, const Tens
         return allowed;
     }
     const std::span shape(accepted.result_shape.data(), static_cast<std::size_t>(self.c().rank));
-    if (const result fits = compat::check_out(detail::function, out, accepted.to->returned, shape); !fits) return fits;
+    if (const result fits = compat::check_out(detail::function, out, accepted.to->returned, shape); !fits) {
+        return fits;
+    }
     if (accepted.to->packed != 1 && !detail::is_dense(out.c())) {
         return compat::fail("torch_npu.npu_quantize: out: its strides are not dense (quint4x2)");
     }

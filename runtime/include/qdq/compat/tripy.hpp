@@ -37,16 +37,24 @@ public:
     scale_argument(std::initializer_list<std::initializer_list<float>> rows) : is_tensor_(false) { copy(rows); }
     template<std::ranges::forward_range Rows>
         requires std::same_as<std::ranges::range_value_t<std::ranges::range_value_t<Rows>>, float>
-    scale_argument(const Rows &rows) : is_tensor_(false) { copy(rows); }
+    scale_argument(const Rows &rows) : is_tensor_(false) {
+        copy(rows);
+    }
 
     scale_argument(const scale_argument &) = delete;
 
     // This scale as a tensor of `type`, valid as long as this object and `converted`.
     result as(dtype type, const char *function, compat::owned_tensor &converted, qdq_tensor &scale) const {
-        if (!problem_) return problem_;
-        if (const result sound = compat::check_tensor(function, "scale", view_); !sound) return sound;
+        if (!problem_) {
+            return problem_;
+        }
+        if (const result sound = compat::check_tensor(function, "scale", view_); !sound) {
+            return sound;
+        }
         scale = view_.c();
-        if (compat::is_one_of(scale.dtype, {type})) return QDQ_OK;
+        if (compat::is_one_of(scale.dtype, {type})) {
+            return QDQ_OK;
+        }
         if (is_tensor_) {
             return compat::fail("%s: scale: dtype %s is not %s", function, compat::info(scale.dtype).name,
                                 compat::info(type).name);
@@ -82,11 +90,12 @@ private:
         constexpr std::int8_t one = 1;
         constexpr std::int64_t everywhere[2] = {0, 0};
         const qdq_tensor ones{const_cast<std::int8_t *>(&one), QDQ_I8, scale.rank, scale.shape, everywhere, {}};
-        compat::expected<compat::owned_tensor> made =
-            compat::made_by(type, compat::shape_of(scale), [&](const qdq_tensor &y) -> result {
-                return qdq_dequantize(&ones, &scale, nullptr, &y, nullptr);
-            });
-        if (!made) return made.error();
+        compat::expected<compat::owned_tensor> made = compat::made_by(
+            type, compat::shape_of(scale),
+            [&](const qdq_tensor &y) -> result { return qdq_dequantize(&ones, &scale, nullptr, &y, nullptr); });
+        if (!made) {
+            return made.error();
+        }
         converted = std::move(*made);
         scale = converted.c();
         return QDQ_OK;
@@ -113,8 +122,8 @@ inline constexpr operation dequantization{"nvtripy.dequantize", false, qdq_dequa
 
 inline result check_types(const operation &op, const qdq_tensor &x, dtype type) {
     using namespace compat;
-    const bool x_fits = op.quantizes ? is_one_of(x.dtype, {float32, float16, bfloat16})
-                                     : is_one_of(x.dtype, {int8, int4, float8});
+    const bool x_fits =
+        op.quantizes ? is_one_of(x.dtype, {float32, float16, bfloat16}) : is_one_of(x.dtype, {int8, int4, float8});
     const bool type_fits = op.quantizes ? is_one_of(static_cast<int>(type), {int8, int4, float8})
                                         : is_one_of(static_cast<int>(type), {float32, float16, bfloat16});
     const char *floats = "float32, float16, bfloat16", *codes = "int8, int4, float8";
@@ -125,7 +134,9 @@ inline result check_types(const operation &op, const qdq_tensor &x, dtype type) 
     if (!type_fits) {
         return fail("%s: dtype: %s is not one of %s", op.function, info(type).name, op.quantizes ? codes : floats);
     }
-    if (x.rank == 0) return fail("%s: input: it has no dimensions", op.function);
+    if (x.rank == 0) {
+        return fail("%s: input: it has no dimensions", op.function);
+    }
     return QDQ_OK;
 }
 
@@ -134,7 +145,9 @@ inline result check_channels(const operation &op, const qdq_tensor &x, const qdq
     if (s.rank != 1) {
         return fail("%s: scale: with a dim it has one dimension, not %d", op.function, int(s.rank));
     }
-    if (dim < 0 || dim >= x.rank) return fail("%s: dim: %d is not in [0, %d)", op.function, dim, int(x.rank));
+    if (dim < 0 || dim >= x.rank) {
+        return fail("%s: dim: %d is not in [0, %d)", op.function, dim, int(x.rank));
+    }
     if (s.shape[0] != x.shape[dim]) {
         return fail("%s: scale: %lld elements; input's dimension %d has %lld", op.function,
                     static_cast<long long>(s.shape[0]), dim, static_cast<long long>(x.shape[dim]));
@@ -147,8 +160,12 @@ inline result check_blocks(const operation &op, const qdq_tensor &x, const qdq_t
     if (s.rank != 2) {
         return fail("%s: scale: without a dim it is a scalar or has two dimensions, not %d", op.function, int(s.rank));
     }
-    if (x.rank != 2) return fail("%s: input: with blocks it has two dimensions, not %d", op.function, int(x.rank));
-    if (stored != int4) return fail("%s: dtype: blocks are for int4, not %s", op.function, info(stored).name);
+    if (x.rank != 2) {
+        return fail("%s: input: with blocks it has two dimensions, not %d", op.function, int(x.rank));
+    }
+    if (stored != int4) {
+        return fail("%s: dtype: blocks are for int4, not %s", op.function, info(stored).name);
+    }
     if (s.shape[0] == 0 || x.shape[0] % s.shape[0] != 0 || s.shape[1] != x.shape[1]) {
         return fail("%s: scale: shape %s does not cut input's, %s, into blocks along dimension 0", op.function,
                     shape_text(s).c_str(), shape_text(x).c_str());
@@ -165,17 +182,27 @@ struct call {
 
 inline result check(const operation &op, const Tensor &input, const scale_argument &scale, dtype type,
                     std::optional<int> dim, call &accepted) {
-    if (const result sound = compat::check_tensor(op.function, "input", input); !sound) return sound;
+    if (const result sound = compat::check_tensor(op.function, "input", input); !sound) {
+        return sound;
+    }
     const qdq_tensor &x = accepted.x = input.c();
-    if (const result allowed = check_types(op, x, type); !allowed) return allowed;
+    if (const result allowed = check_types(op, x, type); !allowed) {
+        return allowed;
+    }
     const dtype of_input = static_cast<dtype>(x.dtype);
     const dtype floating = op.quantizes ? of_input : type, stored = op.quantizes ? type : of_input;
     qdq_tensor &s = accepted.scale;
-    if (const result usable = scale.as(floating, op.function, accepted.converted, s); !usable) return usable;
+    if (const result usable = scale.as(floating, op.function, accepted.converted, s); !usable) {
+        return usable;
+    }
     if (dim) {
-        if (const result allowed = check_channels(op, x, s, *dim); !allowed) return allowed;
+        if (const result allowed = check_channels(op, x, s, *dim); !allowed) {
+            return allowed;
+        }
     } else if (s.rank != 0) {
-        if (const result allowed = check_blocks(op, x, s, stored); !allowed) return allowed;
+        if (const result allowed = check_blocks(op, x, s, stored); !allowed) {
+            return allowed;
+        }
     }
     qdq_profile_options("tripy", static_cast<qdq_dtype>(stored), &accepted.options);
     accepted.options.axis = dim.value_or(0);
@@ -189,17 +216,23 @@ inline result compute(const operation &op, const call &accepted, const qdq_tenso
 inline compat::expected<compat::owned_tensor> make(const operation &op, const Tensor &input,
                                                    const scale_argument &scale, dtype type, std::optional<int> dim) {
     call accepted;
-    if (const result allowed = check(op, input, scale, type, dim, accepted); !allowed) return allowed;
+    if (const result allowed = check(op, input, scale, type, dim, accepted); !allowed) {
+        return allowed;
+    }
     return compat::made_by(type, compat::shape_of(accepted.x),
                            [&](const qdq_tensor &y) { return compute(op, accepted, y); });
 }
 
-inline result fill(const operation &op, const output &out, const Tensor &input, const scale_argument &scale,
-                   dtype type, std::optional<int> dim) {
+inline result fill(const operation &op, const output &out, const Tensor &input, const scale_argument &scale, dtype type,
+                   std::optional<int> dim) {
     call accepted;
-    if (const result allowed = check(op, input, scale, type, dim, accepted); !allowed) return allowed;
+    if (const result allowed = check(op, input, scale, type, dim, accepted); !allowed) {
+        return allowed;
+    }
     const auto shape = compat::shape_of(accepted.x);
-    if (const result fits = compat::check_out(op.function, out, type, shape); !fits) return fits;
+    if (const result fits = compat::check_out(op.function, out, type, shape); !fits) {
+        return fits;
+    }
     return compute(op, accepted, out.c());
 }
 
