@@ -25,7 +25,7 @@ namespace {
 // -2^31, which the packs saturate to the lowest code.
 enum class scaling { multiply, fma, vdivps };
 
-enum class stores { plain, streaming };
+enum class stores { plain, nontemporal };
 
 template<typename Code> struct limits;
 template<> struct limits<int8_t> {
@@ -83,7 +83,7 @@ template<typename Code> AVX512 INLINE __m512i pack(__m512i a, __m512i b, __m512i
 }
 
 template<stores kind> AVX512 INLINE void store(void *to, __m512i value) {
-    if constexpr (kind == stores::streaming) {
+    if constexpr (kind == stores::nontemporal) {
         _mm512_stream_si512(static_cast<__m512i *>(to), value);
     } else {
         _mm512_storeu_si512(to, value);
@@ -91,12 +91,12 @@ template<stores kind> AVX512 INLINE void store(void *to, __m512i value) {
 }
 
 // The scales of the four vectors from `column` on. `row_scale` serves the whole row.
-template<scaling how, typename Code, granularity spread>
+template<scaling how, typename Code, granularity of_scale>
 AVX512 INLINE void scales_of_64(scale_512 *s, const scale_512 &row_scale, const float *scale, int64_t column) {
     for (int64_t v = 0; v < 4; v++) {
-        if constexpr (spread == granularity::channel_columns) {
+        if constexpr (of_scale == granularity::channel_columns) {
             s[v] = load_512<how, Code>(scale + column + 16 * v, reciprocals + column + 16 * v);
-        } else if constexpr (spread == granularity::block32) {
+        } else if constexpr (of_scale == granularity::block32) {
             s[v] = v % 2 == 0 ? broadcast_512<how, Code>(scale[column / 32 + v / 2]) : s[v - 1];
         } else {
             s[v] = row_scale;
@@ -104,8 +104,8 @@ AVX512 INLINE void scales_of_64(scale_512 *s, const scale_512 &row_scale, const 
     }
 }
 
-template<granularity spread> INLINE const float *scales_of_row(const operands &all, int64_t row) {
-    switch (spread) {
+template<granularity of_scale> INLINE const float *scales_of_row(const operands &all, int64_t row) {
+    switch (of_scale) {
     case granularity::channel_rows:
         return all.scale + row;
     case granularity::block32:
@@ -115,8 +115,8 @@ template<granularity spread> INLINE const float *scales_of_row(const operands &a
     }
 }
 
-template<scaling how, granularity spread> INLINE void invert_columns(const operands &all) {
-    if constexpr (how == scaling::fma && spread == granularity::channel_columns) {
+template<scaling how, granularity of_scale> INLINE void invert_columns(const operands &all) {
+    if constexpr (how == scaling::fma && of_scale == granularity::channel_columns) {
         for (int64_t c = 0; c < all.columns; c++) {
             reciprocals[c] = 1.0f / all.scale[c];
         }
@@ -125,45 +125,45 @@ template<scaling how, granularity spread> INLINE void invert_columns(const opera
 
 // Past the caches the hardware's own prefetching stays behind; 2 KiB ahead into the L1 cache is what helps most.
 template<stores kind> INLINE void fetch_ahead(const void *from, int64_t bytes) {
-    for (int64_t line = 0; kind == stores::streaming && line < bytes; line += 64) {
+    for (int64_t line = 0; kind == stores::nontemporal && line < bytes; line += 64) {
         _mm_prefetch(static_cast<const char *>(from) + 2048 + line, _MM_HINT_T0);
     }
 }
 
-template<typename Code, granularity spread, scaling how, stores kind> AVX512 void quantize_512(const operands &all) {
-    invert_columns<how, spread>(all);
+template<typename Code, granularity of_scale, scaling how, stores kind> AVX512 void quantize_512(const operands &all) {
+    invert_columns<how, of_scale>(all);
     for (int64_t row = 0; row < all.rows; row++) {
         const float *x = static_cast<const float *>(all.x) + row * all.columns;
         Code *y = static_cast<Code *>(all.y) + row * all.columns;
-        const float *scale = scales_of_row<spread>(all, row);
+        const float *scale = scales_of_row<of_scale>(all, row);
         const scale_512 row_scale = broadcast_512<how, Code>(*scale);
 #pragma GCC unroll 2
         for (int64_t c = 0; c < all.columns; c += 64) {
             fetch_ahead<kind>(x + c, 256);
             scale_512 s[4];
-            scales_of_64<how, Code, spread>(s, row_scale, scale, c);
+            scales_of_64<how, Code, of_scale>(s, row_scale, scale, c);
             store<kind>(y + c, pack<Code>(to_integers<how, Code>(_mm512_loadu_ps(x + c), s[0]),
                                           to_integers<how, Code>(_mm512_loadu_ps(x + c + 16), s[1]),
                                           to_integers<how, Code>(_mm512_loadu_ps(x + c + 32), s[2]),
                                           to_integers<how, Code>(_mm512_loadu_ps(x + c + 48), s[3])));
         }
     }
-    if (kind == stores::streaming) {
+    if (kind == stores::nontemporal) {
         _mm_sfence();
     }
 }
 
-template<typename Code, granularity spread, stores kind> AVX512 void dequantize_512(const operands &all) {
+template<typename Code, granularity of_scale, stores kind> AVX512 void dequantize_512(const operands &all) {
     for (int64_t row = 0; row < all.rows; row++) {
         const Code *x = static_cast<const Code *>(all.x) + row * all.columns;
         float *y = static_cast<float *>(all.y) + row * all.columns;
-        const float *scale = scales_of_row<spread>(all, row);
+        const float *scale = scales_of_row<of_scale>(all, row);
         const scale_512 row_scale = broadcast_512<scaling::multiply, Code>(*scale);
 #pragma GCC unroll 2
         for (int64_t c = 0; c < all.columns; c += 64) {
             fetch_ahead<kind>(x + c, 64);
             scale_512 s[4];
-            scales_of_64<scaling::multiply, Code, spread>(s, row_scale, scale, c);
+            scales_of_64<scaling::multiply, Code, of_scale>(s, row_scale, scale, c);
             for (int64_t v = 0; v < 4; v++) {
                 const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(x + c + 16 * v));
                 const __m512i wide = std::is_signed_v<Code> ? _mm512_cvtepi8_epi32(codes) : _mm512_cvtepu8_epi32(codes);
@@ -171,7 +171,7 @@ template<typename Code, granularity spread, stores kind> AVX512 void dequantize_
             }
         }
     }
-    if (kind == stores::streaming) {
+    if (kind == stores::nontemporal) {
         _mm_sfence();
     }
 }
@@ -220,19 +220,19 @@ template<typename Code> AVX2 INLINE __m256i pack(__m256i a, __m256i b, __m256i c
 }
 
 template<stores kind> AVX2 INLINE void store(void *to, __m256i value) {
-    if constexpr (kind == stores::streaming) {
+    if constexpr (kind == stores::nontemporal) {
         _mm256_stream_si256(static_cast<__m256i *>(to), value);
     } else {
         _mm256_storeu_si256(static_cast<__m256i *>(to), value);
     }
 }
 
-template<scaling how, typename Code, granularity spread>
+template<scaling how, typename Code, granularity of_scale>
 AVX2 INLINE void scales_of_32(scale_256 *s, const scale_256 &row_scale, const float *scale, int64_t column) {
     for (int64_t v = 0; v < 4; v++) {
-        if constexpr (spread == granularity::channel_columns) {
+        if constexpr (of_scale == granularity::channel_columns) {
             s[v] = load_256<how, Code>(scale + column + 8 * v, reciprocals + column + 8 * v);
-        } else if constexpr (spread == granularity::block32) {
+        } else if constexpr (of_scale == granularity::block32) {
             s[v] = v == 0 ? broadcast_256<how, Code>(scale[column / 32]) : s[0];
         } else {
             s[v] = row_scale;
@@ -240,40 +240,40 @@ AVX2 INLINE void scales_of_32(scale_256 *s, const scale_256 &row_scale, const fl
     }
 }
 
-template<typename Code, granularity spread, scaling how, stores kind> AVX2 void quantize_256(const operands &all) {
-    invert_columns<how, spread>(all);
+template<typename Code, granularity of_scale, scaling how, stores kind> AVX2 void quantize_256(const operands &all) {
+    invert_columns<how, of_scale>(all);
     for (int64_t row = 0; row < all.rows; row++) {
         const float *x = static_cast<const float *>(all.x) + row * all.columns;
         Code *y = static_cast<Code *>(all.y) + row * all.columns;
-        const float *scale = scales_of_row<spread>(all, row);
+        const float *scale = scales_of_row<of_scale>(all, row);
         const scale_256 row_scale = broadcast_256<how, Code>(*scale);
 #pragma GCC unroll 4
         for (int64_t c = 0; c < all.columns; c += 32) {
             fetch_ahead<kind>(x + c, 128);
             scale_256 s[4];
-            scales_of_32<how, Code, spread>(s, row_scale, scale, c);
+            scales_of_32<how, Code, of_scale>(s, row_scale, scale, c);
             store<kind>(y + c, pack<Code>(to_integers<how, Code>(_mm256_loadu_ps(x + c), s[0]),
                                           to_integers<how, Code>(_mm256_loadu_ps(x + c + 8), s[1]),
                                           to_integers<how, Code>(_mm256_loadu_ps(x + c + 16), s[2]),
                                           to_integers<how, Code>(_mm256_loadu_ps(x + c + 24), s[3])));
         }
     }
-    if (kind == stores::streaming) {
+    if (kind == stores::nontemporal) {
         _mm_sfence();
     }
 }
 
-template<typename Code, granularity spread, stores kind> AVX2 void dequantize_256(const operands &all) {
+template<typename Code, granularity of_scale, stores kind> AVX2 void dequantize_256(const operands &all) {
     for (int64_t row = 0; row < all.rows; row++) {
         const Code *x = static_cast<const Code *>(all.x) + row * all.columns;
         float *y = static_cast<float *>(all.y) + row * all.columns;
-        const float *scale = scales_of_row<spread>(all, row);
+        const float *scale = scales_of_row<of_scale>(all, row);
         const scale_256 row_scale = broadcast_256<scaling::multiply, Code>(*scale);
 #pragma GCC unroll 4
         for (int64_t c = 0; c < all.columns; c += 32) {
             fetch_ahead<kind>(x + c, 32);
             scale_256 s[4];
-            scales_of_32<scaling::multiply, Code, spread>(s, row_scale, scale, c);
+            scales_of_32<scaling::multiply, Code, of_scale>(s, row_scale, scale, c);
             for (int64_t v = 0; v < 4; v++) {
                 const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(x + c + 8 * v));
                 const __m256i wide = std::is_signed_v<Code> ? _mm256_cvtepi8_epi32(codes) : _mm256_cvtepu8_epi32(codes);
@@ -281,44 +281,44 @@ template<typename Code, granularity spread, stores kind> AVX2 void dequantize_25
             }
         }
     }
-    if (kind == stores::streaming) {
+    if (kind == stores::nontemporal) {
         _mm_sfence();
     }
 }
 
 template<typename Code> constexpr qdq_dtype dtype_of = std::is_signed_v<Code> ? QDQ_I8 : QDQ_U8;
 
-template<typename Code, granularity spread, scaling how>
-void add_quantize(std::vector<loop> &loops, bool avx512, const char *plain, const char *streaming) {
+template<typename Code, granularity of_scale, scaling how>
+void add_quantize(std::vector<loop> &loops, bool avx512, const char *plain, const char *nontemporal) {
     constexpr qdq_scale_mode mode = how == scaling::multiply ? QDQ_MULTIPLY : QDQ_DIVIDE;
     const auto add = [&](const char *name, const char *target, void (*run)(const operands &)) {
-        loops.push_back({name, target, operation::quantize, QDQ_F32, dtype_of<Code>, spread, mode, run});
+        loops.push_back({name, target, operation::quantize, QDQ_F32, dtype_of<Code>, of_scale, mode, run});
     };
     if (avx512) {
-        add(plain, "x86_avx512", quantize_512<Code, spread, how, stores::plain>);
-        add(streaming, "x86_avx512", quantize_512<Code, spread, how, stores::streaming>);
+        add(plain, "x86_avx512", quantize_512<Code, of_scale, how, stores::plain>);
+        add(nontemporal, "x86_avx512", quantize_512<Code, of_scale, how, stores::nontemporal>);
     }
-    add(plain, "x86_avx2", quantize_256<Code, spread, how, stores::plain>);
-    add(streaming, "x86_avx2", quantize_256<Code, spread, how, stores::streaming>);
+    add(plain, "x86_avx2", quantize_256<Code, of_scale, how, stores::plain>);
+    add(nontemporal, "x86_avx2", quantize_256<Code, of_scale, how, stores::nontemporal>);
 }
 
-template<typename Code, granularity spread> void add_dequantize(std::vector<loop> &loops, bool avx512) {
+template<typename Code, granularity of_scale> void add_dequantize(std::vector<loop> &loops, bool avx512) {
     const auto add = [&](const char *name, const char *target, void (*run)(const operands &)) {
-        loops.push_back({name, target, operation::dequantize, dtype_of<Code>, QDQ_F32, spread, QDQ_DIVIDE, run});
+        loops.push_back({name, target, operation::dequantize, dtype_of<Code>, QDQ_F32, of_scale, QDQ_DIVIDE, run});
     };
     if (avx512) {
-        add("multiply", "x86_avx512", dequantize_512<Code, spread, stores::plain>);
-        add("multiply_nt", "x86_avx512", dequantize_512<Code, spread, stores::streaming>);
+        add("multiply", "x86_avx512", dequantize_512<Code, of_scale, stores::plain>);
+        add("multiply_nt", "x86_avx512", dequantize_512<Code, of_scale, stores::nontemporal>);
     }
-    add("multiply", "x86_avx2", dequantize_256<Code, spread, stores::plain>);
-    add("multiply_nt", "x86_avx2", dequantize_256<Code, spread, stores::streaming>);
+    add("multiply", "x86_avx2", dequantize_256<Code, of_scale, stores::plain>);
+    add("multiply_nt", "x86_avx2", dequantize_256<Code, of_scale, stores::nontemporal>);
 }
 
-template<typename Code, granularity spread> void add_all(std::vector<loop> &loops, bool avx512) {
-    add_quantize<Code, spread, scaling::multiply>(loops, avx512, "multiply", "multiply_nt");
-    add_quantize<Code, spread, scaling::fma>(loops, avx512, "fma", "fma_nt");
-    add_quantize<Code, spread, scaling::vdivps>(loops, avx512, "vdivps", "vdivps_nt");
-    add_dequantize<Code, spread>(loops, avx512);
+template<typename Code, granularity of_scale> void add_all(std::vector<loop> &loops, bool avx512) {
+    add_quantize<Code, of_scale, scaling::multiply>(loops, avx512, "multiply", "multiply_nt");
+    add_quantize<Code, of_scale, scaling::fma>(loops, avx512, "fma", "fma_nt");
+    add_quantize<Code, of_scale, scaling::vdivps>(loops, avx512, "vdivps", "vdivps_nt");
+    add_dequantize<Code, of_scale>(loops, avx512);
 }
 
 template<typename Code> void add_every_granularity(std::vector<loop> &loops, bool avx512) {

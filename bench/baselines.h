@@ -9,7 +9,7 @@
 
 namespace baselines {
 
-// How the scale spreads over an x of rows x columns.
+// Which elements of an x of rows x columns have a scale in common.
 enum class granularity { tensor, channel_rows, channel_columns, block32 };
 
 enum class operation { quantize, dequantize };
@@ -23,11 +23,11 @@ struct operands {
 };
 
 struct loop {
-    const char *name;    // "fma", "vdivps_nt", ...: the arithmetic, and _nt for streaming (non-temporal) stores
+    const char *name;    // "fma", "vdivps_nt", ...: the arithmetic, and _nt for non-temporal stores
     const char *target;  // the qdq target for the same instruction set
     operation op;
     qdq_dtype x, y;
-    granularity spread;
+    granularity of_scale;
     qdq_scale_mode mode;  // of a quantize loop
     void (*run)(const operands &);
 };

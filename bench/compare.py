@@ -4,7 +4,7 @@
     bench/compare.py HEAD~5 build/release/bench/qdq_kernels_bench
     bench/compare.py v1 HEAD --filter f32_i8 --elements 4096 67108864
 
-BEFORE and AFTER are programs or git revisions, which are built in build/compare. Both run in turns, round by round, so that
+BEFORE and AFTER are programs or git revisions, which are built in build/compare. They alternate, round by round, so that
 they share what the machine does to them. A row's ratio is that of the times per round, AFTER / BEFORE: the median, and an
 interval that holds it with 95 % confidence (bootstrap). A row differs where the whole interval lies beyond --tolerance of 1.
 """

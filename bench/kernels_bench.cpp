@@ -42,7 +42,7 @@ constexpr extent extents[] = {{64, 64}, {256, 256}, {1024, 1024}, {8192, 8192}};
 constexpr int64_t most_elements = int64_t{64} << 20;
 
 constexpr struct {
-    granularity spread;
+    granularity of_scale;
     const char *name;
 } granularities[] = {{granularity::tensor, "tensor"},
                      {granularity::channel_rows, "channel_axis0"},
@@ -53,8 +53,8 @@ constexpr struct {
 struct problem {
     operation op;
     element_type x, y;
-    granularity spread;
-    const char *spread_name;
+    granularity of_scale;
+    const char *granularity_name;
     qdq_scale_mode mode;
     extent size;
 
@@ -63,7 +63,7 @@ struct problem {
         const std::string scaling = op == operation::dequantize ? "multiply"
                                     : mode == QDQ_DIVIDE        ? "divide"
                                                                 : "multiply";
-        return kernel + x.name + "_" + y.name + "/" + spread_name + "/" + scaling;
+        return kernel + x.name + "_" + y.name + "/" + granularity_name + "/" + scaling;
     }
     int64_t bytes() const { return size.elements() * (x.bits + y.bits) / 8; }
 };
@@ -150,7 +150,7 @@ const float *scales() {
 qdq_status prepare(qdq_plan &plan, const problem &what) {
     const std::array<int64_t, 2> shape{what.size.rows, what.size.columns};
     std::array<int64_t, 2> scale_shape{1, 1};
-    switch (what.spread) {
+    switch (what.of_scale) {
     case granularity::tensor:
         break;
     case granularity::channel_rows:
@@ -198,7 +198,7 @@ void add_plan(const problem &what, const char *target, const qdq_plan &plan) {
 }
 
 bool solves(const baselines::loop &loop, const problem &what) {
-    return loop.op == what.op && loop.x == what.x.dtype && loop.y == what.y.dtype && loop.spread == what.spread &&
+    return loop.op == what.op && loop.x == what.x.dtype && loop.y == what.y.dtype && loop.of_scale == what.of_scale &&
            (what.op == operation::dequantize || loop.mode == what.mode);
 }
 
@@ -315,13 +315,14 @@ void add_problem(const problem &what, const std::vector<std::string> &targets) {
 void add_all() {
     const std::vector<std::string> targets = usable_targets();
     for (const extent &size : extents) {
-        for (const auto &[spread, spread_name] : granularities) {
+        for (const auto &[of_scale, granularity_name] : granularities) {
             for (const element_type &floating : float_types) {
                 for (const element_type &stored : stored_types) {
                     for (qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY}) {
-                        add_problem({operation::quantize, floating, stored, spread, spread_name, mode, size}, targets);
+                        add_problem({operation::quantize, floating, stored, of_scale, granularity_name, mode, size},
+                                    targets);
                     }
-                    add_problem({operation::dequantize, stored, floating, spread, spread_name, QDQ_DIVIDE, size},
+                    add_problem({operation::dequantize, stored, floating, of_scale, granularity_name, QDQ_DIVIDE, size},
                                 targets);
                 }
             }

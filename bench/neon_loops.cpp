@@ -96,7 +96,7 @@ struct i8 {
     static floats16 load(const int8_t *x);
 };
 
-// Rounded to an integer as a float, joined by the zero point, and bounded before that: 1.5 * 2^23 aligns.
+// Rounded to an integer as a float, with the zero point added, and bounded before that: 1.5 * 2^23 aligns.
 struct i8_after : i8 {
     static uint32x4_t code(float32x4_t t, const call &c) {
         const float32x4_t low = vdupq_n_f32(-128 - c.zero_point), high = vdupq_n_f32(127 - c.zero_point);

@@ -16,7 +16,7 @@ npy_header parse_npy_header(const std::string &text);
 
 // Presents the arrays as the tensors "array", "array_scale" and "array_zero_point": one after the other in the file, as
 // numpy.save leaves them in a file that stays open and numpy.load reads them again. Those of a file with codes alone
-// may also be x.scale.npy and x.zero_point.npy beside x.npy. A column-major array is turned row-major while it is read.
+// may also be x.scale.npy and x.zero_point.npy beside x.npy. A column-major array is transposed while it is read.
 class npy_reader : public tensor_reader {
 public:
     explicit npy_reader(const std::filesystem::path &path);

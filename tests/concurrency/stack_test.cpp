@@ -133,7 +133,7 @@ TEST_F(Stack, of_a_call_is_at_most_what_the_header_says) {
             }
         }
     }
-    // Streamed, past 16 MiB.
+    // With non-temporal stores, past 16 MiB.
     most = std::max(most, most_of(QDQ_F32, QDQ_I8, {1931, 1933}, {1931, 1}, {1, 1931}, {}));
     most = std::max(most, most_of(QDQ_F32, QDQ_I4, {1031, 3731}, {1031, 1}, {}, {}));
     EXPECT_LE(most, stated);

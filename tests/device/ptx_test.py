@@ -60,7 +60,7 @@ def faults(path):
         if re.match(r"\s*(mul|add|sub)\.f32", line):
             found.append(f"may be fused: {line.strip()}")
         if re.match(r"\s*setp\.(ge|le|ne)\.f32", line):
-            found.append(f"may be a comparison turned round, which NaN passes: {line.strip()}")
+            found.append(f"may be a negated comparison, which NaN passes: {line.strip()}")
         if re.search(r"\.(approx|full)\.f32", line):
             found.append(f"is not rounded correctly: {line.strip()}")
         if re.search(r"\.local\b", line):

@@ -264,7 +264,7 @@ bool fuses_with_operands_per_column(const call &what, int64_t extent) {
     return fuses_rows(what, {extent, 1, 1, 1, 0}, {100, extent, extent, 0, 0});
 }
 
-call streaming(call what) {
+call past_the_caches(call what) {
     what.nontemporal = true;
     return what;
 }
@@ -275,8 +275,8 @@ TEST(FusesRows, short_ones_with_an_operand_each) {
     EXPECT_FALSE(fuses_with_operands_per_row(to_i8, 25));
     EXPECT_TRUE(fuses_with_operands_per_row(to_i8, 224)) << "operands are repeated by blocks of 32";
     EXPECT_FALSE(fuses_with_operands_per_row(to_i8, 256));
-    EXPECT_TRUE(fuses_with_operands_per_row(streaming(to_i8), 256));
-    EXPECT_FALSE(fuses_with_operands_per_row(streaming(to_i8), 320));
+    EXPECT_TRUE(fuses_with_operands_per_row(past_the_caches(to_i8), 256));
+    EXPECT_FALSE(fuses_with_operands_per_row(past_the_caches(to_i8), 320));
     EXPECT_TRUE(fuses_with_operands_per_row(to_i4, 25)) << "packed rows of odd length have no other way";
 }
 
@@ -286,8 +286,8 @@ TEST(FusesRows, those_that_leave_lanes_of_a_group_empty_and_share_their_operands
     EXPECT_TRUE(fuses_with_operands_per_column(to_i8, 100));
     EXPECT_TRUE(fuses_with_operands_per_column(to_i8, 2016)) << "two rows are 63 groups";
     EXPECT_FALSE(fuses_with_operands_per_column(to_i8, 65)) << "64 rows are more than operands are repeated for";
-    EXPECT_TRUE(fuses_with_operands_per_column(streaming(to_i8), 64));
-    EXPECT_FALSE(fuses_with_operands_per_column(streaming(to_i8), 320));
+    EXPECT_TRUE(fuses_with_operands_per_column(past_the_caches(to_i8), 64));
+    EXPECT_FALSE(fuses_with_operands_per_column(past_the_caches(to_i8), 320));
 }
 
 TEST(FusesRows, only_those_that_lie_end_to_end) {
