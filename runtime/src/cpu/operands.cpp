@@ -236,50 +236,41 @@ int32_t operands::load_columns(const operand_range &range) {
     return choose_variant(range.count);
 }
 
-void operands::repeat(int64_t count, int64_t times) {
-    if (times == 1) {
-        return;
-    }
-    repeat_each(own_scale, count, times);
+template<typename Change> void operands::for_each_buffer(Change change) {
+    change(own_scale, 1);
     if (own_inverse) {
-        repeat_each(own_inverse, count, times);
+        change(own_inverse, 1);
     }
     if (own_zero_point) {
-        repeat_each(own_zero_point, count, times);
+        change(own_zero_point, 0);
+    }
+}
+
+void operands::repeat(int64_t count, int64_t times) {
+    if (times > 1) {
+        for_each_buffer([&](auto *values, int) { repeat_each(values, count, times); });
     }
 }
 
 void operands::make_periodic(int64_t count, int64_t times) {
-    repeat_all(own_scale, count, times);
-    if (own_inverse) {
-        repeat_all(own_inverse, count, times);
-    }
-    if (own_zero_point) {
-        repeat_all(own_zero_point, count, times);
-    }
+    for_each_buffer([&](auto *values, int) { repeat_all(values, count, times); });
 }
 
 void operands::pad(int64_t count) {
-    std::fill_n(own_scale + count, spare_operands, 1);
-    if (own_inverse) {
-        std::fill_n(own_inverse + count, spare_operands, 1);
-    }
-    if (own_zero_point) {
-        std::fill_n(own_zero_point + count, spare_operands, 0);
-    }
+    for_each_buffer([&](auto *values, int harmless) { std::fill_n(values + count, spare_operands, harmless); });
 }
 
 int32_t operands::choose_quantize(int64_t count) {
     const quantize_variant fast = fast_variant(what);
-    const bool joins_after = fast == quantize_variant::multiply_after || fast == quantize_variant::divide_after;
+    const bool adds_after = fast == quantize_variant::multiply_after || fast == quantize_variant::divide_after;
     const bool small =
         !what.zero_point || (what.before ? all_small_floats(zero_point, count) : all_small(zero_point, count));
     const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small &&
-                          !(joins_after && what.y_type == QDQ_I32) && all_within(scale, count, fast_scale(what));
+                          !(adds_after && what.y_type == QDQ_I32) && all_within(scale, count, fast_scale(what));
     if (!has_fast) {
         return int32_t(what.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide);
     }
-    if (joins_after && own_zero_point) {
+    if (adds_after && own_zero_point) {
         convert_to_floats(own_zero_point, count);
     }
     if (own_inverse) {

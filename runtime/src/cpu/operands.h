@@ -57,6 +57,9 @@ private:
     float *own_inverse;       // NULL where nothing divides
     int32_t *own_zero_point;  // NULL without a zero point
 
+    // Calls change(buffer, a harmless operand) for each that a call has, of scales of its own.
+    template<typename Change> void for_each_buffer(Change change);
+
     void read_zero_points(const operand_range &range, int64_t first);
     int32_t choose_quantize(int64_t count);
     int32_t choose_dequantize(int64_t count);
