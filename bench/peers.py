@@ -3,12 +3,14 @@
 
     make peers && bench/peers.py [--elements 1048576]
 
-Contenders take turns; of each the smallest time counts. A peer that is not installed is left out.
+The calls alternate; of each the smallest time counts. A peer that is not installed is left out. QDQ_SHARED_LIBRARY names
+another library than the release build's.
 """
 
 import argparse
 import ctypes
 import importlib.util
+import os
 import pathlib
 import sys
 import time
@@ -16,6 +18,7 @@ import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests/peers"))
+os.environ.setdefault("QDQ_SHARED_LIBRARY", str(HERE.parent / "build/release/runtime/libqdq.so"))
 
 import ml_dtypes
 import numpy
@@ -25,7 +28,6 @@ import qdq_ctypes
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--library", type=pathlib.Path, default=HERE.parent / "build/release/runtime/libqdq.so")
     parser.add_argument("--elements", type=int, default=1 << 20)
     parser.add_argument("--rounds", type=int, default=400)
     return parser.parse_args()
@@ -116,7 +118,7 @@ def smallest_times(calls, rounds):
 
 def main():
     options = arguments()
-    library = qdq_ctypes.Library(str(options.library))
+    library = qdq_ctypes.Library()
     library.set_num_threads(1)
     x = numpy.random.default_rng(1).uniform(-4, 4, options.elements).astype(numpy.float32)
     codes = numpy.random.default_rng(2).integers(-128, 128, options.elements, dtype=numpy.int8)

@@ -1,20 +1,39 @@
 """The C interface of qdq.h through ctypes, for NumPy arrays with the types of NumPy and ml_dtypes.
 
-ml_dtypes' 4-bit arrays hold one element in a byte. They are packed for a call, low nibble first, and an output is
-unpacked after it.
+ml_dtypes' arrays of 4 and 2 bits hold one element in a byte. They are packed for a call, the first in the lowest bits,
+and an output is unpacked after it.
 """
 
 import ctypes
+import itertools
 import os
+import re
 
+import ml_dtypes
 import numpy
 
-DTYPES = {
-    "float32": 0, "float16": 1, "bfloat16": 2, "int8": 3, "uint8": 4, "int16": 5, "uint16": 6, "int32": 7, "int4": 8,
-    "uint4": 9, "float8_e4m3fn": 10, "float8_e5m2": 11, "float4_e2m1fn": 12, "float8_e8m0fnu": 13,
-    "float8_e4m3fnuz": 14, "float8_e5m2fnuz": 15, "float6_e2m3fn": 16, "float6_e3m2fn": 17,
-}  # fmt: skip
-PACKED = {"int4", "uint4", "float4_e2m1fn"}
+_library = ctypes.CDLL(os.environ["QDQ_SHARED_LIBRARY"])
+_library.qdq_dtype_name.restype = ctypes.c_char_p
+
+
+def _array_type(name):
+    """NumPy's or ml_dtypes' name of an element type: "int8" of "i8", "float8_e4m3fn" of "f8e4m3"."""
+    kind, bits, layout = re.fullmatch("(i|u|f|bf)([0-9]+)(e.*)?", "f8" + name if name[0] == "e" else name).groups()
+    stem = {"i": "int", "u": "uint", "f": "float", "bf": "bfloat"}[kind] + bits + ("_" + layout if layout else "")
+    if hasattr(numpy, stem):
+        return stem
+    # The longer name first: ml_dtypes' float8_e4m3 has infinities, and float8_e4m3fn none.
+    return next(stem + suffix for suffix in ("fnu", "fn", "") if hasattr(ml_dtypes, stem + suffix))
+
+
+def _dtypes():
+    """The numbers of qdq_dtype by the names of array types."""
+    names = itertools.takewhile(bool, map(_library.qdq_dtype_name, itertools.count()))
+    return {_array_type(name.decode()): number for number, name in enumerate(names)}
+
+
+DTYPES = _dtypes()
+PACKED = {name: bits for name, number in DTYPES.items() if (bits := _library.qdq_dtype_bits(number)) < 8}
 DIVIDE, MULTIPLY, RECIPROCAL = range(3)
 ZP_AFTER_ROUNDING, ZP_BEFORE_ROUNDING = range(2)
 ZP_SUBTRACT, ZP_ADD = range(2)
@@ -57,19 +76,20 @@ class Error(Exception):
 
 
 def pack(array):
-    """The bytes of a packed 4-bit tensor; the last nibble of an odd count is 0."""
-    nibbles = array.reshape(-1).view(numpy.uint8) & 15
-    if nibbles.size % 2:
-        nibbles = numpy.append(nibbles, numpy.uint8(0))
-    return nibbles[::2] | nibbles[1::2] << 4
+    """The bytes of a packed tensor; what the last byte has past its elements is 0."""
+    bits = PACKED[array.dtype.name]
+    codes = array.reshape(-1).view(numpy.uint8) & ((1 << bits) - 1)
+    padded = numpy.append(codes, numpy.zeros(-codes.size % (8 // bits), numpy.uint8)).reshape(-1, 8 // bits)
+    return numpy.bitwise_or.reduce(padded << numpy.arange(0, 8, bits, dtype=numpy.uint8), axis=1)
 
 
 def unpack(packed, dtype, shape):
-    nibbles = numpy.stack([packed & 15, packed >> 4], axis=1).reshape(-1)
+    bits = PACKED[numpy.dtype(dtype).name]
+    codes = (packed[:, None] >> numpy.arange(0, 8, bits, dtype=numpy.uint8) & ((1 << bits) - 1)).reshape(-1)
     count = int(numpy.prod(shape))
-    if nibbles[count:].any():
-        raise Error(f"the padding of {count} elements is {nibbles[count:]}")
-    return nibbles[:count].view(dtype).reshape(shape)
+    if codes[count:].any():
+        raise Error(f"the padding of {count} elements is {codes[count:]}")
+    return codes[:count].view(dtype).reshape(shape)
 
 
 def tensor_of(array, data=None):
@@ -81,8 +101,8 @@ def tensor_of(array, data=None):
 
 
 class Library:
-    def __init__(self, path=None):
-        self._library = ctypes.CDLL(path or os.environ["QDQ_SHARED_LIBRARY"])
+    def __init__(self):
+        self._library = _library
         for function in (self._library.qdq_quantize, self._library.qdq_dequantize):
             function.argtypes = [ctypes.POINTER(Tensor)] * 4 + [ctypes.POINTER(Options)]
             function.restype = ctypes.c_int
