@@ -22,9 +22,10 @@ struct device_kernel {
     Halide::Func place{"place"};  // where a unit, or a strided lane, is in x, y, the scale and the zero point
 
     bool dense() const { return form != device_form::strided; }
-    static int words(int bits) { return device_group * bits / 32; }
+    int code_bits() const { return std::min(x_bits, y_bits); }
+    int words(int bits) const { return device_group(code_bits()) * bits / 32; }
     // The elements of a unit, and how many of them have operands of their own.
-    int lanes() const { return dense() ? device_group : std::max(1, 8 / std::min(x_bits, y_bits)); }
+    int lanes() const { return dense() ? device_group(code_bits()) : std::max(1, 8 / code_bits()); }
     int operand_lanes() const { return form == device_form::group ? 1 : lanes(); }
 
     // The places of a lane. Those of a dense form's lanes follow one another.
@@ -33,7 +34,7 @@ struct device_kernel {
         if (form != device_form::each) {
             return {at[0], at[1], at[2], at[3]};
         }
-        auto step = [&](const Expr &of_group) { return Halide::cast<int64_t>(l) * (of_group / device_group); };
+        auto step = [&](const Expr &of_group) { return Halide::cast<int64_t>(l) * (of_group / lanes()); };
         return {at[0], at[1], at[2] + step(*in.scale_step[0]), at[3] + step(*in.zero_point_step[0])};
     }
 

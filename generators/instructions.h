@@ -16,13 +16,12 @@ struct instructions {
     // need not be clamped before it is narrowed.
     bool saturating_narrow = false;
     bool saturating_conversion = false;  // f32 to the nearest int32 or uint32, saturated, NaN to 0
-    bool number_minimum =
-        false;              // IEEE 754-2008's minNum and maxNum, which prefer numbers, and minimum, which prefers NaN
-    bool absolute = false;  // the magnitude of an f32 in one instruction; a mask takes two
-    bool fast_subnormals = false;  // products of subnormals as fast as any
-    bool byte_shifts = false;      // shifts of lanes of 8 bits
-    bool shift_and_add = false;    // a shift right whose result is added, in one instruction
-    bool shared_select = false;    // a select of vectors by one condition (RISC-V's takes a vector of conditions)
+    bool number_minimum = false;         // IEEE 754-2008's minNum and maxNum, which prefer numbers; minimum prefers NaN
+    bool absolute = false;               // the magnitude of an f32 in one instruction; a mask takes two
+    bool fast_subnormals = false;        // products of subnormals as fast as any
+    bool byte_shifts = false;            // shifts of lanes of 8 bits
+    bool shift_and_add = false;          // a shift right whose result is added, in one instruction
+    bool shared_select = false;          // a select of vectors by one condition (RISC-V's takes a vector of conditions)
 
     // Devices. Their compilers fuse and reorder unless every operation is called by its own name.
     bool ptx = false;  // CUDA

@@ -14,8 +14,7 @@ struct quantize_operands {
     Expr scale;
     Expr inverse;  // 1 / scale; of the fast variants that divide
     Expr offset;   // an f32, added before rounding; undefined: none
-    Expr
-        addend;  // added after rounding: an integral f32 of the fast variants, an int32 of the general; undefined: none
+    Expr addend;   // added after rounding, an integral f32 (the general variant: an int32); undefined: none
 };
 
 class quantize_element {

@@ -24,6 +24,8 @@ qdq_type(f8e4m3fnuz QDQ_F8E4M3FNUZ 8 FLOAT 4 3 8 nan_as_negative_zero ROLES stor
 qdq_type(f8e5m2fnuz QDQ_F8E5M2FNUZ 8 FLOAT 5 2 16 nan_as_negative_zero ROLES stored BLOCK 32)
 qdq_type(f6e2m3 QDQ_F6E2M3 8 FLOAT 2 3 1 none ROLES stored BLOCK 32)
 qdq_type(f6e3m2 QDQ_F6E3M2 8 FLOAT 3 2 3 none ROLES stored BLOCK 32)
+qdq_type(i2 QDQ_I2 2 SIGNED ROLES stored BLOCK 32)
+qdq_type(u2 QDQ_U2 2 UNSIGNED ROLES stored BLOCK 32)
 
 # Every pair of a type for floats and a stored type has kernels in both directions and every form.
 set(QDQ_FORMS row column block)

@@ -14,13 +14,12 @@
 namespace qdq {
 
 struct quantize_stages {
-    Halide::Func output;     // (c, r), or the bytes of packed codes
-    Halide::Func value;      // (c, r), x as f32
-    Halide::Func broadcast;  // (c, r), the operands of each element: scale, inverse, zero point
-    Halide::Func
-        neighbours;         // (c, place, r), the value of the element at a place of byte c; where the output is packed
-    Halide::Func code;      // (c, r), int32; of a byte where the output is packed
-    Halide::Func narrowed;  // lane_order::arguments(r), integers of 8 and 16 bits; otherwise undefined
+    Halide::Func output;      // (c, r), or the bytes of packed codes
+    Halide::Func value;       // (c, r), x as f32
+    Halide::Func broadcast;   // (c, r), the operands of each element: scale, inverse, zero point
+    Halide::Func neighbours;  // (c, place, r), the value of the element at a place of packed byte c
+    Halide::Func code;        // (c, r), int32; of a byte where the output is packed
+    Halide::Func narrowed;    // lane_order::arguments(r), integers of 8 and 16 bits; otherwise undefined
     lane_order lanes;
     kernels::form form;
     int block;                           // elements that share an operand in the block form

@@ -1,5 +1,7 @@
 // Calls, plans and runs allocate nothing. This program counts every way of asking for memory.
 #include "call.h"
+
+#include "kernel/supported.h"
 #include "support/own_allocator.h"
 
 #include <atomic>
@@ -39,7 +41,7 @@ protected:
     static void expect_none(const dimensions &shape, const dimensions &x_strides, const dimensions &y_strides,
                             const tensor_memory &scale, const qdq_options &options = {}) {
         for (qdq_dtype floating : {QDQ_F32, QDQ_F16, QDQ_BF16}) {
-            for (qdq_dtype codes : {QDQ_I8, QDQ_U8, QDQ_I16, QDQ_I32, QDQ_I4, QDQ_F8E4M3, QDQ_F4E2M1}) {
+            for (qdq_dtype codes : supported::stored_types) {
                 expect_none_of(direction::quantize, floats(floating, shape, x_strides), scale,
                                tensor_memory(codes, shape, y_strides), options);
                 if (!reference::is_packed(codes) || x_strides.empty()) {

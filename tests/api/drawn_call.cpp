@@ -58,7 +58,7 @@ std::string drawn_call::description() const {
 }
 
 // Short, long and whole groups, in up to four dimensions; the largest have enough for several threads and for
-// streaming.
+// non-temporal stores.
 void drawn_call::draw_shape(int64_t largest) {
     const bool large = from.chance(100);
     int64_t left = large ? largest : std::min<int64_t>(largest, 20000);
@@ -135,7 +135,7 @@ void drawn_call::draw_options(qdq_dtype stored_type) {
     } else {
         options.dequantize_zp = from.one_of<qdq_dequantize_zp>({QDQ_ZP_SUBTRACT, QDQ_ZP_ADD});
     }
-    if (reference::is_packed(stored_type)) {
+    if (supported::takes(stored_type, QDQ_HIGH_FIRST)) {
         const int64_t elements = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
         options.packing = elements % 32 == 0 && from.chance(3)
                               ? QDQ_SPLIT_HALVES

@@ -246,7 +246,10 @@ TEST_P(Rejects, unknown_dtypes) {
 }
 
 TEST_P(Rejects, types_on_the_wrong_side) {
-    for (qdq_dtype integer : {QDQ_I8, QDQ_U8, QDQ_I16, QDQ_U16, QDQ_I32, QDQ_I4, QDQ_U4}) {
+    for (qdq_dtype integer : supported::stored_types) {
+        if (!reference::is_integer(integer)) {
+            continue;
+        }
         qdq_tensor &floating = quantizes() ? x : y;
         floating.dtype = integer;
         expect_invalid({quantizes() ? ": x" : ": y", "dtype"});
@@ -262,7 +265,10 @@ TEST_P(Rejects, floats_as_stored_types) {
 }
 
 TEST_P(Rejects, an_integer_scale) {
-    for (qdq_dtype integer : {QDQ_I8, QDQ_U8, QDQ_I16, QDQ_U16, QDQ_I32, QDQ_I4, QDQ_U4}) {
+    for (qdq_dtype integer : supported::stored_types) {
+        if (!reference::is_integer(integer)) {
+            continue;
+        }
         scale.dtype = integer;
         expect_invalid({"scale", "dtype"});
     }
@@ -533,6 +539,17 @@ TEST_P(Rejects, split_halves_of_a_count_that_is_no_multiple_of_32) {
     expect_invalid({"options", "split halves", "32", "12"});
 }
 
+TEST_P(Rejects, orders_of_4_bit_codes_for_codes_of_2_bits) {
+    qdq_tensor &codes = quantizes() ? y : x;
+    for (qdq_dtype type : {QDQ_I2, QDQ_U2}) {
+        codes.dtype = type;
+        for (qdq_packing packing : {QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
+            options.packing = packing;
+            expect_invalid({"options", "packing", reference::name_of(type), "lowest bits"});
+        }
+    }
+}
+
 TEST_P(Rejects, values_outside_the_enums) {
     for (int value : {-1, 3, 1000}) {
         options = {};
@@ -772,8 +789,8 @@ TEST_F(EveryPair, with_a_float_target_takes_no_zero_point_but_zero) {
 }
 
 TEST_F(EveryPair, with_a_float_target_names_the_first_zero_point_that_is_not_zero) {
-    // Dense, turned, with gaps, backwards, repeated along either dimension, and longer than the pieces that are looked
-    // at as a whole.
+    // Dense, transposed, with gaps, backwards, repeated along either dimension, and longer than the pieces that are
+    // looked at as a whole.
     const struct {
         dimensions shape, strides;
     } layouts[] = {{{5, 7}, {}},     {{5, 7}, {1, 5}},       {{5, 7}, {20, 2}},  {{5, 7}, {-7, -1}},

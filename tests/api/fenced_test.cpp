@@ -39,7 +39,7 @@ private:
 
 class Fenced : public Api {
 protected:
-    // `x` may be turned, if it fills its memory.
+    // `x` may be transposed, if it fills its memory.
     static void expect_reference_result(direction way, const tensor_memory &x, const tensor_memory &scale,
                                         const tensor_memory &zero_point, const tensor_memory &y) {
         SCOPED_TRACE(name_of(way) + " " + reference::name_of(x.view().dtype) + " to " +
@@ -96,10 +96,11 @@ TEST_F(Fenced, blocks) {
 
 TEST_F(Fenced, packed_rows_of_odd_length) {
     expect_both_ways(QDQ_F32, QDQ_I4, wide, {1031, 1});
+    expect_both_ways(QDQ_F32, QDQ_I2, wide, {1031, 1});
     expect_both_ways(QDQ_F32, QDQ_F4E2M1, tall, {});
 }
 
-TEST_F(Fenced, turned) { expect_both_ways(QDQ_F32, QDQ_I8, {1931, 1933}, {1931, 1}, {1, 1931}); }
+TEST_F(Fenced, transposed) { expect_both_ways(QDQ_F32, QDQ_I8, {1931, 1933}, {1931, 1}, {1, 1931}); }
 
 }  // namespace
 }  // namespace api_test

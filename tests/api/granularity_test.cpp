@@ -1,5 +1,7 @@
-// How scale and zero point spread over x.
+// How scale and zero point are broadcast over x.
 #include "call.h"
+
+#include "kernel/supported.h"
 
 namespace api_test {
 namespace {
@@ -20,7 +22,7 @@ qdq_options in_blocks_of(const dimensions &block_shape) {
 }
 
 // With and without zero points of the scale's own shape and of one element.
-void expect_spread(const dimensions &shape, const dimensions &scale_shape, const qdq_options &options = {}) {
+void expect_broadcast(const dimensions &shape, const dimensions &scale_shape, const qdq_options &options = {}) {
     SCOPED_TRACE("scale " + testing::PrintToString(scale_shape) + ", axis " + std::to_string(options.axis) +
                  ", block_size " + std::to_string(options.block_size));
     const tensor_memory scale = scales(scale_shape), each = zero_points(QDQ_I8, scale_shape);
@@ -32,18 +34,18 @@ void expect_spread(const dimensions &shape, const dimensions &scale_shape, const
 
 TEST_F(Granularity, one_element_of_any_rank_is_per_tensor) {
     for (const dimensions &one : {dimensions{}, {1}, {1, 1}, {1, 1, 1}, {1, 1, 1, 1}}) {
-        expect_spread({3, 5, 7}, one);
+        expect_broadcast({3, 5, 7}, one);
     }
 }
 
-TEST_F(Granularity, one_element_ignores_axis) { expect_spread({3, 5, 7}, {}, along(99)); }
+TEST_F(Granularity, one_element_ignores_axis) { expect_broadcast({3, 5, 7}, {}, along(99)); }
 
 TEST_F(Granularity, one_element_may_be_the_one_block_that_the_options_ask_for) {
     const dimensions whole{3, 0, 9};
     for (const dimensions &one : {dimensions{}, {1}, {1, 1, 1}}) {
-        expect_spread({3, 5, 7}, one, along(1, 5));
-        expect_spread({3, 5, 7}, one, along(-1, 8));
-        expect_spread({3, 5, 7}, one, in_blocks_of(whole));
+        expect_broadcast({3, 5, 7}, one, along(1, 5));
+        expect_broadcast({3, 5, 7}, one, along(-1, 8));
+        expect_broadcast({3, 5, 7}, one, in_blocks_of(whole));
     }
 }
 
@@ -51,106 +53,106 @@ TEST_F(Granularity, a_1d_scale_is_per_channel_along_axis) {
     const dimensions shape{3, 5, 7};
     for (int32_t axis : {0, 1, 2, -1, -2, -3}) {
         const size_t d = static_cast<size_t>(axis < 0 ? axis + 3 : axis);
-        expect_spread(shape, {shape[d]}, along(axis));
+        expect_broadcast(shape, {shape[d]}, along(axis));
     }
 }
 
 TEST_F(Granularity, a_1d_scale_on_long_channels_and_on_many_channels) {
-    expect_spread({3, 1000}, {3}, along(0));
-    expect_spread({1000, 3}, {3}, along(1));
-    expect_spread({1000, 3}, {1000}, along(0));
-    expect_spread({3, 1000}, {1000}, along(1));
+    expect_broadcast({3, 1000}, {3}, along(0));
+    expect_broadcast({1000, 3}, {3}, along(1));
+    expect_broadcast({1000, 3}, {1000}, along(0));
+    expect_broadcast({3, 1000}, {1000}, along(1));
 }
 
 // Operands are loaded 8192 at a time, at most. Fewer than 2^19 elements stay on one thread, which loads several times.
 TEST_F(Granularity, a_1d_scale_of_more_than_one_load_of_operands) {
-    expect_spread({8200, 40}, {8200}, along(0));
-    expect_spread({600, 17}, {600}, along(0));  // rows joined into one, with 17 copies of each operand
-    expect_spread({3, 8200}, {8200}, along(1));
+    expect_broadcast({8200, 40}, {8200}, along(0));
+    expect_broadcast({600, 17}, {600}, along(0));  // rows fused into one, with 17 copies of each operand
+    expect_broadcast({3, 8200}, {8200}, along(1));
 }
 
 TEST_F(Granularity, a_1d_scale_on_a_1d_x_is_blocks_of_it) {
-    expect_spread({12}, {12});
-    expect_spread({12}, {4});
-    expect_spread({12}, {1});
-    expect_spread({1000}, {8});
+    expect_broadcast({12}, {12});
+    expect_broadcast({12}, {4});
+    expect_broadcast({12}, {1});
+    expect_broadcast({1000}, {8});
 }
 
 TEST_F(Granularity, same_rank_scales_mix_shared_and_own_dimensions) {
     for (const dimensions &scale :
          {dimensions{3, 1, 1}, {1, 4, 1}, {1, 1, 6}, {3, 4, 1}, {3, 1, 6}, {1, 4, 6}, {3, 4, 6}}) {
-        expect_spread({3, 4, 6}, scale);
+        expect_broadcast({3, 4, 6}, scale);
     }
 }
 
 TEST_F(Granularity, blocks_along_the_last_axis) {
     for (int64_t block : {1, 2, 3, 4, 8, 16, 32, 64, 128}) {
-        expect_spread({5, 2 * block}, {5, 2});
-        expect_spread({5, 7 * block}, {5, 7});
+        expect_broadcast({5, 2 * block}, {5, 2});
+        expect_broadcast({5, 7 * block}, {5, 7});
     }
 }
 
 TEST_F(Granularity, blocks_along_the_first_axis) {
     for (int64_t block : {2, 3, 16, 32}) {
-        expect_spread({3 * block, 11}, {3, 11});
+        expect_broadcast({3 * block, 11}, {3, 11});
     }
 }
 
 TEST_F(Granularity, blocks_on_several_axes_at_once) {
-    expect_spread({8, 12}, {2, 3});
-    expect_spread({64, 48}, {4, 3});
-    expect_spread({4, 6, 8}, {2, 3, 4});
-    expect_spread({4, 6, 8, 10}, {2, 3, 2, 5});
-    expect_spread({4, 6, 8}, {2, 1, 4});
+    expect_broadcast({8, 12}, {2, 3});
+    expect_broadcast({64, 48}, {4, 3});
+    expect_broadcast({4, 6, 8}, {2, 3, 4});
+    expect_broadcast({4, 6, 8, 10}, {2, 3, 2, 5});
+    expect_broadcast({4, 6, 8}, {2, 1, 4});
 }
 
-TEST_F(Granularity, tiles_of_128_by_128) { expect_spread({256, 384}, {2, 3}); }
+TEST_F(Granularity, tiles_of_128_by_128) { expect_broadcast({256, 384}, {2, 3}); }
 
 TEST_F(Granularity, ragged_last_blocks) {
-    expect_spread({5}, {2});              // 3 and 2
-    expect_spread({7}, {4});              // 2, 2, 2 and 1
-    expect_spread({3, 65}, {3, 2});       // 33 and 32
-    expect_spread({9, 33}, {2, 3});       // 5 and 4 by 11s
-    expect_spread({5, 7, 9}, {2, 4, 5});  // ragged in all three
-    expect_spread({300, 200}, {3, 1});
-    expect_spread({131, 257}, {2, 3});
+    expect_broadcast({5}, {2});              // 3 and 2
+    expect_broadcast({7}, {4});              // 2, 2, 2 and 1
+    expect_broadcast({3, 65}, {3, 2});       // 33 and 32
+    expect_broadcast({9, 33}, {2, 3});       // 5 and 4 by 11s
+    expect_broadcast({5, 7, 9}, {2, 4, 5});  // ragged in all three
+    expect_broadcast({300, 200}, {3, 1});
+    expect_broadcast({131, 257}, {2, 3});
 }
 
 TEST_F(Granularity, a_block_size_along_axis) {
-    expect_spread({4, 96}, {4, 3}, along(1, 32));
-    expect_spread({4, 96}, {4, 3}, along(-1, 32));
-    expect_spread({96, 4}, {3, 4}, along(0, 32));
-    expect_spread({96, 4}, {3, 4}, along(-2, 32));
-    expect_spread({3, 10, 5}, {3, 5, 5}, along(1, 2));
+    expect_broadcast({4, 96}, {4, 3}, along(1, 32));
+    expect_broadcast({4, 96}, {4, 3}, along(-1, 32));
+    expect_broadcast({96, 4}, {3, 4}, along(0, 32));
+    expect_broadcast({96, 4}, {3, 4}, along(-2, 32));
+    expect_broadcast({3, 10, 5}, {3, 5, 5}, along(1, 2));
 }
 
 TEST_F(Granularity, a_block_size_leaves_a_ragged_last_block) {
-    expect_spread({4, 70}, {4, 3}, along(1, 32));  // 32, 32 and 6
-    expect_spread({4, 65}, {4, 3}, along(1, 32));  // 32, 32 and 1
-    expect_spread({70, 4}, {3, 4}, along(0, 32));
-    expect_spread({4, 10}, {4, 2}, along(1, 9));  // 9 and 1, which the shapes alone would split 5 and 5
-    expect_spread({10}, {2}, along(0, 9));
+    expect_broadcast({4, 70}, {4, 3}, along(1, 32));  // 32, 32 and 6
+    expect_broadcast({4, 65}, {4, 3}, along(1, 32));  // 32, 32 and 1
+    expect_broadcast({70, 4}, {3, 4}, along(0, 32));
+    expect_broadcast({4, 10}, {4, 2}, along(1, 9));  // 9 and 1, which the shapes alone would split 5 and 5
+    expect_broadcast({10}, {2}, along(0, 9));
 }
 
 TEST_F(Granularity, a_block_size_beyond_the_axis_is_one_block) {
-    expect_spread({4, 10}, {4, 1}, along(1, 32));
-    expect_spread({4, 10}, {4, 1}, along(1, int64_t{1} << 62));
+    expect_broadcast({4, 10}, {4, 1}, along(1, 32));
+    expect_broadcast({4, 10}, {4, 1}, along(1, int64_t{1} << 62));
 }
 
-TEST_F(Granularity, a_block_size_with_blocks_on_the_other_axes_too) { expect_spread({8, 10}, {2, 3}, along(1, 4)); }
+TEST_F(Granularity, a_block_size_with_blocks_on_the_other_axes_too) { expect_broadcast({8, 10}, {2, 3}, along(1, 4)); }
 
 TEST_F(Granularity, a_block_shape_leaves_ragged_last_blocks_on_every_axis) {
     const dimensions tile{128, 128};
-    expect_spread({576, 300}, {5, 3}, in_blocks_of(tile));  // the shapes alone would cut 576 by 116 and 300 by 100
-    expect_spread({128, 256}, {1, 2}, in_blocks_of(tile));
-    expect_spread({100, 130}, {1, 2}, in_blocks_of(tile));
+    expect_broadcast({576, 300}, {5, 3}, in_blocks_of(tile));  // the shapes alone would cut 576 by 116 and 300 by 100
+    expect_broadcast({128, 256}, {1, 2}, in_blocks_of(tile));
+    expect_broadcast({100, 130}, {1, 2}, in_blocks_of(tile));
     const dimensions brick{2, 3, 4};
-    expect_spread({5, 7, 9}, {3, 3, 3}, in_blocks_of(brick));
+    expect_broadcast({5, 7, 9}, {3, 3, 3}, in_blocks_of(brick));
 }
 
 TEST_F(Granularity, a_zero_in_a_block_shape_is_derived_from_the_shapes) {
     const dimensions rows_alone{4, 0};
-    expect_spread({10, 9}, {3, 2}, in_blocks_of(rows_alone));  // 4, 4 and 2 by 5 and 4
+    expect_broadcast({10, 9}, {3, 2}, in_blocks_of(rows_alone));  // 4, 4 and 2 by 5 and 4
 }
 
 TEST_F(Granularity, a_broadcast_scale_with_stride_0) {
@@ -162,13 +164,19 @@ TEST_F(Granularity, a_broadcast_scale_with_stride_0) {
     }
 }
 
-// 17 elements are no whole bytes: parts of so many rows must still begin at one.
+// 17 elements are no whole bytes, nor 6 of 2 bits: parts of so many rows must still begin at one.
 TEST_F(Granularity, a_scale_for_each_of_many_packed_rows_of_odd_length) {
-    for (qdq_dtype codes : {QDQ_I4, QDQ_U4, QDQ_F4E2M1}) {
-        for (const dimensions &shape : {dimensions{1000, 17}, {2501, 3}, {4, 300, 5}}) {
+    for (qdq_dtype codes : supported::stored_types) {
+        if (!reference::is_packed(codes)) {
+            continue;
+        }
+        for (const dimensions &shape : {dimensions{1000, 17}, {2501, 3}, {4, 300, 5}, {1001, 6}}) {
             dimensions rows = shape;
             rows.back() = 1;
-            for (qdq_packing packing : {QDQ_LOW_FIRST, QDQ_HIGH_FIRST}) {
+            for (qdq_packing packing : supported::packings_of(codes)) {
+                if (packing == QDQ_SPLIT_HALVES) {
+                    continue;  // of 32 elements
+                }
                 qdq_options options{};
                 options.packing = packing;
                 SCOPED_TRACE(std::string(reference::name_of(codes)) + ", packing " + std::to_string(packing) + ", " +

@@ -21,7 +21,7 @@ std::string name_of(const pair &types) {
     return std::string(reference::name_of(types.from)) + "_to_" + reference::name_of(types.to);
 }
 
-class Streamed : public testing::TestWithParam<pair> {
+class NonTemporalRows : public testing::TestWithParam<pair> {
 protected:
     void TearDown() override { test_support::restore_defaults(); }
 
@@ -60,15 +60,16 @@ private:
 };
 
 INSTANTIATE_TEST_SUITE_P(
-    , Streamed,
+    , NonTemporalRows,
     testing::Values(pair{direction::quantize, QDQ_F32, QDQ_I8}, pair{direction::quantize, QDQ_F16, QDQ_F8E4M3},
                     pair{direction::quantize, QDQ_BF16, QDQ_I32}, pair{direction::quantize, QDQ_F32, QDQ_I4},
-                    pair{direction::dequantize, QDQ_I8, QDQ_F32}, pair{direction::dequantize, QDQ_F8E5M2, QDQ_BF16},
-                    pair{direction::dequantize, QDQ_I4, QDQ_F16}),
+                    pair{direction::quantize, QDQ_F32, QDQ_U2}, pair{direction::dequantize, QDQ_I8, QDQ_F32},
+                    pair{direction::dequantize, QDQ_F8E5M2, QDQ_BF16}, pair{direction::dequantize, QDQ_I4, QDQ_F16},
+                    pair{direction::dequantize, QDQ_I2, QDQ_F32}),
     [](const auto &info) { return name_of(info.param); });
 
 // Shorter than a piece and than two, and longer; a column fewer and more than whole groups.
-TEST_P(Streamed, rows_of_a_few_columns_more_or_fewer_than_whole_groups) {
+TEST_P(NonTemporalRows, rows_of_a_few_columns_more_or_fewer_than_whole_groups) {
     const bool packed = reference::is_packed(GetParam().from) || reference::is_packed(GetParam().to);
     expect_result(packed ? 510 : 511, true);
     expect_result(packed ? 510 : 511, false);

@@ -21,7 +21,7 @@ TEST(Profile, onnx_is_the_default) {
 
 TEST(Profile, torch_and_torchao_multiply_by_the_reciprocal_but_for_f8) {
     for (const char *name : {"torch", "torchao"}) {
-        for (qdq_dtype dtype : {QDQ_I8, QDQ_I4, QDQ_F4E2M1}) {
+        for (qdq_dtype dtype : {QDQ_I8, QDQ_I4, QDQ_U2, QDQ_F4E2M1}) {
             EXPECT_EQ(profile(name, dtype).scale_mode, QDQ_RECIPROCAL) << name << " " << dtype;
         }
         for (qdq_dtype dtype : {QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F8E4M3FNUZ, QDQ_F8E5M2FNUZ}) {

@@ -36,6 +36,7 @@ struct large_call {
         }
         // Odd rows of 4-bit elements: neighbouring rows share a byte.
         calls.push_back({direction::quantize, floats(QDQ_F32, wide), scales({3, 1}), tensor_memory(QDQ_I4, wide)});
+        calls.push_back({direction::quantize, floats(QDQ_F32, wide), scales({3, 1}), tensor_memory(QDQ_U2, wide)});
         for (const dimensions &scale : {dimensions{700001, 1}, {1, 3}}) {
             calls.push_back({direction::quantize, floats(QDQ_F32, tall), scales(scale), tensor_memory(QDQ_I4, tall)});
             calls.push_back({direction::dequantize, stored(QDQ_I4, tall), scales(scale), tensor_memory(QDQ_F32, tall)});

@@ -23,8 +23,8 @@ SPECIAL_X = """
     4f000001 4f800000 5f000000 7f000000 7f7fffff 7f800000 7f800001 7fbfffff 7fc00000 7fffffff"""
 
 TENTH, TEN, SUBNORMAL, NEGATIVE, HUGE, SPECIAL = 0x3DCCCCCD, 0x41200000, 0x00080000, 0xBE99999A, 0x71800000, "special"
-RANGES = {"i8": (-128, 127), "u8": (0, 255), "i16": (-32768, 32767), "u16": (0, 65535), "i4": (-8, 7), "u4": (0, 15),
-          "i32": (-(2**31), 2**31 - 1)}  # fmt: skip
+RANGES = {f"i{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (2, 4, 8, 16, 32)}
+RANGES |= {f"u{bits}": (0, 2**bits - 1) for bits in (2, 4, 8, 16)}
 
 # First scale, options, rule of zero points.
 QUANTIZE = [
@@ -159,11 +159,12 @@ def dequantized(x, scale, zero_point, options, y):
 
 
 def bytes_of(values, dtype):
-    if dtype in ("i4", "u4"):
-        nibbles = (values & 15).astype(np.uint8)
-        return (nibbles[::2] | nibbles[1::2] << 4).tobytes()
-    if dtype in RANGES:
-        return (values & 0xFFFFFFFF).astype(np.uint32).astype(f"<u{int(dtype[1:]) // 8}").tobytes()
+    width = int(dtype[1:]) if dtype in RANGES else 0
+    if 0 < width < 8:
+        packed = (values & (1 << width) - 1).reshape(-1, 8 // width) << np.arange(0, 8, width)
+        return packed.sum(axis=1).astype(np.uint8).tobytes()
+    if width:
+        return (values & 0xFFFFFFFF).astype(np.uint32).astype(f"<u{width // 8}").tobytes()
     return values.tobytes()
 
 
@@ -185,7 +186,8 @@ class Published(unittest.TestCase):
         published = {name: int(value, 16) for name, value in lines}
         for kernel in ("quantize_f32_i8_row", "quantize_f32_u16_column", "quantize_f16_i4_block",
                        "quantize_bf16_u8_row", "quantize_f16_i32_column", "dequantize_i8_f32_row",
-                       "dequantize_u4_f16_column", "dequantize_i32_f32_block", "dequantize_u16_f16_row"):
+                       "quantize_f32_u2_row", "dequantize_u4_f16_column", "dequantize_i32_f32_block",
+                       "dequantize_u16_f16_row", "dequantize_i2_f16_block"):
             with self.subTest(kernel=kernel):
                 self.assertEqual(f"{digest_of(*kernel.split('_')):#018x}", f"{published[kernel]:#018x}")
 

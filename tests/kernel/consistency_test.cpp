@@ -27,7 +27,7 @@
 namespace kernel_test {
 namespace {
 
-// Sizes past what caches hold, so that streaming stores and threads take part; odd, so that tails do as well.
+// Sizes past what caches hold, so that non-temporal stores and threads take part; odd, so that tails do as well.
 struct workload {
     const char *name;
     dimensions shape;
@@ -149,7 +149,7 @@ std::vector<consistency_case> consistency_cases() {
     for (qdq_dtype stored : supported::stored_types) {
         for (bool quantizes : {true, false}) {
             for (const workload &work : workloads) {
-                if (work.packing != QDQ_LOW_FIRST && !reference::is_packed(stored)) {
+                if (!supported::takes(stored, work.packing)) {
                     continue;
                 }
                 cases.push_back({stored, quantizes, work});

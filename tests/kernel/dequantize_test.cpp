@@ -188,8 +188,8 @@ TEST_P(DequantizeTest, reads_every_code_of_the_narrow_scale_types) {
 }
 
 TEST_P(DequantizeTest, unpacks_every_order_over_every_layout) {
-    if (!reference::is_packed(stored())) {
-        GTEST_SKIP() << "this type is not packed";
+    if (!supported::takes(stored(), QDQ_HIGH_FIRST)) {
+        GTEST_SKIP() << "this type has one order";
     }
     for (const layout &l : layouts()) {
         for (qdq_packing packing : {QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {

@@ -60,8 +60,8 @@ public:
 
     uint32_t code(int64_t i) const {
         const int64_t bits = reference::bits_of(dtype_);
-        if (bits == 4) {
-            return bytes_[static_cast<size_t>(i / 2)] >> (i % 2 * 4) & 0xfu;
+        if (bits < 8) {
+            return unsigned{bytes_[static_cast<size_t>(i * bits / 8)]} >> i * bits % 8 & ((1u << bits) - 1);
         }
         uint32_t code = 0;
         std::memcpy(&code, bytes_.data() + i * (bits / 8), static_cast<size_t>(bits / 8));
@@ -69,9 +69,11 @@ public:
     }
     void set_code(int64_t i, uint32_t code) {
         const int64_t bits = reference::bits_of(dtype_);
-        if (bits == 4) {
-            uint8_t &pair = bytes_[static_cast<size_t>(i / 2)];
-            pair = static_cast<uint8_t>(i % 2 == 0 ? (pair & 0xf0) | (code & 0xf) : (pair & 0x0f) | (code << 4));
+        if (bits < 8) {
+            uint8_t &byte = bytes_[static_cast<size_t>(i * bits / 8)];
+            const uint32_t mask = (1u << bits) - 1;
+            const int64_t shift = i * bits % 8;
+            byte = static_cast<uint8_t>((byte & ~(mask << shift)) | (code & mask) << shift);
             return;
         }
         std::memcpy(bytes_.data() + i * (bits / 8), &code, static_cast<size_t>(bits / 8));

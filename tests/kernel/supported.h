@@ -6,6 +6,7 @@
 
 #include <qdq/qdq.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace supported {
@@ -33,5 +34,18 @@ inline const std::vector<qdq_dtype> stored_types = in_role(&qdq::kernels::roles:
 inline const std::vector<qdq_dtype> float_types = in_role(&qdq::kernels::roles::floats);
 inline const std::vector<qdq_dtype> scale_types = in_role(&qdq::kernels::roles::scale);
 inline const std::vector<qdq_dtype> zero_point_types = in_role(&qdq::kernels::roles::zero_point);
+
+// The orders in which a type's codes may lie in bytes, low first included.
+inline std::vector<qdq_packing> packings_of(qdq_dtype type) {
+    if (qdq::kernels::type_of(type).codes_per_byte() != 2) {
+        return {QDQ_LOW_FIRST};
+    }
+    return {QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES};
+}
+
+inline bool takes(qdq_dtype type, qdq_packing packing) {
+    const std::vector<qdq_packing> all = packings_of(type);
+    return std::find(all.begin(), all.end(), packing) != all.end();
+}
 
 }  // namespace supported

@@ -1,4 +1,4 @@
-"""Inputs of the comparisons; scales and zero points spread over the elements they belong to."""
+"""Inputs of the comparisons; scales and zero points broadcast to the elements they belong to."""
 
 import re
 
@@ -10,6 +10,7 @@ import qdq_ctypes
 FLOATS = {"float32": numpy.float32, "float16": numpy.float16, "bfloat16": ml_dtypes.bfloat16}
 
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int4", "uint4"]
+PACKED_INTEGERS = [name for name in qdq_ctypes.PACKED if "int" in name]
 F8 = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"]
 E2M1 = "float4_e2m1fn"
 STORED_FLOATS = [name for name in qdq_ctypes.DTYPES if re.match("float[468]_e[0-9]m[1-9]", name)]
@@ -50,7 +51,7 @@ def floats_for(dtype, scale, seed=1):
 
 
 def bits_of(dtype):
-    """Of a code: ml_dtypes keeps those of 4 and 6 bits one to a byte."""
+    """Of a code: ml_dtypes keeps those of less than 8 bits one to a byte."""
     return (ml_dtypes.iinfo if "int" in numpy.dtype(dtype).name else ml_dtypes.finfo)(dtype).bits
 
 

@@ -1,4 +1,4 @@
-"""ONNX's own node tests for QuantizeLinear and DequantizeLinear: all of them whose types qdq has, value by value.
+"""ONNX's own node tests for QuantizeLinear and DequantizeLinear, value by value.
 
 ONNX compares values within a tolerance; here they are equal, but that -0 and +0 are the same value.
 """

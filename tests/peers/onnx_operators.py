@@ -6,7 +6,7 @@ from onnx import TensorProto, helper
 import comparison
 import inputs
 from comparison import QDQ, Call
-from qdq_ctypes import DTYPES
+from qdq_ctypes import DTYPES, PACKED
 
 OPSET, IR_VERSION = 24, 12  # the newest that ONNX Runtime 1.31.1 has kernels for
 
@@ -46,8 +46,8 @@ def call_qdq(operator, attributes, x, scale, zero_point=None):
         if zero_point.astype(numpy.float32).any():
             raise Unsupported("a zero point of a float type")
         zero_point = None
-    elif zero_point is not None:  # 4-bit zero points have no type of their own in qdq; these values are an i8's or u8's
-        zero_point = zero_point.astype({"int4": "int8", "uint4": "uint8"}.get(zero_point.dtype.name, zero_point.dtype))
+    elif zero_point is not None and zero_point.dtype.name in PACKED:  # no zero points of qdq's, but values of an i8 or u8
+        zero_point = zero_point.astype("uint8" if zero_point.dtype.name.startswith("u") else "int8")
     options = {"axis": attributes.get("axis", 1), "block_size": attributes.get("block_size", 0)}
     y = numpy.empty(x.shape, y_type)
     if quantizes:

@@ -14,13 +14,13 @@ INFINITE, NAN = "infinite", "nan"
 
 # As qdq.h numbers them.
 DTYPES = ["f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "i4", "u4", "f8e4m3", "f8e5m2", "f4e2m1", "e8m0",
-          "f8e4m3fnuz", "f8e5m2fnuz", "f6e2m3", "f6e3m2"]  # fmt: skip
+          "f8e4m3fnuz", "f8e5m2fnuz", "f6e2m3", "f6e3m2", "i2", "u2"]  # fmt: skip
 DIVIDE, MULTIPLY, RECIPROCAL = range(3)
 AFTER_ROUNDING, BEFORE_ROUNDING = range(2)
 SUBTRACT, ADD = range(2)
 NEAREST_EVEN, NEAREST_AWAY, TOWARD_ZERO, DOWN, UP = range(5)
 
-INTEGER_BITS = {"i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "i4": 4, "u4": 4}
+INTEGER_BITS = {"i8": 8, "u8": 8, "i16": 16, "u16": 16, "i32": 32, "i4": 4, "u4": 4, "i2": 2, "u2": 2}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -96,13 +96,15 @@ bool is_integer(qdq_dtype type) {
     case QDQ_I32:
     case QDQ_I4:
     case QDQ_U4:
+    case QDQ_I2:
+    case QDQ_U2:
         return true;
     default:
         return false;
     }
 }
 
-bool is_packed(qdq_dtype type) { return bits_of(type) == 4; }
+bool is_packed(qdq_dtype type) { return bits_of(type) < 8; }
 
 int64_t bits_of(qdq_dtype type) {
     switch (type) {
@@ -128,6 +130,9 @@ int64_t bits_of(qdq_dtype type) {
     case QDQ_U4:
     case QDQ_F4E2M1:
         return 4;
+    case QDQ_I2:
+    case QDQ_U2:
+        return 2;
     }
     std::abort();
 }
@@ -170,6 +175,10 @@ const char *name_of(qdq_dtype type) {
         return "f6e2m3";
     case QDQ_F6E3M2:
         return "f6e3m2";
+    case QDQ_I2:
+        return "i2";
+    case QDQ_U2:
+        return "u2";
     }
     std::abort();
 }
@@ -190,6 +199,10 @@ integer_range range_of(qdq_dtype type) {
         return {-8, 7};
     case QDQ_U4:
         return {0, 15};
+    case QDQ_I2:
+        return {-2, 1};
+    case QDQ_U2:
+        return {0, 3};
     default:
         std::abort();
     }
@@ -211,6 +224,10 @@ int64_t decode_integer(qdq_dtype type, uint32_t code) {
         return sign_extend(code & 0xf, 4);
     case QDQ_U4:
         return code & 0xf;
+    case QDQ_I2:
+        return sign_extend(code & 3, 2);
+    case QDQ_U2:
+        return code & 3;
     default:
         std::abort();
     }

@@ -16,7 +16,7 @@ struct integer_range {
 };
 
 bool is_integer(qdq_dtype type);
-bool is_packed(qdq_dtype type);  // two elements in a byte
+bool is_packed(qdq_dtype type);  // several elements in a byte
 int64_t bits_of(qdq_dtype type);
 const char *name_of(qdq_dtype type);  // "f32", "i8", ...
 

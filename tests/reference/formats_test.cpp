@@ -254,6 +254,8 @@ TEST(Integers, decode_by_twos_complement) {
     EXPECT_EQ(decode_integer(QDQ_I32, 0x80000000u), -2147483648LL);
     EXPECT_EQ(decode_integer(QDQ_I4, 0x8), -8);
     EXPECT_EQ(decode_integer(QDQ_U4, 0xf), 15);
+    EXPECT_EQ(decode_integer(QDQ_I2, 0x2), -2);
+    EXPECT_EQ(decode_integer(QDQ_U2, 0x3), 3);
 }
 
 }  // namespace

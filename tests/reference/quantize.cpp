@@ -30,15 +30,17 @@ template<typename Body> decltype(auto) with_rounding(qdq_rounding rounding, Body
     std::abort();
 }
 
-// Two codes in a byte, the first in the low nibble; an odd count leaves the last nibble 0.
-void store_packed(int64_t i, uint32_t code, void *y) {
-    uint8_t &byte = static_cast<uint8_t *>(y)[i / 2];
-    byte = static_cast<uint8_t>(i % 2 == 0 ? code & 0xf : byte | (code & 0xf) << 4);
+// Codes of some bits in bytes, the first in the lowest bits; what follows the last is 0.
+void store_packed(int64_t bits, int64_t i, uint32_t code, void *y) {
+    const int64_t shift = i * bits % 8;
+    uint8_t &byte = static_cast<uint8_t *>(y)[i * bits / 8];
+    byte = static_cast<uint8_t>((shift == 0 ? 0 : byte) | (code & ((1u << bits) - 1)) << shift);
 }
 
-void saturate_packed(const float *rounded, int64_t count, int64_t zero_point, integer_range range, void *y) {
+void saturate_packed(const float *rounded, int64_t count, int64_t zero_point, integer_range range, int64_t bits,
+                     void *y) {
     for (int64_t i = 0; i < count; ++i) {
-        store_packed(i, static_cast<uint32_t>(add_and_saturate(rounded[i], zero_point, range)), y);
+        store_packed(bits, i, static_cast<uint32_t>(add_and_saturate(rounded[i], zero_point, range)), y);
     }
 }
 
@@ -125,7 +127,9 @@ void saturate_span(const float *rounded, int64_t count, int64_t zero_point, qdq_
         return saturate_integers(rounded, count, zero_point, range, static_cast<int32_t *>(y));
     case QDQ_I4:
     case QDQ_U4:
-        return saturate_packed(rounded, count, zero_point, range, y);
+    case QDQ_I2:
+    case QDQ_U2:
+        return saturate_packed(rounded, count, zero_point, range, bits_of(y_type), y);
     default:
         std::abort();
     }
@@ -143,7 +147,7 @@ void quantize_span(const float *x, int64_t count, float scale, const zero_point 
     for (int64_t i = 0; i < count; ++i) {
         const uint32_t code = quantize_to_float(x[i], scale, y_type, options);
         if (is_packed(y_type)) {
-            store_packed(i, code, y);
+            store_packed(bits_of(y_type), i, code, y);
         } else {
             codes[i] = static_cast<uint8_t>(code);
         }

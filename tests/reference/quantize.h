@@ -109,7 +109,8 @@ integer_range saturation_range(qdq_dtype type, const qdq_options &options);
 // The code (the element's bits) of one quantized x.
 uint32_t quantize_element(float x, float scale, const zero_point &z, qdq_dtype y, const qdq_options &options);
 
-// quantize_element over a dense span with one scale and zero point; packed codes come with the low nibble first.
+// quantize_element over a dense span with one scale and zero point; packed codes come with the first in the lowest
+// bits.
 void quantize_span(const float *x, int64_t count, float scale, const zero_point &z, qdq_dtype y_type,
                    const qdq_options &options, void *y);
 

@@ -39,16 +39,16 @@ template<typename Unsigned> void store_as(void *data, int64_t offset, uint32_t c
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Where a packed element's nibble lies.
-struct nibble {
+// Where a packed element's bits lie.
+struct packed_place {
     int64_t byte;
     int shift;
 };
 
-nibble nibble_of(int64_t flat, qdq_packing packing) {
+packed_place place_of(int64_t bits, int64_t flat, qdq_packing packing) {
     switch (packing) {
     case QDQ_LOW_FIRST:
-        return {flat / 2, flat % 2 == 0 ? 0 : 4};
+        return {flat * bits / 8, static_cast<int>(flat * bits % 8)};
     case QDQ_HIGH_FIRST:
         return {flat / 2, flat % 2 == 0 ? 4 : 0};
     case QDQ_SPLIT_HALVES:
@@ -57,10 +57,13 @@ nibble nibble_of(int64_t flat, qdq_packing packing) {
     std::abort();
 }
 
-void store_nibble(void *data, int64_t flat, qdq_packing packing, uint32_t code) {
-    const nibble place = nibble_of(flat, packing);
+int mask_of(int64_t bits) { return (1 << bits) - 1; }
+
+void store_packed(void *data, int64_t bits, int64_t flat, qdq_packing packing, uint32_t code) {
+    const packed_place place = place_of(bits, flat, packing);
     uint8_t &byte = static_cast<uint8_t *>(data)[place.byte];
-    byte = static_cast<uint8_t>((byte & ~(0xf << place.shift)) | static_cast<int>(code) << place.shift);
+    const int own = (static_cast<int>(code) & mask_of(bits)) << place.shift;
+    byte = static_cast<uint8_t>((byte & ~(mask_of(bits) << place.shift)) | own);
 }
 
 }  // namespace
@@ -75,8 +78,10 @@ int64_t element_count(const qdq_tensor &tensor) {
 
 uint32_t load_code(const qdq_tensor &tensor, const int64_t *index, qdq_packing packing) {
     if (is_packed(tensor.dtype)) {
-        const nibble place = nibble_of(flat_index(tensor, index), packing);
-        return (static_cast<const uint8_t *>(tensor.data)[place.byte] >> place.shift) & 0xf;
+        const int64_t bits = bits_of(tensor.dtype);
+        const packed_place place = place_of(bits, flat_index(tensor, index), packing);
+        const int byte = static_cast<const uint8_t *>(tensor.data)[place.byte];
+        return static_cast<uint32_t>(byte >> place.shift & mask_of(bits));
     }
     const int64_t offset = element_offset(tensor, index);
     switch (bits_of(tensor.dtype)) {
@@ -93,7 +98,7 @@ uint32_t load_code(const qdq_tensor &tensor, const int64_t *index, qdq_packing p
 
 void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code, qdq_packing packing) {
     if (is_packed(tensor.dtype)) {
-        return store_nibble(tensor.data, flat_index(tensor, index), packing, code);
+        return store_packed(tensor.data, bits_of(tensor.dtype), flat_index(tensor, index), packing, code);
     }
     const int64_t offset = element_offset(tensor, index);
     switch (bits_of(tensor.dtype)) {
@@ -120,9 +125,9 @@ float load_float(const qdq_tensor &tensor, const int64_t *index) {
 }
 
 void clear_padding(const qdq_tensor &tensor, qdq_packing packing) {
-    const int64_t count = element_count(tensor);
-    if (is_packed(tensor.dtype) && count % 2 != 0) {
-        store_nibble(tensor.data, count, packing, 0);
+    const int64_t bits = bits_of(tensor.dtype);
+    for (int64_t i = element_count(tensor); i * bits % 8 != 0; ++i) {
+        store_packed(tensor.data, bits, i, packing, 0);
     }
 }
 

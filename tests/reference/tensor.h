@@ -22,7 +22,7 @@ void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code, q
 // The value of an element of a float type.
 float load_float(const qdq_tensor &tensor, const int64_t *index);
 
-// Makes the last nibble of a packed tensor with an odd count 0.
+// Makes 0 what the last byte of a packed tensor holds past its elements.
 void clear_padding(const qdq_tensor &tensor, qdq_packing packing = QDQ_LOW_FIRST);
 
 // Calls body(index) for every element in row-major order; index has `rank` entries.

@@ -22,10 +22,10 @@ template<typename... Arguments> std::string formatted(const char *format, Argume
 
 uint32_t code_at(qdq_dtype type, const void *data, int64_t i) {
     const uint8_t *bytes = static_cast<const uint8_t *>(data);
+    const int64_t bits = reference::bits_of(type), size = bits / 8;
     if (reference::is_packed(type)) {
-        return i % 2 == 0 ? bytes[i / 2] & 0xfu : bytes[i / 2] >> 4;
+        return (unsigned{bytes[i * bits / 8]} >> i * bits % 8) & ((1u << bits) - 1);
     }
-    const int64_t size = reference::bits_of(type) / 8;
     uint32_t code = 0;
     std::memcpy(&code, bytes + i * size, static_cast<size_t>(size));
     return code;
@@ -82,7 +82,7 @@ testing::AssertionResult same_codes(qdq_dtype type, const void *expected, const 
                 << ", got " << describe_code(type, got);
     }
     if (differences == 0) {
-        return failure << "\n  the padding nibble differs";
+        return failure << "\n  the bits past the last element differ";
     }
     return failure << "\n  " << differences << " of " << count << " " << reference::name_of(type) << " results differ";
 }

@@ -62,9 +62,9 @@
 extern "C" {
 #endif
 
-/* Element types. The packed 4-bit types (I4, U4, F4E2M1) hold two elements in a byte, the first in the low nibble
- * unless options say otherwise, the whole tensor packed flat; an odd count leaves the last nibble 0. F8E4M3 is e4m3fn.
- * E8M0 is a scale type only. */
+/* Element types. The packed types hold several elements in a byte, the whole tensor packed flat: two of 4 bits (I4, U4,
+ * F4E2M1), the first in the low nibble unless options say otherwise, or four of 2 bits (I2, U2), the first in the
+ * lowest. Where the last byte is not full, the rest of its bits are 0. F8E4M3 is e4m3fn. E8M0 is a scale type only. */
 typedef enum {
     QDQ_F32,
     QDQ_F16,
@@ -83,7 +83,9 @@ typedef enum {
     QDQ_F8E4M3FNUZ, /* AMD's f8 types: no infinity, no -0, and the code 0x80 for NaN */
     QDQ_F8E5M2FNUZ,
     QDQ_F6E2M3, /* the f6 types, one to a byte, whose two high bits are written 0 and not read: no infinity, no NaN */
-    QDQ_F6E3M2
+    QDQ_F6E3M2,
+    QDQ_I2,
+    QDQ_U2
 } qdq_dtype;
 
 typedef enum {
@@ -117,7 +119,7 @@ typedef struct {
 
 /* A view of the caller's memory. `shape` and `strides` have `rank` entries (rank 0..8; 0 is a scalar) and are read
  * during the call only. Strides count elements and may be 0 or negative for inputs; NULL means dense row-major; they
- * are ignored for packed 4-bit types. On the host `data` may be any address; on a device the elements of x and y lie at
+ * are ignored for packed types. On the host `data` may be any address; on a device the elements of x and y lie at
  * multiples of their size.
  *
  * An output's elements must not overlap one another: each stride, from the smallest on, must step over all that the
@@ -144,12 +146,13 @@ typedef struct {
     int64_t block_size;  /* elements per block along `axis`; 0: derived from the shapes */
     int32_t quant_min;   /* integer y: the range to saturate to, inside y's own range; both 0: y's own range. */
     int32_t quant_max;   /* dequantize does not use it, but refuses one that is not inside x's */
-    qdq_packing packing; /* of a packed 4-bit x or y */
-    const int64_t
-        *block_shape; /* elements per block along each dimension of x, instead of axis and block_size, for a
-                         scale of x's rank: {128, 128} for f8 weights; 0: derived from the shapes. NULL: none */
-    void *stream;     /* of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL.
-                         A plan does not keep it: qdq_run takes one of its own. On the host NULL */
+    qdq_packing packing; /* of a packed 4-bit x or y; 2-bit types are low first alone */
+    /* Elements per block along each dimension of x, instead of axis and block_size, for a scale of x's rank: {128, 128}
+     * for f8 weights; 0: derived from the shapes. NULL: none. */
+    const int64_t *block_shape;
+    /* Of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL. A plan does not keep it:
+     * qdq_run takes one of its own. On the host NULL. */
+    void *stream;
 } qdq_options;
 
 /* Fills `options` with those under which qdq computes as another system does for a stored type:
@@ -194,7 +197,7 @@ qdq_status qdq_run(const qdq_plan *plan, const void *x, void *y, void *stream);
  */
 const char *qdq_dtype_name(qdq_dtype dtype);
 
-/* How many bits an element takes in memory: 4 of packed types; 0 for a value that is no qdq_dtype. */
+/* How many bits an element takes in memory: 4 or 2 of packed types; 0 for a value that is no qdq_dtype. */
 int32_t qdq_dtype_bits(qdq_dtype dtype);
 
 /* The name of a status: "QDQ_OK", ... Never NULL. */

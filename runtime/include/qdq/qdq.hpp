@@ -41,7 +41,9 @@ enum class dtype {
     f8e4m3fnuz = QDQ_F8E4M3FNUZ,
     f8e5m2fnuz = QDQ_F8E5M2FNUZ,
     f6e2m3 = QDQ_F6E2M3,
-    f6e3m2 = QDQ_F6E3M2
+    f6e3m2 = QDQ_F6E3M2,
+    i2 = QDQ_I2,
+    u2 = QDQ_U2
 };
 enum class status {
     ok = QDQ_OK,
@@ -62,8 +64,8 @@ enum class rounding {
 };
 enum class packing { low_first = QDQ_LOW_FIRST, high_first = QDQ_HIGH_FIRST, split_halves = QDQ_SPLIT_HALVES };
 
-// Storage for the types C++ has no name for. The 4-bit pairs hold two elements, the first in the low nibble; shapes
-// still count elements, so n of them are stored in (n + 1) / 2 pairs.
+// Storage for the types C++ has no name for. The 4-bit pairs hold two elements and the 2-bit quads four, the first in
+// the lowest bits; shapes still count elements, so n of them are stored in (n + 1) / 2 pairs or (n + 3) / 4 quads.
 template<dtype type, typename Bits> struct code {
     Bits bits;
 };
@@ -79,6 +81,8 @@ using f6e3m2 = code<dtype::f6e3m2, std::uint8_t>;
 using i4_pair = code<dtype::i4, std::uint8_t>;
 using u4_pair = code<dtype::u4, std::uint8_t>;
 using f4e2m1_pair = code<dtype::f4e2m1, std::uint8_t>;
+using i2_quad = code<dtype::i2, std::uint8_t>;
+using u2_quad = code<dtype::u2, std::uint8_t>;
 
 // The dtype of a storage type. Specialize it for a half-precision type of your own with the same bits.
 template<typename T> struct dtype_of {};
@@ -175,11 +179,12 @@ public:
 private:
     static constexpr std::size_t max_rank = 8;
 
-    // In elements: the 4-bit types hold two in each unit of storage.
+    // In elements: the packed types hold several in each unit of storage.
     template<typename R> static constexpr std::size_t capacity(const R &data) {
         constexpr dtype type = dtype_of<std::remove_cv_t<std::ranges::range_value_t<R>>>::value;
-        constexpr bool packed = type == dtype::i4 || type == dtype::u4 || type == dtype::f4e2m1;
-        return std::ranges::size(data) * (packed ? 2 : 1);
+        constexpr bool pair = type == dtype::i4 || type == dtype::u4 || type == dtype::f4e2m1;
+        constexpr bool quad = type == dtype::i2 || type == dtype::u2;
+        return std::ranges::size(data) * (quad ? 4 : pair ? 2 : 1);
     }
 
     // Dividing instead of multiplying: the product of the shape may overflow.

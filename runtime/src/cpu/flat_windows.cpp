@@ -27,8 +27,9 @@ public:
         phase = what.quantizes() ? collect_all : collect_operands;
         visit(count);
         if (!what.quantizes()) {
-            std::memcpy(x_elements, address(x, first, what.x_bits), (count * what.x_bits + 7) / 8);
-            from_packing(*what.on, what.packing, as_bytes(x_elements), (count + 1) / 2);
+            const int64_t bytes = (count * what.x_bits + 7) / 8;
+            std::memcpy(x_elements, address(x, first, what.x_bits), bytes);
+            from_packing(*what.on, what.packing, as_bytes(x_elements), bytes);
         }
         compute(count);
         if (what.quantizes()) {
@@ -119,10 +120,8 @@ private:
     }
 
     void write_codes(int64_t count) {
-        const int64_t bytes = (count + 1) / 2;
-        if (count % 2 != 0) {
-            y_elements[count / 2] &= 0xf;
-        }
+        const int64_t bytes = (count * what.y_bits + 7) / 8;
+        clear_padding(y_elements, what.y_bits, count);
         to_packing(*what.on, what.packing, as_bytes(y_elements), bytes);
         std::memcpy(address(y, first, what.y_bits), y_elements, bytes);
     }

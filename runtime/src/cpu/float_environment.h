@@ -27,8 +27,8 @@ inline uint64_t float_modes() {
 }
 inline void set_float_modes(uint64_t modes) { asm volatile("msr fpcr, %0" : : "r"(modes) : "memory"); }
 constexpr uint64_t every_mode = ~uint64_t{0};
-constexpr uint64_t default_modes =
-    0;  // nearest even, no flush to zero, no default NaN, no alternative handling, no traps
+// Nearest even, no flush to zero, no default NaN, no alternative handling, no traps.
+constexpr uint64_t default_modes = 0;
 
 #elif defined(__riscv)
 

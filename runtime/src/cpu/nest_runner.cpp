@@ -70,10 +70,10 @@ void nest_runner::run(const offsets &at) {
 void nest_runner::run_plane(const offsets &at) {
     const dimension &c = nest.loops[0];
     const dimension r = rows_of(nest);
-    const bool joins = fuses_rows(what, c, r);
+    const bool fuses = fuses_rows(what, c, r);
     if (c.varies()) {
-        joins ? run_periodic(c, r, at) : run_columns(c, r, at);
-    } else if (joins) {
+        fuses ? run_periodic(c, r, at) : run_columns(c, r, at);
+    } else if (fuses) {
         run_fused(c, r, at, c.extent % what.block() == 0 ? kernel_form::block : kernel_form::column);
     } else if (r.varies()) {
         run_rows(c, r, at);
@@ -131,10 +131,10 @@ void nest_runner::run_one_operand(const dimension &c, const dimension &r, const 
     }
 }
 
-// Short rows as one long row, where operands are repeated along c. Parts of it begin at even elements: at whole bytes.
+// Short rows as one long row, where operands are repeated along c. Parts of it begin at whole bytes.
 void nest_runner::run_fused(const dimension &c, const dimension &r, offsets at, kernel_form form) {
     const int64_t times = form == kernel_form::block ? c.extent / what.block() : c.extent;
-    const int64_t most_rows = loaded.room() / times & ~1;
+    const int64_t most_rows = loaded.room() / times / what.codes_per_byte() * what.codes_per_byte();
     for (int64_t done = 0; done < r.extent; done += most_rows) {
         const int64_t rows = std::min(most_rows, r.extent - done);
         const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
@@ -294,9 +294,7 @@ void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
         return;
     }
     kernel.run(loaded, tile.operand, from, {y_tile, tile_side}, tile_side, size.rows);
-    if (what.y_bits < 8 && size.columns % 2 != 0) {  // the end of the tensor: one row
-        y_tile[size.columns / 2] &= 0xf;
-    }
+    clear_padding(y_tile, what.y_bits, size.columns);  // if there is any: the end of the tensor, in one row
     if (reorders_y) {
         to_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(y_tile), size.rows * tile_side / 2);
     }
@@ -371,9 +369,7 @@ const char *nest_runner::ahead_of(const area &a, int64_t row, int64_t column, in
 }
 
 void nest_runner::emit(const outgoing &piece) const {
-    if (what.y_bits < 8 && piece.elements % 2 != 0) {  // the end of the tensor
-        piece.from[piece.elements / 2] &= 0xf;
-    }
+    clear_padding(piece.from, what.y_bits, piece.elements);  // if there is any: the end of the tensor
     const int64_t bytes = (piece.elements * what.y_bits + 7) / 8;
     if (reorders_y) {
         to_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(piece.from), bytes);

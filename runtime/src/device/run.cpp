@@ -98,6 +98,7 @@ private:
     const device_backend &backend;
     device_launch &launch;
     const memory x, y, scale, zero_point;
+    const int64_t in_group = device_group(what.codes().bits);
     device_arguments<number> in{};
 
     memory memory_of(const void *data, int64_t offset) const {
@@ -167,7 +168,7 @@ private:
         if (form == device_form::strided) {
             return run_strided(r, elements);
         }
-        const int64_t in_groups = elements - elements % device_group;
+        const int64_t in_groups = elements - elements % in_group;
         if (in_groups > 0) {
             describe_groups(r, form, in_groups);
             if (qdq_status s = call_kernel(form, r, x_words, y_words)) {
@@ -178,10 +179,10 @@ private:
     }
 
     // The form whose groups meet the operands as the innermost dimension does.
-    static device_form dense_form(const region &r) {
+    device_form dense_form(const region &r) const {
         const blocked_dimension &d = r.dimensions[0];
-        const bool whole_groups = r.count == 1 || d.whole.extent % device_group == 0;
-        if (whole_groups && (!d.whole.varies() || d.block % device_group == 0)) {
+        const bool whole_groups = r.count == 1 || d.whole.extent % in_group == 0;
+        if (whole_groups && (!d.whole.varies() || d.block % in_group == 0)) {
             return device_form::group;
         }
         return whole_groups && d.block == 1 ? device_form::each : device_form::strided;
@@ -191,7 +192,7 @@ private:
     bool set_words(const memory &of, int64_t first, int32_t bits, int64_t elements, device_buffer &buffer,
                    int64_t &first_group) const {
         constexpr uint64_t alignment = 16;
-        const uint64_t group_bytes = device_group * bits / 8;
+        const uint64_t group_bytes = in_group * bits / 8;
         uint64_t base = of.base, bytes = of.offset + first * bits / 8;
         if (backend.has_addresses) {
             bytes += base;
@@ -199,18 +200,18 @@ private:
             bytes -= base;
         }
         first_group = static_cast<int64_t>(bytes / group_bytes);
-        const int64_t groups = first_group + elements / device_group;
-        buffer.set_words(base, device_group * bits / 32, groups);
+        const int64_t groups = first_group + elements / in_group;
+        buffer.set_words(base, static_cast<int32_t>(in_group * bits / 32), groups);
         return bytes % group_bytes == 0 && groups <= INT32_MAX;
     }
 
     void describe_groups(const region &r, device_form form, int64_t elements) {
-        in.units = static_cast<int32_t>(elements / device_group);
+        in.units = static_cast<int32_t>(elements / in_group);
         clear_dimensions();
         const blocked_dimension &c = r.dimensions[0];
         const bool each = form == device_form::each;
-        describe(0, std::max<int64_t>(1, c.whole.extent / device_group),
-                 each ? 1 : std::max<int64_t>(1, c.block / device_group), c.whole, each ? device_group : 1);
+        describe(0, std::max<int64_t>(1, c.whole.extent / in_group),
+                 each ? 1 : std::max<int64_t>(1, c.block / in_group), c.whole, each ? in_group : 1);
         if (r.count > 1) {
             describe(1, r.dimensions[1].whole.extent, r.dimensions[1].block, r.dimensions[1].whole, 1);
         }
@@ -237,7 +238,7 @@ private:
 
     qdq_status run_strided(const region &r, int64_t elements) {
         in.elements = static_cast<int32_t>(elements);
-        in.units = static_cast<int32_t>(what.packs() ? (elements + 1) / 2 : elements);
+        in.units = static_cast<int32_t>((elements + what.codes_per_byte() - 1) / what.codes_per_byte());
         clear_dimensions();
         for (int d = 0; d < r.count; d++) {
             describe(d, r.dimensions[d].whole.extent, r.dimensions[d].block, r.dimensions[d].whole, 1);

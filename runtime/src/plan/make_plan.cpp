@@ -43,7 +43,8 @@ bool rows_begin_at_bytes(const call &what, const loop_nest &nest) {
     const int64_t unit = what.packed_unit();
     auto stride = [&](const dimension &d) { return what.quantizes() ? d.y : d.x; };
     const dimension &c = nest.loops[0];
-    const bool fused = nest.count > 1 && fuses_rows(what, c, nest.loops[1]) && (unit == 2 || c.extent % unit == 0);
+    const bool fused =
+        nest.count > 1 && fuses_rows(what, c, nest.loops[1]) && (unit == what.codes_per_byte() || c.extent % unit == 0);
     return stride(c) == 1 && std::all_of(nest.loops + (fused ? 2 : 1), nest.loops + std::max(nest.count, fused ? 2 : 1),
                                          [&](const dimension &d) { return stride(d) % unit == 0; });
 }

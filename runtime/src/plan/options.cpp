@@ -77,6 +77,12 @@ qdq_status check_options(draft &d) {
     if (d.options.stream && !d.is_on_device()) {
         return d.invalid("%s: options: stream: target %s runs on the CPU and takes none", d.what.on->name);
     }
+    if (const element_type &codes = d.code_type(); d.options.packing != QDQ_LOW_FIRST && codes.codes_per_byte() > 2) {
+        return d.invalid(
+            "%s: options: packing %d is of types with two codes to a byte; %s has %d, the first in the lowest "
+            "bits",
+            int(d.options.packing), codes.name, codes.codes_per_byte());
+    }
     if (d.options.packing == QDQ_SPLIT_HALVES && d.x_elements % split_group != 0) {
         return d.invalid("%s: options: packing in split halves needs a multiple of %d elements, not %" PRId64,
                          int(split_group), d.x_elements);

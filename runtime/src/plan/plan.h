@@ -71,12 +71,14 @@ struct call {
     };
 
     bool quantizes() const { return op == operation::quantize; }
-    int64_t block() const { return type_of(quantizes() ? y_type : x_type).block; }
-    bool packs() const { return (quantizes() ? y_bits : x_bits) < 8; }
+    const element_type &codes() const { return type_of(quantizes() ? y_type : x_type); }
+    int64_t block() const { return codes().block; }
+    bool packs() const { return codes().is_packed(); }
+    int64_t codes_per_byte() const { return codes().codes_per_byte(); }
 
     // Elements that must stay together: those of a byte, or of the bytes that split their halves; 1 where nothing is
     // packed.
-    int64_t packed_unit() const { return !packs() ? 1 : packing == QDQ_SPLIT_HALVES ? split_group : 2; }
+    int64_t packed_unit() const { return packs() && packing == QDQ_SPLIT_HALVES ? split_group : codes_per_byte(); }
 
     // Whether the zero point is added as an f32. Dequantize: an f32 operation applies a float one by definition, and
     // a short integer one exactly.

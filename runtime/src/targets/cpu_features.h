@@ -11,8 +11,7 @@ enum cpu_feature : uint32_t {
     cpu_avx512 = 1u << 2,  // F, BW, DQ, VL and CD: Skylake server and later, Zen 4 and later
     cpu_neon = 1u << 3,    // Advanced SIMD: Armv8.0
     cpu_fp16 = 1u << 4,    // its half-precision arithmetic: Armv8.2
-    cpu_rvv128 =
-        1u << 5,  // RISC-V's vector extension 1.0 in registers of exactly 128 bits, as its kernels are compiled
+    cpu_rvv128 = 1u << 5,  // RISC-V's vector extension 1.0 in registers of exactly 128 bits, as kernels are compiled
 };
 
 // Written once for each kind of processor: cpu_features_<processor>.cpp.
