@@ -39,8 +39,8 @@ private:
     // A staged piece of y on its way to memory.
     struct outgoing {
         char *to = nullptr;
-        char *from;
-        int64_t elements;
+        char *from = nullptr;
+        int64_t elements = 0;
     };
 
     const call &what;
