@@ -15,7 +15,8 @@ void from_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t
 // Clears what the last byte of low-first codes holds past them.
 inline void clear_padding(char *codes, int32_t bits, int64_t count) {
     if (const int64_t used = count * bits % 8; used != 0) {
-        codes[count * bits / 8] &= static_cast<char>((1 << used) - 1);
+        uint8_t &last = reinterpret_cast<uint8_t *>(codes)[count * bits / 8];
+        last = static_cast<uint8_t>(last & ((1u << used) - 1));
     }
 }
 
