@@ -29,11 +29,12 @@ def built(revision):
     tree = ROOT / "build/compare" / sha[:12]
     if not tree.exists():
         subprocess.run(["git", "worktree", "add", "--detach", "--quiet", tree, sha], cwd=ROOT, check=True)
-    build, cmake = tree / "build/release", ROOT / ".venv/bin/cmake"
-    subprocess.run([cmake, "-S", tree, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "--log-level=WARNING",
-                    f"-DPython3_EXECUTABLE={ROOT / '.venv/bin/python'}"], check=True, stdout=sys.stderr)
-    subprocess.run([cmake, "--build", build, "--target", "qdq_kernels_bench"], check=True, stdout=sys.stderr)
-    return build / "bench/qdq_kernels_bench"
+        (tree / ".venv").symlink_to(ROOT / ".venv")
+    cmake = ROOT / ".venv/bin/cmake"
+    subprocess.run([cmake, "--preset", "release", "--log-level=WARNING"], cwd=tree, check=True, stdout=sys.stderr)
+    subprocess.run([cmake, "--build", "build/release", "--target", "qdq_kernels_bench"], cwd=tree, check=True,
+                   stdout=sys.stderr)
+    return tree / "build/release/bench/qdq_kernels_bench"
 
 
 def program(named):
