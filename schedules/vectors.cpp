@@ -6,13 +6,7 @@ namespace qdq {
 
 using namespace Halide;
 
-namespace {
-
-// The dispatcher hands over whole groups along c, contiguous in x and y, and both views start at 0. Tails in the
-// kernels instead, by Halide's predicates, double the code for AVX-512 and take 11 ns a row, and four times the code
-// and 22 ns for AVX2, which cannot mask bytes; the dispatcher's take 2 and 6 ns a row of many (f32 to i8, rows of 81
-// and of 64).
-void assume_whole_groups(Func &output, int group = group_size) {
+void assume_whole_groups(Func &output, int group) {
     OutputImageParam view = output.output_buffer();
     view.dim(0).set_min(0).set_extent((view.dim(0).extent() / group) * group);
     if (output.dimensions() > 1) {
@@ -20,7 +14,6 @@ void assume_whole_groups(Func &output, int group = group_size) {
     }
 }
 
-// Makes one copy of the loops for each variant, in which the others' arithmetic is gone.
 void specialize_variants(Func &output, const std::vector<Expr> &variants) {
     for (const Expr &variant : variants) {
         output.specialize(variant);
@@ -28,12 +21,9 @@ void specialize_variants(Func &output, const std::vector<Expr> &variants) {
     output.specialize_fail("no such variant");
 }
 
-// Computes a stage where it is used, in registers.
 Stage in_registers(Func &stage, Func &output, const Var &at) {
     return stage.compute_at(output, at).store_in(MemoryType::Register);
 }
-
-}  // namespace
 
 void narrow_directly(quantize_stages &stages, const quantize_parameters &tuned) {
     Func &output = stages.output;

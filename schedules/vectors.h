@@ -5,6 +5,22 @@
 
 namespace qdq {
 
+// What every mapping to vectors needs, a target's own too:
+
+// The dispatcher hands over whole groups along c, contiguous in x and y, and both views start at 0. Tails in the
+// kernels instead, by Halide's predicates, double the code for AVX-512 and take 11 ns a row, and four times the code
+// and 22 ns for AVX2, which cannot mask bytes; the dispatcher's take 2 and 6 ns a row of many (f32 to i8, rows of 81
+// and of 64).
+void assume_whole_groups(Halide::Func &output, int group = group_size);
+
+// Makes one copy of the loops for each variant, in which the others' arithmetic is gone.
+void specialize_variants(Halide::Func &output, const std::vector<Halide::Expr> &variants);
+
+// Computes a stage where it is used, in registers.
+Halide::Stage in_registers(Halide::Func &stage, Halide::Func &output, const Halide::Var &at);
+
+// Mappings of whole families:
+
 // quantize, where f32 become codes in registers and are then narrowed by plain conversions.
 void narrow_directly(quantize_stages &stages, const quantize_parameters &tuned);
 
