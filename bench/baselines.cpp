@@ -106,12 +106,9 @@ AVX512 INLINE void scales_of_64(scale_512 *s, const scale_512 &row_scale, const 
 
 template<granularity of_scale> INLINE const float *scales_of_row(const operands &all, int64_t row) {
     switch (of_scale) {
-    case granularity::channel_rows:
-        return all.scale + row;
-    case granularity::block32:
-        return all.scale + row * (all.columns / 32);
-    default:
-        return all.scale;
+    case granularity::channel_rows: return all.scale + row;
+    case granularity::block32: return all.scale + row * (all.columns / 32);
+    default: return all.scale;
     }
 }
 

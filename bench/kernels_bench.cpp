@@ -100,9 +100,7 @@ uint16_t to_f16(float value) {  // truncated: any normal value will do
 
 void fill(void *data, qdq_dtype type, size_t bytes) {
     switch (type) {
-    case QDQ_F32:
-        std::generate_n(static_cast<float *>(data), bytes / 4, random_float);
-        break;
+    case QDQ_F32: std::generate_n(static_cast<float *>(data), bytes / 4, random_float); break;
     case QDQ_F16:
         std::generate_n(static_cast<uint16_t *>(data), bytes / 2, [] { return to_f16(random_float()); });
         break;
@@ -110,8 +108,7 @@ void fill(void *data, qdq_dtype type, size_t bytes) {
         std::generate_n(static_cast<uint16_t *>(data), bytes / 2,
                         [] { return static_cast<uint16_t>(std::bit_cast<uint32_t>(random_float()) >> 16); });
         break;
-    default:
-        std::generate_n(static_cast<uint32_t *>(data), bytes / 4, next_random);
+    default: std::generate_n(static_cast<uint32_t *>(data), bytes / 4, next_random);
     }
 }
 
@@ -151,17 +148,10 @@ qdq_status prepare(qdq_plan &plan, const problem &what) {
     const std::array<int64_t, 2> shape{what.size.rows, what.size.columns};
     std::array<int64_t, 2> scale_shape{1, 1};
     switch (what.of_scale) {
-    case granularity::tensor:
-        break;
-    case granularity::channel_rows:
-        scale_shape = {what.size.rows, 1};
-        break;
-    case granularity::channel_columns:
-        scale_shape = {1, what.size.columns};
-        break;
-    case granularity::block32:
-        scale_shape = {what.size.rows, what.size.columns / 32};
-        break;
+    case granularity::tensor: break;
+    case granularity::channel_rows: scale_shape = {what.size.rows, 1}; break;
+    case granularity::channel_columns: scale_shape = {1, what.size.columns}; break;
+    case granularity::block32: scale_shape = {what.size.rows, what.size.columns / 32}; break;
     }
     const qdq_tensor x{nullptr, what.x.dtype, 2, shape.data(), nullptr, {}};
     const qdq_tensor y{nullptr, what.y.dtype, 2, shape.data(), nullptr, {}};

@@ -99,12 +99,9 @@ int64_t symmetric_zero_point(const dtype &code) { return static_cast<int64_t>((c
 float scale_of(float min, float max, const format &format, bool asymmetric) {
     const dtype &code = format.code_dtype();
     switch (format.scales) {
-    case scale_form::power_of_two:
-        return power_of_two_scale(largest(min, max), code);
-    case scale_form::two_level:
-        return symmetric_scale(largest(min, max), code);
-    default:
-        return asymmetric ? asymmetric_scale(min, max, code) : nonzero(symmetric_scale(largest(min, max), code));
+    case scale_form::power_of_two: return power_of_two_scale(largest(min, max), code);
+    case scale_form::two_level: return symmetric_scale(largest(min, max), code);
+    default: return asymmetric ? asymmetric_scale(min, max, code) : nonzero(symmetric_scale(largest(min, max), code));
     }
 }
 
@@ -145,12 +142,9 @@ void store_code(const dtype &code, int64_t value, std::vector<std::byte> &codes)
 
 const dtype &stored_scale_dtype(scale_form form) {
     switch (form) {
-    case scale_form::power_of_two:
-        return dtype_of(QDQ_U8);
-    case scale_form::two_level:
-        return dtype_of(QDQ_F8E4M3);
-    default:
-        return f32_dtype();
+    case scale_form::power_of_two: return dtype_of(QDQ_U8);
+    case scale_form::two_level: return dtype_of(QDQ_F8E4M3);
+    default: return f32_dtype();
     }
 }
 

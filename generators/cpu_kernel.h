@@ -21,12 +21,9 @@ inline const std::map<std::string, form> &form_names() {
 
 inline Halide::Expr operand_index(form f, int block, Halide::Expr c, Halide::Expr r) {
     switch (f) {
-    case form::row:
-        return r;
-    case form::column:
-        return c;
-    default:
-        return c / block;
+    case form::row: return r;
+    case form::column: return c;
+    default: return c / block;
     }
 }
 

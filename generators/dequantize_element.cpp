@@ -15,14 +15,10 @@ Expr dequantize_element::value(kind k, const Expr &code, const dequantize_operan
         return k == kind::plain ? product : one_nan(product);
     }
     switch (k) {
-    case kind::plain:
-        return multiply(cast<float>(code), o.scale);
-    case kind::offset:
-        return multiply(add(cast<float>(code), o.offset), o.scale);
-    case kind::general:
-        return one_nan(multiply(add(cast<float>(code), o.offset), o.scale));
-    default:
-        return one_nan(multiply(exact_sum_as_float(code, o.addend, o.sign), o.scale));
+    case kind::plain: return multiply(cast<float>(code), o.scale);
+    case kind::offset: return multiply(add(cast<float>(code), o.offset), o.scale);
+    case kind::general: return one_nan(multiply(add(cast<float>(code), o.offset), o.scale));
+    default: return one_nan(multiply(exact_sum_as_float(code, o.addend, o.sign), o.scale));
     }
 }
 

@@ -121,14 +121,10 @@ const element_type &type_named(const std::string &name) {
 
 Type buffer_type(const element_type &t) {
     switch (t.dtype) {
-    case QDQ_F32:
-        return Float(32);
-    case QDQ_F16:
-        return Float(16);
-    case QDQ_BF16:
-        return BFloat(16);
-    default:
-        return t.is_signed() && !t.is_packed() ? Int(t.bits) : UInt(8 * t.bytes());
+    case QDQ_F32: return Float(32);
+    case QDQ_F16: return Float(16);
+    case QDQ_BF16: return BFloat(16);
+    default: return t.is_signed() && !t.is_packed() ? Int(t.bits) : UInt(8 * t.bytes());
     }
 }
 
@@ -233,10 +229,8 @@ Expr integer_value(const element_type &t, Expr bits, Expr place) {
 
 Expr nearest_element(const instructions &on, const element_type &t, Expr a) {
     switch (t.dtype) {
-    case QDQ_F32:
-        return a;
-    case QDQ_BF16:
-        return reinterpret<bfloat16_t>(bf16_bits(a));
+    case QDQ_F32: return a;
+    case QDQ_BF16: return reinterpret<bfloat16_t>(bf16_bits(a));
     default:
         if (!on.f16) {
             return reinterpret<float16_t>(cast<uint16_t>(encode_float(on, f16_layout, a, a, 1)));

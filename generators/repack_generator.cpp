@@ -18,9 +18,7 @@ public:
     void generate() {
         Expr base = i / 16 * 16, j = i % 16;
         switch (change) {
-        case repacking::swap_nibbles:
-            y(i) = (x(i) << 4) | (x(i) >> 4);
-            break;
+        case repacking::swap_nibbles: y(i) = (x(i) << 4) | (x(i) >> 4); break;
         case repacking::split_halves: {
             Expr low = x(base + j / 2), high = x(base + 8 + j / 2);
             y(i) = select(j % 2 == 0, (low & 0xf) | (high << 4), (low >> 4) | (high & 0xf0));

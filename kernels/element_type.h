@@ -42,12 +42,9 @@ struct float_layout {
     constexpr uint32_t overflow() const { return has_infinity() ? infinity() : nan(); }
     constexpr uint32_t nan() const {
         switch (special) {
-        case specials::ieee:
-            return infinity() | 1u << (mantissa_bits - 1);
-        case specials::nan_as_negative_zero:
-            return 1u << sign_bit();
-        default:
-            return magnitude_mask();
+        case specials::ieee: return infinity() | 1u << (mantissa_bits - 1);
+        case specials::nan_as_negative_zero: return 1u << sign_bit();
+        default: return magnitude_mask();
         }
     }
     // The largest magnitude that is not NaN.

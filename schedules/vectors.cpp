@@ -142,15 +142,11 @@ void repack_bytes(repack_stages &stages) {
     const Var i = stages.output.args()[0], j("j"), k("k"), rest("rest");
     assume_whole_groups(stages.output);
     switch (stages.change) {
-    case repacking::swap_nibbles:
-        stages.output.vectorize(i, group_size);
-        break;
+    case repacking::swap_nibbles: stages.output.vectorize(i, group_size); break;
     case repacking::split_halves:  // neighbours come from one byte in each of two halves
         stages.output.split(i, i, j, 16).split(j, k, rest, 2).reorder(rest, k, i).vectorize(k).unroll(rest);
         break;
-    case repacking::join_halves:
-        stages.output.split(i, i, j, 16).split(j, rest, k, 8).vectorize(k).unroll(rest);
-        break;
+    case repacking::join_halves: stages.output.split(i, i, j, 16).split(j, rest, k, 8).vectorize(k).unroll(rest); break;
     }
 }
 

@@ -41,18 +41,12 @@ struct element {
 // Of the types aclnnQuantize takes.
 element element_of(int acl_type) {
     switch (acl_type) {
-    case ACL_FLOAT16:
-        return {QDQ_F16, 2};
-    case ACL_BF16:
-        return {QDQ_BF16, 2};
-    case ACL_INT8:
-        return {QDQ_I8, 1};
-    case ACL_UINT8:
-        return {QDQ_U8, 1};
-    case ACL_INT32:
-        return {QDQ_I32, 4};
-    default:
-        return {QDQ_F32, 4};
+    case ACL_FLOAT16: return {QDQ_F16, 2};
+    case ACL_BF16: return {QDQ_BF16, 2};
+    case ACL_INT8: return {QDQ_I8, 1};
+    case ACL_UINT8: return {QDQ_U8, 1};
+    case ACL_INT32: return {QDQ_I32, 4};
+    default: return {QDQ_F32, 4};
     }
 }
 

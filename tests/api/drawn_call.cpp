@@ -75,16 +75,14 @@ void drawn_call::draw_shape(int64_t largest) {
 void drawn_call::draw_granularity() {
     const int64_t rank = static_cast<int64_t>(shape.size());
     switch (rank == 0 ? 0 : from.between(0, 3)) {
-    case 0:
-        break;
+    case 0: break;
     case 1: {
         options.axis = static_cast<int32_t>(from.between(-rank, rank - 1));
         const auto axis = static_cast<size_t>(options.axis < 0 ? options.axis + rank : options.axis);
         scale_shape = {shape[axis]};
         break;
     }
-    default:
-        draw_blocks();
+    default: draw_blocks();
     }
 }
 

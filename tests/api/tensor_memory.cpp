@@ -27,12 +27,9 @@ reach reach_of(const dimensions &shape, const dimensions &strides) {
 
 uint32_t float_code(qdq_dtype type, float value) {
     switch (type) {
-    case QDQ_F16:
-        return reference::encode_ieee(reference::f16_format, value);
-    case QDQ_BF16:
-        return reference::encode_ieee(reference::bf16_format, value);
-    default:
-        return std::bit_cast<uint32_t>(value);
+    case QDQ_F16: return reference::encode_ieee(reference::f16_format, value);
+    case QDQ_BF16: return reference::encode_ieee(reference::bf16_format, value);
+    default: return std::bit_cast<uint32_t>(value);
     }
 }
 

@@ -54,18 +54,12 @@ tensor_ptr make(const dimensions &shape, int type, const void *data, int format 
 
 aclDataType acl_type(qdq_dtype type) {
     switch (type) {
-    case QDQ_F16:
-        return ACL_FLOAT16;
-    case QDQ_BF16:
-        return ACL_BF16;
-    case QDQ_I8:
-        return ACL_INT8;
-    case QDQ_U8:
-        return ACL_UINT8;
-    case QDQ_I32:
-        return ACL_INT32;
-    default:
-        return ACL_FLOAT;
+    case QDQ_F16: return ACL_FLOAT16;
+    case QDQ_BF16: return ACL_BF16;
+    case QDQ_I8: return ACL_INT8;
+    case QDQ_U8: return ACL_UINT8;
+    case QDQ_I32: return ACL_INT32;
+    default: return ACL_FLOAT;
     }
 }
 

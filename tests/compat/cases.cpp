@@ -15,12 +15,9 @@ constexpr float odd_scales[] = {-2.0f, 0.0f, 1e-40f, std::numeric_limits<float>:
 
 uint32_t encode(qdq_dtype type, float value) {
     switch (type) {
-    case QDQ_F16:
-        return reference::encode_ieee(reference::f16_format, value);
-    case QDQ_BF16:
-        return reference::encode_ieee(reference::bf16_format, value);
-    default:
-        return std::bit_cast<uint32_t>(value);
+    case QDQ_F16: return reference::encode_ieee(reference::f16_format, value);
+    case QDQ_BF16: return reference::encode_ieee(reference::bf16_format, value);
+    default: return std::bit_cast<uint32_t>(value);
     }
 }
 
@@ -43,19 +40,15 @@ dimensions dense_strides(const dimensions &shape, int64_t padding) {
 dimensions strides_of(layout how, const dimensions &shape) {
     dimensions strides = dense_strides(shape, how == layout::padded ? 3 : 0);
     switch (how) {
-    case layout::dense:
-        return {};
-    case layout::padded:
-        break;
+    case layout::dense: return {};
+    case layout::padded: break;
     case layout::transposed: {
         const dimensions backwards(shape.rbegin(), shape.rend());
         strides = dense_strides(backwards, 0);
         std::ranges::reverse(strides);
         break;
     }
-    case layout::reversed:
-        std::ranges::for_each(strides, [](int64_t &stride) { stride = -stride; });
-        break;
+    case layout::reversed: std::ranges::for_each(strides, [](int64_t &stride) { stride = -stride; }); break;
     case layout::repeated:
         for (size_t d = shape.size(); d-- > 0;) {
             if (shape[d] > 1) {

@@ -503,20 +503,13 @@ protected:
 
     static DataType trt(qdq_dtype type) {
         switch (type) {
-        case QDQ_F16:
-            return DataType::kHALF;
-        case QDQ_BF16:
-            return DataType::kBF16;
-        case QDQ_I8:
-            return DataType::kINT8;
-        case QDQ_I4:
-            return DataType::kINT4;
-        case QDQ_F8E4M3:
-            return DataType::kFP8;
-        case QDQ_F4E2M1:
-            return DataType::kFP4;
-        default:
-            return DataType::kFLOAT;
+        case QDQ_F16: return DataType::kHALF;
+        case QDQ_BF16: return DataType::kBF16;
+        case QDQ_I8: return DataType::kINT8;
+        case QDQ_I4: return DataType::kINT4;
+        case QDQ_F8E4M3: return DataType::kFP8;
+        case QDQ_F4E2M1: return DataType::kFP4;
+        default: return DataType::kFLOAT;
         }
     }
 

@@ -55,12 +55,9 @@ kernel_test::dimensions shape_of(const kernel &k) {
 kernel_test::dimensions operands_of(const kernel &k) {
     const kernel_test::dimensions shape = shape_of(k);
     switch (k.form) {
-    case form::row:
-        return {shape[0]};
-    case form::column:
-        return {shape[1]};
-    case form::block:
-        return {shape[0], shape[1] / block_of(k)};
+    case form::row: return {shape[0]};
+    case form::column: return {shape[1]};
+    case form::block: return {shape[0], shape[1] / block_of(k)};
     }
     return {};
 }
@@ -68,12 +65,9 @@ kernel_test::dimensions operands_of(const kernel &k) {
 // Which scale an element of x takes, of rows of `width`.
 int64_t operand_of(const kernel &k, int64_t width, int64_t row, int64_t column) {
     switch (k.form) {
-    case form::row:
-        return row;
-    case form::column:
-        return column;
-    case form::block:
-        return row * (width / block_of(k)) + column / block_of(k);
+    case form::row: return row;
+    case form::column: return column;
+    case form::block: return row * (width / block_of(k)) + column / block_of(k);
     }
     return 0;
 }
@@ -89,14 +83,10 @@ uint32_t zero_point_bits(zero_point_rule rule, int64_t j) {
     const int32_t small = static_cast<int32_t>(j * 37 % 64) - 16;
     switch (rule) {
     case zero_point_rule::none:
-    case zero_point_rule::small:
-        return static_cast<uint32_t>(small);
-    case zero_point_rule::large:
-        return 0x7fffffffu - static_cast<uint32_t>(j);
-    case zero_point_rule::halves:
-        return std::bit_cast<uint32_t>(static_cast<float>(small) / 2);
-    case zero_point_rule::special:
-        return cycled(zero_point_list, j);
+    case zero_point_rule::small: return static_cast<uint32_t>(small);
+    case zero_point_rule::large: return 0x7fffffffu - static_cast<uint32_t>(j);
+    case zero_point_rule::halves: return std::bit_cast<uint32_t>(static_cast<float>(small) / 2);
+    case zero_point_rule::special: return cycled(zero_point_list, j);
     }
     return 0;
 }
@@ -143,12 +133,9 @@ uint32_t code_x(int64_t i, int64_t bits) { return static_cast<uint32_t>(i * 4050
 // Of element i, with scale j.
 uint32_t x_code(const kernel &k, const scenario &s, int64_t j, int64_t i) {
     switch (k.x()) {
-    case QDQ_F32:
-        return f32_x(i, std::bit_cast<float>(scale_bits(s, j)), s.options.scale_mode);
-    case QDQ_I32:
-        return i32_x(i);
-    default:
-        return code_x(i, reference::bits_of(k.x()));
+    case QDQ_F32: return f32_x(i, std::bit_cast<float>(scale_bits(s, j)), s.options.scale_mode);
+    case QDQ_I32: return i32_x(i);
+    default: return code_x(i, reference::bits_of(k.x()));
     }
 }
 

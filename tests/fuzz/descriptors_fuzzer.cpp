@@ -22,14 +22,10 @@ constexpr int64_t most_elements = 4096, most_bytes = 1 << 16;
 // Any number, and often one of those that overflow something.
 int64_t any_number(choices &from) {
     switch (from.between(0, 3)) {
-    case 0:
-        return from.between(0, 8);
-    case 1:
-        return from.between(-130, 130);
-    case 2:
-        return (int64_t{1} << from.between(0, 62)) * (from.chance(2) ? -1 : 1) + from.between(-1, 1);
-    default:
-        return from.chance(2) ? from.between(INT64_MIN, INT64_MAX) : from.one_of<int64_t>({INT64_MIN, INT64_MAX});
+    case 0: return from.between(0, 8);
+    case 1: return from.between(-130, 130);
+    case 2: return (int64_t{1} << from.between(0, 62)) * (from.chance(2) ? -1 : 1) + from.between(-1, 1);
+    default: return from.chance(2) ? from.between(INT64_MIN, INT64_MAX) : from.one_of<int64_t>({INT64_MIN, INT64_MAX});
     }
 }
 

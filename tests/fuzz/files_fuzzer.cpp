@@ -179,14 +179,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const std::string input = scratch() / names[0];
     switch (from.between(0, 3)) {
     case 0:
-    case 1:
-        quantize_and_back(from, names[0], suffix);
-        break;
-    case 2:
-        run({"dequantize", input, "-o", scratch() / ("back" + suffix)});
-        break;
-    default:
-        run({"compare", input, input});
+    case 1: quantize_and_back(from, names[0], suffix); break;
+    case 2: run({"dequantize", input, "-o", scratch() / ("back" + suffix)}); break;
+    default: run({"compare", input, input});
     }
     return 0;
 }

@@ -87,21 +87,12 @@ dimensions draw_scale_shape(choices &from, const dimensions &x) {
     const auto at = static_cast<size_t>(from.between(0, static_cast<int64_t>(x.size()) - 1));
     dimensions shape = x;
     switch (from.between(0, 6)) {
-    case 0:
-        return {};
-    case 1:
-        return {1};
-    case 2:
-        return {x[at]};
-    case 3:
-        shape[at] = 1;
-        return shape;
-    case 4:
-        shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(at));
-        return shape;
-    case 5:
-        shape[at] = (x[at] + 1) / 2;
-        return shape;
+    case 0: return {};
+    case 1: return {1};
+    case 2: return {x[at]};
+    case 3: shape[at] = 1; return shape;
+    case 4: shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(at)); return shape;
+    case 5: shape[at] = (x[at] + 1) / 2; return shape;
     default:
         shape.assign(x.size(), 1);
         shape[at] = x[at];
@@ -161,12 +152,9 @@ void tripy(choices &from) {
     expect_same_on_two_targets(
         [&] {
             switch (kind) {
-            case 0:
-                return call(0.3);
-            case 1:
-                return call(numbers);
-            case 2:
-                return call(rows);
+            case 0: return call(0.3);
+            case 1: return call(numbers);
+            case 2: return call(rows);
             case 3: {
                 tensor_memory into = y;
                 const auto scales = compat_test::view(scale);
@@ -174,8 +162,7 @@ void tripy(choices &from) {
                                     : tripy::dequantize_out(compat_test::out(into), view, scales, type, dim),
                           into);
             }
-            default:
-                return call(compat_test::view(scale));
+            default: return call(compat_test::view(scale));
             }
         },
         from);
@@ -322,18 +309,12 @@ struct acl_tensor {
 
 aclDataType acl_type(qdq_dtype type) {
     switch (type) {
-    case QDQ_F16:
-        return ACL_FLOAT16;
-    case QDQ_BF16:
-        return ACL_BF16;
-    case QDQ_I8:
-        return ACL_INT8;
-    case QDQ_U8:
-        return ACL_UINT8;
-    case QDQ_I32:
-        return ACL_INT32;
-    default:
-        return ACL_FLOAT;
+    case QDQ_F16: return ACL_FLOAT16;
+    case QDQ_BF16: return ACL_BF16;
+    case QDQ_I8: return ACL_INT8;
+    case QDQ_U8: return ACL_UINT8;
+    case QDQ_I32: return ACL_INT32;
+    default: return ACL_FLOAT;
     }
 }
 

@@ -125,20 +125,13 @@ outcome run_plan_in(const fp_environment &environment, prepared_call &call) {
 // subnormals, -0, integers that are no f32.
 std::vector<uint32_t> awkward_codes(qdq_dtype type) {
     switch (type) {
-    case QDQ_F32:
-        return {0, 0x80000000, 1, 0x807fffff, 0x7fc00000, 0x7f800001, 0xffa00000, 0x7f7fffff, 0x3f800000};
-    case QDQ_F16:
-        return {0, 0x8000, 1, 0x83ff, 0x7e00, 0x7c01, 0xfd00, 0x7bff, 0x3c00};
-    case QDQ_BF16:
-        return {0, 0x8000, 1, 0x807f, 0x7fc0, 0x7f81, 0xffa0, 0x7f7f, 0x3f80};
-    case QDQ_E8M0:
-        return {0, 1, 127, 254, 255};
-    case QDQ_F8E4M3:
-        return {0, 0x80, 1, 0x87, 0x7f, 0xff, 0x7e, 0x38};
-    case QDQ_I32:
-        return {0, 1, (1u << 24) + 1, 0x7fffffff, 0x80000000};
-    default:
-        return {0, 1, 0x7f};
+    case QDQ_F32: return {0, 0x80000000, 1, 0x807fffff, 0x7fc00000, 0x7f800001, 0xffa00000, 0x7f7fffff, 0x3f800000};
+    case QDQ_F16: return {0, 0x8000, 1, 0x83ff, 0x7e00, 0x7c01, 0xfd00, 0x7bff, 0x3c00};
+    case QDQ_BF16: return {0, 0x8000, 1, 0x807f, 0x7fc0, 0x7f81, 0xffa0, 0x7f7f, 0x3f80};
+    case QDQ_E8M0: return {0, 1, 127, 254, 255};
+    case QDQ_F8E4M3: return {0, 0x80, 1, 0x87, 0x7f, 0xff, 0x7e, 0x38};
+    case QDQ_I32: return {0, 1, (1u << 24) + 1, 0x7fffffff, 0x80000000};
+    default: return {0, 1, 0x7f};
     }
 }
 

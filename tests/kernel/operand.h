@@ -34,16 +34,11 @@ public:
     static uint32_t encode(qdq_dtype dtype, double value) {
         const float narrowed = static_cast<float>(value);
         switch (dtype) {
-        case QDQ_F32:
-            return std::bit_cast<uint32_t>(narrowed);
-        case QDQ_F16:
-            return reference::encode_ieee(reference::f16_format, narrowed);
-        case QDQ_BF16:
-            return reference::encode_ieee(reference::bf16_format, narrowed);
-        case QDQ_E8M0:
-            return encode_e8m0(narrowed);
-        default:
-            break;
+        case QDQ_F32: return std::bit_cast<uint32_t>(narrowed);
+        case QDQ_F16: return reference::encode_ieee(reference::f16_format, narrowed);
+        case QDQ_BF16: return reference::encode_ieee(reference::bf16_format, narrowed);
+        case QDQ_E8M0: return encode_e8m0(narrowed);
+        default: break;
         }
         if (!reference::is_integer(dtype)) {
             return reference::encode_quantized_float(dtype, narrowed, false, false);

@@ -17,45 +17,29 @@ constexpr float_format e3m2_format{3, 2, 3, 0x20, 0x1f, 0x1f, 0x1f};
 
 const float_format &format_of(qdq_dtype type) {
     switch (type) {
-    case QDQ_F16:
-        return f16_format;
-    case QDQ_BF16:
-        return bf16_format;
-    case QDQ_F8E4M3:
-        return e4m3fn_format;
-    case QDQ_F8E5M2:
-        return e5m2_format;
-    case QDQ_F4E2M1:
-        return e2m1_format;
-    case QDQ_F8E4M3FNUZ:
-        return e4m3fnuz_format;
-    case QDQ_F8E5M2FNUZ:
-        return e5m2fnuz_format;
-    case QDQ_F6E2M3:
-        return e2m3_format;
-    case QDQ_F6E3M2:
-        return e3m2_format;
-    default:
-        std::abort();
+    case QDQ_F16: return f16_format;
+    case QDQ_BF16: return bf16_format;
+    case QDQ_F8E4M3: return e4m3fn_format;
+    case QDQ_F8E5M2: return e5m2_format;
+    case QDQ_F4E2M1: return e2m1_format;
+    case QDQ_F8E4M3FNUZ: return e4m3fnuz_format;
+    case QDQ_F8E5M2FNUZ: return e5m2fnuz_format;
+    case QDQ_F6E2M3: return e2m3_format;
+    case QDQ_F6E3M2: return e3m2_format;
+    default: std::abort();
     }
 }
 
 bool is_nan(qdq_dtype type, uint32_t code) {
     const uint32_t magnitude = code & (format_of(type).sign_bit - 1);
     switch (type) {
-    case QDQ_F16:
-        return magnitude > f16_format.infinity;
-    case QDQ_BF16:
-        return magnitude > bf16_format.infinity;
-    case QDQ_F8E4M3:
-        return magnitude == e4m3fn_format.nan;
-    case QDQ_F8E5M2:
-        return magnitude > e5m2_format.infinity;
+    case QDQ_F16: return magnitude > f16_format.infinity;
+    case QDQ_BF16: return magnitude > bf16_format.infinity;
+    case QDQ_F8E4M3: return magnitude == e4m3fn_format.nan;
+    case QDQ_F8E5M2: return magnitude > e5m2_format.infinity;
     case QDQ_F8E4M3FNUZ:
-    case QDQ_F8E5M2FNUZ:
-        return code == 0x80;
-    default:
-        return false;
+    case QDQ_F8E5M2FNUZ: return code == 0x80;
+    default: return false;
     }
 }
 
@@ -97,10 +81,8 @@ bool is_integer(qdq_dtype type) {
     case QDQ_I4:
     case QDQ_U4:
     case QDQ_I2:
-    case QDQ_U2:
-        return true;
-    default:
-        return false;
+    case QDQ_U2: return true;
+    default: return false;
     }
 }
 
@@ -109,13 +91,11 @@ bool is_packed(qdq_dtype type) { return bits_of(type) < 8; }
 int64_t bits_of(qdq_dtype type) {
     switch (type) {
     case QDQ_F32:
-    case QDQ_I32:
-        return 32;
+    case QDQ_I32: return 32;
     case QDQ_F16:
     case QDQ_BF16:
     case QDQ_I16:
-    case QDQ_U16:
-        return 16;
+    case QDQ_U16: return 16;
     case QDQ_I8:
     case QDQ_U8:
     case QDQ_F8E4M3:
@@ -124,112 +104,69 @@ int64_t bits_of(qdq_dtype type) {
     case QDQ_F8E5M2FNUZ:
     case QDQ_F6E2M3:
     case QDQ_F6E3M2:
-    case QDQ_E8M0:
-        return 8;
+    case QDQ_E8M0: return 8;
     case QDQ_I4:
     case QDQ_U4:
-    case QDQ_F4E2M1:
-        return 4;
+    case QDQ_F4E2M1: return 4;
     case QDQ_I2:
-    case QDQ_U2:
-        return 2;
+    case QDQ_U2: return 2;
     }
     std::abort();
 }
 
 const char *name_of(qdq_dtype type) {
     switch (type) {
-    case QDQ_F32:
-        return "f32";
-    case QDQ_F16:
-        return "f16";
-    case QDQ_BF16:
-        return "bf16";
-    case QDQ_I8:
-        return "i8";
-    case QDQ_U8:
-        return "u8";
-    case QDQ_I16:
-        return "i16";
-    case QDQ_U16:
-        return "u16";
-    case QDQ_I32:
-        return "i32";
-    case QDQ_I4:
-        return "i4";
-    case QDQ_U4:
-        return "u4";
-    case QDQ_F8E4M3:
-        return "f8e4m3";
-    case QDQ_F8E5M2:
-        return "f8e5m2";
-    case QDQ_F4E2M1:
-        return "f4e2m1";
-    case QDQ_E8M0:
-        return "e8m0";
-    case QDQ_F8E4M3FNUZ:
-        return "f8e4m3fnuz";
-    case QDQ_F8E5M2FNUZ:
-        return "f8e5m2fnuz";
-    case QDQ_F6E2M3:
-        return "f6e2m3";
-    case QDQ_F6E3M2:
-        return "f6e3m2";
-    case QDQ_I2:
-        return "i2";
-    case QDQ_U2:
-        return "u2";
+    case QDQ_F32: return "f32";
+    case QDQ_F16: return "f16";
+    case QDQ_BF16: return "bf16";
+    case QDQ_I8: return "i8";
+    case QDQ_U8: return "u8";
+    case QDQ_I16: return "i16";
+    case QDQ_U16: return "u16";
+    case QDQ_I32: return "i32";
+    case QDQ_I4: return "i4";
+    case QDQ_U4: return "u4";
+    case QDQ_F8E4M3: return "f8e4m3";
+    case QDQ_F8E5M2: return "f8e5m2";
+    case QDQ_F4E2M1: return "f4e2m1";
+    case QDQ_E8M0: return "e8m0";
+    case QDQ_F8E4M3FNUZ: return "f8e4m3fnuz";
+    case QDQ_F8E5M2FNUZ: return "f8e5m2fnuz";
+    case QDQ_F6E2M3: return "f6e2m3";
+    case QDQ_F6E3M2: return "f6e3m2";
+    case QDQ_I2: return "i2";
+    case QDQ_U2: return "u2";
     }
     std::abort();
 }
 
 integer_range range_of(qdq_dtype type) {
     switch (type) {
-    case QDQ_I8:
-        return {-128, 127};
-    case QDQ_U8:
-        return {0, 255};
-    case QDQ_I16:
-        return {-32768, 32767};
-    case QDQ_U16:
-        return {0, 65535};
-    case QDQ_I32:
-        return {-2147483648LL, 2147483647LL};
-    case QDQ_I4:
-        return {-8, 7};
-    case QDQ_U4:
-        return {0, 15};
-    case QDQ_I2:
-        return {-2, 1};
-    case QDQ_U2:
-        return {0, 3};
-    default:
-        std::abort();
+    case QDQ_I8: return {-128, 127};
+    case QDQ_U8: return {0, 255};
+    case QDQ_I16: return {-32768, 32767};
+    case QDQ_U16: return {0, 65535};
+    case QDQ_I32: return {-2147483648LL, 2147483647LL};
+    case QDQ_I4: return {-8, 7};
+    case QDQ_U4: return {0, 15};
+    case QDQ_I2: return {-2, 1};
+    case QDQ_U2: return {0, 3};
+    default: std::abort();
     }
 }
 
 int64_t decode_integer(qdq_dtype type, uint32_t code) {
     switch (type) {
-    case QDQ_I8:
-        return sign_extend(code & 0xff, 8);
-    case QDQ_U8:
-        return code & 0xff;
-    case QDQ_I16:
-        return sign_extend(code & 0xffff, 16);
-    case QDQ_U16:
-        return code & 0xffff;
-    case QDQ_I32:
-        return sign_extend(code, 32);
-    case QDQ_I4:
-        return sign_extend(code & 0xf, 4);
-    case QDQ_U4:
-        return code & 0xf;
-    case QDQ_I2:
-        return sign_extend(code & 3, 2);
-    case QDQ_U2:
-        return code & 3;
-    default:
-        std::abort();
+    case QDQ_I8: return sign_extend(code & 0xff, 8);
+    case QDQ_U8: return code & 0xff;
+    case QDQ_I16: return sign_extend(code & 0xffff, 16);
+    case QDQ_U16: return code & 0xffff;
+    case QDQ_I32: return sign_extend(code, 32);
+    case QDQ_I4: return sign_extend(code & 0xf, 4);
+    case QDQ_U4: return code & 0xf;
+    case QDQ_I2: return sign_extend(code & 3, 2);
+    case QDQ_U2: return code & 3;
+    default: std::abort();
     }
 }
 

@@ -16,16 +16,11 @@ template<qdq_rounding rounding> using rounding_constant = std::integral_constant
 // Calls body with the rounding as a compile-time constant, so that a loop in it has no switch inside.
 template<typename Body> decltype(auto) with_rounding(qdq_rounding rounding, Body &&body) {
     switch (rounding) {
-    case QDQ_NEAREST_EVEN:
-        return body(rounding_constant<QDQ_NEAREST_EVEN>{});
-    case QDQ_NEAREST_AWAY:
-        return body(rounding_constant<QDQ_NEAREST_AWAY>{});
-    case QDQ_TOWARD_ZERO:
-        return body(rounding_constant<QDQ_TOWARD_ZERO>{});
-    case QDQ_DOWN:
-        return body(rounding_constant<QDQ_DOWN>{});
-    case QDQ_UP:
-        return body(rounding_constant<QDQ_UP>{});
+    case QDQ_NEAREST_EVEN: return body(rounding_constant<QDQ_NEAREST_EVEN>{});
+    case QDQ_NEAREST_AWAY: return body(rounding_constant<QDQ_NEAREST_AWAY>{});
+    case QDQ_TOWARD_ZERO: return body(rounding_constant<QDQ_TOWARD_ZERO>{});
+    case QDQ_DOWN: return body(rounding_constant<QDQ_DOWN>{});
+    case QDQ_UP: return body(rounding_constant<QDQ_UP>{});
     }
     std::abort();
 }
@@ -115,23 +110,16 @@ void saturate_span(const float *rounded, int64_t count, int64_t zero_point, qdq_
                    const qdq_options &options, void *y) {
     const integer_range range = saturation_range(y_type, options);
     switch (y_type) {
-    case QDQ_I8:
-        return saturate_integers(rounded, count, zero_point, range, static_cast<int8_t *>(y));
-    case QDQ_U8:
-        return saturate_integers(rounded, count, zero_point, range, static_cast<uint8_t *>(y));
-    case QDQ_I16:
-        return saturate_integers(rounded, count, zero_point, range, static_cast<int16_t *>(y));
-    case QDQ_U16:
-        return saturate_integers(rounded, count, zero_point, range, static_cast<uint16_t *>(y));
-    case QDQ_I32:
-        return saturate_integers(rounded, count, zero_point, range, static_cast<int32_t *>(y));
+    case QDQ_I8: return saturate_integers(rounded, count, zero_point, range, static_cast<int8_t *>(y));
+    case QDQ_U8: return saturate_integers(rounded, count, zero_point, range, static_cast<uint8_t *>(y));
+    case QDQ_I16: return saturate_integers(rounded, count, zero_point, range, static_cast<int16_t *>(y));
+    case QDQ_U16: return saturate_integers(rounded, count, zero_point, range, static_cast<uint16_t *>(y));
+    case QDQ_I32: return saturate_integers(rounded, count, zero_point, range, static_cast<int32_t *>(y));
     case QDQ_I4:
     case QDQ_U4:
     case QDQ_I2:
-    case QDQ_U2:
-        return saturate_packed(rounded, count, zero_point, range, bits_of(y_type), y);
-    default:
-        std::abort();
+    case QDQ_U2: return saturate_packed(rounded, count, zero_point, range, bits_of(y_type), y);
+    default: std::abort();
     }
 }
 

@@ -25,12 +25,9 @@ inline float as_float(const zero_point &z) { return z.integral ? static_cast<flo
 
 inline float scaled(float x, float scale, qdq_scale_mode mode) {
     switch (mode) {
-    case QDQ_DIVIDE:
-        return x / scale;
-    case QDQ_MULTIPLY:
-        return x * scale;
-    case QDQ_RECIPROCAL:
-        return x * (1.0f / scale);
+    case QDQ_DIVIDE: return x / scale;
+    case QDQ_MULTIPLY: return x * scale;
+    case QDQ_RECIPROCAL: return x * (1.0f / scale);
     }
     std::abort();
 }

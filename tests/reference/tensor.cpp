@@ -47,12 +47,9 @@ struct packed_place {
 
 packed_place place_of(int64_t bits, int64_t flat, qdq_packing packing) {
     switch (packing) {
-    case QDQ_LOW_FIRST:
-        return {flat * bits / 8, static_cast<int>(flat * bits % 8)};
-    case QDQ_HIGH_FIRST:
-        return {flat / 2, flat % 2 == 0 ? 4 : 0};
-    case QDQ_SPLIT_HALVES:
-        return {flat / 32 * 16 + flat % 16, flat % 32 < 16 ? 0 : 4};
+    case QDQ_LOW_FIRST: return {flat * bits / 8, static_cast<int>(flat * bits % 8)};
+    case QDQ_HIGH_FIRST: return {flat / 2, flat % 2 == 0 ? 4 : 0};
+    case QDQ_SPLIT_HALVES: return {flat / 32 * 16 + flat % 16, flat % 32 < 16 ? 0 : 4};
     }
     std::abort();
 }
@@ -85,14 +82,10 @@ uint32_t load_code(const qdq_tensor &tensor, const int64_t *index, qdq_packing p
     }
     const int64_t offset = element_offset(tensor, index);
     switch (bits_of(tensor.dtype)) {
-    case 8:
-        return load_as<uint8_t>(tensor.data, offset);
-    case 16:
-        return load_as<uint16_t>(tensor.data, offset);
-    case 32:
-        return load_as<uint32_t>(tensor.data, offset);
-    default:
-        std::abort();
+    case 8: return load_as<uint8_t>(tensor.data, offset);
+    case 16: return load_as<uint16_t>(tensor.data, offset);
+    case 32: return load_as<uint32_t>(tensor.data, offset);
+    default: std::abort();
     }
 }
 
@@ -102,14 +95,10 @@ void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code, q
     }
     const int64_t offset = element_offset(tensor, index);
     switch (bits_of(tensor.dtype)) {
-    case 8:
-        return store_as<uint8_t>(tensor.data, offset, code);
-    case 16:
-        return store_as<uint16_t>(tensor.data, offset, code);
-    case 32:
-        return store_as<uint32_t>(tensor.data, offset, code);
-    default:
-        std::abort();
+    case 8: return store_as<uint8_t>(tensor.data, offset, code);
+    case 16: return store_as<uint16_t>(tensor.data, offset, code);
+    case 32: return store_as<uint32_t>(tensor.data, offset, code);
+    default: std::abort();
     }
 }
 

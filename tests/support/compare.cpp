@@ -35,16 +35,11 @@ uint32_t code_at(qdq_dtype type, const void *data, int64_t i) {
 
 const char *name_of(qdq_rounding rounding) {
     switch (rounding) {
-    case QDQ_NEAREST_EVEN:
-        return "nearest_even";
-    case QDQ_NEAREST_AWAY:
-        return "nearest_away";
-    case QDQ_TOWARD_ZERO:
-        return "toward_zero";
-    case QDQ_DOWN:
-        return "down";
-    case QDQ_UP:
-        return "up";
+    case QDQ_NEAREST_EVEN: return "nearest_even";
+    case QDQ_NEAREST_AWAY: return "nearest_away";
+    case QDQ_TOWARD_ZERO: return "toward_zero";
+    case QDQ_DOWN: return "down";
+    case QDQ_UP: return "up";
     }
     return "?";
 }

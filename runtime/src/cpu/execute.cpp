@@ -136,17 +136,10 @@ void execute(const plan &p, const void *x, void *y) {
         }
     }
     switch (p.path) {
-    case execution_path::device:
-        break;  // device_backend::run
-    case execution_path::nest:
-        run_nest(p, p.nest, {}, x, y);
-        break;
-    case execution_path::parts:
-        run_parts(p, x, y);
-        break;
-    case execution_path::windows:
-        run_all_windows(p, x, y);
-        break;
+    case execution_path::device: break;  // device_backend::run
+    case execution_path::nest: run_nest(p, p.nest, {}, x, y); break;
+    case execution_path::parts: run_parts(p, x, y); break;
+    case execution_path::windows: run_all_windows(p, x, y); break;
     }
 }
 

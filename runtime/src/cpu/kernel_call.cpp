@@ -12,18 +12,13 @@ namespace {
 // Of an element of a kernel's buffer: packed codes are bytes.
 halide_type_t halide_type(qdq_dtype dtype) {
     switch (dtype) {
-    case QDQ_F32:
-        return {halide_type_float, 32, 1};
-    case QDQ_F16:
-        return {halide_type_float, 16, 1};
-    case QDQ_BF16:
-        return {halide_type_bfloat, 16, 1};
+    case QDQ_F32: return {halide_type_float, 32, 1};
+    case QDQ_F16: return {halide_type_float, 16, 1};
+    case QDQ_BF16: return {halide_type_bfloat, 16, 1};
     case QDQ_I8:
     case QDQ_I16:
-    case QDQ_I32:
-        return {halide_type_int, static_cast<uint8_t>(type_of(dtype).bits), 1};
-    default:
-        return {halide_type_uint, static_cast<uint8_t>(std::max(type_of(dtype).bits, 8)), 1};
+    case QDQ_I32: return {halide_type_int, static_cast<uint8_t>(type_of(dtype).bits), 1};
+    default: return {halide_type_uint, static_cast<uint8_t>(std::max(type_of(dtype).bits, 8)), 1};
     }
 }
 
@@ -48,12 +43,9 @@ void set_buffer(halide_buffer_t &buffer, const void *data, halide_type_t type, i
 
 int64_t operand_count(const call &what, kernel_form form, int64_t columns, int64_t rows) {
     switch (form) {
-    case kernel_form::row:
-        return rows;
-    case kernel_form::column:
-        return columns;
-    default:
-        return columns / what.block();
+    case kernel_form::row: return rows;
+    case kernel_form::column: return columns;
+    default: return columns / what.block();
     }
 }
 

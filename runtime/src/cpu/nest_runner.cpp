@@ -179,15 +179,9 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
     part.x += column * a.x_column + row * a.x_row;
     part.y += column * a.y_column + row * a.y_row;
     switch (a.form) {
-    case kernel_form::row:
-        part.operand += row * a.operand_step;
-        break;
-    case kernel_form::column:
-        part.operand += column;
-        break;
-    case kernel_form::block:
-        part.operand += column / what.block();
-        break;
+    case kernel_form::row: part.operand += row * a.operand_step; break;
+    case kernel_form::column: part.operand += column; break;
+    case kernel_form::block: part.operand += column / what.block(); break;
     }
     return part;
 }

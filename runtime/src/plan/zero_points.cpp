@@ -71,12 +71,9 @@ int64_t find_nonzero(const qdq_tensor &zero_point, const int64_t *strides) {
     const char *const data = static_cast<const char *>(zero_point.data);
     const int sign = type_of(zero_point.dtype).is_integer() ? 0 : 1;
     switch (type_of(zero_point.dtype).bits) {
-    case 8:
-        return find_with<uint8_t>(0xff, data, loops, count);
-    case 16:
-        return find_with<uint16_t>(static_cast<uint16_t>(0xffff >> sign), data, loops, count);
-    default:
-        return find_with<uint32_t>(0xffffffffu >> sign, data, loops, count);
+    case 8: return find_with<uint8_t>(0xff, data, loops, count);
+    case 16: return find_with<uint16_t>(static_cast<uint16_t>(0xffff >> sign), data, loops, count);
+    default: return find_with<uint32_t>(0xffffffffu >> sign, data, loops, count);
     }
 }
 

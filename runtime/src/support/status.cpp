@@ -29,16 +29,11 @@ const char *qdq_last_error() { return last_error; }
 
 const char *qdq_status_string(qdq_status status) {
     switch (status) {
-    case QDQ_OK:
-        return "QDQ_OK";
-    case QDQ_INVALID_ARGUMENT:
-        return "QDQ_INVALID_ARGUMENT";
-    case QDQ_UNSUPPORTED:
-        return "QDQ_UNSUPPORTED";
-    case QDQ_DEVICE_ERROR:
-        return "QDQ_DEVICE_ERROR";
-    case QDQ_OUT_OF_MEMORY:
-        return "QDQ_OUT_OF_MEMORY";
+    case QDQ_OK: return "QDQ_OK";
+    case QDQ_INVALID_ARGUMENT: return "QDQ_INVALID_ARGUMENT";
+    case QDQ_UNSUPPORTED: return "QDQ_UNSUPPORTED";
+    case QDQ_DEVICE_ERROR: return "QDQ_DEVICE_ERROR";
+    case QDQ_OUT_OF_MEMORY: return "QDQ_OUT_OF_MEMORY";
     }
     return "unknown qdq_status";
 }

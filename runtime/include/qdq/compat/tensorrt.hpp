@@ -258,22 +258,14 @@ namespace detail {
 // -1 for a type that none of these layers takes.
 constexpr int to_qdq(DataType type) {
     switch (type) {
-    case DataType::kFLOAT:
-        return QDQ_F32;
-    case DataType::kHALF:
-        return QDQ_F16;
-    case DataType::kBF16:
-        return QDQ_BF16;
-    case DataType::kINT8:
-        return QDQ_I8;
-    case DataType::kINT4:
-        return QDQ_I4;
-    case DataType::kFP8:
-        return QDQ_F8E4M3;
-    case DataType::kFP4:
-        return QDQ_F4E2M1;
-    default:
-        return -1;
+    case DataType::kFLOAT: return QDQ_F32;
+    case DataType::kHALF: return QDQ_F16;
+    case DataType::kBF16: return QDQ_BF16;
+    case DataType::kINT8: return QDQ_I8;
+    case DataType::kINT4: return QDQ_I4;
+    case DataType::kFP8: return QDQ_F8E4M3;
+    case DataType::kFP4: return QDQ_F4E2M1;
+    default: return -1;
     }
 }
 
@@ -313,12 +305,9 @@ template<typename Signed> bool all_positive(const void *values, std::int64_t cou
 }
 inline bool all_positive(const Weights &scale) {
     switch (scale.type) {
-    case DataType::kHALF:
-        return all_positive<std::int16_t>(scale.values, scale.count, 0x7c00);
-    case DataType::kBF16:
-        return all_positive<std::int16_t>(scale.values, scale.count, 0x7f80);
-    default:
-        return all_positive<std::int32_t>(scale.values, scale.count, 0x7f800000);
+    case DataType::kHALF: return all_positive<std::int16_t>(scale.values, scale.count, 0x7c00);
+    case DataType::kBF16: return all_positive<std::int16_t>(scale.values, scale.count, 0x7f80);
+    default: return all_positive<std::int32_t>(scale.values, scale.count, 0x7f800000);
     }
 }
 
