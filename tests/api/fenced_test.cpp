@@ -9,16 +9,18 @@ namespace {
 using test_support::fenced_memory;
 using test_support::flush;
 
-// A dense tensor against a fence.
+constexpr int64_t longest_gap = 64;
+
+// A dense tensor against a fence, or that many bytes away from it.
 class fenced_tensor {
 public:
     explicit fenced_tensor(const tensor_memory &contents)
-        : contents(contents), bytes(dense_bytes(contents.view())), memory(bytes) {}
+        : contents(contents), bytes(dense_bytes(contents.view())), memory(bytes + longest_gap) {}
 
-    qdq_tensor view(flush side) {
+    qdq_tensor view(flush side, int64_t gap = 0) {
         qdq_tensor t = contents.view();
         const void *from = t.data;
-        t.data = memory.place(bytes, side);
+        t.data = memory.place(bytes, side, gap);
         std::memcpy(t.data, from, static_cast<size_t>(bytes));
         return t;
     }
@@ -41,7 +43,7 @@ class Fenced : public Api {
 protected:
     // `x` may be transposed, if it fills its memory.
     static void expect_reference_result(direction way, const tensor_memory &x, const tensor_memory &scale,
-                                        const tensor_memory &zero_point, const tensor_memory &y) {
+                                        const tensor_memory &zero_point, const tensor_memory &y, int64_t y_gap) {
         SCOPED_TRACE(name_of(way) + " " + reference::name_of(x.view().dtype) + " to " +
                      reference::name_of(y.view().dtype) + ", scale " +
                      testing::PrintToString(dimensions(scale.view().shape, scale.view().shape + scale.view().rank)));
@@ -56,7 +58,7 @@ protected:
             const qdq_tensor c_x = fenced_x.view(side), c_scale = fenced_scale.view(side), c_z = fenced_z.view(side);
             for (const int32_t threads : {1, 2, 3, 8}) {
                 qdq_set_num_threads(threads);
-                const qdq_tensor c_y = fenced_y.view(side);
+                const qdq_tensor c_y = fenced_y.view(side, y_gap);
                 ASSERT_EQ(call({way, &c_x, &c_scale, shifts ? &c_z : nullptr, &c_y, nullptr}), QDQ_OK)
                     << qdq_last_error();
                 EXPECT_TRUE(fenced_y.holds(expected, c_y))
@@ -68,13 +70,13 @@ protected:
     }
 
     static void expect_both_ways(qdq_dtype floating, qdq_dtype codes, const dimensions &shape, const dimensions &scale,
-                                 const dimensions &x_strides = {}) {
+                                 const dimensions &x_strides = {}, int64_t y_gap = 0) {
         const tensor_memory zero = zero_points(QDQ_I32, scale);
         expect_reference_result(direction::quantize, floats(floating, shape, x_strides), scales(scale), zero,
-                                tensor_memory(codes, shape));
+                                tensor_memory(codes, shape), y_gap);
         expect_reference_result(direction::dequantize,
                                 stored(codes, shape, reference::is_packed(codes) ? dimensions{} : x_strides),
-                                scales(scale), zero, tensor_memory(floating, shape));
+                                scales(scale), zero, tensor_memory(floating, shape), y_gap);
     }
 };
 
@@ -87,6 +89,13 @@ TEST_F(Fenced, rows_and_columns) {
     expect_both_ways(QDQ_F32, QDQ_I8, wide, {1031, 1});
     expect_both_ways(QDQ_F32, QDQ_U8, wide, {1, 3701});
     expect_both_ways(QDQ_F32, QDQ_I8, tall, {480001, 1});
+}
+
+// As in most allocated memory. Rows of whole groups, so that kernels could take the scales where they lie.
+TEST_F(Fenced, y_that_begins_within_a_cache_line) {
+    for (qdq_dtype codes : {QDQ_I8, QDQ_I32, QDQ_I4}) {
+        expect_both_ways(QDQ_F32, codes, {1031, 3712}, {1, 3712}, {}, 16);
+    }
 }
 
 TEST_F(Fenced, blocks) {
