@@ -1,5 +1,6 @@
 // CANN's aclnnQuantize: statuses, executors and their lifetime, its documented example, and agreement with the oracle.
 // docs/frontends.md names these tests.
+#include "acl_type.h"
 #include "allocations.h"
 #include "cases.h"
 
@@ -50,17 +51,6 @@ tensor_ptr make(const dimensions &shape, int type, const void *data, int format 
     return tensor_ptr(aclCreateTensor(shape.data(), shape.size(), raw<aclDataType>(type),
                                       strides.empty() ? nullptr : strides.data(), offset, raw<aclFormat>(format),
                                       shape.data(), shape.size(), const_cast<void *>(data)));
-}
-
-aclDataType acl_type(qdq_dtype type) {
-    switch (type) {
-    case QDQ_F16: return ACL_FLOAT16;
-    case QDQ_BF16: return ACL_BF16;
-    case QDQ_I8: return ACL_INT8;
-    case QDQ_U8: return ACL_UINT8;
-    case QDQ_I32: return ACL_INT32;
-    default: return ACL_FLOAT;
-    }
 }
 
 tensor_ptr make(const tensor_memory &memory) {

@@ -1,6 +1,7 @@
 // The front ends on any arguments: each refuses them with a message, or computes the same bytes on two targets.
 #include "checked_call.h"
 
+#include "compat/acl_type.h"
 #include "compat/cases.h"
 #include "kernel/supported.h"
 #include "reference/formats.h"
@@ -17,6 +18,7 @@
 
 namespace {
 
+using compat_test::acl_type;
 using compat_test::layout;
 using fuzz::dimensions;
 using fuzz::require;
@@ -306,17 +308,6 @@ struct acl_tensor {
     ~acl_tensor() { aclDestroyTensor(made); }
     acl_tensor(const acl_tensor &) = delete;
 };
-
-aclDataType acl_type(qdq_dtype type) {
-    switch (type) {
-    case QDQ_F16: return ACL_FLOAT16;
-    case QDQ_BF16: return ACL_BF16;
-    case QDQ_I8: return ACL_INT8;
-    case QDQ_U8: return ACL_UINT8;
-    case QDQ_I32: return ACL_INT32;
-    default: return ACL_FLOAT;
-    }
-}
 
 void aclnn(choices &from) {
     const dimensions shape = draw_shape(from), scale_shape = draw_scale_shape(from, shape);

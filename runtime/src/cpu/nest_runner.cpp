@@ -33,13 +33,14 @@ bool is_contiguous(const dimension &d) { return d.x == 1 && d.y == 1; }
 dimension rows_of(const loop_nest &nest) { return nest.count > 1 ? nest.loops[1] : dimension{1, 0, 0, 0, 0}; }
 
 // Whether contiguous rows are computed by staged pieces.
-bool stages(const call &what) { return what.nontemporal || (what.packs() && what.packing != QDQ_LOW_FIRST); }
+bool is_staged(const call &what) { return what.nontemporal || (what.packs() && what.packing != QDQ_LOW_FIRST); }
 
-// Not for staged pieces: where the first ends with a cache line of y, the last is no whole groups, and its kernel reads
-// past the end of the scales (f32 to i8, y 16 bytes into a line: 48 of them).
+// Not by staged pieces: the first of a row reaches to the end of a cache line of y, which may not be whole groups. Then
+// neither is the last, and its kernel reads on to whole groups: 48 scales too many where y begins 16 bytes into a line
+// and its codes are i8.
 bool uses_scales_where_they_lie(const call &what, const loop_nest &nest) {
     const dimension &c = nest.loops[0];
-    return c.varies() && !stages(what) && scales_lie_ready(what, c) && !fuses_rows(what, c, rows_of(nest));
+    return c.varies() && !is_staged(what) && scales_lie_ready(what, c) && !fuses_rows(what, c, rows_of(nest));
 }
 
 }  // namespace
@@ -194,7 +195,7 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
 void nest_runner::run_area(const area &a) {
     if (!a.contiguous()) {
         run_tiled(a);
-    } else if (stages(what)) {
+    } else if (is_staged(what)) {
         run_staged(a);
     } else {
         run_in_place(a);

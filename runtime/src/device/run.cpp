@@ -98,7 +98,7 @@ private:
     const device_backend &backend;
     device_launch &launch;
     const memory x, y, scale, zero_point;
-    const int64_t in_group = device_group(what.codes().bits);
+    const int64_t group_elements = device_group(what.codes().bits);
     device_arguments<number> in{};
 
     memory memory_of(const void *data, int64_t offset) const {
@@ -168,7 +168,7 @@ private:
         if (form == device_form::strided) {
             return run_strided(r, elements);
         }
-        const int64_t in_groups = elements - elements % in_group;
+        const int64_t in_groups = elements - elements % group_elements;
         if (in_groups > 0) {
             describe_groups(r, form, in_groups);
             if (qdq_status s = call_kernel(form, r, x_words, y_words)) {
@@ -181,8 +181,8 @@ private:
     // The form whose groups meet the operands as the innermost dimension does.
     device_form dense_form(const region &r) const {
         const blocked_dimension &d = r.dimensions[0];
-        const bool whole_groups = r.count == 1 || d.whole.extent % in_group == 0;
-        if (whole_groups && (!d.whole.varies() || d.block % in_group == 0)) {
+        const bool whole_groups = r.count == 1 || d.whole.extent % group_elements == 0;
+        if (whole_groups && (!d.whole.varies() || d.block % group_elements == 0)) {
             return device_form::group;
         }
         return whole_groups && d.block == 1 ? device_form::each : device_form::strided;
@@ -192,7 +192,7 @@ private:
     bool set_words(const memory &of, int64_t first, int32_t bits, int64_t elements, device_buffer &buffer,
                    int64_t &first_group) const {
         constexpr uint64_t alignment = 16;
-        const uint64_t group_bytes = in_group * bits / 8;
+        const uint64_t group_bytes = group_elements * bits / 8;
         uint64_t base = of.base, bytes = of.offset + first * bits / 8;
         if (backend.has_addresses) {
             bytes += base;
@@ -200,18 +200,18 @@ private:
             bytes -= base;
         }
         first_group = static_cast<int64_t>(bytes / group_bytes);
-        const int64_t groups = first_group + elements / in_group;
-        buffer.set_words(base, static_cast<int32_t>(in_group * bits / 32), groups);
+        const int64_t groups = first_group + elements / group_elements;
+        buffer.set_words(base, static_cast<int32_t>(group_elements * bits / 32), groups);
         return bytes % group_bytes == 0 && groups <= INT32_MAX;
     }
 
     void describe_groups(const region &r, device_form form, int64_t elements) {
-        in.units = static_cast<int32_t>(elements / in_group);
+        in.units = static_cast<int32_t>(elements / group_elements);
         clear_dimensions();
         const blocked_dimension &c = r.dimensions[0];
         const bool each = form == device_form::each;
-        describe(0, std::max<int64_t>(1, c.whole.extent / in_group),
-                 each ? 1 : std::max<int64_t>(1, c.block / in_group), c.whole, each ? in_group : 1);
+        describe(0, std::max<int64_t>(1, c.whole.extent / group_elements),
+                 each ? 1 : std::max<int64_t>(1, c.block / group_elements), c.whole, each ? group_elements : 1);
         if (r.count > 1) {
             describe(1, r.dimensions[1].whole.extent, r.dimensions[1].block, r.dimensions[1].whole, 1);
         }
