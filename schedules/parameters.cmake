@@ -22,8 +22,8 @@ qdq_parameter(access_words FOR device RANGE 1 4 POWER_OF_TWO
 
 qdq_parameter(nontemporal_bytes FOR dispatch RANGE 65536 1099511627776
   MEANING "of x and y together: larger results bypass the caches, if the target has such stores")
-qdq_parameter(piece_bytes FOR dispatch RANGE 64 1024
-  MEANING "of y in a piece that is computed in the L1 cache before it is stored, at most")
+qdq_parameter(piece_bytes FOR dispatch RANGE 256 1024
+  MEANING "of y in a piece that is computed in the L1 cache before it is stored, at most; a group of 64 f32 is the least")
 qdq_parameter(piece_elements FOR dispatch RANGE 64 1024
   MEANING "of such a piece, at most")
 qdq_parameter(prefetch_bytes FOR dispatch RANGE 0 65536
