@@ -152,12 +152,47 @@ function(qdq_add_objects target kind)
     list(APPEND commands COMMAND ${QDQ_GENERATORS} -g ${arg_GENERATOR} -f ${name} -n ${name} -e object,c_header -o ${folder}
          target=${halide_target} schedule=${schedule} ${arg_PARAMS} ${params} ${tuned})
     string(APPEND QDQ_KERNEL_INCLUDES "#include \"${target}/${name}.h\"\n")
+    qdq_list_kernel(${target} ${kind} ${kernel} ${arg_GENERATOR} ${folder}/${name}.o
+                    "target=${halide_target};schedule=${schedule};${arg_PARAMS};${params}" "${tuned}")
   endforeach()
   list(GET arg_NAMES 0 first)
   add_custom_command(OUTPUT ${own_objects} ${headers} ${commands} DEPENDS ${QDQ_GENERATORS_DEPENDS}
                      COMMENT "Compiling kernels ${target} ${first}..." VERBATIM)
   set(${arg_OBJECTS} ${${arg_OBJECTS}} ${own_objects} PARENT_SCOPE)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)
+endfunction()
+
+# Appends a kernel to the list that tools read: how it is compiled, apart from its tuned parameters, and those. Of a pair of
+# types the list has the parameters of the dispatcher, of the kind "dispatch".
+function(qdq_list_kernel target kind kernel generator object arguments tuned)
+  list(REMOVE_ITEM arguments "")
+  list(JOIN arguments "\", \"" arguments)
+  list(TRANSFORM tuned REPLACE "(.+)=(.+)" "\"\\1\": \"\\2\"")
+  list(JOIN tuned ", " tuned)
+  set_property(GLOBAL APPEND PROPERTY QDQ_KERNEL_LIST
+    "{\"name\": \"${kernel}\", \"target\": \"${target}\", \"kind\": \"${kind}\", \"generator\": \"${generator}\",
+      \"object\": \"${object}\", \"arguments\": [\"${arguments}\"], \"tuned\": {${tuned}}}")
+endfunction()
+
+# Writes that list, and the parameters.
+function(qdq_write_kernel_list file)
+  get_property(kernels GLOBAL PROPERTY QDQ_KERNEL_LIST)
+  list(JOIN kernels ",\n    " kernels)
+  qdq_parameters_as_json(parameters)
+  get_property(halide_runtime GLOBAL PROPERTY QDQ_RUNTIME_OBJECT)
+  set(runtime $<TARGET_OBJECTS:qdq_objects> ${halide_runtime})
+  file(GENERATE OUTPUT ${file} CONTENT "{
+  \"generators\": \"$<TARGET_FILE:qdq_generators>\",
+  \"compiler\": \"${CMAKE_CXX_COMPILER}\",
+  \"runtime\": [\"$<JOIN:${runtime},\", \">\"],
+  \"parameters\": {
+    ${parameters}
+  },
+  \"kernels\": [
+    ${kernels}
+  ]
+}
+")
 endfunction()
 
 # The abilities of a target as a parameter of generators; nothing for a target that has none.
@@ -199,6 +234,7 @@ function(qdq_add_target_kernels target)
         get_property(float_dtype GLOBAL PROPERTY QDQ_TYPE_${float}_DTYPE)
         get_property(stored_dtype GLOBAL PROPERTY QDQ_TYPE_${stored}_DTYPE)
         qdq_tuned(${schedule} dispatch ${pair} tuned)
+        qdq_list_kernel(${target} dispatch ${pair} "" "" "schedule=${schedule}" "${tuned}")
         list(TRANSFORM tuned REPLACE "^" "." OUTPUT_VARIABLE tuned)
         list(JOIN tuned ", " tuned)
         string(APPEND rows "    {${float_dtype}, ${stored_dtype}, {${functions}},\n     {${tuned}}},\n")

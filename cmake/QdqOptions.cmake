@@ -4,6 +4,10 @@
 # processor the compiler compiles for.
 set(QDQ_TARGETS "" CACHE STRING "Targets to compile kernels for")
 
+# A processor that schedules/tuned/<target>.<microarchitecture>.json has measured parameters of, for targets that have such
+# a file: zen4. Empty: those of the targets, for any processor.
+set(QDQ_MICROARCHITECTURE "" CACHE STRING "Processor whose tuned parameters the kernels have")
+
 # Devices to compile kernels for, beside the processor's: cuda and opencl. Both take 160 seconds of one processor more, and
 # make a library of 88 MB of one of 6.
 set(QDQ_DEVICE_TARGETS "" CACHE STRING "Device targets to compile kernels for")

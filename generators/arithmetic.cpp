@@ -83,10 +83,10 @@ Expr divide_by_reciprocal(Expr x, Expr s, Expr r) {
     return fused_multiply_add(e, r, q0);
 }
 
-Expr bf16_bits(Expr a) {
+Expr bf16_in_upper_half(Expr a) {
     Expr bits = reinterpret<uint32_t>(std::move(a));
     // An odd result makes a tie sticky, and the sum carries past it.
-    return cast<uint16_t>(((bits | ((bits >> 16) & 1)) + 0x7fff) >> 16);
+    return (bits | ((bits >> 16) & 1)) + 0x7fff;
 }
 
 // Without an instruction: from 2^23 on floats are integral, and below it adding 2^23 to a magnitude rounds that. One

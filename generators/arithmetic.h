@@ -55,8 +55,9 @@ Expr abs_bits(const instructions &on, Expr a);
 // the error one unit of its last place, which no rounding of quantize can see.
 Expr divide_by_reciprocal(Expr x, Expr s, Expr r);
 
-// The bits of a as a bf16, rounded to nearest even. The NaN 0x7fc00000 stays itself; others may become infinite.
-Expr bf16_bits(Expr a);
+// A uint32 whose upper half is a as a bf16, rounded to nearest even; the lower half is arbitrary. The NaN 0x7fc00000
+// stays itself; others may become infinite.
+Expr bf16_in_upper_half(Expr a);
 
 // a rounded to an integral float: nearest, ties to even; down; up; toward zero. Zeros may lose their sign.
 Expr nearest_even(const instructions &on, Expr a);

@@ -1,6 +1,7 @@
 // What both operations' kernels for processors share: their forms, and how a group's elements are named.
 #pragma once
 
+#include "element_type.h"
 #include "forms.h"
 
 #include "Halide.h"
@@ -33,6 +34,25 @@ template<typename Operand> void declare_operand_view(form f, Operand &operand) {
     if (f == form::row) {
         operand.dim(0).set_stride(Halide::Expr());
     }
+}
+
+// One of a kernel's variants, where only that one is asked for: by their number, or -1 for all.
+template<typename Kind> std::vector<Kind> only(int wanted, const std::vector<Kind> &all) {
+    return wanted < 0 ? all : std::vector<Kind>{static_cast<Kind>(wanted)};
+}
+
+// What a call is like, for autoschedulers: 16 rows of 4096 elements.
+constexpr int estimated_rows = 16, estimated_columns = 4096;
+
+template<typename View> void estimate_view(View &view, const element_type &t) {
+    view.set_estimates({{0, estimated_columns / t.codes_per_byte()}, {0, estimated_rows}});
+}
+
+template<typename Operand> void estimate_operand(form f, int block, Operand &operand) {
+    const int extent = f == form::row      ? estimated_rows
+                       : f == form::column ? estimated_columns
+                                           : estimated_columns / block;
+    operand.set_estimates({{0, extent}});
 }
 
 // The value of the variant that a call asks for, of those that a kernel has.

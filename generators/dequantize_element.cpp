@@ -11,7 +11,8 @@ using kind = dequantize_variant;
 
 Expr dequantize_element::value(kind k, const Expr &code, const dequantize_operands &o) const {
     if (stored.is_float()) {
-        Expr product = multiply(float_value(on, stored, code), o.scale);
+        Expr v = looks_up ? value_in_table(stored.layout, code) : float_value(on, stored, code);
+        Expr product = multiply(v, o.scale);
         return k == kind::plain ? product : one_nan(product);
     }
     switch (k) {
@@ -26,6 +27,11 @@ Expr dequantize_element::value(kind k, const Expr &code, const dequantize_operan
 Expr dequantize_element::value_of_f16(const Expr &bits, const Expr &scale) const {
     const float shift = std::ldexp(1.0f, f16_exponent_shift(stored.layout));
     return multiply(cast<float>(reinterpret<float16_t>(bits)), multiply(scale, shift));
+}
+
+Expr dequantize_element::element_pair(const Expr &first, const Expr &second) const {
+    return element_in_upper_half(on, floats, first) >> 16 |
+           (element_in_upper_half(on, floats, second) & bit_pattern(0xffff0000));
 }
 
 Expr dequantize_element::one_nan(const Expr &a) {

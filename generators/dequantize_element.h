@@ -17,8 +17,9 @@ struct dequantize_operands {
 
 class dequantize_element {
 public:
-    dequantize_element(const instructions &on, const element_type &stored, const element_type &floats)
-        : on(on), stored(stored), floats(floats) {}
+    dequantize_element(const instructions &on, const element_type &stored, const element_type &floats,
+                       bool looks_up = false)
+        : on(on), stored(stored), floats(floats), looks_up(looks_up) {}
 
     // The f32 value of a code: of integer types as an int32 (integer_value), of float types as its bits.
     Expr value(dequantize_variant k, const Expr &code, const dequantize_operands &o) const;
@@ -29,12 +30,16 @@ public:
     // That value as an element of y.
     Expr element(const Expr &value) const { return nearest_element(on, floats, value); }
 
+    // Elements 2 * c and 2 * c + 1 of y, of 16 bits each, as a uint32.
+    Expr element_pair(const Expr &first, const Expr &second) const;
+
     // A NaN result is always the positive quiet NaN without payload: instruction sets differ in those they make.
     static Expr one_nan(const Expr &a);
 
 private:
     const instructions on;
     const element_type &stored, &floats;
+    const bool looks_up;  // float codes, in a table of their values
 };
 
 }  // namespace qdq

@@ -17,6 +17,7 @@ public:
     GeneratorParam<kernels::form> form{"form", kernels::form::row, form_names()};
     GeneratorParam<std::string> abilities{"instructions", ""};
     GeneratorParam<std::string> schedule_name{"schedule", "x86_portable"};
+    GeneratorParam<int> only_variant{"only_variant", -1};  // autoschedulers make no copy of the loops for each
     dequantize_parameters tuned;
 
     Input<Buffer<void, 2>> x{"x"};                       // bytes of packed codes
@@ -43,24 +44,44 @@ public:
             decoded(c, place, r) = cast<int16_t>(code_of_byte());
         }
         value(c, place, r) = select_variant(variant, variants(), [&](kind k) { return value_of(k); });
-        const int places = stored().codes_per_byte();
-        y(c, r) = element().element(value(c / places, c % places, r));
+        if (paired()) {
+            value_pair(c, r) = element().element_pair(value(c, 0, r), value(c, 1, r));
+            y(c, r) = extract_bits(y.type(), value_pair(c / 2, r), cast<uint32_t>(16 * (c % 2)));
+        } else {
+            y(c, r) = element().element(value(c / places(), c % places(), r));
+        }
+        set_estimates();
     }
 
     void schedule() {
+        if (using_autoscheduler()) {
+            return;
+        }
         dequantize_stages stages;
         stages.output = y;
         stages.decoded = decoded;
         stages.value = value;
+        stages.value_pair = value_pair;
         stages.codes_per_byte = stored().codes_per_byte();
         stages.variants = conditions_of(variant, variants());
         cpu_schedule_named(schedule_name).dequantize(stages, tuned);
     }
 
 private:
+    void set_estimates() {
+        estimate_view(x, stored());
+        estimate_view(y, type_named(float_name));
+        estimate_operand(form, stored().block, scale);
+        estimate_operand(form, stored().block, zero_point);
+        variant.set_estimate(0);
+        sign.set_estimate(1);
+    }
+
     const element_type &stored() const { return type_named(stored_name); }
     instructions on() const { return instructions_named(abilities); }
-    dequantize_element element() const { return {on(), stored(), type_named(float_name)}; }
+    dequantize_element element() const {
+        return {on(), stored(), type_named(float_name), tuned.decoding == decoding::table};
+    }
 
     std::vector<kind> variants() const {
         std::vector<kind> used = {kind::plain};
@@ -73,10 +94,14 @@ private:
         if (form == kernels::form::column && stored().is_integer()) {
             used.push_back(kind::exact);
         }
-        return used;
+        return only(only_variant, used);
     }
 
-    bool decodes_as_f16() const { return stored().is_float() && on().f16 && has_f16_layout(stored().layout); }
+    bool decodes_as_f16() const {
+        const bool natively = tuned.decoding == decoding::native;
+        require(on().f16 || !natively, "decoding is native", "f16");
+        return natively && stored().is_float() && has_f16_layout(stored().layout);
+    }
 
     // The codes of a byte part while lanes are bytes: at the top of one, or alone in it.
     bool splits_bytes() const { return stored().is_packed() && on().byte_shifts; }
@@ -86,18 +111,32 @@ private:
                                     : top_of_byte() >> (8 - stored().bits);
     }
 
-    // The code at a place of an element of x, in lanes of a type; other bits may stand above it.
+    bool paired() const { return tuned.lane_holds == lane_holds::pair && pairs(type_named(float_name), stored()); }
+
+    // Elements whose codes are in one number: a byte of packed codes, or two codes of 8 bits.
+    int places() const { return paired() ? 2 : stored().codes_per_byte(); }
+
+    Expr number() {
+        auto bits = [&](const Expr &column) { return reinterpret<uint8_t>(x(column, r)); };
+        return paired() && !stored().is_packed() ? concat_bits({bits(2 * c), bits(2 * c + 1)}) : x(c, r);
+    }
+
+    // The code at a place of a number, in lanes of a type; of packed codes other bits may stand above it.
     Expr code_in(Type lanes) {
-        return stored().is_packed() ? cast(lanes, x(c, r)) >> cast(lanes, stored().bits * place) : cast(lanes, x(c, r));
+        if (places() == 1) {
+            return cast(lanes, number());
+        }
+        Expr code = cast(lanes, number()) >> cast(lanes, stored().bits * place);
+        return stored().is_packed() ? code : code & Internal::make_const(lanes, 0xff);
     }
 
     Expr integer() {
         return splits_bytes() ? cast<int32_t>(decoded(c, place, r))
-                              : integer_value(stored(), x(c, r), stored().is_packed() ? Expr(place) : 0);
+                              : integer_value(stored(), number(), places() > 1 ? Expr(place) : 0);
     }
 
     Expr value_of(kind k) {
-        Expr at = operand_index(form, stored().block, stored().codes_per_byte() * c + place, r);
+        Expr at = operand_index(form, stored().block, places() * c + place, r);
         Expr s = scale(at), z = zero_point(at);
         if (k == kind::plain && decodes_as_f16()) {
             return element().value_of_f16(decoded(c, place, r), s);
@@ -107,7 +146,7 @@ private:
     }
 
     Var c{"c"}, place{"place"}, r{"r"};
-    Func decoded{"decoded"}, value{"value"};
+    Func decoded{"decoded"}, value{"value"}, value_pair{"value_pair"};
 };
 
 }  // namespace

@@ -36,11 +36,24 @@ public:
         define_operands();
         define_values();
         kernel.store(y, in, value);
+        set_estimates();
     }
 
-    void schedule() { device_schedule_named(schedule_name).kernel(kernel.stages, tuned); }
+    void schedule() {
+        if (!using_autoscheduler()) {
+            device_schedule_named(schedule_name).kernel(kernel.stages, tuned);
+        }
+    }
 
 private:
+    void set_estimates() {
+        kernel.estimate_view(x, stored().bits);
+        kernel.estimate_view(y, floats().bits);
+        scale.set_estimates({{0, estimated_page}, {0, 1}});
+        zero_point.set_estimates({{0, estimated_page}, {0, 1}});
+        in.set_estimates();
+    }
+
     const element_type &floats() const { return type_named(float_name); }
     const element_type &stored() const { return type_named(stored_name); }
     instructions on() const { return instructions_named(abilities); }

@@ -78,6 +78,14 @@ struct device_kernel {
         return x_bits == 32 ? word : word >> Halide::cast<uint32_t>(position * x_bits);
     }
 
+    template<typename View> void estimate_view(View &view, int bits) const {
+        if (dense()) {
+            view.set_estimates({{0, words(bits)}, {0, estimated_units}});
+        } else {
+            view.set_estimates({{0, estimated_page}, {0, 1}});
+        }
+    }
+
     // The stored bits of an element, from the function of a lane's value, are the low y_bits of code(lane, unit).
     template<typename View> void store(View &y, const device_inputs &in, Halide::Func &code) {
         const int parts = dense() ? words(y_bits) : y_bits < 8 ? 1 : lanes();

@@ -38,16 +38,32 @@ public:
         define_operands();
         define_codes();
         kernel.store(y, in, code);
+        set_estimates();
     }
 
-    void schedule() { device_schedule_named(schedule_name).kernel(kernel.stages, tuned); }
+    void schedule() {
+        if (!using_autoscheduler()) {
+            device_schedule_named(schedule_name).kernel(kernel.stages, tuned);
+        }
+    }
 
 private:
+    void set_estimates() {
+        kernel.estimate_view(x, floats().bits);
+        kernel.estimate_view(y, stored().bits);
+        scale.set_estimates({{0, estimated_page}, {0, 1}});
+        zero_point.set_estimates({{0, estimated_page}, {0, 1}});
+        in.set_estimates();
+    }
+
     const element_type &floats() const { return type_named(float_name); }
     const element_type &stored() const { return type_named(stored_name); }
     instructions on() const { return instructions_named(abilities); }
     quantize_element element() const {
-        return {on(), stored(), {*in.rounding, *in.lowest, *in.highest, *in.no_saturate}};
+        return {on(),
+                stored(),
+                {tuned.exact_division == exact_division::fma},
+                {*in.rounding, *in.lowest, *in.highest, *in.no_saturate}};
     }
 
     enum way { general, fast_multiply, fast_divide };

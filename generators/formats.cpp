@@ -3,6 +3,7 @@
 #include "arithmetic.h"
 
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace qdq {
@@ -119,6 +120,10 @@ const element_type &type_named(const std::string &name) {
     throw std::invalid_argument("kernels/manifest.cmake has no element type \"" + name + "\"");
 }
 
+bool pairs(const element_type &floats, const element_type &stored) {
+    return floats.bits == 16 && (stored.bits == 8 || stored.bits == 4);
+}
+
 Type buffer_type(const element_type &t) {
     switch (t.dtype) {
     case QDQ_F32: return Float(32);
@@ -215,6 +220,16 @@ Expr float_value(const instructions &on, const element_type &t, Expr code) {
     return decode_float(on, t.layout, word);
 }
 
+Expr value_in_table(const float_layout &layout, Expr code) {
+    const int codes = 2 << layout.sign_bit();
+    Buffer<float> table(codes);
+    for (int i = 0; i < codes; i++) {
+        const float value = value_of(layout, uint32_t(i));
+        table(i) = std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : value;
+    }
+    return table(cast<int32_t>(std::move(code) & bit_pattern(uint32_t(codes - 1))));
+}
+
 Expr integer_value(const element_type &t, Expr bits, Expr place) {
     const int above = 32 - t.bits;
     if (above == 0) {
@@ -230,7 +245,7 @@ Expr integer_value(const element_type &t, Expr bits, Expr place) {
 Expr nearest_element(const instructions &on, const element_type &t, Expr a) {
     switch (t.dtype) {
     case QDQ_F32: return a;
-    case QDQ_BF16: return reinterpret<bfloat16_t>(bf16_bits(a));
+    case QDQ_BF16: return reinterpret<bfloat16_t>(cast<uint16_t>(bf16_in_upper_half(a) >> 16));
     default:
         if (!on.f16) {
             return reinterpret<float16_t>(cast<uint16_t>(encode_float(on, f16_layout, a, a, 1)));
@@ -240,6 +255,11 @@ Expr nearest_element(const instructions &on, const element_type &t, Expr a) {
                                                       reinterpret<uint16_t>(cast<float16_t>(a))))
                       : cast<float16_t>(a);
     }
+}
+
+Expr element_in_upper_half(const instructions &on, const element_type &t, Expr a) {
+    return t.dtype == QDQ_BF16 ? bf16_in_upper_half(std::move(a))
+                               : cast<uint32_t>(reinterpret<uint16_t>(nearest_element(on, t, std::move(a)))) << 16;
 }
 
 bool has_f16_layout(const float_layout &layout) {

@@ -13,6 +13,9 @@ namespace qdq {
 using namespace kernels;
 using Halide::Expr;
 
+// Whether a lane of 32 bits can hold two neighbours of 16-bit floats, whose codes then meet in a byte or in two.
+bool pairs(const element_type &floats, const element_type &stored);
+
 // The type of a name in kernels/manifest.cmake. Throws std::invalid_argument where there is none.
 const element_type &type_named(const std::string &name);
 
@@ -44,12 +47,19 @@ Expr encode_any(const instructions &on, const float_layout &layout, Expr t, Expr
 // which are x of quantize: there it keeps its sign.
 Expr float_value(const instructions &on, const element_type &t, Expr code);
 
+// The same from a table of all codes.
+Expr value_in_table(const float_layout &layout, Expr code);
+
 // The value of an integer type's code as an int32, from bits in which it has a place, counted in codes from the lowest.
 Expr integer_value(const element_type &t, Expr bits, Expr place = 0);
 
 // The bits of the float type's element nearest to a, ties to even, for dequantize; NaN is to be positive and without
 // payload.
 Expr nearest_element(const instructions &on, const element_type &t, Expr a);
+
+// The same of a type of 16 bits, as the upper half of a uint32 whose lower half is arbitrary: LLVM makes shuffles of
+// two elements that were 16 bits wide before they meet in a lane.
+Expr element_in_upper_half(const instructions &on, const element_type &t, Expr a);
 
 // Whether a float type's codes are those of an f16 but for its larger bias, subnormals included: an f16's largest
 // exponent is infinity and NaN, so a type with as many exponents must not have numbers there.

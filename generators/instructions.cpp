@@ -52,4 +52,10 @@ instructions instructions_named(const std::string &names) {
     return all;
 }
 
+void require(bool has, const char *method, const char *ability) {
+    if (!has) {
+        throw std::invalid_argument(std::string(method) + ", for which the target's instructions lack " + ability);
+    }
+}
+
 }  // namespace qdq

@@ -33,4 +33,7 @@ struct instructions {
 // From names with commas between, "fma,rounding": those of the fields. Throws std::invalid_argument for another name.
 instructions instructions_named(const std::string &names);
 
+// Throws std::invalid_argument unless a target has the ability that a method needs: "exact_division is fma".
+void require(bool has, const char *method, const char *ability);
+
 }  // namespace qdq

@@ -8,6 +8,13 @@ using namespace Halide;
 using Internal::is_const_one;
 using Internal::is_const_zero;
 
+quantize_element::quantize_element(const instructions &on, const element_type &stored, const quantize_methods &by,
+                                   const options &given)
+    : on(on), stored(stored), by(by), given(given) {
+    require(on.fma || !by.divides_by_fma, "exact_division is fma", "fma");
+    require(on.saturating_narrow || !by.narrows_by_saturating, "narrowing is saturating", "saturating_narrow");
+}
+
 Expr quantize_element::fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const {
     return stored.is_integer() ? fast_integer(multiplies, x, o)
                                : cast<int32_t>(code_of(on, stored.layout, fast_encoded(multiplies, x, o)));
@@ -24,9 +31,9 @@ Expr quantize_element::general_code(const Expr &multiplies, const Expr &adds_bef
                : qdq::general_code(on, t, adds_before, o.offset, o.addend, given.rounding, given.lowest, given.highest);
 }
 
-Expr quantize_element::fast_byte(bool multiplies, const std::vector<Expr> &x,
-                                 const std::vector<quantize_operands> &o) const {
-    if (stored.is_float() && x.size() == 2) {
+Expr quantize_element::fast_codes(bool multiplies, const std::vector<Expr> &x,
+                                  const std::vector<quantize_operands> &o) const {
+    if (stored.is_float() && stored.bits == 4) {
         return cast<int32_t>(
             byte_of(on, stored.layout, fast_encoded(multiplies, x[0], o[0]), fast_encoded(multiplies, x[1], o[1])));
     }
@@ -46,7 +53,7 @@ Expr quantize_element::packed(const std::vector<Expr> &codes) const {
 }
 
 bool quantize_element::narrows_by_saturating() const {
-    return on.saturating_narrow && stored.is_integer() && (stored.bits == 8 || stored.bits == 16);
+    return by.narrows_by_saturating && stored.is_integer() && (stored.bits == 8 || stored.bits == 16);
 }
 
 Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operands &o) const {
@@ -64,7 +71,7 @@ Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operan
 // A NaN passes; what overflows downwards becomes infinite, or NaN, and then the lowest code.
 Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const {
     Expr bounded = lesser(on, multiply(o.scale, saturating_magnitude(stored)), x);
-    return on.fma ? divide_by_reciprocal(bounded, o.scale, o.inverse) : divide(bounded, o.scale);
+    return by.divides_by_fma ? divide_by_reciprocal(bounded, o.scale, o.inverse) : divide(bounded, o.scale);
 }
 
 encoded quantize_element::fast_encoded(bool multiplies, const Expr &x, const quantize_operands &o) const {

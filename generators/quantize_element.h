@@ -17,6 +17,12 @@ struct quantize_operands {
     Expr addend;   // added after rounding, an integral f32 (the general variant: an int32); undefined: none
 };
 
+// Which of several equal ways to compute, of those that a target's instructions offer (schedules/parameters.cmake).
+struct quantize_methods {
+    bool divides_by_fma = false;
+    bool narrows_by_saturating = false;
+};
+
 class quantize_element {
 public:
     // What a call says once for all elements.
@@ -26,8 +32,9 @@ public:
         Expr no_saturate;      // of float types, in the general variants
     };
 
-    quantize_element(const instructions &on, const element_type &stored, const options &given)
-        : on(on), stored(stored), given(given) {}
+    // Throws std::invalid_argument where the instructions lack what a method needs.
+    quantize_element(const instructions &on, const element_type &stored, const quantize_methods &by,
+                     const options &given);
 
     // An int32 code whose bits above the type's own are arbitrary, by the fast variants; x is an f32.
     Expr fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const;
@@ -36,8 +43,9 @@ public:
     // added or the addend.
     Expr general_code(const Expr &multiplies, const Expr &adds_before, const Expr &x, const quantize_operands &o) const;
 
-    // The byte of packed codes, the first in its lowest bits, from the elements that it holds.
-    Expr fast_byte(bool multiplies, const std::vector<Expr> &x, const std::vector<quantize_operands> &o) const;
+    // Codes of neighbours side by side, the first in the lowest bits: those of a byte of packed codes, or two of 8
+    // bits.
+    Expr fast_codes(bool multiplies, const std::vector<Expr> &x, const std::vector<quantize_operands> &o) const;
     Expr packed(const std::vector<Expr> &codes) const;
 
     // Whether codes of fast variants without an offset or addend are left to saturate in narrowing instructions.
@@ -54,6 +62,7 @@ private:
 
     const instructions on;
     const element_type &stored;
+    const quantize_methods by;
     const options given;
 };
 

@@ -17,6 +17,7 @@ public:
     GeneratorParam<kernels::form> form{"form", kernels::form::row, form_names()};
     GeneratorParam<std::string> abilities{"instructions", ""};
     GeneratorParam<std::string> schedule_name{"schedule", "x86_portable"};
+    GeneratorParam<int> only_variant{"only_variant", -1};  // autoschedulers make no copy of the loops for each
     quantize_parameters tuned;
 
     Input<Buffer<void, 2>> x{"x"};
@@ -43,26 +44,37 @@ public:
         declare_operand_view(form, inverse);
         declare_operand_view(form, zero_point);
 
-        value(c, r) = float_value(on(), type_named(float_name), reinterpret(UInt(x.type().bits()), x(c, r)));
+        value(c, r) = float_value(on(), type_named(float_name), x_bits(c));
         broadcast(c, r) = Tuple(scale(operand_at(c)), inverse(operand_at(c)), zero_point(operand_at(c)));
         // The codes of a byte stand apart in registers: they are lanes of one number.
-        neighbours(c, place, r) = value(stored().codes_per_byte() * c + place, r);
-        code(c, r) = select_variant(variant, variants(),
-                                    [&](kind k) { return stored().is_packed() ? byte(k) : element_code(k); });
-        if (element().narrows_by_saturating()) {
+        neighbours(c, place, r) = value(places() * c + place, r);
+        if (paired()) {
+            pair(c, r) = concat_bits({x_bits(2 * c), x_bits(2 * c + 1)});
+        }
+        code(c, r) =
+            select_variant(variant, variants(), [&](kind k) { return places() > 1 ? codes_of(k) : element_code(k); });
+        if (paired() && !stored().is_packed()) {
+            code_pair(c, r) = cast<uint16_t>(code(c, r));
+            y(c, r) = extract_bits(y.type(), code_pair(c / 2, r), cast<uint16_t>(8 * (c % 2)));
+        } else if (element().narrows_by_saturating()) {
             narrow();
         } else {
             y(c, r) = cast(y.type(), code(c, r));
         }
+        set_estimates();
     }
 
     void schedule() {
+        if (using_autoscheduler()) {
+            return;
+        }
         quantize_stages stages;
         stages.output = y;
         stages.value = value;
         stages.broadcast = broadcast;
-        stages.neighbours = neighbours;
+        stages.neighbours = paired() ? Func() : neighbours;
         stages.code = code;
+        stages.code_pair = code_pair;
         stages.narrowed = narrowed;
         stages.form = form;
         stages.block = stored().block;
@@ -72,6 +84,20 @@ public:
     }
 
 private:
+    void set_estimates() {
+        estimate_view(x, type_named(float_name));
+        estimate_view(y, stored());
+        for (auto *operand : {&scale, &inverse}) {
+            estimate_operand(form, stored().block, *operand);
+        }
+        estimate_operand(form, stored().block, zero_point);
+        for (auto *option : {&variant, &before, &rounding, &no_saturate}) {
+            option->set_estimate(0);
+        }
+        lowest.set_estimate(int32_t(stored().lowest()));
+        highest.set_estimate(int32_t(stored().highest()));
+    }
+
     // A float type takes no zero point and rounds one way.
     std::vector<kind> variants() const {
         std::vector<kind> used = {kind::multiply, kind::divide};
@@ -84,7 +110,20 @@ private:
         if (form == kernels::form::column) {
             used.insert(used.end(), {kind::general_multiply, kind::general_divide});
         }
-        return used;
+        return only(only_variant, used);
+    }
+
+    bool paired() const { return tuned.lane_holds == lane_holds::pair && pairs(type_named(float_name), stored()); }
+
+    // Elements whose codes are computed into one number.
+    int places() const { return paired() ? 2 : stored().codes_per_byte(); }
+
+    Expr x_bits(const Expr &column) { return reinterpret(UInt(x.type().bits()), x(column, r)); }
+
+    // The f32 at a place of number c.
+    Expr neighbour(int i) {
+        return paired() ? float_value(on(), type_named(float_name), cast<uint16_t>(pair(c, r) >> (16 * i)))
+                        : neighbours(c, i, r);
     }
 
     static bool is_general(kind k) { return k == kind::general_multiply || k == kind::general_divide; }
@@ -119,20 +158,20 @@ private:
         return code_of(k, value(c, r), operands(k, o[0], o[1], o[2]));
     }
 
-    Expr byte(kind k) {
+    Expr codes_of(kind k) {
         std::vector<Expr> values, codes;
         std::vector<quantize_operands> all;
-        for (int i = 0; i < stored().codes_per_byte(); i++) {
-            values.push_back(neighbours(c, i, r));
+        for (int i = 0; i < places(); i++) {
+            values.push_back(neighbour(i));
             all.push_back(operands_of_place(k, i));
             codes.push_back(code_of(k, values[i], all[i]));
         }
-        return is_general(k) ? element().packed(codes) : element().fast_byte(multiplies(k), values, all);
+        return is_general(k) ? element().packed(codes) : element().fast_codes(multiplies(k), values, all);
     }
 
     quantize_operands operands_of_place(kind k, int place) {
         if (form != kernels::form::block || stored().block != 16) {
-            Expr i = operand_at(stored().codes_per_byte() * c + place);
+            Expr i = operand_at(places() * c + place);
             return operands(k, scale(i), inverse(i), zero_point(i));
         }
         // Such that 16 pairs load the operands of two blocks of 16 elements.
@@ -152,11 +191,16 @@ private:
 
     const element_type &stored() const { return type_named(stored_name); }
     instructions on() const { return instructions_named(abilities); }
-    quantize_element element() const { return {on(), stored(), {rounding, lowest, highest, no_saturate}}; }
+    quantize_element element() const {
+        const quantize_methods by = {tuned.exact_division == exact_division::fma,
+                                     tuned.narrowing == narrowing::saturating && !paired()};
+        return {on(), stored(), by, {rounding, lowest, highest, no_saturate}};
+    }
 
     Var c{"c"}, place{"place"}, r{"r"};
     lane_order lanes;
-    Func value{"value"}, broadcast{"broadcast"}, neighbours{"neighbours"}, code{"code"}, narrowed{"narrowed"};
+    Func value{"value"}, broadcast{"broadcast"}, neighbours{"neighbours"}, pair{"pair"}, code{"code"},
+        code_pair{"code_pair"}, narrowed{"narrowed"};
 };
 
 }  // namespace

@@ -30,9 +30,14 @@ public:
             break;
         }
         }
+        x.set_estimates({{0, 4096}});
+        y.set_estimates({{0, 4096}});
     }
 
     void schedule() {
+        if (using_autoscheduler()) {
+            return;
+        }
         repack_stages stages{y, change};
         cpu_schedule_named(schedule_name).repack(stages);
     }

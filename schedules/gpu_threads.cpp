@@ -8,13 +8,14 @@ using namespace Halide;
 
 void map_to_threads(device_stages &stages, const device_parameters &tuned, DeviceAPI device) {
     const int words_at_once = tuned.access_words, threads = tuned.threads;
-    RVar block("block"), thread("thread"), vector("vector");
+    RVar block("block"), thread("thread"), item("item"), vector("vector");
     stages.output.gpu_single_thread(device);  // what comes before the update is nothing, and is not to be on the host
     Stage output = stages.output.update();
-    output.split(stages.unit, block, thread, threads, TailStrategy::GuardWithIf);
+    output.split(stages.unit, stages.unit, item, tuned.thread_units, TailStrategy::GuardWithIf)
+        .split(stages.unit, block, thread, threads, TailStrategy::GuardWithIf);
     // Each unit goes to places of its own, which Halide cannot know of the strided form.
     output.allow_race_conditions()
-        .reorder(stages.part, thread, block)
+        .reorder(stages.part, item, thread, block)
         .gpu_blocks(block, device)
         .gpu_threads(thread, device);
     if (stages.whole_words) {
@@ -22,9 +23,7 @@ void map_to_threads(device_stages &stages, const device_parameters &tuned, Devic
     }
     output.unroll(stages.part);
 
-    auto in_thread = [&](Func &stage) {
-        return stage.compute_at(stages.output, thread).store_in(MemoryType::Register);
-    };
+    auto in_thread = [&](Func &stage) { return stage.compute_at(stages.output, item).store_in(MemoryType::Register); };
     if (stages.loaded.defined()) {
         const Var word = stages.loaded.args()[0];
         stages.loaded.bound_extent(word, stages.loaded_words);

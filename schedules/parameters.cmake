@@ -1,7 +1,8 @@
-# The one list of tuned numbers: what each means and its legal range. schedules/tuned/<target>.json gives their values, by
-# target and, where a kernel is better off with others, by kernel.
+# The one list of tuned parameters: what each means and its legal values. schedules/tuned/<target>.json gives their values,
+# by target and, where a kernel is better off with others, by kernel.
 
-# qdq_parameter(<name> FOR <generator>... RANGE <least> <most> [POWER_OF_TWO] MEANING <text>)
+# qdq_parameter(<name> FOR <generator>... RANGE <least> <most> [POWER_OF_TWO] MEANING <text>)    a number
+# qdq_parameter(<name> FOR <generator>... CHOICES <choice>... MEANING <text>)                    a name
 # FOR: the kernels that it shapes, whose generators take it on their command line: quantize, dequantize, transpose, device;
 # or dispatch: how the dispatcher uses the kernels of a pair of types on a CPU target, which kernels/manifest.cmake's table
 # then holds.
@@ -11,12 +12,30 @@ qdq_parameter(stored_vector FOR quantize dequantize RANGE 4 64 POWER_OF_TWO
   MEANING "elements of y that are stored at once where f32 are narrowed directly")
 qdq_parameter(narrowing_vector FOR quantize RANGE 4 64 POWER_OF_TWO
   MEANING "lanes in which codes are computed that saturating instructions will narrow")
+qdq_parameter(narrowing FOR quantize CHOICES direct saturating
+  MEANING "how integers of 8 and 16 bits are narrowed: by conversions, or by instructions that saturate two registers into one")
+qdq_parameter(value_stage FOR quantize CHOICES inlined registers
+  MEANING "where x becomes f32: in each vector of codes, or before them, `vector` lanes at once (packed codes: always)")
+qdq_parameter(broadcast_stage FOR quantize CHOICES inlined registers
+  MEANING "block form, direct narrowing: whether operands are broadcast in registers before the codes that use them")
+qdq_parameter(exact_division FOR quantize device CHOICES instruction fma
+  MEANING "x / scale: the division instruction, or the reciprocal and two fused multiply-adds, proven equal (arithmetic.h)")
+qdq_parameter(lane_holds FOR quantize dequantize CHOICES element pair
+  MEANING "of f16 and bf16 with codes of 4 or 8 bits, in 32 bits: one element, or two neighbours, which meet there without shuffles")
 qdq_parameter(decoding_vector FOR dequantize RANGE 8 64 POWER_OF_TWO
   MEANING "lanes in which codes of 8 bits become 16")
+qdq_parameter(decoding FOR dequantize CHOICES arithmetic native table
+  MEANING "float codes: shifted into an f32, converted as an f16 where the type has its layout, or looked up")
+qdq_parameter(decoded_stage FOR dequantize CHOICES inlined registers
+  MEANING "where codes of 8 bits become 16: in each vector of y, or once for a group")
+qdq_parameter(unroll FOR quantize dequantize RANGE 1 16 POWER_OF_TWO
+  MEANING "vectors of y in one iteration, as far as a group of 64 elements has them; of direct narrowing")
 qdq_parameter(transpose_rows FOR transpose RANGE 4 8 POWER_OF_TWO
   MEANING "rows of y in a block of a transpose")
 qdq_parameter(threads FOR device RANGE 32 1024 POWER_OF_TWO
   MEANING "threads in a block of a launch")
+qdq_parameter(thread_units FOR device RANGE 1 16 POWER_OF_TWO
+  MEANING "units (8 elements, or more of less than 4 bits) that a thread computes one after another")
 qdq_parameter(access_words FOR device RANGE 1 4 POWER_OF_TWO
   MEANING "32-bit words in one load or store of a thread")
 

@@ -17,8 +17,9 @@ struct quantize_stages {
     Halide::Func output;      // (c, r), or the bytes of packed codes
     Halide::Func value;       // (c, r), x as f32
     Halide::Func broadcast;   // (c, r), the operands of each element: scale, inverse, zero point
-    Halide::Func neighbours;  // (c, place, r), the value of the element at a place of packed byte c
+    Halide::Func neighbours;  // (c, place, r), the value of the element at a place of packed byte c; or undefined
     Halide::Func code;        // (c, r), int32; of a byte where the output is packed
+    Halide::Func code_pair;   // (c, r), two codes of 8 bits that are computed together; otherwise undefined
     Halide::Func narrowed;    // lane_order::arguments(r), integers of 8 and 16 bits; otherwise undefined
     lane_order lanes;
     kernels::form form;
@@ -33,7 +34,9 @@ struct dequantize_stages {
     Halide::Func output;   // (c, r)
     Halide::Func decoded;  // (c, place, r), the codes of an element of x in 16 bits; undefined where they have no use
     Halide::Func value;    // (c, place, r), what becomes element codes_per_byte * c + place of the output
-    int codes_per_byte;    // 1 where x is not packed
+    // (c, r), elements 2 * c and 2 * c + 1 of the output that are computed together; otherwise undefined.
+    Halide::Func value_pair;
+    int codes_per_byte;  // 1 where x is not packed
     std::vector<Halide::Expr> variants;
 
     bool packs() const { return codes_per_byte > 1; }

@@ -25,24 +25,49 @@ Stage in_registers(Func &stage, Func &output, const Var &at) {
     return stage.compute_at(output, at).store_in(MemoryType::Register);
 }
 
+void narrow_pairs(quantize_stages &stages, const quantize_parameters &tuned) {
+    Func &output = stages.output;
+    const Var c = output.args()[0], step("step"), lane("lane"), pair("pair"), place("place");
+    const int vector = std::min<int>(tuned.vector, group_size / 2);
+    assume_whole_groups(output);
+    output.split(c, c, lane, 2 * vector)
+        .split(c, c, step, std::min<int>(tuned.unroll, group_size / 2 / vector))
+        .unroll(step)
+        .split(lane, pair, place, 2)
+        .vectorize(place)
+        .vectorize(pair);
+    in_registers(stages.code_pair, output, step).vectorize(stages.code_pair.args()[0], vector);
+    specialize_variants(output, stages.variants);
+}
+
 void narrow_directly(quantize_stages &stages, const quantize_parameters &tuned) {
+    if (stages.code_pair.defined()) {
+        narrow_pairs(stages, tuned);
+        return;
+    }
     Func &output = stages.output;
     const Var c = output.args()[0], code_c = stages.code.args()[0], step("step"), lane("lane");
     const int whole = group_size / stages.codes_per_byte;  // what a group takes of y
-    const int vector = std::min<int>(tuned.vector, whole), stored = std::min<int>(tuned.stored_vector, whole);
+    const int stored = std::min<int>(tuned.stored_vector, whole), vector = std::min<int>(tuned.vector, stored);
     assume_whole_groups(output, whole);
-    // Unrolling wins nothing on x86 and spills registers on NEON: 74 instructions for 16 codes of f8, 63 as it is.
-    output.split(c, step, lane, stored).vectorize(lane);
+    // Unrolling spills registers on NEON: 74 instructions for 16 codes of f8, 63 without.
+    output.split(c, c, lane, stored).vectorize(lane).split(c, c, step, std::min<int>(tuned.unroll, whole / stored));
+    output.unroll(step);
     Func &user = stored == vector ? output : stages.code;
     if (stored != vector) {
         in_registers(stages.code, output, step).split(code_c, step, lane, vector).vectorize(lane).unroll(step);
     }
-    if (stages.packs()) {
+    if (stages.form == form::block && !stages.packs() && tuned.broadcast_stage == broadcast_stage::registers) {
+        in_registers(stages.broadcast, user, step).vectorize(stages.broadcast.args()[0], vector);
+    }
+    if (stages.packs() && stages.neighbours.defined()) {
         const Var value_c = stages.value.args()[0], byte = stages.neighbours.args()[0],
                   place = stages.neighbours.args()[1];
         in_registers(stages.value, user, step).vectorize(value_c, tuned.vector).unroll(value_c);
         stages.neighbours.bound_extent(byte, vector).bound_extent(place, stages.codes_per_byte);
         in_registers(stages.neighbours, user, step).vectorize(byte).vectorize(place);
+    } else if (!stages.packs() && tuned.value_stage == value_stage::registers) {
+        in_registers(stages.value, user, step).vectorize(stages.value.args()[0], vector);
     }
     specialize_variants(output, stages.variants);
 }
@@ -81,15 +106,45 @@ void narrow(quantize_stages &stages, const quantize_parameters &tuned, const std
     }
 }
 
+void decode_pairs(dequantize_stages &stages, const dequantize_parameters &tuned) {
+    Func &output = stages.output, &decoded = stages.decoded;
+    const Var c = output.args()[0], group("group"), steps("steps"), step("step"), lane("lane"), pair("pair"),
+              place("place");
+    const int vector = std::min<int>(tuned.vector, group_size / 2);
+    assume_whole_groups(output);
+    output.split(c, group, lane, group_size)
+        .split(lane, steps, lane, 2 * vector)
+        .split(steps, steps, step, std::min<int>(tuned.unroll, group_size / 2 / vector))
+        .unroll(step)
+        .split(lane, pair, place, 2)
+        .vectorize(place)
+        .vectorize(pair);
+    in_registers(stages.value_pair, output, step).vectorize(stages.value_pair.args()[0], vector);
+    if (decoded.defined() && tuned.decoded_stage == decoded_stage::registers) {
+        decoded.bound_extent(decoded.args()[1], 2);
+        in_registers(decoded, output, group)
+            .vectorize(decoded.args()[0], std::min<int>(group_size / 2, tuned.decoding_vector))
+            .unroll(decoded.args()[0])
+            .unroll(decoded.args()[1]);
+    }
+    specialize_variants(output, stages.variants);
+}
+
 void decode(dequantize_stages &stages, const dequantize_parameters &tuned) {
+    if (stages.value_pair.defined()) {
+        decode_pairs(stages, tuned);
+        return;
+    }
     Func &output = stages.output, &value = stages.value, &decoded = stages.decoded;
     const int places = stages.codes_per_byte;
     // Four registers at once; but f16 that become f32 alone take 28 instructions for 16 on NEON, and 33 so.
     const int vector = decoded.defined() && !stages.packs() ? tuned.vector : tuned.stored_vector;
-    const Var c = output.args()[0], group("group"), step("step"), lane("lane"), byte("byte"), place("place");
+    const Var c = output.args()[0], group("group"), steps("steps"), step("step"), lane("lane"), byte("byte"),
+              place("place");
     assume_whole_groups(output);
     output.split(c, group, lane, group_size)
-        .split(lane, step, lane, std::min(group_size, places * vector))
+        .split(lane, steps, lane, std::min(group_size, places * vector))
+        .split(steps, steps, step, std::clamp(group_size / (places * vector), 1, int(tuned.unroll)))
         .unroll(step);
     if (stages.packs()) {  // neighbours meet in registers, before they are narrowed
         output.split(lane, byte, place, places).vectorize(place).vectorize(byte);
@@ -99,7 +154,7 @@ void decode(dequantize_stages &stages, const dequantize_parameters &tuned) {
     } else {
         output.vectorize(lane);
     }
-    if (decoded.defined()) {
+    if (decoded.defined() && tuned.decoded_stage == decoded_stage::registers) {
         decoded.bound_extent(decoded.args()[1], places);
         in_registers(decoded, output, group)
             .vectorize(decoded.args()[0], std::min<int>(group_size / places, tuned.decoding_vector))

@@ -21,7 +21,11 @@ Halide::Stage in_registers(Halide::Func &stage, Halide::Func &output, const Hali
 
 // Mappings of whole families:
 
-// quantize, where f32 become codes in registers and are then narrowed by plain conversions.
+// quantize to 8 bits of two 16-bit floats in a lane of 32: their codes meet in the lane, and nothing is shuffled.
+void narrow_pairs(quantize_stages &stages, const quantize_parameters &tuned);
+
+// quantize, where f32 become codes in registers and are then narrowed by plain conversions; and by pairs, where the
+// generator made their stage.
 void narrow_directly(quantize_stages &stages, const quantize_parameters &tuned);
 
 // quantize to integers of 8 and 16 bits, a group at once, so that one instruction narrows two registers of codes into
@@ -34,6 +38,9 @@ void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tu
 void narrow(quantize_stages &stages, const quantize_parameters &tuned, const std::vector<Halide::Var> &order);
 
 void decode(dequantize_stages &stages, const dequantize_parameters &tuned);
+
+// The same for dequantize, whose results of 16 bits meet in a lane.
+void decode_pairs(dequantize_stages &stages, const dequantize_parameters &tuned);
 
 void transpose_in_registers(transpose_stages &stages, const transpose_parameters &tuned);
 
