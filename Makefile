@@ -11,9 +11,10 @@ PEERS_STAMP := $(VENV)/.requirements-peers-installed
 OTHER_PRESET := $(filter-out release,$(PRESET))
 JOBS ?= $(shell nproc)
 MINUTES ?= 2
+BUDGET ?= 60
 GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
 
-.PHONY: help demo test peers gpu coverage fuzz lint bench mutants reliability build setup clean
+.PHONY: help demo test peers gpu coverage fuzz lint bench tune mutants reliability build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
@@ -25,6 +26,8 @@ help:
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
 	@echo "make lint                           clang-format, compiler's warnings, clang-tidy and cppcheck"
 	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
+	@echo "make tune [BUDGET=60] [TARGET=] [KERNELS=regex]"
+	@echo "                                    look for faster parameters of kernels, for this machine (minutes)"
 	@echo "make mutants [ONLY=regex]           plant faults in the code, one at a time: a test must fail for each"
 	@echo "make reliability [MINUTES=2]        test, lint, coverage, mutants, fuzz: then docs/reliability.md (hours)"
 	@echo "make build                          build everything into build/\$$PRESET"
@@ -72,7 +75,7 @@ gpu: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset gpu --log-level=WARNING
 	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) qdq_gpu_bench qdq_cli
 	GTEST_FILTER='*opencl*:*Opencl*:*cuda*:*device_target*' $(CTEST) --preset gpu --parallel $(JOBS) \
-		--tests-regex "^($$(echo $(GPU_TESTS) device.opencl_driver device.ptx | tr ' ' '|'))$$"
+		--tests-regex "^($$(echo $(GPU_TESTS) device.opencl_driver device.ptx schedules.invariance | tr ' ' '|'))$$"
 
 coverage: $(VENV)/.coverage-installed
 	@$(CMAKE) --preset coverage --log-level=WARNING
@@ -93,6 +96,10 @@ lint: $(VENV)/.lint-installed
 
 bench: build
 	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench
+
+tune: build
+	$(VENV)/bin/python tools/tune.py --build build/$(PRESET) --budget $(BUDGET) $(if $(TARGET),--target '$(TARGET)') \
+		$(if $(KERNELS),--kernels '$(KERNELS)')
 
 mutants: $(STAMP)
 	@$(VENV)/bin/python tools/mutants.py $(if $(ONLY),--only '$(ONLY)')
