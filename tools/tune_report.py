@@ -96,6 +96,7 @@ def picture_of(rows, title):
         axes.barh([y + 0.2 * offset for y in range(len(names))], [min(rows[n][column] or 0, 4) for n in names], 0.2,
                   label=column)
     axes.set_yticks([y + 0.3 for y in range(len(names))], names, fontsize=7)
+    axes.margins(y=0.01)
     axes.axvline(1, color="black", linewidth=0.5)
     axes.set_xlabel("time over the default's (cut off at 4)")
     axes.set_title(title)
