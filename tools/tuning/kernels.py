@@ -109,10 +109,11 @@ class Build:
         """The shared library with other objects in place of those of the same names."""
         rest = self.work / "kernels.a"
         if not rest.exists() or rest.stat().st_mtime < self.library.stat().st_mtime:
-            rest.unlink(missing_ok=True)
-            list_of_objects = self.work / "kernels.txt"
+            list_of_objects, unfinished = self.work / "kernels.txt", self.work / "unfinished.a"
             list_of_objects.write_text("\n".join(str(k.object) for k in self.kernels))
-            subprocess.run(["ar", "qcT", str(rest), f"@{list_of_objects}"], check=True)
+            unfinished.unlink(missing_ok=True)
+            subprocess.run(["ar", "qcT", str(unfinished), f"@{list_of_objects}"], check=True)
+            unfinished.rename(rest)  # whole, or not there: the tuner may be killed
         replaced = {item.name for item in objects}
         runtime = [item for item in self.runtime if pathlib.Path(item).name not in replaced]
         subprocess.run([self.compiler, "-shared", "-o", str(library), *map(str, objects), *runtime, str(rest),
