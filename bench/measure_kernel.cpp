@@ -178,9 +178,10 @@ nlohmann::json time_problem(std::vector<build> &builds, const problem &what, con
     for (size_t i = 0; i < builds.size(); i++) {
         contenders.push_back([run = builds[i].run, plan = &plans[i], x] { run(plan, x, output(), nullptr); });
     }
+    const std::map<std::string, contender> limits = given.limits ? limits_of(what) : std::map<std::string, contender>{};
     const int calls = calls_of(given.seconds, contenders[0]);
     std::vector<nlohmann::json> ns(builds.size());
-    nlohmann::json limits = nlohmann::json::object();
+    nlohmann::json limits_ns = nlohmann::json::object();
     const auto time = [&](nlohmann::json &into, const contender &call) {
         into.push_back(seconds_of(calls, call) / calls * 1e9);
     };
@@ -191,17 +192,15 @@ nlohmann::json time_problem(std::vector<build> &builds, const problem &what, con
                 time(ns[i], contenders[i]);
             }
         }
-        if (given.limits) {
-            for (const auto &[name, call] : limits_of(what)) {
-                time(limits[name], call);
-            }
+        for (const auto &[name, call] : limits) {
+            time(limits_ns[name], call);
         }
     }
     return {{"row", what.row()},
             {"elements", what.size.elements()},
             {"bytes", what.bytes()},
             {"ns", ns},
-            {"limits", limits}};
+            {"limits", limits_ns}};
 }
 
 }  // namespace

@@ -78,6 +78,16 @@ struct device_kernel {
         return x_bits == 32 ? word : word >> Halide::cast<uint32_t>(position * x_bits);
     }
 
+    // What a call is like, for autoschedulers.
+    template<typename X, typename Y>
+    void set_estimates(device_inputs &in, X &x, byte_input &scale, byte_input &zero_point, Y &y) const {
+        estimate_view(x, x_bits);
+        estimate_view(y, y_bits);
+        scale.set_estimates({{0, estimated_page}, {0, 1}});
+        zero_point.set_estimates({{0, estimated_page}, {0, 1}});
+        in.set_estimates();
+    }
+
     template<typename View> void estimate_view(View &view, int bits) const {
         if (dense()) {
             view.set_estimates({{0, words(bits)}, {0, estimated_units}});

@@ -38,7 +38,7 @@ public:
         define_operands();
         define_codes();
         kernel.store(y, in, code);
-        set_estimates();
+        kernel.set_estimates(in, x, scale, zero_point, y);
     }
 
     void schedule() {
@@ -48,14 +48,6 @@ public:
     }
 
 private:
-    void set_estimates() {
-        kernel.estimate_view(x, floats().bits);
-        kernel.estimate_view(y, stored().bits);
-        scale.set_estimates({{0, estimated_page}, {0, 1}});
-        zero_point.set_estimates({{0, estimated_page}, {0, 1}});
-        in.set_estimates();
-    }
-
     const element_type &floats() const { return type_named(float_name); }
     const element_type &stored() const { return type_named(stored_name); }
     instructions on() const { return instructions_named(abilities); }

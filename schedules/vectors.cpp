@@ -25,18 +25,36 @@ Stage in_registers(Func &stage, Func &output, const Var &at) {
     return stage.compute_at(output, at).store_in(MemoryType::Register);
 }
 
+namespace {
+
+// The output in vectors of pairs, which a stage computes before them.
+void store_pairs(Func &output, Func &pairs, const Var &step, const Var &lane, int vector) {
+    const Var pair("pair"), place("place");
+    output.unroll(step).split(lane, pair, place, 2).vectorize(place).vectorize(pair);
+    in_registers(pairs, output, step).vectorize(pairs.args()[0], vector);
+}
+
+// The codes of a group in 16 bits, before its values.
+void decode_in_registers(dequantize_stages &stages, const dequantize_parameters &tuned, const Var &group, int places) {
+    Func &decoded = stages.decoded;
+    if (decoded.defined() && tuned.decoded_stage == decoded_stage::registers) {
+        decoded.bound_extent(decoded.args()[1], places);
+        in_registers(decoded, stages.output, group)
+            .vectorize(decoded.args()[0], std::min<int>(group_size / places, tuned.decoding_vector))
+            .unroll(decoded.args()[0])
+            .unroll(decoded.args()[1]);
+    }
+}
+
+}  // namespace
+
 void narrow_pairs(quantize_stages &stages, const quantize_parameters &tuned) {
     Func &output = stages.output;
-    const Var c = output.args()[0], step("step"), lane("lane"), pair("pair"), place("place");
+    const Var c = output.args()[0], step("step"), lane("lane");
     const int vector = std::min<int>(tuned.vector, group_size / 2);
     assume_whole_groups(output);
-    output.split(c, c, lane, 2 * vector)
-        .split(c, c, step, std::min<int>(tuned.unroll, group_size / 2 / vector))
-        .unroll(step)
-        .split(lane, pair, place, 2)
-        .vectorize(place)
-        .vectorize(pair);
-    in_registers(stages.code_pair, output, step).vectorize(stages.code_pair.args()[0], vector);
+    output.split(c, c, lane, 2 * vector).split(c, c, step, std::min<int>(tuned.unroll, group_size / 2 / vector));
+    store_pairs(output, stages.code_pair, step, lane, vector);
     specialize_variants(output, stages.variants);
 }
 
@@ -107,26 +125,15 @@ void narrow(quantize_stages &stages, const quantize_parameters &tuned, const std
 }
 
 void decode_pairs(dequantize_stages &stages, const dequantize_parameters &tuned) {
-    Func &output = stages.output, &decoded = stages.decoded;
-    const Var c = output.args()[0], group("group"), steps("steps"), step("step"), lane("lane"), pair("pair"),
-              place("place");
+    Func &output = stages.output;
+    const Var c = output.args()[0], group("group"), steps("steps"), step("step"), lane("lane");
     const int vector = std::min<int>(tuned.vector, group_size / 2);
     assume_whole_groups(output);
     output.split(c, group, lane, group_size)
         .split(lane, steps, lane, 2 * vector)
-        .split(steps, steps, step, std::min<int>(tuned.unroll, group_size / 2 / vector))
-        .unroll(step)
-        .split(lane, pair, place, 2)
-        .vectorize(place)
-        .vectorize(pair);
-    in_registers(stages.value_pair, output, step).vectorize(stages.value_pair.args()[0], vector);
-    if (decoded.defined() && tuned.decoded_stage == decoded_stage::registers) {
-        decoded.bound_extent(decoded.args()[1], 2);
-        in_registers(decoded, output, group)
-            .vectorize(decoded.args()[0], std::min<int>(group_size / 2, tuned.decoding_vector))
-            .unroll(decoded.args()[0])
-            .unroll(decoded.args()[1]);
-    }
+        .split(steps, steps, step, std::min<int>(tuned.unroll, group_size / 2 / vector));
+    store_pairs(output, stages.value_pair, step, lane, vector);
+    decode_in_registers(stages, tuned, group, 2);
     specialize_variants(output, stages.variants);
 }
 
@@ -154,13 +161,7 @@ void decode(dequantize_stages &stages, const dequantize_parameters &tuned) {
     } else {
         output.vectorize(lane);
     }
-    if (decoded.defined() && tuned.decoded_stage == decoded_stage::registers) {
-        decoded.bound_extent(decoded.args()[1], places);
-        in_registers(decoded, output, group)
-            .vectorize(decoded.args()[0], std::min<int>(group_size / places, tuned.decoding_vector))
-            .unroll(decoded.args()[0])
-            .unroll(decoded.args()[1]);
-    }
+    decode_in_registers(stages, tuned, group, places);
     specialize_variants(output, stages.variants);
 }
 

@@ -23,13 +23,12 @@ import tqdm
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from tuning import record as records  # noqa: E402
-from tuning import timing  # noqa: E402
+from tuning import search, timing  # noqa: E402
 from tuning.kernels import ROOT, Build  # noqa: E402
 
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
-ELEMENTS = [4096, 65536, 1 << 20]
 COLUMNS = ["default", "tuned", "autoscheduler", "limit"]
 BELOW_LIMIT = 0.8  # a kernel with room: the limit takes less than this part of its time
 
@@ -43,7 +42,7 @@ def limit_of(row):
 def figures_of(build, kernel, tuned, autoscheduled):
     """The time of each column over the default's, and GB/s of the default."""
     library = build.link([build.compile(kernel, {**kernel.tuned, **tuned}, "report")], build.work / "report/libqdq.so")
-    timed = timing.measure(build, kernel, [build.library, library], ELEMENTS, 20, ["--limits"])
+    timed = timing.measure(build, kernel, [build.library, library], search.SIZES, 20, ["--limits"])
     limit = statistics.geometric_mean([limit_of(row) / min(row["ns"][0]) for row in timed.rows])
     best = [r for r in autoscheduled.values() if isinstance(r, float)]
     return {"default": 1.0, "tuned": timing.median(timed.log_ratios(1)), "autoscheduler": min(best, default=None),

@@ -24,6 +24,11 @@ CONFIRMATIONS = 3    # processes: pages lie elsewhere in each
 LEAST_GAIN = 0.01    # smaller ones are not worth a difference between kernels
 
 
+def objective(rungs):
+    """What Optuna minimizes; what is wrong or refused, and has no rung, is as bad as can be."""
+    return math.log(rungs[-1]) if rungs else math.log(10)
+
+
 class KernelSearch:
     """What was tried of a kernel, from the record, and the next thing to try."""
 
@@ -62,10 +67,9 @@ class KernelSearch:
         return tuple(sorted(parameters.items()))
 
     def tell(self, parameters, rungs):
-        """Optuna learns of all that was measured; what is wrong or refused is as bad as can be."""
-        value = math.log(rungs[-1]) if rungs else math.log(10)
+        """Optuna learns of all that was measured."""
         self.study.add_trial(optuna.trial.create_trial(
-            params=dict(parameters), distributions=self.space, value=value,
+            params=dict(parameters), distributions=self.space, value=objective(rungs),
             intermediate_values={i: math.log(r) for i, r in enumerate(rungs)}))
 
     def propose(self):
@@ -113,8 +117,7 @@ class KernelSearch:
             candidate["timed"] = same is None
             candidate["rungs"] = same["rungs"] if same else self.climb(trial, library, candidate)
         self.build.remove(f"{self.kernel.symbol}-{trial.number}")
-        rungs = candidate.get("rungs", [])
-        self.study.tell(trial, math.log(rungs[-1]) if rungs else math.log(10))
+        self.study.tell(trial, objective(candidate.get("rungs", [])))
         entry = {"kernel": self.kernel.symbol, "parameters": trial.params, **candidate}
         self.record.append(what="trial", **entry)
         self.tried[self.key(trial.params)] = entry
