@@ -30,7 +30,7 @@ public:
     }
 
     void generate() {
-        kernel = {form, stored().bits, floats().bits};
+        kernel = {form, stored().bits, floats().bits, tuned.unit_elements};
         kernel.define_places(in);
         kernel.define(code, kernel.lanes(), cast<uint32_t>(kernel.element_bits(x, in)));
         define_operands();

@@ -16,6 +16,7 @@ inline Halide::Type device_buffer_type(device_form form, const element_type &t) 
 struct device_kernel {
     device_form form;
     int x_bits, y_bits;  // of an element
+    int unit_elements;
 
     Halide::Var lane{"lane"}, unit{"unit"};
     device_stages stages;
@@ -23,9 +24,10 @@ struct device_kernel {
 
     bool dense() const { return form != device_form::strided; }
     int code_bits() const { return std::min(x_bits, y_bits); }
-    int words(int bits) const { return device_group(code_bits()) * bits / 32; }
+    int group() const { return device_group(unit_elements, code_bits()); }
+    int words(int bits) const { return group() * bits / 32; }
     // The elements of a unit, and how many of them have operands of their own.
-    int lanes() const { return dense() ? device_group(code_bits()) : std::max(1, 8 / code_bits()); }
+    int lanes() const { return dense() ? group() : std::max(1, 8 / code_bits()); }
     int operand_lanes() const { return form == device_form::group ? 1 : lanes(); }
 
     // The places of a lane. Those of a dense form's lanes follow one another.

@@ -32,7 +32,7 @@ public:
     }
 
     void generate() {
-        kernel = {form, floats().bits, stored().bits};
+        kernel = {form, floats().bits, stored().bits, tuned.unit_elements};
         kernel.define_places(in);
         define(value, kernel.lanes(), float_value(on(), floats(), kernel.element_bits(x, in)));
         define_operands();

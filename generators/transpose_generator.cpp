@@ -21,16 +21,18 @@ public:
         y.set_type(UInt(bits));
     }
 
-    // Halves the rows three times: a row and the one half way down are interleaved to one row. Of eight rows this
-    // leaves one, with the eight elements of each column together.
+    // Halves some rows of x until one is left: a row and the one half way down are interleaved to one row. That has the
+    // elements of each column together.
     void generate() {
-        Func eight("eight"), four("four"), two("two"), one("one");
-        eight(j, i, b) = x(j, 8 * b + i);
-        four(j, i, b) = eight(j / 2, i + 4 * (j % 2), b);
-        two(j, i, b) = four(j / 2, i + 2 * (j % 2), b);
-        one(j, i, b) = two(j / 2, i + j % 2, b);
-        y(c, r) = one(8 * r + c % 8, 0, c / 8);
-        rows = {eight, four, two, one};
+        const int columns = tuned.transpose_columns;
+        rows.emplace_back("rows_" + std::to_string(columns));
+        rows.back()(j, i, b) = x(j, columns * b + i);
+        for (int height = columns / 2; height > 0; height /= 2) {
+            Func half("rows_" + std::to_string(height));
+            half(j, i, b) = rows.back()(j / 2, i + height * (j % 2), b);
+            rows.push_back(half);
+        }
+        y(c, r) = rows.back()(columns * r + c % columns, 0, c / columns);
         x.set_estimates({{0, 256}, {0, 256}});
         y.set_estimates({{0, 256}, {0, 256}});
     }

@@ -20,9 +20,11 @@ constexpr int device_form_count = 3;
 constexpr int device_dimensions = 8;  // of the strided form
 constexpr int dense_dimensions = 2;   // of the others
 
-// Elements of a group, by the bits of a code: those that a load or store of 16 bytes takes of 16-bit types, and two
-// take of 32-bit ones, but no less than a word of codes. With 16, f16 to f8e4m3 took 105 registers instead of 51.
-constexpr int device_group(int code_bits) { return code_bits < 4 ? 32 / code_bits : 8; }
+// Elements of a group: so many as a kernel's tuned parameter `unit_elements` says, but no less than a word of codes.
+constexpr int device_group(int unit_elements, int code_bits) {
+    const int codes_of_word = 32 / code_bits;
+    return unit_elements < codes_of_word ? codes_of_word : unit_elements;
+}
 
 // Buffers are indexed by 32-bit numbers, so the strided form addresses them by page and place.
 constexpr int page_bits = 30;

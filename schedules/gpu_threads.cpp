@@ -6,6 +6,8 @@ namespace qdq {
 
 using namespace Halide;
 
+// Units: 8 elements are what a load or store of 16 bytes takes of 16-bit types, and two take of 32-bit ones. With 16,
+// f16 to f8e4m3 took 105 registers instead of 51.
 void map_to_threads(device_stages &stages, const device_parameters &tuned, DeviceAPI device) {
     const int words_at_once = tuned.access_words, threads = tuned.threads;
     RVar block("block"), thread("thread"), item("item"), vector("vector");

@@ -32,10 +32,14 @@ qdq_parameter(unroll FOR quantize dequantize RANGE 1 16 POWER_OF_TWO
   MEANING "vectors of y in one iteration, as far as a group of 64 elements has them; of direct narrowing")
 qdq_parameter(transpose_rows FOR transpose RANGE 4 8 POWER_OF_TWO
   MEANING "rows of y in a block of a transpose")
+qdq_parameter(transpose_columns FOR transpose RANGE 4 16 POWER_OF_TWO
+  MEANING "columns of y in such a block")
 qdq_parameter(threads FOR device RANGE 32 1024 POWER_OF_TWO
   MEANING "threads in a block of a launch")
 qdq_parameter(thread_units FOR device RANGE 1 16 POWER_OF_TWO
-  MEANING "units (8 elements, or more of less than 4 bits) that a thread computes one after another")
+  MEANING "units that a thread computes one after another")
+qdq_parameter(unit_elements FOR device RANGE 4 32 POWER_OF_TWO
+  MEANING "of a unit of the dense forms: what is loaded and stored together; a 32-bit word of codes is the least")
 qdq_parameter(access_words FOR device RANGE 1 4 POWER_OF_TWO
   MEANING "32-bit words in one load or store of a thread")
 

@@ -44,7 +44,8 @@ struct dequantize_stages {
 
 struct transpose_stages {
     Halide::Func output;             // (c, r)
-    std::vector<Halide::Func> rows;  // (j, i, block) of 8, 4, 2 and 1 rows i, each two of the one before, interleaved
+    // (j, i, block) of `transpose_columns` rows i, of half as many, and so on to 1: each two of those before, interleaved.
+    std::vector<Halide::Func> rows;
 };
 
 struct repack_stages {

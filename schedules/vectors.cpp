@@ -166,7 +166,7 @@ void decode(dequantize_stages &stages, const dequantize_parameters &tuned) {
 }
 
 void transpose_in_registers(transpose_stages &stages, const transpose_parameters &tuned) {
-    const int rows = tuned.transpose_rows;
+    const int rows = tuned.transpose_rows, columns = tuned.transpose_columns;
     Func &output = stages.output;
     assume_whole_groups(output);
     OutputImageParam view = output.output_buffer();
@@ -174,17 +174,17 @@ void transpose_in_registers(transpose_stages &stages, const transpose_parameters
     const Var c = output.args()[0], r = output.args()[1], column("column"), row("row"), block("block");
     // Along the rows of that side first whose rows are far apart, as eight of them a power of two apart share a place
     // in the L1 cache: 64 x 64 bytes that go to rows 4096 apart take 340 ns so, and 1450 along the other.
-    output.tile(c, r, column, row, 8, rows).reorder(column, row, r, c).vectorize(column).unroll(row);
+    output.tile(c, r, column, row, columns, rows).reorder(column, row, r, c).vectorize(column).unroll(row);
     output.specialize(view.dim(1).stride() > group_size).reorder(column, row, c, r).rename(c, block);
     output.rename(r, block);
     // All in registers, a row to a vector; a load that interleaves becomes one shuffle of two vectors.
     const Var pair("pair"), place("place");
-    int height = 8, width = rows;
+    int height = columns, width = rows;
     for (Func &stage : stages.rows) {
         const Var j = stage.args()[0], i = stage.args()[1];
         stage.align_bounds(j, width).bound_extent(i, height);
         in_registers(stage, output, block).unroll(i);
-        if (height == 8) {
+        if (height == columns) {
             stage.vectorize(j, width);
         } else {
             stage.split(j, pair, place, 2).reorder(place, pair, i).unroll(place).vectorize(pair, width / 2);

@@ -22,10 +22,12 @@ LACKS = "for which the target's instructions lack"
 
 
 def compile_drawn(build, kernel, seed):
-    """The kernel's object with parameters drawn from a seed, and those."""
+    """The kernel's object with parameters drawn from a seed, and those; what the dispatcher has of a pair is no object."""
     draw = random.Random(f"{kernel.symbol} {seed}")
     while True:
         parameters = {p.name: draw.choice(p.choices) for p in build.parameters_of(kernel)}
+        if kernel.kind == "dispatch":
+            return None, parameters
         try:
             return build.compile(kernel, parameters, kernel.symbol), parameters
         except Refused as refusal:
@@ -34,9 +36,9 @@ def compile_drawn(build, kernel, seed):
 
 
 def drawn_kernels(build, sets, match, seed):
-    """Up to so many kernels of each generator and target."""
+    """Up to so many kernels of each generator and target, and pairs of types that the dispatcher has parameters for."""
     families = {}
-    for kernel in build.kernels:
+    for kernel in [*build.kernels, *build.dispatched]:
         if build.parameters_of(kernel) and re.search(match, kernel.symbol):
             families.setdefault((kernel.target, kernel.generator), []).append(kernel)
     draw = random.Random(seed)
@@ -51,14 +53,17 @@ class Invariance(unittest.TestCase):
         self.assertTrue(kernels)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             compiled = list(pool.map(lambda kernel: compile_drawn(build, kernel, options.seed), kernels))
+        objects = [item for item, _ in compiled if item]
+        in_table = [(kernel, drawn) for kernel, (_, drawn) in zip(kernels, compiled) if kernel.kind in ("device", "dispatch")]
+        if in_table:
+            objects.append(build.compile_table(in_table, build.work))
         for test in options.tests:
-            program = build.relink(options.ninja, test, [item for item, _ in compiled])
+            program = build.relink(options.ninja, test, objects)
             done = subprocess.run([program, "--gtest_brief=1", f"--gtest_filter={options.filter}"], stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True)
-            parameters = {kernel.symbol: drawn for kernel, (_, drawn) in zip(kernels, compiled)}
-            self.assertEqual(done.returncode, 0, f"{done.stdout[-4000:]}\nwith {parameters}")
-            print(f"{test}: {len(kernels)} kernels with parameters drawn from seed {options.seed}:",
-                  done.stdout.strip().splitlines()[-1])
+                                  stderr=subprocess.STDOUT, text=True, env={"QDQ_TEST_THIN": options.thin, **os.environ})
+            drawn = f"{test}: {len(kernels)} kernels with parameters drawn from seed {options.seed}"
+            self.assertEqual(done.returncode, 0, f"{drawn}: {program}\n{done.stdout[-4000:]}")
+            print(f"{drawn}:", done.stdout.strip().splitlines()[-1])
 
 
 if __name__ == "__main__":
@@ -68,6 +73,7 @@ if __name__ == "__main__":
     parser.add_argument("tests", nargs="+")
     parser.add_argument("--filter", default="*")
     parser.add_argument("--match", default="", help="regular expression of kernels' symbols")
+    parser.add_argument("--thin", default="1", help="what the tests leave out: CONTRIBUTING.md, QDQ_TEST_THIN")
     parser.add_argument("--sets", type=int, default=50)
     parser.add_argument("--seed", default=os.environ.get("QDQ_TEST_SEED", "1"))
     options = parser.parse_args()

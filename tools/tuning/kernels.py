@@ -74,7 +74,7 @@ class Build:
         folder = self.work / name
         folder.mkdir(parents=True, exist_ok=True)
         if kernel.kind == "dispatch":
-            return self.compile_table(kernel, parameters, folder)
+            return self.compile_table([(kernel, parameters)], folder)
         arguments = [f"{parameter}={value}" for parameter, value in parameters.items()]
         done = subprocess.run([*self.command(kernel, folder, arguments), *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True)
@@ -82,12 +82,17 @@ class Build:
             raise Refused(done.stdout.strip())
         return folder / f"{kernel.symbol}.o"
 
-    def compile_table(self, pair, parameters, folder):
-        """The object of the dispatch table, in which a pair of types has other parameters."""
+    def compile_table(self, changed, folder):
+        """The object of the dispatch table with other parameters of some rows: pairs of a kernel, or a pair of types, and
+        those."""
         table = (self.folder / "runtime/kernel_rows.cpp").read_text()
-        fields = ", ".join(f".{parameter}={value}" for parameter, value in parameters.items())
-        table, rows = re.subn(rf"(\{{{pair.symbol}_[^}}]*\}},\s*\{{)[^}}]*\}}", rf"\g<1>{fields}}}", table)
-        assert rows == 1
+        for row, parameters in changed:
+            if row.kind == "device":
+                table, rows = re.subn(rf"({row.symbol}_argv, )\d+", rf"\g<1>{parameters['unit_elements']}", table)
+            else:
+                fields = ", ".join(f".{parameter}={value}" for parameter, value in parameters.items())
+                table, rows = re.subn(rf"(\{{{row.symbol}_[^}}]*\}},\s*\{{)[^}}]*\}}", rf"\g<1>{fields}}}", table)
+            assert rows == 1
         source, compiled = folder / "kernel_rows.cpp", folder / "kernel_rows.cpp.o"
         source.write_text(table)
         commands = json.loads((self.folder / "compile_commands.json").read_text())

@@ -334,12 +334,13 @@ void nest_runner::run_staged(const area &a) {
     emit(previous);
 }
 
-// How many columns a row's first piece takes: up to a cache line's end in y, if the next piece may begin there.
+// How many columns a row's first piece takes: up to a cache line's end in y, if the next piece may begin there. Pieces of
+// packed codes may be shorter than a line.
 int64_t nest_runner::first_staged(const area &a, int64_t row, int64_t most) const {
     const int64_t past_line = reinterpret_cast<intptr_t>(address(y, a.y + row * a.y_row, what.y_bits)) % line * 8;
     const int64_t unit = std::max(a.form == kernel_form::block ? what.block() : 1, what.packed_unit());
     const bool can_align = past_line % (what.y_bits * unit) == 0;
-    return can_align ? most - past_line / what.y_bits : most;
+    return can_align ? most - past_line / what.y_bits % most : most;
 }
 
 // A piece's elements as a kernel takes them: whole groups, which may reach into the rest of the row.

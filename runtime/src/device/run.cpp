@@ -98,8 +98,12 @@ private:
     const device_backend &backend;
     device_launch &launch;
     const memory x, y, scale, zero_point;
-    const int64_t group_elements = device_group(what.codes().bits);
+    const device_kernel *const kernels = what.quantizes() ? what.device->quantize : what.device->dequantize;
     device_arguments<number> in{};
+
+    int64_t group_of(device_form form) const {
+        return device_group(kernels[int(form)].unit_elements, what.codes().bits);
+    }
 
     memory memory_of(const void *data, int64_t offset) const {
         const uint64_t base = reinterpret_cast<uintptr_t>(data);
@@ -160,15 +164,29 @@ private:
                         "elements: device kernels take 2^30 at once",
                         function, static_cast<long long>(p.elements));
         }
-        device_buffer x_words, y_words;
-        const bool ordered = r.is_dense() && r.count <= dense_dimensions && what.packing != QDQ_SPLIT_HALVES &&
-                             set_words(x, r.x, what.x_bits, elements, x_words, in.first_x) &&
-                             set_words(y, r.y, what.y_bits, elements, y_words, in.first_y);
-        const device_form form = ordered ? dense_form(r) : device_form::strided;
-        if (form == device_form::strided) {
-            return run_strided(r, elements);
+        if (r.is_dense() && r.count <= dense_dimensions && what.packing != QDQ_SPLIT_HALVES) {
+            for (const device_form form : {device_form::group, device_form::each}) {
+                const int64_t group = group_of(form), in_groups = elements - elements % group;
+                device_buffer x_words, y_words;
+                if (meets_operands(r, form) && set_words(x, r.x, what.x_bits, in_groups, group, x_words, in.first_x) &&
+                    set_words(y, r.y, what.y_bits, in_groups, group, y_words, in.first_y)) {
+                    return run_groups(r, form, elements, in_groups, x_words, y_words);
+                }
+            }
         }
-        const int64_t in_groups = elements - elements % group_elements;
+        return run_strided(r, elements);
+    }
+
+    // Whether the groups of a dense form meet the operands as the innermost dimension does.
+    bool meets_operands(const region &r, device_form form) const {
+        const blocked_dimension &d = r.dimensions[0];
+        const bool whole_groups = r.count == 1 || d.whole.extent % group_of(form) == 0;
+        const bool one_operand = !d.whole.varies() || d.block % group_of(form) == 0;
+        return whole_groups && (form == device_form::group ? one_operand : d.block == 1);
+    }
+
+    qdq_status run_groups(const region &r, device_form form, int64_t elements, int64_t in_groups,
+                          device_buffer &x_words, device_buffer &y_words) {
         if (in_groups > 0) {
             describe_groups(r, form, in_groups);
             if (qdq_status s = call_kernel(form, r, x_words, y_words)) {
@@ -178,19 +196,9 @@ private:
         return in_groups < elements ? run_strided(rest_of(r, in_groups), elements - in_groups) : QDQ_OK;
     }
 
-    // The form whose groups meet the operands as the innermost dimension does.
-    device_form dense_form(const region &r) const {
-        const blocked_dimension &d = r.dimensions[0];
-        const bool whole_groups = r.count == 1 || d.whole.extent % group_elements == 0;
-        if (whole_groups && (!d.whole.varies() || d.block % group_elements == 0)) {
-            return device_form::group;
-        }
-        return whole_groups && d.block == 1 ? device_form::each : device_form::strided;
-    }
-
     // False where groups do not begin where words of 16 bytes may.
-    bool set_words(const memory &of, int64_t first, int32_t bits, int64_t elements, device_buffer &buffer,
-                   int64_t &first_group) const {
+    bool set_words(const memory &of, int64_t first, int32_t bits, int64_t elements, int64_t group_elements,
+                   device_buffer &buffer, int64_t &first_group) const {
         constexpr uint64_t alignment = 16;
         const uint64_t group_bytes = group_elements * bits / 8;
         uint64_t base = of.base, bytes = of.offset + first * bits / 8;
@@ -206,6 +214,7 @@ private:
     }
 
     void describe_groups(const region &r, device_form form, int64_t elements) {
+        const int64_t group_elements = group_of(form);
         in.units = static_cast<int32_t>(elements / group_elements);
         clear_dimensions();
         const blocked_dimension &c = r.dimensions[0];
@@ -307,8 +316,7 @@ private:
         }
         for_each_argument(in, [&](const char *, int, auto &argument) { arguments[count++] = &argument; });
         arguments[count++] = &y_buffer.buffer;
-        device_kernel *const *kernels = what.quantizes() ? what.device->quantize : what.device->dequantize;
-        return kernels[int(form)](arguments);
+        return kernels[int(form)].run(arguments);
     }
 
     qdq_status failure(int error) const {

@@ -28,13 +28,15 @@ template<typename Kernel> struct kernel_row {
     dispatch_parameters tuned;
 };
 
-// A device's kernel, by pointers to its arguments: buffers and kernels/device_arguments.h.
-using device_kernel = int(void **arguments);
+struct device_kernel {
+    int (*run)(void **arguments);  // pointers to them: buffers and kernels/device_arguments.h
+    int32_t unit_elements;         // for device_group
+};
 
 struct device_row {
     qdq_dtype float_type;
     qdq_dtype stored_type;
-    device_kernel *quantize[device_form_count], *dequantize[device_form_count];  // in the order of device_form
+    device_kernel quantize[device_form_count], dequantize[device_form_count];  // in the order of device_form
 };
 
 struct device_backend;
