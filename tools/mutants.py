@@ -195,7 +195,8 @@ class Tests:
     @staticmethod
     def targets(tests):
         """What CMake builds for them."""
-        of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"]}
+        of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
+                   "schedules.invariance": ["qdq_generators", "kernel.rows"]}
         names = {test.split()[0] for test in tests}
         return sorted({target for name in names
                        for target in of_name.get(name, ["qdq_cli" if name.startswith("cli.") else name])})
