@@ -3,6 +3,7 @@
 separate measurement confirms is taken."""
 
 import concurrent.futures
+import itertools
 import math
 import time
 
@@ -17,7 +18,7 @@ RUNGS = [(6, 1), (12, 3), (36, 3)]
 SIZES = [4096, 65536, 1 << 20]
 # The dispatcher's parameters count where results leave the caches. How work is split over threads is not looked for: times
 # of several threads say more of a machine's other guests than of qdq.
-SIZES_OF_DISPATCH = [1 << 24, 1 << 22, 1 << 20]
+SIZES_OF_DISPATCH = [1 << 26, 1 << 24, 1 << 21]
 SEARCHED_OF_DISPATCH = ["nontemporal_bytes", "piece_bytes", "piece_elements", "prefetch_bytes"]
 CONFIRMATION = 30    # rounds
 CONFIRMATIONS = 3    # processes: pages lie elsewhere in each
@@ -54,13 +55,19 @@ class KernelSearch:
     def choices(self, parameter):
         default = self.kernel.tuned[parameter.name]
         searched = self.kernel.kind != "dispatch" or parameter.name in SEARCHED_OF_DISPATCH
-        return sorted({default, *parameter.choices}) if searched else [default]
+        if not searched:
+            return [default]
+        given = {default, *parameter.choices}
+        return sorted(given, key=int) if default.isdecimal() else sorted(given)
 
     def neighbours(self):
-        """The default with one parameter changed: what is tried first. Choices of methods come before sizes."""
-        changed = [(len(d.choices), name, value) for name, d in self.space.items() for value in d.choices
-                   if value != self.kernel.tuned[name]]
-        return [{**self.kernel.tuned, name: value} for _, name, value in sorted(changed)]
+        """The default with one parameter changed, what is tried first: of each parameter in turn, and of sizes the nearest."""
+        by_parameter = []
+        for name, distribution in self.space.items():
+            choices, default = distribution.choices, distribution.choices.index(self.kernel.tuned[name])
+            nearest = sorted(range(len(choices)), key=lambda i: abs(i - default))
+            by_parameter.append([{**self.kernel.tuned, name: choices[i]} for i in nearest if i != default])
+        return [changed for turn in itertools.zip_longest(*by_parameter) for changed in turn if changed]
 
     @staticmethod
     def key(parameters):
