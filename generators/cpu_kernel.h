@@ -16,7 +16,7 @@ using namespace kernels;
 
 inline const std::map<std::string, form> &form_names() {
     static const std::map<std::string, form> names = {
-        {"row", form::row}, {"column", form::column}, {"block", form::block}};
+        {"row", form::row}, {"column", form::column}, {"block", form::block}, {"table", form::table}};
     return names;
 }
 
@@ -24,6 +24,7 @@ inline Halide::Expr operand_index(form f, int block, Halide::Expr c, Halide::Exp
     switch (f) {
     case form::row: return r;
     case form::column: return c;
+    case form::table: return c / table_entries;
     default: return c / block;
     }
 }
@@ -51,6 +52,7 @@ template<typename View> void estimate_view(View &view, const element_type &t) {
 template<typename Operand> void estimate_operand(form f, int block, Operand &operand) {
     const int extent = f == form::row      ? estimated_rows
                        : f == form::column ? estimated_columns
+                       : f == form::table  ? estimated_columns / table_entries
                                            : estimated_columns / block;
     operand.set_estimates({{0, extent}});
 }

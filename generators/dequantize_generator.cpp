@@ -105,7 +105,11 @@ private:
 
     // The codes of a byte part while lanes are bytes: at the top of one, or alone in it.
     bool splits_bytes() const { return stored().is_packed() && on().byte_shifts; }
-    Expr top_of_byte() { return x(c, r) << cast<uint8_t>(stored().bits * (stored().codes_per_byte() - 1 - place)); }
+    // A byte of packed codes; of a table, two codes that follow one another.
+    Expr byte() {
+        return form == kernels::form::table ? cast<uint8_t>(0x22 * (c % (kernels::table_entries / 2)) + 0x10) : x(c, r);
+    }
+    Expr top_of_byte() { return byte() << cast<uint8_t>(stored().bits * (stored().codes_per_byte() - 1 - place)); }
     Expr code_of_byte() {
         return stored().is_signed() ? reinterpret<int8_t>(top_of_byte()) >> (8 - stored().bits)
                                     : top_of_byte() >> (8 - stored().bits);
@@ -118,7 +122,9 @@ private:
 
     Expr number() {
         auto bits = [&](const Expr &column) { return reinterpret<uint8_t>(x(column, r)); };
-        return paired() && !stored().is_packed() ? concat_bits({bits(2 * c), bits(2 * c + 1)}) : x(c, r);
+        return paired() && !stored().is_packed() ? concat_bits({bits(2 * c), bits(2 * c + 1)})
+               : stored().is_packed()             ? byte()
+                                                  : x(c, r);
     }
 
     // The code at a place of a number, in lanes of a type; of packed codes other bits may stand above it.

@@ -45,6 +45,7 @@ int64_t operand_count(const call &what, kernel_form form, int64_t columns, int64
     switch (form) {
     case kernel_form::row: return rows;
     case kernel_form::column: return columns;
+    case kernel_form::table: return columns / table_entries;
     default: return columns / what.block();
     }
 }

@@ -52,7 +52,7 @@ nest_runner::nest_runner(const call &what, const loop_nest &nest, const void *x,
       y(static_cast<char *>(y)),
       reorders_x(what.x_bits < 8 && what.packing != QDQ_LOW_FIRST),
       reorders_y(what.y_bits < 8 && what.packing != QDQ_LOW_FIRST),
-      tile_rows(is_contiguous(nest.loops[0]) ? tail_rows : tile_side),
+      tile_rows(is_contiguous(nest.loops[0]) && !looks_up(what, nest.loops[0]) ? tail_rows : tile_side),
       x_tile(memory + memory_bytes - (tile_rows == tile_side ? tile_bytes : x_piece_bytes)),
       y_tile(x_tile - (tile_rows == tile_side ? tile_bytes : y_piece_bytes)),
       loaded(what, memory, y_tile - memory, uses_scales_where_they_lie(what, nest)) {}
@@ -76,6 +76,10 @@ void nest_runner::run(const offsets &at) {
 void nest_runner::run_plane(const offsets &at) {
     const dimension &c = nest.loops[0];
     const dimension r = rows_of(nest);
+    looks_up(what, c) ? run_by_lookup(c, r, at) : run_by_kernels(c, r, at);
+}
+
+void nest_runner::run_by_kernels(const dimension &c, const dimension &r, const offsets &at) {
     const bool fuses = fuses_rows(what, c, r);
     if (c.varies()) {
         fuses ? run_periodic(c, r, at) : run_columns(c, r, at);
@@ -85,6 +89,54 @@ void nest_runner::run_plane(const offsets &at) {
         run_rows(c, r, at);
     } else {
         run_one_operand(c, r, at);
+    }
+}
+
+// As many rows at a time as there is room for tables.
+void nest_runner::run_by_lookup(const dimension &c, const dimension &r, offsets at) {
+    const int64_t table_bytes = table_entries * what.y_bits / 8;
+    const int64_t most = r.varies() ? tables_bytes / table_bytes : r.extent;
+    for (int64_t done = 0; done < r.extent; done += most) {
+        const int64_t rows = std::min(most, r.extent - done), tables = r.varies() ? rows : 1;
+        const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, tables});
+        if (needs_column(what, variant)) {
+            run_by_kernels(c, {rows, r.x, r.y, r.scale, r.zero_point}, at);
+        } else {
+            loaded.pad(tables);
+            kernel_caller(what, kernel_form::table, variant, 1)
+                .run(loaded, 0, {x_tile, 0}, {x_tile, 0}, round_up(tables * table_entries), 1);
+            look_up({address(x, at.x, what.x_bits), address(y, at.y, what.y_bits), x_tile, r.x * what.x_bits / 8,
+                     r.y * what.y_bits / 8, r.varies() ? table_bytes : 0, c.extent, rows});
+        }
+        at.advance(r, rows);
+    }
+}
+
+void nest_runner::look_up(const lookup_rows &all) const {
+    const auto run = what.y_bits == 16 ? what.on->lookup->of_16_bits : what.on->lookup->of_32_bits;
+    if (!what.nontemporal) {
+        run(all);
+        return;
+    }
+    // By way of the L1 cache: several short rows at a time, or parts of one.
+    const int64_t column_bytes = what.y_bits / 8, most = y_piece_bytes / column_bytes;
+    const bool fuses = all.y_bytes == all.columns * column_bytes;
+    const int64_t most_rows = fuses ? std::max<int64_t>(1, most / all.columns) : 1;
+    lookup_rows piece = all;
+    for (int64_t row = 0; row < all.rows; row += most_rows) {
+        piece.rows = std::min(most_rows, all.rows - row);
+        for (int64_t column = 0; column < all.columns; column += piece.columns) {
+            const int64_t rest = all.columns - column;
+            const bool leaves_few = rest > most && rest < most + result_lookup::columns;
+            piece.columns = std::min(rest, leaves_few ? most - result_lookup::columns : most);
+            piece.x = all.x + row * all.x_bytes + column / 2;
+            piece.tables = all.tables + row * all.table_bytes;
+            piece.y = y_tile;
+            piece.y_bytes = piece.columns * column_bytes;
+            run(piece);
+            what.on->nontemporal->copy(all.y + row * all.y_bytes + column * column_bytes, y_tile,
+                                       piece.rows * piece.y_bytes);
+        }
     }
 }
 
@@ -188,6 +240,7 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
     case kernel_form::row: part.operand += row * a.operand_step; break;
     case kernel_form::column: part.operand += column; break;
     case kernel_form::block: part.operand += column / what.block(); break;
+    case kernel_form::table: part.operand += column / table_entries; break;
     }
     return part;
 }

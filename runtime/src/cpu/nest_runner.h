@@ -20,6 +20,7 @@ private:
     static constexpr int64_t tail_rows = 8;            // of a tile that holds what is left of contiguous rows
     static constexpr int64_t memory_bytes = 56 << 10;  // of operands and tiles
     static constexpr int64_t tile_bytes = tile_side * tile_side * widest;
+    static constexpr int64_t tables_bytes = tile_bytes / 2;  // in x_tile
     static constexpr int64_t x_piece_bytes = dispatch_parameters::most_piece_elements * widest;
     static constexpr int64_t y_piece_bytes = 2 * dispatch_parameters::most_piece_bytes;
     static_assert(tail_rows * tile_side * widest <= x_piece_bytes && tail_rows * tile_side * widest <= y_piece_bytes);
@@ -56,6 +57,9 @@ private:
     alignas(64) char memory[memory_bytes];
 
     void run_plane(const offsets &at);
+    void run_by_kernels(const dimension &c, const dimension &r, const offsets &at);
+    void run_by_lookup(const dimension &c, const dimension &r, offsets at);
+    void look_up(const lookup_rows &all) const;
     void run_columns(const dimension &c, const dimension &r, offsets at);
     void run_rows(const dimension &c, const dimension &r, offsets at);
     void run_one_operand(const dimension &c, const dimension &r, const offsets &at);

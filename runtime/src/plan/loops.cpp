@@ -136,6 +136,12 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
     return std::min(kept, last + 1);
 }
 
+bool looks_up(const call &what, const dimension &c) {
+    const bool has_tables = !what.quantizes() && what.on->lookup && what.dequantize->forms[int(kernel_form::table)];
+    return has_tables && what.packing == QDQ_LOW_FIRST && c.x == 1 && c.y == 1 && !c.varies() && c.extent % 2 == 0 &&
+           c.extent >= what.tuned->lookup_elements;
+}
+
 bool fuses_rows(const call &what, const dimension &c, const dimension &r) {
     if (c.x != 1 || c.y != 1 || r.x != c.extent || r.y != c.extent || c.varies() == r.varies()) {
         return false;

@@ -8,6 +8,7 @@
 #include "forms.h"
 #include "kernel_types.h"
 #include "qdq/qdq.h"
+#include "targets/lookup.h"
 #include "targets/nontemporal.h"
 
 #include <cstdint>
@@ -24,7 +25,7 @@ using kernel_form = kernels::form;
 template<typename Kernel> struct kernel_row {
     qdq_dtype float_type;
     qdq_dtype stored_type;
-    Kernel *forms[form_count];  // in the order of qdq::form
+    Kernel *forms[form_count];  // in the order of qdq::form; NULL for a table that a row has not
     dispatch_parameters tuned;
 };
 
@@ -52,6 +53,7 @@ struct target {
     bytes_kernel *split_halves = nullptr;
     bytes_kernel *join_halves = nullptr;
     const nontemporal_stores *nontemporal = nullptr;  // NULL for none
+    const result_lookup *lookup = nullptr;            // the same
     const device_backend *device = nullptr;           // NULL for the processor, which has no device_rows
     const device_row *device_rows = nullptr;
     int device_count = 0;

@@ -1,0 +1,29 @@
+// The loops of a lookup, for files that are compiled for one instruction set each: nothing of it is shared between them.
+#pragma once
+
+#include "targets/lookup.h"
+
+namespace qdq::runtime {
+namespace {
+
+// Results(table) holds a row's results in registers; look_up(x, y) takes those of one step's columns. The last step of a row
+// begins earlier where its columns are no multiple of a step's.
+template<typename Results> void look_up(lookup_rows all) {
+    constexpr int64_t step = result_lookup::columns;
+    for (; all.rows > 0; all.rows--) {
+        const Results results(all.tables);
+        const int64_t last = all.columns - step;
+        for (int64_t c = 0; c <= last; c += step) {
+            results.look_up(all.x + c / 2, all.y + c * Results::bytes);
+        }
+        if (all.columns % step != 0) {
+            results.look_up(all.x + last / 2, all.y + last * Results::bytes);
+        }
+        all.x += all.x_bytes;
+        all.y += all.y_bytes;
+        all.tables += all.table_bytes;
+    }
+}
+
+}  // namespace
+}  // namespace qdq::runtime
