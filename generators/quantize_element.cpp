@@ -56,6 +56,23 @@ bool quantize_element::narrows_by_saturating() const {
     return by.narrows_by_saturating && stored.is_integer() && (stored.bits == 8 || stored.bits == 16);
 }
 
+bool quantize_element::adds_while_narrowing() const {
+    return by.adds_while_narrowing && narrows_by_saturating() && stored.bits == 8;
+}
+
+Expr quantize_element::narrowed(const Expr &code, const Expr &addend) const {
+    const Type type = buffer_type(stored);
+    if (type == UInt(16)) {
+        return saturating_cast(type, code);
+    }
+    Expr word = saturating_cast(Int(16), code);
+    if (addend.defined() && adds_while_narrowing()) {
+        Expr sum = saturating_add(word, cast<int16_t>(cast<int32_t>(addend)));
+        word = max(min(sum, cast<int16_t>(given.highest)), cast<int16_t>(given.lowest));
+    }
+    return saturating_cast(type, word);
+}
+
 Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operands &o) const {
     Expr bits = reinterpret<uint32_t>(o.scale);
     Expr divides = bits >= bit_pattern(smallest_divisor) && bits <= bit_pattern(largest_divisor);
@@ -88,7 +105,7 @@ Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quanti
     if (stored.bits == 32) {
         return nearest_i32(on, t, given.lowest, given.highest);
     }
-    if (o.addend.defined()) {
+    if (o.addend.defined() && !adds_while_narrowing()) {
         return aligned_sum(on, t, o.addend, given.lowest, given.highest);
     }
     if (!o.offset.defined() && narrows_by_saturating()) {  // t is to be below 2^31; NaN and all below -2^31 give -2^31

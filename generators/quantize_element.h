@@ -21,6 +21,7 @@ struct quantize_operands {
 struct quantize_methods {
     bool divides_by_fma = false;
     bool narrows_by_saturating = false;
+    bool adds_while_narrowing = false;  // 8-bit codes, that: a zero point after rounding, in the 16 bits on the way
 };
 
 class quantize_element {
@@ -48,8 +49,13 @@ public:
     Expr fast_codes(bool multiplies, const std::vector<Expr> &x, const std::vector<quantize_operands> &o) const;
     Expr packed(const std::vector<Expr> &codes) const;
 
-    // Whether codes of fast variants without an offset or addend are left to saturate in narrowing instructions.
+    // Whether codes of fast variants without an offset or addend are left to saturate in narrowing instructions, and whether
+    // an addend is left to be added there.
     bool narrows_by_saturating() const;
+    bool adds_while_narrowing() const;
+
+    // Such a code, with the addend if it is left and defined, as an element of y.
+    Expr narrowed(const Expr &code, const Expr &addend) const;
 
     // Whether what variants.h asks of a fast variant's operands holds. The addend is an int32 here.
     Expr allows_fast(const Expr &multiplies, const quantize_operands &o) const;

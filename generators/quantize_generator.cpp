@@ -182,10 +182,10 @@ private:
 
     // The int32 code as an element of y, saturated: the plain variants leave that to narrowing instructions.
     void narrow() {
-        const Type type = y.type();
-        Expr in_order = code(lanes.index(), r);
-        narrowed(lanes.arguments(r)) = type == UInt(16) ? saturating_cast(type, in_order)
-                                                        : saturating_cast(type, saturating_cast(Int(16), in_order));
+        narrowed(lanes.arguments(r)) = select_variant(variant, variants(), [&](kind k) {
+            Tuple o = broadcast(lanes.index(), r);
+            return element().narrowed(code(lanes.index(), r), operands(k, o[0], o[1], o[2]).addend);
+        });
         y(c, r) = narrowed(lanes.place(c, r));
     }
 
@@ -193,7 +193,8 @@ private:
     instructions on() const { return instructions_named(abilities); }
     quantize_element element() const {
         const quantize_methods by = {tuned.exact_division == exact_division::fma,
-                                     tuned.narrowing == narrowing::saturating && !paired()};
+                                     tuned.narrowing == narrowing::saturating && !paired(),
+                                     form != kernels::form::column};
         return {on(), stored(), by, {rounding, lowest, highest, no_saturate}};
     }
 

@@ -108,10 +108,10 @@ bool all_finite(const float *values, int64_t count) {
     return beyond == 0;
 }
 
-bool all_small(const int32_t *z, int64_t count) {
+bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point) {
     uint32_t large = 0;
     for (int64_t i = 0; i < count; i++) {
-        large |= static_cast<uint32_t>(z[i]) + small_zero_point > 2u * small_zero_point;
+        large |= static_cast<uint32_t>(z[i]) + most > 2 * most;
     }
     return large == 0;
 }
@@ -263,8 +263,9 @@ void operands::pad(int64_t count) {
 int32_t operands::choose_quantize(int64_t count) {
     const quantize_variant fast = fast_variant(what);
     const bool adds_after = fast == quantize_variant::multiply_after || fast == quantize_variant::divide_after;
+    const uint32_t most = type_of(what.y_type).bits == 8 ? small_zero_point_of_bytes : small_zero_point;
     const bool small =
-        !what.zero_point || (what.before ? all_small_floats(zero_point, count) : all_small(zero_point, count));
+        !what.zero_point || (what.before ? all_small_floats(zero_point, count) : all_small(zero_point, count, most));
     const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small &&
                           !(adds_after && what.y_type == QDQ_I32) && all_within(scale, count, fast_scale(what));
     if (!has_fast) {
