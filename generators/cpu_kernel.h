@@ -92,4 +92,19 @@ struct lane_order {
     }
 };
 
+// Others, place = 32 * half + 16 * vector + 4 * quad + lane, for codes that are added to on their way: in the order lane,
+// vector, quad they stand as vpackssdw leaves those of two zmm registers.
+struct word_order {
+    Halide::Var lane{"lane"}, vector{"vector"}, quad{"quad"}, half{"half"}, group{"group"};
+
+    Halide::Expr index() const { return group * group_size + half * 32 + vector * 16 + quad * 4 + lane; }
+
+    std::vector<Halide::Var> arguments(Halide::Var r) const { return {lane, vector, quad, half, group, r}; }
+
+    std::vector<Halide::Expr> place(Halide::Expr c, Halide::Expr r) const {
+        Halide::Expr i = c % group_size;
+        return {i % 4, (i / 16) % 2, (i / 4) % 4, i / 32, c / group_size, r};
+    }
+};
+
 }  // namespace qdq

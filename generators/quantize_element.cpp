@@ -60,17 +60,9 @@ bool quantize_element::adds_while_narrowing() const {
     return by.adds_while_narrowing && narrows_by_saturating() && stored.bits == 8;
 }
 
-Expr quantize_element::narrowed(const Expr &code, const Expr &addend) const {
-    const Type type = buffer_type(stored);
-    if (type == UInt(16)) {
-        return saturating_cast(type, code);
-    }
-    Expr word = saturating_cast(Int(16), code);
-    if (addend.defined() && adds_while_narrowing()) {
-        Expr sum = saturating_add(word, cast<int16_t>(cast<int32_t>(addend)));
-        word = max(min(sum, cast<int16_t>(given.highest)), cast<int16_t>(given.lowest));
-    }
-    return saturating_cast(type, word);
+Expr quantize_element::sum_of_words(const Expr &code, const Expr &addend) const {
+    Expr sum = saturating_add(saturating_cast(Int(16), code), cast<int16_t>(cast<int32_t>(addend)));
+    return max(min(sum, cast<int16_t>(given.highest)), cast<int16_t>(given.lowest));
 }
 
 Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operands &o) const {

@@ -54,8 +54,8 @@ public:
     bool narrows_by_saturating() const;
     bool adds_while_narrowing() const;
 
-    // Such a code, with the addend if it is left and defined, as an element of y.
-    Expr narrowed(const Expr &code, const Expr &addend) const;
+    // The sum of such a code and an addend that is left, in 16 bits.
+    Expr sum_of_words(const Expr &code, const Expr &addend) const;
 
     // Whether what variants.h asks of a fast variant's operands holds. The addend is an int32 here.
     Expr allows_fast(const Expr &multiplies, const quantize_operands &o) const;

@@ -76,6 +76,9 @@ public:
         stages.code = code;
         stages.code_pair = code_pair;
         stages.narrowed = narrowed;
+        stages.sum = sum;
+        stages.narrowed_sum = narrowed_sum;
+        stages.words = words;
         stages.form = form;
         stages.block = stored().block;
         stages.codes_per_byte = stored().codes_per_byte();
@@ -127,6 +130,7 @@ private:
     }
 
     static bool is_general(kind k) { return k == kind::general_multiply || k == kind::general_divide; }
+    static bool adds_after(kind k) { return k == kind::multiply_after || k == kind::divide_after; }
     static bool multiplies(kind k) {
         return k == kind::multiply || k == kind::multiply_before || k == kind::multiply_after ||
                k == kind::general_multiply;
@@ -140,7 +144,7 @@ private:
         if (k == kind::multiply_before || k == kind::divide_before || is_general(k)) {
             o.offset = reinterpret<float>(zero_point);
         }
-        if (k == kind::multiply_after || k == kind::divide_after) {
+        if (adds_after(k)) {
             o.addend = reinterpret<float>(zero_point);
         } else if (is_general(k)) {
             o.addend = zero_point;
@@ -182,11 +186,20 @@ private:
 
     // The int32 code as an element of y, saturated: the plain variants leave that to narrowing instructions.
     void narrow() {
-        narrowed(lanes.arguments(r)) = select_variant(variant, variants(), [&](kind k) {
-            Tuple o = broadcast(lanes.index(), r);
-            return element().narrowed(code(lanes.index(), r), operands(k, o[0], o[1], o[2]).addend);
+        const Type type = y.type();
+        Expr in_order = code(lanes.index(), r);
+        narrowed(lanes.arguments(r)) = type == UInt(16) ? saturating_cast(type, in_order)
+                                                        : saturating_cast(type, saturating_cast(Int(16), in_order));
+        if (!element().adds_while_narrowing()) {
+            y(c, r) = narrowed(lanes.place(c, r));
+            return;
+        }
+        Expr addend = reinterpret<float>(broadcast(words.index(), r)[2]);
+        sum(words.arguments(r)) = element().sum_of_words(code(words.index(), r), addend);
+        narrowed_sum(words.arguments(r)) = saturating_cast(type, sum(words.arguments(r)));
+        y(c, r) = select_variant(variant, variants(), [&](kind k) {
+            return adds_after(k) ? narrowed_sum(words.place(c, r)) : narrowed(lanes.place(c, r));
         });
-        y(c, r) = narrowed(lanes.place(c, r));
     }
 
     const element_type &stored() const { return type_named(stored_name); }
@@ -200,8 +213,10 @@ private:
 
     Var c{"c"}, place{"place"}, r{"r"};
     lane_order lanes;
+    word_order words;
     Func value{"value"}, broadcast{"broadcast"}, neighbours{"neighbours"}, pair{"pair"}, code{"code"},
-        code_pair{"code_pair"}, narrowed{"narrowed"};
+        code_pair{"code_pair"}, narrowed{"narrowed"}, sum{"sum"},
+        narrowed_sum{"narrowed_sum"};
 };
 
 }  // namespace

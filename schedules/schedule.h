@@ -22,6 +22,9 @@ struct quantize_stages {
     Halide::Func code_pair;   // (c, r), two codes of 8 bits that are computed together; otherwise undefined
     Halide::Func narrowed;    // lane_order::arguments(r), integers of 8 and 16 bits; otherwise undefined
     lane_order lanes;
+    // word_order::arguments(r), 8-bit codes with their zero points, in 16 bits and then in 8; otherwise undefined.
+    Halide::Func sum, narrowed_sum;
+    word_order words;
     kernels::form form;
     int block;                           // elements that share an operand in the block form
     int codes_per_byte;                  // 1 where the output is not packed

@@ -34,6 +34,18 @@ void store_pairs(Func &output, Func &pairs, const Var &step, const Var &lane, in
     in_registers(pairs, output, step).vectorize(pairs.args()[0], vector);
 }
 
+// A group of a stage whose arguments are the digits of a place, `digit_of_group` and r: a vector in an order of the digits.
+void as_one_vector(Func &stage, Func &output, const std::vector<Var> &order, const Var &digit_of_group) {
+    std::vector<Var> loops = order;
+    loops.insert(loops.end(), {digit_of_group, stage.args().back()});
+    Stage mapped = in_registers(stage, output, Var("group"));
+    mapped.reorder(std::vector<VarOrRVar>(loops.begin(), loops.end()));
+    stage.reorder_storage(loops);
+    for (const Var &digit : order) {
+        mapped.vectorize(digit);
+    }
+}
+
 // The codes of a group in 16 bits, before its values.
 void decode_in_registers(dequantize_stages &stages, const dequantize_parameters &tuned, const Var &group, int places) {
     Func &decoded = stages.decoded;
@@ -98,14 +110,7 @@ void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tu
     output.split(c, group, element, group_size).vectorize(element);
 
     stages.narrowed.bound_extent(lanes.lane, 8).bound_extent(lanes.half, 2).bound_extent(lanes.vector, 4);
-    std::vector<Var> loops = order;
-    loops.insert(loops.end(), {lanes.group, stages.narrowed.args().back()});
-    Stage narrowed = in_registers(stages.narrowed, output, group);
-    narrowed.reorder(std::vector<VarOrRVar>(loops.begin(), loops.end()));
-    stages.narrowed.reorder_storage(loops);
-    for (const Var &digit : order) {
-        narrowed.vectorize(digit);
-    }
+    as_one_vector(stages.narrowed, output, order, lanes.group);
     in_registers(stages.code, output, group)
         .vectorize(code_c, tuned.narrowing_vector, TailStrategy::RoundUp)
         .unroll(code_c);
@@ -114,6 +119,17 @@ void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tu
         in_registers(stages.broadcast, output, group).vectorize(broadcast_c, stages.block).unroll(broadcast_c);
     }
     specialize_variants(output, stages.variants);
+}
+
+void narrow_sums(quantize_stages &stages, const std::vector<Var> &order) {
+    if (stages.sum.defined()) {
+        const word_order &words = stages.words;
+        for (Func *stage : {&stages.narrowed_sum, &stages.sum}) {
+            stage->bound_extent(words.lane, 4).bound_extent(words.vector, 2).bound_extent(words.quad, 4);
+            stage->bound_extent(words.half, 2);
+            as_one_vector(*stage, stages.output, order, words.group);
+        }
+    }
 }
 
 void narrow(quantize_stages &stages, const quantize_parameters &tuned, const std::vector<Var> &order) {

@@ -34,6 +34,10 @@ void narrow_directly(quantize_stages &stages, const quantize_parameters &tuned);
 void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tuned,
                           const std::vector<Halide::Var> &order);
 
+// The same, after that, for sums of 8-bit codes and zero points, where the generator made their stages. `order` is of
+// word_order's digits.
+void narrow_sums(quantize_stages &stages, const std::vector<Halide::Var> &order);
+
 // The latter where the generator made its stage, otherwise the former.
 void narrow(quantize_stages &stages, const quantize_parameters &tuned, const std::vector<Halide::Var> &order);
 

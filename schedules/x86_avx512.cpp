@@ -7,7 +7,9 @@ namespace {
 
 void quantize(quantize_stages &stages, const quantize_parameters &tuned) {
     const lane_order &lanes = stages.lanes;
+    const word_order &words = stages.words;
     narrow(stages, tuned, {lanes.lane, lanes.vector, lanes.half});
+    narrow_sums(stages, {words.lane, words.vector, words.quad, words.half});
 }
 
 }  // namespace

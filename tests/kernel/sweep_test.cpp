@@ -85,6 +85,7 @@ const configuration configurations[] = {
     {.name = "multiply_0p1_up", .scale = 0.1f, .scale_mode = QDQ_MULTIPLY, .rounding = QDQ_UP},
     {.name = "divide_0p1_then_plus_3", .scale = 0.1f, .has_zero_point = true, .zero_point = 3},
     {.name = "divide_1_127th_then_minus_77", .scale = 1.0f / 127.0f, .has_zero_point = true, .zero_point = -77},
+    {.name = "divide_0p1_then_plus_2pow14", .scale = 0.1f, .has_zero_point = true, .zero_point = 16384},
     {.name = "divide_0p1_then_plus_2pow20", .scale = 0.1f, .has_zero_point = true, .zero_point = 1048576},
     {.name = "divide_0p1_then_minus_2pow31", .scale = 0.1f, .has_zero_point = true, .zero_point = -2147483648.0},
     {.name = "multiply_0p1_then_plus_3",
