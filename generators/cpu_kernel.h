@@ -92,8 +92,8 @@ struct lane_order {
     }
 };
 
-// Others, place = 32 * half + 16 * vector + 4 * quad + lane, for codes that are added to on their way: in the order lane,
-// vector, quad they stand as vpackssdw leaves those of two zmm registers.
+// Others, place = 32 * half + 16 * vector + 4 * quad + lane, for codes that are added to on their way: in the order
+// lane, vector, quad they stand as vpackssdw leaves those of two zmm registers.
 struct word_order {
     Halide::Var lane{"lane"}, vector{"vector"}, quad{"quad"}, half{"half"}, group{"group"};
 

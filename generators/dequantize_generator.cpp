@@ -123,8 +123,8 @@ private:
     Expr number() {
         auto bits = [&](const Expr &column) { return reinterpret<uint8_t>(x(column, r)); };
         return paired() && !stored().is_packed() ? concat_bits({bits(2 * c), bits(2 * c + 1)})
-               : stored().is_packed()             ? byte()
-                                                  : x(c, r);
+               : stored().is_packed()            ? byte()
+                                                 : x(c, r);
     }
 
     // The code at a place of a number, in lanes of a type; of packed codes other bits may stand above it.

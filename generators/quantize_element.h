@@ -49,8 +49,8 @@ public:
     Expr fast_codes(bool multiplies, const std::vector<Expr> &x, const std::vector<quantize_operands> &o) const;
     Expr packed(const std::vector<Expr> &codes) const;
 
-    // Whether codes of fast variants without an offset or addend are left to saturate in narrowing instructions, and whether
-    // an addend is left to be added there.
+    // Whether codes of fast variants without an offset or addend are left to saturate in narrowing instructions, and
+    // whether an addend is left to be added there.
     bool narrows_by_saturating() const;
     bool adds_while_narrowing() const;
 

@@ -215,8 +215,7 @@ private:
     lane_order lanes;
     word_order words;
     Func value{"value"}, broadcast{"broadcast"}, neighbours{"neighbours"}, pair{"pair"}, code{"code"},
-        code_pair{"code_pair"}, narrowed{"narrowed"}, sum{"sum"},
-        narrowed_sum{"narrowed_sum"};
+        code_pair{"code_pair"}, narrowed{"narrowed"}, sum{"sum"}, narrowed_sum{"narrowed_sum"};
 };
 
 }  // namespace

@@ -46,8 +46,9 @@ struct dequantize_stages {
 };
 
 struct transpose_stages {
-    Halide::Func output;             // (c, r)
-    // (j, i, block) of `transpose_columns` rows i, of half as many, and so on to 1: each two of those before, interleaved.
+    Halide::Func output;  // (c, r)
+    // (j, i, block) of `transpose_columns` rows i, of half as many, and so on to 1: each two of those before,
+    // interleaved.
     std::vector<Halide::Func> rows;
 };
 

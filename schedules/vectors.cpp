@@ -34,7 +34,8 @@ void store_pairs(Func &output, Func &pairs, const Var &step, const Var &lane, in
     in_registers(pairs, output, step).vectorize(pairs.args()[0], vector);
 }
 
-// A group of a stage whose arguments are the digits of a place, `digit_of_group` and r: a vector in an order of the digits.
+// A group of a stage whose arguments are the digits of a place, `digit_of_group` and r: a vector in an order of the
+// digits.
 void as_one_vector(Func &stage, Func &output, const std::vector<Var> &order, const Var &digit_of_group) {
     std::vector<Var> loops = order;
     loops.insert(loops.end(), {digit_of_group, stage.args().back()});

@@ -18,15 +18,14 @@ struct words {
     words(__m128i first, __m128i second)
         : low(_mm256_broadcastsi128_si256(_mm_packus_epi16(_mm_and_si128(first, _mm_set1_epi16(0xff)),
                                                            _mm_and_si128(second, _mm_set1_epi16(0xff))))),
-          high(_mm256_broadcastsi128_si256(
-              _mm_packus_epi16(_mm_srli_epi16(first, 8), _mm_srli_epi16(second, 8)))) {}
+          high(_mm256_broadcastsi128_si256(_mm_packus_epi16(_mm_srli_epi16(first, 8), _mm_srli_epi16(second, 8)))) {}
 
     void look_up(const char *x, char *y) const {
         // Each byte twice, in the order in which unpacking the halves of results, lane by lane, leaves codes in theirs.
-        const __m256i twice = _mm256_shuffle_epi8(
-            _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(x))),
-            _mm256_setr_epi8(0, 0, 1, 1, 2, 2, 3, 3, 8, 8, 9, 9, 10, 10, 11, 11,  //
-                             4, 4, 5, 5, 6, 6, 7, 7, 12, 12, 13, 13, 14, 14, 15, 15));
+        const __m256i twice =
+            _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(x))),
+                                _mm256_setr_epi8(0, 0, 1, 1, 2, 2, 3, 3, 8, 8, 9, 9, 10, 10, 11, 11,  //
+                                                 4, 4, 5, 5, 6, 6, 7, 7, 12, 12, 13, 13, 14, 14, 15, 15));
         const __m256i codes = _mm256_or_si256(_mm256_and_si256(twice, _mm256_set1_epi16(0x000f)),
                                               _mm256_and_si256(_mm256_srli_epi16(twice, 4), _mm256_set1_epi16(0x0f00)));
         const __m256i of_low = _mm256_shuffle_epi8(low, codes), of_high = _mm256_shuffle_epi8(high, codes);
@@ -46,13 +45,13 @@ struct floats {
           second(_mm256_loadu_ps(reinterpret_cast<const float *>(table) + 8)) {}
 
     void look_up(const char *x, char *y) const {
-        for (int part = 0; part < 4; part++) {
+        for (int64_t part = 0; part < 4; part++) {
             const __m256i of_both = _mm256_cvtepu8_epi64(_mm_loadu_si32(x + 4 * part));
             const __m256i codes = _mm256_or_si256(of_both, _mm256_slli_epi64(of_both, 28));
             const __m256 fourth_bit = _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28));
-            _mm256_storeu_ps(reinterpret_cast<float *>(y) + 8 * part,
-                             _mm256_blendv_ps(_mm256_permutevar8x32_ps(first, codes),
-                                              _mm256_permutevar8x32_ps(second, codes), fourth_bit));
+            const __m256 results = _mm256_blendv_ps(_mm256_permutevar8x32_ps(first, codes),
+                                                    _mm256_permutevar8x32_ps(second, codes), fourth_bit);
+            _mm256_storeu_si256(reinterpret_cast<__m256i *>(y) + part, _mm256_castps_si256(results));
         }
     }
 };

@@ -3,17 +3,20 @@
 #include <immintrin.h>
 
 // GCC 12 warns of what its own intrinsics leave undefined (GCC bug 105593).
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
 
 namespace qdq::runtime {
 
 namespace {
 
-// A byte of two codes goes to the lanes of both, shifted so that the second begins at the second lane. vpshufb and a shift by
-// lane would be an instruction less, and take 1.3 times as long (Zen 4).
+// A byte of two codes goes to the lanes of both, shifted so that the second begins at the second lane. vpshufb and a
+// shift by lane would be an instruction less, and take 1.3 times as long (Zen 4).
 
-// vpermw takes the low 5 bits of a word: a byte's low nibble and a bit of the other, for which the table is there twice.
+// vpermw takes the low 5 bits of a word: a byte's low nibble and a bit of the other, for which the table is there
+// twice.
 struct words {
     static constexpr int64_t bytes = 2;
     const __m512i results;
@@ -36,7 +39,7 @@ struct floats {
     explicit floats(const char *table) : results(_mm512_loadu_ps(table)) {}
 
     void look_up(const char *x, char *y) const {
-        for (int half = 0; half < 2; half++) {
+        for (int64_t half = 0; half < 2; half++) {
             const __m512i of_both =
                 _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(x + 8 * half)));
             const __m512i codes = _mm512_or_si512(of_both, _mm512_slli_epi64(of_both, 28));

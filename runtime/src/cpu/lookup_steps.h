@@ -1,4 +1,5 @@
-// The loops of a lookup, for files that are compiled for one instruction set each: nothing of it is shared between them.
+// The loops of a lookup, for files that are compiled for one instruction set each: nothing of it is shared between
+// them.
 #pragma once
 
 #include "targets/lookup.h"
@@ -6,8 +7,8 @@
 namespace qdq::runtime {
 namespace {
 
-// Results(table) holds a row's results in registers; look_up(x, y) takes those of one step's columns. The last step of a row
-// begins earlier where its columns are no multiple of a step's.
+// Results(table) holds a row's results in registers; look_up(x, y) takes those of one step's columns. The last step of
+// a row begins earlier where its columns are no multiple of a step's.
 template<typename Results> void look_up(lookup_rows all) {
     constexpr int64_t step = result_lookup::columns;
     for (; all.rows > 0; all.rows--) {

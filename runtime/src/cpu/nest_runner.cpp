@@ -387,8 +387,8 @@ void nest_runner::run_staged(const area &a) {
     emit(previous);
 }
 
-// How many columns a row's first piece takes: up to a cache line's end in y, if the next piece may begin there. Pieces of
-// packed codes may be shorter than a line.
+// How many columns a row's first piece takes: up to a cache line's end in y, if the next piece may begin there. Pieces
+// of packed codes may be shorter than a line.
 int64_t nest_runner::first_staged(const area &a, int64_t row, int64_t most) const {
     const int64_t past_line = reinterpret_cast<intptr_t>(address(y, a.y + row * a.y_row, what.y_bits)) % line * 8;
     const int64_t unit = std::max(a.form == kernel_form::block ? what.block() : 1, what.packed_unit());

@@ -25,8 +25,8 @@ void normalize(const call &what, const blocked_dimension *dimensions, int count,
 // operand each, or leave lanes of a group empty and share the operands along them.
 bool fuses_rows(const call &what, const dimension &c, const dimension &r);
 
-// Whether the results of a loop's codes are looked up: contiguous ones that share an operand, are enough, and of an even
-// number, as rows of a nest then begin at whole bytes.
+// Whether the results of a loop's codes are looked up: contiguous ones that share an operand, are enough, and of an
+// even number, as rows of a nest then begin at whole bytes.
 bool looks_up(const call &what, const dimension &c);
 
 // The fewest rows of operands along c that together are whole groups.

@@ -10,9 +10,9 @@ namespace qdq::runtime {
 struct lookup_rows {
     const char *x;  // packed codes, low nibble first
     char *y;
-    const char *tables;                    // of each row 16 results
-    int64_t x_bytes, y_bytes, table_bytes; // from one row to the next; no table_bytes where rows share one
-    int64_t columns, rows;                 // columns: even, at least result_lookup::columns
+    const char *tables;                     // of each row 16 results
+    int64_t x_bytes, y_bytes, table_bytes;  // from one row to the next; no table_bytes where rows share one
+    int64_t columns, rows;                  // columns: even, at least result_lookup::columns
 };
 
 struct result_lookup {
