@@ -173,6 +173,46 @@ template<typename Code, granularity of_scale, stores kind> AVX512 void dequantiz
     }
 }
 
+// 4-bit codes to bf16: the 16 results of a scale, then a permute for 32 codes.
+
+struct i4 {
+    static constexpr qdq_dtype dtype = QDQ_I4;
+    static constexpr float values[16] = {0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1};
+};
+struct f4e2m1 {
+    static constexpr qdq_dtype dtype = QDQ_F4E2M1;
+    static constexpr float values[16] = {0, .5, 1, 1.5, 2, 3, 4, 6, -0.f, -.5, -1, -1.5, -2, -3, -4, -6};
+};
+
+template<typename Code> AVX512 INLINE __m512i results_512(float scale) {
+    const __m512i bits = _mm512_castps_si512(_mm512_mul_ps(_mm512_loadu_ps(Code::values), _mm512_set1_ps(scale)));
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, odd), _mm512_set1_epi32(0x7fff));
+    return _mm512_broadcast_i64x4(_mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
+}
+
+template<typename Code, granularity of_scale, stores kind> AVX512 void look_up_512(const operands &all) {
+    for (int64_t row = 0; row < all.rows; row++) {
+        const char *x = static_cast<const char *>(all.x) + row * all.columns / 2;
+        uint16_t *y = static_cast<uint16_t *>(all.y) + row * all.columns;
+        const float *scale = scales_of_row<of_scale>(all, row);
+        __m512i results = results_512<Code>(*scale);
+#pragma GCC unroll 4
+        for (int64_t c = 0; c < all.columns; c += 32) {
+            if constexpr (of_scale == granularity::block32) {
+                results = results_512<Code>(scale[c / 32]);
+            }
+            fetch_ahead<kind>(x + c / 2, 16);
+            const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(x + c / 2)));
+            const __m512i codes = _mm512_or_si512(bytes, _mm512_slli_epi32(bytes, 12));
+            store<kind>(y + c, _mm512_permutexvar_epi16(codes, results));
+        }
+    }
+    if (kind == stores::nontemporal) {
+        _mm_sfence();
+    }
+}
+
 // AVX2: 32 elements at a time, as four vectors of 8.
 
 struct scale_256 {
@@ -325,6 +365,14 @@ template<typename Code> void add_every_granularity(std::vector<loop> &loops, boo
     add_all<Code, granularity::block32>(loops, avx512);
 }
 
+template<typename Code, granularity of_scale> void add_lookup(std::vector<loop> &loops) {
+    const auto add = [&](const char *name, void (*run)(const operands &)) {
+        loops.push_back({name, "x86_avx512", operation::dequantize, Code::dtype, QDQ_BF16, of_scale, QDQ_DIVIDE, run});
+    };
+    add("lookup", look_up_512<Code, of_scale, stores::plain>);
+    add("lookup_nt", look_up_512<Code, of_scale, stores::nontemporal>);
+}
+
 std::vector<loop> loops_of_this_machine() {
     std::vector<loop> loops;
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
@@ -334,6 +382,12 @@ std::vector<loop> loops_of_this_machine() {
                         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     add_every_granularity<int8_t>(loops, avx512);
     add_every_granularity<uint8_t>(loops, avx512);
+    if (avx512) {
+        add_lookup<i4, granularity::tensor>(loops);
+        add_lookup<i4, granularity::block32>(loops);
+        add_lookup<f4e2m1, granularity::tensor>(loops);
+        add_lookup<f4e2m1, granularity::block32>(loops);
+    }
     return loops;
 }
 
