@@ -68,6 +68,9 @@ INSTANTIATE_TEST_SUITE_P(
                     pair{direction::dequantize, QDQ_I2, QDQ_F32}),
     [](const auto &info) { return name_of(info.param); });
 
+// Where nothing need be moved.
+TEST_P(NonTemporalRows, rows_of_whole_cache_lines) { expect_result(512, true); }
+
 // Shorter than a piece and than two, and longer; a column fewer and more than whole groups.
 TEST_P(NonTemporalRows, rows_of_a_few_columns_more_or_fewer_than_whole_groups) {
     const bool packed = reference::is_packed(GetParam().from) || reference::is_packed(GetParam().to);

@@ -3,6 +3,7 @@
 #include "targets/nontemporal.h"
 #include "cpu/execute.h"
 #include "cpu/kernel_call.h"
+#include "targets/lookup.h"
 
 #include <qdq/qdq.h>
 
@@ -36,6 +37,27 @@ namespace qdq::runtime {
 const nontemporal_stores nontemporal_sse2 = {counted_copy, counted_fence};
 const nontemporal_stores nontemporal_avx2 = {counted_copy, counted_fence};
 const nontemporal_stores nontemporal_avx512 = {counted_copy, counted_fence};
+
+namespace {
+
+template<int64_t result_bytes> void counted_lookup(lookup_rows all) {
+    for (int64_t row = 0; row < all.rows; row++) {
+        for (int64_t c = 0; c < all.columns; c++) {
+            const int code = static_cast<uint8_t>(all.x[row * all.x_bytes + c / 2]) >> (c % 2 * 4) & 15;
+            std::memcpy(all.y + row * all.y_bytes + c * result_bytes,
+                        all.tables + row * all.table_bytes + code * result_bytes, result_bytes);
+        }
+    }
+    if (all.nontemporal) {
+        nontemporal_bytes += all.rows * all.columns * result_bytes;
+        unordered = true;
+    }
+}
+
+}  // namespace
+
+const result_lookup lookup_avx2 = {counted_lookup<2>, counted_lookup<4>};
+const result_lookup lookup_avx512 = {counted_lookup<2>, counted_lookup<4>};
 
 }  // namespace qdq::runtime
 

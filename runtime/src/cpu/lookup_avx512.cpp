@@ -15,6 +15,10 @@ namespace {
 // A byte of two codes goes to the lanes of both, shifted so that the second begins at the second lane. vpshufb and a
 // shift by lane would be an instruction less, and take 1.3 times as long (Zen 4).
 
+template<bool nontemporal> void store(char *y, __m512i value) {
+    nontemporal ? _mm512_stream_si512(reinterpret_cast<__m512i *>(y), value) : _mm512_storeu_si512(y, value);
+}
+
 // vpermw takes the low 5 bits of a word: a byte's low nibble and a bit of the other, for which the table is there
 // twice.
 struct words {
@@ -24,10 +28,10 @@ struct words {
     explicit words(const char *table)
         : results(_mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(table)))) {}
 
-    void look_up(const char *x, char *y) const {
+    template<bool nontemporal> void look_up(const char *x, char *y) const {
         const __m512i of_both = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(x)));
         const __m512i codes = _mm512_or_si512(of_both, _mm512_slli_epi32(of_both, 12));
-        _mm512_storeu_si512(y, _mm512_permutexvar_epi16(codes, results));
+        store<nontemporal>(y, _mm512_permutexvar_epi16(codes, results));
     }
 };
 
@@ -38,12 +42,12 @@ struct floats {
 
     explicit floats(const char *table) : results(_mm512_loadu_ps(table)) {}
 
-    void look_up(const char *x, char *y) const {
+    template<bool nontemporal> void look_up(const char *x, char *y) const {
         for (int64_t half = 0; half < 2; half++) {
             const __m512i of_both =
                 _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(x + 8 * half)));
             const __m512i codes = _mm512_or_si512(of_both, _mm512_slli_epi64(of_both, 28));
-            _mm512_storeu_ps(y + 64 * half, _mm512_permutexvar_ps(codes, results));
+            store<nontemporal>(y + 64 * half, _mm512_castps_si512(_mm512_permutexvar_ps(codes, results)));
         }
     }
 };

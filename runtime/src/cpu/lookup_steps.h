@@ -7,23 +7,27 @@
 namespace qdq::runtime {
 namespace {
 
-// Results(table) holds a row's results in registers; look_up(x, y) takes those of one step's columns. The last step of
-// a row begins earlier where its columns are no multiple of a step's.
-template<typename Results> void look_up(lookup_rows all) {
+// Results(table) holds a row's results in registers; look_up<nontemporal>(x, y) takes those of one step's columns. The
+// last step of a row begins earlier where its columns are no multiple of a step's.
+template<typename Results, bool nontemporal> void look_up_by(lookup_rows all) {
     constexpr int64_t step = result_lookup::columns;
     for (; all.rows > 0; all.rows--) {
         const Results results(all.tables);
         const int64_t last = all.columns - step;
         for (int64_t c = 0; c <= last; c += step) {
-            results.look_up(all.x + c / 2, all.y + c * Results::bytes);
+            results.template look_up<nontemporal>(all.x + c / 2, all.y + c * Results::bytes);
         }
         if (all.columns % step != 0) {
-            results.look_up(all.x + last / 2, all.y + last * Results::bytes);
+            results.template look_up<false>(all.x + last / 2, all.y + last * Results::bytes);
         }
         all.x += all.x_bytes;
         all.y += all.y_bytes;
         all.tables += all.table_bytes;
     }
+}
+
+template<typename Results> void look_up(lookup_rows all) {
+    all.nontemporal ? look_up_by<Results, true>(all) : look_up_by<Results, false>(all);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ void nest_runner::run_by_lookup(const dimension &c, const dimension &r, offsets 
             kernel_caller(what, kernel_form::table, variant, 1)
                 .run(loaded, 0, {x_tile, 0}, {x_tile, 0}, round_up(tables * table_entries), 1);
             look_up({address(x, at.x, what.x_bits), address(y, at.y, what.y_bits), x_tile, r.x * what.x_bits / 8,
-                     r.y * what.y_bits / 8, r.varies() ? table_bytes : 0, c.extent, rows});
+                     r.y * what.y_bits / 8, r.varies() ? table_bytes : 0, c.extent, rows, false});
         }
         at.advance(r, rows);
     }
@@ -114,15 +114,17 @@ void nest_runner::run_by_lookup(const dimension &c, const dimension &r, offsets 
 
 void nest_runner::look_up(const lookup_rows &all) const {
     const auto run = what.y_bits == 16 ? what.on->lookup->of_16_bits : what.on->lookup->of_32_bits;
-    if (!what.nontemporal) {
-        run(all);
+    lookup_rows piece = all;
+    const bool whole_lines = reinterpret_cast<uintptr_t>(all.y) % line == 0 && all.y_bytes % line == 0;
+    piece.nontemporal = what.nontemporal && whole_lines && all.columns % result_lookup::columns == 0;
+    if (piece.nontemporal || !what.nontemporal) {
+        run(piece);
         return;
     }
     // By way of the L1 cache: several short rows at a time, or parts of one.
     const int64_t column_bytes = what.y_bits / 8, most = y_piece_bytes / column_bytes;
     const bool fuses = all.y_bytes == all.columns * column_bytes;
     const int64_t most_rows = fuses ? std::max<int64_t>(1, most / all.columns) : 1;
-    lookup_rows piece = all;
     for (int64_t row = 0; row < all.rows; row += most_rows) {
         piece.rows = std::min(most_rows, all.rows - row);
         for (int64_t column = 0; column < all.columns; column += piece.columns) {

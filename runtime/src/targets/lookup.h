@@ -13,6 +13,7 @@ struct lookup_rows {
     const char *tables;                     // of each row 16 results
     int64_t x_bytes, y_bytes, table_bytes;  // from one row to the next; no table_bytes where rows share one
     int64_t columns, rows;                  // columns: even, at least result_lookup::columns
+    bool nontemporal;                       // only where y's rows are whole cache lines and whole steps
 };
 
 struct result_lookup {
