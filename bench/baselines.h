@@ -20,6 +20,7 @@ struct operands {
     void *y;
     const float *scale;
     int64_t rows, columns;
+    int32_t zero_point;  // of the tensor, for loops with one
 };
 
 struct loop {
@@ -30,6 +31,7 @@ struct loop {
     granularity of_scale;
     qdq_scale_mode mode;  // of a quantize loop
     void (*run)(const operands &);
+    bool zero_point = false;  // one for the tensor, added to a quantize loop's integers
 };
 
 // The loops this machine can run.

@@ -1,4 +1,6 @@
-// Every kernel of the library on every usable target, beside the loops and copies of baselines.h. One thread.
+// Every kernel of the library on every usable target, beside the loops and copies of baselines.h. The library
+// takes --threads N (1 without it); loops and copies take one. Of more than one, real time is what counts: CPU time is
+// the calling thread's.
 //
 // A benchmark's name is <row>/<elements>/<contender>, with <row> = <op>_<x>_<y>/<granularity>/<mode>; copies are
 // copy/<elements>/<bits of x>:<bits of y>/<contender>. Benchmarks of one size are to be run together, in random
@@ -24,8 +26,9 @@ namespace {
 
 using namespace bench;
 
-// 4 Ki to 64 Mi elements: the L1 cache, the L2 cache, the shared cache, memory.
-constexpr extent extents[] = {{64, 64}, {256, 256}, {1024, 1024}, {8192, 8192}};
+// 64 elements: what a call costs. 4 Ki to 64 Mi: the L1 cache, the L2 cache, the shared cache, memory.
+constexpr extent extents[] = {{1, 64}, {64, 64}, {256, 256}, {1024, 1024}, {8192, 8192}};
+constexpr extent checked_extent = {64, 64};
 
 constexpr struct {
     granularity of_scale;
@@ -111,7 +114,7 @@ void add_copies(const problem &what) {
             benchmark::ClobberMemory();
         }
     });
-    if (baselines::can_stream()) {
+    if (baselines::can_stream() && what.size.elements() > extents[0].elements()) {  // that has steps of whole lines
         add_stream(what, "stream", false);
         add_stream(what, "stream_prefetch", true);
     }
@@ -156,7 +159,7 @@ void add_problem(const problem &what, const std::vector<std::string> &targets) {
         if (prepare(planner_of(what.op), plan, what) != QDQ_OK) {
             continue;
         }
-        if (!supported && what.size.elements() == extents[0].elements()) {
+        if (!supported && what.size.elements() == checked_extent.elements()) {
             check_hand_loops(what, plan);
         }
         supported = true;
@@ -175,8 +178,12 @@ void add_all() {
             for (const element_type &floating : float_types) {
                 for (const element_type &stored : stored_types) {
                     for (qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY}) {
-                        add_problem({operation::quantize, floating, stored, of_scale, granularity_name, mode, size},
-                                    targets);
+                        problem what{operation::quantize, floating, stored, of_scale, granularity_name, mode, size};
+                        add_problem(what, targets);
+                        if (of_scale == granularity::tensor && (stored.dtype == QDQ_I8 || stored.dtype == QDQ_U8)) {
+                            what.zero_point = true;
+                            add_problem(what, targets);
+                        }
                     }
                     add_problem({operation::dequantize, stored, floating, of_scale, granularity_name, QDQ_DIVIDE, size},
                                 targets);
@@ -185,6 +192,19 @@ void add_all() {
         }
     }
     qdq_force_target(nullptr);
+}
+
+// The value of --threads, which is taken from the arguments; 1 without it.
+int32_t take_threads(int &argc, char **argv) {
+    for (int i = 1; i + 1 < argc; i++) {
+        if (std::strcmp(argv[i], "--threads") == 0) {
+            const int32_t threads = std::atoi(argv[i + 1]);
+            std::copy(argv + i + 2, argv + argc + 1, argv + i);  // the null pointer at the end, too
+            argc -= 2;
+            return threads;
+        }
+    }
+    return 1;
 }
 
 std::string compiler() {
@@ -198,8 +218,8 @@ std::string compiler() {
 }  // namespace
 
 int main(int argc, char **argv) {
-    qdq_set_num_threads(1);
     benchmark::Initialize(&argc, argv);
+    qdq_set_num_threads(take_threads(argc, argv));
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
         return 1;
     }

@@ -34,6 +34,8 @@ uint32_t next_random() {
     return static_cast<uint32_t>(state >> 32);
 }
 
+constexpr int8_t zero_point_value = 3;
+
 // In (-4, 4), away from subnormals, which some operations are slow on.
 float random_float() {
     const float unit = static_cast<float>(next_random() >> 8) * 0x1p-24f;
@@ -93,11 +95,11 @@ const float *scales() {
 
 bool solves(const baselines::loop &loop, const problem &what) {
     return loop.op == what.op && loop.x == what.x.dtype && loop.y == what.y.dtype && loop.of_scale == what.of_scale &&
-           (what.op == operation::dequantize || loop.mode == what.mode);
+           (what.op == operation::dequantize || loop.mode == what.mode) && loop.zero_point == what.zero_point;
 }
 
 baselines::operands operands_of(const problem &what, void *y) {
-    return {input(what.x), y, scales(), what.size.rows, what.size.columns};
+    return {input(what.x), y, scales(), what.size.rows, what.size.columns, zero_point_value};
 }
 
 qdq_status prepare(planner by, qdq_plan &plan, const problem &what) {
@@ -112,9 +114,12 @@ qdq_status prepare(planner by, qdq_plan &plan, const problem &what) {
     const qdq_tensor x{nullptr, what.x.dtype, 2, shape.data(), nullptr, {}};
     const qdq_tensor y{nullptr, what.y.dtype, 2, shape.data(), nullptr, {}};
     const qdq_tensor scale{const_cast<float *>(scales()), QDQ_F32, 2, scale_shape.data(), nullptr, {}};
+    static int8_t value = zero_point_value;  // the same byte of either sign
+    const std::array<int64_t, 2> whole_shape{1, 1};
+    const qdq_tensor zero_point{&value, what.y.dtype, 2, whole_shape.data(), nullptr, {}};
     qdq_options options{};
     options.scale_mode = what.mode;
-    return by(&plan, &x, &scale, nullptr, &y, &options);
+    return by(&plan, &x, &scale, what.zero_point ? &zero_point : nullptr, &y, &options);
 }
 
 }  // namespace bench

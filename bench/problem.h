@@ -29,13 +29,14 @@ struct problem {
     const char *granularity_name;
     qdq_scale_mode mode;
     extent size;
+    bool zero_point = false;  // of y's type, for the whole tensor
 
     std::string row() const {
         const std::string kernel = op == operation::quantize ? "quantize_" : "dequantize_";
         const std::string scaling = op == operation::dequantize ? "multiply"
                                     : mode == QDQ_DIVIDE        ? "divide"
                                                                 : "multiply";
-        return kernel + x.name + "_" + y.name + "/" + granularity_name + "/" + scaling;
+        return kernel + x.name + "_" + y.name + "/" + granularity_name + "/" + scaling + (zero_point ? "_zp" : "");
     }
     int64_t bytes() const { return size.elements() * (x.bits + y.bits) / 8; }
 };

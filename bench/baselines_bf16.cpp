@@ -1,0 +1,282 @@
+// Hand loops from bf16 to i8, f8e4m3 and f4e2m1. A register of bf16 is two of f32, of its even and of its odd words, and
+// codes of both meet without a shuffle. Magnitudes are bounded as bf16, 32 at a time, for which NaN counts as large:
+// unlike qdq's, these loops do not treat it.
+#if defined(__x86_64__)
+
+#include "baselines_x86.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace baselines {
+
+namespace {
+
+enum class scaling { multiply, fma };
+
+// What is done with elements of one scale. `bound` and `least` are magnitudes as bf16, twice in a lane.
+struct factors {
+    __m512 scale, reciprocal;
+    __m512i bound, least;
+};
+
+// The same of 16 scales.
+struct factors_of_16 {
+    alignas(64) float scale[16];
+    alignas(64) float reciprocal[16];
+    alignas(64) int32_t bound[16];
+    alignas(64) int32_t least[16];
+
+    AVX512 INLINE factors operator[](int64_t i) const {
+        return {_mm512_set1_ps(scale[i]), _mm512_set1_ps(reciprocal[i]), _mm512_set1_epi32(bound[i]),
+                _mm512_set1_epi32(least[i])};
+    }
+};
+
+struct i8 {
+    static constexpr qdq_dtype dtype = QDQ_I8;
+    static constexpr float bound = 256, least = 0;  // quotients: more than 127 saturates in the packs
+};
+
+// t + 2^(e + 23 - m), where e is the exponent of t but at least that of the least normal number and m the bits of a
+// mantissa, rounds t to a code: `aligners` has that power of two by the low bits of e, with the exponents passed since
+// then as an even number of its last places. The sum's low bits are the code.
+template<int mantissa_bits, int least_exponent> AVX512 INLINE float aligner(int biased_exponent) {
+    const int exponent = std::max(biased_exponent - 127, least_exponent);
+    const float last_place = std::ldexp(1.0f, exponent - mantissa_bits);
+    const int passed = (exponent - least_exponent) << mantissa_bits;
+    return last_place * static_cast<float>((1 << 23) + passed);
+}
+
+struct e4m3 {
+    static constexpr qdq_dtype dtype = QDQ_F8E4M3;
+    static constexpr float bound = 448, least = 0x1p-12f;  // any quotient below half the least code will do
+    // Exponents of quotients are -13 to 8, all different in the low 5 bits of their biased exponents, 114 to 135.
+    __m512 aligners[2];
+
+    AVX512 INLINE e4m3() {
+        alignas(64) float table[32] = {};
+        for (int biased = 114; biased < 136; biased++) {
+            table[biased % 32] = aligner<3, -6>(biased);
+        }
+        aligners[0] = _mm512_load_ps(table);
+        aligners[1] = _mm512_load_ps(table + 16);
+    }
+    AVX512 INLINE __m512i encode(__m512 t) const {
+        const __m512i exponents = _mm512_srli_epi32(_mm512_castps_si512(t), 23);
+        return _mm512_castps_si512(_mm512_add_ps(t, _mm512_permutex2var_ps(aligners[0], exponents, aligners[1])));
+    }
+};
+
+struct e2m1 {
+    static constexpr qdq_dtype dtype = QDQ_F4E2M1;
+    static constexpr float bound = 6, least = 0x1p-4f;
+    // Exponents are -5 to 2, biased 122 to 129.
+    __m512 aligners;
+
+    AVX512 INLINE e2m1() {
+        alignas(64) float table[16] = {};
+        for (int biased = 122; biased < 130; biased++) {
+            table[biased % 16] = aligner<1, 0>(biased);
+        }
+        aligners = _mm512_load_ps(table);
+    }
+    AVX512 INLINE __m512i encode(__m512 t) const {
+        const __m512i exponents = _mm512_srli_epi32(_mm512_castps_si512(t), 23);
+        return _mm512_castps_si512(_mm512_add_ps(t, _mm512_permutexvar_ps(exponents, aligners)));
+    }
+};
+
+template<scaling how> AVX512 INLINE __m512 scaled(__m512i x, const factors &f) {
+    const __m512 value = _mm512_castsi512_ps(x);
+    if constexpr (how == scaling::multiply) {
+        return _mm512_mul_ps(value, f.scale);
+    } else {
+        const __m512 guess = _mm512_mul_ps(value, f.reciprocal);
+        return _mm512_fmadd_ps(_mm512_fnmadd_ps(guess, f.scale, value), f.reciprocal, guess);
+    }
+}
+
+template<scaling how> AVX512 INLINE __m512 even(__m512i x, const factors &f) {
+    return scaled<how>(_mm512_slli_epi32(x, 16), f);
+}
+
+template<scaling how> AVX512 INLINE __m512 odd(__m512i x, const factors &f) {
+    return scaled<how>(_mm512_and_si512(x, _mm512_set1_epi32(static_cast<int32_t>(0xffff0000))), f);
+}
+
+// Truncated to bf16, and in both halves of a lane.
+AVX512 INLINE __m512i bf16_twice(__m512 value) {
+    const __m512i bits = _mm512_castps_si512(value);
+    const __m512i upper = _mm512_set1_epi32(static_cast<int32_t>(0xffff0000));
+    return _mm512_or_si512(_mm512_and_si512(bits, upper), _mm512_srli_epi32(bits, 16));
+}
+
+// The x that `how` takes to a quotient, within what truncation leaves.
+template<scaling how> AVX512 INLINE __m512i preimage(float quotient, __m512 scale) {
+    const __m512 q = _mm512_set1_ps(quotient);
+    return bf16_twice(how == scaling::multiply ? _mm512_div_ps(q, scale) : _mm512_mul_ps(q, scale));
+}
+
+template<typename Code, scaling how> AVX512 INLINE factors factors_for(__m512 scale) {
+    return {scale, how == scaling::fma ? _mm512_div_ps(_mm512_set1_ps(1.0f), scale) : _mm512_setzero_ps(),
+            preimage<how>(Code::bound, scale), preimage<how>(Code::least, scale)};
+}
+
+template<typename Code, scaling how> AVX512 INLINE factors_of_16 factors_for(const float *scale, int64_t count) {
+    const __mmask16 there = static_cast<__mmask16>((1u << std::min<int64_t>(count, 16)) - 1);
+    const factors of_lanes =
+        factors_for<Code, how>(_mm512_mask_loadu_ps(_mm512_set1_ps(1.0f), there, scale));
+    factors_of_16 all;
+    _mm512_store_ps(all.scale, of_lanes.scale);
+    _mm512_store_ps(all.reciprocal, of_lanes.reciprocal);
+    _mm512_store_si512(all.bound, of_lanes.bound);
+    _mm512_store_si512(all.least, of_lanes.least);
+    return all;
+}
+
+// Positive bf16 are ordered as integers; negative ones overflow to the integer indefinite value, which packs saturate.
+template<scaling how> struct to_i8 {
+    using code = i8;
+    static constexpr int64_t bytes_of_64 = 64;
+    __m512i order;
+
+    AVX512_VBMI INLINE to_i8() {
+        alignas(64) int8_t places[64];
+        for (int i = 0; i < 64; i++) {
+            const int lane = i % 32 / 8, among_8 = i % 8;
+            places[i] = static_cast<int8_t>(16 * lane + 8 * (i / 32) + 4 * (among_8 % 2) + among_8 / 2);
+        }
+        order = _mm512_load_si512(places);
+    }
+    // Words of each lane: those of even elements, then those of odd ones.
+    AVX512_VBMI INLINE __m512i words(__m512i x, const factors &f) const {
+        const __m512i bounded = _mm512_min_epi16(x, f.bound);
+        return _mm512_packs_epi32(_mm512_cvtps_epi32(even<how>(bounded, f)), _mm512_cvtps_epi32(odd<how>(bounded, f)));
+    }
+    template<stores kind>
+    AVX512_VBMI INLINE void encode(__m512i a, const factors &of_a, __m512i b, const factors &of_b, char *y) const {
+        store<kind>(y, _mm512_permutexvar_epi8(order, _mm512_packs_epi16(words(a, of_a), words(b, of_b))));
+    }
+};
+
+AVX512 INLINE __m512i bounded_magnitudes(__m512i x, const factors &f) {
+    const __m512i magnitudes = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
+    return _mm512_max_epu16(_mm512_min_epu16(magnitudes, f.bound), f.least);
+}
+
+template<scaling how> struct to_e4m3 {
+    using code = e4m3;
+    static constexpr int64_t bytes_of_64 = 64;
+    e4m3 with;
+    __m512i order;
+
+    AVX512_VBMI INLINE to_e4m3() { order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7); }
+    // Two codes without signs in the low bits of a lane.
+    AVX512_VBMI INLINE __m512i pairs(__m512i x, const factors &f) const {
+        const __m512i bounded = bounded_magnitudes(x, f);
+        const __m512i first = with.encode(even<how>(bounded, f)), second = with.encode(odd<how>(bounded, f));
+        return _mm512_ternarylogic_epi32(first, _mm512_slli_epi32(second, 8), _mm512_set1_epi32(0xffff), 0xa8);
+    }
+    template<stores kind>
+    AVX512_VBMI INLINE void encode(__m512i a, const factors &of_a, __m512i b, const factors &of_b, char *y) const {
+        const __m512i magnitudes = _mm512_packus_epi32(pairs(a, of_a), pairs(b, of_b));
+        const __m512i signs = _mm512_packs_epi16(a, b);  // saturation keeps them
+        const __m512i codes =
+            _mm512_ternarylogic_epi32(magnitudes, signs, _mm512_set1_epi8(static_cast<int8_t>(0x80)), 0xf8);
+        store<kind>(y, _mm512_permutexvar_epi64(order, codes));
+    }
+};
+
+template<scaling how> struct to_e2m1 {
+    using code = e2m1;
+    static constexpr int64_t bytes_of_64 = 32;
+    e2m1 with;
+    __m512i order;
+
+    AVX512_VBMI INLINE to_e2m1() {
+        alignas(64) int8_t places[64] = {};
+        for (int i = 0; i < 32; i++) {
+            places[i] = static_cast<int8_t>(4 * (i % 16) + i / 16);
+        }
+        order = _mm512_load_si512(places);
+    }
+    // A byte of two codes in the low bits of a lane.
+    AVX512_VBMI INLINE __m512i pairs(__m512i x, const factors &f) const {
+        const __m512i bounded = bounded_magnitudes(x, f);
+        const __m512i first = with.encode(even<how>(bounded, f)), second = with.encode(odd<how>(bounded, f));
+        const __m512i magnitudes =
+            _mm512_ternarylogic_epi32(_mm512_set1_epi32(7), first, _mm512_slli_epi32(second, 4), 0xca);
+        const __m512i signs = _mm512_ternarylogic_epi32(_mm512_set1_epi32(8), _mm512_srli_epi32(x, 12),
+                                                        _mm512_srli_epi32(x, 24), 0xca);
+        return _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x88), signs, magnitudes, 0xca);
+    }
+    template<stores kind>
+    AVX512_VBMI INLINE void encode(__m512i a, const factors &of_a, __m512i b, const factors &of_b, char *y) const {
+        const __m512i bytes = _mm512_ternarylogic_epi32(_mm512_set1_epi32(0xff), pairs(a, of_a),
+                                                        _mm512_slli_epi32(pairs(b, of_b), 8), 0xca);
+        store<kind>(y, _mm512_castsi512_si256(_mm512_permutexvar_epi8(order, bytes)));
+    }
+};
+
+template<template<scaling> class Encoder, granularity of_scale, scaling how, stores kind>
+AVX512_VBMI void quantize(const operands &given) {
+    const operands all = in_long_rows<of_scale>(given);
+    const char *x = static_cast<const char *>(all.x);
+    char *y = static_cast<char *>(all.y);
+    const Encoder<how> encoder;
+    using code = typename Encoder<how>::code;
+    if constexpr (of_scale == granularity::tensor) {
+        const factors f = factors_for<code, how>(_mm512_set1_ps(*all.scale));
+#pragma GCC unroll 2
+        for (int64_t c = 0; c < all.columns; c += 64, x += 128, y += Encoder<how>::bytes_of_64) {
+            fetch_ahead<kind>(x, 128);
+            encoder.template encode<kind>(_mm512_loadu_si512(x), f, _mm512_loadu_si512(x + 64), f, y);
+        }
+    } else {
+        const int64_t blocks = all.columns / 32;
+        for (int64_t first = 0; first < blocks; first += 16) {
+            const factors_of_16 f = factors_for<code, how>(all.scale + first, blocks - first);
+            for (int64_t b = 0; b < std::min<int64_t>(blocks - first, 16); b += 2) {
+                fetch_ahead<kind>(x, 128);
+                encoder.template encode<kind>(_mm512_loadu_si512(x), f[b], _mm512_loadu_si512(x + 64), f[b + 1], y);
+                x += 128;
+                y += Encoder<how>::bytes_of_64;
+            }
+        }
+    }
+    finish<kind>();
+}
+
+template<template<scaling> class Encoder, granularity of_scale, scaling how>
+void add(std::vector<loop> &loops, const char *plain, const char *nontemporal) {
+    constexpr qdq_scale_mode mode = how == scaling::multiply ? QDQ_MULTIPLY : QDQ_DIVIDE;
+    constexpr qdq_dtype y = Encoder<how>::code::dtype;
+    const auto add = [&](const char *name, void (*run)(const operands &)) {
+        loops.push_back({name, "x86_avx512", operation::quantize, QDQ_BF16, y, of_scale, mode, run});
+    };
+    add(plain, quantize<Encoder, of_scale, how, stores::plain>);
+    add(nontemporal, quantize<Encoder, of_scale, how, stores::nontemporal>);
+}
+
+template<template<scaling> class Encoder> void add_every(std::vector<loop> &loops) {
+    add<Encoder, granularity::tensor, scaling::multiply>(loops, "multiply", "multiply_nt");
+    add<Encoder, granularity::tensor, scaling::fma>(loops, "fma", "fma_nt");
+    add<Encoder, granularity::block32, scaling::multiply>(loops, "multiply", "multiply_nt");
+    add<Encoder, granularity::block32, scaling::fma>(loops, "fma", "fma_nt");
+}
+
+}  // namespace
+
+void add_bf16_encoders(std::vector<loop> &loops, const abilities &has) {
+    if (has.vbmi) {
+        add_every<to_i8>(loops);
+        add_every<to_e4m3>(loops);
+        add_every<to_e2m1>(loops);
+    }
+}
+
+}  // namespace baselines
+
+#endif
