@@ -1,6 +1,6 @@
-// Hand loops from bf16 to i8, f8e4m3 and f4e2m1. A register of bf16 is two of f32, of its even and of its odd words, and
-// codes of both meet without a shuffle. Magnitudes are bounded as bf16, 32 at a time, for which NaN counts as large:
-// unlike qdq's, these loops do not treat it.
+// Hand loops from bf16 to i8, f8e4m3 and f4e2m1. A register of bf16 is two of f32, of its even and of its odd words,
+// and codes of both meet without a shuffle. Magnitudes are bounded as bf16, 32 at a time, for which NaN counts as
+// large: unlike qdq's, these loops do not treat it.
 #if defined(__x86_64__)
 
 #include "baselines_x86.h"
@@ -113,10 +113,10 @@ AVX512 INLINE __m512i bf16_twice(__m512 value) {
     return _mm512_or_si512(_mm512_and_si512(bits, upper), _mm512_srli_epi32(bits, 16));
 }
 
-// The x that `how` takes to a quotient, within what truncation leaves.
+// The x that `how` takes to a quotient, less what truncation takes away.
 template<scaling how> AVX512 INLINE __m512i preimage(float quotient, __m512 scale) {
     const __m512 q = _mm512_set1_ps(quotient);
-    return bf16_twice(how == scaling::multiply ? _mm512_div_ps(q, scale) : _mm512_mul_ps(q, scale));
+    return bf16_twice(_mm512_mul_ps(q, how == scaling::multiply ? _mm512_rcp14_ps(scale) : scale));
 }
 
 template<typename Code, scaling how> AVX512 INLINE factors factors_for(__m512 scale) {
@@ -126,8 +126,7 @@ template<typename Code, scaling how> AVX512 INLINE factors factors_for(__m512 sc
 
 template<typename Code, scaling how> AVX512 INLINE factors_of_16 factors_for(const float *scale, int64_t count) {
     const __mmask16 there = static_cast<__mmask16>((1u << std::min<int64_t>(count, 16)) - 1);
-    const factors of_lanes =
-        factors_for<Code, how>(_mm512_mask_loadu_ps(_mm512_set1_ps(1.0f), there, scale));
+    const factors of_lanes = factors_for<Code, how>(_mm512_mask_loadu_ps(_mm512_set1_ps(1.0f), there, scale));
     factors_of_16 all;
     _mm512_store_ps(all.scale, of_lanes.scale);
     _mm512_store_ps(all.reciprocal, of_lanes.reciprocal);
@@ -166,6 +165,20 @@ AVX512 INLINE __m512i bounded_magnitudes(__m512i x, const factors &f) {
     return _mm512_max_epu16(_mm512_min_epu16(magnitudes, f.bound), f.least);
 }
 
+// Two codes without signs in the low bits of a lane.
+template<scaling how, typename Code> AVX512 INLINE __m512i pairs(const Code &with, __m512i x, const factors &f) {
+    const __m512i bounded = bounded_magnitudes(x, f);
+    const __m512i first = with.encode(even<how>(bounded, f)), second = with.encode(odd<how>(bounded, f));
+    return _mm512_ternarylogic_epi32(first, _mm512_slli_epi32(second, 8), _mm512_set1_epi32(0xffff), 0xa8);
+}
+
+// Codes without signs. Each lane of 128 bits has 8 of a, then 8 of b, as packs_epi16(a, b).
+template<scaling how, typename Code>
+AVX512 INLINE __m512i bytes_of_magnitudes(const Code &with, __m512i a, const factors &of_a, __m512i b,
+                                          const factors &of_b) {
+    return _mm512_packus_epi32(pairs<how>(with, a, of_a), pairs<how>(with, b, of_b));
+}
+
 template<scaling how> struct to_e4m3 {
     using code = e4m3;
     static constexpr int64_t bytes_of_64 = 64;
@@ -173,15 +186,9 @@ template<scaling how> struct to_e4m3 {
     __m512i order;
 
     AVX512_VBMI INLINE to_e4m3() { order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7); }
-    // Two codes without signs in the low bits of a lane.
-    AVX512_VBMI INLINE __m512i pairs(__m512i x, const factors &f) const {
-        const __m512i bounded = bounded_magnitudes(x, f);
-        const __m512i first = with.encode(even<how>(bounded, f)), second = with.encode(odd<how>(bounded, f));
-        return _mm512_ternarylogic_epi32(first, _mm512_slli_epi32(second, 8), _mm512_set1_epi32(0xffff), 0xa8);
-    }
     template<stores kind>
     AVX512_VBMI INLINE void encode(__m512i a, const factors &of_a, __m512i b, const factors &of_b, char *y) const {
-        const __m512i magnitudes = _mm512_packus_epi32(pairs(a, of_a), pairs(b, of_b));
+        const __m512i magnitudes = bytes_of_magnitudes<how>(with, a, of_a, b, of_b);
         const __m512i signs = _mm512_packs_epi16(a, b);  // saturation keeps them
         const __m512i codes =
             _mm512_ternarylogic_epi32(magnitudes, signs, _mm512_set1_epi8(static_cast<int8_t>(0x80)), 0xf8);
@@ -198,25 +205,17 @@ template<scaling how> struct to_e2m1 {
     AVX512_VBMI INLINE to_e2m1() {
         alignas(64) int8_t places[64] = {};
         for (int i = 0; i < 32; i++) {
-            places[i] = static_cast<int8_t>(4 * (i % 16) + i / 16);
+            places[i] = static_cast<int8_t>(16 * (i % 16 / 4) + 8 * (i / 16) + 2 * (i % 4));
         }
         order = _mm512_load_si512(places);
     }
-    // A byte of two codes in the low bits of a lane.
-    AVX512_VBMI INLINE __m512i pairs(__m512i x, const factors &f) const {
-        const __m512i bounded = bounded_magnitudes(x, f);
-        const __m512i first = with.encode(even<how>(bounded, f)), second = with.encode(odd<how>(bounded, f));
-        const __m512i magnitudes =
-            _mm512_ternarylogic_epi32(_mm512_set1_epi32(7), first, _mm512_slli_epi32(second, 4), 0xca);
-        const __m512i signs = _mm512_ternarylogic_epi32(_mm512_set1_epi32(8), _mm512_srli_epi32(x, 12),
-                                                        _mm512_srli_epi32(x, 24), 0xca);
-        return _mm512_ternarylogic_epi32(_mm512_set1_epi32(0x88), signs, magnitudes, 0xca);
-    }
     template<stores kind>
     AVX512_VBMI INLINE void encode(__m512i a, const factors &of_a, __m512i b, const factors &of_b, char *y) const {
-        const __m512i bytes = _mm512_ternarylogic_epi32(_mm512_set1_epi32(0xff), pairs(a, of_a),
-                                                        _mm512_slli_epi32(pairs(b, of_b), 8), 0xca);
-        store<kind>(y, _mm512_castsi512_si256(_mm512_permutexvar_epi8(order, bytes)));
+        const __m512i magnitudes = bytes_of_magnitudes<how>(with, a, of_a, b, of_b);
+        const __m512i signs = _mm512_srli_epi16(_mm512_packs_epi16(a, b), 4);
+        const __m512i codes = _mm512_ternarylogic_epi32(magnitudes, signs, _mm512_set1_epi8(8), 0xf8);
+        const __m512i pairs = _mm512_or_si512(codes, _mm512_srli_epi16(codes, 4));
+        store<kind>(y, _mm512_castsi512_si256(_mm512_permutexvar_epi8(order, pairs)));
     }
 };
 

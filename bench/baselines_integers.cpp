@@ -19,7 +19,9 @@ enum class zero { none, added };
 
 // The integer that with all above it becomes the highest code.
 template<typename Code, zero point>
-constexpr float highest_integer = point == zero::added ? 32767 : std::is_signed_v<Code> ? 127 : 255;
+constexpr float highest_integer = point == zero::added     ? 32767
+                                  : std::is_signed_v<Code> ? 127
+                                                           : 255;
 
 constexpr int64_t most_columns = 8192;
 alignas(64) float reciprocals[most_columns];  // per-column scales: inverted once a call, not once a row
@@ -39,12 +41,14 @@ template<scaling how, typename Code, zero point> AVX512 INLINE scale_512 with_bo
 }
 
 template<scaling how, typename Code, zero point> AVX512 INLINE scale_512 broadcast_512(float scale) {
-    return with_bound<how, Code, point>(_mm512_set1_ps(scale), _mm512_set1_ps(how == scaling::fma ? 1.0f / scale : 0.0f));
+    return with_bound<how, Code, point>(_mm512_set1_ps(scale),
+                                        _mm512_set1_ps(how == scaling::fma ? 1.0f / scale : 0.0f));
 }
 
-template<scaling how, typename Code, zero point> AVX512 INLINE scale_512 load_512(const float *scale, const float *reciprocal) {
+template<scaling how, typename Code, zero point>
+AVX512 INLINE scale_512 load_512(const float *scale, const float *reciprocal) {
     return with_bound<how, Code, point>(_mm512_loadu_ps(scale),
-                                 how == scaling::fma ? _mm512_load_ps(reciprocal) : _mm512_setzero_ps());
+                                        how == scaling::fma ? _mm512_load_ps(reciprocal) : _mm512_setzero_ps());
 }
 
 template<scaling how, typename Code, zero point> AVX512 INLINE __m512i to_integers(__m512 x, const scale_512 &s) {
@@ -61,7 +65,8 @@ template<scaling how, typename Code, zero point> AVX512 INLINE __m512i to_intege
     }
 }
 
-template<typename Code, zero point> AVX512 INLINE __m512i pack(__m512i a, __m512i b, __m512i c, __m512i d, __m512i zero_point) {
+template<typename Code, zero point>
+AVX512 INLINE __m512i pack(__m512i a, __m512i b, __m512i c, __m512i d, __m512i zero_point) {
     __m512i ab = _mm512_packs_epi32(a, b), cd = _mm512_packs_epi32(c, d);
     if constexpr (point == zero::added) {
         ab = _mm512_adds_epi16(ab, zero_point);
@@ -117,10 +122,11 @@ AVX512 void quantize_512(const operands &given) {
             fetch_ahead<kind>(x + c, 256);
             scale_512 s[4];
             scales_of_64<how, Code, point, of_scale>(s, row_scale, scale, c);
-            store<kind>(y + c, pack<Code, point>(to_integers<how, Code, point>(_mm512_loadu_ps(x + c), s[0]),
-                                          to_integers<how, Code, point>(_mm512_loadu_ps(x + c + 16), s[1]),
-                                          to_integers<how, Code, point>(_mm512_loadu_ps(x + c + 32), s[2]),
-                                          to_integers<how, Code, point>(_mm512_loadu_ps(x + c + 48), s[3]), zero_point));
+            store<kind>(
+                y + c, pack<Code, point>(to_integers<how, Code, point>(_mm512_loadu_ps(x + c), s[0]),
+                                         to_integers<how, Code, point>(_mm512_loadu_ps(x + c + 16), s[1]),
+                                         to_integers<how, Code, point>(_mm512_loadu_ps(x + c + 32), s[2]),
+                                         to_integers<how, Code, point>(_mm512_loadu_ps(x + c + 48), s[3]), zero_point));
         }
     }
     finish<kind>();
@@ -163,12 +169,14 @@ template<scaling how, typename Code, zero point> AVX2 INLINE scale_256 with_boun
 }
 
 template<scaling how, typename Code, zero point> AVX2 INLINE scale_256 broadcast_256(float scale) {
-    return with_bound<how, Code, point>(_mm256_set1_ps(scale), _mm256_set1_ps(how == scaling::fma ? 1.0f / scale : 0.0f));
+    return with_bound<how, Code, point>(_mm256_set1_ps(scale),
+                                        _mm256_set1_ps(how == scaling::fma ? 1.0f / scale : 0.0f));
 }
 
-template<scaling how, typename Code, zero point> AVX2 INLINE scale_256 load_256(const float *scale, const float *reciprocal) {
+template<scaling how, typename Code, zero point>
+AVX2 INLINE scale_256 load_256(const float *scale, const float *reciprocal) {
     return with_bound<how, Code, point>(_mm256_loadu_ps(scale),
-                                 how == scaling::fma ? _mm256_load_ps(reciprocal) : _mm256_setzero_ps());
+                                        how == scaling::fma ? _mm256_load_ps(reciprocal) : _mm256_setzero_ps());
 }
 
 template<scaling how, typename Code, zero point> AVX2 INLINE __m256i to_integers(__m256 x, const scale_256 &s) {
@@ -185,7 +193,8 @@ template<scaling how, typename Code, zero point> AVX2 INLINE __m256i to_integers
     }
 }
 
-template<typename Code, zero point> AVX2 INLINE __m256i pack(__m256i a, __m256i b, __m256i c, __m256i d, __m256i zero_point) {
+template<typename Code, zero point>
+AVX2 INLINE __m256i pack(__m256i a, __m256i b, __m256i c, __m256i d, __m256i zero_point) {
     __m256i ab = _mm256_packs_epi32(a, b), cd = _mm256_packs_epi32(c, d);
     if constexpr (point == zero::added) {
         ab = _mm256_adds_epi16(ab, zero_point);
@@ -223,10 +232,11 @@ AVX2 void quantize_256(const operands &given) {
             fetch_ahead<kind>(x + c, 128);
             scale_256 s[4];
             scales_of_32<how, Code, point, of_scale>(s, row_scale, scale, c);
-            store<kind>(y + c, pack<Code, point>(to_integers<how, Code, point>(_mm256_loadu_ps(x + c), s[0]),
-                                          to_integers<how, Code, point>(_mm256_loadu_ps(x + c + 8), s[1]),
-                                          to_integers<how, Code, point>(_mm256_loadu_ps(x + c + 16), s[2]),
-                                          to_integers<how, Code, point>(_mm256_loadu_ps(x + c + 24), s[3]), zero_point));
+            store<kind>(
+                y + c, pack<Code, point>(to_integers<how, Code, point>(_mm256_loadu_ps(x + c), s[0]),
+                                         to_integers<how, Code, point>(_mm256_loadu_ps(x + c + 8), s[1]),
+                                         to_integers<how, Code, point>(_mm256_loadu_ps(x + c + 16), s[2]),
+                                         to_integers<how, Code, point>(_mm256_loadu_ps(x + c + 24), s[3]), zero_point));
         }
     }
     finish<kind>();
@@ -261,8 +271,7 @@ void add_quantize(std::vector<loop> &loops, const abilities &has, const char *pl
     constexpr qdq_scale_mode mode = how == scaling::multiply ? QDQ_MULTIPLY : QDQ_DIVIDE;
     constexpr bool zero_point = point == zero::added;
     const auto add = [&](const char *name, const char *target, void (*run)(const operands &)) {
-        loops.push_back(
-            {name, target, operation::quantize, QDQ_F32, dtype_of<Code>, of_scale, mode, run, zero_point});
+        loops.push_back({name, target, operation::quantize, QDQ_F32, dtype_of<Code>, of_scale, mode, run, zero_point});
     };
     if (has.avx512) {
         add(plain, "x86_avx512", quantize_512<Code, point, of_scale, how, stores::plain>);

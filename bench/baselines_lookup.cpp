@@ -6,7 +6,7 @@
 
 #include <array>
 #include <cmath>
-#include <cstring>
+#include <utility>
 
 namespace baselines {
 
@@ -66,9 +66,8 @@ template<typename Code> AVX512_BF16 INLINE __m512i native_words_of(float scale) 
 }
 
 AVX512 INLINE __m512i two_quadwords(const char *from) {
-    int64_t words[2];
-    std::memcpy(words, from, sizeof words);
-    return _mm512_mask_set1_epi64(_mm512_set1_epi64(words[0]), 0xf0, words[1]);
+    const __m512i first = _mm512_broadcastq_epi64(_mm_loadu_si64(from));
+    return _mm512_mask_broadcastq_epi64(first, 0xf0, _mm_loadu_si64(from + 8));
 }
 
 template<typename Code, granularity of_scale, stores kind> AVX512_BF16 void shift_words(const operands &given) {
@@ -76,9 +75,9 @@ template<typename Code, granularity of_scale, stores kind> AVX512_BF16 void shif
     const char *x = static_cast<const char *>(all.x);
     uint16_t *y = static_cast<uint16_t *>(all.y);
     // Each quadword of the result: the codes at bits 16 q, 16 q + 4, 16 q + 8 and 16 q + 12.
-    const __m512i shifts = _mm512_add_epi64(_mm512_set1_epi64(0x000c000800040000),
-                                            _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 0, 1, 2, 3),
-                                                               _mm512_set1_epi64(0x0010001000100010)));
+    const __m512i shifts = _mm512_add_epi64(
+        _mm512_set1_epi64(0x000c000800040000),
+        _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 0, 1, 2, 3), _mm512_set1_epi64(0x0010001000100010)));
     __m512i results = native_words_of<Code>(*all.scale);
 #pragma GCC unroll 4
     for (int64_t c = 0; c < all.columns; c += 32) {
@@ -95,6 +94,11 @@ template<typename Code, granularity of_scale, stores kind> AVX512_BF16 void shif
 // 4-bit codes to f32: 16 by a permute, which takes the low 4 bits of a lane. Broadcasting loads bring eight codes to
 // eight lanes without a port for permutes.
 
+AVX512 INLINE __m512i two_doublewords(const char *from) {
+    const __m512i first = _mm512_broadcastd_epi32(_mm_loadu_si32(from));
+    return _mm512_mask_broadcastd_epi32(first, 0xff00, _mm_loadu_si32(from + 4));
+}
+
 template<typename Code, granularity of_scale, stores kind> AVX512 void look_up_floats(const operands &given) {
     const operands all = in_long_rows<of_scale>(given);
     const char *x = static_cast<const char *>(all.x);
@@ -108,10 +112,7 @@ template<typename Code, granularity of_scale, stores kind> AVX512 void look_up_f
         }
         fetch_ahead<kind>(x + c / 2, 16);
         for (int64_t half = 0; half < 32; half += 16) {
-            int32_t words[2];
-            std::memcpy(words, x + (c + half) / 2, sizeof words);
-            const __m512i codes = _mm512_srlv_epi32(
-                _mm512_mask_set1_epi32(_mm512_set1_epi32(words[0]), 0xff00, words[1]), shifts);
+            const __m512i codes = _mm512_srlv_epi32(two_doublewords(x + (c + half) / 2), shifts);
             store<kind>(y + c + half, _mm512_castps_si512(_mm512_permutexvar_ps(codes, results)));
         }
     }
@@ -124,9 +125,8 @@ const std::array<float, 128> e4m3_values = [] {
     std::array<float, 128> values{};
     for (int code = 0; code < 127; code++) {
         const int exponent = code >> 3, mantissa = code & 7;
-        values[static_cast<size_t>(code)] =
-            exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
-                          : std::ldexp(static_cast<float>(mantissa + 8), exponent - 10);
+        values[static_cast<size_t>(code)] = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
+                                                          : std::ldexp(static_cast<float>(mantissa + 8), exponent - 10);
     }
     values[127] = NAN;
     return values;
@@ -178,7 +178,8 @@ template<stores kind> AVX512_VBMI void look_up_e4m3_bytes(const operands &given)
     __m512i low[2], high[2];
     for (int i = 0; i < 2; i++) {
         const __m512i first = e4m3_results(64 * i, *all.scale), second = e4m3_results(64 * i + 32, *all.scale);
-        low[i] = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(first)), _mm512_cvtepi16_epi8(second), 1);
+        low[i] =
+            _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(first)), _mm512_cvtepi16_epi8(second), 1);
         high[i] = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(_mm512_srli_epi16(first, 8))),
                                      _mm512_cvtepi16_epi8(_mm512_srli_epi16(second, 8)), 1);
     }
@@ -203,7 +204,7 @@ template<stores kind> AVX512_VBMI void look_up_e4m3_bytes(const operands &given)
 constexpr float nan_before_exponent = 0x1p+113f * 1.5f;  // 0x7840 as bf16: with the exponent 15, 0x7fc0
 
 // Mantissas of normal codes as if their exponent were 0.
-constexpr float e4m3_bases[16] = {0x0p-9f, 0x1p-9f, 0x2p-9f, 0x3p-9f, 0x4p-9f, 0x5p-9f, 0x6p-9f, 0x7p-9f,
+constexpr float e4m3_bases[16] = {0x0p-9f,  0x1p-9f,  0x2p-9f,  0x3p-9f,  0x4p-9f,  0x5p-9f,  0x6p-9f,  0x7p-9f,
                                   0x8p-10f, 0x9p-10f, 0xap-10f, 0xbp-10f, 0xcp-10f, 0xdp-10f, 0xep-10f, 0xfp-10f};
 
 AVX512_BF16 INLINE __m512i e4m3_table(float scale) {
@@ -229,10 +230,11 @@ template<stores kind> AVX512_BF16 void look_up_e4m3_blocks(const operands &given
         const __m512i codes = _mm512_ternarylogic_epi32(magnitude, bytes, signs_of_numbers(bytes), 0xca);
         const __m512i numbers = _mm512_and_si512(codes, magnitude);
         const __m512i is_nan = _mm512_subs_epu8(numbers, _mm512_set1_epi8(0x7e));
-        const __m512i entries = _mm512_add_epi8(
-            _mm512_min_epu8(numbers, _mm512_ternarylogic_epi32(codes, mantissa, normal, 0xea)), is_nan);
+        const __m512i entries =
+            _mm512_add_epi8(_mm512_min_epu8(numbers, _mm512_ternarylogic_epi32(codes, mantissa, normal, 0xea)), is_nan);
         const __m512i first = _mm512_permutexvar_epi16(entries, e4m3_table(all.scale[c / 32]));
-        const __m512i second = _mm512_permutexvar_epi16(_mm512_srli_epi16(entries, 8), e4m3_table(all.scale[c / 32 + 1]));
+        const __m512i second =
+            _mm512_permutexvar_epi16(_mm512_srli_epi16(entries, 8), e4m3_table(all.scale[c / 32 + 1]));
         const __m512i first_top = _mm512_srai_epi16(_mm512_slli_epi16(codes, 8), 4);
         const __m512i second_top = _mm512_srai_epi16(codes, 4);
         store<kind>(y + c, _mm512_add_epi16(first, _mm512_and_si512(first_top, sign_and_exponent)));
