@@ -132,6 +132,7 @@ template<typename Code, scaling how> AVX512 INLINE factors_of_16 factors_for(con
     _mm512_store_ps(all.reciprocal, of_lanes.reciprocal);
     _mm512_store_si512(all.bound, of_lanes.bound);
     _mm512_store_si512(all.least, of_lanes.least);
+    __asm__("" : "+m"(all));  // loads broadcast for nothing; GCC would rather permute the registers
     return all;
 }
 

@@ -43,16 +43,17 @@ template<typename Code, granularity of_scale, stores kind> AVX512 void look_up_w
     const operands all = in_long_rows<of_scale>(given);
     const char *x = static_cast<const char *>(all.x);
     uint16_t *y = static_cast<uint16_t *>(all.y);
-    __m512i results = words_of<Code>(*all.scale);
+    const float *scale = all.scale;
+    __m512i results = words_of<Code>(*scale);
 #pragma GCC unroll 4
-    for (int64_t c = 0; c < all.columns; c += 32) {
+    for (const char *end = x + all.columns / 2; x < end; x += 16, y += 32, scale++) {
         if constexpr (of_scale == granularity::block32) {
-            results = words_of<Code>(all.scale[c / 32]);
+            results = words_of<Code>(*scale);
         }
-        fetch_ahead<kind>(x + c / 2, 16);
-        const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(x + c / 2)));
+        fetch_ahead<kind>(x, 16);
+        const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(x)));
         const __m512i codes = _mm512_or_si512(bytes, _mm512_slli_epi32(bytes, 12));
-        store<kind>(y + c, _mm512_permutexvar_epi16(codes, results));
+        store<kind>(y, _mm512_permutexvar_epi16(codes, results));
     }
     finish<kind>();
 }
@@ -78,15 +79,16 @@ template<typename Code, granularity of_scale, stores kind> AVX512_BF16 void shif
     const __m512i shifts = _mm512_add_epi64(
         _mm512_set1_epi64(0x000c000800040000),
         _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 0, 1, 2, 3), _mm512_set1_epi64(0x0010001000100010)));
-    __m512i results = native_words_of<Code>(*all.scale);
+    const float *scale = all.scale;
+    __m512i results = native_words_of<Code>(*scale);
 #pragma GCC unroll 4
-    for (int64_t c = 0; c < all.columns; c += 32) {
+    for (const char *end = x + all.columns / 2; x < end; x += 16, y += 32, scale++) {
         if constexpr (of_scale == granularity::block32) {
-            results = native_words_of<Code>(all.scale[c / 32]);
+            results = native_words_of<Code>(*scale);
         }
-        fetch_ahead<kind>(x + c / 2, 16);
-        const __m512i codes = _mm512_multishift_epi64_epi8(shifts, two_quadwords(x + c / 2));
-        store<kind>(y + c, _mm512_permutexvar_epi16(codes, results));
+        fetch_ahead<kind>(x, 16);
+        const __m512i codes = _mm512_multishift_epi64_epi8(shifts, two_quadwords(x));
+        store<kind>(y, _mm512_permutexvar_epi16(codes, results));
     }
     finish<kind>();
 }
@@ -104,16 +106,17 @@ template<typename Code, granularity of_scale, stores kind> AVX512 void look_up_f
     const char *x = static_cast<const char *>(all.x);
     float *y = static_cast<float *>(all.y);
     const __m512i shifts = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
-    __m512 results = products_of(Code::values, *all.scale);
+    const float *scale = all.scale;
+    __m512 results = products_of(Code::values, *scale);
 #pragma GCC unroll 4
-    for (int64_t c = 0; c < all.columns; c += 32) {
+    for (const char *end = x + all.columns / 2; x < end; x += 16, y += 32, scale++) {
         if constexpr (of_scale == granularity::block32) {
-            results = products_of(Code::values, all.scale[c / 32]);
+            results = products_of(Code::values, *scale);
         }
-        fetch_ahead<kind>(x + c / 2, 16);
+        fetch_ahead<kind>(x, 16);
         for (int64_t half = 0; half < 32; half += 16) {
-            const __m512i codes = _mm512_srlv_epi32(two_doublewords(x + (c + half) / 2), shifts);
-            store<kind>(y + c + half, _mm512_castps_si512(_mm512_permutexvar_ps(codes, results)));
+            const __m512i codes = _mm512_srlv_epi32(two_doublewords(x + half / 2), shifts);
+            store<kind>(y + half, _mm512_castps_si512(_mm512_permutexvar_ps(codes, results)));
         }
     }
     finish<kind>();
