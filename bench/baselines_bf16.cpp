@@ -6,6 +6,7 @@
 #include "baselines_x86.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -249,6 +250,73 @@ AVX512_VBMI void quantize(const operands &given) {
     finish<kind>();
 }
 
+// bf16 to f4e2m1, one scale, without arithmetic: rounding is monotone in x, and doubling x doubles the quotient. So the
+// place of |x| among the 128 bf16 from where quotients reach a power of two says, with the power, what its code is.
+
+template<scaling how> AVX512_VBMI INLINE float quotient(int32_t magnitude, float scale) {
+    const float x = std::bit_cast<float>(magnitude << 16);
+    return how == scaling::multiply ? x * scale : x / scale;
+}
+
+struct e2m1_places {
+    int32_t first;                   // the least magnitude whose quotient is at least 1/8
+    alignas(64) int8_t passed[128];  // by the quotients of those that follow: of 1, 1.25, 1.5 and 1.75 times 1/8
+};
+
+template<scaling how> AVX512_VBMI INLINE e2m1_places places_for(float scale) {
+    e2m1_places places;
+    places.first = (std::bit_cast<int32_t>(how == scaling::multiply ? 0.125f / scale : 0.125f * scale) >> 16) - 1;
+    while (quotient<how>(places.first, scale) < 0.125f) {
+        places.first++;
+    }
+    for (int32_t i = 0; i < 128; i++) {
+        // Ties are broken to even: at 1 and 1.25 down, at 1.5 and 1.75 up.
+        const float t = quotient<how>(places.first + i, scale) * 8;
+        places.passed[i] = static_cast<int8_t>((t > 1) + (t > 1.25f) + (t >= 1.5f) + (t >= 1.75f));
+    }
+    return places;
+}
+
+// By power of two, 1/8 to 4, and by what was passed.
+alignas(64) constexpr int8_t e2m1_codes[64] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 2, 2, 0, 0,
+                                               0, 2, 2, 3, 3, 4, 0, 0, 0, 4, 4, 5, 5, 6, 0, 0, 0, 6, 6, 7, 7, 7};
+
+template<scaling how, stores kind> AVX512_VBMI void place_e2m1(const operands &given) {
+    const operands all = in_long_rows<granularity::tensor>(given);
+    const char *x = static_cast<const char *>(all.x);
+    char *y = static_cast<char *>(all.y);
+    const e2m1_places places = places_for<how>(*all.scale);
+    const __m512i first = _mm512_set1_epi16(static_cast<int16_t>(places.first));
+    const __m512i last = _mm512_set1_epi16(6 * 128 - 1);
+    const __m512i passed_low = _mm512_load_si512(places.passed), passed_high = _mm512_load_si512(places.passed + 64);
+    const __m512i codes_of = _mm512_load_si512(e2m1_codes);
+    alignas(64) int8_t pairs_in_order[64] = {};
+    for (int i = 0; i < 32; i++) {
+        pairs_in_order[i] = static_cast<int8_t>(4 * (i % 16) + i / 16);
+    }
+    const __m512i order = _mm512_load_si512(pairs_in_order);
+    const __m512i magnitude = _mm512_set1_epi16(0x7fff), lower = _mm512_set1_epi16(0xff);
+#pragma GCC unroll 2
+    for (int64_t c = 0; c < all.columns; c += 64, x += 128, y += 32) {
+        fetch_ahead<kind>(x, 128);
+        const __m512i a = _mm512_loadu_si512(x), b = _mm512_loadu_si512(x + 64);
+        const __m512i of_a = _mm512_min_epu16(_mm512_subs_epu16(_mm512_and_si512(a, magnitude), first), last);
+        const __m512i of_b = _mm512_min_epu16(_mm512_subs_epu16(_mm512_and_si512(b, magnitude), first), last);
+        // From here on bytes, those of a and b by turns.
+        const __m512i place = _mm512_ternarylogic_epi32(of_a, _mm512_slli_epi16(of_b, 8), lower, 0xe4);
+        const __m512i power =
+            _mm512_ternarylogic_epi32(_mm512_srli_epi16(of_a, 4), _mm512_slli_epi16(of_b, 4), lower, 0xe4);
+        const __m512i passed = _mm512_permutex2var_epi8(passed_low, place, passed_high);
+        const __m512i entry = _mm512_ternarylogic_epi32(power, passed, _mm512_set1_epi8(0x38), 0xe4);
+        const __m512i signs = _mm512_ternarylogic_epi32(_mm512_srli_epi16(a, 12), _mm512_srli_epi16(b, 4), lower, 0xe4);
+        const __m512i codes =
+            _mm512_ternarylogic_epi32(_mm512_permutexvar_epi8(entry, codes_of), signs, _mm512_set1_epi8(8), 0xf8);
+        const __m512i pairs = _mm512_or_si512(codes, _mm512_srli_epi32(codes, 12));
+        store<kind>(y, _mm512_castsi512_si256(_mm512_permutexvar_epi8(order, pairs)));
+    }
+    finish<kind>();
+}
+
 template<template<scaling> class Encoder, granularity of_scale, scaling how>
 void add(std::vector<loop> &loops, const char *plain, const char *nontemporal) {
     constexpr qdq_scale_mode mode = how == scaling::multiply ? QDQ_MULTIPLY : QDQ_DIVIDE;
@@ -267,6 +335,16 @@ template<template<scaling> class Encoder> void add_every(std::vector<loop> &loop
     add<Encoder, granularity::block32, scaling::fma>(loops, "fma", "fma_nt");
 }
 
+template<scaling how> void add_places(std::vector<loop> &loops) {
+    constexpr qdq_scale_mode mode = how == scaling::multiply ? QDQ_MULTIPLY : QDQ_DIVIDE;
+    const auto add = [&](const char *name, void (*run)(const operands &)) {
+        loops.push_back(
+            {name, "x86_avx512", operation::quantize, QDQ_BF16, QDQ_F4E2M1, granularity::tensor, mode, run});
+    };
+    add("places", place_e2m1<how, stores::plain>);
+    add("places_nt", place_e2m1<how, stores::nontemporal>);
+}
+
 }  // namespace
 
 void add_bf16_encoders(std::vector<loop> &loops, const abilities &has) {
@@ -274,6 +352,8 @@ void add_bf16_encoders(std::vector<loop> &loops, const abilities &has) {
         add_every<to_i8>(loops);
         add_every<to_e4m3>(loops);
         add_every<to_e2m1>(loops);
+        add_places<scaling::multiply>(loops);
+        add_places<scaling::fma>(loops);
     }
 }
 

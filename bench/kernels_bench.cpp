@@ -19,6 +19,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -196,15 +197,15 @@ void add_all() {
 
 // The value of --threads, which is taken from the arguments; 1 without it.
 int32_t take_threads(int &argc, char **argv) {
-    for (int i = 1; i + 1 < argc; i++) {
-        if (std::strcmp(argv[i], "--threads") == 0) {
-            const int32_t threads = std::atoi(argv[i + 1]);
-            std::copy(argv + i + 2, argv + argc + 1, argv + i);  // the null pointer at the end, too
-            argc -= 2;
-            return threads;
-        }
+    char **const last = argv + argc;
+    char **const flag = std::find(argv, last, std::string_view("--threads"));
+    if (last - flag < 2) {
+        return 1;
     }
-    return 1;
+    const int32_t threads = std::atoi(flag[1]);
+    std::copy(flag + 2, last + 1, flag);  // the null pointer at the end, too
+    argc -= 2;
+    return threads;
 }
 
 std::string compiler() {
