@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <utility>
 
 namespace baselines {
@@ -43,49 +42,41 @@ struct i8 {
 // t + 2^(e + 23 - m), where e is the exponent of t but at least that of the least normal number and m the bits of a
 // mantissa, rounds t to a code: `aligners` has that power of two by the low bits of e, with the exponents passed since
 // then as an even number of its last places. The sum's low bits are the code.
-template<int mantissa_bits, int least_exponent> AVX512 INLINE float aligner(int biased_exponent) {
-    const int exponent = std::max(biased_exponent - 127, least_exponent);
-    const float last_place = std::ldexp(1.0f, exponent - mantissa_bits);
-    const int passed = (exponent - least_exponent) << mantissa_bits;
-    return last_place * static_cast<float>((1 << 23) + passed);
-}
+template<int mantissa_bits, int least_exponent, int size> struct alignas(64) aligner_table {
+    float by_exponent[size] = {};
+
+    constexpr aligner_table(int first_exponent, int last_exponent) {
+        for (int e = first_exponent; e <= last_exponent; e++) {
+            const int exponent = std::max(e, least_exponent), passed = (exponent - least_exponent) << mantissa_bits;
+            const float last_place = std::bit_cast<float>((exponent - mantissa_bits + 127) << 23);
+            by_exponent[(e + 127) % size] = last_place * static_cast<float>((1 << 23) + passed);
+        }
+    }
+};
+
+AVX512 INLINE __m512i exponents_of(__m512 t) { return _mm512_srli_epi32(_mm512_castps_si512(t), 23); }
 
 struct e4m3 {
     static constexpr qdq_dtype dtype = QDQ_F8E4M3;
     static constexpr float bound = 448, least = 0x1p-12f;  // any quotient below half the least code will do
-    // Exponents of quotients are -13 to 8, all different in the low 5 bits of their biased exponents, 114 to 135.
-    __m512 aligners[2];
+    static constexpr aligner_table<3, -6, 32> table{-13, 8};
+    const __m512 low, high;
 
-    AVX512 INLINE e4m3() {
-        alignas(64) float table[32] = {};
-        for (int biased = 114; biased < 136; biased++) {
-            table[biased % 32] = aligner<3, -6>(biased);
-        }
-        aligners[0] = _mm512_load_ps(table);
-        aligners[1] = _mm512_load_ps(table + 16);
-    }
+    AVX512 INLINE e4m3() : low(_mm512_load_ps(table.by_exponent)), high(_mm512_load_ps(table.by_exponent + 16)) {}
     AVX512 INLINE __m512i encode(__m512 t) const {
-        const __m512i exponents = _mm512_srli_epi32(_mm512_castps_si512(t), 23);
-        return _mm512_castps_si512(_mm512_add_ps(t, _mm512_permutex2var_ps(aligners[0], exponents, aligners[1])));
+        return _mm512_castps_si512(_mm512_add_ps(t, _mm512_permutex2var_ps(low, exponents_of(t), high)));
     }
 };
 
 struct e2m1 {
     static constexpr qdq_dtype dtype = QDQ_F4E2M1;
     static constexpr float bound = 6, least = 0x1p-4f;
-    // Exponents are -5 to 2, biased 122 to 129.
-    __m512 aligners;
+    static constexpr aligner_table<1, 0, 16> table{-5, 2};
+    const __m512 aligners;
 
-    AVX512 INLINE e2m1() {
-        alignas(64) float table[16] = {};
-        for (int biased = 122; biased < 130; biased++) {
-            table[biased % 16] = aligner<1, 0>(biased);
-        }
-        aligners = _mm512_load_ps(table);
-    }
+    AVX512 INLINE e2m1() : aligners(_mm512_load_ps(table.by_exponent)) {}
     AVX512 INLINE __m512i encode(__m512 t) const {
-        const __m512i exponents = _mm512_srli_epi32(_mm512_castps_si512(t), 23);
-        return _mm512_castps_si512(_mm512_add_ps(t, _mm512_permutexvar_ps(exponents, aligners)));
+        return _mm512_castps_si512(_mm512_add_ps(t, _mm512_permutexvar_ps(exponents_of(t), aligners)));
     }
 };
 
@@ -141,16 +132,12 @@ template<typename Code, scaling how> AVX512 INLINE factors_of_16 factors_for(con
 template<scaling how> struct to_i8 {
     using code = i8;
     static constexpr int64_t bytes_of_64 = 64;
-    __m512i order;
+    // Of 32 words: a lane of 128 bits has 8, the four even ones and then the four odd ones.
+    static constexpr byte_order in_order{
+        64, [](int i) { return 16 * (i % 32 / 8) + 8 * (i / 32) + 4 * (i % 2) + i % 8 / 2; }};
+    const __m512i order;
 
-    AVX512_VBMI INLINE to_i8() {
-        alignas(64) int8_t places[64];
-        for (int i = 0; i < 64; i++) {
-            const int lane = i % 32 / 8, among_8 = i % 8;
-            places[i] = static_cast<int8_t>(16 * lane + 8 * (i / 32) + 4 * (among_8 % 2) + among_8 / 2);
-        }
-        order = _mm512_load_si512(places);
-    }
+    AVX512_VBMI INLINE to_i8() : order(in_order.load()) {}
     // Words of each lane: those of even elements, then those of odd ones.
     AVX512_VBMI INLINE __m512i words(__m512i x, const factors &f) const {
         const __m512i bounded = _mm512_min_epi16(x, f.bound);
@@ -184,10 +171,10 @@ AVX512 INLINE __m512i bytes_of_magnitudes(const Code &with, __m512i a, const fac
 template<scaling how> struct to_e4m3 {
     using code = e4m3;
     static constexpr int64_t bytes_of_64 = 64;
-    e4m3 with;
-    __m512i order;
+    const e4m3 with;
+    const __m512i order;
 
-    AVX512_VBMI INLINE to_e4m3() { order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7); }
+    AVX512_VBMI INLINE to_e4m3() : order(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7)) {}
     template<stores kind>
     AVX512_VBMI INLINE void encode(__m512i a, const factors &of_a, __m512i b, const factors &of_b, char *y) const {
         const __m512i magnitudes = bytes_of_magnitudes<how>(with, a, of_a, b, of_b);
@@ -201,16 +188,11 @@ template<scaling how> struct to_e4m3 {
 template<scaling how> struct to_e2m1 {
     using code = e2m1;
     static constexpr int64_t bytes_of_64 = 32;
-    e2m1 with;
-    __m512i order;
+    static constexpr byte_order in_order{32, [](int i) { return 16 * (i % 16 / 4) + 8 * (i / 16) + 2 * (i % 4); }};
+    const e2m1 with;
+    const __m512i order;
 
-    AVX512_VBMI INLINE to_e2m1() {
-        alignas(64) int8_t places[64] = {};
-        for (int i = 0; i < 32; i++) {
-            places[i] = static_cast<int8_t>(16 * (i % 16 / 4) + 8 * (i / 16) + 2 * (i % 4));
-        }
-        order = _mm512_load_si512(places);
-    }
+    AVX512_VBMI INLINE to_e2m1() : order(in_order.load()) {}
     template<stores kind>
     AVX512_VBMI INLINE void encode(__m512i a, const factors &of_a, __m512i b, const factors &of_b, char *y) const {
         const __m512i magnitudes = bytes_of_magnitudes<how>(with, a, of_a, b, of_b);
@@ -290,11 +272,8 @@ template<scaling how, stores kind> AVX512_VBMI void place_e2m1(const operands &g
     const __m512i last = _mm512_set1_epi16(6 * 128 - 1);
     const __m512i passed_low = _mm512_load_si512(places.passed), passed_high = _mm512_load_si512(places.passed + 64);
     const __m512i codes_of = _mm512_load_si512(e2m1_codes);
-    alignas(64) int8_t pairs_in_order[64] = {};
-    for (int i = 0; i < 32; i++) {
-        pairs_in_order[i] = static_cast<int8_t>(4 * (i % 16) + i / 16);
-    }
-    const __m512i order = _mm512_load_si512(pairs_in_order);
+    static constexpr byte_order in_order(32, [](int i) { return 4 * (i % 16) + i / 16; });
+    const __m512i order = in_order.load();
     const __m512i magnitude = _mm512_set1_epi16(0x7fff), lower = _mm512_set1_epi16(0xff);
 #pragma GCC unroll 2
     for (int64_t c = 0; c < all.columns; c += 64, x += 128, y += 32) {

@@ -219,11 +219,8 @@ template<stores kind> AVX512_BF16 void look_up_e4m3_blocks(const operands &given
     const operands all = in_long_rows<granularity::block32>(given);
     const char *x = static_cast<const char *>(all.x);
     uint16_t *y = static_cast<uint16_t *>(all.y);
-    alignas(64) int8_t by_turns[64];
-    for (int8_t i = 0; i < 64; i++) {
-        by_turns[i] = static_cast<int8_t>(i / 2 + (i % 2) * 32);
-    }
-    const __m512i order = _mm512_load_si512(by_turns);
+    static constexpr byte_order by_turns(64, [](int i) { return i / 2 + i % 2 * 32; });
+    const __m512i order = by_turns.load();
     const __m512i magnitude = _mm512_set1_epi8(0x7f), mantissa = _mm512_set1_epi8(7), normal = _mm512_set1_epi8(8);
     const __m512i sign_and_exponent = _mm512_set1_epi16(static_cast<int16_t>(0x8780));
 #pragma GCC unroll 2

@@ -59,6 +59,18 @@ template<stores kind> INLINE void fetch_ahead(const void *from, int64_t bytes) {
     }
 }
 
+// An operand of byte permutes: which byte goes to each place.
+struct alignas(64) byte_order {
+    int8_t from[64] = {};
+
+    template<typename From> constexpr byte_order(int places, From &&from_place) {
+        for (int i = 0; i < places; i++) {
+            from[i] = static_cast<int8_t>(from_place(i));
+        }
+    }
+    AVX512 INLINE __m512i load() const { return _mm512_load_si512(from); }
+};
+
 // Dense rows are one long row wherever a scale does not depend on where a row ends.
 template<granularity of_scale> INLINE operands in_long_rows(operands all) {
     if constexpr (of_scale == granularity::tensor || of_scale == granularity::block32) {
