@@ -40,7 +40,7 @@ struct i8 {
 };
 
 // t + 2^(e + 23 - m), where e is the exponent of t but at least that of the least normal number and m the bits of a
-// mantissa, rounds t to a code: `aligners` has that power of two by the low bits of e, with the exponents passed since
+// mantissa, rounds t to a code: the table has that power of two by the low bits of e, with the exponents passed since
 // then as an even number of its last places. The sum's low bits are the code.
 template<int mantissa_bits, int least_exponent, int size> struct alignas(64) aligner_table {
     float by_exponent[size] = {};

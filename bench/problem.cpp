@@ -34,7 +34,7 @@ uint32_t next_random() {
     return static_cast<uint32_t>(state >> 32);
 }
 
-constexpr int8_t zero_point_value = 3;
+constexpr int8_t zero_point_value = 3;  // the same byte for u8
 
 // In (-4, 4), away from subnormals, which some operations are slow on.
 float random_float() {
@@ -114,9 +114,9 @@ qdq_status prepare(planner by, qdq_plan &plan, const problem &what) {
     const qdq_tensor x{nullptr, what.x.dtype, 2, shape.data(), nullptr, {}};
     const qdq_tensor y{nullptr, what.y.dtype, 2, shape.data(), nullptr, {}};
     const qdq_tensor scale{const_cast<float *>(scales()), QDQ_F32, 2, scale_shape.data(), nullptr, {}};
-    static int8_t value = zero_point_value;  // the same byte of either sign
     const std::array<int64_t, 2> whole_shape{1, 1};
-    const qdq_tensor zero_point{&value, what.y.dtype, 2, whole_shape.data(), nullptr, {}};
+    const qdq_tensor zero_point{
+        const_cast<int8_t *>(&zero_point_value), what.y.dtype, 2, whole_shape.data(), nullptr, {}};
     qdq_options options{};
     options.scale_mode = what.mode;
     return by(&plan, &x, &scale, what.zero_point ? &zero_point : nullptr, &y, &options);

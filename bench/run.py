@@ -39,13 +39,15 @@ def command(options, elements):
     """Benchmarks of one size run together: contenders then share what the machine does to them in that minute."""
     targets = "|".join(options.targets) if options.targets else ".*"
     row = f".*({options.filter}).*" if options.filter else "[qd].*"
-    return [str(options.binary), f"--benchmark_filter=^(copy/{elements}/|{row}/{elements}/(hand|qdq):({targets}))", "--benchmark_format=json", "--threads", str(options.threads),
+    return [str(options.binary), f"--benchmark_filter=^(copy/{elements}/|{row}/{elements}/(hand|qdq):({targets}))", "--benchmark_format=json",
+            "--threads", str(options.threads),
             "--benchmark_enable_random_interleaving=true", "--benchmark_report_aggregates_only=true",
             f"--benchmark_repetitions={options.repetitions}", f"--benchmark_min_time={options.min_time}"]
 
 
 def measure(options, elements):
-    """By name: the smallest time in ns (of one thread its CPU time), and the bytes read and written. Then what is known of the machine."""
+    """By name: the smallest time in ns, for one thread of its CPU, and the bytes read and written. Then what is known of
+    the machine."""
     finished = subprocess.run(command(options, elements), stdout=subprocess.PIPE, text=True)
     if finished.returncode != 0:
         sys.exit(f"{options.binary} ended with {finished.returncode}")
