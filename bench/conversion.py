@@ -1,0 +1,183 @@
+"""What peers.py has qdq and other libraries compute: a conversion of a tensor, with its operands in memory, and how a
+contender's call is timed."""
+
+import ctypes
+import functools
+import os
+import pathlib
+import sys
+import time
+
+import ml_dtypes
+import numpy
+
+from model_rows import modes_of, row_name
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = HERE.parent / "build/release"
+sys.path.insert(0, str(HERE.parent / "tests/peers"))
+os.environ.setdefault("QDQ_SHARED_LIBRARY", str(BUILD / "runtime/libqdq.so"))
+
+import qdq_ctypes  # noqa: E402
+
+TYPES = {name: numpy.dtype(dtype) for name, dtype in {
+    "f32": numpy.float32, "f16": numpy.float16, "bf16": ml_dtypes.bfloat16, "i8": numpy.int8, "u8": numpy.uint8,
+    "f8e4m3": ml_dtypes.float8_e4m3fn, "f8e5m2": ml_dtypes.float8_e5m2, "i4": ml_dtypes.int4,
+    "f4e2m1": ml_dtypes.float4_e2m1fn}.items()}
+INTEGER_RANGE = {"i8": (-128, 127), "u8": (0, 255), "i4": (-8, 7)}
+PACKED = {"i4", "f4e2m1"}  # two codes in a byte, the first in its low half
+BLOCK = 32
+MOST_ELEMENTS = 64 << 20
+CACHE_LINE = 64
+
+
+def aligned(shape, dtype):
+    """An array that begins at a cache line."""
+    dtype = numpy.dtype(dtype)
+    memory = numpy.zeros(int(numpy.prod(shape)) * dtype.itemsize + 2 * CACHE_LINE, numpy.uint8)
+    begin = -memory.ctypes.data % CACHE_LINE
+    return memory[begin:begin + memory.size - 2 * CACHE_LINE].view(dtype).reshape(shape)
+
+
+@functools.cache
+def stored(name):
+    """Values of a type as they lie in memory, as many as any conversion takes: floats in (-4, 4), random codes."""
+    draw = numpy.random.default_rng(1)
+    if name in PACKED:
+        return draw.integers(0, 256, MOST_ELEMENTS // 2, numpy.uint8)
+    if name in INTEGER_RANGE:
+        return draw.integers(0, 256, MOST_ELEMENTS, numpy.uint8).view(TYPES[name])
+    values = aligned(MOST_ELEMENTS, numpy.float32)
+    draw.random(out=values, dtype=numpy.float32)
+    values -= numpy.float32(0.5)
+    values *= numpy.float32(8)
+    return values if name == "f32" else values.astype(TYPES[name])
+
+
+class Conversion:
+    """Quantization or dequantization of `rows` x `columns` elements: what kernels_bench.cpp names rows of."""
+
+    def __init__(self, name, zero_point, rows, columns):
+        self.name, self.rows, self.columns = name, rows, columns
+        kernel, self.granularity = name.split("/")
+        self.function, self.x_type, self.y_type = kernel.split("_")
+        self.modes = modes_of(name)
+        self.code_type = self.y_type if self.function == "quantize" else self.x_type
+        self.elements = rows * columns
+        self.x = aligned(self.memory_shape(self.x_type), self.memory_type(self.x_type))
+        self.x.reshape(-1)[:] = stored(self.x_type)[:self.x.size]
+        self.scale_shape = {"tensor": (1, 1), "channel_axis0": (rows, 1), "block32": (rows, columns // BLOCK)}[self.granularity]
+        # Exact in f16, which some peers keep scales in.
+        steps = numpy.random.default_rng(2).integers(0, 8, self.scale_shape)
+        self.scale = ((123 + 4 * steps) / 4096).astype(numpy.float32)
+        self.zero_point = numpy.full((1, 1), 128, numpy.uint8) if zero_point else None
+
+    def memory_shape(self, name):
+        return self.rows, self.columns // 2 if name in PACKED else self.columns
+
+    @staticmethod
+    def memory_type(name):
+        return numpy.dtype(numpy.uint8) if name in PACKED else TYPES[name]
+
+    def output(self):
+        return aligned(self.memory_shape(self.y_type), self.memory_type(self.y_type))
+
+    def row(self, mode):
+        return row_name(self.name, self.zero_point is not None, mode)
+
+    def scale_of(self, mode):
+        """What x is divided by, or what x or the codes are multiplied by."""
+        return 1 / self.scale if self.function == "quantize" and mode == "multiply" else self.scale
+
+    def bytes(self):
+        return self.x.nbytes + self.output().nbytes
+
+
+class NativeCall:
+    """A C function on its arguments, which are integers, addresses or what has them. `y` is what it writes."""
+
+    repeat = None
+
+    def __init__(self, function, arguments, y=None, keep=()):
+        values = [a.ctypes.data if isinstance(a, numpy.ndarray) else getattr(a, "value", a) or 0 for a in arguments]
+        self.function, self.y, self.keep = function, y, (arguments, keep)
+        self.arguments = (ctypes.c_uint64 * 8)(*(value & 0xffffffffffffffff for value in values))
+
+    def run(self, times=1):
+        if NativeCall.repeat is None:
+            NativeCall.repeat = ctypes.CDLL(str(BUILD / "bench/libqdq_repeat.so")).qdq_bench_repeat
+        NativeCall.repeat(self.function, self.arguments, ctypes.c_int64(times))
+
+
+class PythonCall:
+    """A call that only Python can make. `y` is an array of what it writes, or gives the array of its last result."""
+
+    def __init__(self, call, y=None):
+        self.call, self.y = call, y
+
+    def run(self, times=1):
+        call = self.call
+        for _ in range(times):
+            call()
+
+
+def nanoseconds(call, times):
+    """CPU time, since another process's turn is not a call's cost; peers.py leaves its process one processor."""
+    begin = time.process_time_ns()
+    call.run(times)
+    return (time.process_time_ns() - begin) / times
+
+
+def smallest_times(calls, batch_ns=2e5, budget_ns=1e8, most_rounds=15):
+    """The smallest time of each call in ns. They alternate, so that they share what the machine does to them; short calls
+    are timed in batches, long ones in fewer rounds."""
+    times, batch, rounds = {}, {}, {}
+    for name, call in calls.items():
+        call.run()  # what a first call sets up
+        batch[name], times[name] = 1, nanoseconds(call, 1)
+        while times[name] * batch[name] < batch_ns / 2:
+            batch[name] *= 4
+            times[name] = nanoseconds(call, batch[name])
+        rounds[name] = min(most_rounds, max(2, int(budget_ns / (times[name] * batch[name]))))
+    for turn in range(max(rounds.values())):
+        for name, call in calls.items():
+            if turn < rounds[name]:
+                times[name] = min(times[name], nanoseconds(call, batch[name]))
+    return times
+
+
+class Qdq:
+    """qdq itself, by a plan from C and by a call through ctypes."""
+
+    def __init__(self):
+        self.library = ctypes.CDLL(os.environ["QDQ_SHARED_LIBRARY"])
+        self.library.qdq_last_error.restype = ctypes.c_char_p
+        self.library.qdq_set_num_threads(1)
+
+    def _operands(self, conversion, mode, y):
+        def tensor(array, name, shape):
+            dimensions = (ctypes.c_int64 * 2)(*shape)
+            return qdq_ctypes.Tensor(array.ctypes.data, qdq_ctypes.DTYPES[TYPES[name].name], 2, dimensions, None)
+
+        shape = (conversion.rows, conversion.columns)
+        scale = conversion.scale_of(mode)
+        zero_point = conversion.zero_point
+        tensors = [tensor(conversion.x, conversion.x_type, shape), tensor(scale, "f32", scale.shape),
+                   None if zero_point is None else tensor(zero_point, "u8", zero_point.shape),
+                   tensor(y, conversion.y_type, shape)]
+        options = qdq_ctypes.Options()
+        options.scale_mode = qdq_ctypes.DIVIDE if mode == "divide" else qdq_ctypes.MULTIPLY
+        return [None if t is None else ctypes.byref(t) for t in tensors] + [ctypes.byref(options)], (scale, tensors, options)
+
+    def calls(self, conversion, mode):
+        """The same conversion by both roads."""
+        y = conversion.output()
+        operands, keep = self._operands(conversion, mode, y)
+        plan = (ctypes.c_uint64 * 192)()
+        planner = getattr(self.library, "qdq_plan_" + conversion.function)
+        function = getattr(self.library, "qdq_" + conversion.function)
+        for status in (planner(plan, *operands), function(*operands)):
+            if status != 0:
+                raise qdq_ctypes.Error(self.library.qdq_last_error().decode())
+        by_plan = NativeCall(self.library.qdq_run, [ctypes.addressof(plan), conversion.x, y], y, (plan, keep))
+        return by_plan, PythonCall(lambda kept=keep: function(*operands), y)

@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+"""The benchmarks' report: Markdown, a picture and one HTML page from the figures that run.py measured.
+
+    bench/report.py bench/results/<cpu>.json        writes .md, .png and .html beside it
+
+The limit of a row is the fastest hand-written loop for it on the same instruction set; where there is none, the fastest
+copy of as many bytes. README.md says what each is.
+"""
+
+import argparse
+import base64
+import collections
+import html
+import io
+import json
+import pathlib
+import re
+import statistics
+
+import model_rows
+
+GOAL = 0.9  # of the limit
+DRAWN_CURVES = ["quantize_f32_i8/tensor/divide", "quantize_f32_i8/tensor/multiply", "quantize_f32_u8/tensor/multiply_zp",
+                "quantize_bf16_f8e4m3/tensor/multiply", "dequantize_i8_f32/block32/multiply",
+                "dequantize_i4_bf16/block32/multiply", "dequantize_f4e2m1_bf16/block32/multiply",
+                "dequantize_f8e4m3_bf16/tensor/multiply"]
+
+# What a report is made of; a table's cells are text.
+Heading = collections.namedtuple("Heading", "level text")
+Text = collections.namedtuple("Text", "text")
+Table = collections.namedtuple("Table", "header rows")
+
+
+def size_name(elements):
+    for unit, name in ((1 << 20, "Mi"), (1 << 10, "Ki")):
+        if elements >= unit and elements % unit == 0:
+            return f"{elements // unit} {name}"
+    return str(elements)
+
+
+def bits_of(dtype):
+    """In memory: the number in the type's name, f6e2m3 being one to a byte."""
+    return 1 << (int(re.search(r"\d+", dtype)[0]) - 1).bit_length()
+
+
+def mean(values):
+    values = list(values)
+    return statistics.geometric_mean(values) if values else None
+
+
+def shown(ratio):
+    return "" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}" if ratio < 100 else f"{ratio:.0f}"
+
+
+def with_count(ratios):
+    ratios = list(ratios)
+    return f"{shown(mean(ratios))} ({len(ratios)})" if ratios else ""
+
+
+class Figures:
+    """What is derived from the measured times. A speed of 0.9 is 0.9 times as fast as what it is compared with."""
+
+    def __init__(self, results):
+        self.results = results
+        self.entries = results["entries"]
+        self.sizes = sorted({e["elements"] for e in self.entries})
+        self.threads = sorted({e["threads"] for e in self.entries})
+        self.targets = list(dict.fromkeys(e["target"] for e in self.entries))
+        self._copies = {(c["elements"], c["threads"], c["bits"]): c["ns"] for c in results["copies"]}
+        self._by_key = {(e["row"], e["elements"], e["threads"], e["target"]): e for e in self.entries}
+
+    def entry(self, row, elements, threads=1, target=None):
+        return self._by_key.get((row, elements, threads, target or self.targets[0]))
+
+    def of(self, elements, threads=1):
+        return [e for e in self.entries if e["elements"] == elements and e["threads"] == threads]
+
+    def copy_ns(self, entry, name):
+        """Of "memcpy", or of "stream" the faster of its variants."""
+        x, y = entry["row"].split("/")[0].split("_")[1:]
+        copies = self._copies.get((entry["elements"], entry["threads"], f"{bits_of(x)}:{bits_of(y)}"), {})
+        return min((ns for copy, ns in copies.items() if copy.startswith(name)), default=None)
+
+    def limit(self, entry):
+        """Its name and its time, or None."""
+        contenders = entry["hand_ns"] or {name: self.copy_ns(entry, name) for name in ("memcpy", "stream")}
+        contenders = {name: ns for name, ns in contenders.items() if ns}
+        return min(contenders.items(), key=lambda item: item[1], default=None)
+
+    def speed_to_limit(self, entry):
+        limit = self.limit(entry)
+        return limit[1] / entry["ns"] if limit else None
+
+    def speed_to_hand(self, entry):
+        return min(entry["hand_ns"].values()) / entry["ns"] if entry["hand_ns"] else None
+
+    def speed_to_copy(self, entry, name):
+        ns = self.copy_ns(entry, name)
+        return ns / entry["ns"] if ns else None
+
+    def scaling(self, entry):
+        """Of two or more threads over one."""
+        single = self.entry(entry["row"], entry["elements"], 1, entry["target"])
+        return single["ns"] / entry["ns"] if single else None
+
+    def peer_speeds(self, elements=None):
+        """By peer, the times as fast as it that qdq is, in each row it has."""
+        speeds = {}
+        for row in self.results["peers"]["rows"]:
+            if elements in (None, row["elements"]):
+                for name in row["peers"]:
+                    speeds.setdefault(name, []).append(peer_speed(row, name))
+        return speeds
+
+    def fastest_peer_speeds(self, elements=None):
+        return [min(peer_speed(row, name) for name in row["peers"]) for row in self.results["peers"]["rows"]
+                if row["peers"] and elements in (None, row["elements"])]
+
+
+def peer_speed(row, name):
+    """The peer's time over qdq's by the same road."""
+    peer = row["peers"][name]
+    return peer["ns"] / row["python_ns" if peer["python"] else "ns"]
+
+
+def gb_per_s(entry):
+    return entry["bytes"] / entry["ns"]
+
+
+def present(ratios):
+    return [ratio for ratio in ratios if ratio is not None]
+
+
+def summary(figures):
+    """Geometric means by size."""
+    lines = {"GB/s": lambda es: with_count(map(gb_per_s, es)),
+             "of the best hand loop": lambda es: with_count(present(map(figures.speed_to_hand, es))),
+             "of memcpy": lambda es: with_count(present(figures.speed_to_copy(e, "memcpy") for e in es)),
+             "of streaming": lambda es: with_count(present(figures.speed_to_copy(e, "stream") for e in es))}
+    rows = [[name, *(line(figures.of(size)) for size in figures.sizes)] for name, line in lines.items()]
+    for threads in figures.threads[1:]:
+        rows.append([f"{threads} threads over one",
+                     *(with_count(present(map(figures.scaling, figures.of(size, threads)))) for size in figures.sizes)])
+    return Table(["one thread, geometric mean (rows)", *map(size_name, figures.sizes)], rows)
+
+
+def peer_summary(figures):
+    """How many times as fast as each peer qdq is."""
+    sizes = sorted({row["elements"] for row in figures.results["peers"]["rows"]})
+    by_size = {size: figures.peer_speeds(size) for size in sizes}
+    rows = [[name, *(with_count(by_size[size].get(name, [])) for size in sizes), with_count(speeds)]
+            for name, speeds in sorted(figures.peer_speeds().items(), key=lambda item: mean(item[1]))]
+    fastest = ["the fastest of each row", *(with_count(figures.fastest_peer_speeds(size)) for size in sizes),
+               with_count(figures.fastest_peer_speeds())]
+    return Table(["times as fast as (rows)", *map(size_name, sizes), "all"], [fastest, *rows])
+
+
+def rows_below(figures):
+    """What misses the goal: slower than a hand loop, or at the largest size than streaming."""
+    found = []
+    for entry in figures.entries:
+        if entry["threads"] != 1 or not (entry["hand_ns"] or entry["elements"] == figures.sizes[-1]):
+            continue
+        speed = figures.speed_to_limit(entry)
+        if speed and speed < GOAL:
+            found.append((speed, entry))
+    found.sort(key=lambda item: item[0])
+    return Table(["row", "elements", "GB/s", "of the limit", "limit"],
+                 [[e["row"], size_name(e["elements"]), shown(gb_per_s(e)), shown(speed), figures.limit(e)[0]]
+                  for speed, e in found])
+
+
+def peers_table(figures, elements):
+    peers = [name for name in figures.results["peers"]["peers"] if any(name in r["peers"] for r in figures.results["peers"]["rows"])]
+    rows = []
+    for row in figures.results["peers"]["rows"]:
+        if row["elements"] == elements:
+            multiplied = row["row"].split("/")[-1].startswith("divide")
+            cells = [shown(peer_speed(row, p)) + ("*" if multiplied and row["peers"][p]["arithmetic"] == "multiply" else "")
+                     if p in row["peers"] else "" for p in peers]
+            rows.append([row["row"], f"{row['ns']:.0f}", f"{row['python_ns']:.0f}", *cells])
+    return Table(["row", "ns", "ns from Python", *peers], rows)
+
+
+def every_row(figures, target, threads, rows=None):
+    """GB/s, and in parentheses the ratio to the limit or, with more threads, to one thread."""
+    def cell(row, size):
+        entry = figures.entry(row, size, threads, target)
+        if not entry:
+            return ""
+        ratio = figures.speed_to_limit(entry) if threads == 1 else figures.scaling(entry)
+        hand = "h" if threads == 1 and entry["hand_ns"] else ""
+        return f"{shown(gb_per_s(entry))} ({shown(ratio)}{hand})"
+
+    names = [e["row"] for e in figures.entries if (e["threads"], e["target"]) == (threads, target)]
+    kept = [row for row in dict.fromkeys(names) if rows is None or row in rows]
+    return Table(["row", *map(size_name, figures.sizes)], [[row, *(cell(row, size) for size in figures.sizes)] for row in kept])
+
+
+def parts_of(results):
+    figures = Figures(results)
+    peers, measured = results["peers"]["peers"], results["peers"]["rows"]
+    model = model_rows.model_row_names()
+    load = ", ".join(f"{value:.1f}" for value in results["benchmark_context"].get("load_avg", []))
+    parts = [Heading(1, f"qdq on {results['cpu']}"),
+             Text(f"{results['date']}, commit {results['commit']}, {results['compiler']}, {results['system']}, load {load}. "
+                  f"`{results['command']}`; the method is in bench/README.md."),
+             Heading(2, "Summary"), summary(figures)]
+    if measured:
+        parts += [Text("Beside other libraries, one thread each, in the rows that language models use:"), peer_summary(figures)]
+    if peers:
+        parts.append(Table(["peer", "version"], [[name, what.get("version") or f"not measured: {what['missing']}"]
+                                                  for name, what in peers.items()]))
+    below = rows_below(figures)
+    parts += [Heading(2, f"Below {GOAL} of the limit"),
+              Text(f"{len(below.rows)} measurements of rows with a hand loop, or at {size_name(figures.sizes[-1])} elements."), below,
+              Heading(2, "Rows that language models use"),
+              Text("GB/s, and in parentheses the speed over that of the limit: the fastest hand loop (h), or the fastest copy of "
+                   "as many bytes."), every_row(figures, figures.targets[0], 1, model)]
+    for threads in figures.threads[1:]:
+        parts += [Heading(2, f"The same rows, {threads} threads"), Text("GB/s, and in parentheses the speed over one thread's."),
+                  every_row(figures, figures.targets[0], threads, model)]
+    if measured:
+        empty = results["peers"]["empty_call_ns"]
+        parts += [Heading(2, "Beside peers"),
+                  Text(f"How many times as fast as each peer qdq is. A call that does nothing takes {empty['C']:.0f} ns from C and "
+                       f"{empty['Python']:.0f} ns from Python: a peer that is called in C stands beside a plan that is run from C, "
+                       "the others beside qdq's call through ctypes. * multiplies by the reciprocal where qdq divides.")]
+        for size in sorted({row["elements"] for row in measured}):
+            parts += [Heading(3, f"{size_name(size)} elements"), peers_table(figures, size)]
+    for target in figures.targets:
+        for threads in figures.threads:
+            parts += [Heading(2, f"Every row: {target}, {threads} thread{'s' if threads > 1 else ''}"),
+                      every_row(figures, target, threads)]
+    return parts
+
+
+def as_markdown(parts):
+    lines = []
+    for part in parts:
+        if isinstance(part, Heading):
+            lines += [f"{'#' * part.level} {part.text}", ""]
+        elif isinstance(part, Text):
+            lines += [part.text, ""]
+        else:
+            lines.append(f"| {' | '.join(part.header)} |")
+            lines.append(f"|---|{'---:|' * (len(part.header) - 1)}")
+            lines += [f"| {' | '.join(row)} |" for row in part.rows]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def as_html(parts, png):
+    """One page that needs nothing beside it."""
+    def cells(tag, row):
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
+
+    title = html.escape(parts[0].text)
+    image = base64.b64encode(png).decode()
+    lines = ["<!doctype html>", "<meta charset=utf-8>", f"<title>{title}</title>",
+             "<style>body{font:15px sans-serif;margin:2em auto;max-width:90em}table{border-collapse:collapse}"
+             "td,th{border:1px solid #ccc;padding:2px 8px;text-align:right}td:first-child,th:first-child{text-align:left}"
+             "img{max-width:100%}</style>"]
+    for part in parts:
+        if isinstance(part, Heading):
+            lines.append(f"<h{part.level}>{html.escape(part.text)}</h{part.level}>")
+        elif isinstance(part, Text):
+            lines.append(f"<p>{html.escape(part.text)}</p>")
+        else:
+            lines += ["<table>", cells("th", part.header), *(cells("td", row) for row in part.rows), "</table>"]
+        if part is parts[1]:
+            lines.append(f'<img alt="rows against their limits, speed by size, and peers" src="data:image/png;base64,{image}">')
+    return "\n".join(lines) + "\n"
+
+
+def as_text(results):
+    """The summary, for a terminal."""
+    figures = Figures(results)
+    tables = [summary(figures), rows_below(figures)]
+    if results["peers"]["rows"]:
+        tables.insert(1, peer_summary(figures))
+    lines = []
+    for table in tables:
+        widths = [max(map(len, column)) for column in zip(table.header, *table.rows)]
+        lines += ["  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))])
+                  for row in [table.header, *table.rows]] + [""]
+    return "\n".join(lines)
+
+
+def draw_bars(axes, figures, rows):
+    """Each row's speed over its limit's, a bar for each size."""
+    height = 0.8 / len(figures.sizes)
+    for i, size in enumerate(figures.sizes):
+        entries = [figures.entry(row, size) for row in rows]
+        axes.barh([y + height * i for y in range(len(rows))], [figures.speed_to_limit(e) or 0 if e else 0 for e in entries],
+                  height, label=size_name(size))
+    axes.axvline(1, color="black", linewidth=1, label="limit")
+    axes.axvline(GOAL, color="black", linewidth=0.5, linestyle="--")
+    axes.set_yticks([y + 0.4 for y in range(len(rows))], rows, fontsize=7)
+    axes.invert_yaxis()
+    axes.margins(y=0.01)
+    axes.set_title("speed over the limit's, one thread")
+    axes.legend(fontsize=7)
+
+
+def draw_curves(axes, figures, rows):
+    """GB/s by size, with the copies of f32 to 8 bits."""
+    for row in rows:
+        entries = present(figures.entry(row, size) for size in figures.sizes)
+        axes.plot([e["elements"] for e in entries], [gb_per_s(e) for e in entries], marker="o", label=row)
+    for name in ("memcpy", "stream"):
+        like = present(figures.entry(DRAWN_CURVES[0], size) for size in figures.sizes)
+        copies = [(e["elements"], e["bytes"] / figures.copy_ns(e, name)) for e in like if figures.copy_ns(e, name)]
+        axes.plot([c[0] for c in copies], [c[1] for c in copies], color="black", linestyle="--" if name == "memcpy" else ":",
+                  label=f"{name}, f32 to 8 bits")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(figures.sizes, map(size_name, figures.sizes))
+    axes.set_title("GB/s by elements, one thread")
+    axes.legend(fontsize=7)
+
+
+def draw_peers(axes, figures, rows):
+    """By row, how many times as fast as each peer qdq is in the caches: the geometric mean of the sizes that fit there."""
+    for name in figures.results["peers"]["peers"]:
+        speeds = {}
+        for row in figures.results["peers"]["rows"]:
+            if name in row["peers"] and row["elements"] <= 1 << 20:
+                speeds.setdefault(row["row"], []).append(peer_speed(row, name))
+        kept = [(mean(speeds[row]), y) for y, row in enumerate(rows) if row in speeds]
+        if kept:
+            axes.plot([k[0] for k in kept], [k[1] for k in kept], "o", markersize=4, label=name)
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(rows)), rows, fontsize=7)
+    axes.invert_yaxis()
+    axes.grid(axis="y", linewidth=0.3)
+    axes.set_title("times as fast as each peer, 4 Ki to 1 Mi elements")
+    axes.legend(fontsize=7)
+
+
+def picture_of(results):
+    """A PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figures = Figures(results)
+    known = {e["row"] for e in figures.entries}
+    rows = [row for row in model_rows.model_row_names() if row in known] or sorted(known)
+    with_peers = [row for row in model_rows.model_row_names() if any(r["row"] == row for r in results["peers"]["rows"])]
+    count = 3 if with_peers else 2
+    figure, axes = pyplot.subplots(1, count, figsize=(9 * count, 2 + 0.3 * max(len(rows), len(with_peers), 20)))
+    draw_bars(axes[0], figures, rows)
+    draw_curves(axes[1], figures, [row for row in DRAWN_CURVES if row in known] or rows[:8])
+    if with_peers:
+        draw_peers(axes[2], figures, with_peers)
+    figure.suptitle(f"qdq on {results['cpu']}, {figures.targets[0]}")
+    figure.tight_layout()
+    png = io.BytesIO()
+    figure.savefig(png, format="png", dpi=110)
+    pyplot.close(figure)
+    return png.getvalue()
+
+
+def as_json(results):
+    """A line for each measurement, which shows well in a difference of two runs."""
+    def value_of(value):
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return "[\n" + ",\n".join(json.dumps(item) for item in value) + "\n]"
+        return json.dumps(value)
+
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {value_of(value)}" for key, value in results.items()) + "\n}\n"
+
+
+def write(results, stem):
+    """<stem>.json, .md, .png and .html."""
+    parts, png = parts_of(results), picture_of(results)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    for suffix, data in (("json", as_json(results).encode()), ("md", as_markdown(parts).encode()), ("png", png),
+                         ("html", as_html(parts, png).encode())):
+        stem.with_name(f"{stem.name}.{suffix}").write_bytes(data)
+    print(f"{stem}.json, .md, .png, .html")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=pathlib.Path, help="a JSON file of bench/run.py")
+    options = parser.parse_args()
+    write(json.loads(options.results.read_text()), options.results.with_suffix(""))
+
+
+if __name__ == "__main__":
+    main()
