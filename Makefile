@@ -1,4 +1,4 @@
-# make help lists the targets. Everything is set up on first use: build/ and .venv/ hold all that is made.
+# make help lists the targets. Everything is set up on first use: build/, .venv/ and .venv-peers/ hold all that is made.
 
 PRESET ?= release
 MODEL ?=
@@ -8,6 +8,9 @@ CTEST := $(VENV)/bin/ctest
 STAMP := $(VENV)/.requirements-installed
 CROSS_STAMP := $(if $(filter cross-%,$(PRESET)),$(VENV)/.$(PRESET)-installed)
 PEERS_STAMP := $(VENV)/.requirements-peers-installed
+BENCH_VENV := .venv-peers
+BENCH_STAMP := $(BENCH_VENV)/.installed
+BENCH_REQUIREMENTS := requirements-bench.txt requirements-bench-libraries.txt
 OTHER_PRESET := $(filter-out release,$(PRESET))
 JOBS ?= $(shell nproc)
 MINUTES ?= 2
@@ -25,13 +28,14 @@ help:
 	@echo "make coverage                       which lines of runtime/ and cli/ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
 	@echo "make lint                           clang-format, compiler's warnings, clang-tidy and cppcheck"
-	@echo "make bench                          run the benchmarks and print ratios to hand-written loops"
+	@echo "make bench                          install PyTorch and other peers (6 GB), compare speeds with theirs, with"
+	@echo "                                    hand-written loops and copies: bench/results/<cpu>.html (12 minutes)"
 	@echo "make tune [BUDGET=60] [TARGET=] [KERNELS=regex]"
 	@echo "                                    look for faster parameters of kernels, for this machine (minutes)"
 	@echo "make mutants [ONLY=regex]           plant faults in the code, one at a time: a test must fail for each"
 	@echo "make reliability [MINUTES=2]        test, lint, coverage, mutants, fuzz: then docs/reliability.md (hours)"
 	@echo "make build                          build everything into build/\$$PRESET"
-	@echo "make clean                          remove build/ and .venv/"
+	@echo "make clean                          remove build/, .venv/ and .venv-peers/"
 
 setup: $(STAMP)
 
@@ -94,7 +98,11 @@ lint: $(VENV)/.lint-installed
 	@$(CMAKE) --build build/release --target qdq_objects
 	$(VENV)/bin/python tools/lint.py
 
-bench: build
+$(BENCH_STAMP): $(BENCH_REQUIREMENTS) requirements.txt requirements-peers.txt tools/setup_bench.sh
+	tools/setup_bench.sh $(BENCH_VENV)
+	@touch $@
+
+bench: $(BENCH_STAMP) build
 	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench
 
 tune: build
@@ -108,4 +116,4 @@ reliability: test lint coverage mutants fuzz
 	$(VENV)/bin/python tools/reliability.py
 
 clean:
-	rm -rf build $(VENV)
+	rm -rf build $(VENV) $(BENCH_VENV)

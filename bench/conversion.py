@@ -14,7 +14,7 @@ import numpy
 from model_rows import modes_of, row_name
 
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = HERE.parent / "build/release"
+BUILD = pathlib.Path(os.environ.get("QDQ_BUILD", HERE.parent / "build/release"))
 sys.path.insert(0, str(HERE.parent / "tests/peers"))
 os.environ.setdefault("QDQ_SHARED_LIBRARY", str(BUILD / "runtime/libqdq.so"))
 

@@ -4,7 +4,7 @@
     make .venv-peers/.installed && .venv-peers/bin/python bench/peers.py --elements 4096 --filter i8
 
 A peer that is not installed is left out, and the report says why. README.md says how the calls are made.
-QDQ_SHARED_LIBRARY names another library than the release build's.
+QDQ_BUILD names another build than build/release.
 """
 
 import argparse
@@ -68,15 +68,15 @@ def peer_calls(peers, conversion, expected):
             made = peer.calls(conversion)
             for call in made.values():
                 call.run()
+            parts = {mode: different(call, expected[mode]) for mode, call in made.items()}
         except Exception as reason:  # each peer refuses in its own way what it has no kernel for
             print(f"{conversion.name}: {name} refuses: {str(reason).splitlines()[0]}", file=sys.stderr)
             continue
-        for mode, call in made.items():
-            part = different(call, expected[mode])
+        for mode, part in parts.items():
             if part > MOST_DIFFERENT:
                 print(f"{conversion.name}: {part:.1%} of what {name} gives is different", file=sys.stderr)
             else:
-                calls[name, mode] = call
+                calls[name, mode] = made[mode]
     return calls
 
 

@@ -171,6 +171,8 @@ class TorchCompile:
         self.torch, self.version = torch, torch.__version__
 
     def calls(self, c):
+        if c.y_type == "f4e2m1":  # PyTorch has no conversion to it
+            return {}
         return {mode: self._compiled(Tensors(self.torch, c), mode) for mode in c.modes}
 
     def _compiled(self, t, mode):

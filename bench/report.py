@@ -103,6 +103,12 @@ class Figures:
         single = self.entry(entry["row"], entry["elements"], 1, entry["target"])
         return single["ns"] / entry["ns"] if single else None
 
+    def copy_scaling(self, entry):
+        """Of the copies of as many bytes, by the faster copy of each."""
+        single = self.entry(entry["row"], entry["elements"], 1, entry["target"])
+        times = [min(present(self.copy_ns(e, name) for name in ("memcpy", "stream")), default=None) for e in (single, entry) if e]
+        return times[0] / times[1] if len(times) == 2 and all(times) else None
+
     def peer_speeds(self, elements=None):
         """By peer, the times as fast as it that qdq is, in each row it has."""
         speeds = {}
@@ -112,15 +118,21 @@ class Figures:
                     speeds.setdefault(name, []).append(peer_speed(row, name))
         return speeds
 
-    def fastest_peer_speeds(self, elements=None):
+    def fastest_peer_speeds(self, elements=None, rows=""):
+        """Of rows whose name has a match."""
         return [min(peer_speed(row, name) for name in row["peers"]) for row in self.results["peers"]["rows"]
-                if row["peers"] and elements in (None, row["elements"])]
+                if row["peers"] and elements in (None, row["elements"]) and re.search(rows, row["row"])]
 
 
 def peer_speed(row, name):
     """The peer's time over qdq's by the same road."""
     peer = row["peers"][name]
     return peer["ns"] / row["python_ns" if peer["python"] else "ns"]
+
+
+def multiplies(row, name):
+    """A mark where qdq divides and the peer multiplies by the reciprocal."""
+    return "*" if row["row"].split("/")[-1].startswith("divide") and row["peers"][name]["arithmetic"] == "multiply" else ""
 
 
 def gb_per_s(entry):
@@ -139,8 +151,9 @@ def summary(figures):
              "of streaming": lambda es: with_count(present(figures.speed_to_copy(e, "stream") for e in es))}
     rows = [[name, *(line(figures.of(size)) for size in figures.sizes)] for name, line in lines.items()]
     for threads in figures.threads[1:]:
-        rows.append([f"{threads} threads over one",
-                     *(with_count(present(map(figures.scaling, figures.of(size, threads)))) for size in figures.sizes)])
+        for name, scaling in (("", figures.scaling), (", copies", figures.copy_scaling)):
+            rows.append([f"{threads} threads over one{name}",
+                         *(with_count(present(map(scaling, figures.of(size, threads)))) for size in figures.sizes)])
     return Table(["one thread, geometric mean (rows)", *map(size_name, figures.sizes)], rows)
 
 
@@ -150,9 +163,19 @@ def peer_summary(figures):
     by_size = {size: figures.peer_speeds(size) for size in sizes}
     rows = [[name, *(with_count(by_size[size].get(name, [])) for size in sizes), with_count(speeds)]
             for name, speeds in sorted(figures.peer_speeds().items(), key=lambda item: mean(item[1]))]
-    fastest = ["the fastest of each row", *(with_count(figures.fastest_peer_speeds(size)) for size in sizes),
-               with_count(figures.fastest_peer_speeds())]
-    return Table(["times as fast as (rows)", *map(size_name, sizes), "all"], [fastest, *rows])
+    fastest = [[f"the fastest of each row{kind}", *(with_count(figures.fastest_peer_speeds(size, match)) for size in (*sizes, None))]
+               for kind, match in (("", ""), (", multiplying", "/multiply"), (", dividing", "/divide"))]
+    return Table(["times as fast as (rows)", *map(size_name, sizes), "all"], fastest + rows)
+
+
+def faster_peers(figures):
+    """Where a peer is faster."""
+    found = [(peer_speed(row, name), row, name) for row in figures.results["peers"]["rows"] for name in row["peers"]
+             if peer_speed(row, name) < 1]
+    found.sort(key=lambda item: item[0])
+    return Table(["row", "elements", "peer", "times as fast as it"],
+                 [[row["row"], size_name(row["elements"]), name + multiplies(row, name), shown(speed)]
+                  for speed, row, name in found])
 
 
 def rows_below(figures):
@@ -171,29 +194,27 @@ def rows_below(figures):
 
 
 def peers_table(figures, elements):
-    peers = [name for name in figures.results["peers"]["peers"] if any(name in r["peers"] for r in figures.results["peers"]["rows"])]
+    peers = list(figures.peer_speeds(elements))
     rows = []
     for row in figures.results["peers"]["rows"]:
         if row["elements"] == elements:
-            multiplied = row["row"].split("/")[-1].startswith("divide")
-            cells = [shown(peer_speed(row, p)) + ("*" if multiplied and row["peers"][p]["arithmetic"] == "multiply" else "")
-                     if p in row["peers"] else "" for p in peers]
+            cells = [shown(peer_speed(row, p)) + multiplies(row, p) if p in row["peers"] else "" for p in peers]
             rows.append([row["row"], f"{row['ns']:.0f}", f"{row['python_ns']:.0f}", *cells])
     return Table(["row", "ns", "ns from Python", *peers], rows)
 
 
 def every_row(figures, target, threads, rows=None):
-    """GB/s, and in parentheses the ratio to the limit or, with more threads, to one thread."""
+    """GB/s, and in parentheses the ratio to the limit or, with more threads, to one thread and that of copies."""
     def cell(row, size):
         entry = figures.entry(row, size, threads, target)
         if not entry:
             return ""
-        ratio = figures.speed_to_limit(entry) if threads == 1 else figures.scaling(entry)
-        hand = "h" if threads == 1 and entry["hand_ns"] else ""
-        return f"{shown(gb_per_s(entry))} ({shown(ratio)}{hand})"
+        if threads == 1:
+            return f"{shown(gb_per_s(entry))} ({shown(figures.speed_to_limit(entry))}{'h' if entry['hand_ns'] else ''})"
+        return f"{shown(gb_per_s(entry))} ({shown(figures.scaling(entry))}, {shown(figures.copy_scaling(entry))})"
 
-    names = [e["row"] for e in figures.entries if (e["threads"], e["target"]) == (threads, target)]
-    kept = [row for row in dict.fromkeys(names) if rows is None or row in rows]
+    names = {e["row"] for e in figures.entries if (e["threads"], e["target"]) == (threads, target)}
+    kept = sorted(names) if rows is None else [row for row in rows if row in names]
     return Table(["row", *map(size_name, figures.sizes)], [[row, *(cell(row, size) for size in figures.sizes)] for row in kept])
 
 
@@ -213,12 +234,15 @@ def parts_of(results):
                                                   for name, what in peers.items()]))
     below = rows_below(figures)
     parts += [Heading(2, f"Below {GOAL} of the limit"),
-              Text(f"{len(below.rows)} measurements of rows with a hand loop, or at {size_name(figures.sizes[-1])} elements."), below,
-              Heading(2, "Rows that language models use"),
+              Text(f"{len(below.rows)} measurements of rows with a hand loop, or at {size_name(figures.sizes[-1])} elements."), below]
+    if measured:
+        parts += [Heading(2, "Where a peer is faster"), faster_peers(figures),
+                  Text("* multiplies by the reciprocal where qdq divides.")]
+    parts += [Heading(2, "Rows that language models use"),
               Text("GB/s, and in parentheses the speed over that of the limit: the fastest hand loop (h), or the fastest copy of "
                    "as many bytes."), every_row(figures, figures.targets[0], 1, model)]
     for threads in figures.threads[1:]:
-        parts += [Heading(2, f"The same rows, {threads} threads"), Text("GB/s, and in parentheses the speed over one thread's."),
+        parts += [Heading(2, f"The same rows, {threads} threads"), Text("GB/s, and in parentheses the speed over one thread's, and the same of copies of as many bytes."),
                   every_row(figures, figures.targets[0], threads, model)]
     if measured:
         empty = results["peers"]["empty_call_ns"]
@@ -316,6 +340,8 @@ def draw_curves(axes, figures, rows):
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(figures.sizes, map(size_name, figures.sizes))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
     axes.set_title("GB/s by elements, one thread")
     axes.legend(fontsize=7)
 

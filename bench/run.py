@@ -2,7 +2,7 @@
 """Runs qdq_kernels_bench and peers.py, prints how qdq compares with hand-written loops, copies and other libraries, and
 writes the report.
 
-    bench/run.py                                    everything, some twelve minutes
+    .venv/bin/python bench/run.py                   everything, some twelve minutes
     bench/run.py --filter f32_i8/tensor --elements 4096 1048576 --no-peers
 
 A run of everything writes bench/results/<cpu>.{json,md,png,html}, a run of a part only what --results names.
@@ -12,6 +12,7 @@ README.md says what is measured and how to read it.
 import argparse
 import datetime
 import json
+import os
 import pathlib
 import platform
 import re
@@ -41,12 +42,13 @@ def arguments():
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--min-time", type=float, default=0.004, help="seconds for each repetition")
     parser.add_argument("--results", type=pathlib.Path, help="folder for the report")
-    parser.add_argument("--no-save", action="store_true", help="print the table only")
+    parser.add_argument("--no-save", action="store_true", help="print only")
     options = parser.parse_args()
+    options.threads.sort()  # one first: what more are compared with
     if options.quick:
         options.repetitions, options.min_time = 3, 0.001
     partial = options.filter or options.elements or options.targets or options.quick or options.no_peers
-    if options.results is None and not partial:
+    if options.results is None and not partial and not options.no_save:
         options.results = HERE / "results"
     return options
 
@@ -61,36 +63,47 @@ def thread_option(threads):
     return ["--threads", str(threads)] if threads > 1 else []
 
 
-def without_clock(name):
-    """Google Benchmark appends how it measured."""
-    return name.removesuffix("/real_time")
+def command(options, benchmarks, threads):
+    """Benchmarks run together in random order: contenders then share what the machine does to them in that minute."""
+    return [str(options.binary), *thread_option(threads), f"--benchmark_filter=^({benchmarks})", "--benchmark_format=json",
+            "--benchmark_enable_random_interleaving=true", "--benchmark_report_aggregates_only=true",
+            f"--benchmark_repetitions={options.repetitions}", f"--benchmark_min_time={options.min_time}"]
 
 
-def command(options, elements, threads):
-    """Benchmarks of one size run together: contenders then share what the machine does to them in that minute."""
+def kernels(options, elements, threads):
+    """A regular expression: qdq's kernels of one size, and beside one thread what has only one: copies and hand loops."""
     row = f".*({options.filter}).*" if options.filter else "[qd].*"
-    contenders = "(hand|qdq)" if threads == 1 else "qdq"  # hand loops have one thread
-    return [str(options.binary), *thread_option(threads),
-            f"--benchmark_filter=^(copy/{elements}/|{row}/{elements}/{contenders}:({'|'.join(options.targets)}))",
-            "--benchmark_format=json", "--benchmark_enable_random_interleaving=true",
-            "--benchmark_report_aggregates_only=true", f"--benchmark_repetitions={options.repetitions}",
-            f"--benchmark_min_time={options.min_time}"]
+    targets = f"({'|'.join(options.targets)})"
+    return f"copy/{elements}/|{row}/{elements}/(hand|qdq):{targets}" if threads == 1 else f"{row}/{elements}/qdq:{targets}"
 
 
-def measure(options, elements, threads):
-    """By name: the smallest time in ns, and the bytes read and written. Then what is known of the machine."""
-    finished = subprocess.run(command(options, elements, threads), stdout=subprocess.PIPE, text=True)
-    if finished.returncode != 0:
-        sys.exit(f"{options.binary} ended with {finished.returncode}")
-    found = json.loads(finished.stdout)
-    broken = {b["name"]: b.get("error_message") for b in found["benchmarks"] if b.get("error_occurred")}
-    if broken:
-        sys.exit(f"benchmarks that failed: {broken}")
-    clock = "cpu_time" if threads == 1 else "real_time"
-    smallest = [b for b in found["benchmarks"] if b.get("aggregate_name") == "min"]
-    times = {without_clock(b["run_name"]): b[clock] * IN_NS[b["time_unit"]] for b in smallest}
-    moved = {without_clock(b["run_name"]): b["bytes"] for b in smallest}
-    return times, moved, found["context"]
+def measure(commands):
+    """What commands that run at the same time have measured."""
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
+    found = []
+    for process in running:
+        output = process.communicate()[0]
+        if process.returncode != 0:
+            sys.exit(f"{process.args[0]} ended with {process.returncode}")
+        found.append(json.loads(output))
+        broken = {b["name"]: b.get("error_message") for b in found[-1]["benchmarks"] if b.get("error_occurred")}
+        if broken:
+            sys.exit(f"benchmarks that failed: {broken}")
+    return found
+
+
+def figures_of(found, figure, aggregate="min"):
+    """By name, of all repetitions: the smallest time or counter, or another aggregate."""
+    of_time = {"cpu_time", "real_time"}
+    return {b["run_name"].removesuffix("/real_time"): b[figure] * (IN_NS[b["time_unit"]] if figure in of_time else 1)
+            for b in found["benchmarks"] if b.get("aggregate_name") == aggregate}
+
+
+def copy_times(options, elements, threads):
+    """Of copies on all threads: as many processes copy at a time. Their medians, as the smallest time is one's alone."""
+    found = measure([command(options, f"copy/{elements}/", 1)] * threads)
+    medians = [figures_of(each, "real_time", "median") for each in found]
+    return {name: max(times[name] for times in medians) / threads for name in medians[0]}
 
 
 def entries_of(times, bytes_of, threads):
@@ -128,14 +141,21 @@ def figure(ns):
 def run_peers(options):
     """What peers.py finds in its own virtual environment."""
     if not PEERS_PYTHON.exists():
-        return {"peers": {"all": {"missing": "no .venv-peers, which `make bench` makes"}}, "rows": []}
+        return missing("no .venv-peers, which `make bench` makes")
     elements = [e for e in options.elements if e in PEERS_ELEMENTS]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "peers.json"
         called = [str(PEERS_PYTHON), str(HERE / "peers.py"), "--filter", options.filter, "--json", str(path), "--elements",
                   *map(str, elements), *(["--rounds", "3"] if options.quick else [])]
-        subprocess.run(called, stdout=sys.stderr, check=True)
+        build = options.binary.resolve().parent.parent
+        done = subprocess.run(called, stdout=sys.stderr, env=os.environ | {"QDQ_BUILD": str(build)})
+        if done.returncode != 0:
+            return missing(f"peers.py ended with {done.returncode}")
         return json.loads(path.read_text())
+
+
+def missing(reason):
+    return {"peers": {"all": {"missing": reason}}, "rows": []}
 
 
 def cpu_name():
@@ -153,6 +173,8 @@ def commit():
 
 def main():
     options = arguments()
+    if options.results:
+        import matplotlib  # which the report needs: rather missed now than after the measurements  # noqa: F401
     names = {threads: benchmark_names(options.binary, threads) for threads in options.threads}
     names = {threads: found for threads, found in names.items() if found}
     if not names:
@@ -169,20 +191,23 @@ def main():
     for threads in names:
         for elements in options.elements:
             print(f"measuring {elements} elements, threads: {threads}", file=sys.stderr)
-            times, moved, context = measure(options, elements, threads)
-            entries += entries_of(times, moved, threads)
-            copies += copies_of(times, threads)
-            commands.append(shlex.join(command(options, elements, threads)))
+            commands.append(command(options, kernels(options, elements, threads), threads))
+            found = measure([commands[-1]])[0]
+            context = found["context"]
+            times = figures_of(found, "cpu_time" if threads == 1 else "real_time")
+            entries += entries_of(times, figures_of(found, "bytes"), threads)
+            copies += copies_of(times if threads == 1 else copy_times(options, elements, threads), threads)
     if not entries:
         sys.exit("no row matches")
+    entries.sort(key=lambda e: (e["threads"], e["elements"], e["target"], e["row"]))
     results = {
         "cpu": cpu_name(), "system": platform.platform(), "date": datetime.date.today().isoformat(), "commit": commit(),
-        "compiler": context.get("compiler"), "command": shlex.join(sys.argv), "benchmark_commands": commands,
+        "compiler": context.get("compiler"), "command": shlex.join(sys.argv), "benchmark_commands": list(map(shlex.join, commands)),
         "benchmark_context": context, "entries": entries, "copies": copies,
         "peers": {"peers": {}, "rows": []} if options.no_peers else run_peers(options),
     }
     print(report.as_text(results))
-    if options.results and not options.no_save:
+    if options.results:
         slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\([^)]*\)", "", cpu_name().lower())).strip("-")
         report.write(results, options.results / slug)
 
