@@ -20,6 +20,7 @@ import statistics
 import model_rows
 
 GOAL = 0.9  # of the limit
+CALL_ELEMENTS = 1 << 10  # below, the call is most of the time: loops and copies have none
 DRAWN_CURVES = ["quantize_f32_i8/tensor/divide", "quantize_f32_i8/tensor/multiply", "quantize_f32_u8/tensor/multiply_zp",
                 "quantize_bf16_f8e4m3/tensor/multiply", "dequantize_i8_f32/block32/multiply",
                 "dequantize_i4_bf16/block32/multiply", "dequantize_f4e2m1_bf16/block32/multiply",
@@ -182,7 +183,8 @@ def rows_below(figures):
     """What misses the goal: slower than a hand loop, or at the largest size than streaming."""
     found = []
     for entry in figures.entries:
-        if entry["threads"] != 1 or not (entry["hand_ns"] or entry["elements"] == figures.sizes[-1]):
+        comparable = entry["hand_ns"] or entry["elements"] == figures.sizes[-1]
+        if entry["threads"] != 1 or entry["elements"] < CALL_ELEMENTS or not comparable:
             continue
         speed = figures.speed_to_limit(entry)
         if speed and speed < GOAL:
@@ -191,6 +193,16 @@ def rows_below(figures):
     return Table(["row", "elements", "GB/s", "of the limit", "limit"],
                  [[e["row"], size_name(e["elements"]), shown(gb_per_s(e)), shown(speed), figures.limit(e)[0]]
                   for speed, e in found])
+
+
+def calls(figures):
+    """What a plan's run takes above the fastest hand loop, in ns."""
+    rows = []
+    for entry in figures.entries:
+        if entry["threads"] == 1 and entry["elements"] < CALL_ELEMENTS and entry["hand_ns"]:
+            hand = min(entry["hand_ns"].values())
+            rows.append([entry["row"], str(entry["elements"]), *(f"{ns:.1f}" for ns in (entry["ns"], hand, entry["ns"] - hand))])
+    return Table(["row", "elements", "ns", "hand loop", "above it"], rows)
 
 
 def peers_table(figures, elements):
@@ -235,6 +247,9 @@ def parts_of(results):
     below = rows_below(figures)
     parts += [Heading(2, f"Below {GOAL} of the limit"),
               Text(f"{len(below.rows)} measurements of rows with a hand loop, or at {size_name(figures.sizes[-1])} elements."), below]
+    if calls(figures).rows:
+        parts += [Heading(2, "Small calls"), Text("A run of a plan, in ns, and what it takes above the fastest hand loop."),
+                  calls(figures)]
     if measured:
         parts += [Heading(2, "Where a peer is faster"), faster_peers(figures),
                   Text("* multiplies by the reciprocal where qdq divides.")]
