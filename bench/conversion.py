@@ -3,6 +3,7 @@ contender's call is timed."""
 
 import ctypes
 import functools
+import mmap
 import os
 import pathlib
 import sys
@@ -31,27 +32,44 @@ MOST_ELEMENTS = 64 << 20
 CACHE_LINE = 64
 
 
-def aligned(shape, dtype):
-    """An array that begins at a cache line."""
+def memory(shape, dtype):
+    """An array that begins at a page, on huge pages where the system gives them, with a line behind it that may be read."""
     dtype = numpy.dtype(dtype)
-    memory = numpy.zeros(int(numpy.prod(shape)) * dtype.itemsize + 2 * CACHE_LINE, numpy.uint8)
-    begin = -memory.ctypes.data % CACHE_LINE
-    return memory[begin:begin + memory.size - 2 * CACHE_LINE].view(dtype).reshape(shape)
+    count = int(numpy.prod(shape))
+    pages = mmap.mmap(-1, count * dtype.itemsize + CACHE_LINE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages.madvise(mmap.MADV_HUGEPAGE)
+    return numpy.frombuffer(pages, dtype, count).reshape(shape)
 
 
 @functools.cache
 def stored(name):
     """Values of a type as they lie in memory, as many as any conversion takes: floats in (-4, 4), random codes."""
     draw = numpy.random.default_rng(1)
-    if name in PACKED:
-        return draw.integers(0, 256, MOST_ELEMENTS // 2, numpy.uint8)
-    if name in INTEGER_RANGE:
-        return draw.integers(0, 256, MOST_ELEMENTS, numpy.uint8).view(TYPES[name])
-    values = aligned(MOST_ELEMENTS, numpy.float32)
+    if name in PACKED or name in INTEGER_RANGE:
+        codes = memory(MOST_ELEMENTS // 2 if name in PACKED else MOST_ELEMENTS, numpy.uint8)
+        codes[:] = draw.integers(0, 256, codes.size, numpy.uint8)
+        return codes.view(memory_type(name))
+    values = memory(MOST_ELEMENTS, numpy.float32)
     draw.random(out=values, dtype=numpy.float32)
     values -= numpy.float32(0.5)
     values *= numpy.float32(8)
-    return values if name == "f32" else values.astype(TYPES[name])
+    if name == "f32":
+        return values
+    narrow = memory(MOST_ELEMENTS, TYPES[name])
+    narrow[:] = values.astype(TYPES[name])
+    return narrow
+
+
+@functools.cache
+def results():
+    """Room for any result. All contenders write there, so that no one's pages are better."""
+    room = memory(MOST_ELEMENTS * 4, numpy.uint8)
+    room[:] = 0
+    return room
+
+
+def memory_type(name):
+    return numpy.dtype(numpy.uint8) if name in PACKED else TYPES[name]
 
 
 class Conversion:
@@ -64,23 +82,18 @@ class Conversion:
         self.modes = modes_of(name)
         self.code_type = self.y_type if self.function == "quantize" else self.x_type
         self.elements = rows * columns
-        self.x = aligned(self.memory_shape(self.x_type), self.memory_type(self.x_type))
-        self.x.reshape(-1)[:] = stored(self.x_type)[:self.x.size]
+        self.x = self._laid_out(stored(self.x_type), self.x_type)
+        self.y = self._laid_out(results(), self.y_type)
         self.scale_shape = {"tensor": (1, 1), "channel_axis0": (rows, 1), "block32": (rows, columns // BLOCK)}[self.granularity]
         # Exact in f16, which some peers keep scales in.
         steps = numpy.random.default_rng(2).integers(0, 8, self.scale_shape)
         self.scale = ((123 + 4 * steps) / 4096).astype(numpy.float32)
         self.zero_point = numpy.full((1, 1), 128, numpy.uint8) if zero_point else None
 
-    def memory_shape(self, name):
-        return self.rows, self.columns // 2 if name in PACKED else self.columns
-
-    @staticmethod
-    def memory_type(name):
-        return numpy.dtype(numpy.uint8) if name in PACKED else TYPES[name]
-
-    def output(self):
-        return aligned(self.memory_shape(self.y_type), self.memory_type(self.y_type))
+    def _laid_out(self, room, name):
+        shape = (self.rows, self.columns // 2 if name in PACKED else self.columns)
+        dtype = memory_type(name)
+        return room.view(numpy.uint8)[:shape[0] * shape[1] * dtype.itemsize].view(dtype).reshape(shape)
 
     def row(self, mode):
         return row_name(self.name, self.zero_point is not None, mode)
@@ -90,17 +103,18 @@ class Conversion:
         return 1 / self.scale if self.function == "quantize" and mode == "multiply" else self.scale
 
     def bytes(self):
-        return self.x.nbytes + self.output().nbytes
+        return self.x.nbytes + self.y.nbytes
 
 
 class NativeCall:
-    """A C function on its arguments, which are integers, addresses or what has them. `y` is what it writes."""
+    """A C function on its arguments, which are integers, addresses or what has them. `result` gives the array of what it
+    writes, None if that is not laid out as qdq's."""
 
     repeat = None
 
-    def __init__(self, function, arguments, y=None, keep=()):
+    def __init__(self, function, arguments, result=None, keep=()):
         values = [a.ctypes.data if isinstance(a, numpy.ndarray) else getattr(a, "value", a) or 0 for a in arguments]
-        self.function, self.y, self.keep = function, y, (arguments, keep)
+        self.function, self.result, self.keep = function, result, (arguments, keep)
         self.arguments = (ctypes.c_uint64 * 8)(*(value & 0xffffffffffffffff for value in values))
 
     def run(self, times=1):
@@ -110,10 +124,10 @@ class NativeCall:
 
 
 class PythonCall:
-    """A call that only Python can make. `y` is an array of what it writes, or gives the array of its last result."""
+    """A call that only Python can make. `result` gives the array of what it writes or returns."""
 
-    def __init__(self, call, y=None):
-        self.call, self.y = call, y
+    def __init__(self, call, result=None):
+        self.call, self.result = call, result
 
     def run(self, times=1):
         call = self.call
@@ -129,11 +143,10 @@ def nanoseconds(call, times):
 
 
 def smallest_times(calls, batch_ns=2e5, budget_ns=1e8, most_rounds=15):
-    """The smallest time of each call in ns. They alternate, so that they share what the machine does to them; short calls
-    are timed in batches, long ones in fewer rounds."""
+    """The smallest time in ns of each call, all of which have run once. They alternate, so that they share what the machine
+    does to them; short calls are timed in batches, long ones in fewer rounds."""
     times, batch, rounds = {}, {}, {}
     for name, call in calls.items():
-        call.run()  # what a first call sets up
         batch[name], times[name] = 1, nanoseconds(call, 1)
         while times[name] * batch[name] < batch_ns / 2:
             batch[name] *= 4
@@ -154,7 +167,7 @@ class Qdq:
         self.library.qdq_last_error.restype = ctypes.c_char_p
         self.library.qdq_set_num_threads(1)
 
-    def _operands(self, conversion, mode, y):
+    def _operands(self, conversion, mode):
         def tensor(array, name, shape):
             dimensions = (ctypes.c_int64 * 2)(*shape)
             return qdq_ctypes.Tensor(array.ctypes.data, qdq_ctypes.DTYPES[TYPES[name].name], 2, dimensions, None)
@@ -164,20 +177,20 @@ class Qdq:
         zero_point = conversion.zero_point
         tensors = [tensor(conversion.x, conversion.x_type, shape), tensor(scale, "f32", scale.shape),
                    None if zero_point is None else tensor(zero_point, "u8", zero_point.shape),
-                   tensor(y, conversion.y_type, shape)]
+                   tensor(conversion.y, conversion.y_type, shape)]
         options = qdq_ctypes.Options()
         options.scale_mode = qdq_ctypes.DIVIDE if mode == "divide" else qdq_ctypes.MULTIPLY
         return [None if t is None else ctypes.byref(t) for t in tensors] + [ctypes.byref(options)], (scale, tensors, options)
 
     def calls(self, conversion, mode):
         """The same conversion by both roads."""
-        y = conversion.output()
-        operands, keep = self._operands(conversion, mode, y)
+        operands, keep = self._operands(conversion, mode)
         plan = (ctypes.c_uint64 * 192)()
         planner = getattr(self.library, "qdq_plan_" + conversion.function)
         function = getattr(self.library, "qdq_" + conversion.function)
         for status in (planner(plan, *operands), function(*operands)):
             if status != 0:
                 raise qdq_ctypes.Error(self.library.qdq_last_error().decode())
-        by_plan = NativeCall(self.library.qdq_run, [ctypes.addressof(plan), conversion.x, y], y, (plan, keep))
-        return by_plan, PythonCall(lambda kept=keep: function(*operands), y)
+        by_plan = NativeCall(self.library.qdq_run, [ctypes.addressof(plan), conversion.x, conversion.y],
+                             lambda: conversion.y, (plan, keep))
+        return by_plan, PythonCall(lambda kept=keep: function(*operands), lambda: conversion.y)

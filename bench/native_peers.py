@@ -8,7 +8,7 @@ import pathlib
 
 import numpy
 
-from conversion import BLOCK, INTEGER_RANGE, NativeCall, aligned
+from conversion import BLOCK, INTEGER_RANGE, NativeCall, memory
 
 
 def package_folder(package):
@@ -41,18 +41,18 @@ class Fbgemm:
     def calls(self, c):
         if c.function != "quantize" or c.x_type != "f32" or c.y_type not in self.LETTER:
             return {}
-        letter, y = self.LETTER[c.y_type], c.output()
+        letter = self.LETTER[c.y_type]
         if c.granularity == "tensor":
             zero_point = 0 if c.zero_point is None else int(c.zero_point[0, 0])
             parameters = self.Parameters(float(c.scale[0, 0]), zero_point, 8)
             quantize = self.library[f"_ZN6fbgemm12QuantizeAvx2I{letter}EEvPKfPT_lRKNS_24TensorQuantizationParamsE"]
-            arguments = [c.x, y, c.elements, ctypes.addressof(parameters)]
-            return {"multiply": NativeCall(quantize, arguments, y, parameters)}
+            arguments = [c.x, c.y, c.elements, ctypes.addressof(parameters)]
+            return {"multiply": NativeCall(quantize, arguments, lambda: c.y, parameters)}
         groups = c.scale.size
         zero_points = numpy.zeros(groups, numpy.int32)
         quantize = self.library[f"_ZN6fbgemm17QuantizeGroupwiseI{letter}LNS_8layout_tE0EEEvPKfiiiiS3_PKiPT_"]
-        arguments = [c.x, 1, groups, c.elements // groups, groups, c.scale, zero_points, y]
-        return {"multiply": NativeCall(quantize, arguments, y)}
+        arguments = [c.x, 1, groups, c.elements // groups, groups, c.scale, zero_points, c.y]
+        return {"multiply": NativeCall(quantize, arguments, lambda: c.y)}
 
 
 class Onednn:
@@ -98,10 +98,10 @@ class Onednn:
     def _call(self, c, mode):
         attributes = self._made("primitive_attr_create")
         side = self.DESTINATION if mode == "divide" else self.SOURCE
-        scale, y = c.scale_of(mode), c.output()
+        scale = c.scale_of(mode)
         check(self.library.dnnl_primitive_attr_set_scales_mask(attributes, side, self.MASK[c.granularity]), "scales")
         x_descriptor, y_descriptor = (self._descriptor((c.rows, c.columns), t) for t in (c.x_type, c.y_type))
-        memories = {self.SOURCE: self._memory(x_descriptor, c.x), self.DESTINATION: self._memory(y_descriptor, y),
+        memories = {self.SOURCE: self._memory(x_descriptor, c.x), self.DESTINATION: self._memory(y_descriptor, c.y),
                     self.SCALES | side: self._memory(self._descriptor((scale.size,), "f32"), scale)}
         zero_point = None if c.zero_point is None else c.zero_point.reshape(-1).astype(numpy.int32)
         if zero_point is not None:
@@ -113,7 +113,7 @@ class Onednn:
         primitive = self._made("primitive_create", description)
         arguments = (self.Argument * len(memories))(*(self.Argument(*item) for item in memories.items()))
         return NativeCall(self.library.dnnl_primitive_execute,
-                          [primitive, self.stream, len(memories), ctypes.addressof(arguments)], y,
+                          [primitive, self.stream, len(memories), ctypes.addressof(arguments)], lambda: c.y,
                           (arguments, memories, scale, zero_point))
 
 
@@ -137,14 +137,14 @@ class Xnnpack:
         one = self.Quantization(0, 1)
         codes = self.Quantization(0 if c.zero_point is None else int(c.zero_point[0, 0]), float(c.scale[0, 0]))
         of_x, of_y = (one, codes) if c.function == "quantize" else (codes, one)
-        operator, y, size = ctypes.c_void_p(), c.output(), ctypes.c_size_t(c.elements)
+        operator, size = ctypes.c_void_p(), ctypes.c_size_t(c.elements)
         check(self.library.xnn_create_unary_elementwise_nc(self.CONVERT, self.TYPES[c.x_type], self.TYPES[c.y_type], None, None,
                                                            ctypes.byref(of_x), ctypes.byref(of_y), 0, ctypes.byref(operator)),
               "xnn_create_unary_elementwise_nc")
         check(self.library.xnn_reshape_unary_elementwise_nc(operator, ctypes.c_size_t(1), size, size, size, None), "reshape")
         check(self.library.xnn_setup_unary_elementwise_nc(operator, ctypes.c_void_p(c.x.ctypes.data),
-                                                          ctypes.c_void_p(y.ctypes.data)), "setup")
-        return {"multiply": NativeCall(self.library.xnn_run_operator, [operator, None], y, (of_x, of_y))}
+                                                          ctypes.c_void_p(c.y.ctypes.data)), "setup")
+        return {"multiply": NativeCall(self.library.xnn_run_operator, [operator, None], lambda: c.y, (of_x, of_y))}
 
 
 class Ggml:
@@ -168,14 +168,12 @@ class Ggml:
     def calls(self, c):
         if c.name in self.QUANTIZE:
             name, block_bytes = self.QUANTIZE[c.name]
-            blocks = aligned((c.scale.size, block_bytes), numpy.uint8)
-            return {"multiply": NativeCall(self.library[f"quantize_row_{name}"], [c.x, blocks, c.elements], keep=blocks)}
+            blocks = memory((c.scale.size, block_bytes), numpy.uint8)
+            return {"multiply": NativeCall(self.library[f"quantize_row_{name}"], [c.x, blocks, c.elements])}
         if c.name in self.DEQUANTIZE:
-            name, y = self.DEQUANTIZE[c.name], c.output()
-            blocks = self._blocks(c)
-            call = NativeCall(self.library[f"dequantize_row_{name}"], [blocks, y, c.elements])
-            call.y = None if name == "mxfp4" else y  # its scales are powers of two
-            return {"multiply": call}
+            name = self.DEQUANTIZE[c.name]
+            result = None if name == "mxfp4" else lambda: c.y  # its scales are powers of two
+            return {"multiply": NativeCall(self.library[f"dequantize_row_{name}"], [self._blocks(c), c.y, c.elements], result)}
         return {}
 
     @staticmethod
@@ -192,7 +190,7 @@ class Ggml:
             else:
                 scale = numpy.full(scales.shape, 122, numpy.uint8)
             parts = [scale, codes[:, :BLOCK // 2] | codes[:, BLOCK // 2:] << 4]
-        blocks = aligned((len(scales), sum(part.shape[1] for part in parts)), numpy.uint8)
+        blocks = memory((len(scales), sum(part.shape[1] for part in parts)), numpy.uint8)
         numpy.concatenate(parts, 1, out=blocks)
         return blocks
 

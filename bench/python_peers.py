@@ -47,13 +47,10 @@ class OnnxRuntime:
         options.intra_op_num_threads = 1
         options.log_severity_level = 4
         session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        y = c.output()
         binding = session.io_binding()
-        for bind, name, array, of in ((binding.bind_input, "x", c.x, of_x), (binding.bind_output, "y", y, of_y)):
+        for bind, name, array, of in ((binding.bind_input, "x", c.x, of_x), (binding.bind_output, "y", c.y, of_y)):
             bind(name, "cpu", 0, of, shape, array.ctypes.data)
-        call = PythonCall(lambda: session.run_with_iobinding(binding), y)
-        call.keep = c
-        return {c.modes[0]: call}
+        return {c.modes[0]: PythonCall(lambda: session.run_with_iobinding(binding), lambda: c.y)}
 
 
 class MlDtypes:
@@ -65,7 +62,7 @@ class MlDtypes:
     def calls(self, c):
         if not {c.x_type, c.y_type} & (FLOAT8 | {"bf16"}) or {c.x_type, c.y_type} & PACKED or c.granularity != "tensor":
             return {}
-        y, values = c.output(), numpy.empty((c.rows, c.columns), numpy.float32)
+        values = numpy.empty((c.rows, c.columns), numpy.float32)
         scale = c.scale_of("multiply")
 
         def call():
@@ -77,9 +74,9 @@ class MlDtypes:
             if c.y_type in INTEGER_RANGE:
                 numpy.rint(values, out=values)
                 numpy.clip(values, *INTEGER_RANGE[c.y_type], out=values)
-            numpy.copyto(y, values, casting="unsafe")
+            numpy.copyto(c.y, values, casting="unsafe")
 
-        return {"multiply": PythonCall(call, y)}
+        return {"multiply": PythonCall(call, lambda: c.y)}
 
 
 class Tensors:
@@ -92,8 +89,7 @@ class Tensors:
                  "f4e2m1": "uint8", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}
         self.torch, self.c = torch, c
         self.dtypes = {name: getattr(torch, full) for name, full in names.items()}
-        self.x, self.y = self.of(c.x, c.x_type), c.output()
-        self.y_tensor = self.of(self.y, c.y_type)
+        self.x, self.y = self.of(c.x, c.x_type), self.of(c.y, c.y_type)
 
     def of(self, array, name):
         bits = self.BITS.get(name)
@@ -123,7 +119,7 @@ class TorchEager:
         if {c.x_type, c.y_type} <= {"f32", "i8", "u8"} and c.granularity != "block32":
             return {"multiply": self._quantized(t)}
         of_blocks = (c.scale.size, BLOCK) if c.granularity == "block32" else (c.rows, c.columns)
-        x, y = t.x.view(of_blocks), t.y_tensor.view(of_blocks)
+        x, y = t.x.view(of_blocks), t.y.view(of_blocks)
         scale = torch.from_numpy(c.scale_of("multiply")).view((-1, 1))
         values = torch.empty(of_blocks, dtype=torch.float32)
 
@@ -137,7 +133,7 @@ class TorchEager:
                 values.round_().clamp_(*INTEGER_RANGE[c.y_type])
             y.copy_(values)
 
-        return {"multiply": PythonCall(call, t.y)}
+        return {"multiply": PythonCall(call, lambda: c.y)}
 
     def _quantized(self, t):
         torch, c = self.torch, t.c
@@ -216,7 +212,8 @@ class TorchCompile:
         y = compiled(*inputs)
         code[kernels[0]] = kernel
         function = ctypes.CDLL(kernel.__self__.__file__).kernel
-        return NativeCall(function, [tensor.data_ptr() for tensor in tensors], t.array_of(y), (tensors, y))
+        addresses = [c.y if tensor.data_ptr() == y.data_ptr() else tensor.data_ptr() for tensor in tensors]
+        return NativeCall(function, addresses, lambda: c.y, (tensors, y))
 
 
 class Torchao:

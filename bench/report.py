@@ -78,7 +78,7 @@ class Figures:
 
     def copy_ns(self, entry, name):
         """Of "memcpy", or of "stream" the faster of its variants."""
-        x, y = entry["row"].split("/")[0].split("_")[1:]
+        x, y = types_of(entry)
         copies = self._copies.get((entry["elements"], entry["threads"], f"{bits_of(x)}:{bits_of(y)}"), {})
         return min((ns for copy, ns in copies.items() if copy.startswith(name)), default=None)
 
@@ -137,7 +137,7 @@ def multiplies(row, name):
 
 
 def gb_per_s(entry):
-    return entry["bytes"] / entry["ns"]
+    return bytes_of(entry) / entry["ns"]
 
 
 def present(ratios):
@@ -179,20 +179,35 @@ def faster_peers(figures):
                   for speed, row, name in found])
 
 
+def bytes_of(entry):
+    """Read and written."""
+    x, y = types_of(entry)
+    return entry["elements"] * (bits_of(x) + bits_of(y)) // 8
+
+
+def types_of(entry):
+    return entry["row"].split("/")[0].split("_")[1:]
+
+
 def rows_below(figures):
-    """What misses the goal: slower than a hand loop, or at the largest size than streaming."""
-    found = []
+    """What misses the goal, the slowest first, with its speeds: beside a hand loop at every size, beside copies at the
+    largest."""
+    beside_loops, beside_copies = {}, []
     for entry in figures.entries:
-        comparable = entry["hand_ns"] or entry["elements"] == figures.sizes[-1]
-        if entry["threads"] != 1 or entry["elements"] < CALL_ELEMENTS or not comparable:
-            continue
         speed = figures.speed_to_limit(entry)
-        if speed and speed < GOAL:
-            found.append((speed, entry))
-    found.sort(key=lambda item: item[0])
-    return Table(["row", "elements", "GB/s", "of the limit", "limit"],
-                 [[e["row"], size_name(e["elements"]), shown(gb_per_s(e)), shown(speed), figures.limit(e)[0]]
-                  for speed, e in found])
+        if entry["threads"] != 1 or entry["elements"] < CALL_ELEMENTS or speed is None or speed >= GOAL:
+            continue
+        if entry["hand_ns"]:
+            beside_loops.setdefault((entry["row"], entry["target"]), {})[entry["elements"]] = speed
+        elif entry["elements"] == figures.sizes[-1]:
+            beside_copies.append((speed, entry))
+    slowest = sorted(beside_loops.items(), key=lambda item: min(item[1].values()))
+    beside_copies.sort(key=lambda item: item[0])
+    sizes = [size for size in figures.sizes if size >= CALL_ELEMENTS]
+    return (Table(["beside hand loops", *map(size_name, sizes)],
+                  [[row, *(shown(speeds.get(size)) for size in sizes)] for (row, _), speeds in slowest]),
+            Table(["beside copies", size_name(figures.sizes[-1]), "GB/s", "copy"],
+                  [[e["row"], shown(speed), shown(gb_per_s(e)), figures.limit(e)[0]] for speed, e in beside_copies]))
 
 
 def calls(figures):
@@ -244,9 +259,9 @@ def parts_of(results):
     if peers:
         parts.append(Table(["peer", "version"], [[name, what.get("version") or f"not measured: {what['missing']}"]
                                                   for name, what in peers.items()]))
-    below = rows_below(figures)
     parts += [Heading(2, f"Below {GOAL} of the limit"),
-              Text(f"{len(below.rows)} measurements of rows with a hand loop, or at {size_name(figures.sizes[-1])} elements."), below]
+              Text(f"The speed over the limit's where it is below {GOAL}, in rows with a hand loop, and at "
+                   f"{size_name(figures.sizes[-1])} elements in the others."), *rows_below(figures)]
     if calls(figures).rows:
         parts += [Heading(2, "Small calls"), Text("A run of a plan, in ns, and what it takes above the fastest hand loop."),
                   calls(figures)]
@@ -315,7 +330,7 @@ def as_html(parts, png):
 def as_text(results):
     """The summary, for a terminal."""
     figures = Figures(results)
-    tables = [summary(figures), rows_below(figures)]
+    tables = [summary(figures), *rows_below(figures)]
     if results["peers"]["rows"]:
         tables.insert(1, peer_summary(figures))
     lines = []
@@ -328,8 +343,9 @@ def as_text(results):
 
 def draw_bars(axes, figures, rows):
     """Each row's speed over its limit's, a bar for each size."""
-    height = 0.8 / len(figures.sizes)
-    for i, size in enumerate(figures.sizes):
+    sizes = [size for size in figures.sizes if size >= CALL_ELEMENTS]
+    height = 0.8 / max(len(sizes), 1)
+    for i, size in enumerate(sizes):
         entries = [figures.entry(row, size) for row in rows]
         axes.barh([y + height * i for y in range(len(rows))], [figures.speed_to_limit(e) or 0 if e else 0 for e in entries],
                   height, label=size_name(size))
@@ -338,6 +354,7 @@ def draw_bars(axes, figures, rows):
     axes.set_yticks([y + 0.4 for y in range(len(rows))], rows, fontsize=7)
     axes.invert_yaxis()
     axes.margins(y=0.01)
+    axes.set_xlim(0, 1.5)
     axes.set_title("speed over the limit's, one thread")
     axes.legend(fontsize=7)
 
@@ -349,7 +366,7 @@ def draw_curves(axes, figures, rows):
         axes.plot([e["elements"] for e in entries], [gb_per_s(e) for e in entries], marker="o", label=row)
     for name in ("memcpy", "stream"):
         like = present(figures.entry(DRAWN_CURVES[0], size) for size in figures.sizes)
-        copies = [(e["elements"], e["bytes"] / figures.copy_ns(e, name)) for e in like if figures.copy_ns(e, name)]
+        copies = [(e["elements"], bytes_of(e) / figures.copy_ns(e, name)) for e in like if figures.copy_ns(e, name)]
         axes.plot([c[0] for c in copies], [c[1] for c in copies], color="black", linestyle="--" if name == "memcpy" else ":",
                   label=f"{name}, f32 to 8 bits")
     axes.set_xscale("log", base=2)
@@ -409,7 +426,7 @@ def as_json(results):
     """A line for each measurement, which shows well in a difference of two runs."""
     def value_of(value):
         if isinstance(value, list) and value and isinstance(value[0], dict):
-            return "[\n" + ",\n".join(json.dumps(item) for item in value) + "\n]"
+            return "[\n" + ",\n".join(json.dumps(item, separators=(",", ":")) for item in value) + "\n]"
         return json.dumps(value)
 
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {value_of(value)}" for key, value in results.items()) + "\n}\n"

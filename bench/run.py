@@ -40,7 +40,7 @@ def arguments():
     parser.add_argument("--no-peers", action="store_true", help="qdq, hand loops and copies only")
     parser.add_argument("--quick", action="store_true", help="3 short repetitions: shows what is slow, and no more")
     parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--min-time", type=float, default=0.004, help="seconds for each repetition")
+    parser.add_argument("--min-time", type=float, default=0.003, help="seconds for each repetition")
     parser.add_argument("--results", type=pathlib.Path, help="folder for the report")
     parser.add_argument("--no-save", action="store_true", help="print only")
     options = parser.parse_args()
@@ -92,21 +92,20 @@ def measure(commands):
     return found
 
 
-def figures_of(found, figure, aggregate="min"):
-    """By name, of all repetitions: the smallest time or counter, or another aggregate."""
-    of_time = {"cpu_time", "real_time"}
-    return {b["run_name"].removesuffix("/real_time"): b[figure] * (IN_NS[b["time_unit"]] if figure in of_time else 1)
+def times_of(found, clock, aggregate="min"):
+    """By name, in ns, the smallest of all repetitions or another aggregate."""
+    return {b["run_name"].removesuffix("/real_time"): b[clock] * IN_NS[b["time_unit"]]
             for b in found["benchmarks"] if b.get("aggregate_name") == aggregate}
 
 
 def copy_times(options, elements, threads):
     """Of copies on all threads: as many processes copy at a time. Their medians, as the smallest time is one's alone."""
     found = measure([command(options, f"copy/{elements}/", 1)] * threads)
-    medians = [figures_of(each, "real_time", "median") for each in found]
+    medians = [times_of(each, "real_time", "median") for each in found]
     return {name: max(times[name] for times in medians) / threads for name in medians[0]}
 
 
-def entries_of(times, bytes_of, threads):
+def entries_of(times, threads):
     """One entry for each qdq kernel, with the hand loops of its row and instruction set."""
     hand = {}
     for name, ns in times.items():
@@ -120,7 +119,7 @@ def entries_of(times, bytes_of, threads):
         if contender.startswith("qdq:"):
             target = contender.removeprefix("qdq:")
             entries.append({"row": row, "elements": int(elements), "threads": threads, "target": target,
-                            "bytes": int(bytes_of[name]), "ns": figure(ns), "hand_ns": hand.get((row, elements, target), {})})
+                            "ns": figure(ns), "hand_ns": hand.get((row, elements, target), {})})
     return entries
 
 
@@ -194,8 +193,8 @@ def main():
             commands.append(command(options, kernels(options, elements, threads), threads))
             found = measure([commands[-1]])[0]
             context = found["context"]
-            times = figures_of(found, "cpu_time" if threads == 1 else "real_time")
-            entries += entries_of(times, figures_of(found, "bytes"), threads)
+            times = times_of(found, "cpu_time" if threads == 1 else "real_time")
+            entries += entries_of(times, threads)
             copies += copies_of(times if threads == 1 else copy_times(options, elements, threads), threads)
     if not entries:
         sys.exit("no row matches")

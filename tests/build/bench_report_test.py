@@ -12,7 +12,7 @@ ROW, OTHER = "quantize_f32_i8/tensor/divide", "dequantize_f4e2m1_bf16/block32/mu
 
 
 def measured(row, elements, ns, hand_ns, threads=1):
-    return {"row": row, "elements": elements, "threads": threads, "target": "x86_avx2", "bytes": 5 * elements, "ns": ns,
+    return {"row": row, "elements": elements, "threads": threads, "target": "x86_avx2", "ns": ns,
             "hand_ns": hand_ns}
 
 
@@ -57,8 +57,9 @@ class Report(unittest.TestCase):
 
     def test_rows_below(self):
         """Without a hand loop only where the copy is of the largest size."""
-        below = [(row[0], row[1]) for row in report.rows_below(self.figures).rows]
-        self.assertEqual(below, [(OTHER, "64 Ki"), (ROW, "4 Ki")])
+        beside_loops, beside_copies = report.rows_below(self.figures)
+        self.assertEqual(beside_loops.rows, [[ROW, "0.75", ""]])
+        self.assertEqual(beside_copies.rows, [[OTHER, "0.54", "164", "stream"]])
 
     def test_scaling(self):
         entry = self.figures.entry(OTHER, 65536, 2)
