@@ -142,7 +142,7 @@ def nanoseconds(call, times):
     return (time.process_time_ns() - begin) / times
 
 
-def smallest_times(calls, batch_ns=2e5, budget_ns=1e8, most_rounds=15):
+def smallest_times(calls, batch_ns=2e5, budget_ns=2e8, most_rounds=15):
     """The smallest time in ns of each call, all of which have run once. They alternate, so that they share what the machine
     does to them; short calls are timed in batches, long ones in fewer rounds."""
     times, batch, rounds = {}, {}, {}
