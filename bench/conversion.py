@@ -102,9 +102,6 @@ class Conversion:
         """What x is divided by, or what x or the codes are multiplied by."""
         return 1 / self.scale if self.function == "quantize" and mode == "multiply" else self.scale
 
-    def bytes(self):
-        return self.x.nbytes + self.y.nbytes
-
 
 class NativeCall:
     """A C function on its arguments, which are integers, addresses or what has them. `result` gives the array of what it

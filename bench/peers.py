@@ -20,6 +20,7 @@ import native_peers
 import python_peers
 from conversion import Conversion, NativeCall, PythonCall, Qdq, smallest_times
 from model_rows import MODEL_ROWS, modes_of, row_name
+from report import peer_speed
 
 EXTENTS = {4 << 10: (64, 64), 64 << 10: (256, 256), 1 << 20: (1024, 1024), 64 << 20: (8192, 8192)}
 # A peer may round otherwise, or twice; one that differs in more computes something else.
@@ -46,7 +47,7 @@ def load(names):
         try:
             loaded[name] = peer()
             known[name] = {"version": loaded[name].version}
-        except (ImportError, OSError, AttributeError) as reason:
+        except (ImportError, OSError, AttributeError, RuntimeError) as reason:
             known[name] = {"missing": str(reason).splitlines()[0]}
     return loaded, known
 
@@ -65,6 +66,7 @@ def peer_calls(peers, conversion, expected):
     for name, peer in peers.items():
         try:
             for mode, call in peer.calls(conversion).items():
+                conversion.y[:] = 0  # all have the same y: what is not written is not qdq's
                 call.run()
                 part = different(call, expected[mode])
                 if part <= MOST_DIFFERENT:
@@ -84,10 +86,10 @@ def rows_of(conversion, qdq, peers, rounds):
         calls["plan", mode].run()
         expected[mode] = conversion.y.copy() if conversion.elements <= CHECKED_ELEMENTS else None
     calls |= peer_calls(peers, conversion, expected)
-    times = smallest_times(calls, most_rounds=rounds)
+    times = {call: float(f"{ns:.5g}") for call, ns in smallest_times(calls, most_rounds=rounds).items()}
     for mode in conversion.modes:
-        entry = {"row": conversion.row(mode), "elements": conversion.elements, "bytes": conversion.bytes(),
-                 "ns": times["plan", mode], "python_ns": times["call", mode], "peers": {}}
+        entry = {"row": conversion.row(mode), "elements": conversion.elements, "ns": times["plan", mode],
+                 "python_ns": times["call", mode], "peers": {}}
         for name in peers:
             # What has but one arithmetic stands beside both of qdq's.
             arithmetic = next((m for m in (mode, *conversion.modes) if (name, m) in calls), None)
@@ -98,17 +100,10 @@ def rows_of(conversion, qdq, peers, rounds):
         yield entry
 
 
-def speed(entry, name):
-    """A peer's time over qdq's by the same road."""
-    peer = entry["peers"][name]
-    return peer["ns"] / entry["python_ns" if peer["python"] else "ns"]
-
-
 def empty_call_ns():
     """What a call costs by each road before it does anything."""
     library = Qdq().library
-    times = smallest_times({"C": NativeCall(library.qdq_target_count, []), "Python": PythonCall(library.qdq_target_count)})
-    return times
+    return smallest_times({"C": NativeCall(library.qdq_target_count, []), "Python": PythonCall(library.qdq_target_count)})
 
 
 def main():
@@ -125,7 +120,7 @@ def main():
             conversion = Conversion(name, zero_point, *EXTENTS[elements])
             for entry in rows_of(conversion, qdq, peers, options.rounds):
                 report["rows"].append(entry)
-                shown = "  ".join(f"{peer} {speed(entry, peer):.2f}" for peer in entry["peers"])
+                shown = "  ".join(f"{peer} {peer_speed(entry, peer):.2f}" for peer in entry["peers"])
                 print(f"{entry['row']:44} {elements:9} {entry['ns']:12.1f} ns  {shown}", flush=True)
     for name, what in known.items():
         print(f"{name}: {what.get('version') or 'missing: ' + what['missing']}")

@@ -105,10 +105,13 @@ class Figures:
         return single["ns"] / entry["ns"] if single else None
 
     def copy_scaling(self, entry):
-        """Of the copies of as many bytes, by the faster copy of each."""
+        """The same of copies of as many bytes."""
+        def fastest(of):
+            return min(present(self.copy_ns(of, name) for name in ("memcpy", "stream")), default=None)
+
         single = self.entry(entry["row"], entry["elements"], 1, entry["target"])
-        times = [min(present(self.copy_ns(e, name) for name in ("memcpy", "stream")), default=None) for e in (single, entry) if e]
-        return times[0] / times[1] if len(times) == 2 and all(times) else None
+        one, more = fastest(single) if single else None, fastest(entry)
+        return one / more if one and more else None
 
     def peer_speeds(self, elements=None):
         """By peer, the times as fast as it that qdq is, in each row it has."""
@@ -164,8 +167,9 @@ def peer_summary(figures):
     by_size = {size: figures.peer_speeds(size) for size in sizes}
     rows = [[name, *(with_count(by_size[size].get(name, [])) for size in sizes), with_count(speeds)]
             for name, speeds in sorted(figures.peer_speeds().items(), key=lambda item: mean(item[1]))]
-    fastest = [[f"the fastest of each row{kind}", *(with_count(figures.fastest_peer_speeds(size, match)) for size in (*sizes, None))]
-               for kind, match in (("", ""), (", multiplying", "/multiply"), (", dividing", "/divide"))]
+    kinds = {"": "", ", multiplying": "/multiply", ", dividing": "/divide"}
+    fastest = [[f"the fastest of each row{kind}",
+                *(with_count(figures.fastest_peer_speeds(size, rows)) for size in (*sizes, None))] for kind, rows in kinds.items()]
     return Table(["times as fast as (rows)", *map(size_name, sizes), "all"], fastest + rows)
 
 
@@ -216,7 +220,8 @@ def calls(figures):
     for entry in figures.entries:
         if entry["threads"] == 1 and entry["elements"] < CALL_ELEMENTS and entry["hand_ns"]:
             hand = min(entry["hand_ns"].values())
-            rows.append([entry["row"], str(entry["elements"]), *(f"{ns:.1f}" for ns in (entry["ns"], hand, entry["ns"] - hand))])
+            times = entry["ns"], hand, entry["ns"] - hand
+            rows.append([entry["row"], str(entry["elements"]), *(f"{ns:.1f}" for ns in times)])
     return Table(["row", "elements", "ns", "hand loop", "above it"], rows)
 
 
@@ -269,17 +274,18 @@ def parts_of(results):
         parts += [Heading(2, "Where a peer is faster"), faster_peers(figures),
                   Text("* multiplies by the reciprocal where qdq divides.")]
     parts += [Heading(2, "Rows that language models use"),
-              Text("GB/s, and in parentheses the speed over that of the limit: the fastest hand loop (h), or the fastest copy of "
-                   "as many bytes."), every_row(figures, figures.targets[0], 1, model)]
+              Text("GB/s, and in parentheses the speed over that of the limit: the fastest hand loop (h), or the fastest copy "
+                   "of as many bytes."), every_row(figures, figures.targets[0], 1, model)]
     for threads in figures.threads[1:]:
-        parts += [Heading(2, f"The same rows, {threads} threads"), Text("GB/s, and in parentheses the speed over one thread's, and the same of copies of as many bytes."),
+        parts += [Heading(2, f"The same rows, {threads} threads"),
+                  Text("GB/s, and in parentheses the speed over one thread's, and the same of copies of as many bytes."),
                   every_row(figures, figures.targets[0], threads, model)]
     if measured:
         empty = results["peers"]["empty_call_ns"]
         parts += [Heading(2, "Beside peers"),
-                  Text(f"How many times as fast as each peer qdq is. A call that does nothing takes {empty['C']:.0f} ns from C and "
-                       f"{empty['Python']:.0f} ns from Python: a peer that is called in C stands beside a plan that is run from C, "
-                       "the others beside qdq's call through ctypes. * multiplies by the reciprocal where qdq divides.")]
+                  Text("How many times as fast as each peer qdq is. A call that does nothing takes "
+                       f"{empty['C']:.0f} ns from C and {empty['Python']:.0f} ns from Python: a peer that is called in C stands "
+                       "beside a plan that is run from C, the others beside qdq's call through ctypes. * multiplies by the reciprocal where qdq divides.")]
         for size in sorted({row["elements"] for row in measured}):
             parts += [Heading(3, f"{size_name(size)} elements"), peers_table(figures, size)]
     for target in figures.targets:

@@ -201,8 +201,8 @@ def main():
     entries.sort(key=lambda e: (e["threads"], e["elements"], e["target"], e["row"]))
     results = {
         "cpu": cpu_name(), "system": platform.platform(), "date": datetime.date.today().isoformat(), "commit": commit(),
-        "compiler": context.get("compiler"), "command": shlex.join(sys.argv), "benchmark_commands": list(map(shlex.join, commands)),
-        "benchmark_context": context, "entries": entries, "copies": copies,
+        "compiler": context.get("compiler"), "command": shlex.join(sys.argv),
+        "benchmark_commands": list(map(shlex.join, commands)), "benchmark_context": context, "entries": entries, "copies": copies,
         "peers": {"peers": {}, "rows": []} if options.no_peers else run_peers(options),
     }
     print(report.as_text(results))

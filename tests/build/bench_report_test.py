@@ -37,7 +37,7 @@ def results():
         "peers": {
             "peers": {"FBGEMM": {"version": "1"}, "torchao": {"version": "2"}, "ggml": {"missing": "no package pywhispercpp"}},
             "empty_call_ns": {"C": 1.0, "Python": 90.0},
-            "rows": [{"row": ROW, "elements": 4096, "bytes": 20480, "ns": 200.0, "python_ns": 800.0,
+            "rows": [{"row": ROW, "elements": 4096, "ns": 200.0, "python_ns": 800.0,
                       "peers": {"FBGEMM": peer(100.0, False, "multiply"), "torchao": peer(8000.0, True, "divide")}}],
         },
     }
