@@ -285,7 +285,8 @@ def parts_of(results):
         parts += [Heading(2, "Beside peers"),
                   Text("How many times as fast as each peer qdq is. A call that does nothing takes "
                        f"{empty['C']:.0f} ns from C and {empty['Python']:.0f} ns from Python: a peer that is called in C stands "
-                       "beside a plan that is run from C, the others beside qdq's call through ctypes. * multiplies by the reciprocal where qdq divides.")]
+                       "beside a plan that is run from C, the others beside qdq's call through ctypes. * multiplies by the "
+                       "reciprocal where qdq divides.")]
         for size in sorted({row["elements"] for row in measured}):
             parts += [Heading(3, f"{size_name(size)} elements"), peers_table(figures, size)]
     for target in figures.targets:

@@ -202,7 +202,8 @@ def main():
     results = {
         "cpu": cpu_name(), "system": platform.platform(), "date": datetime.date.today().isoformat(), "commit": commit(),
         "compiler": context.get("compiler"), "command": shlex.join(sys.argv),
-        "benchmark_commands": list(map(shlex.join, commands)), "benchmark_context": context, "entries": entries, "copies": copies,
+        "benchmark_commands": list(map(shlex.join, commands)), "benchmark_context": context,
+        "entries": entries, "copies": copies,
         "peers": {"peers": {}, "rows": []} if options.no_peers else run_peers(options),
     }
     print(report.as_text(results))
