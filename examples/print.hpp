@@ -24,6 +24,6 @@ template<typename T> int print(const char *title, const qdq::compat::expected<qd
         std::fprintf(stderr, "%s: %s\n", title, y.message());
         return 1;
     }
-    print(title, y->values<T>(), y->shape().back());
+    print(title, *y->values<T>(), y->shape().back());
     return 0;
 }

@@ -80,7 +80,11 @@ template<typename T> std::vector<T> of(const qdq::compat::expected<qdq::compat::
         return {};
     }
     const auto all = y->template values<T>();
-    return {all.begin(), all.end()};
+    if (!all) {
+        ADD_FAILURE() << all.message();
+        return {};
+    }
+    return {all->begin(), all->end()};
 }
 
 // Whether a failure is a shortage of memory, and says so.

@@ -141,18 +141,51 @@ TEST_F(Pypto, takes_no_zero_points_or_empty_ones) {
     const values expected(x.begin(), x.end());
     EXPECT_EQ(of<float>(dequantize(input(), scale(), DT_FP32, -1)), expected);
     EXPECT_EQ(of<float>(dequantize(input(), scale(), DT_FP32, -1, none)), expected);
-    EXPECT_EQ(of<float>(dequantize(input(), scale(), DT_FP32, -1, values{})), expected);
+    const values empty;
+    EXPECT_EQ(of<float>(dequantize(input(), scale(), DT_FP32, -1, empty)), expected);
+    EXPECT_EQ(of<float>(dequantize(input(), scale(), DT_FP32, -1, None)), expected);
+    EXPECT_EQ(of<float>(dequantize(input(), scale(), DT_FP32, -1, nullptr)), expected);
+    EXPECT_EQ(of<float>(dequantize(input(), scale(), DT_FP32, -1, std::nullopt)), expected);
     EXPECT_EQ(of<float>(dequantize(input(), scale(), DT_FP32, -1, zero_points({3, 0}))), expected);
 }
 
-TEST_F(Pypto, refuses_zero_points_that_are_not_f32_of_the_shape_of_scale) {
+TEST_F(Pypto, refuses_zero_points_that_are_not_f32_of_a_shape_of_scale) {
     for (DataType type : {DT_INT8, DT_FP16, DT_INT32}) {
         expect_refused({"zero_points", "DT_FP32"}, input(), scale(), DT_FP32, -1, zero_points({3}, type));
     }
-    for (const dimensions &shape : {dimensions{}, {1}, {4}, {3, 1}}) {
-        expect_refused({"zero_points", "[3]"}, input(), scale(), DT_FP32, -1, zero_points(shape));
+    for (const dimensions &shape : {dimensions{}, {1}, {4}, {1, 3}}) {
+        expect_refused({"zero_points", "[3, 4]"}, input(), scale(), DT_FP32, -1, zero_points(shape));
     }
     expect_refused({"zero_points", "NULL"}, input(), scale(), DT_FP32, -1, {static_cast<const float *>(nullptr), {3}});
+}
+
+// Either form, whichever the other has.
+TEST_F(Pypto, takes_zero_points_of_a_form_that_scale_has_not) {
+    EXPECT_EQ(of<float>(dequantize(input(), scale({3, 1}), DT_FP32, -1, zero_points({3}))), shifted);
+    EXPECT_EQ(of<float>(dequantize(input(), scale({3}), DT_FP32, -1, zero_points({3, 1}))), shifted);
+}
+
+TEST_F(Pypto, makes_tensors_that_own_their_elements) {
+    auto q = tensor({3, 4}, DT_INT8), s = tensor({3, 1}, DT_FP32), z = tensor({3, 1}, DT_FP32);
+    EXPECT_EQ(of<float>(dequantize(q, s, DT_FP32, -1)), values(12, 0.0f));
+    q.assign(x);
+    s.assign({1, 1, 1});
+    z.assign({-2, -2, -2});
+    EXPECT_EQ(of<float>(dequantize(q, s, DT_FP32, -1, z)), shifted);
+    s.assign({1, 1});
+    expect_refused({"scale", "number of elements"}, q, s);
+}
+
+TEST_F(Pypto, names_its_own_arguments_where_memory_overlaps) {
+    values y(12, 77.0f);
+    EXPECT_TRUE(refused(dequantize_out({y, {3, 4}}, input(), {y.data(), {3}}, DT_FP32, -1),
+                        {"pypto.dequantize: out: it overlaps scale"}));
+    EXPECT_TRUE(refused(dequantize_out({y, {3, 4}}, input(), scale(), DT_FP32, -1, {y.data(), {3}}),
+                        {"pypto.dequantize: out: it overlaps zero_points"}));
+    EXPECT_TRUE(
+        refused(dequantize_out({y, {3, 4}}, {reinterpret_cast<int8_t *>(y.data()), {3, 4}}, scale(), DT_FP32, -1),
+                {"pypto.dequantize: out: it overlaps input"}));
+    EXPECT_EQ(y, values(12, 77.0f));
 }
 
 TEST_F(Pypto, gives_the_same_whatever_the_tile_shape) {

@@ -41,7 +41,7 @@ protected:
 
     // Refused by both forms, and nothing is written.
     void expect_refused(const std::vector<std::string> &words, const Tensor &self, const Tensor &scales,
-                        const Tensor &zero_points = none, ScalarType type = qint8, int64_t axis = 1,
+                        const optional_tensor &zero_points = none, ScalarType type = qint8, int64_t axis = 1,
                         bool div_mode = true) {
         EXPECT_TRUE(refused(npu_quantize(self, scales, zero_points, type, axis, div_mode).error(), words));
         const std::vector<int8_t> before = y;
@@ -237,7 +237,54 @@ TEST_F(TorchNpu, takes_axis_minus_2_for_the_last_but_one_and_any_other_for_the_l
         expect_refused({"axis", std::to_string(axis)}, tensor({4, 2, 3}), tensor({3}), none, qint8, axis, false);
         expect_refused({"axis", std::to_string(axis)}, tensor({4, 2, 3}), tensor({1}), none, qint8, axis, false);
     }
-    expect_refused({"axis", "-2"}, tensor({3}), tensor({3}), none, qint8, -2, false);
+    expect_refused({"axis", "-2 is not in [-1, 1)"}, tensor({3}), tensor({3}), none, qint8, -2, false);
+}
+
+template<typename Axis>
+concept is_an_axis = requires(const Tensor &x, Axis axis) { npu_quantize(x, x, None, qint8, axis); };
+
+TEST_F(TorchNpu, does_not_compile_with_a_bool_as_the_axis) {
+    static_assert(is_an_axis<int> && is_an_axis<int64_t> && is_an_axis<short>);
+    static_assert(!is_an_axis<bool> && !std::is_constructible_v<axis_number, bool>);
+}
+
+TEST_F(TorchNpu, takes_axis_and_div_mode_by_name) {
+    const std::vector<float> x{1, 2, 3, 4}, scales{2, 0.5f};
+    EXPECT_EQ(of<int8_t>(npu_quantize({x, {2, 2}}, scales, None, qint8, {.axis = 0})),
+              (std::vector<int8_t>{0, 1, 6, 8}));
+    EXPECT_EQ(of<int8_t>(npu_quantize({x, {2, 2}}, scales, None, qint8, {.div_mode = false})),
+              (std::vector<int8_t>{2, 1, 6, 2}));
+    EXPECT_EQ(of<int8_t>(npu_quantize({x, {2, 2}}, scales, None, qint8, {.axis = -2, .div_mode = false})),
+              (std::vector<int8_t>{2, 4, 2, 2}));
+    EXPECT_TRUE(npu_quantize_out({y, {2, 2}}, {x, {2, 2}}, scales, None, qint8, {.axis = 0}));
+}
+
+TEST_F(TorchNpu, takes_none_nullopt_and_nullptr_for_no_zero_points) {
+    expect_accepted(tensor({2, 3}), tensor({3}), None);
+    EXPECT_TRUE(npu_quantize(tensor({2, 3}), tensor({3}), nullptr, qint8));
+    EXPECT_TRUE(npu_quantize(tensor({2, 3}), tensor({3}), std::nullopt, qint8));
+    const auto zero_points = qdq::torch_npu::tensor({1, 1, 1}).bfloat16();
+    EXPECT_TRUE(npu_quantize(tensor({2, 3}), tensor({3}), zero_points, qint8));
+}
+
+TEST_F(TorchNpu, names_the_types_of_pytorch) {
+    expect_refused({"dtype: quint4x2 is not"}, tensor({2, 3}), tensor({3}), none, quint4x2);
+    expect_refused({"dtype: bfloat16 is not"}, tensor({2, 3}), tensor({3}), none, ScalarType::BFloat16);
+    expect_refused({"dtype: ScalarType 99 is not"}, tensor({2, 3}), tensor({3}), none, static_cast<ScalarType>(99));
+}
+
+TEST_F(TorchNpu, names_its_own_arguments_where_memory_overlaps) {
+    std::vector<float> x(6, 1.0f);
+    auto *out = reinterpret_cast<int8_t *>(x.data());
+    EXPECT_TRUE(refused(npu_quantize_out({out, {2, 3}}, {x, {2, 3}}, tensor({3}), none, qint8),
+                        {"torch_npu.npu_quantize: out: it overlaps self"}));
+    EXPECT_TRUE(refused(npu_quantize_out({out, {2, 3}}, tensor({2, 3}), {x.data(), {3}}, none, qint8),
+                        {"torch_npu.npu_quantize: out: it overlaps scales"}));
+    EXPECT_TRUE(refused(npu_quantize_out({out, {2, 3}}, tensor({2, 3}), tensor({3}), {out, {3}}, qint8),
+                        {"torch_npu.npu_quantize: out: it overlaps zero_points"}));
+    EXPECT_TRUE(refused(npu_quantize_out({y.data(), {2, 3}, {1, 1}}, tensor({2, 3}), tensor({3}), none, qint8),
+                        {"torch_npu.npu_quantize: out: its strides"}));
+    EXPECT_EQ(x, std::vector<float>(6, 1.0f));
 }
 
 TEST_F(TorchNpu, refuses_a_self_without_dimensions) {

@@ -5,7 +5,8 @@
 
 #include <qdq/compat/tripy.hpp>
 
-#include <bit>
+#include <array>
+#include <list>
 
 namespace compat_test {
 namespace {
@@ -21,27 +22,27 @@ protected:
     std::vector<int8_t> codes = std::vector<int8_t>(256, 77);
     std::vector<float> floats = std::vector<float>(64, 77.0f);
 
-    Tensor tensor(const dimensions &shape, dtype type = float32) const { return {memory.data(), type, shape}; }
+    qdq::tensor tensor(const dimensions &shape, dtype type = float32) const { return {memory.data(), type, shape}; }
 
-    static void expect_quantizes(const Tensor &input, const scale_argument &scale, dtype type,
+    static void expect_quantizes(const qdq::tensor &input, const scale_argument &scale, dtype type,
                                  std::optional<int> dim = {}) {
         const result_tensor y = quantize(input, scale, type, dim);
         EXPECT_TRUE(y) << y.message();
     }
-    static void expect_dequantizes(const Tensor &input, const scale_argument &scale, dtype type,
+    static void expect_dequantizes(const qdq::tensor &input, const scale_argument &scale, dtype type,
                                    std::optional<int> dim = {}) {
         const result_tensor y = dequantize(input, scale, type, dim);
         EXPECT_TRUE(y) << y.message();
     }
 
     // Refused by both forms, and nothing is written.
-    void expect_quantize_refused(const std::vector<std::string> &words, const Tensor &input,
+    void expect_quantize_refused(const std::vector<std::string> &words, const qdq::tensor &input,
                                  const scale_argument &scale, dtype type = int8, std::optional<int> dim = {}) {
         EXPECT_TRUE(refused(quantize(input, scale, type, dim).error(), words));
         EXPECT_TRUE(refused(quantize_out({codes, {2, 3}}, input, scale, type, dim), words));
         EXPECT_EQ(codes, std::vector<int8_t>(256, 77));
     }
-    void expect_dequantize_refused(const std::vector<std::string> &words, const Tensor &input,
+    void expect_dequantize_refused(const std::vector<std::string> &words, const qdq::tensor &input,
                                    const scale_argument &scale, dtype type = float32, std::optional<int> dim = {}) {
         EXPECT_TRUE(refused(dequantize(input, scale, type, dim).error(), words));
         EXPECT_TRUE(refused(dequantize_out({floats, {2, 3}}, input, scale, type, dim), words));
@@ -133,13 +134,14 @@ TEST_F(Tripy, takes_a_scale_as_a_tensor_a_number_or_a_sequence) {
     const std::vector<float> input{1, 2, 3, 4}, rows{0.5f, 0.25f};
     const std::vector<int8_t> halves{2, 4, 6, 8}, by_row{2, 4, 12, 16};
     const float half[] = {0.5f};
-    for (const scale_argument &scale : {scale_argument(0.5), scale_argument(0.5f), scale_argument(Tensor(half, {}))}) {
+    for (const scale_argument &scale :
+         {scale_argument(0.5), scale_argument(0.5f), scale_argument(qdq::tensor(half, {}))}) {
         EXPECT_EQ(of<int8_t>(quantize({input, {2, 2}}, scale, int8)), halves);
     }
     EXPECT_EQ(of<int8_t>(quantize(input, 1, int8)), (std::vector<int8_t>{1, 2, 3, 4}));
     EXPECT_EQ(of<int8_t>(quantize({input, {2, 2}}, {0.5, 0.25}, int8, 0)), by_row);
     EXPECT_EQ(of<int8_t>(quantize({input, {2, 2}}, rows, int8, 0)), by_row);
-    EXPECT_EQ(of<int8_t>(quantize({input, {2, 2}}, Tensor(rows), int8, 0)), by_row);
+    EXPECT_EQ(of<int8_t>(quantize({input, {2, 2}}, qdq::tensor(rows), int8, 0)), by_row);
 }
 
 TEST_F(Tripy, takes_a_scale_as_a_nested_sequence) {
@@ -155,7 +157,64 @@ TEST_F(Tripy, takes_a_scale_as_a_nested_sequence) {
 }
 
 TEST_F(Tripy, refuses_a_nested_sequence_with_rows_of_several_lengths) {
-    expect_quantize_refused({"scale", "1", "2"}, tensor({2, 2}), {{1, 1}, {1}}, int4);
+    expect_quantize_refused({"scale", "several lengths"}, tensor({2, 2}), {{1, 1}, {1}}, int4);
+}
+
+// Python's brackets: [[1.0]] is a row of one, and [1.0] one number in a row of its own.
+TEST_F(Tripy, counts_the_brackets_of_a_scale) {
+    expect_quantizes(tensor({2, 1}), {{1.0}}, int4);
+    expect_quantizes(tensor({2, 1}), {{1}, {2}}, int4);
+    expect_quantizes(tensor({1, 3}), {1.0}, int8, 0);
+    expect_quantize_refused({"scale", "scalar"}, tensor({2, 3}), {1.0});
+    expect_quantize_refused({"scale", "one dimension", "2"}, tensor({2, 3}), {{1.0}}, int8, 0);
+    expect_quantize_refused({"scale", "sequence"}, tensor({2, 2}), {{1.0}, 2.0}, int4);
+    expect_quantize_refused({"scale", "sequence"}, tensor({2, 2}), {{{1.0, 1.0}}}, int4);
+}
+
+TEST_F(Tripy, takes_numbers_of_every_arithmetic_type_in_any_range) {
+    const std::vector<float> input{1, 2, 3, 4};
+    const std::vector<int8_t> by_row{1, 2, 2, 2};
+    const std::vector<double> doubles{1, 2};
+    const std::vector<int> ints{1, 2};
+    const std::list<float> list{1, 2};
+    const std::array<unsigned char, 2> bytes{1, 2};
+    for (const scale_argument &scale : {scale_argument(doubles), scale_argument(ints), scale_argument(list),
+                                        scale_argument(bytes), scale_argument({1, 2}), scale_argument({1.0f, 2.0f})}) {
+        EXPECT_EQ(of<int8_t>(quantize({input, {2, 2}}, scale, int8, 0)), by_row);
+    }
+    const std::vector<std::vector<double>> nested{{1, 2}};
+    const double c_array[1][2] = {{1, 2}};
+    for (const scale_argument &scale : {scale_argument(nested), scale_argument(c_array), scale_argument({{1, 2}})}) {
+        EXPECT_EQ(of<qdq::i4_pair>(quantize({input, {2, 2}}, scale, int4))[0].bits, 0x11);
+    }
+}
+
+TEST_F(Tripy, owns_the_elements_of_a_tensor_that_is_made_of_numbers) {
+    const Tensor row({1, 2, 3}, int8), matrix({{1, 2}, {3, 4}}, float16);
+    EXPECT_EQ(of<float>(dequantize(row, 0.5, float32)), (std::vector<float>{0.5f, 1, 1.5f}));
+    EXPECT_EQ(of<int8_t>(quantize(matrix, {1, 2}, int8, 0)), (std::vector<int8_t>{1, 2, 2, 2}));
+    const Tensor moved = [&] { return Tensor({4, 5, 6}, int8); }();
+    EXPECT_EQ(of<float>(dequantize(moved, 1, float32)), (std::vector<float>{4, 5, 6}));
+    expect_dequantize_refused({"input", "several lengths"}, Tensor({{1, 2}, {3}}, int8), 1);
+    expect_dequantize_refused({"input", "number"}, Tensor({128}, int8), 1);
+}
+
+TEST_F(Tripy, does_not_compile_with_a_view_over_a_temporary) {
+    static_assert(!std::is_constructible_v<Tensor, std::vector<float>>);
+    static_assert(!std::is_constructible_v<Tensor, std::vector<float>, qdq::dimensions>);
+    static_assert(std::is_constructible_v<Tensor, const std::vector<float> &, qdq::dimensions>);
+    static_assert(std::is_constructible_v<Tensor, std::span<const float>>);
+}
+
+TEST_F(Tripy, names_its_own_arguments_where_memory_overlaps) {
+    std::vector<float> x(6, 1.0f);
+    EXPECT_TRUE(refused(quantize_out({reinterpret_cast<int8_t *>(x.data()), {2, 3}}, {x, {2, 3}}, 1, int8),
+                        {"nvtripy.quantize: out: it overlaps input"}));
+    EXPECT_TRUE(refused(dequantize_out({x, {2, 3}}, tensor({2, 3}, int8), qdq::tensor(x, {}), float32),
+                        {"nvtripy.dequantize: out: it overlaps scale"}));
+    EXPECT_TRUE(refused(quantize_out({codes.data(), {2, 3}, {1, 1}}, tensor({2, 3}), 1, int8),
+                        {"nvtripy.quantize: out: its strides"}));
+    EXPECT_EQ(x, std::vector<float>(6, 1.0f));
 }
 
 TEST_F(Tripy, rounds_numbers_to_the_floating_type) {
@@ -163,8 +222,8 @@ TEST_F(Tripy, rounds_numbers_to_the_floating_type) {
     const std::vector<int8_t> input{1, 1};
     for (const result_tensor &y : {dequantize(input, 0.1, float16), dequantize(input, {0.1, 0.1}, float16, 0)}) {
         ASSERT_TRUE(y) << y.message();
-        EXPECT_EQ(y->values<qdq::f16>()[0].bits, tenth);
-        EXPECT_EQ(y->values<qdq::f16>()[1].bits, tenth);
+        EXPECT_EQ((*y->values<qdq::f16>())[0].bits, tenth);
+        EXPECT_EQ((*y->values<qdq::f16>())[1].bits, tenth);
     }
 }
 

@@ -6,8 +6,12 @@
 //     qdq::result done = qdq::quantize({x, {2, 3}}, qdq::scalar(scale), {y, {2, 3}});
 //     if (!done) std::puts(done.message());
 //
-// Everything is inline, and nothing here throws or allocates.
+// Everything is inline, and nothing here allocates, or throws but for value() where there is none.
 #pragma once
+
+#if __cplusplus <= 201703L
+#error "qdq.hpp and qdq/compat/*.hpp are C++20: compile with -std=c++20, or link the CMake target qdq::cpp"
+#endif
 
 #include <qdq/qdq.h>
 
@@ -16,6 +20,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <functional>
 #include <initializer_list>
 #include <ranges>
 #include <span>
@@ -98,41 +106,66 @@ template<> struct dtype_of<std::int32_t> : dtype_is<dtype::i32> {};
 template<typename T>
 concept element = requires { dtype_of<std::remove_cv_t<T>>::value; };
 
-// Contiguous memory of a known length: a span, vector, array or C array.
+// Contiguous memory of a known length that outlives the expression: a span, or a vector, array or C array with a name.
 template<typename R>
-concept storage = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+concept storage = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && std::ranges::borrowed_range<R> &&
                   element<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 template<typename R>
 concept writable_storage = storage<R> && std::ranges::output_range<R, std::ranges::range_value_t<R>>;
 
-// A list of dimensions: {2, 3}, or any contiguous range of int64_t.
+// A list of dimensions: {2, 3}, or any range of integers. One of int64_t is viewed, others are converted.
 class dimensions {
 public:
     constexpr dimensions() = default;
     constexpr dimensions(std::initializer_list<std::int64_t> list) : values(list.begin(), list.size()) {}
-    template<std::ranges::contiguous_range R>
-        requires std::same_as<std::ranges::range_value_t<R>, std::int64_t>
-    constexpr dimensions(const R &list) : values(list) {}
+    template<std::ranges::input_range R>
+        requires std::integral<std::ranges::range_value_t<R>>
+    constexpr dimensions(const R &list) {
+        if constexpr (std::ranges::contiguous_range<const R> &&
+                      std::same_as<std::ranges::range_value_t<R>, std::int64_t>) {
+            values = list;
+        } else {
+            std::size_t count = 0;
+            for (auto size : list) {
+                if (count == converted_.size()) {
+                    break;  // one more than a tensor has, which it says
+                }
+                converted_[count++] = static_cast<std::int64_t>(size);
+            }
+            values = std::span(converted_).first(count);
+        }
+    }
+    constexpr dimensions(const dimensions &other) : values(other.values) {
+        if (values.data() == other.converted_.data()) {
+            converted_ = other.converted_;
+            values = std::span(converted_).first(values.size());
+        }
+    }
+    dimensions &operator=(const dimensions &) = delete;
 
     std::span<const std::int64_t> values;
+
+private:
+    std::array<std::int64_t, 9> converted_;
 };
 
 // A read-only view of memory the caller owns. Shape and strides (in elements, 0 and negative allowed; dense row-major
 // when left out) are copied, so they may be temporaries; the data must outlive every use of the view. A default one
 // stands for "no tensor".
 //
-// A range shorter than its dense shape is an error of the call. Pointers and strided views are taken on trust.
+// A range shorter than its dense shape is an error of the call. Pointers and strided views are taken on trust. A range
+// that is a temporary does not compile.
 class tensor {
 public:
     constexpr tensor() = default;
 
     template<element T>
-    constexpr tensor(const T *data, dimensions shape, dimensions strides = {})
+    constexpr tensor(const T *data, const dimensions &shape, const dimensions &strides = {})
         : tensor(data, dtype_of<T>::value, shape, strides) {}
 
     // The dtype named, for memory whose type is known at run time only.
-    constexpr tensor(const void *data, dtype type, dimensions shape, dimensions strides = {})
+    constexpr tensor(const void *data, dtype type, const dimensions &shape, const dimensions &strides = {})
         : data_(const_cast<void *>(data)), type_(type), present_(true), dense_(strides.values.empty()) {
         const bool mismatched = !dense_ && strides.values.size() != shape.values.size();
         if (mismatched) {
@@ -145,12 +178,18 @@ public:
             return;
         }
         rank_ = static_cast<std::int32_t>(shape.values.size());
-        std::ranges::copy(shape.values, shape_.begin());
-        std::ranges::copy(strides.values, strides_.begin());
+        for (std::size_t d = 0; d < max_rank; ++d) {
+            if (d < shape.values.size()) {
+                shape_[d] = shape.values[d];
+            }
+            if (d < strides.values.size()) {
+                strides_[d] = strides.values[d];
+            }
+        }
     }
 
     template<storage R>
-    constexpr tensor(const R &data, dimensions shape, dimensions strides = {})
+    constexpr tensor(R &&data, const dimensions &shape, const dimensions &strides = {})
         : tensor(std::ranges::data(data), shape, strides) {
         if (dense_) {
             require_room(capacity(data));
@@ -159,7 +198,15 @@ public:
 
     // One dimension, as long as the range.
     template<storage R>
-    constexpr tensor(const R &data) : tensor(std::ranges::data(data), {static_cast<std::int64_t>(capacity(data))}) {}
+    constexpr tensor(R &&data) : tensor(std::ranges::data(data), {static_cast<std::int64_t>(capacity(data))}) {}
+
+    // What every call refuses with the message `problem`, which outlives it.
+    static constexpr tensor wrong(const char *problem) {
+        tensor view;
+        view.present_ = true;
+        view.problem_ = problem;
+        return view;
+    }
 
     // The same view of a device's memory: `data` is what qdq_device says.
     constexpr tensor &on(const qdq_device &device) {
@@ -187,16 +234,16 @@ private:
         return std::ranges::size(data) * (quad ? 4 : pair ? 2 : 1);
     }
 
-    // Dividing instead of multiplying: the product of the shape may overflow.
     constexpr void require_room(std::size_t elements) {
-        for (std::int32_t d = 0; d < rank_; ++d) {
-            const std::int64_t size = shape_[static_cast<std::size_t>(d)];
-            if (size <= 0) {
+        std::size_t needed = 1;
+        bool is_short = false;
+        for (std::size_t d = 0; d < static_cast<std::size_t>(rank_); ++d) {
+            if (shape_[d] <= 0) {
                 return;  // empty, or refused by the call with the values
             }
-            elements /= static_cast<std::size_t>(size);
+            is_short |= __builtin_mul_overflow(needed, static_cast<std::size_t>(shape_[d]), &needed);
         }
-        if (elements == 0 && problem_ == nullptr) {
+        if ((is_short || needed > elements) && problem_ == nullptr) {
             problem_ = "a tensor's range is shorter than its shape";
         }
     }
@@ -217,11 +264,12 @@ class output : public tensor {
 public:
     template<element T>
         requires(!std::is_const_v<T>)
-    constexpr output(T *data, dimensions shape, dimensions strides = {}) : tensor(data, shape, strides) {}
-    constexpr output(void *data, dtype type, dimensions shape, dimensions strides = {})
+    constexpr output(T *data, const dimensions &shape, const dimensions &strides = {}) : tensor(data, shape, strides) {}
+    constexpr output(void *data, dtype type, const dimensions &shape, const dimensions &strides = {})
         : tensor(data, type, shape, strides) {}
     template<writable_storage R>
-    constexpr output(R &&data, dimensions shape, dimensions strides = {}) : tensor(data, shape, strides) {}
+    constexpr output(R &&data, const dimensions &shape, const dimensions &strides = {})
+        : tensor(data, shape, strides) {}
     template<writable_storage R> constexpr output(R &&data) : tensor(data) {}
 };
 
@@ -262,21 +310,62 @@ struct options {
     }
 };
 
-// What a call came to: true on success. The message of a failure is this thread's, kept until its next failure.
+// What a call came to: true on success. A failure keeps its message. The members are those of
+// std::expected<void, result>.
 class [[nodiscard]] result {
 public:
-    result(qdq_status code) : code_(code), message_(code == QDQ_OK ? "" : qdq_last_error()) {}
-    explicit constexpr result(const char *problem) : result(QDQ_INVALID_ARGUMENT, problem) {}
-    constexpr result(qdq_status code, const char *message) : code_(code), message_(message) {}
+    result(qdq_status code) : result(code, code == QDQ_OK ? "" : qdq_last_error()) {}
+    explicit result(const char *problem) : result(QDQ_INVALID_ARGUMENT, problem) {}
+    result(qdq_status code, const char *message) : code_(code) {
+        const std::size_t length = std::min(std::strlen(message), sizeof(message_) - 1);
+        std::memcpy(message_, message, length);
+        message_[length] = '\0';
+    }
+    result(const result &other) : result(other.code_, other.message_) {}
+    result &operator=(const result &other) {
+        code_ = other.code_;
+        std::memmove(message_, other.message_, std::strlen(other.message_) + 1);
+        return *this;
+    }
 
-    explicit operator bool() const { return code_ == QDQ_OK; }
+    explicit operator bool() const { return has_value(); }
+    bool has_value() const { return code_ == QDQ_OK; }
+    inline void value() const;  // throws bad_result_access on failure; without exceptions, aborts
+    const result &error() const { return *this; }
     qdq::status status() const { return static_cast<qdq::status>(code_); }
     const char *message() const { return message_; }  // "" on success: which argument, which rule, the values
 
+    // What `next` gives, where this has succeeded; otherwise this failure.
+    template<typename Next> auto and_then(Next &&next) const {
+        using outcome = std::invoke_result_t<Next>;
+        return has_value() ? outcome(std::invoke(std::forward<Next>(next))) : outcome(*this);
+    }
+
 private:
     qdq_status code_;
-    const char *message_;
+    char message_[512];
 };
+
+class bad_result_access : public std::exception {
+public:
+    explicit bad_result_access(const result &failure) : failure_(failure) {}
+    const char *what() const noexcept override { return failure_.message(); }
+    const result &error() const { return failure_; }
+
+private:
+    result failure_;
+};
+
+inline void result::value() const {
+    if (has_value()) {
+        return;
+    }
+#if defined(__cpp_exceptions)
+    throw bad_result_access(*this);
+#else
+    std::abort();
+#endif
+}
 
 // Passes views on to one of the C functions, unless one of them is wrong in itself. `call` takes the C arguments.
 template<typename Call>

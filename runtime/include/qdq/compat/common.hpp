@@ -4,9 +4,9 @@
 //   - a function with a result of its own returns expected<owned_tensor>: a tensor, or why there is none;
 //   - its twin <name>_out, where one is offered, writes to memory of the caller's and returns qdq::result.
 //
-// status::invalid_argument: an argument breaks a rule of that system; message() names the argument as that system does,
-// the rule and the values. status::out_of_memory: the result. status::unsupported: no usable target. On an error
-// nothing has been written.
+// Either keeps its own message. status::invalid_argument: an argument breaks a rule of that system; message() names the
+// argument as that system does, the rule and the values. status::out_of_memory: the result. status::unsupported: no
+// usable target. On an error nothing has been written.
 #pragma once
 
 #include <qdq/qdq.hpp>
@@ -14,37 +14,73 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
+#include <optional>
+#include <string_view>
 #include <utility>
-#include <variant>
 
 namespace qdq::compat {
 
-// As C++23's std::expected, with qdq::result for the error. A message is kept until the thread's next failure.
+// A T, or why there is none. The members are those of C++23's std::expected<T, result>, but that error() is a success
+// where there is a value, and that a temporary gives its value away: a loop over one does not outlive it.
 template<typename T> class [[nodiscard]] expected {
 public:
-    expected(T value) : held_(std::move(value)) {}
-    expected(result failure) : held_(failure) {}
+    expected(T value) : value_(std::move(value)), failure_(QDQ_OK) {}
+    expected(const result &failure) : failure_(failure) {}
 
-    bool has_value() const { return held_.index() == 0; }
+    bool has_value() const { return value_.has_value(); }
     explicit operator bool() const { return has_value(); }
 
-    // Only where there is a value.
-    T &operator*() { return *std::get_if<0>(&held_); }
-    const T &operator*() const { return *std::get_if<0>(&held_); }
-    T *operator->() { return std::get_if<0>(&held_); }
-    const T *operator->() const { return std::get_if<0>(&held_); }
+    // Throws bad_result_access where there is none; without exceptions, aborts.
+    T &value() & { return failure_.value(), *value_; }
+    const T &value() const & { return failure_.value(), *value_; }
+    T value() && { return failure_.value(), std::move(*value_); }
 
-    result error() const { return has_value() ? result(QDQ_OK) : *std::get_if<1>(&held_); }
-    const char *message() const { return error().message(); }  // "" where there is a value
+    // Only where there is a value.
+    T &operator*() & { return *value_; }
+    const T &operator*() const & { return *value_; }
+    T operator*() && { return std::move(*value_); }
+    T *operator->() { return &*value_; }
+    const T *operator->() const { return &*value_; }
+
+    const result &error() const { return failure_; }
+    const char *message() const { return failure_.message(); }  // "" where there is a value
+
+    // What `next` makes of the value, an expected or a result; or this failure as one.
+    template<typename Next> auto and_then(Next &&next) const & {
+        using outcome = std::invoke_result_t<Next, const T &>;
+        return has_value() ? outcome(std::invoke(std::forward<Next>(next), *value_)) : outcome(failure_);
+    }
+    template<typename Next> auto and_then(Next &&next) && {
+        using outcome = std::invoke_result_t<Next, T &&>;
+        return has_value() ? outcome(std::invoke(std::forward<Next>(next), std::move(*value_))) : outcome(failure_);
+    }
 
 private:
-    std::variant<T, result> held_;
+    std::optional<T> value_;
+    result failure_;
+};
+
+// What a check of arguments came to. Its text is the thread's, until the next failure: the result that leaves a front
+// end copies it. The checks of a call that succeeds copy none.
+class [[nodiscard]] verdict {
+public:
+    verdict(qdq_status status) : verdict(status, status == QDQ_OK ? "" : qdq_last_error()) {}
+    verdict(qdq_status status, const char *text) : status_(status), text_(text) {}
+
+    explicit operator bool() const { return status_ == QDQ_OK; }
+    operator result() const { return {status_, text_}; }
+    template<typename T> operator expected<T>() const { return result(*this); }
+
+private:
+    qdq_status status_;
+    const char *text_;
 };
 
 // The failure of one of a system's own rules, as printf shows it.
-[[gnu::format(printf, 1, 2)]] inline result fail(const char *format, ...) {
+[[gnu::format(printf, 1, 2)]] inline verdict fail(const char *format, ...) {
     static thread_local char kept[512];
     char message[sizeof(kept)];  // what is kept may be among the arguments: as a name
     std::va_list arguments;
@@ -53,6 +89,53 @@ private:
     va_end(arguments);
     std::memcpy(kept, message, std::strlen(message) + 1);
     return {QDQ_INVALID_ARGUMENT, kept};
+}
+
+// qdq's options for a system. Those of the front ends are the same for every stored type.
+inline qdq_options profile(const char *name) {
+    qdq_options options;
+    qdq_profile_options(name, QDQ_I8, &options);
+    return options;
+}
+
+// What a system calls the arguments of qdq's functions.
+struct argument_names {
+    const char *function, *x, *scale, *zero_point, *y;
+};
+
+// The failure of a call of qdq in a system's terms. qdq's message is "<function>: <argument>: <rule>"; after the checks
+// of a front end, the rules left are those about where memory lies.
+inline verdict translated(const argument_names &names) {
+    struct {
+        const char *in_qdq, *in_system;
+    } const arguments[] = {{"x", names.x}, {"scale", names.scale}, {"zero_point", names.zero_point}, {"y", names.y}};
+    const auto find = [&](std::string_view text) -> const char * {
+        for (const auto &[in_qdq, in_system] : arguments) {
+            if (text == in_qdq) {
+                return in_system;
+            }
+        }
+        return nullptr;
+    };
+    const std::string_view message = qdq_last_error(), overlaps = "it overlaps ";
+    const std::size_t argument = std::min(message.find(": "), message.size() - 2) + 2;
+    const std::size_t rule = std::min(message.find(": ", argument), message.size() - 2) + 2;
+    const char *name = find(message.substr(argument, rule - argument - 2));
+    if (name == nullptr) {
+        return fail("%s: %s", names.function, message.data() + argument);
+    }
+    const std::string_view said = message.substr(rule);
+    if (!said.starts_with(overlaps)) {
+        return fail("%s: %s: %s", names.function, name, said.data());
+    }
+    const std::string_view other = said.substr(overlaps.size(), said.find(';') - overlaps.size());
+    return fail("%s: %s: it overlaps %s%s", names.function, name, find(other),
+                other == "x" ? ", and has not its address, strides and element size" : "");
+}
+
+// What a call of qdq came to.
+inline verdict in_terms_of(const argument_names &names, qdq_status status) {
+    return status == QDQ_INVALID_ARGUMENT ? translated(names) : verdict(status);
 }
 
 struct dtype_info {
@@ -83,15 +166,15 @@ constexpr bool same_shape(const qdq_tensor &a, const qdq_tensor &b) {
 
 // No dimension is negative. A product past the range of int64_t gives its largest value.
 constexpr std::int64_t element_count(std::span<const std::int64_t> shape) {
-    constexpr std::int64_t most = INT64_MAX;
     std::int64_t count = 1;
+    bool is_past_range = false;
     for (std::int64_t size : shape) {
         if (size == 0) {
             return 0;
         }
-        count = count > most / size ? most : count * size;
+        is_past_range |= __builtin_mul_overflow(count, size, &count);
     }
-    return count;
+    return is_past_range ? INT64_MAX : count;
 }
 
 // A shape as a message shows it: [2, 3].
@@ -112,10 +195,15 @@ private:
     char text_[8 * 22 + 3];  // rank 8 at most; ", " and 20 characters each
 };
 
+inline constexpr char out_of_memory[] = "out of memory for the result or a conversion";
+
 // What holds for every tensor: it is given, its view is sound, its shape has no negative dimension, its data is there.
-inline result check_tensor(const char *function, const char *name, const tensor &given) {
+inline verdict check_tensor(const char *function, const char *name, const tensor &given) {
     if (!given.has_value()) {
         return fail("%s: %s: none is given", function, name);
+    }
+    if (given.problem() == out_of_memory) {
+        return {QDQ_OUT_OF_MEMORY, out_of_memory};
     }
     if (given.problem() != nullptr) {
         return fail("%s: %s: %s", function, name, given.problem());
@@ -130,9 +218,21 @@ inline result check_tensor(const char *function, const char *name, const tensor 
     return QDQ_OK;
 }
 
+// A tensor, or none: nullptr, std::nullopt, or qdq::none.
+class optional_tensor : public tensor {
+public:
+    using tensor::tensor;
+    constexpr optional_tensor(const tensor &given) : tensor(given) {}
+    constexpr optional_tensor(std::nullptr_t) {}
+    constexpr optional_tensor(std::nullopt_t) {}
+    template<std::convertible_to<tensor> T>
+        requires(!storage<const T &> && !std::derived_from<T, tensor>)
+    optional_tensor(const T &owner) : tensor(owner) {}
+};
+
 // Where a call may write: memory of the type and shape that it would have returned.
-inline result check_out(const char *function, const output &out, dtype type, std::span<const std::int64_t> shape) {
-    if (const result sound = check_tensor(function, "out", out); !sound) {
+inline verdict check_out(const char *function, const output &out, dtype type, std::span<const std::int64_t> shape) {
+    if (const verdict sound = check_tensor(function, "out", out); !sound) {
         return sound;
     }
     const qdq_tensor y = out.c();
@@ -145,68 +245,178 @@ inline result check_out(const char *function, const output &out, dtype type, std
     return QDQ_OK;
 }
 
-// A dense row-major tensor that owns its memory: what the systems' functions return. It passes as a qdq::tensor.
+// A number of a system's, as an element or a scale.
+template<typename N>
+concept number = std::is_arithmetic_v<N> && !std::same_as<N, bool>;
+
+template<typename R>
+concept numbers = std::ranges::forward_range<R> && number<std::ranges::range_value_t<R>>;
+
+// A dense row-major tensor that owns its memory: what the systems' functions return, and what their programs fill. It
+// passes as a qdq::tensor. What goes wrong while it is made is said by the call that it is passed to.
 class owned_tensor {
 public:
     owned_tensor() = default;
 
-    // The elements are not initialized. The shape has at most 8 dimensions, none negative.
-    static expected<owned_tensor> of(dtype type, std::span<const std::int64_t> shape) {
-        owned_tensor made;
-        made.type_ = type;
-        made.rank_ = static_cast<std::int32_t>(shape.size());
-        std::ranges::copy(shape, made.shape_.begin());
-        const std::int64_t count = element_count(shape), bits = info(type).bits;
-        if (count <= INT64_MAX / 32) {
-            made.bytes_ = static_cast<std::size_t>((count * bits + 7) / 8);
-            made.data_.reset(static_cast<std::byte *>(::operator new(made.bytes_, std::nothrow)));
+    // All elements are 0.
+    owned_tensor(qdq::dtype type, const dimensions &shape) : owned_tensor(type, shape.values, {}) {
+        if (data_ != nullptr) {
+            std::memset(data_.get(), 0, bytes_);
         }
-        if (made.data_ == nullptr) {
-            return result(QDQ_OUT_OF_MEMORY, "out of memory for the result");
+    }
+
+    // Elements of `type` from as many numbers. Floating types round to the nearest, ties to even; to other types than
+    // C++ has, as qdq::quantize with a scale of 1.
+    template<numbers R>
+    owned_tensor(qdq::dtype type, const dimensions &shape, const R &values) : owned_tensor(type, shape) {
+        assign(values);
+    }
+
+    // A tensor without elements, which every call refuses with the message `problem`.
+    static owned_tensor wrong(const char *problem) {
+        owned_tensor made;
+        made.problem_ = problem;
+        return made;
+    }
+
+    // The elements are not initialized. The shape has at most 8 dimensions, none negative.
+    static expected<owned_tensor> of(qdq::dtype type, std::span<const std::int64_t> shape) {
+        owned_tensor made(type, shape, {});
+        if (made.problem_ != nullptr) {
+            return result(QDQ_OUT_OF_MEMORY, made.problem_);
         }
         return made;
     }
+
+    template<numbers R> void assign(const R &values) {
+        switch (type_) {
+        case qdq::dtype::f32: return assign_as<float>(values);
+        case qdq::dtype::i8: return assign_as<std::int8_t>(values);
+        case qdq::dtype::u8: return assign_as<std::uint8_t>(values);
+        case qdq::dtype::i16: return assign_as<std::int16_t>(values);
+        case qdq::dtype::u16: return assign_as<std::uint16_t>(values);
+        case qdq::dtype::i32: return assign_as<std::int32_t>(values);
+        default: {
+            const owned_tensor as_f32(qdq::dtype::f32, shape(), values);
+            *this = as_f32.to(type_);
+        }
+        }
+    }
+    void assign(std::initializer_list<double> values) { assign<std::initializer_list<double>>(values); }
+
+    // The same numbers as elements of another type, as of the constructor above; from and to f32, f16 and bf16.
+    owned_tensor to(qdq::dtype type) const;
+    owned_tensor bfloat16() const;
+    owned_tensor half() const;
 
     qdq::dtype dtype() const { return type_; }
     std::span<const std::int64_t> shape() const { return {shape_.data(), static_cast<std::size_t>(rank_)}; }
     void *data() { return data_.get(); }
     const void *data() const { return data_.get(); }
+    const char *problem() const { return problem_; }  // why there are no elements, or nullptr
 
-    // The units of storage: elements, or pairs of them for the 4-bit types. Empty where T is not dtype()'s.
-    template<element T> std::span<const T> values() const {
+    // The units of storage: elements, or several of them for the packed types. T must be of dtype().
+    template<element T> expected<std::span<const T>> values() const & {
         if (dtype_of<T>::value != type_) {
-            return {};
+            return fail("values: the elements are %s, not %s", info(type_).name, info(dtype_of<T>::value).name);
         }
-        return {reinterpret_cast<const T *>(data_.get()), bytes_ / sizeof(T)};
+        return std::span<const T>(reinterpret_cast<const T *>(data_.get()), bytes_ / sizeof(T));
     }
+    template<element T> expected<std::span<const T>> values() const && = delete;  // they would outlive the tensor
 
     // Valid as long as this object is not moved.
     qdq_tensor c() const { return {data_.get(), static_cast<qdq_dtype>(type_), rank_, shape_.data(), nullptr, {}}; }
-    operator tensor() const { return {data(), type_, dimensions(shape())}; }
+    operator tensor() const {
+        return problem_ != nullptr ? tensor::wrong(problem_) : tensor(data(), type_, dimensions(shape()));
+    }
 
 private:
     struct release {
         void operator()(std::byte *memory) const { ::operator delete(memory); }
     };
+    struct uninitialized {};
+
+    owned_tensor(qdq::dtype type, std::span<const std::int64_t> shape, uninitialized) : type_(type) {
+        if (shape.size() > shape_.size() || std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; })) {
+            problem_ = "its shape has more than 8 dimensions, or a negative one";
+            return;
+        }
+        rank_ = static_cast<std::int32_t>(shape.size());
+        std::ranges::copy(shape, shape_.begin());
+        const std::int64_t count = element_count(shape), bits = info(type).bits;
+        if (count <= INT64_MAX / 32) {
+            bytes_ = static_cast<std::size_t>((count * bits + 7) / 8);
+            data_.reset(static_cast<std::byte *>(::operator new(bytes_, std::nothrow)));
+        }
+        if (data_ == nullptr) {
+            problem_ = out_of_memory;
+        }
+    }
+
+    template<typename T, numbers R> void assign_as(const R &values) {
+        const auto fits = [](auto value) {
+            const auto number = static_cast<double>(value);
+            return std::floating_point<T> ||
+                   (number >= std::numeric_limits<T>::lowest() && number <= std::numeric_limits<T>::max());
+        };
+        if (problem_ != nullptr) {
+            return;
+        }
+        if (std::ranges::distance(values) != element_count(shape())) {
+            problem_ = "it was given another number of elements than its shape has";
+        } else if (!std::ranges::all_of(values, fits)) {
+            problem_ = "it was given a number that its type does not have";
+        } else {
+            std::ranges::transform(values, reinterpret_cast<T *>(data_.get()),
+                                   [](auto value) { return static_cast<T>(value); });
+        }
+    }
 
     std::unique_ptr<std::byte, release> data_;
     std::size_t bytes_ = 0;
+    const char *problem_ = nullptr;
     qdq::dtype type_ = qdq::dtype::f32;
     std::int32_t rank_ = 0;
     std::array<std::int64_t, 8> shape_{};
 };
 
-// A new tensor that `compute` has filled; it takes the tensor's view and returns a qdq::result.
+// A new tensor that `compute` has filled; it takes the tensor's view and returns a verdict.
 template<typename Compute>
 expected<owned_tensor> made_by(dtype type, std::span<const std::int64_t> shape, Compute &&compute) {
     expected<owned_tensor> made = owned_tensor::of(type, shape);
-    if (!made) {
-        return made;
-    }
-    if (const result done = compute(made->c()); !done) {
-        return done;
+    if (made) {
+        if (const verdict done = compute(made->c()); !done) {
+            return done;
+        }
     }
     return made;
 }
+
+// Floating elements in another type. qdq has the conversions in its products: 1 * element is rounded once, and so is
+// element / 1 to a stored type.
+inline owned_tensor converted(const qdq_tensor &from, dtype type) {
+    expected<owned_tensor> made = made_by(type, shape_of(from), [&](const qdq_tensor &y) -> verdict {
+        constexpr std::int64_t everywhere[8] = {};
+        constexpr std::int8_t one = 1;
+        constexpr float one_f32 = 1;
+        if (is_one_of(y.dtype, {dtype::f32, dtype::f16, dtype::bf16})) {
+            const qdq_tensor ones{const_cast<std::int8_t *>(&one), QDQ_I8, from.rank, from.shape, everywhere, {}};
+            return qdq_dequantize(&ones, &from, nullptr, &y, nullptr);
+        }
+        const qdq_tensor scale{const_cast<float *>(&one_f32), QDQ_F32, 0, nullptr, nullptr, {}};
+        return qdq_quantize(&from, &scale, nullptr, &y, nullptr);
+    });
+    if (made) {
+        return *std::move(made);
+    }
+    return owned_tensor::wrong(made.error().status() == status::out_of_memory ? out_of_memory
+                                                                              : "its type has no such conversion");
+}
+
+inline owned_tensor owned_tensor::to(qdq::dtype type) const {
+    return problem_ != nullptr ? wrong(problem_) : converted(c(), type);
+}
+inline owned_tensor owned_tensor::bfloat16() const { return to(qdq::dtype::bf16); }
+inline owned_tensor owned_tensor::half() const { return to(qdq::dtype::f16); }
 
 }  // namespace qdq::compat

@@ -5,6 +5,9 @@
 //     auto y = pypto::dequantize({x, {3, 4}}, {scale, {3}}, pypto::DT_FP32, -1, {zero_points, {3}});
 //     if (!y) std::puts(y.message());
 //
+// `x`, `scale` and `zero_points` may also be of pypto::tensor(shape, dtype), whose elements are its own: 0, until
+// x.assign({1, 2, ...}).
+//
 // `axis` is the dimension that scale and zero_points lack: -1 (or rank - 1) gives a scale to every row, of shape
 // [..., row]; -2 (or rank - 2) one to every column, of shape [..., col].
 //
@@ -18,12 +21,18 @@
 namespace qdq::pypto {
 
 using Tensor = qdq::tensor;
+using optional_tensor = compat::optional_tensor;
+inline constexpr Tensor None{};
 using DataType = qdq::dtype;
 inline constexpr DataType DT_INT8 = DataType::i8, DT_INT16 = DataType::i16, DT_INT32 = DataType::i32,
                           DT_UINT8 = DataType::u8, DT_UINT16 = DataType::u16, DT_FP16 = DataType::f16,
                           DT_BF16 = DataType::bf16, DT_FP32 = DataType::f32;
 
+inline compat::owned_tensor tensor(const dimensions &shape, DataType dtype) { return {dtype, shape}; }
+
 namespace detail {
+
+using compat::verdict;
 
 struct tile_shape {
     std::size_t rank = 0;                // 0: not set
@@ -35,20 +44,23 @@ inline tile_shape &current_tile_shape() {
     return current;
 }
 
-// A scale or zero point of input's rank: with a dimension of size 1 at `axis`, unless it has one there already.
-class unsqueezed {
+// A scale or zero point as qdq takes it: of input's rank, with a dimension of size 1 at `axis`, unless it has one there
+// already. For an input of two dimensions a list of what is along the other, which qdq looks at faster.
+class reshaped {
 public:
-    unsqueezed(const qdq_tensor &given, std::int32_t rank, std::int32_t axis) : view_(given) {
-        if (given.rank == rank) {
-            return;
-        }
-        view_.rank = rank;
-        view_.shape = insert(given.shape, rank, axis, 1, shape_);
-        if (given.strides != nullptr) {
-            view_.strides = insert(given.strides, rank, axis, 0, strides_);
+    reshaped(const qdq_tensor &given, std::int32_t rank, std::int32_t axis) : view_(given) {
+        if (rank == 2) {
+            const std::int32_t along = given.rank == 2 ? 1 - axis : 0;
+            view_.rank = 1;
+            view_.shape += along;
+            view_.strides += given.strides != nullptr ? along : 0;
+        } else if (given.rank != rank) {
+            view_.rank = rank;
+            view_.shape = insert(given.shape, rank, axis, 1, shape_);
+            view_.strides = given.strides != nullptr ? insert(given.strides, rank, axis, 0, strides_) : nullptr;
         }
     }
-    unsqueezed(const unsqueezed &) = delete;
+    reshaped(const reshaped &) = delete;
     const qdq_tensor *view() const { return &view_; }
 
 private:
@@ -56,9 +68,9 @@ private:
 
     static const std::int64_t *insert(const std::int64_t *from, std::int32_t rank, std::int32_t at, std::int64_t value,
                                       list &to) {
-        std::copy_n(from, at, to.begin());
-        to[static_cast<std::size_t>(at)] = value;
-        std::copy(from + at, from + rank - 1, to.begin() + at + 1);
+        for (std::int32_t d = 0; d < rank; ++d) {
+            to[static_cast<std::size_t>(d)] = d == at ? value : *from++;
+        }
         return to.data();
     }
 
@@ -66,7 +78,7 @@ private:
     list shape_, strides_;
 };
 
-inline result check_tile_shape(std::int32_t rank) {
+inline verdict check_tile_shape(std::int32_t rank) {
     const tile_shape &tile = current_tile_shape();
     if (tile.rank == 0) {
         return QDQ_OK;
@@ -92,19 +104,20 @@ inline bool lacks_axis(const qdq_tensor &given, const qdq_tensor &input, std::in
            std::ranges::equal(shape.last(tail), whole.last(tail));
 }
 
-constexpr const char *function = "pypto.dequantize";
+inline constexpr compat::argument_names names{"pypto.dequantize", "input", "scale", "zero_points", "out"};
+constexpr const char *function = names.function;
 
 // An empty tensor of zero points is none.
 inline bool is_given(const Tensor &zero_points) {
     return zero_points.has_value() && compat::element_count(compat::shape_of(zero_points.c())) != 0;
 }
 
-inline result check(const Tensor &input, const Tensor &scale, DataType otype, int axis, const Tensor &zero_points) {
+inline verdict check(const Tensor &input, const Tensor &scale, DataType otype, int axis, const Tensor &zero_points) {
     using namespace compat;
-    if (const result sound = check_tensor(function, "input", input); !sound) {
+    if (const verdict sound = check_tensor(function, "input", input); !sound) {
         return sound;
     }
-    if (const result sound = check_tensor(function, "scale", scale); !sound) {
+    if (const verdict sound = check_tensor(function, "scale", scale); !sound) {
         return sound;
     }
     const qdq_tensor x = input.c(), s = scale.c();
@@ -133,31 +146,32 @@ inline result check(const Tensor &input, const Tensor &scale, DataType otype, in
                     shape_text(x).c_str(), axis);
     }
     if (is_given(zero_points)) {
-        if (const result sound = check_tensor(function, "zero_points", zero_points); !sound) {
+        if (const verdict sound = check_tensor(function, "zero_points", zero_points); !sound) {
             return sound;
         }
         const qdq_tensor z = zero_points.c();
         if (z.dtype != QDQ_F32) {
             return fail("pypto.dequantize: zero_points: dtype %s is not DT_FP32", info(z.dtype).name);
         }
-        if (!same_shape(z, s)) {
-            return fail("pypto.dequantize: zero_points: shape %s is not scale's, %s", shape_text(z).c_str(),
-                        shape_text(s).c_str());
+        if (!lacks_axis(z, x, x.rank + from_the_end)) {
+            return fail("pypto.dequantize: zero_points: shape %s is not input's, %s, without dimension %d",
+                        shape_text(z).c_str(), shape_text(x).c_str(), axis);
         }
     }
     return check_tile_shape(x.rank);
 }
 
 // For arguments that `check` has accepted.
-inline result compute(const qdq_tensor &y, const Tensor &input, const Tensor &scale, int axis,
-                      const Tensor &zero_points) {
+inline verdict compute(const qdq_tensor &y, const Tensor &input, const Tensor &scale, int axis,
+                       const Tensor &zero_points) {
     const qdq_tensor x = input.c();
     const std::int32_t dropped = axis < 0 ? axis + x.rank : axis;
     const bool has_zero_points = is_given(zero_points);
-    const unsqueezed s(scale.c(), x.rank, dropped), z((has_zero_points ? zero_points : scale).c(), x.rank, dropped);
-    qdq_options options;
-    qdq_profile_options("pypto", x.dtype, &options);
-    return qdq_dequantize(&x, s.view(), has_zero_points ? z.view() : nullptr, &y, &options);
+    const reshaped s(scale.c(), x.rank, dropped), z((has_zero_points ? zero_points : scale).c(), x.rank, dropped);
+    static const qdq_options pypto = compat::profile("pypto");
+    qdq_options options = pypto;
+    options.axis = 1 - dropped;  // of an input of two dimensions
+    return compat::in_terms_of(names, qdq_dequantize(&x, s.view(), has_zero_points ? z.view() : nullptr, &y, &options));
 }
 
 }  // namespace detail
@@ -173,10 +187,10 @@ template<std::convertible_to<std::int64_t>... Sizes> void set_vec_tile_shapes(Si
 }
 
 // input: i8 or i16, 2 to 4 dimensions, 1 to 2^31 - 1 elements, any strides. scale: f32, see above. otype: DT_FP32.
-// zero_points: f32 of scale's shape; or none, or an empty tensor.
+// zero_points: f32, of a shape that scale may have; or None, or an empty tensor.
 inline compat::expected<compat::owned_tensor> dequantize(const Tensor &input, const Tensor &scale, DataType otype,
-                                                         int axis, const Tensor &zero_points = none) {
-    if (const result allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
+                                                         int axis, const optional_tensor &zero_points = none) {
+    if (const compat::verdict allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
         return allowed;
     }
     return compat::made_by(otype, compat::shape_of(input.c()),
@@ -185,12 +199,12 @@ inline compat::expected<compat::owned_tensor> dequantize(const Tensor &input, co
 
 // The same into `out`, an f32 tensor of input's shape with strides that keep its elements apart.
 inline result dequantize_out(const output &out, const Tensor &input, const Tensor &scale, DataType otype, int axis,
-                             const Tensor &zero_points = none) {
-    if (const result allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
+                             const optional_tensor &zero_points = none) {
+    if (const compat::verdict allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
         return allowed;
     }
     const auto shape = compat::shape_of(input.c());
-    if (const result fits = compat::check_out(detail::function, out, otype, shape); !fits) {
+    if (const compat::verdict fits = compat::check_out(detail::function, out, otype, shape); !fits) {
         return fits;
     }
     return detail::compute(out.c(), input, scale, axis, zero_points);

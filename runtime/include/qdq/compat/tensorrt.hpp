@@ -118,10 +118,10 @@ protected:
     inline void setToType(DataType type) noexcept;
 
 private:
-    result check(const ITensor &x, const ITensor &scale) const;
-    result check_shape(const Dims &x, const Dims &scale, DataType stored) const;
-    result check_zero_point(const ITensor &zero_point, const ITensor &scale) const;
-    result prepare();
+    compat::verdict check(const ITensor &x, const ITensor &scale) const;
+    compat::verdict check_shape(const Dims &x, const Dims &scale, DataType stored) const;
+    compat::verdict check_zero_point(const ITensor &zero_point, const ITensor &scale) const;
+    compat::verdict prepare();
 
     INetworkDefinition &network_;
     const kind what_;
@@ -245,8 +245,8 @@ private:
         }
         return nullptr;
     }
-    result build();
-    result check_bound(const ILayer &layer);
+    compat::verdict build();
+    compat::verdict check_bound(const ILayer &layer);
 
     std::unique_ptr<ILayer> first_;
     ILayer *last_ = nullptr;
@@ -329,7 +329,7 @@ inline void ILayer::setToType(DataType type) noexcept {
     network_.built_ = false;
 }
 
-inline result ILayer::check(const ITensor &x, const ITensor &scale) const {
+inline compat::verdict ILayer::check(const ITensor &x, const ITensor &scale) const {
     using namespace detail;
     const char *name = output_.getName();
     const bool quantizes = what_ == kind::quantize;
@@ -362,7 +362,7 @@ inline result ILayer::check(const ITensor &x, const ITensor &scale) const {
     if (scale.producer_.what_ != kind::constant) {
         return compat::fail("TensorRT: %s: scale: it is not a constant", name);
     }
-    if (const result fits = check_shape(x.dims_, scale.dims_, stored); !fits) {
+    if (const compat::verdict fits = check_shape(x.dims_, scale.dims_, stored); !fits) {
         return fits;
     }
     if (!all_positive(scale.producer_.weights_)) {
@@ -371,7 +371,7 @@ inline result ILayer::check(const ITensor &x, const ITensor &scale) const {
     return inputs_[2] != nullptr ? check_zero_point(*inputs_[2], scale) : QDQ_OK;
 }
 
-inline result ILayer::check_shape(const Dims &x, const Dims &scale, DataType stored) const {
+inline compat::verdict ILayer::check_shape(const Dims &x, const Dims &scale, DataType stored) const {
     using namespace detail;
     const char *name = output_.getName();
     if (scale.nbDims == 0 || (scale.nbDims == 1 && scale.d[0] == 1)) {
@@ -410,7 +410,7 @@ inline result ILayer::check_shape(const Dims &x, const Dims &scale, DataType sto
     return QDQ_OK;
 }
 
-inline result ILayer::check_zero_point(const ITensor &zero_point, const ITensor &scale) const {
+inline compat::verdict ILayer::check_zero_point(const ITensor &zero_point, const ITensor &scale) const {
     using namespace detail;
     const char *name = output_.getName();
     if (zero_point.producer_.what_ != kind::constant) {
@@ -433,10 +433,10 @@ inline result ILayer::check_zero_point(const ITensor &zero_point, const ITensor 
 }
 
 // Checks a layer that computes, chooses its kernel and makes room for its output unless the caller gives it.
-inline result ILayer::prepare() {
+inline compat::verdict ILayer::prepare() {
     using namespace detail;
     const ITensor &x = *inputs_[0], &scale = *inputs_[1];
-    if (const result allowed = check(x, scale); !allowed) {
+    if (const compat::verdict allowed = check(x, scale); !allowed) {
         return allowed;
     }
     output_.dims_ = x.dims_;
@@ -446,7 +446,7 @@ inline result ILayer::prepare() {
     qdq_options options;
     qdq_profile_options("tensorrt", quantizes ? c_y.dtype : c_x.dtype, &options);
     options.axis = axis_;
-    if (const result planned =
+    if (const compat::verdict planned =
             (quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan_, &c_x, &c_scale, nullptr, &c_y, &options);
         !planned) {
         return planned;
@@ -457,7 +457,7 @@ inline result ILayer::prepare() {
     compat::expected<compat::owned_tensor> room =
         compat::owned_tensor::of(static_cast<dtype>(c_y.dtype), shape_of(output_.dims_));
     if (!room) {
-        return room.error();
+        return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
     }
     output_.made_ = std::move(*room);
     output_.address_ = output_.made_.data();
@@ -485,7 +485,7 @@ template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, ch
 }
 
 // The rules for what enters the network and what leaves it.
-inline result INetworkDefinition::check_bound(const ILayer &layer) {
+inline compat::verdict INetworkDefinition::check_bound(const ILayer &layer) {
     using namespace detail;
     const ITensor &tensor = layer.output_;
     if (tensor.is_output_ && !computes(layer)) {
@@ -518,14 +518,14 @@ inline result INetworkDefinition::check_bound(const ILayer &layer) {
     return QDQ_OK;
 }
 
-inline result INetworkDefinition::build() {
+inline compat::verdict INetworkDefinition::build() {
     bool has_output = false;
     for (ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
-        if (const result allowed = check_bound(*layer); !allowed) {
+        if (const compat::verdict allowed = check_bound(*layer); !allowed) {
             return allowed;
         }
         if (computes(*layer)) {
-            if (const result prepared = layer->prepare(); !prepared) {
+            if (const compat::verdict prepared = layer->prepare(); !prepared) {
                 return prepared;
             }
         }
@@ -540,7 +540,7 @@ inline result INetworkDefinition::build() {
 
 inline result INetworkDefinition::run() noexcept {
     if (!built_) {
-        if (const result done = build(); !done) {
+        if (const compat::verdict done = build(); !done) {
             return done;
         }
     }
@@ -553,7 +553,8 @@ inline result INetworkDefinition::run() noexcept {
         if (!computes(*layer)) {
             continue;
         }
-        const result done = qdq_run(&layer->plan_, layer->inputs_[0]->address_, layer->output_.address_, nullptr);
+        const compat::verdict done =
+            qdq_run(&layer->plan_, layer->inputs_[0]->address_, layer->output_.address_, nullptr);
         if (!done) {
             return done;
         }

@@ -5,7 +5,7 @@
 //
 // as f32 sums, rounded to nearest even; the zero point counts before rounding, as CANN documents.
 //
-//     auto y = torch_npu::npu_quantize(x, scales, qdq::none, torch_npu::qint8, -1, false);
+//     auto y = torch_npu::npu_quantize(x, scales, torch_npu::None, torch_npu::qint8, -1, false);
 //     if (!y) std::puts(y.message());
 //
 // torch_npu's documentation lists the types of each argument but not which go together: every combination is taken
@@ -19,6 +19,8 @@
 namespace qdq::torch_npu {
 
 using Tensor = qdq::tensor;
+using optional_tensor = compat::optional_tensor;
+inline constexpr Tensor None{};
 
 // c10::ScalarType's values, and Python's names for those that npu_quantize takes.
 enum class ScalarType : std::int8_t {
@@ -36,9 +38,66 @@ enum class ScalarType : std::int8_t {
 inline constexpr ScalarType qint8 = ScalarType::QInt8, quint8 = ScalarType::QUInt8, int32 = ScalarType::Int,
                             qint32 = ScalarType::QInt32, quint4x2 = ScalarType::QUInt4x2;
 
+// A dimension: any integer, and no bool, which would be div_mode in its place.
+class axis_number {
+public:
+    template<std::integral I>
+        requires(!std::same_as<I, bool>)
+    constexpr axis_number(I value) : value_(static_cast<std::int64_t>(value)) {}
+    constexpr operator std::int64_t() const { return value_; }
+
+private:
+    std::int64_t value_;
+};
+
+// Arguments by their names: npu_quantize(x, scales, None, qint8, {.axis = -1, .div_mode = false}).
+struct keywords {
+    axis_number axis = 1;
+    bool div_mode = true;
+};
+
+// torch.tensor of numbers, as float32, whose elements are its own; .bfloat16() and .half() convert them.
+template<compat::numbers R> compat::owned_tensor tensor(const R &values, const dimensions &shape) {
+    return {dtype::f32, shape, values};
+}
+template<compat::numbers R> compat::owned_tensor tensor(const R &values) {
+    return tensor(values, {static_cast<std::int64_t>(std::ranges::distance(values))});
+}
+inline compat::owned_tensor tensor(std::initializer_list<double> values) {
+    return tensor<std::initializer_list<double>>(values);
+}
+
 namespace detail {
 
-constexpr const char *function = "torch_npu.npu_quantize";
+using compat::verdict;
+
+// As Python has it.
+class type_name {
+public:
+    explicit type_name(ScalarType type) {
+        constexpr struct {
+            ScalarType type;
+            const char *name;
+        } names[] = {{ScalarType::Byte, "uint8"},        {ScalarType::Char, "int8"},
+                     {ScalarType::Int, "int32"},         {ScalarType::Half, "float16"},
+                     {ScalarType::Float, "float32"},     {ScalarType::QInt8, "qint8"},
+                     {ScalarType::QUInt8, "quint8"},     {ScalarType::QInt32, "qint32"},
+                     {ScalarType::BFloat16, "bfloat16"}, {ScalarType::QUInt4x2, "quint4x2"}};
+        const auto *known = std::ranges::find_if(names, [&](const auto &each) { return each.type == type; });
+        if (known != std::end(names)) {
+            std::snprintf(text_, sizeof text_, "%s", known->name);
+        } else {
+            std::snprintf(text_, sizeof text_, "ScalarType %d", static_cast<int>(type));
+        }
+    }
+    const char *c_str() const { return text_; }
+
+private:
+    char text_[24];
+};
+
+inline constexpr compat::argument_names names{"torch_npu.npu_quantize", "self", "scales", "zero_points", "out"};
+constexpr const char *function = names.function;
 
 // What a dtype stands for: the type qdq computes, and the result's, one element of which holds `packed` of them.
 struct target {
@@ -60,7 +119,7 @@ struct call {
     std::array<std::int64_t, 8> result_shape{};
 };
 
-inline result check_types(const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, bool div_mode) {
+inline verdict check_types(const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, bool div_mode) {
     using namespace compat;
     if (!is_one_of(x.dtype, {dtype::f32, dtype::f16, dtype::bf16})) {
         return fail("torch_npu.npu_quantize: self: dtype %s is not one of f32, f16, bf16", info(x.dtype).name);
@@ -82,14 +141,14 @@ inline result check_types(const qdq_tensor &x, const qdq_tensor &s, const qdq_te
 }
 
 // Fills `dimension`, which stays 0 where one scale serves every element.
-inline result check_axis(const qdq_tensor &x, const qdq_tensor &s, std::int64_t axis, bool div_mode,
-                         std::int32_t &dimension) {
-    const std::int32_t rank = x.rank, lowest = div_mode ? -rank : -2;
+inline verdict check_axis(const qdq_tensor &x, const qdq_tensor &s, std::int64_t axis, bool div_mode,
+                          std::int32_t &dimension) {
+    const std::int32_t rank = x.rank, lowest = div_mode ? -rank : std::max(-rank, -2);
     const bool ignored = div_mode && compat::element_count(compat::shape_of(s)) == 1;
     if (ignored) {
         return QDQ_OK;
     }
-    if (axis < lowest || axis >= rank || axis < -rank) {
+    if (axis < lowest || axis >= rank) {
         return compat::fail("torch_npu.npu_quantize: axis: %lld is not in [%d, %d) for a self of %d dimensions",
                             static_cast<long long>(axis), int(lowest), int(rank), int(rank));
     }
@@ -109,36 +168,36 @@ inline bool fits(const qdq_tensor &s, const qdq_tensor &x, std::int32_t axis) {
     return compat::element_count(shape) == along && (along == 1 || along == whole[static_cast<std::size_t>(axis)]);
 }
 
-inline result check(const Tensor &self, const Tensor &scales, const Tensor &zero_points, ScalarType type,
-                    std::int64_t axis, bool div_mode, call &accepted) {
+inline verdict check(const Tensor &self, const Tensor &scales, const Tensor &zero_points, ScalarType type,
+                     std::int64_t axis, bool div_mode, call &accepted) {
     using namespace compat;
-    if (const result sound = check_tensor(function, "self", self); !sound) {
+    if (const verdict sound = check_tensor(function, "self", self); !sound) {
         return sound;
     }
-    if (const result sound = check_tensor(function, "scales", scales); !sound) {
+    if (const verdict sound = check_tensor(function, "scales", scales); !sound) {
         return sound;
     }
     if (zero_points.has_value()) {
-        if (const result sound = check_tensor(function, "zero_points", zero_points); !sound) {
+        if (const verdict sound = check_tensor(function, "zero_points", zero_points); !sound) {
             return sound;
         }
     }
     const qdq_tensor x = self.c(), s = scales.c(), z = zero_points.c();
     const qdq_tensor *z_or_null = zero_points.has_value() ? &z : nullptr;
-    if (const result allowed = check_types(x, s, z_or_null, div_mode); !allowed) {
+    if (const verdict allowed = check_types(x, s, z_or_null, div_mode); !allowed) {
         return allowed;
     }
     const target *to =
         std::ranges::find_if(targets, [&](const target &t) { return t.type == type && t.div_mode == div_mode; });
     if (to == std::end(targets)) {
-        return fail("torch_npu.npu_quantize: dtype: ScalarType %d is not one of %s", static_cast<int>(type),
+        return fail("torch_npu.npu_quantize: dtype: %s is not one of %s", type_name(type).c_str(),
                     div_mode ? "qint8, quint8, int32 (div_mode)" : "qint8, quint4x2");
     }
     if (x.rank == 0) {
         return fail("torch_npu.npu_quantize: self: it has no dimensions");
     }
     accepted.to = to;
-    if (const result allowed = check_axis(x, s, axis, div_mode, accepted.axis); !allowed) {
+    if (const verdict allowed = check_axis(x, s, axis, div_mode, accepted.axis); !allowed) {
         return allowed;
     }
     if (!fits(s, x, accepted.axis)) {
@@ -162,16 +221,16 @@ inline result check(const Tensor &self, const Tensor &scales, const Tensor &zero
 }
 
 // For arguments that `check` has accepted. Eight int4 in an int32 are the bytes of qdq's packed i4.
-inline result compute(qdq_tensor y, const Tensor &self, const Tensor &scales, const Tensor &zero_points, bool div_mode,
-                      const call &accepted) {
+inline verdict compute(qdq_tensor y, const Tensor &self, const Tensor &scales, const Tensor &zero_points, bool div_mode,
+                       const call &accepted) {
     const qdq_tensor x = self.c(), s = scales.c(), z = zero_points.c();
     y.dtype = static_cast<qdq_dtype>(accepted.to->computed);
     y.shape = x.shape;
-    qdq_options options;
-    qdq_profile_options("acl", y.dtype, &options);
+    static const qdq_options acl = compat::profile("acl");
+    qdq_options options = acl;
     options.scale_mode = div_mode ? QDQ_DIVIDE : QDQ_MULTIPLY;
     options.axis = accepted.axis;
-    return qdq_quantize(&x, &s, zero_points.has_value() ? &z : nullptr, &y, &options);
+    return compat::in_terms_of(names, qdq_quantize(&x, &s, zero_points.has_value() ? &z : nullptr, &y, &options));
 }
 
 constexpr bool is_dense(const qdq_tensor &t) {
@@ -187,7 +246,7 @@ constexpr bool is_dense(const qdq_tensor &t) {
 
 }  // namespace detail
 
-// self: f32, f16 or bf16, 1 to 8 dimensions, any strides; may be empty. zero_points: of scales' shape, or `none`.
+// self: f32, f16 or bf16, 1 to 8 dimensions, any strides; may be empty. zero_points: of scales' shape, or None.
 //
 //              div_mode                          not div_mode
 // scales       f32, bf16                         f32, f16, bf16
@@ -195,41 +254,55 @@ constexpr bool is_dense(const qdq_tensor &t) {
 //              axis; may be strided
 // zero_points  i8, u8, i32, bf16                 scales' type
 // dtype        qint8, quint8, qint32, int32      qint8, quint4x2
-// axis         a dimension of self, negative     in [-2, rank): -2 is the last but one, any other the last
-//              counted from the last; not
+// axis         a dimension of self, negative     in [-2, rank): -2 is the last but one, which a self of one dimension
+//              counted from the last; not        lacks; any other the last
 //              looked at for one scale
 //
 // The result has self's shape and is i8, u8 or i32. For quint4x2 it is i32, eight int4 in each, the first in the lowest
 // bits: self's last dimension is a multiple of 8, and the result's is an eighth of it.
 inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, const Tensor &scales,
-                                                           const Tensor &zero_points, ScalarType dtype,
-                                                           std::int64_t axis = 1, bool div_mode = true) {
+                                                           const optional_tensor &zero_points, ScalarType dtype,
+                                                           const keywords &how) {
     detail::call accepted;
-    if (const result allowed = detail::check(self, scales, zero_points, dtype, axis, div_mode, accepted); !allowed) {
+    if (const compat::verdict allowed =
+            detail::check(self, scales, zero_points, dtype, how.axis, how.div_mode, accepted);
+        !allowed) {
         return allowed;
     }
     const std::span shape(accepted.result_shape.data(), static_cast<std::size_t>(self.c().rank));
     return compat::made_by(accepted.to->returned, shape, [&](const qdq_tensor &y) {
-        return detail::compute(y, self, scales, zero_points, div_mode, accepted);
+        return detail::compute(y, self, scales, zero_points, how.div_mode, accepted);
     });
+}
+inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, const Tensor &scales,
+                                                           const optional_tensor &zero_points, ScalarType dtype,
+                                                           axis_number axis = 1, bool div_mode = true) {
+    return npu_quantize(self, scales, zero_points, dtype, keywords{axis, div_mode});
 }
 
 // The same into `out`, a tensor of the result's type and shape, with strides that keep its elements apart (quint4x2:
 // dense).
-inline result npu_quantize_out(const output &out, const Tensor &self, const Tensor &scales, const Tensor &zero_points,
-                               ScalarType dtype, std::int64_t axis = 1, bool div_mode = true) {
+inline result npu_quantize_out(const output &out, const Tensor &self, const Tensor &scales,
+                               const optional_tensor &zero_points, ScalarType dtype, const keywords &how) {
     detail::call accepted;
-    if (const result allowed = detail::check(self, scales, zero_points, dtype, axis, div_mode, accepted); !allowed) {
+    if (const compat::verdict allowed =
+            detail::check(self, scales, zero_points, dtype, how.axis, how.div_mode, accepted);
+        !allowed) {
         return allowed;
     }
     const std::span shape(accepted.result_shape.data(), static_cast<std::size_t>(self.c().rank));
-    if (const result fits = compat::check_out(detail::function, out, accepted.to->returned, shape); !fits) {
+    if (const compat::verdict fits = compat::check_out(detail::function, out, accepted.to->returned, shape); !fits) {
         return fits;
     }
     if (accepted.to->packed != 1 && !detail::is_dense(out.c())) {
         return compat::fail("torch_npu.npu_quantize: out: its strides are not dense (quint4x2)");
     }
-    return detail::compute(out.c(), self, scales, zero_points, div_mode, accepted);
+    return detail::compute(out.c(), self, scales, zero_points, how.div_mode, accepted);
+}
+inline result npu_quantize_out(const output &out, const Tensor &self, const Tensor &scales,
+                               const optional_tensor &zero_points, ScalarType dtype, axis_number axis = 1,
+                               bool div_mode = true) {
+    return npu_quantize_out(out, self, scales, zero_points, dtype, keywords{axis, div_mode});
 }
 
 }  // namespace qdq::torch_npu
