@@ -33,7 +33,11 @@ Dims dims(const dimensions &shape) {
     return all;
 }
 
-std::string number(DataType type) { return std::to_string(static_cast<int>(type)); }
+std::string name_of(DataType type) {
+    constexpr const char *names[] = {"kFLOAT", "kHALF", "kINT8",  "kINT32", "kBOOL", "kUINT8",
+                                     "kFP8",   "kBF16", "kINT64", "kINT4",  "kFP4",  "kE8M0"};
+    return std::string("DataType ") + names[static_cast<size_t>(type)] + " is not";
+}
 
 int64_t volume(const dimensions &shape) { return qdq::compat::element_count(shape); }
 
@@ -159,7 +163,8 @@ TEST(TensorRT, layers_have_the_documented_defaults) {
     EXPECT_EQ(dq->getInput(1), &scale);
     EXPECT_EQ(dq->getInput(2), nullptr);
     EXPECT_EQ(q->getOutput(1), nullptr);
-    EXPECT_STREQ(q->getOutput(0)->getName(), "(Unnamed Layer* 2) [Quantize]_output");
+    EXPECT_STREQ(q->getName(), "(Unnamed Layer* 1) [Quantize]");
+    EXPECT_STREQ(q->getOutput(0)->getName(), "(Unnamed Layer* 1) [Quantize]_output");
 }
 
 TEST(TensorRT, quantizes_float_half_and_bf16_to_int8_int4_fp4_and_fp8) {
@@ -171,9 +176,9 @@ TEST(TensorRT, quantizes_float_half_and_bf16_to_int8_int4_fp4_and_fp8) {
             if (contains(floating_types, from) && contains(stored_types, to)) {
                 expect_runs(what);
             } else if (!contains(floating_types, from)) {
-                expect_refused({"y", "input", number(from), "kFLOAT, kHALF, kBF16"}, what);
+                expect_refused({"y", "input", name_of(from), "kFLOAT, kHALF, kBF16"}, what);
             } else {
-                expect_refused({"y", "toType", number(to), "kINT8, kINT4, kFP4, kFP8"}, what);
+                expect_refused({"y", "toType", name_of(to), "kINT8, kINT4, kFP4, kFP8"}, what);
             }
         }
     }
@@ -188,9 +193,9 @@ TEST(TensorRT, dequantizes_int8_int4_fp4_and_fp8_to_float_half_and_bf16) {
             if (contains(stored_types, from) && contains(floating_types, to)) {
                 expect_runs(what);
             } else if (!contains(floating_types, to)) {
-                expect_refused({"y", "toType", number(to), "kFLOAT, kHALF, kBF16"}, what);
+                expect_refused({"y", "toType", name_of(to), "kFLOAT, kHALF, kBF16"}, what);
             } else {
-                expect_refused({"y", "input", number(from), "kINT8, kINT4, kFP4, kFP8"}, what);
+                expect_refused({"y", "input", name_of(from), "kINT8, kINT4, kFP4, kFP8"}, what);
             }
         }
     }
@@ -210,7 +215,7 @@ TEST_P(TensorRTLayer, wants_a_scale_of_the_floating_type) {
             continue;
         }
         what.scale.type = type;
-        expect_refused({"y", "scale", number(type)}, what);
+        expect_refused({"y", "scale", name_of(type)}, what);
     }
 }
 
@@ -490,10 +495,269 @@ TEST_F(TensorRTNetwork, says_when_memory_is_short) {
     {
         const memory_shortage shortage;
         unmarked->getOutput(0)->setName("z");
-        EXPECT_STREQ(unmarked->getOutput(0)->getName(), "(Unnamed Layer* 3) [Dequantize]_output");
+        EXPECT_STREQ(unmarked->getOutput(0)->getName(), "(Unnamed Layer* 2) [Dequantize]_output");
         EXPECT_TRUE(ran_out_of_memory(network.run()));
     }
     expect_runs();
+}
+
+// Samples size their buffers by these, before anything is built.
+TEST_F(TensorRTNetwork, knows_dimensions_when_a_layer_is_added_or_an_input_set) {
+    const auto shape_of = [](ITensor *tensor) {
+        const Dims dims = tensor->getDimensions();
+        return dimensions(dims.d, dims.d + std::max(dims.nbDims, 0));
+    };
+    EXPECT_EQ(shape_of(layer.getOutput(0)), (dimensions{4}));
+    IDequantizeLayer *dq = network.addDequantize(*layer.getOutput(0), scale);
+    EXPECT_EQ(shape_of(dq->getOutput(0)), (dimensions{4}));
+    IQuantizeLayer *other = network.addQuantize(*network.addInput("z", DataType::kFLOAT, Dims3(2, 3, 4)), scale);
+    EXPECT_EQ(shape_of(other->getOutput(0)), (dimensions{2, 3, 4}));
+    dq->setInput(0, *other->getOutput(0));
+    EXPECT_EQ(dq->getOutput(0)->getDimensions().nbDims, -1) << "its input comes later";
+    IDequantizeLayer *last = network.addDequantize(*layer.getOutput(0), scale);
+    last->setInput(0, *other->getOutput(0));
+    EXPECT_EQ(shape_of(last->getOutput(0)), (dimensions{2, 3, 4}));
+}
+
+TEST_F(TensorRTNetwork, refuses_an_output_over_another_output_an_input_or_a_constant) {
+    std::vector<float> values(4, 0.5f), z(4, 77.0f);
+    IDequantizeLayer *dq =
+        network.addDequantize(*layer.getOutput(0), add(network, "", {{1}, DataType::kFLOAT, values.data()}));
+    dq->setName("back");
+    dq->getOutput(0)->setName("z");
+    network.markOutput(*dq->getOutput(0));
+    mark();
+    network.setTensorAddress("z", y.data());
+    expect_refused({"y", "overlaps", "z"});
+    network.setTensorAddress("z", reinterpret_cast<char *>(values.data()) - 12);  // its last byte is the scale's first
+    expect_refused({"back", "overlaps", "[Constant]_output"});
+    network.setInputTensorAddress("x", z.data());
+    network.setTensorAddress("z", z.data());
+    expect_refused({"back", "overlaps", "x"});
+    EXPECT_EQ(z, std::vector<float>(4, 77.0f));
+    network.setInputTensorAddress("x", ones(DataType::kFLOAT));
+    expect_runs();
+    expect_runs();
+    EXPECT_EQ(z, std::vector<float>(4, 0.5f));
+}
+
+TEST_F(TensorRTNetwork, checks_every_layer_and_address_before_it_writes) {
+    mark();
+    IDequantizeLayer *dq = network.addDequantize(*layer.getOutput(0), scale);
+    dq->getOutput(0)->setName("z");
+    network.markOutput(*dq->getOutput(0));
+    expect_refused({"z", "address"});
+    dq->setToType(DataType::kINT32);
+    expect_refused({"z", "toType"});
+}
+
+TEST_F(TensorRTNetwork, builds_without_running) {
+    EXPECT_TRUE(refused(network.build(), {"no output"}));
+    mark();
+    EXPECT_TRUE(network.build());
+    EXPECT_EQ(y, std::vector<int8_t>(4, 77));
+    layer.setAxis(3);
+    layer.setInput(1, add(network, "", {{4}, DataType::kFLOAT, nullptr}));
+    EXPECT_TRUE(refused(network.build(), {"y", "earlier"}));
+}
+
+TEST_F(TensorRTNetwork, has_names_for_layers_and_tensors) {
+    EXPECT_STREQ(layer.getName(), "(Unnamed Layer* 1) [Quantize]");
+    layer.setName("first");
+    EXPECT_STREQ(layer.getName(), "first");
+    layer.setToType(DataType::kBOOL);
+    mark();
+    expect_refused({"TensorRT: first: toType: DataType kBOOL"});
+}
+
+TEST_F(TensorRTNetwork, takes_null_for_no_name_and_no_address) {
+    mark();
+    EXPECT_EQ(network.addInput(nullptr, DataType::kFLOAT, Dims2(2, 3)), nullptr);
+    EXPECT_FALSE(network.setTensorAddress(nullptr, y.data()));
+    EXPECT_FALSE(network.setInputTensorAddress(nullptr, y.data()));
+    layer.setName(nullptr);
+    layer.getOutput(0)->setName(nullptr);
+    EXPECT_STREQ(layer.getOutput(0)->getName(), "y");
+    EXPECT_TRUE(network.setTensorAddress("y", nullptr));
+    expect_refused({"y", "address"});
+}
+
+TEST_F(TensorRTNetwork, counts_and_gives_its_inputs_outputs_and_layers) {
+    IDequantizeLayer *dq = network.addDequantize(*layer.getOutput(0), scale);
+    network.markOutput(*dq->getOutput(0));
+    network.markOutput(*layer.getOutput(0));
+    network.markOutput(*layer.getOutput(0));
+    EXPECT_EQ(network.getNbInputs(), 1);
+    EXPECT_EQ(network.getNbOutputs(), 2);
+    EXPECT_EQ(network.getNbLayers(), 3);
+    EXPECT_EQ(network.getInput(0), &x);
+    EXPECT_EQ(network.getInput(1), nullptr);
+    EXPECT_EQ(network.getOutput(0), dq->getOutput(0)) << "in the order they were marked";
+    EXPECT_EQ(network.getOutput(1), layer.getOutput(0));
+    EXPECT_EQ(network.getOutput(2), nullptr);
+    EXPECT_EQ(network.getOutput(-1), nullptr);
+    EXPECT_EQ(network.getLayer(0)->getType(), LayerType::kCONSTANT);
+    EXPECT_EQ(network.getLayer(1), &layer);
+    EXPECT_EQ(network.getLayer(1)->getType(), LayerType::kQUANTIZE);
+    EXPECT_EQ(network.getLayer(2)->getType(), LayerType::kDEQUANTIZE);
+    EXPECT_EQ(network.getLayer(3), nullptr);
+    EXPECT_EQ(network.getLayer(0)->getNbInputs(), 0);
+    EXPECT_EQ(layer.getNbInputs(), 2);
+    EXPECT_EQ(layer.getNbOutputs(), 1);
+}
+
+TEST_F(TensorRTNetwork, forgets_an_output_that_is_no_longer_marked) {
+    mark();
+    IDequantizeLayer *dq = network.addDequantize(*layer.getOutput(0), scale);
+    dq->getOutput(0)->setName("z");
+    network.markOutput(*dq->getOutput(0));
+    network.unmarkOutput(*layer.getOutput(0));
+    EXPECT_EQ(network.getNbOutputs(), 1);
+    EXPECT_EQ(network.getOutput(0), dq->getOutput(0));
+    EXPECT_FALSE(network.setTensorAddress("y", y.data()));
+    std::vector<float> z(4);
+    EXPECT_TRUE(network.setTensorAddress("z", z.data()));
+    expect_runs();
+    EXPECT_EQ(y, std::vector<int8_t>(4, 77));
+    EXPECT_EQ(z, std::vector<float>(4, 1.0f));
+    network.unmarkOutput(*dq->getOutput(0));
+    expect_refused({"no output"});
+}
+
+TEST_F(TensorRTNetwork, sets_the_type_of_an_output) {
+    layer.setOutputType(0, DataType::kINT4);
+    EXPECT_EQ(layer.getToType(), DataType::kINT4);
+    EXPECT_EQ(layer.getOutputType(0), DataType::kINT4);
+    EXPECT_EQ(layer.getOutput(0)->getType(), DataType::kINT4);
+}
+
+// What TensorRT's samples do: builder, engine, execution context.
+class TensorRTEngine : public testing::Test {
+protected:
+    struct last_line : ILogger {
+        void log(Severity severity, char const *message) noexcept override {
+            EXPECT_EQ(severity, Severity::kERROR);
+            text = message;
+        }
+        std::string text;
+    } logger;
+    std::unique_ptr<IBuilder> builder{createInferBuilder(logger)};
+    std::unique_ptr<IBuilderConfig> config{builder->createBuilderConfig()};
+    const std::vector<float> x{1, 2, 3, 4, 5, 6};
+    std::vector<int8_t> y = std::vector<int8_t>(6, 77);
+
+    void expect_logged(const std::vector<std::string> &words) {
+        for (const std::string &word : words) {
+            EXPECT_NE(logger.text.find(word), std::string::npos) << logger.text << " should mention " << word;
+        }
+    }
+
+    std::unique_ptr<INetworkDefinition> quantizes_by(const float &scale) {
+        std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(0));
+        ITensor *input = network->addInput("x", DataType::kFLOAT, Dims2(2, 3));
+        IConstantLayer *constant = network->addConstant({0, {}}, {DataType::kFLOAT, &scale, 1});
+        ITensor *output = network->addQuantize(*input, *constant->getOutput(0))->getOutput(0);
+        output->setName("y");
+        network->markOutput(*output);
+        return network;
+    }
+    std::unique_ptr<ICudaEngine> engine_of(INetworkDefinition &network) {
+        return std::unique_ptr<ICudaEngine>(builder->buildEngineWithConfig(network, *config));
+    }
+};
+
+TEST_F(TensorRTEngine, runs_after_its_network_and_weights_have_gone) {
+    std::unique_ptr<ICudaEngine> engine;
+    {
+        float scale = 0.5f;
+        engine = engine_of(*quantizes_by(scale));
+        scale = 100;
+    }
+    ASSERT_NE(engine, nullptr) << logger.text;
+    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    EXPECT_TRUE(context->setTensorAddress("x", const_cast<float *>(x.data())));
+    EXPECT_TRUE(context->setTensorAddress("y", y.data()));
+    EXPECT_TRUE(context->enqueueV3(nullptr)) << logger.text;
+    EXPECT_EQ(y, (std::vector<int8_t>{2, 4, 6, 8, 10, 12}));
+}
+
+TEST_F(TensorRTEngine, has_contexts_with_addresses_of_their_own) {
+    const float scale = 1;
+    const auto engine = engine_of(*quantizes_by(scale));
+    const std::unique_ptr<IExecutionContext> first(engine->createExecutionContext()),
+        second(engine->createExecutionContext());
+    const std::vector<float> other_x(6, 9);
+    std::vector<int8_t> other_y(6);
+    EXPECT_TRUE(first->setInputTensorAddress("x", x.data()) && first->setTensorAddress("y", y.data()));
+    EXPECT_TRUE(second->setInputTensorAddress("x", other_x.data()) && second->setTensorAddress("y", other_y.data()));
+    EXPECT_TRUE(first->enqueueV3(nullptr) && second->enqueueV3(nullptr));
+    EXPECT_EQ(y, (std::vector<int8_t>{1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(other_y, std::vector<int8_t>(6, 9));
+    EXPECT_EQ(first->getTensorAddress("y"), y.data());
+    EXPECT_EQ(&first->getEngine(), engine.get());
+}
+
+TEST_F(TensorRTEngine, describes_its_inputs_and_outputs) {
+    const float scale = 1;
+    const auto engine = engine_of(*quantizes_by(scale));
+    ASSERT_EQ(engine->getNbIOTensors(), 2);
+    EXPECT_STREQ(engine->getIOTensorName(0), "x");
+    EXPECT_STREQ(engine->getIOTensorName(1), "y");
+    EXPECT_EQ(engine->getIOTensorName(2), nullptr);
+    EXPECT_EQ(engine->getTensorShape("y").nbDims, 2);
+    EXPECT_EQ(engine->getTensorShape("y").d[1], 3);
+    EXPECT_EQ(engine->getTensorDataType("y"), DataType::kINT8);
+    EXPECT_EQ(engine->getTensorIOMode("x"), TensorIOMode::kINPUT);
+    EXPECT_EQ(engine->getTensorIOMode("y"), TensorIOMode::kOUTPUT);
+    for (const char *name : {"z", static_cast<const char *>(nullptr)}) {
+        EXPECT_EQ(engine->getTensorShape(name).nbDims, -1);
+        EXPECT_EQ(engine->getTensorIOMode(name), TensorIOMode::kNONE);
+    }
+}
+
+TEST_F(TensorRTEngine, logs_what_goes_wrong) {
+    const float zero = 0, scale = 1;
+    EXPECT_EQ(engine_of(*quantizes_by(zero)), nullptr);
+    expect_logged({"TensorRT: y: scale", "above 0"});
+    const auto engine = engine_of(*quantizes_by(scale));
+    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    EXPECT_FALSE(context->enqueueV3(nullptr));
+    expect_logged({"x", "address"});
+    EXPECT_FALSE(context->setTensorAddress("z", y.data()));
+    expect_logged({"\"z\""});
+    EXPECT_FALSE(context->setTensorAddress(nullptr, y.data()));
+    EXPECT_FALSE(context->setInputTensorAddress("y", y.data()));
+    EXPECT_EQ(context->getTensorAddress("z"), nullptr);
+    EXPECT_TRUE(context->setInputTensorAddress("x", x.data()));
+    EXPECT_TRUE(context->setTensorAddress("y", const_cast<float *>(x.data())));
+    EXPECT_FALSE(context->enqueueV3(nullptr));
+    expect_logged({"y", "overlaps", "x"});
+}
+
+TEST_F(TensorRTEngine, gives_null_when_memory_is_short) {
+    const float scale = 1;
+    const auto network = quantizes_by(scale);
+    for (int64_t after = 0;; after++) {
+        std::unique_ptr<ICudaEngine> engine;
+        {
+            const memory_shortage shortage(after);
+            engine = engine_of(*network);
+        }
+        if (engine != nullptr) {
+            EXPECT_GT(after, 5);
+            const memory_shortage shortage;
+            EXPECT_EQ(engine->createExecutionContext(), nullptr);
+            break;
+        }
+        expect_logged({"memory"});
+    }
+}
+
+TEST_F(TensorRTEngine, has_dims_of_every_name) {
+    EXPECT_EQ(Dims2(1, 2).nbDims, 2);
+    EXPECT_EQ(Dims3(1, 2, 3).d[2], 3);
+    EXPECT_EQ(Dims4(1, 2, 3, 4).d[3], 4);
+    static_assert(std::is_same_v<Dims, Dims64> && std::is_base_of_v<Dims, Dims4>);
 }
 
 // Both layers in a row: the codes and the restored values are outputs.

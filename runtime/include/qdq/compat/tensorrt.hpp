@@ -1,21 +1,39 @@
-// TensorRT's quantize and dequantize layers over qdq, in a network of nothing else.
+// TensorRT's quantize and dequantize layers over qdq, in a network of nothing else, with TensorRT's steps:
+//
+//     IBuilder *builder = createInferBuilder(logger);
+//     INetworkDefinition *network = builder->createNetworkV2(0);
+//     ITensor *x = network->addInput("x", DataType::kFLOAT, Dims2{4, 8});
+//     IConstantLayer *scale = network->addConstant(Dims{0, {}}, Weights{DataType::kFLOAT, &value, 1});
+//     IQuantizeLayer *quantize = network->addQuantize(*x, *scale->getOutput(0), DataType::kINT8);
+//     network->markOutput(*quantize->getOutput(0));
+//     ICudaEngine *engine = builder->buildEngineWithConfig(*network, *builder->createBuilderConfig());
+//     IExecutionContext *context = engine->createExecutionContext();
+//     context->setTensorAddress("x", values);
+//     context->setTensorAddress(quantize->getOutput(0)->getName(), codes);
+//     bool done = context->enqueueV3(nullptr);
+//
+// All memory is the host's. What createX() and buildEngineWithConfig() return is the caller's to delete. An engine
+// keeps copies of the weights and outlives its network; it must outlive its contexts, and the logger all of them. A
+// failure is a line of the logger, and NULL or false. enqueueV3() has computed when it returns, and looks at no stream.
+// A plan as bytes, buildSerializedNetwork(), is not offered: an engine is built where it runs.
+//
+// Without those steps, a network runs by itself, and says what was wrong in a qdq::result:
 //
 //     tensorrt::INetworkDefinition network;
-//     auto *x = network.addInput("x", DataType::kFLOAT, Dims{2, {4, 8}});
-//     auto *scale = network.addConstant(Dims{0, {}}, Weights{DataType::kFLOAT, &value, 1});
-//     auto *quantize = network.addQuantize(*x, *scale->getOutput(0), DataType::kINT8);
-//     network.markOutput(*quantize->getOutput(0));
+//     ...
 //     network.setTensorAddress("x", values);
-//     network.setTensorAddress(quantize->getOutput(0)->getName(), codes);
 //     qdq::result done = network.run();
 //     if (!done) std::puts(done.message());
+//
+// Weights are read by every run() then. In either way nothing is written before every layer, address and overlap has
+// been checked.
 //
 //     quantize      saturate(round(input / scale + zeroPt))     zeroPt is 0: rounded once, to nearest even
 //     dequantize    (input - zeroPt) * scale
 //
 // As in TensorRT, a network belongs to one thread, layers and tensors belong to it, and a mistake in a layer shows when
-// the network is built: run() does that when anything has changed since the last run, and names the layer. The add
-// functions return NULL only when memory is short.
+// the network is built: build() and run() name the layer, or its output where it has no name of its own. The add
+// functions return NULL when memory is short, or a name is NULL.
 //
 // TensorRT's operator reference and NvInfer.h differ in places. The reference is followed in that input and scale (of a
 // dequantize layer: output and scale) have one type, that zeroPt is f32, and that blocks are for int4 and fp4.
@@ -28,6 +46,7 @@
 #include <qdq/compat/common.hpp>
 
 #include <cstring>
+#include <utility>
 
 namespace qdq::tensorrt {
 
@@ -46,18 +65,74 @@ enum class DataType : std::int32_t {
     kE8M0 = 11
 };
 
-struct Dims {
+enum class LayerType : std::int32_t { kCONSTANT = 19, kQUANTIZE = 32, kDEQUANTIZE = 33 };
+enum class TensorIOMode : std::int32_t { kNONE = 0, kINPUT = 1, kOUTPUT = 2 };
+
+struct Dims64 {
     static constexpr std::int32_t MAX_DIMS = 8;
-    std::int32_t nbDims;
+    std::int32_t nbDims;  // -1 where there are none to know
     std::int64_t d[MAX_DIMS];
 };
+using Dims = Dims64;
+struct Dims2 : Dims {
+    constexpr Dims2() : Dims2(0, 0) {}
+    constexpr Dims2(std::int64_t d0, std::int64_t d1) : Dims{2, {d0, d1}} {}
+};
+struct Dims3 : Dims {
+    constexpr Dims3() : Dims3(0, 0, 0) {}
+    constexpr Dims3(std::int64_t d0, std::int64_t d1, std::int64_t d2) : Dims{3, {d0, d1, d2}} {}
+};
+struct Dims4 : Dims {
+    constexpr Dims4() : Dims4(0, 0, 0, 0) {}
+    constexpr Dims4(std::int64_t d0, std::int64_t d1, std::int64_t d2, std::int64_t d3) : Dims{4, {d0, d1, d2, d3}} {}
+};
 
-// Memory of the caller's, which is read by every run. The 4-bit types are packed, the first element in the low nibble.
+// Memory of the caller's. The 4-bit types are packed, the first element in the low nibble.
 struct Weights {
     DataType type;
     void const *values;
     std::int64_t count;  // elements
 };
+
+namespace detail {
+
+using compat::verdict;
+
+// A copy of a caller's text.
+class name {
+public:
+    // False, and the text as it was, where there is none or memory is short.
+    bool assign(char const *text) {
+        const std::size_t bytes = text != nullptr ? std::strlen(text) + 1 : 0;
+        std::unique_ptr<char[]> copy(bytes != 0 ? new (std::nothrow) char[bytes] : nullptr);
+        if (copy == nullptr) {
+            return false;
+        }
+        std::memcpy(copy.get(), text, bytes);
+        text_ = std::move(copy);
+        return true;
+    }
+    bool is_set() const { return text_ != nullptr; }
+    char const *c_str() const { return is_set() ? text_.get() : ""; }
+    bool is(char const *text) const { return text != nullptr && std::strcmp(c_str(), text) == 0; }
+
+private:
+    std::unique_ptr<char[]> text_;
+};
+
+// A tensor of a network that was built: what a caller sees of it, and how it is computed.
+struct built_tensor {
+    name of_tensor, of_layer;
+    DataType type = DataType::kFLOAT;
+    Dims dims{};
+    TensorIOMode mode = TensorIOMode::kNONE;
+    void *constant = nullptr;      // its elements, where it is one
+    compat::owned_tensor weights;  // the copy that they are in, if any
+    std::int32_t input = 0;        // what it is computed of, by
+    std::unique_ptr<qdq_plan> plan;
+};
+
+}  // namespace detail
 
 class ILayer;
 class INetworkDefinition;
@@ -66,33 +141,25 @@ class ITensor {
 public:
     ITensor(const ITensor &) = delete;
 
-    char const *getName() const noexcept { return name_ != nullptr ? name_.get() : ""; }
-    void setName(char const *name) noexcept { rename(name); }  // copied; kept as it was where memory is short
+    char const *getName() const noexcept { return name_.c_str(); }
+    void setName(char const *name) noexcept {
+        (void)name_.assign(name);
+    }  // kept as it was for NULL, or in want of memory
     DataType getType() const noexcept { return type_; }
-    Dims getDimensions() const noexcept { return dims_; }  // of a layer's output: known once the network is built
+    inline Dims getDimensions() const noexcept;  // of a layer's output: those of its input
+    bool isNetworkOutput() const noexcept { return marked_ != 0; }
 
 private:
     friend class ILayer;
     friend class INetworkDefinition;
     explicit ITensor(const ILayer &producer) : producer_(producer) {}
 
-    bool rename(char const *name) noexcept {
-        std::unique_ptr<char[]> copy(new (std::nothrow) char[std::strlen(name) + 1]);
-        if (copy == nullptr) {
-            return false;
-        }
-        std::strcpy(copy.get(), name);
-        name_ = std::move(copy);
-        return true;
-    }
-
     const ILayer &producer_;
-    std::unique_ptr<char[]> name_;
+    detail::name name_;
     DataType type_ = DataType::kFLOAT;
     Dims dims_{};
-    bool is_output_ = false;
-    void *address_ = nullptr;    // where the elements are: the caller's memory, or that of made_
-    compat::owned_tensor made_;  // what lies between two layers
+    std::int32_t marked_ = 0;  // which output of the network it is, counted from 1
+    void *address_ = nullptr;  // of an input, an output or a constant: the caller's memory
 };
 
 class ILayer {
@@ -100,12 +167,27 @@ public:
     ILayer(const ILayer &) = delete;
     virtual ~ILayer() = default;
 
+    LayerType getType() const noexcept {
+        return what_ == kind::quantize     ? LayerType::kQUANTIZE
+               : what_ == kind::dequantize ? LayerType::kDEQUANTIZE
+                                           : LayerType::kCONSTANT;
+    }
+    char const *getName() const noexcept { return name_.is_set() ? name_.c_str() : unnamed_; }
+    void setName(char const *name) noexcept { (void)name_.assign(name); }
+
     // 0: the data, 1: the scale, 2: the zero point. NULL where there is none.
     ITensor *getInput(std::int32_t index) const noexcept { return index >= 0 && index < 3 ? inputs_[index] : nullptr; }
     inline void setInput(std::int32_t index, ITensor &tensor) noexcept;
+    std::int32_t getNbInputs() const noexcept {
+        return static_cast<std::int32_t>(3 - std::ranges::count(inputs_, static_cast<ITensor *>(nullptr)));
+    }
     ITensor *getOutput(std::int32_t index) noexcept { return index == 0 ? &output_ : nullptr; }
+    std::int32_t getNbOutputs() const noexcept { return 1; }
+    DataType getOutputType(std::int32_t) const noexcept { return output_.type_; }
+    inline void setOutputType(std::int32_t index, DataType type) noexcept;  // of a layer that computes: its toType
 
 protected:
+    friend class ITensor;
     friend class INetworkDefinition;
     enum class kind { input, constant, quantize, dequantize };
     ILayer(INetworkDefinition &network, kind what, std::int32_t index)
@@ -118,19 +200,22 @@ protected:
     inline void setToType(DataType type) noexcept;
 
 private:
-    compat::verdict check(const ITensor &x, const ITensor &scale) const;
-    compat::verdict check_shape(const Dims &x, const Dims &scale, DataType stored) const;
-    compat::verdict check_zero_point(const ITensor &zero_point, const ITensor &scale) const;
-    compat::verdict prepare();
+    bool computes() const { return what_ == kind::quantize || what_ == kind::dequantize; }
+    // What a message calls it.
+    char const *label() const { return name_.is_set() ? getName() : output_.getName(); }
+    detail::verdict check(const ITensor &x, const ITensor &scale) const;
+    detail::verdict check_shape(const Dims &x, const Dims &scale, DataType stored) const;
+    detail::verdict check_zero_point(const ITensor &zero_point, const ITensor &scale) const;
 
     INetworkDefinition &network_;
     const kind what_;
     const std::int32_t index_;  // in the order of the add functions
+    detail::name name_;
+    char unnamed_[48] = "";
     ITensor output_;
     ITensor *inputs_[3] = {};
     std::int32_t axis_ = -1;
     Weights weights_{};
-    qdq_plan plan_;
     std::unique_ptr<ILayer> next_;
 };
 
@@ -157,6 +242,63 @@ public:
     using ILayer::getToType, ILayer::setToType;  // kFLOAT (the default), kHALF, kBF16
 };
 
+namespace detail {
+
+// A network that was built, of which nothing can be changed any more: its tensors, in the order they are computed.
+class built_network {
+public:
+    // Room for `count` tensors; false where memory is short.
+    bool reserve(std::int32_t count) {
+        tensors_.reset(new (std::nothrow) built_tensor[static_cast<std::size_t>(count)]);
+        count_ = tensors_ != nullptr ? count : 0;
+        return tensors_ != nullptr;
+    }
+    std::span<built_tensor> tensors() { return {tensors_.get(), static_cast<std::size_t>(count_)}; }
+    std::span<const built_tensor> tensors() const { return {tensors_.get(), static_cast<std::size_t>(count_)}; }
+    std::int32_t count() const { return count_; }
+
+    // The number of the input or output of a name; -1 where there is none.
+    std::int32_t find(char const *name) const {
+        for (std::int32_t i = 0; i < count_; ++i) {
+            const built_tensor &tensor = tensors_[static_cast<std::size_t>(i)];
+            if (tensor.mode != TensorIOMode::kNONE && tensor.of_tensor.is(name)) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+private:
+    std::unique_ptr<built_tensor[]> tensors_;
+    std::int32_t count_ = 0;
+};
+
+// Where the elements of a built network's tensors are, and runs on them.
+class execution {
+public:
+    inline verdict prepare(const built_network &network);
+    void *address(std::int32_t tensor) const { return places_[static_cast<std::size_t>(tensor)].address; }
+    void set_address(std::int32_t tensor, void *address) {
+        places_[static_cast<std::size_t>(tensor)].address = address;
+        is_checked_ = false;
+    }
+    inline verdict run();
+
+private:
+    struct place {
+        void *address = nullptr;
+        compat::owned_tensor between;  // the elements of what lies between two layers
+    };
+    inline verdict check() const;
+    inline verdict check_output(std::size_t output) const;
+
+    const built_network *network_ = nullptr;
+    std::unique_ptr<place[]> places_;
+    bool is_checked_ = false;
+};
+
+}  // namespace detail
+
 class INetworkDefinition {
 public:
     INetworkDefinition() = default;
@@ -168,7 +310,7 @@ public:
     }
 
     ITensor *addInput(char const *name, DataType type, Dims const &dimensions) noexcept {
-        ILayer *layer = append<ILayer>(ILayer::kind::input, name);
+        ILayer *layer = name != nullptr ? append<ILayer>(ILayer::kind::input, name) : nullptr;
         return layer != nullptr ? describe(*layer, type, dimensions) : nullptr;
     }
     IConstantLayer *addConstant(Dims const &dimensions, Weights weights) noexcept {
@@ -188,11 +330,35 @@ public:
     }
 
     void markOutput(ITensor &tensor) noexcept {
-        if (!tensor.is_output_) {
+        if (tensor.marked_ == 0) {
+            tensor.marked_ = ++marks_;
             tensor.address_ = nullptr;
         }
-        tensor.is_output_ = true;
-        built_ = false;
+        is_built_ = false;
+    }
+    void unmarkOutput(ITensor &tensor) noexcept {
+        if (tensor.marked_ != 0) {
+            each([&](ILayer &layer) { layer.output_.marked_ -= layer.output_.marked_ > tensor.marked_ ? 1 : 0; });
+            tensor.marked_ = 0;
+            --marks_;
+        }
+        is_built_ = false;
+    }
+
+    std::int32_t getNbInputs() const noexcept { return count_of_inputs_; }
+    std::int32_t getNbOutputs() const noexcept { return marks_; }
+    std::int32_t getNbLayers() const noexcept { return count_ - count_of_inputs_; }
+    // NULL for an index past the last.
+    ITensor *getInput(std::int32_t index) const noexcept {
+        ILayer *found = nth(index, [](const ILayer &layer) { return layer.what_ == ILayer::kind::input; });
+        return found != nullptr ? &found->output_ : nullptr;
+    }
+    ITensor *getOutput(std::int32_t index) const noexcept {
+        ILayer *found = nth(0, [&](const ILayer &layer) { return index >= 0 && layer.output_.marked_ == index + 1; });
+        return found != nullptr ? &found->output_ : nullptr;
+    }
+    ILayer *getLayer(std::int32_t index) const noexcept {
+        return nth(index, [](const ILayer &layer) { return layer.what_ != ILayer::kind::input; });
     }
 
     // The memory of an input or a marked output. False where no such tensor has the name.
@@ -200,19 +366,31 @@ public:
         ITensor *found = find(name);
         if (found != nullptr) {
             found->address_ = data;
+            if (is_built_) {
+                run_.set_address(found->producer_.index_, data);
+            }
         }
         return found != nullptr;
     }
     bool setInputTensorAddress(char const *name, void const *data) noexcept {
         const ITensor *found = find(name);
-        return found != nullptr && !found->is_output_ && setTensorAddress(name, const_cast<void *>(data));
+        return found != nullptr && found->marked_ == 0 && setTensorAddress(name, const_cast<void *>(data));
     }
 
+    // Checks every layer and chooses its kernel. run() does that where anything has changed since.
+    result build() noexcept { return prepare(); }
+
     // Computes every layer in the order of the add functions, into the memory of the outputs.
-    result run() noexcept;
+    result run() noexcept {
+        if (const detail::verdict done = is_built_ ? detail::verdict(QDQ_OK) : prepare(); !done) {
+            return done;
+        }
+        return run_.run();
+    }
 
 private:
     friend class ILayer;
+    friend class IBuilder;
 
     template<typename Layer> Layer *append(ILayer::kind what, char const *name = nullptr) noexcept;
     template<typename Layer> Layer *compute(ILayer::kind what, ITensor &input, ITensor &scale, DataType type) noexcept {
@@ -230,28 +408,157 @@ private:
         layer.output_.dims_ = dimensions;
         return &layer.output_;
     }
-    static bool is_bound(const ILayer &layer) { return layer.what_ == ILayer::kind::input || layer.output_.is_output_; }
-    static bool computes(const ILayer &layer) {
-        return layer.what_ == ILayer::kind::quantize || layer.what_ == ILayer::kind::dequantize;
+    static bool is_bound(const ILayer &layer) {
+        return layer.what_ == ILayer::kind::input || layer.output_.marked_ != 0;
     }
 
-    // The input or marked output of a name, other than `but`.
-    ITensor *find(char const *name, const ITensor *but = nullptr) noexcept {
+    template<typename Function> void each(Function &&function) const {
         for (ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
-            ITensor &tensor = layer->output_;
-            if (is_bound(*layer) && &tensor != but && std::strcmp(tensor.getName(), name) == 0) {
-                return &tensor;
+            function(*layer);
+        }
+    }
+    // The layer number `index` of those that `fits` is true of.
+    template<typename Fits> ILayer *nth(std::int32_t index, Fits &&fits) const {
+        for (ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
+            if (fits(*layer) && index-- == 0) {
+                return layer;
             }
         }
         return nullptr;
     }
-    compat::verdict build();
-    compat::verdict check_bound(const ILayer &layer);
+    // The input or marked output of a name, other than `but`.
+    ITensor *find(char const *name, const ITensor *but = nullptr) const noexcept {
+        ILayer *found = nth(0, [&](const ILayer &layer) {
+            return is_bound(layer) && &layer.output_ != but && layer.output_.name_.is(name);
+        });
+        return found != nullptr ? &found->output_ : nullptr;
+    }
+
+    enum class weights { viewed, copied };
+    detail::verdict build(detail::built_network &made, weights how) const;
+    static detail::verdict build(detail::built_tensor &made, const ILayer &layer, weights how);
+    static detail::verdict plan(detail::built_network &made, const ILayer &layer);
+    detail::verdict prepare();
+    detail::verdict check_bound(const ILayer &layer) const;
 
     std::unique_ptr<ILayer> first_;
     ILayer *last_ = nullptr;
-    bool built_ = false;
+    std::int32_t count_ = 0, count_of_inputs_ = 0, marks_ = 0;
+    detail::built_network network_;  // as of the last build, for run()
+    detail::execution run_;
+    bool is_built_ = false;
 };
+
+// Hears of what goes wrong, as kERROR.
+class ILogger {
+public:
+    enum class Severity : std::int32_t { kINTERNAL_ERROR = 0, kERROR = 1, kWARNING = 2, kINFO = 3, kVERBOSE = 4 };
+    virtual void log(Severity severity, char const *message) noexcept = 0;
+
+    ILogger() = default;
+    ILogger(const ILogger &) = default;
+    ILogger &operator=(const ILogger &) = default;
+    virtual ~ILogger() = default;
+};
+
+class ICudaEngine;
+
+class IExecutionContext {
+public:
+    IExecutionContext(const IExecutionContext &) = delete;
+
+    inline bool setTensorAddress(char const *name, void *data) noexcept;
+    inline bool setInputTensorAddress(char const *name, void const *data) noexcept;
+    inline void *getTensorAddress(char const *name) const noexcept;  // NULL where no tensor has the name
+    inline bool enqueueV3(void *stream) noexcept;
+    ICudaEngine const &getEngine() const noexcept { return engine_; }
+
+private:
+    friend class ICudaEngine;
+    explicit IExecutionContext(const ICudaEngine &engine) : engine_(engine) {}
+
+    const ICudaEngine &engine_;
+    detail::execution run_;
+};
+
+class ICudaEngine {
+public:
+    ICudaEngine(const ICudaEngine &) = delete;
+
+    IExecutionContext *createExecutionContext() const noexcept {
+        std::unique_ptr<IExecutionContext> made(new (std::nothrow) IExecutionContext(*this));
+        return succeeded(made != nullptr ? made->run_.prepare(network_) : no_memory()) ? made.release() : nullptr;
+    }
+
+    std::int32_t getNbIOTensors() const noexcept {
+        return static_cast<std::int32_t>(std::ranges::count_if(network_.tensors(), is_bound));
+    }
+    char const *getIOTensorName(std::int32_t index) const noexcept {  // NULL for an index past the last
+        for (const detail::built_tensor &tensor : network_.tensors()) {
+            if (is_bound(tensor) && index-- == 0) {
+                return tensor.of_tensor.c_str();
+            }
+        }
+        return nullptr;
+    }
+    // Where no tensor has the name: nbDims of -1, kFLOAT, kNONE.
+    Dims getTensorShape(char const *name) const noexcept { return known(name, &detail::built_tensor::dims, {-1, {}}); }
+    DataType getTensorDataType(char const *name) const noexcept {
+        return known(name, &detail::built_tensor::type, DataType::kFLOAT);
+    }
+    TensorIOMode getTensorIOMode(char const *name) const noexcept {
+        return known(name, &detail::built_tensor::mode, TensorIOMode::kNONE);
+    }
+
+private:
+    friend class IBuilder;
+    friend class IExecutionContext;
+    explicit ICudaEngine(ILogger &logger) : logger_(logger) {}
+
+    static bool is_bound(const detail::built_tensor &tensor) { return tensor.mode != TensorIOMode::kNONE; }
+    static detail::verdict no_memory() { return {QDQ_OUT_OF_MEMORY, compat::out_of_memory}; }
+    template<typename T> T known(char const *name, T detail::built_tensor::*member, T otherwise) const {
+        const std::int32_t found = network_.find(name);
+        return found >= 0 ? network_.tensors()[static_cast<std::size_t>(found)].*member : otherwise;
+    }
+    bool succeeded(const result &done) const {
+        if (!done) {
+            logger_.log(ILogger::Severity::kERROR, done.message());
+        }
+        return done.has_value();
+    }
+
+    ILogger &logger_;
+    detail::built_network network_;
+};
+
+class IBuilderConfig {};
+
+using NetworkDefinitionCreationFlags = std::uint32_t;
+
+class IBuilder {
+public:
+    explicit IBuilder(ILogger &logger) : logger_(logger) {}
+
+    INetworkDefinition *createNetworkV2(NetworkDefinitionCreationFlags) noexcept {
+        return new (std::nothrow) INetworkDefinition;
+    }
+    IBuilderConfig *createBuilderConfig() noexcept { return new (std::nothrow) IBuilderConfig; }
+    ICudaEngine *buildEngineWithConfig(INetworkDefinition &network, IBuilderConfig &) noexcept {
+        std::unique_ptr<ICudaEngine> made(new (std::nothrow) ICudaEngine(logger_));
+        if (made == nullptr) {
+            logger_.log(ILogger::Severity::kERROR, compat::out_of_memory);
+            return nullptr;
+        }
+        const detail::verdict built = network.build(made->network_, INetworkDefinition::weights::copied);
+        return made->succeeded(built) ? made.release() : nullptr;
+    }
+
+private:
+    ILogger &logger_;
+};
+
+inline IBuilder *createInferBuilder(ILogger &logger) noexcept { return new (std::nothrow) IBuilder(logger); }
 
 namespace detail {
 
@@ -269,6 +576,24 @@ constexpr int to_qdq(DataType type) {
     }
 }
 
+class type_name {
+public:
+    explicit type_name(DataType type) {
+        constexpr const char *names[] = {"kFLOAT", "kHALF", "kINT8",  "kINT32", "kBOOL", "kUINT8",
+                                         "kFP8",   "kBF16", "kINT64", "kINT4",  "kFP4",  "kE8M0"};
+        const auto number = static_cast<std::int32_t>(type);
+        if (number >= 0 && static_cast<std::size_t>(number) < std::size(names)) {
+            std::snprintf(text_, sizeof text_, "%s", names[number]);
+        } else {
+            std::snprintf(text_, sizeof text_, "%d", int(number));
+        }
+    }
+    const char *c_str() const { return text_; }
+
+private:
+    char text_[16];
+};
+
 constexpr bool is_floating(DataType type) {
     return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
 }
@@ -280,6 +605,23 @@ constexpr std::span<const std::int64_t> shape_of(const Dims &dims) {
 }
 inline std::int64_t volume(const Dims &dims) { return compat::element_count(shape_of(dims)); }
 inline compat::shape_text text(const Dims &dims) { return compat::shape_text(shape_of(dims)); }
+
+constexpr std::int64_t bits_of(DataType type) {
+    switch (type) {
+    case DataType::kINT64: return 64;
+    case DataType::kFLOAT:
+    case DataType::kINT32: return 32;
+    case DataType::kHALF:
+    case DataType::kBF16: return 16;
+    case DataType::kINT4:
+    case DataType::kFP4: return 4;
+    default: return 8;
+    }
+}
+// Less than there are of a tensor that no memory has room for.
+inline std::size_t byte_count(DataType type, const Dims &dims) {
+    return static_cast<std::size_t>((std::min(volume(dims), INT64_MAX / 128) * bits_of(type) + 7) / 8);
+}
 
 inline qdq_tensor view(const Dims &dims, DataType type, void *data) {
     return {data, static_cast<qdq_dtype>(to_qdq(type)), dims.nbDims, dims.d, nullptr, {}};
@@ -313,67 +655,84 @@ inline bool all_positive(const Weights &scale) {
 
 }  // namespace detail
 
+inline Dims ITensor::getDimensions() const noexcept {
+    const ITensor *tensor = this;
+    while (tensor->producer_.computes()) {
+        const ITensor *input = tensor->producer_.inputs_[0];
+        if (&input->producer_.network_ != &producer_.network_ || input->producer_.index_ >= tensor->producer_.index_) {
+            return {-1, {}};
+        }
+        tensor = input;
+    }
+    return tensor->dims_;
+}
+
 inline void ILayer::setInput(std::int32_t index, ITensor &tensor) noexcept {
-    if (index < 0 || index > 2) {
+    if (index < 0 || index > 2 || !computes()) {
         return;
     }
     inputs_[index] = &tensor;
-    network_.built_ = false;
+    network_.is_built_ = false;
 }
 inline void ILayer::setAxis(std::int32_t axis) noexcept {
     axis_ = axis;
-    network_.built_ = false;
+    network_.is_built_ = false;
 }
 inline void ILayer::setToType(DataType type) noexcept {
     output_.type_ = type;
-    network_.built_ = false;
+    network_.is_built_ = false;
+}
+inline void ILayer::setOutputType(std::int32_t index, DataType type) noexcept {
+    if (index == 0 && computes()) {
+        setToType(type);
+    }
 }
 
-inline compat::verdict ILayer::check(const ITensor &x, const ITensor &scale) const {
+inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) const {
     using namespace detail;
-    const char *name = output_.getName();
     const bool quantizes = what_ == kind::quantize;
     const DataType floating = quantizes ? x.type_ : output_.type_, stored = quantizes ? output_.type_ : x.type_;
     for (const ITensor *each : inputs_) {
         if (each != nullptr && (&each->producer_.network_ != &network_ || each->producer_.index_ >= index_)) {
-            return compat::fail("TensorRT: %s: input \"%s\" is not from an earlier layer of this network", name,
+            return compat::fail("TensorRT: %s: input \"%s\" is not from an earlier layer of this network", label(),
                                 each->getName());
         }
-        if (each != nullptr && volume(each->dims_) > INT32_MAX) {
-            return compat::fail("TensorRT: %s: input \"%s\", %s, has more than 2147483647 elements", name,
-                                each->getName(), text(each->dims_).c_str());
+        if (each != nullptr && volume(each->getDimensions()) > INT32_MAX) {
+            return compat::fail("TensorRT: %s: input \"%s\", %s, has more than 2147483647 elements", label(),
+                                each->getName(), text(each->getDimensions()).c_str());
         }
     }
     if (!is_floating(floating)) {
-        return compat::fail("TensorRT: %s: %s: DataType %d is not one of kFLOAT, kHALF, kBF16", name,
-                            quantizes ? "input" : "toType", static_cast<int>(floating));
+        return compat::fail("TensorRT: %s: %s: DataType %s is not one of kFLOAT, kHALF, kBF16", label(),
+                            quantizes ? "input" : "toType", type_name(floating).c_str());
     }
     if (!is_stored(stored)) {
-        return compat::fail("TensorRT: %s: %s: DataType %d is not one of kINT8, kINT4, kFP4, kFP8", name,
-                            quantizes ? "toType" : "input", static_cast<int>(stored));
+        return compat::fail("TensorRT: %s: %s: DataType %s is not one of kINT8, kINT4, kFP4, kFP8", label(),
+                            quantizes ? "toType" : "input", type_name(stored).c_str());
     }
     if (scale.type_ != floating) {
-        return compat::fail("TensorRT: %s: scale: DataType %d is not the %s's, %d", name, static_cast<int>(scale.type_),
-                            quantizes ? "input" : "output", static_cast<int>(floating));
+        return compat::fail("TensorRT: %s: scale: DataType %s is not the %s's, %s", label(),
+                            type_name(scale.type_).c_str(), quantizes ? "input" : "output",
+                            type_name(floating).c_str());
     }
-    if (x.dims_.nbDims == 0) {
-        return compat::fail("TensorRT: %s: input: it has no dimensions", name);
+    if (x.getDimensions().nbDims == 0) {
+        return compat::fail("TensorRT: %s: input: it has no dimensions", label());
     }
     if (scale.producer_.what_ != kind::constant) {
-        return compat::fail("TensorRT: %s: scale: it is not a constant", name);
+        return compat::fail("TensorRT: %s: scale: it is not a constant", label());
     }
-    if (const compat::verdict fits = check_shape(x.dims_, scale.dims_, stored); !fits) {
+    if (const verdict fits = check_shape(x.getDimensions(), scale.dims_, stored); !fits) {
         return fits;
     }
     if (!all_positive(scale.producer_.weights_)) {
-        return compat::fail("TensorRT: %s: scale: not every coefficient is above 0", name);
+        return compat::fail("TensorRT: %s: scale: not every coefficient is above 0", label());
     }
     return inputs_[2] != nullptr ? check_zero_point(*inputs_[2], scale) : QDQ_OK;
 }
 
-inline compat::verdict ILayer::check_shape(const Dims &x, const Dims &scale, DataType stored) const {
+inline detail::verdict ILayer::check_shape(const Dims &x, const Dims &scale, DataType stored) const {
     using namespace detail;
-    const char *name = output_.getName();
+    const char *name = label();
     if (scale.nbDims == 0 || (scale.nbDims == 1 && scale.d[0] == 1)) {
         return QDQ_OK;
     }
@@ -410,15 +769,15 @@ inline compat::verdict ILayer::check_shape(const Dims &x, const Dims &scale, Dat
     return QDQ_OK;
 }
 
-inline compat::verdict ILayer::check_zero_point(const ITensor &zero_point, const ITensor &scale) const {
+inline detail::verdict ILayer::check_zero_point(const ITensor &zero_point, const ITensor &scale) const {
     using namespace detail;
-    const char *name = output_.getName();
+    const char *name = label();
     if (zero_point.producer_.what_ != kind::constant) {
         return compat::fail("TensorRT: %s: zeroPt: it is not a constant", name);
     }
     if (zero_point.type_ != DataType::kFLOAT) {
-        return compat::fail("TensorRT: %s: zeroPt: DataType %d is not kFLOAT", name,
-                            static_cast<int>(zero_point.type_));
+        return compat::fail("TensorRT: %s: zeroPt: DataType %s is not kFLOAT", name,
+                            type_name(zero_point.type_).c_str());
     }
     if (!std::ranges::equal(shape_of(zero_point.dims_), shape_of(scale.dims_))) {
         return compat::fail("TensorRT: %s: zeroPt: shape %s is not scale's, %s", name, text(zero_point.dims_).c_str(),
@@ -432,134 +791,265 @@ inline compat::verdict ILayer::check_zero_point(const ITensor &zero_point, const
     return QDQ_OK;
 }
 
-// Checks a layer that computes, chooses its kernel and makes room for its output unless the caller gives it.
-inline compat::verdict ILayer::prepare() {
-    using namespace detail;
-    const ITensor &x = *inputs_[0], &scale = *inputs_[1];
-    if (const compat::verdict allowed = check(x, scale); !allowed) {
-        return allowed;
-    }
-    output_.dims_ = x.dims_;
-    const bool quantizes = what_ == kind::quantize;
-    const qdq_tensor c_x = view(x.dims_, x.type_, nullptr), c_y = view(output_.dims_, output_.type_, nullptr),
-                     c_scale = view(scale.dims_, scale.type_, scale.address_);
-    qdq_options options;
-    qdq_profile_options("tensorrt", quantizes ? c_y.dtype : c_x.dtype, &options);
-    options.axis = axis_;
-    if (const compat::verdict planned =
-            (quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan_, &c_x, &c_scale, nullptr, &c_y, &options);
-        !planned) {
-        return planned;
-    }
-    if (output_.is_output_) {
-        return QDQ_OK;
-    }
-    compat::expected<compat::owned_tensor> room =
-        compat::owned_tensor::of(static_cast<dtype>(c_y.dtype), shape_of(output_.dims_));
-    if (!room) {
+namespace detail {
+
+// Room for what lies between two layers. Addresses of constants are the network's.
+inline verdict execution::prepare(const built_network &network) {
+    network_ = &network;
+    is_checked_ = false;
+    places_.reset(new (std::nothrow) place[static_cast<std::size_t>(network.count())]);
+    if (places_ == nullptr) {
         return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
     }
-    output_.made_ = std::move(*room);
-    output_.address_ = output_.made_.data();
-    return QDQ_OK;
-}
-
-template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, char const *name) noexcept {
-    const std::int32_t index = last_ != nullptr ? last_->index_ + 1 : 0;
-    std::unique_ptr<Layer> layer(new (std::nothrow) Layer(*this, what, index));
-    char unnamed[64];
-    if (name == nullptr) {
-        constexpr const char *kinds[] = {"Input", "Constant", "Quantize", "Dequantize"};
-        std::snprintf(unnamed, sizeof(unnamed), "(Unnamed Layer* %d) [%s]_output", int(index),
-                      kinds[static_cast<std::size_t>(what)]);
-        name = unnamed;
-    }
-    if (layer == nullptr || !layer->output_.rename(name)) {
-        return nullptr;
-    }
-    Layer *added = layer.get();
-    (last_ != nullptr ? last_->next_ : first_) = std::move(layer);
-    last_ = added;
-    built_ = false;
-    return added;
-}
-
-// The rules for what enters the network and what leaves it.
-inline compat::verdict INetworkDefinition::check_bound(const ILayer &layer) {
-    using namespace detail;
-    const ITensor &tensor = layer.output_;
-    if (tensor.is_output_ && !computes(layer)) {
-        return compat::fail("TensorRT: %s: only the output of a quantize or dequantize layer can be marked",
-                            tensor.getName());
-    }
-    if (is_bound(layer) && find(tensor.getName(), &tensor) != nullptr) {
-        return compat::fail("TensorRT: %s: two inputs or outputs have this name", tensor.getName());
-    }
-    if (computes(layer)) {
-        return QDQ_OK;
-    }
-    const Dims &dims = tensor.dims_;
-    if (dims.nbDims < 0 || dims.nbDims > Dims::MAX_DIMS) {
-        return compat::fail("TensorRT: %s: %d dimensions are not in 0..8", tensor.getName(), int(dims.nbDims));
-    }
-    if (std::ranges::any_of(shape_of(dims), [](std::int64_t size) { return size < 0; })) {
-        return compat::fail("TensorRT: %s: shape %s has a negative dimension", tensor.getName(), text(dims).c_str());
-    }
-    if (layer.what_ != ILayer::kind::constant) {
-        return QDQ_OK;
-    }
-    if (layer.weights_.count != volume(dims)) {
-        return compat::fail("TensorRT: %s: %lld weights for a shape of %s", tensor.getName(),
-                            static_cast<long long>(layer.weights_.count), text(dims).c_str());
-    }
-    if (layer.weights_.values == nullptr && layer.weights_.count > 0) {
-        return compat::fail("TensorRT: %s: weights.values is NULL", tensor.getName());
-    }
-    return QDQ_OK;
-}
-
-inline compat::verdict INetworkDefinition::build() {
-    bool has_output = false;
-    for (ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
-        if (const compat::verdict allowed = check_bound(*layer); !allowed) {
-            return allowed;
-        }
-        if (computes(*layer)) {
-            if (const compat::verdict prepared = layer->prepare(); !prepared) {
-                return prepared;
-            }
-        }
-        has_output |= layer->output_.is_output_;
-    }
-    if (!has_output) {
-        return compat::fail("TensorRT: no output is marked");
-    }
-    built_ = true;
-    return QDQ_OK;
-}
-
-inline result INetworkDefinition::run() noexcept {
-    if (!built_) {
-        if (const compat::verdict done = build(); !done) {
-            return done;
-        }
-    }
-    for (const ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
-        if (layer->output_.address_ == nullptr && detail::volume(layer->output_.dims_) > 0) {
-            return compat::fail("TensorRT: %s: no address is set", layer->output_.getName());
-        }
-    }
-    for (const ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
-        if (!computes(*layer)) {
+    for (std::size_t i = 0; i < network.tensors().size(); ++i) {
+        const built_tensor &tensor = network.tensors()[i];
+        place &at = places_[i];
+        if (tensor.plan == nullptr || tensor.mode != TensorIOMode::kNONE) {
+            at.address = tensor.constant;
             continue;
         }
-        const compat::verdict done =
-            qdq_run(&layer->plan_, layer->inputs_[0]->address_, layer->output_.address_, nullptr);
+        compat::expected<compat::owned_tensor> room =
+            compat::owned_tensor::of(static_cast<dtype>(to_qdq(tensor.type)), shape_of(tensor.dims));
+        if (!room) {
+            return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
+        }
+        at.between = *std::move(room);
+        at.address = at.between.data();
+    }
+    return QDQ_OK;
+}
+
+// Everything that is read or written has an address, and an output lies apart from all that the caller gave.
+inline verdict execution::check() const {
+    const auto tensors = network_->tensors();
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (places_[i].address == nullptr && volume(tensors[i].dims) > 0) {
+            return compat::fail("TensorRT: %s: no address is set", tensors[i].of_layer.c_str());
+        }
+    }
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (tensors[i].mode != TensorIOMode::kOUTPUT) {
+            continue;
+        }
+        if (const verdict apart = check_output(i); !apart) {
+            return apart;
+        }
+    }
+    return QDQ_OK;
+}
+
+inline verdict execution::check_output(std::size_t output) const {
+    const auto tensors = network_->tensors();
+    const auto range = [&](std::size_t i) {
+        const auto begin = reinterpret_cast<std::uintptr_t>(places_[i].address);
+        return std::pair(begin, begin + byte_count(tensors[i].type, tensors[i].dims));
+    };
+    const auto [begin, end] = range(output);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        const auto [other_begin, other_end] = range(i);
+        if (i != output && begin < other_end && other_begin < end) {
+            return compat::fail("TensorRT: %s: its output overlaps \"%s\"", tensors[output].of_layer.c_str(),
+                                tensors[i].of_tensor.c_str());
+        }
+    }
+    return QDQ_OK;
+}
+
+inline verdict execution::run() {
+    if (!is_checked_) {
+        if (const verdict allowed = check(); !allowed) {
+            return allowed;
+        }
+        is_checked_ = true;
+    }
+    const auto tensors = network_->tensors();
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        if (tensors[i].plan == nullptr) {
+            continue;
+        }
+        const verdict done = qdq_run(tensors[i].plan.get(), places_[static_cast<std::size_t>(tensors[i].input)].address,
+                                     places_[i].address, nullptr);
         if (!done) {
             return done;
         }
     }
     return QDQ_OK;
 }
+
+}  // namespace detail
+
+template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, char const *name) noexcept {
+    std::unique_ptr<Layer> layer(new (std::nothrow) Layer(*this, what, count_));
+    if (layer == nullptr) {
+        return nullptr;
+    }
+    char output[64];
+    if (name == nullptr) {
+        constexpr const char *kinds[] = {"Input", "Constant", "Quantize", "Dequantize"};
+        std::snprintf(layer->unnamed_, sizeof layer->unnamed_, "(Unnamed Layer* %d) [%s]", int(getNbLayers()),
+                      kinds[static_cast<std::size_t>(what)]);
+        std::snprintf(output, sizeof output, "%s_output", layer->unnamed_);
+        name = output;
+    }
+    if (!layer->output_.name_.assign(name)) {
+        return nullptr;
+    }
+    ++count_;
+    count_of_inputs_ += what == ILayer::kind::input ? 1 : 0;
+    Layer *added = layer.get();
+    (last_ != nullptr ? last_->next_ : first_) = std::move(layer);
+    last_ = added;
+    is_built_ = false;
+    return added;
+}
+
+// The rules for what enters the network and what leaves it.
+inline detail::verdict INetworkDefinition::check_bound(const ILayer &layer) const {
+    using namespace detail;
+    const ITensor &tensor = layer.output_;
+    if (tensor.marked_ != 0 && !layer.computes()) {
+        return compat::fail("TensorRT: %s: only the output of a quantize or dequantize layer can be marked",
+                            layer.label());
+    }
+    if (is_bound(layer) && find(tensor.getName(), &tensor) != nullptr) {
+        return compat::fail("TensorRT: %s: two inputs or outputs have this name", tensor.getName());
+    }
+    if (layer.computes()) {
+        return QDQ_OK;
+    }
+    const Dims &dims = tensor.dims_;
+    if (dims.nbDims < 0 || dims.nbDims > Dims::MAX_DIMS) {
+        return compat::fail("TensorRT: %s: %d dimensions are not in 0..8", layer.label(), int(dims.nbDims));
+    }
+    if (std::ranges::any_of(shape_of(dims), [](std::int64_t size) { return size < 0; })) {
+        return compat::fail("TensorRT: %s: shape %s has a negative dimension", layer.label(), text(dims).c_str());
+    }
+    if (layer.what_ != ILayer::kind::constant) {
+        return QDQ_OK;
+    }
+    if (layer.weights_.count != volume(dims)) {
+        return compat::fail("TensorRT: %s: %lld weights for a shape of %s", layer.label(),
+                            static_cast<long long>(layer.weights_.count), text(dims).c_str());
+    }
+    if (layer.weights_.values == nullptr && layer.weights_.count > 0) {
+        return compat::fail("TensorRT: %s: weights.values is NULL", layer.label());
+    }
+    return QDQ_OK;
+}
+
+inline detail::verdict INetworkDefinition::build(detail::built_network &made, weights how) const {
+    using namespace detail;
+    if (!made.reserve(count_)) {
+        return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
+    }
+    for (const ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
+        verdict done = check_bound(*layer);
+        if (done && layer->computes()) {
+            done = layer->check(*layer->inputs_[0], *layer->inputs_[1]);
+        }
+        if (done) {
+            done = build(made.tensors()[static_cast<std::size_t>(layer->index_)], *layer, how);
+        }
+        if (done && layer->computes()) {
+            done = plan(made, *layer);
+        }
+        if (!done) {
+            return done;
+        }
+    }
+    return marks_ != 0 ? verdict(QDQ_OK) : compat::fail("TensorRT: no output is marked");
+}
+
+// What a layer, which keeps the rules, is to those who run the network.
+inline detail::verdict INetworkDefinition::build(detail::built_tensor &made, const ILayer &layer, weights how) {
+    using namespace detail;
+    const ITensor &tensor = layer.output_;
+    if (!made.of_tensor.assign(tensor.getName()) || !made.of_layer.assign(layer.label())) {
+        return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
+    }
+    made.type = tensor.type_;
+    made.dims = tensor.getDimensions();
+    made.mode = layer.what_ == ILayer::kind::input ? TensorIOMode::kINPUT
+                : tensor.marked_ != 0              ? TensorIOMode::kOUTPUT
+                                                   : TensorIOMode::kNONE;
+    if (layer.what_ != ILayer::kind::constant) {
+        return QDQ_OK;
+    }
+    made.constant = const_cast<void *>(layer.weights_.values);
+    if (how == weights::viewed || to_qdq(made.type) < 0) {  // no layer reads another type
+        return QDQ_OK;
+    }
+    compat::expected<compat::owned_tensor> copy =
+        compat::owned_tensor::of(static_cast<dtype>(to_qdq(made.type)), shape_of(made.dims));
+    if (!copy) {
+        return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
+    }
+    made.weights = *std::move(copy);
+    made.constant = made.weights.data();
+    if (layer.weights_.count > 0) {
+        std::memcpy(made.constant, layer.weights_.values, byte_count(made.type, made.dims));
+    }
+    return QDQ_OK;
+}
+
+// Chooses the kernel of a layer that computes.
+inline detail::verdict INetworkDefinition::plan(detail::built_network &made, const ILayer &layer) {
+    using namespace detail;
+    const auto tensor_of = [&](const ITensor &tensor) -> built_tensor & {
+        return made.tensors()[static_cast<std::size_t>(tensor.producer_.index_)];
+    };
+    const built_tensor &x = tensor_of(*layer.inputs_[0]), &scale = tensor_of(*layer.inputs_[1]);
+    built_tensor &y = tensor_of(layer.output_);
+    y.input = layer.inputs_[0]->producer_.index_;
+    y.plan.reset(new (std::nothrow) qdq_plan);
+    if (y.plan == nullptr) {
+        return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
+    }
+    const qdq_tensor c_x = view(x.dims, x.type, nullptr), c_y = view(y.dims, y.type, nullptr),
+                     c_scale = view(scale.dims, scale.type, scale.constant);
+    const bool quantizes = layer.what_ == ILayer::kind::quantize;
+    qdq_options options = compat::profile("tensorrt");
+    options.axis = layer.axis_;
+    return (quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(y.plan.get(), &c_x, &c_scale, nullptr, &c_y, &options);
+}
+
+inline detail::verdict INetworkDefinition::prepare() {
+    is_built_ = false;
+    if (const detail::verdict done = build(network_, weights::viewed); !done) {
+        return done;
+    }
+    if (const detail::verdict done = run_.prepare(network_); !done) {
+        return done;
+    }
+    each([&](const ILayer &layer) {
+        if (is_bound(layer)) {
+            run_.set_address(layer.index_, layer.output_.address_);
+        }
+    });
+    is_built_ = true;
+    return QDQ_OK;
+}
+
+inline bool IExecutionContext::setTensorAddress(char const *name, void *data) noexcept {
+    const std::int32_t found = engine_.network_.find(name);
+    if (found < 0) {
+        return engine_.succeeded(
+            compat::fail("TensorRT: setTensorAddress: no input or output is \"%s\"", name != nullptr ? name : "NULL"));
+    }
+    run_.set_address(found, data);
+    return true;
+}
+inline bool IExecutionContext::setInputTensorAddress(char const *name, void const *data) noexcept {
+    if (engine_.getTensorIOMode(name) == TensorIOMode::kINPUT) {
+        return setTensorAddress(name, const_cast<void *>(data));
+    }
+    return engine_.succeeded(
+        compat::fail("TensorRT: setInputTensorAddress: no input is \"%s\"", name != nullptr ? name : "NULL"));
+}
+inline void *IExecutionContext::getTensorAddress(char const *name) const noexcept {
+    const std::int32_t found = engine_.network_.find(name);
+    return found >= 0 ? run_.address(found) : nullptr;
+}
+inline bool IExecutionContext::enqueueV3(void *) noexcept { return engine_.succeeded(run_.run()); }
 
 }  // namespace qdq::tensorrt
