@@ -4,10 +4,15 @@
 #include "allocations.h"
 #include "cases.h"
 
-#include <qdq/compat/aclnn.h>
+#include <acl/acl.h>
+#include <aclnn/acl_meta.h>
+#include <aclnnop/aclnn_quantize.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 extern "C" {
 int use_aclnn_from_c99(void);
@@ -27,6 +32,11 @@ static_assert(ACLNN_ERR_RUNTIME_ERROR == 361001 && ACLNN_ERR_INNER == 561000);
 static_assert(ACLNN_ERR_INNER_FIND_KERNEL_ERROR == 561003 && ACLNN_ERR_INNER_CREATE_EXECUTOR == 561101);
 static_assert(ACLNN_ERR_INNER_NULLPTR == 561103);
 static_assert(std::is_same_v<aclnnStatus, int32_t>);
+static_assert(ACL_MEM_MALLOC_HUGE_FIRST == 0 && ACL_MEM_MALLOC_NORMAL_ONLY_P2P == 5 && ACL_ERROR_NONE == 0);
+static_assert(ACL_MEM_TYPE_LOW_BAND_WIDTH == 0x0100 && ACL_MEM_TYPE_HIGH_BAND_WIDTH == 0x1000);
+static_assert(ACL_MEMCPY_HOST_TO_HOST == 0 && ACL_MEMCPY_HOST_TO_DEVICE == 1 && ACL_MEMCPY_DEVICE_TO_HOST == 2);
+static_assert(ACL_ERROR_INVALID_PARAM == 100000 && ACL_ERROR_RT_INVALID_DEVICEID == 107001);
+static_assert(ACL_ERROR_RT_MEMORY_ALLOCATION == 207001);
 
 constexpr int every_data_type[] = {-1, 0,  1,  2,  3,  4,  6,  7,  8,  9,  10, 11, 12, 13, 16,
                                    17, 27, 29, 30, 33, 34, 35, 36, 37, 38, 39, 40, 41, 99};
@@ -40,6 +50,8 @@ template<typename Enum> Enum raw(int value) {
     std::memcpy(&converted, &value, sizeof value);
     return converted;
 }
+
+aclOpExecutor *raw_handle(uint64_t number) { return reinterpret_cast<aclOpExecutor *>(number); }
 
 struct destroy {
     void operator()(aclTensor *tensor) const { aclDestroyTensor(tensor); }
@@ -387,10 +399,85 @@ TEST_F(Aclnn, refuses_a_workspace_size_that_the_first_phase_did_not_give_and_kee
     EXPECT_NE(y[0], 77);
 }
 
-TEST_F(Aclnn, refuses_a_stream) {
+TEST_F(Aclnn, takes_any_stream_and_has_computed_when_it_returns) {
+    zero_points = nullptr;
+    aclrtStream first = nullptr, second = nullptr;
+    ASSERT_EQ(aclrtCreateStream(&first), ACL_SUCCESS);
+    ASSERT_EQ(aclrtCreateStream(&second), ACL_SUCCESS);
+    EXPECT_NE(first, nullptr);
+    EXPECT_NE(first, second);
+    for (aclrtStream stream : {first, second, aclrtStream{nullptr}}) {
+        y.assign(256, 77);
+        prepare();
+        EXPECT_EQ(aclnnQuantize(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+        EXPECT_EQ(y[0], 1);
+        EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+    }
+    EXPECT_EQ(aclrtDestroyStream(first), ACL_SUCCESS);
+    EXPECT_EQ(aclrtDestroyStream(second), ACL_SUCCESS);
+}
+
+TEST_F(Aclnn, has_a_status_for_an_executor_that_has_gone_or_never_was) {
     prepare();
-    expect_second_phase(ACLNN_ERR_PARAM_INVALID, {"stream"}, nullptr, 0, memory.data());
-    EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+    aclOpExecutor *const consumed = executor;
+    EXPECT_EQ(aclnnQuantize(nullptr, 0, consumed, nullptr), ACLNN_SUCCESS);
+    prepare();
+    aclOpExecutor *const destroyed = executor;
+    EXPECT_EQ(aclDestroyAclOpExecutor(destroyed), ACLNN_SUCCESS);
+    prepare();  // in their place, perhaps
+    int64_t something = 0;
+    for (auto *other : {consumed, destroyed, reinterpret_cast<aclOpExecutor *>(&something),
+                        reinterpret_cast<aclOpExecutor *>(x.get()), raw_handle(1), raw_handle(UINT64_MAX)}) {
+        executor = other;
+        expect_second_phase(ACLNN_ERR_PARAM_INVALID, {"executor"});
+        EXPECT_EQ(aclSetAclOpExecutorRepeatable(other), ACLNN_ERR_PARAM_INVALID);
+        EXPECT_EQ(aclDestroyAclOpExecutor(other), ACLNN_ERR_PARAM_INVALID);
+        EXPECT_EQ(aclSetInputTensorAddr(other, 0, x.get(), memory.data()), ACLNN_ERR_PARAM_INVALID);
+        EXPECT_EQ(aclSetOutputTensorAddr(other, 0, out.get(), y.data()), ACLNN_ERR_PARAM_INVALID);
+    }
+}
+
+TEST_F(Aclnn, has_as_many_executors_as_there_is_memory_for) {
+    std::vector<aclOpExecutor *> all;
+    for (int i = 0; i < 1000; i++) {
+        prepare();
+        all.push_back(executor);
+    }
+    std::ranges::sort(all);
+    EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
+    for (aclOpExecutor *each : all) {
+        EXPECT_EQ(aclnnQuantize(nullptr, 0, each, nullptr), ACLNN_SUCCESS) << aclGetRecentErrMsg();
+    }
+}
+
+TEST_F(Aclnn, makes_executors_on_many_threads_at_once) {
+    std::vector<std::thread> threads;
+    std::atomic<int> failures = 0;
+    for (int t = 0; t < 4; t++) {
+        threads.emplace_back([&] {
+            const std::vector<float> own_x(6, 4.0f), own_scales(3, 2.0f);
+            std::vector<int8_t> own_y(6);
+            const tensor_ptr ax = make({2, 3}, ACL_FLOAT, own_x.data()), as = make({3}, ACL_FLOAT, own_scales.data()),
+                             ay = make({2, 3}, ACL_INT8, own_y.data());
+            for (int i = 0; i < 2000; i++) {
+                uint64_t size = 0;
+                aclOpExecutor *mine[3] = {};
+                for (aclOpExecutor *&each : mine) {
+                    failures += aclnnQuantizeGetWorkspaceSize(ax.get(), as.get(), nullptr, ACL_INT8, 1, ay.get(), &size,
+                                                              &each) != ACLNN_SUCCESS;
+                }
+                for (aclOpExecutor *each : mine) {
+                    own_y.assign(6, 0);
+                    failures += aclnnQuantize(nullptr, size, each, nullptr) != ACLNN_SUCCESS;
+                    failures += own_y != std::vector<int8_t>(6, 2);
+                }
+            }
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(failures, 0);
 }
 
 TEST_F(Aclnn, gives_the_nullptr_status_for_a_tensor_without_an_address) {
@@ -407,12 +494,47 @@ TEST_F(Aclnn, gives_the_nullptr_status_for_a_tensor_without_an_address) {
 TEST_F(Aclnn, refuses_an_out_that_overlaps_an_input_or_itself) {
     out = make({2, 3}, ACL_INT8, memory.data());
     prepare();
-    expect_second_phase(ACLNN_ERR_PARAM_INVALID, {"overlap"});
+    expect_second_phase(ACLNN_ERR_PARAM_INVALID, {"aclnnQuantize: out: it overlaps scales"});
     aclDestroyAclOpExecutor(executor);
     out = make({2, 3}, ACL_INT8, y.data(), ACL_FORMAT_ND, {0, 1});
     prepare();
-    expect_second_phase(ACLNN_ERR_PARAM_INVALID, {"overlap"});
+    expect_second_phase(ACLNN_ERR_PARAM_INVALID, {"aclnnQuantize: out: its strides"});
     aclDestroyAclOpExecutor(executor);
+}
+
+// The calls of acl/acl.h.
+
+TEST(AclRuntime, moves_bytes_between_host_and_device) {
+    ASSERT_EQ(aclInit(nullptr), ACL_SUCCESS);
+    ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+    const std::vector<int32_t> from{1, 2, 3};
+    std::vector<int32_t> to(3);
+    void *device = nullptr;
+    ASSERT_EQ(aclrtMalloc(&device, 12, ACL_MEM_MALLOC_HUGE_FIRST), ACL_SUCCESS);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(device) % 64, 0u);
+    EXPECT_EQ(aclrtMemcpy(device, 12, from.data(), 12, ACL_MEMCPY_HOST_TO_DEVICE), ACL_SUCCESS);
+    EXPECT_EQ(aclrtMemcpy(to.data(), 12, device, 12, ACL_MEMCPY_DEVICE_TO_HOST), ACL_SUCCESS);
+    EXPECT_EQ(to, from);
+    EXPECT_EQ(aclrtFree(device), ACL_SUCCESS);
+    EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+    EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
+}
+
+TEST(AclRuntime, has_a_status_for_what_it_cannot_do) {
+    int32_t number = 0;
+    void *device = nullptr;
+    EXPECT_EQ(aclrtSetDevice(1), ACL_ERROR_RT_INVALID_DEVICEID);
+    EXPECT_EQ(aclrtResetDevice(-1), ACL_ERROR_RT_INVALID_DEVICEID);
+    EXPECT_EQ(aclrtCreateStream(nullptr), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(aclrtDestroyStream(nullptr), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(aclrtMalloc(nullptr, 1, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(aclrtMalloc(&device, 0, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(aclrtMalloc(&device, SIZE_MAX, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_MEMORY_ALLOCATION);
+    EXPECT_EQ(aclrtFree(nullptr), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(aclrtMemcpy(nullptr, 4, &number, 4, ACL_MEMCPY_HOST_TO_HOST), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(aclrtMemcpy(&number, 4, nullptr, 4, ACL_MEMCPY_HOST_TO_HOST), ACL_ERROR_INVALID_PARAM);
+    EXPECT_EQ(aclrtMemcpy(&number, 3, &number, 4, ACL_MEMCPY_HOST_TO_HOST), ACL_ERROR_INVALID_PARAM);
+    EXPECT_NE(std::string(aclGetRecentErrMsg()).find("4 bytes for the 3"), std::string::npos);
 }
 
 // Executors.
@@ -514,7 +636,21 @@ TEST_F(Aclnn, has_a_status_for_a_shortage_of_memory) {
     {
         const memory_shortage shortage;
         EXPECT_EQ(aclCreateTensor(nullptr, 0, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, nullptr, 0, nullptr), nullptr);
-        expect_first_phase(ACLNN_ERR_INNER_CREATE_EXECUTOR, {"memory"});
+        void *memory_of_device = nullptr;
+        EXPECT_EQ(aclrtMalloc(&memory_of_device, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_MEMORY_ALLOCATION);
+    }
+    {  // executors come from memory that is kept, until more are there at once than ever before
+        std::vector<aclOpExecutor *> all;
+        {
+            const memory_shortage shortage;
+            while (first_phase() == ACLNN_SUCCESS && all.size() < 1 << 20) {
+                all.push_back(std::exchange(executor, nullptr));
+                workspace_size = no_size;
+            }
+            expect_first_phase(ACLNN_ERR_INNER_CREATE_EXECUTOR, {"memory"});
+        }
+        EXPECT_GE(all.size(), 64u);
+        std::ranges::for_each(all, aclDestroyAclOpExecutor);
     }
     prepare();
     {

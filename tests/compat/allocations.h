@@ -1,4 +1,4 @@
-// Counts what `operator new` hands out in this program, and lets it fail.
+// Counts what `operator new` hands out in this program, in the test of aclnn what malloc does, and lets it fail.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace compat_test {
 
 int64_t live_allocations();
 
-// While one exists, the `operator new` that may return NULL does so, after the first `after` calls.
+// While one exists, what may return NULL does so, after the first `after` calls.
 class memory_shortage {
 public:
     explicit memory_shortage(int64_t after = 0);

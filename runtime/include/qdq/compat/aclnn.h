@@ -1,8 +1,8 @@
 /* CANN's aclnnQuantize on host memory: its names, types, values and status codes over qdq.h.
  *
- * A program written for CANN's two-phase call compiles with this header in place of aclnn/acl_meta.h and
- * aclnnop/aclnn_quantize.h, and links qdq::compat_aclnn. Tensors lie in host memory, at any alignment, and the stream
- * is NULL. Do not include CANN's own headers beside it.
+ * A program written for CANN compiles unchanged: qdq::compat_aclnn brings headers under CANN's paths, acl/acl.h with
+ * the calls about devices, streams and memory, aclnn/acl_meta.h and aclnnop/aclnn_quantize.h. This one has all but the
+ * first. Tensors lie in host memory, at any alignment. Do not include CANN's own headers beside it.
  *
  *   out = saturate(round(x / scales + zeroPoints))       an f32 sum, rounded to nearest even (qdq.h: "acl")
  *
@@ -10,8 +10,11 @@
  *   - scales may be f32 or f16 beside any x; only bf16 asks for equal types (the document wants x's own type);
  *   - a format is refused when it is a private one (FRACTAL_NZ, NC1HWC0, ...), not whenever it is not ND.
  * Where qdq differs from both:
- *   - aclnnQuantize refuses every workspace size but the one the first phase gave (0), and any stream but NULL;
- *   - a call that fails leaves the executor as it is, to be run again or destroyed. CANN frees it.
+ *   - aclnnQuantize refuses every workspace size but the one the first phase gave (0);
+ *   - it has computed when it returns: whatever stream it is given, work is done in the order of the calls;
+ *   - a call that fails leaves the executor as it is, to be run again or destroyed. CANN frees it;
+ *   - an executor that has run, unless it is repeatable, or that is none of the first phase's, is
+ *     ACLNN_ERR_PARAM_INVALID to every function. To CANN it is a stray pointer.
  *
  * Every function may be called from any thread; one tensor or executor is used by one thread at a time. On an error
  * nothing has been written.
@@ -84,7 +87,7 @@ typedef int32_t aclnnStatus;
 typedef int aclError;
 typedef void *aclrtStream;
 typedef struct aclTensor aclTensor;
-typedef struct aclOpExecutor aclOpExecutor;
+typedef struct aclOpExecutor aclOpExecutor; /* never defined: a pointer to one is a number, which only grows */
 
 enum {
     ACL_SUCCESS = 0,
@@ -125,17 +128,17 @@ aclnnStatus aclnnQuantizeGetWorkspaceSize(const aclTensor *x, const aclTensor *s
 
 /* The second phase: computes, and frees the executor unless it is repeatable.
  * ACLNN_ERR_PARAM_NULLPTR: executor is NULL; workspace is NULL and workspaceSize is not 0; a tensor that is not empty
- * has no address. ACLNN_ERR_PARAM_INVALID: workspaceSize is not 0; stream is not NULL; out overlaps an input, or its
- * strides make its elements overlap. ACLNN_ERR_INNER_FIND_KERNEL_ERROR. */
+ * has no address. ACLNN_ERR_PARAM_INVALID: workspaceSize is not 0; the executor has run already; out overlaps an input,
+ * or its strides make its elements overlap. ACLNN_ERR_INNER_FIND_KERNEL_ERROR. */
 aclnnStatus aclnnQuantize(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 /* Keeps the executor after aclnnQuantize, for further runs, until aclDestroyAclOpExecutor frees it.
- * ACLNN_ERR_INNER_NULLPTR: executor is NULL. ACLNN_ERR_INNER: out of memory. */
+ * ACLNN_ERR_INNER_NULLPTR: executor is NULL. ACLNN_ERR_PARAM_INVALID: it has gone. ACLNN_ERR_INNER: out of memory. */
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor);
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor);
 
 /* Gives one of an executor's tensors another address: input 0 is x, 1 scales, 2 zeroPoints; output 0 is out.
- * ACLNN_ERR_PARAM_INVALID: the executor has another tensor there, or none. */
+ * ACLNN_ERR_PARAM_INVALID: the executor has another tensor there, or none, or has gone. */
 aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr);
 aclnnStatus aclSetOutputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr);
 

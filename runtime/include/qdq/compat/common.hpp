@@ -18,7 +18,6 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 namespace qdq::compat {
@@ -73,6 +72,7 @@ public:
     explicit operator bool() const { return status_ == QDQ_OK; }
     operator result() const { return {status_, text_}; }
     template<typename T> operator expected<T>() const { return result(*this); }
+    const char *message() const { return text_; }
 
 private:
     qdq_status status_;
@@ -106,31 +106,21 @@ struct argument_names {
 // The failure of a call of qdq in a system's terms. qdq's message is "<function>: <argument>: <rule>"; after the checks
 // of a front end, the rules left are those about where memory lies.
 inline verdict translated(const argument_names &names) {
-    struct {
-        const char *in_qdq, *in_system;
-    } const arguments[] = {{"x", names.x}, {"scale", names.scale}, {"zero_point", names.zero_point}, {"y", names.y}};
-    const auto find = [&](std::string_view text) -> const char * {
-        for (const auto &[in_qdq, in_system] : arguments) {
-            if (text == in_qdq) {
-                return in_system;
-            }
-        }
-        return nullptr;
+    const auto in_system = [&](const char *argument) {
+        const auto is = [&](const char *name) { return std::strcmp(argument, name) == 0; };
+        return is("x") ? names.x : is("scale") ? names.scale : is("zero_point") ? names.zero_point : names.y;
     };
-    const std::string_view message = qdq_last_error(), overlaps = "it overlaps ";
-    const std::size_t argument = std::min(message.find(": "), message.size() - 2) + 2;
-    const std::size_t rule = std::min(message.find(": ", argument), message.size() - 2) + 2;
-    const char *name = find(message.substr(argument, rule - argument - 2));
-    if (name == nullptr) {
-        return fail("%s: %s", names.function, message.data() + argument);
+    const char *message = qdq_last_error();
+    char argument[16], other[16];
+    int rule = 0;
+    if (std::sscanf(message, "%*[^:]: %15[a-z_]: %n", argument, &rule) != 1 || rule == 0) {
+        return fail("%s: %s", names.function, message);
     }
-    const std::string_view said = message.substr(rule);
-    if (!said.starts_with(overlaps)) {
-        return fail("%s: %s: %s", names.function, name, said.data());
+    if (std::sscanf(message + rule, "it overlaps %15[a-z_]", other) != 1) {
+        return fail("%s: %s: %s", names.function, in_system(argument), message + rule);
     }
-    const std::string_view other = said.substr(overlaps.size(), said.find(';') - overlaps.size());
-    return fail("%s: %s: it overlaps %s%s", names.function, name, find(other),
-                other == "x" ? ", and has not its address, strides and element size" : "");
+    return fail("%s: %s: it overlaps %s%s", names.function, in_system(argument), in_system(other),
+                std::strcmp(other, "x") == 0 ? ", and has not its address, strides and element size" : "");
 }
 
 // What a call of qdq came to.
