@@ -1,4 +1,4 @@
-// What the C++ examples share: a matrix on the screen, or why there is none.
+// What the C++ examples share: a tensor on the screen, row by row.
 #pragma once
 
 #include <qdq/compat/common.hpp>
@@ -18,12 +18,11 @@ template<typename T> void print(const char *title, std::span<const T> values, st
     }
 }
 
-// 0 where there is a tensor, 1 where there is none, as a program returns it.
-template<typename T> int print(const char *title, const qdq::compat::expected<qdq::compat::owned_tensor> &y) {
-    if (!y) {
-        std::fprintf(stderr, "%s: %s\n", title, y.message());
-        return 1;
+// Of f32 or i8.
+inline void print(const char *title, const qdq::compat::owned_tensor &y) {
+    if (y.dtype() == qdq::dtype::f32) {
+        print(title, y.values<float>().value(), y.shape().back());
+    } else {
+        print(title, y.values<std::int8_t>().value(), y.shape().back());
     }
-    print(title, *y->values<T>(), y->shape().back());
-    return 0;
 }

@@ -1,4 +1,4 @@
-// The example of pypto's documentation: scale and zero points have a dimension of size 1 where they lack one.
+// The sample of pypto's document, line by line.
 #include <qdq/compat/pypto.hpp>
 
 #include "print.hpp"
@@ -6,12 +6,18 @@
 namespace pypto = qdq::pypto;
 
 int main() {
-    const std::int8_t x_data[] = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4};
-    const float scale_data[] = {1, 1, 1}, zero_points_data[] = {-2, -2, -2};
-    const pypto::Tensor x(x_data, {3, 4}), scale(scale_data, {3, 1}), zero_points(zero_points_data, {3, 1});
-
     pypto::set_vec_tile_shapes(4, 16);
-    const auto y1 = pypto::dequantize(x, scale, pypto::DT_FP32, -1, qdq::none);
-    const auto y2 = pypto::dequantize(x, scale, pypto::DT_FP32, -1, zero_points);
-    return print<float>("y1", y1) + print<float>("y2", y2);
+
+    auto x = pypto::tensor({3, 4}, pypto::DT_INT8);
+    auto scale = pypto::tensor({3, 1}, pypto::DT_FP32);
+    auto zero_points = pypto::tensor({3, 1}, pypto::DT_FP32);
+    x.assign({1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4});  // added: the elements, which the document has below
+    scale.assign({1.0, 1.0, 1.0});                   // added: the same
+    zero_points.assign({-2.0, -2.0, -2.0});          // added: the same
+
+    const auto y1 = pypto::dequantize(x, scale, pypto::DT_FP32, -1, pypto::None).value();
+    const auto y2 = pypto::dequantize(x, scale, pypto::DT_FP32, -1, zero_points).value();
+
+    print("y1", y1);
+    print("y2", y2);
 }

@@ -1,24 +1,36 @@
-// The example of torch_npu's documentation, with an x of its own: a bf16 tensor times 0.1, as qint8.
+// The samples of torch_npu's document for single operators, line by line.
 #include <qdq/compat/torch_npu.hpp>
 
 #include "print.hpp"
 
-#include <bit>
+#include <vector>
 
 namespace torch_npu = qdq::torch_npu;
 
-// As torch's .bfloat16() does for finite numbers: to the nearest, ties to even.
-static qdq::bf16 bfloat16(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    return {static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
+// As good as any: from -30 to 30, and no two neighbours alike.
+static std::vector<float> randn(std::size_t count) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; i++) {
+        values[i] = static_cast<float>(i * 37 % 61) - 30.0f;
+    }
+    return values;
+}
+
+static void atlas_a2() {
+    const auto x = torch_npu::tensor(randn(12), {1, 1, 12}).bfloat16();      // changed: no randn(), no npu()
+    const auto scale = torch_npu::tensor(std::vector(12, 0.1f)).bfloat16();  // changed: a list of 12, no npu()
+    const auto out = torch_npu::npu_quantize(x, scale, torch_npu::None, torch_npu::qint8, -1, false).value();
+    print("Atlas A2", out);
+}
+
+static void atlas_inference() {
+    const auto x = torch_npu::tensor(randn(72), {2, 3, 12});   // changed: no randn(), no npu()
+    const auto scale = torch_npu::tensor(std::vector(12, 3));  // changed: a list of 12, no npu()
+    const auto out = torch_npu::npu_quantize(x, scale, torch_npu::None, torch_npu::qint8, -1, false).value();
+    print("Atlas inference", out);
 }
 
 int main() {
-    std::array<qdq::bf16, 12> x, scale;
-    for (std::size_t i = 0; i < 12; i++) {
-        x[i] = bfloat16(-600.0f + 121.0f * static_cast<float>(i));
-        scale[i] = bfloat16(0.1f);
-    }
-    const auto out = torch_npu::npu_quantize({x, {1, 1, 12}}, scale, qdq::none, torch_npu::qint8, -1, false);
-    return print<std::int8_t>("out", out);
+    atlas_a2();
+    atlas_inference();
 }

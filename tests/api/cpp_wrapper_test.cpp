@@ -32,6 +32,10 @@ static_assert(!std::is_constructible_v<qdq::output, std::span<const int8_t>>);
 static_assert(!std::is_constructible_v<qdq::output, const int8_t *, qdq::dimensions>);
 static_assert(!std::is_constructible_v<qdq::tensor, std::vector<double> &>);
 
+// No view of memory that has gone when the view is used.
+static_assert(!std::is_constructible_v<qdq::tensor, std::vector<float>>);
+static_assert(!std::is_constructible_v<qdq::output, std::vector<float>, qdq::dimensions>);
+
 TEST(Wrapper, quantizes_ranges_of_one_dimension) {
     bytes y(x.size());
     const qdq::result done = qdq::quantize(x, qdq::scalar(scale), y);
@@ -138,6 +142,28 @@ TEST(Wrapper, reports_the_library_message) {
     EXPECT_EQ(done.status(), qdq::status::invalid_argument);
     EXPECT_NE(std::string(done.message()).find("shape"), std::string::npos) << done.message();
     EXPECT_EQ(y, bytes(6, 0x5a));
+}
+
+TEST(Wrapper, keeps_the_message_of_each_failure) {
+    bytes y(6);
+    const qdq::result first = qdq::quantize({x, {2, 3}}, qdq::scalar(scale), {y, {3, 2}});
+    const qdq::result second = qdq::quantize(qdq::none, qdq::scalar(scale), y);
+    EXPECT_NE(std::string(first.message()).find("shape"), std::string::npos) << first.message();
+    qdq::result copy = second;
+    EXPECT_STREQ(copy.message(), second.message());
+    copy = first;
+    EXPECT_STREQ(copy.message(), first.message());
+    copy = copy.error();
+    EXPECT_STREQ(copy.message(), first.message());
+    EXPECT_THROW(first.value(), qdq::bad_result_access);
+}
+
+TEST(Wrapper, takes_shapes_of_any_integers) {
+    bytes y(6);
+    const std::vector<int> shape{2, 3};
+    EXPECT_TRUE(qdq::quantize({x, shape}, qdq::scalar(scale), {y, std::array<short, 2>{2, 3}}));
+    EXPECT_EQ(y, quantized);
+    EXPECT_FALSE(qdq::quantize({x, std::vector<int>(9, 1)}, qdq::scalar(scale), {y, std::vector<int>(9, 1)}));
 }
 
 TEST(Wrapper, refuses_a_range_shorter_than_its_shape) {

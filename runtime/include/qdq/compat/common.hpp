@@ -28,6 +28,9 @@ template<typename T> class [[nodiscard]] expected {
 public:
     expected(T value) : value_(std::move(value)), failure_(QDQ_OK) {}
     expected(const result &failure) : failure_(failure) {}
+    template<typename... Arguments>
+    explicit expected(std::in_place_t, Arguments &&...arguments)
+        : value_(std::in_place, std::forward<Arguments>(arguments)...), failure_(QDQ_OK) {}
 
     bool has_value() const { return value_.has_value(); }
     explicit operator bool() const { return has_value(); }
@@ -150,9 +153,15 @@ constexpr std::span<const std::int64_t> shape_of(const qdq_tensor &t) {
     return {t.shape, static_cast<std::size_t>(t.rank)};
 }
 
-constexpr bool same_shape(const qdq_tensor &a, const qdq_tensor &b) {
-    return std::ranges::equal(shape_of(a), shape_of(b));
+// Of a few dimensions: std::ranges::equal would call memcmp, which takes longer.
+constexpr bool same_shape(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+    bool same = a.size() == b.size();
+    for (std::size_t d = 0; same && d < a.size(); ++d) {
+        same = a[d] == b[d];
+    }
+    return same;
 }
+constexpr bool same_shape(const qdq_tensor &a, const qdq_tensor &b) { return same_shape(shape_of(a), shape_of(b)); }
 
 // No dimension is negative. A product past the range of int64_t gives its largest value.
 constexpr std::int64_t element_count(std::span<const std::int64_t> shape) {
@@ -229,7 +238,7 @@ inline verdict check_out(const char *function, const output &out, dtype type, st
     if (!is_one_of(y.dtype, {type})) {
         return fail("%s: out: dtype %s is not %s", function, info(y.dtype).name, info(type).name);
     }
-    if (!std::ranges::equal(shape_of(y), shape)) {
+    if (!same_shape(shape_of(y), shape)) {
         return fail("%s: out: shape %s is not %s", function, shape_text(y).c_str(), shape_text(shape).c_str());
     }
     return QDQ_OK;
@@ -249,7 +258,7 @@ public:
     owned_tensor() = default;
 
     // All elements are 0.
-    owned_tensor(qdq::dtype type, const dimensions &shape) : owned_tensor(type, shape.values, {}) {
+    owned_tensor(qdq::dtype type, const dimensions &shape) : owned_tensor(type, shape.values, uninitialized{}) {
         if (data_ != nullptr) {
             std::memset(data_.get(), 0, bytes_);
         }
@@ -269,13 +278,23 @@ public:
         return made;
     }
 
-    // The elements are not initialized. The shape has at most 8 dimensions, none negative.
-    static expected<owned_tensor> of(qdq::dtype type, std::span<const std::int64_t> shape) {
-        owned_tensor made(type, shape, {});
-        if (made.problem_ != nullptr) {
-            return result(QDQ_OUT_OF_MEMORY, made.problem_);
+    // The elements are not initialized.
+    struct uninitialized {};
+    owned_tensor(qdq::dtype type, std::span<const std::int64_t> shape, uninitialized) : type_(type) {
+        if (shape.size() > shape_.size() || std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; })) {
+            problem_ = "its shape has more than 8 dimensions, or a negative one";
+            return;
         }
-        return made;
+        rank_ = static_cast<std::int32_t>(shape.size());
+        std::ranges::copy(shape, shape_.begin());
+        const std::int64_t count = element_count(shape), bits = info(type).bits;
+        if (count <= INT64_MAX / 32) {
+            bytes_ = static_cast<std::size_t>((count * bits + 7) / 8);
+            data_.reset(static_cast<std::byte *>(::operator new(bytes_, std::nothrow)));
+        }
+        if (data_ == nullptr) {
+            problem_ = out_of_memory;
+        }
     }
 
     template<numbers R> void assign(const R &values) {
@@ -324,25 +343,6 @@ private:
     struct release {
         void operator()(std::byte *memory) const { ::operator delete(memory); }
     };
-    struct uninitialized {};
-
-    owned_tensor(qdq::dtype type, std::span<const std::int64_t> shape, uninitialized) : type_(type) {
-        if (shape.size() > shape_.size() || std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; })) {
-            problem_ = "its shape has more than 8 dimensions, or a negative one";
-            return;
-        }
-        rank_ = static_cast<std::int32_t>(shape.size());
-        std::ranges::copy(shape, shape_.begin());
-        const std::int64_t count = element_count(shape), bits = info(type).bits;
-        if (count <= INT64_MAX / 32) {
-            bytes_ = static_cast<std::size_t>((count * bits + 7) / 8);
-            data_.reset(static_cast<std::byte *>(::operator new(bytes_, std::nothrow)));
-        }
-        if (data_ == nullptr) {
-            problem_ = out_of_memory;
-        }
-    }
-
     template<typename T, numbers R> void assign_as(const R &values) {
         const auto fits = [](auto value) {
             const auto number = static_cast<double>(value);
@@ -373,11 +373,10 @@ private:
 // A new tensor that `compute` has filled; it takes the tensor's view and returns a verdict.
 template<typename Compute>
 expected<owned_tensor> made_by(dtype type, std::span<const std::int64_t> shape, Compute &&compute) {
-    expected<owned_tensor> made = owned_tensor::of(type, shape);
-    if (made) {
-        if (const verdict done = compute(made->c()); !done) {
-            return done;
-        }
+    expected<owned_tensor> made(std::in_place, type, shape, owned_tensor::uninitialized{});
+    const verdict done = made->problem() == nullptr ? compute(made->c()) : verdict(QDQ_OUT_OF_MEMORY, out_of_memory);
+    if (!done) {
+        made = result(done);
     }
     return made;
 }

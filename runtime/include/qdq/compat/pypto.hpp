@@ -100,8 +100,8 @@ inline bool lacks_axis(const qdq_tensor &given, const qdq_tensor &input, std::in
     const auto head = static_cast<std::size_t>(axis), tail = whole.size() - head - 1;
     const bool keeps_axis = shape.size() == whole.size() && shape[head] == 1;
     return (keeps_axis || shape.size() + 1 == whole.size()) &&
-           std::ranges::equal(shape.first(head), whole.first(head)) &&
-           std::ranges::equal(shape.last(tail), whole.last(tail));
+           compat::same_shape(shape.first(head), whole.first(head)) &&
+           compat::same_shape(shape.last(tail), whole.last(tail));
 }
 
 inline constexpr compat::argument_names names{"pypto.dequantize", "input", "scale", "zero_points", "out"};

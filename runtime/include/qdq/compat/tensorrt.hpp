@@ -544,7 +544,7 @@ public:
         return new (std::nothrow) INetworkDefinition;
     }
     IBuilderConfig *createBuilderConfig() noexcept { return new (std::nothrow) IBuilderConfig; }
-    ICudaEngine *buildEngineWithConfig(INetworkDefinition &network, IBuilderConfig &) noexcept {
+    ICudaEngine *buildEngineWithConfig(const INetworkDefinition &network, IBuilderConfig &) noexcept {
         std::unique_ptr<ICudaEngine> made(new (std::nothrow) ICudaEngine(logger_));
         if (made == nullptr) {
             logger_.log(ILogger::Severity::kERROR, compat::out_of_memory);
@@ -808,12 +808,11 @@ inline verdict execution::prepare(const built_network &network) {
             at.address = tensor.constant;
             continue;
         }
-        compat::expected<compat::owned_tensor> room =
-            compat::owned_tensor::of(static_cast<dtype>(to_qdq(tensor.type)), shape_of(tensor.dims));
-        if (!room) {
+        at.between = {static_cast<dtype>(to_qdq(tensor.type)), shape_of(tensor.dims),
+                      compat::owned_tensor::uninitialized{}};
+        if (at.between.problem() != nullptr) {
             return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
         }
-        at.between = *std::move(room);
         at.address = at.between.data();
     }
     return QDQ_OK;
@@ -979,12 +978,10 @@ inline detail::verdict INetworkDefinition::build(detail::built_tensor &made, con
     if (how == weights::viewed || to_qdq(made.type) < 0) {  // no layer reads another type
         return QDQ_OK;
     }
-    compat::expected<compat::owned_tensor> copy =
-        compat::owned_tensor::of(static_cast<dtype>(to_qdq(made.type)), shape_of(made.dims));
-    if (!copy) {
+    made.weights = {static_cast<dtype>(to_qdq(made.type)), shape_of(made.dims), compat::owned_tensor::uninitialized{}};
+    if (made.weights.problem() != nullptr) {
         return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
     }
-    made.weights = *std::move(copy);
     made.constant = made.weights.data();
     if (layer.weights_.count > 0) {
         std::memcpy(made.constant, layer.weights_.values, byte_count(made.type, made.dims));

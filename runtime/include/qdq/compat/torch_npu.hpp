@@ -115,8 +115,9 @@ inline constexpr target targets[] = {
 // A call whose arguments keep the rules.
 struct call {
     const target *to = nullptr;
-    std::int32_t axis = 0;  // of self, from 0
-    std::array<std::int64_t, 8> result_shape{};
+    std::int32_t axis = 0;                       // of self, from 0
+    std::span<const std::int64_t> result_shape;  // self's, or that of int4 in an int32
+    std::array<std::int64_t, 8> packed_shape;
 };
 
 inline verdict check_types(const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, bool div_mode) {
@@ -210,13 +211,19 @@ inline verdict check(const Tensor &self, const Tensor &scales, const Tensor &zer
         return fail("torch_npu.npu_quantize: zero_points: shape %s is not scales', %s", shape_text(z).c_str(),
                     shape_text(s).c_str());
     }
-    std::ranges::copy(shape_of(x), accepted.result_shape.begin());
-    std::int64_t &last = accepted.result_shape[static_cast<std::size_t>(x.rank - 1)];
-    if (last % to->packed != 0) {
-        return fail("torch_npu.npu_quantize: self: the last dimension, %lld, is not a multiple of 8 (quint4x2)",
-                    static_cast<long long>(last));
+    accepted.result_shape = shape_of(x);  // which is in self
+    if (to->packed == 1) {
+        return QDQ_OK;
     }
-    last /= to->packed;
+    const std::size_t last = accepted.result_shape.size() - 1;
+    const std::int64_t length = accepted.result_shape[last];
+    if (length % to->packed != 0) {
+        return fail("torch_npu.npu_quantize: self: the last dimension, %lld, is not a multiple of 8 (quint4x2)",
+                    static_cast<long long>(length));
+    }
+    std::ranges::copy(accepted.result_shape, accepted.packed_shape.begin());
+    accepted.packed_shape[last] = length / to->packed;
+    accepted.result_shape = std::span(accepted.packed_shape).first(last + 1);
     return QDQ_OK;
 }
 
@@ -269,8 +276,7 @@ inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, c
         !allowed) {
         return allowed;
     }
-    const std::span shape(accepted.result_shape.data(), static_cast<std::size_t>(self.c().rank));
-    return compat::made_by(accepted.to->returned, shape, [&](const qdq_tensor &y) {
+    return compat::made_by(accepted.to->returned, accepted.result_shape, [&](const qdq_tensor &y) {
         return detail::compute(y, self, scales, zero_points, how.div_mode, accepted);
     });
 }
@@ -290,8 +296,9 @@ inline result npu_quantize_out(const output &out, const Tensor &self, const Tens
         !allowed) {
         return allowed;
     }
-    const std::span shape(accepted.result_shape.data(), static_cast<std::size_t>(self.c().rank));
-    if (const compat::verdict fits = compat::check_out(detail::function, out, accepted.to->returned, shape); !fits) {
+    if (const compat::verdict fits =
+            compat::check_out(detail::function, out, accepted.to->returned, accepted.result_shape);
+        !fits) {
         return fits;
     }
     if (accepted.to->packed != 1 && !detail::is_dense(out.c())) {
