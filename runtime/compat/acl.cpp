@@ -4,6 +4,7 @@
 #include <acl/acl.h>
 
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -36,7 +37,7 @@ aclError aclrtCreateStream(aclrtStream *stream) {
     if (!stream) {
         return invalid("aclrtCreateStream", "stream: NULL");
     }
-    *stream = reinterpret_cast<aclrtStream>(++streams);
+    *stream = std::bit_cast<aclrtStream>(++streams);
     return ACL_SUCCESS;
 }
 aclError aclrtDestroyStream(aclrtStream stream) {

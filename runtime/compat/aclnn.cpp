@@ -2,7 +2,7 @@
 #include "executors.h"
 #include "recent_error.h"
 
-#include <qdq/compat/common.hpp>
+#include <qdq/compat/terms.hpp>
 
 #include <algorithm>
 #include <cinttypes>
@@ -187,8 +187,10 @@ aclnnStatus from_qdq(qdq_status status) {
     if (status == QDQ_OK) {
         return ok;
     }
+    char text[sizeof recent_error];
+    qdq::compat::last_error_in_terms_of(names, text);
     return fail_with(status == QDQ_UNSUPPORTED ? ACLNN_ERR_INNER_FIND_KERNEL_ERROR : ACLNN_ERR_PARAM_INVALID, "%s",
-                     qdq::compat::in_terms_of(names, status).message());
+                     text);
 }
 
 aclnnStatus check_addresses(const executor &of) {

@@ -39,7 +39,7 @@ slot *chunk_at(int chunk) {
 
 // The slot of a number; NULL where there is none.
 slot *slot_at(uint32_t index) {
-    const int chunk = std::bit_width(index / first_slots + 1) - 1;
+    const auto chunk = static_cast<int>(std::bit_width(index / first_slots + 1)) - 1;
     slot *slots = chunk < most_chunks ? chunks[chunk].load(std::memory_order_acquire) : nullptr;
     return slots ? slots + (index - first_slots * ((1u << chunk) - 1)) : nullptr;
 }
@@ -55,7 +55,7 @@ bool take(slot &of, uint32_t &use) {
 
 // The lowest bit is set, as in no pointer to an object.
 aclOpExecutor *number_of(uint32_t index, uint32_t use) {
-    return reinterpret_cast<aclOpExecutor *>(uintptr_t{use} << 32 | index << 1 | 1);
+    return std::bit_cast<aclOpExecutor *>(uintptr_t{use} << 32 | index << 1 | 1);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ executor *acquire_executor(aclOpExecutor *&number) {
 }
 
 executor *find_executor(const aclOpExecutor *number) {
-    const auto bits = reinterpret_cast<uintptr_t>(number);
+    const auto bits = std::bit_cast<uintptr_t>(number);
     const auto use = static_cast<uint32_t>(bits >> 32);
     slot *found = bits % 2 != 0 && use % 2 != 0 ? slot_at(static_cast<uint32_t>(bits) >> 1) : nullptr;
     return found && found->uses.load(std::memory_order_acquire) == use ? found : nullptr;

@@ -22,9 +22,7 @@ failures = [said for compiler in sys.argv[1:] for header in headers if (said := 
 for compiler in sys.argv[1:]:
     for header in headers:
         said = output_of(compiler, "c++17", header)
-        if header.suffix == ".h" and said:
-            failures.append(said)
-        if header.suffix == ".hpp" and "-std=c++20" not in said:
+        if (said or header.name == "qdq.hpp") and "-std=c++20" not in said:
             failures.append(f"{compiler}: {header} does not say that it needs C++20:\n{said}")
 if failures:
     sys.exit("\n".join(failures))

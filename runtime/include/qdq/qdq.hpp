@@ -323,8 +323,10 @@ public:
     }
     result(const result &other) : result(other.code_, other.message_) {}
     result &operator=(const result &other) {
-        code_ = other.code_;
-        std::memmove(message_, other.message_, std::strlen(other.message_) + 1);
+        if (this != &other) {
+            code_ = other.code_;
+            std::memcpy(message_, other.message_, std::strlen(other.message_) + 1);
+        }
         return *this;
     }
 

@@ -9,6 +9,7 @@
 // usable target. On an error nothing has been written.
 #pragma once
 
+#include <qdq/compat/terms.hpp>
 #include <qdq/qdq.hpp>
 
 #include <cstdarg>
@@ -75,7 +76,6 @@ public:
     explicit operator bool() const { return status_ == QDQ_OK; }
     operator result() const { return {status_, text_}; }
     template<typename T> operator expected<T>() const { return result(*this); }
-    const char *message() const { return text_; }
 
 private:
     qdq_status status_;
@@ -101,34 +101,14 @@ inline qdq_options profile(const char *name) {
     return options;
 }
 
-// What a system calls the arguments of qdq's functions.
-struct argument_names {
-    const char *function, *x, *scale, *zero_point, *y;
-};
-
-// The failure of a call of qdq in a system's terms. qdq's message is "<function>: <argument>: <rule>"; after the checks
-// of a front end, the rules left are those about where memory lies.
-inline verdict translated(const argument_names &names) {
-    const auto in_system = [&](const char *argument) {
-        const auto is = [&](const char *name) { return std::strcmp(argument, name) == 0; };
-        return is("x") ? names.x : is("scale") ? names.scale : is("zero_point") ? names.zero_point : names.y;
-    };
-    const char *message = qdq_last_error();
-    char argument[16], other[16];
-    int rule = 0;
-    if (std::sscanf(message, "%*[^:]: %15[a-z_]: %n", argument, &rule) != 1 || rule == 0) {
-        return fail("%s: %s", names.function, message);
-    }
-    if (std::sscanf(message + rule, "it overlaps %15[a-z_]", other) != 1) {
-        return fail("%s: %s: %s", names.function, in_system(argument), message + rule);
-    }
-    return fail("%s: %s: it overlaps %s%s", names.function, in_system(argument), in_system(other),
-                std::strcmp(other, "x") == 0 ? ", and has not its address, strides and element size" : "");
-}
-
 // What a call of qdq came to.
 inline verdict in_terms_of(const argument_names &names, qdq_status status) {
-    return status == QDQ_INVALID_ARGUMENT ? translated(names) : verdict(status);
+    if (status != QDQ_INVALID_ARGUMENT) {
+        return status;
+    }
+    char text[512];
+    last_error_in_terms_of(names, text);
+    return fail("%s", text);
 }
 
 struct dtype_info {
