@@ -98,6 +98,17 @@ TEST(Common, converts_arrays_to_f16_and_bf16_and_back) {
     }
 }
 
+TEST(Common, converts_arrays_of_the_programs_own) {
+    const std::vector<qdq::bf16> x{{0x3f80}, {0xc000}, {0x4049}, {0x7f80}};
+    const owned_tensor f32 = qdq::compat::converted({x, {2, 2}}, dtype::f32);
+    EXPECT_EQ(*f32.values<float>().and_then([](auto all) { return expected<float>(all[2]); }), 3.140625f);
+    EXPECT_EQ((*f32.values<float>())[1], -2.0f);
+    const owned_tensor f16 = qdq::compat::converted(x, dtype::f16);
+    EXPECT_EQ((*f16.values<qdq::f16>())[3].bits, 0x7c00);
+    EXPECT_NE(qdq::compat::converted({x, {5}}, dtype::f32).problem(), nullptr);
+    EXPECT_NE(qdq::compat::converted(qdq::none, dtype::f32).problem(), nullptr);
+}
+
 TEST(Common, makes_elements_of_every_type_from_numbers) {
     const std::vector<int> numbers{-2, 0, 1, 7};
     const owned_tensor i32(dtype::i32, {2, 2}, numbers), f16(dtype::f16, {4}, numbers), i4(dtype::i4, {4}, numbers);

@@ -14,6 +14,7 @@
 #include <qdq/compat/tripy.hpp>
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 namespace {
@@ -238,6 +239,31 @@ qdq::tensorrt::Dims dims_of(const dimensions &shape) {
     return dims;
 }
 
+// The same by TensorRT's steps: an engine writes what its network's own run does, and fails where that fails.
+void expect_same_of_an_engine(const qdq::tensorrt::INetworkDefinition &network, const void *x, tensor_memory y,
+                              const outcome &of_network) {
+    using namespace qdq::tensorrt;
+    struct : ILogger {
+        void log(Severity, char const *message) noexcept override { has_line |= message[0] != '\0'; }
+        bool has_line = false;
+    } logger;
+    const std::unique_ptr<IBuilder> builder(createInferBuilder(logger));
+    const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
+    const std::unique_ptr<ICudaEngine> engine(builder->buildEngineWithConfig(network, *config));
+    const std::unique_ptr<IExecutionContext> context(engine != nullptr ? engine->createExecutionContext() : nullptr);
+    bool done = context != nullptr;
+    if (done) {
+        if (engine->getTensorIOMode("x") == TensorIOMode::kINPUT) {
+            context->setInputTensorAddress("x", x);
+        }
+        context->setTensorAddress(network.getOutput(0)->getName(), y.view().data);
+        done = context->enqueueV3(nullptr);
+    }
+    require(done != logger.has_line, "an engine's failure is not logged");
+    require(done == (of_network.status == 0), "an engine and its network differ in success");
+    require(!done || y.bytes() == of_network.result, "an engine and its network differ");
+}
+
 // There and back: an input or a constant, quantized and dequantized by one scale.
 void tensorrt(choices &from) {
     using namespace qdq::tensorrt;
@@ -257,7 +283,7 @@ void tensorrt(choices &from) {
     const auto scale_type = from.chance(20) ? static_cast<DataType>(from.between(0, 12)) : type.first;
     const auto axis = static_cast<int32_t>(from.between(-2, 5));
     const int64_t count = reference::element_count(scale.view()) - (from.chance(30) ? 1 : 0);
-    const bool is_bigger = from.chance(40);
+    const bool is_bigger = from.chance(40), has_engine = from.chance(4);
     expect_same_on_two_targets(
         [&] {
             INetworkDefinition network;
@@ -292,6 +318,9 @@ void tensorrt(choices &from) {
             outcome done = of(network.run(), y);
             if (twice) {
                 require(of(network.run(), y) == done, "a network's second run differs");
+            }
+            if (has_engine) {
+                expect_same_of_an_engine(network, x.view().data, tensor_memory(type.second, shape), done);
             }
             return done;
         },
@@ -355,6 +384,8 @@ void aclnn(choices &from) {
             if (wrong || repeats || status != ACLNN_SUCCESS) {
                 aclDestroyAclOpExecutor(executor);
             }
+            require(aclnnQuantize(nullptr, 0, executor, nullptr) == ACLNN_ERR_PARAM_INVALID,
+                    "an executor that has gone is taken");
             return outcome{status, into.bytes()};
         },
         from);

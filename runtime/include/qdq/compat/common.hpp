@@ -323,6 +323,7 @@ private:
     struct release {
         void operator()(std::byte *memory) const { ::operator delete(memory); }
     };
+
     template<typename T, numbers R> void assign_as(const R &values) {
         const auto fits = [](auto value) {
             const auto number = static_cast<double>(value);
@@ -361,9 +362,13 @@ expected<owned_tensor> made_by(dtype type, std::span<const std::int64_t> shape, 
     return made;
 }
 
-// Floating elements in another type. qdq has the conversions in its products: 1 * element is rounded once, and so is
-// element / 1 to a stored type.
-inline owned_tensor converted(const qdq_tensor &from, dtype type) {
+// Floating elements in another type: an array of bf16 as f32, for one. qdq has the conversions in its products:
+// 1 * element is rounded once, and so is element / 1 to a stored type.
+inline owned_tensor converted(const tensor &view, dtype type) {
+    const qdq_tensor from = view.c();
+    if (view.problem() != nullptr) {
+        return owned_tensor::wrong(view.problem());
+    }
     expected<owned_tensor> made = made_by(type, shape_of(from), [&](const qdq_tensor &y) -> verdict {
         constexpr std::int64_t everywhere[8] = {};
         constexpr std::int8_t one = 1;
@@ -382,9 +387,7 @@ inline owned_tensor converted(const qdq_tensor &from, dtype type) {
                                                                               : "its type has no such conversion");
 }
 
-inline owned_tensor owned_tensor::to(qdq::dtype type) const {
-    return problem_ != nullptr ? wrong(problem_) : converted(c(), type);
-}
+inline owned_tensor owned_tensor::to(qdq::dtype type) const { return converted(*this, type); }
 inline owned_tensor owned_tensor::bfloat16() const { return to(qdq::dtype::bf16); }
 inline owned_tensor owned_tensor::half() const { return to(qdq::dtype::f16); }
 

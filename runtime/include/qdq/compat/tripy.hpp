@@ -138,7 +138,7 @@ public:
             return compat::fail("%s: scale: dtype %s is not %s", function, compat::info(scale.dtype).name,
                                 compat::info(type).name);
         }
-        converted = compat::converted(view_.c(), type);
+        converted = compat::converted(view_, type);
         const compat::verdict made = compat::check_tensor(function, "scale", converted);
         scale = converted.c();
         return made;
