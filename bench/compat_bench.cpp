@@ -95,8 +95,8 @@ struct acl_tensors {
 void add_single_calls(operands &all) {
     add("quantize", "qdq", all, [](operands &o) { return plain_quantize(o, o.codes.data()); });
     add("quantize", "torch_npu", all, [](operands &o) {
-        return bool(
-            torch_npu::npu_quantize_out({o.codes, o.shape}, {o.floats, o.shape}, o.scales, none, torch_npu::qint8, 0));
+        return bool(torch_npu::npu_quantize_out({o.codes, o.shape}, {o.floats, o.shape}, o.scales, torch_npu::None,
+                                                torch_npu::qint8, 0));
     });
     add("quantize", "tripy", all, [](operands &o) {
         return bool(tripy::quantize_out({o.codes, o.shape}, {o.floats, o.shape}, o.scales, tripy::int8, 0));
@@ -116,7 +116,7 @@ void add_single_calls(operands &all) {
 void add_calls_with_results(operands &all) {
     add("quantize_new", "qdq", all, [](operands &o) { return into_new(o, o.codes.size(), plain_quantize); });
     add("quantize_new", "torch_npu", all, [](operands &o) {
-        return bool(torch_npu::npu_quantize({o.floats, o.shape}, o.scales, none, torch_npu::qint8, 0));
+        return bool(torch_npu::npu_quantize({o.floats, o.shape}, o.scales, torch_npu::None, torch_npu::qint8, 0));
     });
     add("quantize_new", "tripy", all,
         [](operands &o) { return bool(tripy::quantize({o.floats, o.shape}, o.scales, tripy::int8, 0)); });

@@ -178,14 +178,8 @@ public:
             return;
         }
         rank_ = static_cast<std::int32_t>(shape.values.size());
-        for (std::size_t d = 0; d < max_rank; ++d) {
-            if (d < shape.values.size()) {
-                shape_[d] = shape.values[d];
-            }
-            if (d < strides.values.size()) {
-                strides_[d] = strides.values[d];
-            }
-        }
+        copy(shape.values, shape_);
+        copy(strides.values, strides_);
     }
 
     template<storage R>
@@ -225,6 +219,16 @@ public:
 
 private:
     static constexpr std::size_t max_rank = 8;
+
+    // At most eight: one by one, as a call of memcpy takes longer.
+    static constexpr void copy(std::span<const std::int64_t> from, std::array<std::int64_t, max_rank> &to) {
+        for (std::size_t d = 0; d < max_rank; ++d) {
+            if (d == from.size()) {
+                return;
+            }
+            to[d] = from[d];
+        }
+    }
 
     // In elements: the packed types hold several in each unit of storage.
     template<typename R> static constexpr std::size_t capacity(const R &data) {

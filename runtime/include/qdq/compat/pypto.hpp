@@ -22,7 +22,7 @@ namespace qdq::pypto {
 
 using Tensor = qdq::tensor;
 using optional_tensor = compat::optional_tensor;
-inline constexpr Tensor None{};
+inline constexpr optional_tensor None{};
 using DataType = qdq::dtype;
 inline constexpr DataType DT_INT8 = DataType::i8, DT_INT16 = DataType::i16, DT_INT32 = DataType::i32,
                           DT_UINT8 = DataType::u8, DT_UINT16 = DataType::u16, DT_FP16 = DataType::f16,
@@ -189,7 +189,7 @@ template<std::convertible_to<std::int64_t>... Sizes> void set_vec_tile_shapes(Si
 // input: i8 or i16, 2 to 4 dimensions, 1 to 2^31 - 1 elements, any strides. scale: f32, see above. otype: DT_FP32.
 // zero_points: f32, of a shape that scale may have; or None, or an empty tensor.
 inline compat::expected<compat::owned_tensor> dequantize(const Tensor &input, const Tensor &scale, DataType otype,
-                                                         int axis, const optional_tensor &zero_points = none) {
+                                                         int axis, const optional_tensor &zero_points = None) {
     if (const compat::verdict allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
         return allowed;
     }
@@ -199,7 +199,7 @@ inline compat::expected<compat::owned_tensor> dequantize(const Tensor &input, co
 
 // The same into `out`, an f32 tensor of input's shape with strides that keep its elements apart.
 inline result dequantize_out(const output &out, const Tensor &input, const Tensor &scale, DataType otype, int axis,
-                             const optional_tensor &zero_points = none) {
+                             const optional_tensor &zero_points = None) {
     if (const compat::verdict allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
         return allowed;
     }

@@ -20,7 +20,7 @@ namespace qdq::torch_npu {
 
 using Tensor = qdq::tensor;
 using optional_tensor = compat::optional_tensor;
-inline constexpr Tensor None{};
+inline constexpr optional_tensor None{};
 
 // c10::ScalarType's values, and Python's names for those that npu_quantize takes.
 enum class ScalarType : std::int8_t {
