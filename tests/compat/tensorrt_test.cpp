@@ -587,6 +587,10 @@ TEST_F(TensorRTNetwork, counts_and_gives_its_inputs_outputs_and_layers) {
     network.markOutput(*dq->getOutput(0));
     network.markOutput(*layer.getOutput(0));
     network.markOutput(*layer.getOutput(0));
+    INetworkDefinition other;
+    other.markOutput(*layer.getOutput(0));
+    other.unmarkOutput(*layer.getOutput(0));
+    EXPECT_EQ(other.getNbOutputs(), 0);
     EXPECT_EQ(network.getNbInputs(), 1);
     EXPECT_EQ(network.getNbOutputs(), 2);
     EXPECT_EQ(network.getNbLayers(), 3);

@@ -167,8 +167,9 @@ TEST_F(Tripy, counts_the_brackets_of_a_scale) {
     expect_quantizes(tensor({1, 3}), {1.0}, int8, 0);
     expect_quantize_refused({"scale", "scalar"}, tensor({2, 3}), {1.0});
     expect_quantize_refused({"scale", "one dimension", "2"}, tensor({2, 3}), {{1.0}}, int8, 0);
-    expect_quantize_refused({"scale", "sequence"}, tensor({2, 2}), {{1.0}, 2.0}, int4);
-    expect_quantize_refused({"scale", "sequence"}, tensor({2, 2}), {{{1.0, 1.0}}}, int4);
+    expect_quantize_refused({"scale", "neither"}, tensor({2, 2}), {{1.0}, 2.0}, int4);
+    expect_quantize_refused({"scale", "neither"}, tensor({2, 2}), {2.0, {1.0}}, int4);
+    expect_quantize_refused({"scale", "neither"}, tensor({2, 2}), {{{1.0, 1.0}}}, int4);
 }
 
 TEST_F(Tripy, takes_numbers_of_every_arithmetic_type_in_any_range) {

@@ -329,7 +329,11 @@ public:
         return compute<IDequantizeLayer>(ILayer::kind::dequantize, input, scale, outputType);
     }
 
+    // Of a tensor of this network; another's is left as it is.
     void markOutput(ITensor &tensor) noexcept {
+        if (&tensor.producer_.network_ != this) {
+            return;
+        }
         if (tensor.marked_ == 0) {
             tensor.marked_ = ++marks_;
             tensor.address_ = nullptr;
@@ -337,7 +341,7 @@ public:
         is_built_ = false;
     }
     void unmarkOutput(ITensor &tensor) noexcept {
-        if (tensor.marked_ != 0) {
+        if (&tensor.producer_.network_ == this && tensor.marked_ != 0) {
             each([&](ILayer &layer) { layer.output_.marked_ -= layer.output_.marked_ > tensor.marked_ ? 1 : 0; });
             tensor.marked_ = 0;
             --marks_;
@@ -449,11 +453,13 @@ private:
     bool is_built_ = false;
 };
 
+using AsciiChar = char;
+
 // Hears of what goes wrong, as kERROR.
 class ILogger {
 public:
     enum class Severity : std::int32_t { kINTERNAL_ERROR = 0, kERROR = 1, kWARNING = 2, kINFO = 3, kVERBOSE = 4 };
-    virtual void log(Severity severity, char const *message) noexcept = 0;
+    virtual void log(Severity severity, AsciiChar const *message) noexcept = 0;
 
     ILogger() = default;
     ILogger(const ILogger &) = default;
@@ -534,6 +540,8 @@ private:
 
 class IBuilderConfig {};
 
+// Looked at by none of these layers: they have explicit dimensions and types.
+enum class NetworkDefinitionCreationFlag : std::int32_t { kEXPLICIT_BATCH = 0, kSTRONGLY_TYPED = 1 };
 using NetworkDefinitionCreationFlags = std::uint32_t;
 
 class IBuilder {
