@@ -1,4 +1,4 @@
-"""Fails where the library of the aclnn front end asks for a symbol of the C++ library: aclnn_symbols_test.py NM LIBRARY"""
+"""Fails where the aclnn front end asks for a symbol of the C++ library: aclnn_symbols_test.py NM LIBRARY"""
 
 import subprocess
 import sys

@@ -5,7 +5,9 @@
 //
 // as f32 sums, rounded to nearest even; the zero point counts before rounding, as CANN documents.
 //
+//     const auto scales = torch_npu::tensor(std::vector(12, 0.1f)).bfloat16();
 //     auto y = torch_npu::npu_quantize(x, scales, torch_npu::None, torch_npu::qint8, -1, false);
+//     auto z = torch_npu::npu_quantize(x, scales, torch_npu::None, torch_npu::qint8, {.axis = -1});
 //     if (!y) std::puts(y.message());
 //
 // torch_npu's documentation lists the types of each argument but not which go together: every combination is taken
