@@ -20,12 +20,12 @@ inline const std::map<std::string, form> &form_names() {
     return names;
 }
 
-inline Halide::Expr operand_index(form f, int block, Halide::Expr c, Halide::Expr r) {
+inline Halide::Expr operand_index(form f, const element_type &stored, Halide::Expr c, Halide::Expr r) {
     switch (f) {
     case form::row: return r;
     case form::column: return c;
-    case form::table: return c / table_entries;
-    default: return c / block;
+    case form::table: return c / table_entries(stored.bits);
+    default: return c / stored.block;
     }
 }
 
@@ -49,11 +49,11 @@ template<typename View> void estimate_view(View &view, const element_type &t) {
     view.set_estimates({{0, estimated_columns / t.codes_per_byte()}, {0, estimated_rows}});
 }
 
-template<typename Operand> void estimate_operand(form f, int block, Operand &operand) {
+template<typename Operand> void estimate_operand(form f, const element_type &stored, Operand &operand) {
     const int extent = f == form::row      ? estimated_rows
                        : f == form::column ? estimated_columns
-                       : f == form::table  ? estimated_columns / table_entries
-                                           : estimated_columns / block;
+                       : f == form::table  ? estimated_columns / table_entries(stored.bits)
+                                           : estimated_columns / stored.block;
     operand.set_estimates({{0, extent}});
 }
 

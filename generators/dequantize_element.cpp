@@ -29,6 +29,11 @@ Expr dequantize_element::value_of_f16(const Expr &bits, const Expr &scale) const
     return multiply(cast<float>(reinterpret<float16_t>(bits)), multiply(scale, shift));
 }
 
+Expr dequantize_element::element(kind k, const Expr &value) const {
+    const bool normal = k == kind::plain || k == kind::offset;  // or 0, or NaN: kernels/variants.h
+    return normal ? nearest_element_of_normal(on, floats, value) : nearest_element(on, floats, value);
+}
+
 Expr dequantize_element::element_pair(const Expr &first, const Expr &second) const {
     return element_in_upper_half(on, floats, first) >> 16 |
            (element_in_upper_half(on, floats, second) & bit_pattern(0xffff0000));

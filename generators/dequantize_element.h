@@ -28,7 +28,7 @@ public:
     Expr value_of_f16(const Expr &bits, const Expr &scale) const;
 
     // That value as an element of y.
-    Expr element(const Expr &value) const { return nearest_element(on, floats, value); }
+    Expr element(dequantize_variant k, const Expr &value) const;
 
     // Elements 2 * c and 2 * c + 1 of y, of 16 bits each, as a uint32.
     Expr element_pair(const Expr &first, const Expr &second) const;

@@ -48,7 +48,9 @@ public:
             value_pair(c, r) = element().element_pair(value(c, 0, r), value(c, 1, r));
             y(c, r) = extract_bits(y.type(), value_pair(c / 2, r), cast<uint32_t>(16 * (c % 2)));
         } else {
-            y(c, r) = element().element(value(c / places(), c % places(), r));
+            y(c, r) = select_variant(variant, variants(), [&](kind k) {
+                return element().element(k, value(c / places(), c % places(), r));
+            });
         }
         set_estimates();
     }
@@ -63,6 +65,7 @@ public:
         stages.value = value;
         stages.value_pair = value_pair;
         stages.codes_per_byte = stored().codes_per_byte();
+        stages.least_lanes = on().least_lanes();
         stages.variants = conditions_of(variant, variants());
         cpu_schedule_named(schedule_name).dequantize(stages, tuned);
     }
@@ -71,8 +74,8 @@ private:
     void set_estimates() {
         estimate_view(x, stored());
         estimate_view(y, type_named(float_name));
-        estimate_operand(form, stored().block, scale);
-        estimate_operand(form, stored().block, zero_point);
+        estimate_operand(form, stored(), scale);
+        estimate_operand(form, stored(), zero_point);
         variant.set_estimate(0);
         sign.set_estimate(1);
     }
@@ -105,26 +108,31 @@ private:
 
     // The codes of a byte part while lanes are bytes: at the top of one, or alone in it.
     bool splits_bytes() const { return stored().is_packed() && on().byte_shifts; }
-    // A byte of packed codes; of a table, two codes that follow one another.
-    Expr byte() {
-        return form == kernels::form::table ? cast<uint8_t>(0x22 * (c % (kernels::table_entries / 2)) + 0x10) : x(c, r);
+    // x; of a table, every code in turn, or every byte of two codes that follow one another.
+    Expr x_at(const Expr &column) {
+        if (form != kernels::form::table) {
+            return x(column, r);
+        }
+        const int entries = kernels::table_entries(stored().bits);
+        return cast<uint8_t>(stored().is_packed() ? 0x22 * (column % (entries / 2)) + 0x10 : column % entries);
     }
-    Expr top_of_byte() { return byte() << cast<uint8_t>(stored().bits * (stored().codes_per_byte() - 1 - place)); }
+    Expr top_of_byte() { return x_at(c) << cast<uint8_t>(stored().bits * (stored().codes_per_byte() - 1 - place)); }
     Expr code_of_byte() {
         return stored().is_signed() ? reinterpret<int8_t>(top_of_byte()) >> (8 - stored().bits)
                                     : top_of_byte() >> (8 - stored().bits);
     }
 
-    bool paired() const { return tuned.lane_holds == lane_holds::pair && pairs(type_named(float_name), stored()); }
+    bool paired() const {
+        const element_type &floats = type_named(float_name);
+        return tuned.lane_holds == lane_holds::pair && pairs(floats, stored()) && !converts_normals(on(), floats);
+    }
 
     // Elements whose codes are in one number: a byte of packed codes, or two codes of 8 bits.
     int places() const { return paired() ? 2 : stored().codes_per_byte(); }
 
     Expr number() {
-        auto bits = [&](const Expr &column) { return reinterpret<uint8_t>(x(column, r)); };
-        return paired() && !stored().is_packed() ? concat_bits({bits(2 * c), bits(2 * c + 1)})
-               : stored().is_packed()            ? byte()
-                                                 : x(c, r);
+        auto bits = [&](const Expr &column) { return reinterpret<uint8_t>(x_at(column)); };
+        return paired() && !stored().is_packed() ? concat_bits({bits(2 * c), bits(2 * c + 1)}) : x_at(c);
     }
 
     // The code at a place of a number, in lanes of a type; of packed codes other bits may stand above it.
@@ -142,7 +150,7 @@ private:
     }
 
     Expr value_of(kind k) {
-        Expr at = operand_index(form, stored().block, places() * c + place, r);
+        Expr at = operand_index(form, stored(), places() * c + place, r);
         Expr s = scale(at), z = zero_point(at);
         if (k == kind::plain && decodes_as_f16()) {
             return element().value_of_f16(decoded(c, place, r), s);

@@ -94,7 +94,7 @@ private:
     void define_way(kind k, const Expr &condition) {
         RDom lanes(0, kernel.lanes());
         lanes.where(condition);
-        Expr y_element = element().element(element().value(k, code_of(lanes), operands(k, lanes)));
+        Expr y_element = element().element(k, element().value(k, code_of(lanes), operands(k, lanes)));
         value(lanes, kernel.unit) = spelled(on(), cast<uint32_t>(reinterpret(UInt(floats().bits), y_element)));
         kernel.stages.ways.push_back(lanes);
         kernel.stages.code = value;

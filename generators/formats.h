@@ -31,9 +31,12 @@ struct encoded {
     Expr magnitude, sign;
 };
 
-// x scaled by a positive number, from t: |x| so scaled, NaN only where x is. It rounds once to nearest even, subnormals
-// included, and saturates to the largest finite value. NaN keeps the sign of x.
-encoded encode(const instructions &on, const float_layout &layout, Expr t, Expr x);
+// t, or a limit where that is less: NaN only where the type has NaN.
+Expr bounded_by(const instructions &on, const float_layout &layout, Expr limit, Expr t);
+
+// x scaled by a positive number, from |x| so scaled and bounded by the largest value, but for rounding; NaN only where
+// x is. It rounds once to nearest even, subnormals included. NaN keeps the sign of x.
+encoded encode(const instructions &on, const float_layout &layout, Expr bounded, Expr x);
 
 // The code, and the byte of two packed codes, as uint32.
 Expr code_of(const instructions &on, const float_layout &layout, const encoded &e);
@@ -56,6 +59,12 @@ Expr integer_value(const element_type &t, Expr bits, Expr place = 0);
 // The bits of the float type's element nearest to a, ties to even, for dequantize; NaN is to be positive and without
 // payload.
 Expr nearest_element(const instructions &on, const element_type &t, Expr a);
+
+// The same of 0, NaN, or a whose magnitude is at least the least normal f32.
+Expr nearest_element_of_normal(const instructions &on, const element_type &t, Expr a);
+
+// Whether the latter is a type's instruction, as f16's is for any a.
+bool converts_normals(const instructions &on, const element_type &t);
 
 // The same of a type of 16 bits, as the upper half of a uint32 whose lower half is arbitrary: LLVM makes shuffles of
 // two elements that were 16 bits wide before they meet in a lane.

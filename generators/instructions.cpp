@@ -16,6 +16,7 @@ constexpr ability abilities[] = {
     {"fma", &instructions::fma},
     {"rounding", &instructions::rounding},
     {"f16", &instructions::f16},
+    {"bf16", &instructions::bf16},
     {"saturating_narrow", &instructions::saturating_narrow},
     {"saturating_conversion", &instructions::saturating_conversion},
     {"number_minimum", &instructions::number_minimum},

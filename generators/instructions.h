@@ -11,6 +11,7 @@ struct instructions {
     bool fma = false;       // a fused multiply-add, for exact division by a reciprocal; else the division instruction
     bool rounding = false;  // f32 rounded to an integral f32, in any direction
     bool f16 = false;       // f32 from f16 and back
+    bool bf16 = false;      // normal f32 to bf16; subnormal ones may become zero
 
     // f32 to the nearest int32 in one instruction, NaN to -2^31, and two registers of integers saturated into one: what
     // need not be clamped before it is narrowed.
@@ -28,6 +29,10 @@ struct instructions {
     bool opencl = false;
 
     bool device() const { return ptx || opencl; }
+
+    // Of results at once. Halide's name for the conversion to bf16 is that of so many; and LLVM 21 loses half the lanes
+    // of a shift of 8 bytes or fewer where processors with that conversion have GFNI (f4e2m1 to f16, stored_vector 4).
+    int least_lanes() const { return bf16 ? 16 : 1; }
 };
 
 // From names with commas between, "fma,rounding": those of the fields. Throws std::invalid_argument for another name.

@@ -61,8 +61,7 @@ bool quantize_element::adds_while_narrowing() const {
 }
 
 Expr quantize_element::sum_of_words(const Expr &code, const Expr &addend) const {
-    Expr sum = saturating_add(saturating_cast(Int(16), code), cast<int16_t>(cast<int32_t>(addend)));
-    return max(min(sum, cast<int16_t>(given.highest)), cast<int16_t>(given.lowest));
+    return saturating_add(saturating_cast(Int(16), code), cast<int16_t>(cast<int32_t>(addend)));
 }
 
 Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operands &o) const {
@@ -79,14 +78,18 @@ Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operan
 // x / scale where that is below a limit, otherwise the limit, nearly: neither product nor remainder overflows upwards.
 // A NaN passes; what overflows downwards becomes infinite, or NaN, and then the lowest code.
 Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const {
-    Expr bounded = lesser(on, multiply(o.scale, saturating_magnitude(stored)), x);
+    Expr limit = multiply(o.scale, saturating_magnitude(stored));
+    Expr bounded = stored.is_float() ? bounded_by(on, stored.layout, limit, x) : lesser(on, limit, x);
     return by.divides_by_fma ? divide_by_reciprocal(bounded, o.scale, o.inverse) : divide(bounded, o.scale);
 }
 
+Expr quantize_element::bounded_quotient(bool multiplies, const Expr &magnitude, const quantize_operands &o) const {
+    return multiplies ? bounded_by(on, stored.layout, saturating_magnitude(stored), multiply(magnitude, o.scale))
+                      : quotient(magnitude, o);
+}
+
 encoded quantize_element::fast_encoded(bool multiplies, const Expr &x, const quantize_operands &o) const {
-    Expr magnitude = abs_bits(on, x);
-    Expr t = multiplies ? multiply(magnitude, o.scale) : quotient(magnitude, o);
-    return encode(on, stored.layout, t, x);
+    return encode(on, stored.layout, bounded_quotient(multiplies, abs_bits(on, x), o), x);
 }
 
 Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quantize_operands &o) const {

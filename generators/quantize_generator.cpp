@@ -91,9 +91,9 @@ private:
         estimate_view(x, type_named(float_name));
         estimate_view(y, stored());
         for (auto *operand : {&scale, &inverse}) {
-            estimate_operand(form, stored().block, *operand);
+            estimate_operand(form, stored(), *operand);
         }
-        estimate_operand(form, stored().block, zero_point);
+        estimate_operand(form, stored(), zero_point);
         for (auto *option : {&variant, &before, &rounding, &no_saturate}) {
             option->set_estimate(0);
         }
@@ -136,7 +136,7 @@ private:
                k == kind::general_multiply;
     }
 
-    Expr operand_at(const Expr &column) const { return operand_index(form, stored().block, column, r); }
+    Expr operand_at(const Expr &column) const { return operand_index(form, stored(), column, r); }
 
     // The zero point as a variant takes it.
     quantize_operands operands(kind k, const Expr &scale, const Expr &inverse, const Expr &zero_point) const {
@@ -197,9 +197,10 @@ private:
         Expr addend = reinterpret<float>(broadcast(words.index(), r)[2]);
         sum(words.arguments(r)) = element().sum_of_words(code(words.index(), r), addend);
         narrowed_sum(words.arguments(r)) = saturating_cast(type, sum(words.arguments(r)));
-        y(c, r) = select_variant(variant, variants(), [&](kind k) {
-            return adds_after(k) ? narrowed_sum(words.place(c, r)) : narrowed(lanes.place(c, r));
-        });
+        Expr in_type = narrowed_sum(words.place(c, r));  // and in the range, now that a register holds 64
+        Expr in_range = clamp(in_type, cast(type, lowest), cast(type, highest));
+        y(c, r) = select_variant(variant, variants(),
+                                 [&](kind k) { return adds_after(k) ? in_range : narrowed(lanes.place(c, r)); });
     }
 
     const element_type &stored() const { return type_named(stored_name); }

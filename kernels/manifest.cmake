@@ -28,7 +28,7 @@ qdq_type(i2 QDQ_I2 2 SIGNED ROLES stored BLOCK 32)
 qdq_type(u2 QDQ_U2 2 UNSIGNED ROLES stored BLOCK 32)
 
 # Every pair of a type for floats and a stored type has kernels in both directions and every form. Targets that can look
-# results up have those of tables besides (kernels/forms.h).
+# results up have those of tables besides (kernels/forms.h): of 4-bit codes, and of 8-bit floats that become 16 bits.
 set(QDQ_FORMS row column block)
 set(QDQ_DEVICE_FORMS group each strided)
 
@@ -40,24 +40,33 @@ set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 
 # qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>...
 #            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [NONTEMPORAL <runtime/src/targets/nontemporal.h>]
-#            [LOOKUP <runtime/src/targets/lookup.h>])
+#            [LOOKUP <runtime/src/targets/lookup.h> <bits of the codes>...])
 set(sse41 rounding saturating_narrow shared_select)
 set(avx2 fma f16 ${sse41})
 set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add shared_select)
+# LLVM's znver4 has SSE4A, which Intel's processors lack: no kernel's code has any of its instructions (extrq, insertq).
+qdq_target(x86_avx512_bf16
+  PROCESSOR x86_64
+  HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake-avx512_zen4
+  INSTRUCTIONS bf16 ${avx2}
+  NEEDS cpu_avx512_bf16
+  SCHEDULE x86_avx512
+  NONTEMPORAL nontemporal_avx512
+  LOOKUP lookup_avx512_vbmi 4 8)
 qdq_target(x86_avx512
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake
   INSTRUCTIONS ${avx2}
   NEEDS cpu_avx512
   NONTEMPORAL nontemporal_avx512
-  LOOKUP lookup_avx512)
+  LOOKUP lookup_avx512 4)
 qdq_target(x86_avx2
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2
   INSTRUCTIONS ${avx2}
   NEEDS cpu_avx2_fma_f16c
   NONTEMPORAL nontemporal_avx2
-  LOOKUP lookup_avx2)
+  LOOKUP lookup_avx2 4)
 qdq_target(x86_portable
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41

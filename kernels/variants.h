@@ -24,10 +24,14 @@ enum class quantize_variant {
     general_divide,
 };
 
-// Dequantize. `general` and `exact`, which are last, exist in the column form alone.
+// Dequantize: magnitudes whose products are no subnormals, as instructions that convert those to 16 bits may make zeros
+// of them. A code is 2^-17 at least, and so is its sum with an offset, 2^-24.
+constexpr unsigned smallest_scale = (127u - 60) << 23, smallest_offset = (127u - 24) << 23;
+
+// `general` and `exact`, which are last, exist in the column form alone.
 enum class dequantize_variant {
-    plain,    // q * scale, scale finite, and of float formats in (0, 2^100]
-    offset,   // (q + offset) * scale, an f32 offset, scale and offset finite
+    plain,    // q * scale, scale 0 or finite from 2^-60 on, and of float formats in [2^-60, 2^100]
+    offset,   // (q + offset) * scale, such a scale and an f32 offset that is 0 or finite from 2^-24 on
     general,  // (q + offset) * scale, any values
     exact,    // (q + sign * zero_point) * scale, an int32 zero point, any values
 };

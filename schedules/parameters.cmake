@@ -58,7 +58,7 @@ qdq_parameter(fused_nontemporal_row FOR dispatch RANGE 0 1024
 qdq_parameter(fused_repeating_row FOR dispatch RANGE 0 1024
   MEANING "the same where every element repeats its operand")
 qdq_parameter(lookup_elements FOR dispatch RANGE 32 1099511627776
-  MEANING "of 4-bit codes that share an operand, at least: all 16 results come first then, if the target can look them up")
+  MEANING "of codes that share an operand, at least: all their results come first then, if the target can look them up")
 qdq_parameter(part_elements FOR dispatch RANGE 1024 1073741824
   MEANING "that one thread takes at least: where waking another costs what it saves")
 qdq_parameter(part_columns FOR dispatch RANGE 64 1048576 POWER_OF_TWO

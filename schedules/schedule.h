@@ -40,6 +40,7 @@ struct dequantize_stages {
     // (c, r), elements 2 * c and 2 * c + 1 of the output that are computed together; otherwise undefined.
     Halide::Func value_pair;
     int codes_per_byte;  // 1 where x is not packed
+    int least_lanes;     // of the output at once: instructions::least_lanes
     std::vector<Halide::Expr> variants;
 
     bool packs() const { return codes_per_byte > 1; }

@@ -162,7 +162,8 @@ void decode(dequantize_stages &stages, const dequantize_parameters &tuned) {
     Func &output = stages.output, &value = stages.value, &decoded = stages.decoded;
     const int places = stages.codes_per_byte;
     // Four registers at once; but f16 that become f32 alone take 28 instructions for 16 on NEON, and 33 so.
-    const int vector = decoded.defined() && !stages.packs() ? tuned.vector : tuned.stored_vector;
+    const int tuned_vector = decoded.defined() && !stages.packs() ? tuned.vector : tuned.stored_vector;
+    const int vector = std::max(tuned_vector, stages.least_lanes / places);
     const Var c = output.args()[0], group("group"), steps("steps"), step("step"), lane("lane"), byte("byte"),
               place("place");
     assume_whole_groups(output);

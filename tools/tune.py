@@ -69,7 +69,7 @@ def main():
     parser.add_argument("--trials", type=int, default=24, help="candidates of a kernel")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--microarchitecture", default=archspec.cpu.host().name, help="name of this processor (%(default)s)")
-    parser.add_argument("--output", type=pathlib.Path, help="schedules/tuned/<schedule>.<microarchitecture>.json")
+    parser.add_argument("--output", type=pathlib.Path, help="schedules/tuned/<target>.<microarchitecture>.json")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/tune", help="folder of the record")
     options = parser.parse_args()
 
@@ -80,7 +80,7 @@ def main():
               and re.search(options.kernels, k.name)]
     if not chosen:
         parser.error(f"the build has no kernel of {target} that --kernels names")
-    output = options.output or ROOT / f"schedules/tuned/{chosen[0].schedule}.{options.microarchitecture}.json"
+    output = options.output or ROOT / f"schedules/tuned/{chosen[0].target}.{options.microarchitecture}.json"
     record = records.Record(options.work / f"{target}.jsonl", build.version())
     compiler = subprocess.run([build.compiler, "-dumpfullversion"], stdout=subprocess.PIPE, text=True).stdout.strip()
     machine = {"machine": processor(), "compiler": f"Halide 21, {pathlib.Path(build.compiler).name} {compiler}",

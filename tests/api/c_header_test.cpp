@@ -33,7 +33,7 @@ TEST(CHeader, fixes_its_layouts) {
     EXPECT_EQ(sizeof(qdq_tensor), 48u);
     EXPECT_EQ(offsetof(qdq_tensor, strides), 24u);
     EXPECT_EQ(offsetof(qdq_tensor, device), 32u);
-    EXPECT_EQ(sizeof(qdq_options), 64u);
+    EXPECT_EQ(sizeof(qdq_options), 72u);
     EXPECT_EQ(offsetof(qdq_options, block_size), 24u);
     EXPECT_EQ(offsetof(qdq_options, quant_max), 36u);
     EXPECT_EQ(offsetof(qdq_options, stream), 56u);

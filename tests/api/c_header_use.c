@@ -25,7 +25,8 @@ int QDQ_C_HEADER_USE(void) {
     qdq_tensor codes_view = {codes, QDQ_I8, 2, shape, NULL, {QDQ_DEVICE_HOST, 0, 0}};
     qdq_tensor restored_view = {restored, QDQ_F32, 2, shape, NULL, {QDQ_DEVICE_HOST, 0, 0}};
     qdq_options options = {
-        QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, QDQ_NEAREST_EVEN, 0, 0, 0, 0, 0, QDQ_LOW_FIRST, NULL, NULL};
+        QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, QDQ_NEAREST_EVEN, 0, 0, 0, 0, 0, QDQ_LOW_FIRST, NULL,
+        NULL,       QDQ_STORES_BY_SIZE};
     qdq_plan plan;
     int i;
 

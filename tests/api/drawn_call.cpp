@@ -45,12 +45,13 @@ std::string drawn_call::description() const {
     auto strides = [](const qdq_tensor &t) {
         return t.strides ? testing::PrintToString(dimensions(t.strides, t.strides + t.rank)) : "dense";
     };
-    std::string text =
-        name_of(way) + " " + std::to_string(of_x.dtype) + " to " + std::to_string(of_y.dtype) + ", shape " +
-        testing::PrintToString(shape) + ", strides " + strides(of_x) + " and " + strides(of_y) + ", scale " +
-        std::to_string(of_scale.dtype) + " " + testing::PrintToString(scale_shape) + " strides " + strides(of_scale) +
-        ", axis " + std::to_string(options.axis) + ", block size " + std::to_string(options.block_size) +
-        ", block shape " + testing::PrintToString(block_shape) + ", packing " + std::to_string(options.packing);
+    std::string text = name_of(way) + " " + std::to_string(of_x.dtype) + " to " + std::to_string(of_y.dtype) +
+                       ", shape " + testing::PrintToString(shape) + ", strides " + strides(of_x) + " and " +
+                       strides(of_y) + ", scale " + std::to_string(of_scale.dtype) + " " +
+                       testing::PrintToString(scale_shape) + " strides " + strides(of_scale) + ", axis " +
+                       std::to_string(options.axis) + ", block size " + std::to_string(options.block_size) +
+                       ", block shape " + testing::PrintToString(block_shape) + ", packing " +
+                       std::to_string(options.packing) + ", stores " + std::to_string(options.stores);
     if (zero_point) {
         text += ", zero point " + std::to_string(zero_point->view().dtype);
     }
@@ -133,6 +134,7 @@ void drawn_call::draw_options(qdq_dtype stored_type) {
     } else {
         options.dequantize_zp = from.one_of<qdq_dequantize_zp>({QDQ_ZP_SUBTRACT, QDQ_ZP_ADD});
     }
+    options.stores = from.one_of<qdq_stores>({QDQ_STORES_BY_SIZE, QDQ_STORES_BY_SIZE, QDQ_STORES_NONTEMPORAL});
     if (supported::takes(stored_type, QDQ_HIGH_FIRST)) {
         const int64_t elements = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
         options.packing = elements % 32 == 0 && from.chance(3)

@@ -564,6 +564,11 @@ TEST_P(Rejects, values_outside_the_enums) {
         set_raw(options.dequantize_zp, value);
         expect_invalid({"dequantize_zp", std::to_string(value)});
     }
+    for (int value : {-1, 3, 1000}) {
+        options = {};
+        set_raw(options.stores, value);
+        expect_invalid({"stores", std::to_string(value)});
+    }
     for (int value : {-1, 5, 1000}) {
         options = {};
         set_raw(options.rounding, value);

@@ -103,6 +103,16 @@ TEST_F(Fenced, blocks) {
     expect_both_ways(QDQ_BF16, QDQ_I32, wide, {9, 40});
 }
 
+// Of float codes, which have no zero point, as one kernel call; and a table of results for some of the 18 blocks.
+TEST_F(Fenced, a_few_scales_where_they_lie) {
+    for (qdq_dtype codes : {QDQ_F4E2M1, QDQ_F8E4M3}) {
+        expect_both_ways(QDQ_BF16, codes, {9, 64}, {9, 2});
+        expect_both_ways(QDQ_BF16, codes, {9, 64}, {9, 1});
+        expect_both_ways(QDQ_F32, codes, {9, 192}, {1, 192});
+        expect_both_ways(QDQ_F32, codes, {3, 704}, {3, 22});
+    }
+}
+
 TEST_F(Fenced, packed_rows_of_odd_length) {
     expect_both_ways(QDQ_F32, QDQ_I4, wide, {1031, 1});
     expect_both_ways(QDQ_F32, QDQ_I2, wide, {1031, 1});

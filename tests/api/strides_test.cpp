@@ -1,6 +1,8 @@
 // Layouts of x and y: any stride on an input, any that keeps elements apart on an output.
 #include "call.h"
 
+#include <cstring>
+
 #include <algorithm>
 
 namespace api_test {
@@ -119,6 +121,20 @@ TEST_F(Strides, of_the_scale_and_zero_point) {
     const tensor_memory scale = scales({4, 6}, {1, 4}), zero_point = zero_points(QDQ_I8, {4, 6}, {0, 1});
     expect_both_ways(shape, dense, dense, scale, &zero_point);
     expect_both_ways(shape, transposed(shape), dense, scale, &zero_point);
+}
+
+// Every other one of what lies there, in a call that could be one of a kernel's.
+TEST_F(Strides, of_a_few_scales_among_others) {
+    const tensor_memory x = floats(QDQ_F32, {4, 64}), all = scales({8});
+    const int64_t count = 4, stride = 2;
+    qdq_tensor scale = all.view();
+    scale.shape = &count;
+    scale.strides = &stride;
+    const tensor_memory expected(QDQ_I8, {4, 64}), actual(QDQ_I8, {4, 64});
+    const qdq_tensor c_x = x.view(), c_expected = expected.view(), c_actual = actual.view();
+    call_reference({direction::quantize, &c_x, &scale, nullptr, &c_expected, nullptr});
+    ASSERT_EQ(call({direction::quantize, &c_x, &scale, nullptr, &c_actual, nullptr}), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(std::memcmp(c_actual.data, c_expected.data, 4 * 64), 0);
 }
 
 TEST_F(Strides, of_packed_types_are_ignored) {

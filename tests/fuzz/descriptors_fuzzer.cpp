@@ -128,6 +128,7 @@ struct odd_options {
         odd(options.quant_min, 100);
         odd(options.quant_max, 200);
         odd(options.packing, 2);
+        odd(options.stores, 2);
         if (from.chance(6)) {
             options.block_size = any_number(from);
         }

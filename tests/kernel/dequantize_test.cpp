@@ -57,7 +57,8 @@ storage every_code(qdq_dtype type, const dimensions &shape = {}, const dimension
 // Integer types saturate these, so that each sees its own ends.
 const std::vector<double> zero_point_values{
     0, 1, 3, -77, 127, 128, 255, -128, 3e4, -4294967296.0, 4294967296.0, 16777217, -16777217};
-const std::vector<double> float_zero_points{0.5, -3.25, 1e30, -1e-45, 16777217, infinity, -infinity, nan_value, -0.0};
+const std::vector<double> float_zero_points{0.5,      -3.25,    1e30,      1e-38,     -1e-45,
+                                            16777217, infinity, -infinity, nan_value, -0.0};
 
 class DequantizeTest : public KernelTest {
 protected:
@@ -170,6 +171,23 @@ TEST_P(DequantizeTest, broadcasts_ordinary_scales_over_every_layout) {
 }
 
 TEST_P(DequantizeTest, broadcasts_corner_scales_over_every_layout) { compare_layouts(corner_scales()); }
+
+// Enough of them that their results are looked up where a target can.
+TEST_P(DequantizeTest, every_code_in_long_rows_that_share_a_scale) {
+    const storage x = every_code(stored(), {3, 2302});
+    for (qdq_dtype y_type : supported::float_types) {
+        for (const std::vector<float> &scales : {std::vector<float>{0.1f, 3.0f, 0.00214854861f}, corner_scales()}) {
+            for (size_t first = 0; first + 3 <= scales.size(); first += 3) {
+                storage scale(QDQ_F32, {3, 1});
+                for (int64_t i = 0; i < 3; ++i) {
+                    const double value = static_cast<double>(scales[first + static_cast<size_t>(i)]);
+                    scale.set_code(i, operand::encode(QDQ_F32, value));
+                }
+                EXPECT_TRUE(dequantizes_as_oracle(x.tensor(), scale.tensor(), nullptr, y_type, {}, {}));
+            }
+        }
+    }
+}
 
 TEST_P(DequantizeTest, reads_every_code_of_the_narrow_scale_types) {
     for (qdq_dtype type : supported::scale_types) {

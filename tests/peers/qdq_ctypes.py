@@ -68,6 +68,7 @@ class Options(ctypes.Structure):
         ("packing", ctypes.c_int),
         ("block_shape", ctypes.POINTER(ctypes.c_int64)),
         ("stream", ctypes.c_void_p),
+        ("stores", ctypes.c_int),
     ]
 
 

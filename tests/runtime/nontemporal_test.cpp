@@ -56,8 +56,8 @@ template<int64_t result_bytes> void counted_lookup(lookup_rows all) {
 
 }  // namespace
 
-const result_lookup lookup_avx2 = {counted_lookup<2>, counted_lookup<4>};
-const result_lookup lookup_avx512 = {counted_lookup<2>, counted_lookup<4>};
+const result_lookup lookup_avx2 = {counted_lookup<2>, counted_lookup<4>, nullptr};
+const result_lookup lookup_avx512 = lookup_avx2, lookup_avx512_vbmi = lookup_avx2;
 
 }  // namespace qdq::runtime
 
@@ -85,6 +85,7 @@ struct layout {
     int64_t block_size = 0;
     qdq_packing packing = QDQ_LOW_FIRST;
     qdq_dtype codes = QDQ_I8;
+    qdq_stores stores = QDQ_STORES_BY_SIZE;
 };
 
 int64_t bits_of(qdq_dtype type) { return type == QDQ_F32 ? 32 : type == QDQ_I8 ? 8 : 4; }
@@ -111,6 +112,7 @@ int64_t bytes_streamed(const layout &how, bool quantizes, bool by_plan) {
     options.axis = -1;
     options.block_size = how.block_size;
     options.packing = how.packing;
+    options.stores = how.stores;
     nontemporal_bytes = 0;
     qdq_plan plan;
     const auto call = quantizes ? qdq_quantize : qdq_dequantize;
@@ -195,6 +197,20 @@ TEST_F(NonTemporal, nothing_of_one_that_the_caches_hold) {
         EXPECT_EQ(bytes_streamed({"", {most + 64}, {}}, true, by_plan), most + 64);
         EXPECT_EQ(bytes_streamed({"", {most}, {}}, false, by_plan), 0);
         EXPECT_EQ(bytes_streamed({"", {most + 64}, {}}, false, by_plan), 4 * (most + 64));
+    }
+}
+
+TEST_F(NonTemporal, as_the_caller_says) {
+    qdq_set_num_threads(1);
+    for (const bool quantizes : {true, false}) {
+        const int64_t bytes = quantizes ? 1 : 4;
+        for (int64_t elements : {int64_t{64}, int64_t{1000}, limit}) {
+            layout how{"", {elements}, {}};
+            how.stores = QDQ_STORES_CACHED;
+            EXPECT_EQ(bytes_streamed(how, quantizes, true), 0);
+            how.stores = QDQ_STORES_NONTEMPORAL;
+            EXPECT_EQ(bytes_streamed(how, quantizes, true), elements * bytes);
+        }
     }
 }
 

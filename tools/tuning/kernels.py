@@ -33,7 +33,6 @@ class Kernel:
     def __init__(self, entry):
         self.name, self.target, self.kind = entry["name"], entry["target"], entry["kind"]
         self.generator, self.arguments = entry["generator"], entry["arguments"]
-        self.schedule = next(a.split("=", 1)[1] for a in self.arguments if a.startswith("schedule="))
         self.object = pathlib.Path(entry["object"])
         self.tuned = entry["tuned"]
 

@@ -106,6 +106,13 @@ typedef enum { QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QD
  * int32, the first in the lowest bits, is the same bytes as low first. */
 typedef enum { QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES } qdq_packing;
 
+/* How y is written on the host: a hint, which changes no result. By size, y stays in the caches where x and y together
+ * are small enough for them (16 MiB on x86; more where a microarchitecture's tuned build measured so), and goes past
+ * them, by non-temporal stores, where they are larger: what streams through saves reading y's lines first. Cached is
+ * for a caller who reads y at once, non-temporal for one who will not soon. A target without such stores has cached
+ * ones. */
+typedef enum { QDQ_STORES_BY_SIZE, QDQ_STORES_CACHED, QDQ_STORES_NONTEMPORAL } qdq_stores;
+
 /* Where a tensor lives. All zero bytes are the host. All tensors of a call must live on one device: nothing is moved.
  * CUDA: `id` is the device's number and `data` a device pointer, of cudaMalloc, cuMemAlloc or another allocator.
  * OpenCL: `data` is a cl_mem, whose first element is `offset` bytes from its beginning; `id` is 0, as a queue names its
@@ -153,6 +160,7 @@ typedef struct {
     /* Of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL. A plan does not keep it:
      * qdq_run takes one of its own. On the host NULL. */
     void *stream;
+    qdq_stores stores;
 } qdq_options;
 
 /* Fills `options` with those under which qdq computes as another system does for a stored type:

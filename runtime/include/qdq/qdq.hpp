@@ -70,6 +70,7 @@ enum class rounding {
     down = QDQ_DOWN,
     up = QDQ_UP
 };
+enum class stores { by_size = QDQ_STORES_BY_SIZE, cached = QDQ_STORES_CACHED, nontemporal = QDQ_STORES_NONTEMPORAL };
 enum class packing { low_first = QDQ_LOW_FIRST, high_first = QDQ_HIGH_FIRST, split_halves = QDQ_SPLIT_HALVES };
 
 // Storage for the types C++ has no name for. The 4-bit pairs hold two elements and the 2-bit quads four, the first in
@@ -297,6 +298,7 @@ struct options {
     qdq::packing packing = qdq::packing::low_first;  // of a packed 4-bit x or y
     const std::int64_t *block_shape = nullptr;       // instead of axis and block_size: one for each dimension of x
     void *stream = nullptr;                          // of calls on a device's tensors alone
+    qdq::stores stores = qdq::stores::by_size;       // a hint, which changes no result
 
     constexpr qdq_options c() const {
         return {static_cast<qdq_scale_mode>(scale_mode),
@@ -310,7 +312,8 @@ struct options {
                 quant_max,
                 static_cast<qdq_packing>(packing),
                 block_shape,
-                stream};
+                stream,
+                static_cast<qdq_stores>(stores)};
     }
 };
 

@@ -118,15 +118,9 @@ void run_all_windows(const plan &p, const void *x, void *y) {
 
 void prepare_direct_call(plan &p) {
     const call &what = p.what;
-    const dimension &c = p.nest.loops[0];
-    constexpr int64_t shortest_lookup = 1024;  // of one operand: what it takes before is as much as it saves then
-    const bool in_order = what.x_bits >= 8 && what.y_bits >= 8 ? true : what.packing == QDQ_LOW_FIRST;
-    p.direct.possible = p.path == execution_path::nest && p.nest.count == 1 && c.x == 1 && c.y == 1 && !c.varies() &&
-                        c.extent % group == 0 && c.extent <= reach && in_order && !what.nontemporal &&
-                        !(c.extent >= shortest_lookup && looks_up(what, c)) &&
-                        useful_parts(p.elements, what.tuned->part_elements) == 1;
-    if (p.direct.possible) {
-        set_direct_call(what, c.extent, p.direct);
+    if (p.path == execution_path::nest && !what.nontemporal &&
+        useful_parts(p.elements, what.tuned->part_elements) == 1) {
+        set_direct_call(what, p.nest, p.direct);
     }
 }
 

@@ -1,7 +1,9 @@
 #include "cpu/kernel_call.h"
 
+#include "plan/loops.h"
 #include "support/types.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -45,19 +47,12 @@ int64_t operand_count(const call &what, kernel_form form, int64_t columns, int64
     switch (form) {
     case kernel_form::row: return rows;
     case kernel_form::column: return columns;
-    case kernel_form::table: return columns / table_entries;
+    case kernel_form::table: return columns / table_entries(what.x_bits);
     default: return columns / what.block();
     }
 }
 
 constexpr halide_type_t scale_type{halide_type_float, 32, 1}, zero_point_type{halide_type_int, 32, 1};
-
-// A halide_dimension_t of one element, as a constant that needs no initialization at run time.
-const halide_dimension_t *one_operand() {
-    static constexpr int32_t fields[4] = {0, 1, 0, 0};  // min, extent, stride, flags
-    static_assert(sizeof(halide_dimension_t) == sizeof(fields));
-    return reinterpret_cast<const halide_dimension_t *>(fields);
-}
 
 // Halide takes its inputs as non-const, and does not change them.
 halide_buffer_t *input(const halide_buffer_t &buffer) { return const_cast<halide_buffer_t *>(&buffer); }
@@ -106,31 +101,149 @@ void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x
     call_kernel(what, form, variant, x, scale, inverse, zero_point, y);
 }
 
-void set_direct_call(const call &what, int64_t columns, direct_call &direct) {
-    direct.plain = what.scale_type == QDQ_F32 && !what.reciprocal && !what.zero_point &&
-                   what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate;
-    direct.plain_variant = plain_variant(what);
-    direct.fast_scale = fast_scale(what);
-    direct.x_type = halide_type(what.x_type);
-    direct.y_type = halide_type(what.y_type);
-    direct.x_shape[0] = {0, buffer_extent(what.x_bits, columns), 1, 0};
-    direct.y_shape[0] = {0, buffer_extent(what.y_bits, columns), 1, 0};
-    direct.x_shape[1] = direct.y_shape[1] = {0, 1, 0, 0};
+lookup_function lookup_of(const call &what) {
+    const result_lookup &lookup = *what.on->lookup;
+    return what.x_bits == 8    ? lookup.from_8_to_16_bits
+           : what.y_bits == 16 ? lookup.from_4_to_16_bits
+                               : lookup.from_4_to_32_bits;
+}
+
+// The results of a float type's codes that have the sign bit and are NaN; every NaN is positive.
+nan_codes negative_nan(const call &what) {
+    if (what.x_bits != 8) {
+        return {};
+    }
+    const float_layout &x = type_of(what.x_type).layout, &y = type_of(what.y_type).layout;
+    const uint32_t sign = 1u << x.sign_bit();
+    const uint32_t first = sign | (x.last_number() + 1);  // without -0 its code, as numbers fill all others
+    const uint32_t last = x.has_negative_zero() ? sign | x.magnitude_mask() : first;
+    return {uint8_t(first), uint8_t(last), uint16_t(y.nan())};
 }
 
 namespace {
 
-struct one_operand_value {
-    float scale, inverse;
-    int32_t zero_point, variant;
+// A nest as a kernel sees it. No columns: not as one call.
+struct direct_view {
+    kernel_form form;
+    int64_t columns, rows, operands;
+};
+
+direct_view view_of(const call &what, const dimension &c, const dimension &r) {
+    if (c.varies()) {
+        return r.varies() ? direct_view{} : direct_view{kernel_form::column, c.extent, r.extent, c.extent};
+    }
+    if (c.extent == what.block() && r.varies() && r.x == c.extent && r.y == c.extent) {
+        return {kernel_form::block, c.extent * r.extent, 1, r.extent};
+    }
+    return {kernel_form::row, c.extent, r.extent, r.varies() ? r.extent : 1};
+}
+
+// An f32 scale that is used as it is, and no zero point.
+bool is_plain(const call &what) {
+    const bool is_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate;
+    return what.scale_type == QDQ_F32 && !what.reciprocal && !what.zero_point && is_fast;
+}
+
+}  // namespace
+
+void set_direct_call(const call &what, const loop_nest &nest, direct_call &direct) {
+    const dimension &c = nest.loops[0], r = nest.rows();
+    const direct_view v = view_of(what, c, r);
+    const bool in_order = !what.packs() || what.packing == QDQ_LOW_FIRST;
+    direct.plain = is_plain(what);
+    direct.possible = nest.count <= 2 && c.x == 1 && c.y == 1 && in_order && v.columns > 0 && v.columns % group == 0 &&
+                      v.columns <= reach && v.rows <= std::min(rows_in_reach(r.x), rows_in_reach(r.y)) &&
+                      (v.operands == 1 || (direct.plain && v.operands <= direct_call::most_operands &&
+                                           scales_lie_ready(what, c.varies() ? c.scale : r.scale)));
+    // Whole groups of tables, or one: as many operands as one call reads. i4 to bf16, 64 elements: 37 ns so, 17
+    // without.
+    constexpr int64_t shortest_lookup = 512;
+    direct.looks_up = direct.plain && looks_up(what, c) && c.extent * r.extent >= shortest_lookup &&
+                      v.operands * table_bytes(what) <= direct_call::tables_bytes &&
+                      (v.operands == 1 || v.operands * table_entries(what.x_bits) % group == 0);
+    if (!direct.possible) {
+        return;
+    }
+    direct.form = v.form;
+    direct.plain_variant = plain_variant(what);
+    direct.fast_scale = fast_scale(what);
+    direct.x_type = halide_type(what.x_type);
+    direct.y_type = halide_type(what.y_type);
+    direct.x_shape[0] = {0, buffer_extent(what.x_bits, v.columns), 1, 0};
+    direct.y_shape[0] = {0, buffer_extent(what.y_bits, v.columns), 1, 0};
+    direct.x_shape[1] = {0, int32_t(v.rows), row_stride(what.x_bits, r.x, v.rows), 0};
+    direct.y_shape[1] = {0, int32_t(v.rows), row_stride(what.y_bits, r.y, v.rows), 0};
+    direct.operand_shape[0] = {0, int32_t(v.operands), v.operands > 1 || v.rows == 1, 0};
+}
+
+namespace {
+
+constexpr int64_t tables_of_a_group = group / table_entries(4);
+
+struct direct_operands {
+    const float *scale;
+    const int32_t *zero_point;
+    int32_t variant;
+    float one_scale[tables_of_a_group];
+    int32_t one_zero_point;
+    float inverse[direct_call::most_operands];
 };
 
 // Out of line, as most direct calls do not need its buffer.
-[[gnu::noinline]] one_operand_value converted_operand(const call &what) {
+[[gnu::noinline]] bool convert_one_operand(const call &what, direct_operands &converted) {
     alignas(64) char memory[3 * sizeof(float) * 2 * spare_operands];
     operands loaded(what, memory, sizeof(memory));
-    const int32_t variant = loaded.load({0, 0, 0, 0, 1});
-    return {loaded.scale[0], loaded.inverse[0], loaded.zero_point[0], variant};
+    converted.variant = loaded.load({0, 0, 0, 0, 1});
+    converted.one_scale[0] = loaded.scale[0];
+    converted.inverse[0] = loaded.inverse[0];
+    converted.one_zero_point = loaded.zero_point[0];
+    converted.scale = converted.one_scale;
+    converted.zero_point = &converted.one_zero_point;
+    return !needs_column(what, converted.variant);
+}
+
+bool use_plain_scales(const call &what, const direct_call &d, direct_operands &plain) {
+    const int32_t count = d.operand_shape[0].extent;
+    plain.scale = static_cast<const float *>(what.scale);
+    if (count == 1) {  // its address may be any
+        std::memcpy(plain.one_scale, what.scale, sizeof(float));
+        std::fill(plain.one_scale + 1, std::end(plain.one_scale), plain.one_scale[0]);
+        plain.scale = plain.one_scale;
+    }
+    plain.zero_point = no_zero_points();
+    plain.variant = d.plain_variant;
+    bool fast = true;
+    for (int32_t i = 0; i < count; i++) {
+        fast &= d.fast_scale.contains(std::bit_cast<uint32_t>(plain.scale[i]));
+    }
+    if (what.quantizes() && !what.multiply) {
+        for (int32_t i = 0; i < count; i++) {
+            plain.inverse[i] = 1 / plain.scale[i];
+        }
+    }
+    return fast;
+}
+
+// A kernel for the tables, then what takes every code's result from them. Out of line for its memory.
+[[gnu::noinline]] void look_up_directly(const plan &p, const direct_operands &own, const void *x, void *y) {
+    const call &what = p.what;
+    const direct_call &d = p.direct;
+    const dimension &c = p.nest.loops[0], r = p.nest.rows();
+    const int32_t tables = d.operand_shape[0].extent;
+    const int32_t entries = std::max<int32_t>(tables * table_entries(what.x_bits), group);
+    alignas(64) char memory[direct_call::tables_bytes];
+    const halide_dimension_t x_shape[2] = {{0, buffer_extent(what.x_bits, entries), 1}, {0, 1, 0}};
+    const halide_dimension_t y_shape[2] = {{0, entries, 1}, {0, 1, 0}};
+    const halide_dimension_t operand_shape[1] = {{0, entries / table_entries(what.x_bits), 1}};
+    halide_buffer_t no_x, scale, zero_point, results;
+    set_buffer(no_x, memory, d.x_type, 2, x_shape);
+    set_buffer(scale, own.scale, scale_type, 1, operand_shape);
+    set_buffer(zero_point, own.zero_point, zero_point_type, 1, operand_shape);
+    set_buffer(results, memory, d.y_type, 2, y_shape);
+    call_kernel(what, kernel_form::table, own.variant, no_x, scale, scale, zero_point, results);
+    lookup_of(what)({static_cast<const char *>(x), static_cast<char *>(y), memory, r.x * what.x_bits / 8,
+                     r.y * what.y_bits / 8, tables > 1 ? table_bytes(what) : 0, c.extent, r.extent, negative_nan(what),
+                     false});
 }
 
 }  // namespace
@@ -138,28 +251,21 @@ struct one_operand_value {
 bool call_directly(const plan &p, const void *x, void *y) {
     const call &what = p.what;
     const direct_call &d = p.direct;
-    one_operand_value operand;
-    if (d.plain) {
-        float scale;
-        std::memcpy(&scale, what.scale, sizeof(scale));
-        if (!d.fast_scale.contains(std::bit_cast<uint32_t>(scale))) {
-            return false;
-        }
-        operand = {scale, 1 / scale, 0, d.plain_variant};
-    } else {
-        operand = converted_operand(what);
-        if (needs_column(what, operand.variant)) {
-            return false;
-        }
+    direct_operands own;
+    if (!(d.plain ? use_plain_scales(what, d, own) : convert_one_operand(what, own))) {
+        return false;
+    }
+    if (d.looks_up) {
+        look_up_directly(p, own, x, y);
+        return true;
     }
     halide_buffer_t x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer;
     set_buffer(x_buffer, x, d.x_type, 2, d.x_shape);
-    set_buffer(scale_buffer, &operand.scale, scale_type, 1, one_operand());
-    set_buffer(inverse_buffer, &operand.inverse, scale_type, 1, one_operand());
-    set_buffer(zero_point_buffer, &operand.zero_point, zero_point_type, 1, one_operand());
+    set_buffer(scale_buffer, own.scale, scale_type, 1, d.operand_shape);
+    set_buffer(inverse_buffer, own.inverse, scale_type, 1, d.operand_shape);
+    set_buffer(zero_point_buffer, own.zero_point, zero_point_type, 1, d.operand_shape);
     set_buffer(y_buffer, y, d.y_type, 2, d.y_shape);
-    call_kernel(what, kernel_form::row, operand.variant, x_buffer, scale_buffer, inverse_buffer, zero_point_buffer,
-                y_buffer);
+    call_kernel(what, d.form, own.variant, x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer);
     return true;
 }
 

@@ -44,8 +44,14 @@ private:
     halide_dimension_t x_shape[2], operand_shape[1], y_shape[2];
 };
 
-// Fills `direct` for a call over one row of `columns` elements.
-void set_direct_call(const call &what, int64_t columns, direct_call &direct);
+// What looks up the results of a call whose target has tables of them, and the NaNs among its codes.
+using lookup_function = void (*)(lookup_rows all);
+lookup_function lookup_of(const call &what);
+nan_codes negative_nan(const call &what);
+inline int64_t table_bytes(const call &what) { return table_entries(what.x_bits) * what.y_bits / 8; }
+
+// Fills `direct` where one kernel call computes a nest, else leaves it impossible.
+void set_direct_call(const call &what, const loop_nest &nest, direct_call &direct);
 
 // The kernel call of a plan whose direct call is possible; false where its operands ask for more than that.
 bool call_directly(const plan &p, const void *x, void *y);

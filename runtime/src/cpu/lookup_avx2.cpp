@@ -12,12 +12,12 @@ template<bool nontemporal> void store(__m256i *y, __m256i value) {
 
 // vpshufb looks bytes up, by the low 4 bits of bytes below 128: a table for either half of the results.
 struct words {
-    static constexpr int64_t bytes = 2;
+    static constexpr int64_t code_bits = 4, bytes = 2;
     const __m256i low, high;
 
-    explicit words(const char *table)
-        : words(_mm_loadu_si128(reinterpret_cast<const __m128i *>(table)),
-                _mm_loadu_si128(reinterpret_cast<const __m128i *>(table) + 1)) {}
+    explicit words(const lookup_rows &rows)
+        : words(_mm_loadu_si128(reinterpret_cast<const __m128i *>(rows.tables)),
+                _mm_loadu_si128(reinterpret_cast<const __m128i *>(rows.tables) + 1)) {}
 
     words(__m128i first, __m128i second)
         : low(_mm256_broadcastsi128_si256(_mm_packus_epi16(_mm_and_si128(first, _mm_set1_epi16(0xff)),
@@ -41,12 +41,12 @@ struct words {
 
 // vpermps takes the low 3 bits of a lane; the fourth chooses between two tables of 8.
 struct floats {
-    static constexpr int64_t bytes = 4;
+    static constexpr int64_t code_bits = 4, bytes = 4;
     const __m256 first, second;
 
-    explicit floats(const char *table)
-        : first(_mm256_loadu_ps(reinterpret_cast<const float *>(table))),
-          second(_mm256_loadu_ps(reinterpret_cast<const float *>(table) + 8)) {}
+    explicit floats(const lookup_rows &rows)
+        : first(_mm256_loadu_ps(reinterpret_cast<const float *>(rows.tables))),
+          second(_mm256_loadu_ps(reinterpret_cast<const float *>(rows.tables) + 8)) {}
 
     template<bool nontemporal> void look_up(const char *x, char *y) const {
         for (int64_t part = 0; part < 4; part++) {
@@ -62,6 +62,6 @@ struct floats {
 
 }  // namespace
 
-const result_lookup lookup_avx2 = {look_up<words>, look_up<floats>};
+const result_lookup lookup_avx2 = {look_up<words>, look_up<floats>, nullptr};
 
 }  // namespace qdq::runtime

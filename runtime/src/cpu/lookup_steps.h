@@ -7,18 +7,27 @@
 namespace qdq::runtime {
 namespace {
 
-// Results(table) holds a row's results in registers; look_up<nontemporal>(x, y) takes those of one step's columns. The
-// last step of a row begins earlier where its columns are no multiple of a step's.
+// Results(rows) holds the first row's results in registers; look_up<nontemporal>(x, y) takes those of one step's
+// columns. The last step of a row begins earlier where its columns are no multiple of a step's.
 template<typename Results, bool nontemporal> void look_up_by(lookup_rows all) {
-    constexpr int64_t step = result_lookup::columns;
+    constexpr int64_t step = result_lookup::step(Results::code_bits);
+    constexpr auto x_bytes = [](int64_t columns) { return columns * Results::code_bits / 8; };
+    if (all.columns == step) {  // blocks: the loop for others takes as long again
+        for (int64_t r = 0; r < all.rows; r++) {
+            lookup_rows row = all;
+            row.tables += r * all.table_bytes;
+            Results(row).template look_up<nontemporal>(all.x + r * all.x_bytes, all.y + r * all.y_bytes);
+        }
+        return;
+    }
     for (; all.rows > 0; all.rows--) {
-        const Results results(all.tables);
+        const Results results(all);
         const int64_t last = all.columns - step;
         for (int64_t c = 0; c <= last; c += step) {
-            results.template look_up<nontemporal>(all.x + c / 2, all.y + c * Results::bytes);
+            results.template look_up<nontemporal>(all.x + x_bytes(c), all.y + c * Results::bytes);
         }
-        if (all.columns % step != 0) {
-            results.template look_up<false>(all.x + last / 2, all.y + last * Results::bytes);
+        if ((all.columns & (step - 1)) != 0) {
+            results.template look_up<false>(all.x + x_bytes(last), all.y + last * Results::bytes);
         }
         all.x += all.x_bytes;
         all.y += all.y_bytes;

@@ -30,8 +30,6 @@ int64_t even_part(int64_t extent, int64_t most) {
 
 bool is_contiguous(const dimension &d) { return d.x == 1 && d.y == 1; }
 
-dimension rows_of(const loop_nest &nest) { return nest.count > 1 ? nest.loops[1] : dimension{1, 0, 0, 0, 0}; }
-
 // Whether contiguous rows are computed by staged pieces.
 bool is_staged(const call &what) { return what.nontemporal || (what.packs() && what.packing != QDQ_LOW_FIRST); }
 
@@ -40,7 +38,8 @@ bool is_staged(const call &what) { return what.nontemporal || (what.packs() && w
 // and its codes are i8.
 bool uses_scales_where_they_lie(const call &what, const loop_nest &nest) {
     const dimension &c = nest.loops[0];
-    return c.varies() && !is_staged(what) && scales_lie_ready(what, c) && !fuses_rows(what, c, rows_of(nest));
+    return c.varies() && !is_staged(what) && c.extent % group == 0 && scales_lie_ready(what, c.scale) &&
+           !fuses_rows(what, c, nest.rows());
 }
 
 }  // namespace
@@ -75,7 +74,7 @@ void nest_runner::run(const offsets &at) {
 
 void nest_runner::run_plane(const offsets &at) {
     const dimension &c = nest.loops[0];
-    const dimension r = rows_of(nest);
+    const dimension r = nest.rows();
     looks_up(what, c) ? run_by_lookup(c, r, at) : run_by_kernels(c, r, at);
 }
 
@@ -92,31 +91,42 @@ void nest_runner::run_by_kernels(const dimension &c, const dimension &r, const o
     }
 }
 
-// As many rows at a time as there is room for tables.
+// As many rows at a time as there is room for tables, and whole groups of tables as long as there are.
 void nest_runner::run_by_lookup(const dimension &c, const dimension &r, offsets at) {
-    const int64_t table_bytes = table_entries * what.y_bits / 8;
-    const int64_t most = r.varies() ? tables_bytes / table_bytes : r.extent;
-    for (int64_t done = 0; done < r.extent; done += most) {
-        const int64_t rows = std::min(most, r.extent - done), tables = r.varies() ? rows : 1;
-        const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, tables});
+    const int64_t entries = table_entries(what.x_bits);
+    const int64_t most = r.varies() ? tables_bytes / table_bytes(what) : r.extent;
+    const int64_t tables_of_a_group = std::max<int64_t>(1, group / entries);
+    for (int64_t done = 0, rows; done < r.extent; done += rows) {
+        rows = std::min(most, r.extent - done);
+        if (r.varies() && rows > tables_of_a_group) {
+            rows -= rows % tables_of_a_group;
+        }
+        const int64_t tables = r.varies() ? rows : 1;
+        const operand_range range = {at.scale, r.scale, at.zero_point, r.zero_point, tables};
+        const bool whole_groups = tables * entries % group == 0;
+        const int32_t variant = whole_groups ? loaded.load_exactly(range) : loaded.load(range);
         if (needs_column(what, variant)) {
             run_by_kernels(c, {rows, r.x, r.y, r.scale, r.zero_point}, at);
         } else {
-            loaded.pad(tables);
+            if (!whole_groups) {
+                loaded.pad(tables);
+            }
             kernel_caller(what, kernel_form::table, variant, 1)
-                .run(loaded, 0, {x_tile, 0}, {x_tile, 0}, round_up(tables * table_entries), 1);
+                .run(loaded, 0, {x_tile, 0}, {x_tile, 0}, round_up(tables * entries), 1);
             look_up({address(x, at.x, what.x_bits), address(y, at.y, what.y_bits), x_tile, r.x * what.x_bits / 8,
-                     r.y * what.y_bits / 8, r.varies() ? table_bytes : 0, c.extent, rows, false});
+                     r.y * what.y_bits / 8, r.varies() ? table_bytes(what) : 0, c.extent, rows, negative_nan(what),
+                     false});
         }
         at.advance(r, rows);
     }
 }
 
 void nest_runner::look_up(const lookup_rows &all) const {
-    const auto run = what.y_bits == 16 ? what.on->lookup->of_16_bits : what.on->lookup->of_32_bits;
+    const auto run = lookup_of(what);
+    const int64_t step = result_lookup::step(what.x_bits);
     lookup_rows piece = all;
     const bool whole_lines = reinterpret_cast<uintptr_t>(all.y) % line == 0 && all.y_bytes % line == 0;
-    piece.nontemporal = what.nontemporal && whole_lines && all.columns % result_lookup::columns == 0;
+    piece.nontemporal = what.nontemporal && whole_lines && (all.columns & (step - 1)) == 0;
     if (piece.nontemporal || !what.nontemporal) {
         run(piece);
         return;
@@ -129,9 +139,9 @@ void nest_runner::look_up(const lookup_rows &all) const {
         piece.rows = std::min(most_rows, all.rows - row);
         for (int64_t column = 0; column < all.columns; column += piece.columns) {
             const int64_t rest = all.columns - column;
-            const bool leaves_few = rest > most && rest < most + result_lookup::columns;
-            piece.columns = std::min(rest, leaves_few ? most - result_lookup::columns : most);
-            piece.x = all.x + row * all.x_bytes + column / 2;
+            const bool leaves_few = rest > most && rest < most + step;
+            piece.columns = std::min(rest, leaves_few ? most - step : most);
+            piece.x = all.x + row * all.x_bytes + column * what.x_bits / 8;
             piece.tables = all.tables + row * all.table_bytes;
             piece.y = y_tile;
             piece.y_bytes = piece.columns * column_bytes;
@@ -162,7 +172,7 @@ void nest_runner::run_columns(const dimension &c, const dimension &r, offsets at
 void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
     for (int64_t done = 0; done < r.extent; done += loaded.room()) {
         const int64_t rows = std::min(loaded.room(), r.extent - done);
-        const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
+        const int32_t variant = loaded.load_exactly({at.scale, r.scale, at.zero_point, r.zero_point, rows});
         if (!needs_column(what, variant)) {
             run_area(area_of(kernel_form::row, variant, 1, c, c.extent, r, rows, at));
             at.advance(r, rows);
@@ -197,12 +207,17 @@ void nest_runner::run_fused(const dimension &c, const dimension &r, offsets at, 
     const int64_t most_rows = loaded.room() / times / what.codes_per_byte() * what.codes_per_byte();
     for (int64_t done = 0; done < r.extent; done += most_rows) {
         const int64_t rows = std::min(most_rows, r.extent - done);
-        const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows});
+        const operand_range range = {at.scale, r.scale, at.zero_point, r.zero_point, rows};
+        // Staged pieces may end within a group.
+        const bool exact = times == 1 && rows * c.extent % group == 0 && !is_staged(what);
+        const int32_t variant = exact ? loaded.load_exactly(range) : loaded.load(range);
         if (form == kernel_form::block && needs_column(what, variant)) {
             run_fused(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
         } else {
-            loaded.repeat(rows, times);
-            loaded.pad(rows * times);
+            if (!exact) {
+                loaded.repeat(rows, times);
+                loaded.pad(rows * times);
+            }
             run_area(area_of(form, variant, 1, c, rows * c.extent, {1, 0, 0, 0, 0}, 1, at));
         }
         at.advance(r, rows);
@@ -242,7 +257,7 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
     case kernel_form::row: part.operand += row * a.operand_step; break;
     case kernel_form::column: part.operand += column; break;
     case kernel_form::block: part.operand += column / what.block(); break;
-    case kernel_form::table: part.operand += column / table_entries; break;
+    case kernel_form::table: part.operand += column / table_entries(what.x_bits); break;
     }
     return part;
 }

@@ -100,12 +100,14 @@ bool all_within(const float *values, int64_t count, bit_range range) {
     return outside == 0;
 }
 
-bool all_finite(const float *values, int64_t count) {
-    uint32_t beyond = 0;
+// Whether each is 0, or its magnitude is within a range.
+template<typename T> bool all_zero_or_within(const T *values, int64_t count, bit_range magnitudes) {
+    uint32_t outside = 0;
     for (int64_t i = 0; i < count; i++) {
-        beyond |= (std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu) >= 0x7f800000u;
+        const uint32_t magnitude = std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu;
+        outside |= magnitude != 0 && !magnitudes.contains(magnitude);
     }
-    return beyond == 0;
+    return outside == 0;
 }
 
 bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point) {
@@ -172,13 +174,14 @@ template<typename T> void repeat_all(T *values, int64_t count, int64_t times) {
 
 constexpr int64_t most_columns = 8192;  // what is kept of operands, whatever there is room for
 
-// What kernels without a zero point are given, and most do not read.
-alignas(64) int32_t no_zero_points[most_columns + spare_operands];
+alignas(64) int32_t zeros[most_columns + spare_operands];
 
 }  // namespace
 
-bool scales_lie_ready(const call &what, const dimension &c) {
-    return what.scale_type == QDQ_F32 && !what.reciprocal && c.scale == 1 && c.extent % group == 0 &&
+const int32_t *no_zero_points() { return zeros; }
+
+bool scales_lie_ready(const call &what, int64_t stride) {
+    return what.scale_type == QDQ_F32 && !what.reciprocal && stride == 1 &&
            reinterpret_cast<uintptr_t>(what.scale) % alignof(float) == 0;
 }
 
@@ -196,7 +199,7 @@ operands::operands(const call &what, void *memory, int64_t bytes, bool scales_li
     own_zero_point = what.zero_point ? static_cast<int32_t *>(next_array()) : nullptr;
     scale = own_scale;
     inverse = divides ? own_inverse : own_scale;
-    zero_point = what.zero_point ? own_zero_point : no_zero_points;
+    zero_point = what.zero_point ? own_zero_point : zeros;
 }
 
 void operands::read(const operand_range &range, int64_t first) {
@@ -220,7 +223,20 @@ int32_t operands::choose_variant(int64_t count) {
 }
 
 int32_t operands::load(const operand_range &range) {
+    scale = own_scale;
+    inverse = own_inverse ? own_inverse : own_scale;
     read(range, 0);
+    return choose_variant(range.count);
+}
+
+int32_t operands::load_exactly(const operand_range &range) {
+    return scales_lie_ready(what, range.scale_stride) ? load_where_they_lie(range) : load(range);
+}
+
+int32_t operands::load_where_they_lie(const operand_range &range) {
+    scale = static_cast<const float *>(what.scale) + range.scale;
+    inverse = own_inverse ? own_inverse : scale;
+    read_zero_points(range, 0);
     return choose_variant(range.count);
 }
 
@@ -230,10 +246,7 @@ int32_t operands::load_columns(const operand_range &range) {
         pad(range.count);
         return variant;
     }
-    scale = static_cast<const float *>(what.scale) + range.scale;
-    inverse = own_inverse ? own_inverse : scale;
-    read_zero_points(range, 0);
-    return choose_variant(range.count);
+    return load_where_they_lie(range);
 }
 
 template<typename Change> void operands::for_each_buffer(Change change) {
@@ -287,14 +300,15 @@ int32_t operands::choose_dequantize(int64_t count) {
     if (!type_of(what.x_type).is_integer()) {
         return int32_t(all_within(scale, count, fast_scale(what)) ? plain : general);
     }
-    const bool finite = all_finite(scale, count);
+    const bool fast = all_zero_or_within(scale, count, fast_scale(what));
     if (!what.zero_point) {
-        return int32_t(finite ? plain : general);
+        return int32_t(fast ? plain : general);
     }
     if (what.adds_as_f32()) {
-        return int32_t(finite && all_small_floats(zero_point, count) ? offset : general);
+        constexpr bit_range offsets{smallest_offset, std::bit_cast<uint32_t>(float{small_zero_point})};
+        return int32_t(fast && all_zero_or_within(zero_point, count, offsets) ? offset : general);
     }
-    if (what.x_type == QDQ_I32 || !finite || !all_small(zero_point, count)) {
+    if (what.x_type == QDQ_I32 || !fast || !all_small(zero_point, count)) {
         return int32_t(exact);
     }
     for (int64_t i = 0; i < count; i++) {  // both are short, and so is their difference
@@ -312,9 +326,8 @@ bool needs_column(const call &what, int32_t variant) {
 
 bit_range fast_scale(const call &what) {
     if (!what.quantizes()) {
-        // Positive and finite; others only take the slower variant. Float formats scale it up, and an infinite code
-        // times 0 is NaN.
-        return type_of(what.x_type).is_integer() ? bit_range{0, 0x7f7fffffu} : bit_range{1, (127u + 100) << 23};
+        // Float formats scale it up, and an infinite code times 0 is NaN.
+        return {smallest_scale, type_of(what.x_type).is_integer() ? 0x7f7fffffu : (127u + 100) << 23};
     }
     if (!what.multiply) {
         return {smallest_divisor, largest_divisor};

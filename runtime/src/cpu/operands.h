@@ -15,6 +15,9 @@ struct operand_range {
     int64_t count;
 };
 
+// What kernels without a zero point are given, and most do not read.
+const int32_t *no_zero_points();
+
 // In memory of the caller's, but for scales that lie ready: f32, one after another, whole groups of them.
 class operands {
 public:
@@ -38,6 +41,9 @@ public:
     // Both, for a range from place 0 on.
     int32_t load(const operand_range &range);
 
+    // The same for kernels that read no operand past the range: scales stay where they are, if they lie ready there.
+    int32_t load_exactly(const operand_range &range);
+
     // The same, padded, for a range that is used as a kernel's columns.
     int32_t load_columns(const operand_range &range);
 
@@ -60,13 +66,14 @@ private:
     // Calls change(buffer, a harmless operand) for each that a call has, of scales of its own.
     template<typename Change> void for_each_buffer(Change change);
 
+    int32_t load_where_they_lie(const operand_range &range);
     void read_zero_points(const operand_range &range, int64_t first);
     int32_t choose_quantize(int64_t count);
     int32_t choose_dequantize(int64_t count);
 };
 
-// Whether scales along a dimension lie as kernels read columns of them.
-bool scales_lie_ready(const call &what, const dimension &c);
+// Whether scales so far from one another lie as kernels read them.
+bool scales_lie_ready(const call &what, int64_t stride);
 
 // Whether a variant exists in the column form alone.
 bool needs_column(const call &what, int32_t variant);

@@ -87,10 +87,10 @@ void help(job &j) {
     }
 }
 
-// Waits for some 5 us at most. A thread that sleeps wakes so late that two threads run calls of 1 Mi elements, one
-// after the other, no faster than one: 67 us, and 44 to 55 with this.
+// Waits for some 100 us at most. A thread that sleeps wakes so late that two threads run calls of 1 Mi elements, one
+// after the other, little faster than one: f32 to i8 takes 177 us with one, 113 with a wait of 5 us, and 57 with this.
 template<typename Condition> void wait_briefly(Condition &&condition) {
-    for (int i = 0; i < 10 && !condition(); i++) {
+    for (int i = 0; i < 200 && !condition(); i++) {
         sched_yield();
     }
 }

@@ -9,14 +9,17 @@
 namespace qdq::runtime {
 
 struct draft {
+    draft(const arguments &given, plan &result) : given(given), result(result) {}
+
     const arguments &given;
     plan &result;
     call &what = result.what;
     qdq_options options{};
     int axis = 0;  // of x, where the operands follow one
     int64_t x_elements = 0, scale_elements = 0, zero_point_elements = 0;
-    int64_t x_strides[most_dimensions]{}, y_strides[most_dimensions]{};  // of elements, as are all strides here
-    int64_t scale_strides[most_dimensions]{}, zero_point_strides[most_dimensions]{};
+    // Of elements, as are all strides here; as many as the tensor has dimensions.
+    int64_t x_strides[most_dimensions], y_strides[most_dimensions];
+    int64_t scale_strides[most_dimensions], zero_point_strides[most_dimensions];
 
     // The tensor of floats and that of codes.
     const qdq_tensor &floats() const { return what.quantizes() ? *given.x : *given.y; }

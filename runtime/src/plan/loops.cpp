@@ -137,9 +137,10 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
 }
 
 bool looks_up(const call &what, const dimension &c) {
-    const bool has_tables = !what.quantizes() && what.on->lookup && what.dequantize->forms[int(kernel_form::table)];
-    return has_tables && what.packing == QDQ_LOW_FIRST && c.x == 1 && c.y == 1 && !c.varies() && c.extent % 2 == 0 &&
-           c.extent >= what.tuned->lookup_elements;
+    const bool has_tables = !what.quantizes() && what.dequantize->forms[int(kernel_form::table)];
+    return has_tables && what.packing == QDQ_LOW_FIRST && c.x == 1 && c.y == 1 && !c.varies() &&
+           (c.extent & (what.codes_per_byte() - 1)) == 0 &&
+           c.extent >= std::max(what.tuned->lookup_elements, result_lookup::step(what.x_bits));
 }
 
 bool fuses_rows(const call &what, const dimension &c, const dimension &r) {

@@ -26,7 +26,7 @@ void normalize(const call &what, const blocked_dimension *dimensions, int count,
 bool fuses_rows(const call &what, const dimension &c, const dimension &r);
 
 // Whether the results of a loop's codes are looked up: contiguous ones that share an operand, are enough, and of an
-// even number, as rows of a nest then begin at whole bytes.
+// even number if they are packed, as rows of a nest then begin at whole bytes.
 bool looks_up(const call &what, const dimension &c);
 
 // The fewest rows of operands along c that together are whole groups.

@@ -14,6 +14,11 @@ bool is_larger_than(int64_t bits, const call &what, int64_t elements) {
     return std::min(elements, bits) * (what.x_bits + what.y_bits) > bits;
 }
 
+bool stores_past_caches(qdq_stores hint, const call &what, int64_t elements) {
+    return hint == QDQ_STORES_BY_SIZE ? is_larger_than(8 * what.tuned->nontemporal_bytes, what, elements)
+                                      : hint == QDQ_STORES_NONTEMPORAL;
+}
+
 void set_call(draft &d) {
     const arguments &given = d.given;
     const qdq_options &options = d.options;
@@ -35,7 +40,7 @@ void set_call(draft &d) {
     what.scale = given.scale->data;
     what.zero_point = given.zero_point && d.zero_point_elements > 0 ? given.zero_point->data : nullptr;
     what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
-    what.nontemporal = what.on->nontemporal && is_larger_than(8 * what.tuned->nontemporal_bytes, what, d.x_elements);
+    what.nontemporal = what.on->nontemporal && stores_past_caches(options.stores, what, d.x_elements);
 }
 
 // Whether every row of packed codes begins at a whole byte, or at the whole group of bytes that splits its halves.

@@ -15,7 +15,8 @@ qdq_status check_choices(const draft &d) {
                    {"quantize_zp", stored_value(d.options.quantize_zp), QDQ_ZP_BEFORE_ROUNDING},
                    {"dequantize_zp", stored_value(d.options.dequantize_zp), QDQ_ZP_ADD},
                    {"rounding", stored_value(d.options.rounding), QDQ_UP},
-                   {"packing", stored_value(d.options.packing), QDQ_SPLIT_HALVES}};
+                   {"packing", stored_value(d.options.packing), QDQ_SPLIT_HALVES},
+                   {"stores", stored_value(d.options.stores), QDQ_STORES_NONTEMPORAL}};
     for (const auto &choice : choices) {
         if (choice.value < 0 || choice.value > choice.most) {
             return d.invalid("%s: options: %s %d is not in 0..%d", choice.name, choice.value, choice.most);

@@ -33,6 +33,9 @@ struct loop_nest {
     int count;
     dimension loops[most_loops];
 
+    // The loop next to the first, or one of one iteration.
+    dimension rows() const { return count > 1 ? loops[1] : dimension{1, 0, 0, 0, 0}; }
+
     int64_t elements() const {
         int64_t product = 1;
         for (int i = 0; i < count; i++) {
@@ -95,15 +98,20 @@ struct bit_range {
     bool contains(uint32_t bits) const { return bits - first <= last - first; }
 };
 
-// The whole call as one kernel call, where no element need be moved: contiguous whole groups, one scale, little work.
+// The whole call as one kernel call, where no element need be moved: contiguous whole groups, few scales, little work.
 // It makes a small run cost a few nanoseconds.
 struct direct_call {
+    static constexpr int32_t most_operands = 256;
+    static constexpr int64_t tables_bytes = 8192;
+
     bool possible;
-    bool plain;  // an f32 scale in fast_scale and no zero point: nothing to convert and one variant
+    bool looks_up;
+    bool plain;  // f32 scales in fast_scale and no zero point: nothing to convert and one variant
+    kernel_form form;
     int32_t plain_variant;
     bit_range fast_scale;
     halide_type_t x_type, y_type;
-    halide_dimension_t x_shape[2], y_shape[2];
+    halide_dimension_t x_shape[2], y_shape[2], operand_shape[1];
 };
 
 // How a plan's elements are reached.

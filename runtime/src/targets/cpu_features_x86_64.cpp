@@ -15,6 +15,9 @@ constexpr uint64_t zmm_registers = 0xe6;
 
 constexpr uint32_t avx2_leaf1 = bit_AVX | bit_FMA | bit_F16C;
 constexpr uint32_t avx512_leaf7 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL | bit_AVX512CD;
+constexpr uint32_t avx512_bf16_leaf7_ebx = avx512_leaf7 | bit_AVX512IFMA;
+constexpr uint32_t avx512_bf16_leaf7_ecx = bit_AVX512VBMI | bit_AVX512VBMI2 | bit_AVX512VNNI | bit_AVX512BITALG |
+                                           bit_AVX512VPOPCNTDQ | bit_GFNI | bit_VAES | bit_VPCLMULQDQ;
 
 template<typename Word> bool has_all(Word word, Word bits) { return (word & bits) == bits; }
 
@@ -35,6 +38,10 @@ cpuid_answers ask() {
     }
     if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) {
         answers.leaf7_ebx = ebx;
+        answers.leaf7_ecx = ecx;
+    }
+    if (__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx)) {
+        answers.leaf7_1_eax = eax;
     }
     return answers;
 }
@@ -52,6 +59,10 @@ uint32_t features_in(const cpuid_answers &answers) {
     }
     if (has_all(answers.leaf7_ebx, avx512_leaf7) && has_all(answers.saved_registers, zmm_registers)) {
         features |= cpu_avx512;
+    }
+    if (features & cpu_avx512 && has_all(answers.leaf7_ebx, avx512_bf16_leaf7_ebx) &&
+        has_all(answers.leaf7_ecx, avx512_bf16_leaf7_ecx) && (answers.leaf7_1_eax & bit_AVX512BF16)) {
+        features |= cpu_avx512_bf16;
     }
     return features;
 }

@@ -7,7 +7,8 @@ namespace qdq::runtime {
 
 struct cpuid_answers {
     uint32_t leaf1_ecx;
-    uint32_t leaf7_ebx;
+    uint32_t leaf7_ebx, leaf7_ecx;
+    uint32_t leaf7_1_eax;      // of its subleaf 1
     uint64_t saved_registers;  // XCR0: what the operating system saves between threads; 0 where it does not say
 };
 
