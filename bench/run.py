@@ -10,6 +10,7 @@ README.md says what is measured and how to read it.
 """
 
 import argparse
+import collections
 import datetime
 import json
 import os
@@ -73,8 +74,8 @@ def command(options, benchmarks, threads):
 def kernels(options, elements, threads):
     """A regular expression: qdq's kernels of one size, and beside one thread what has only one: copies and hand loops."""
     row = f".*({options.filter}).*" if options.filter else "[qd].*"
-    targets = f"({'|'.join(options.targets)})"
-    return f"copy/{elements}/|{row}/{elements}/(hand|qdq):{targets}" if threads == 1 else f"{row}/{elements}/qdq:{targets}"
+    own = f"{row}/{elements}/qdq:({'|'.join(options.targets)})(/|$)"
+    return f"copy/{elements}/|{row}/{elements}/hand:|{own}" if threads == 1 else own
 
 
 def measure(commands):
@@ -106,20 +107,22 @@ def copy_times(options, elements, threads):
 
 
 def entries_of(times, threads):
-    """One entry for each qdq kernel, with the hand loops of its row and instruction set."""
-    hand = {}
+    """One entry for each qdq kernel, with the hand loops of its row and instruction set: x86_avx512's are those of
+    x86_avx512_bf16, too."""
+    hand = collections.defaultdict(dict)
     for name, ns in times.items():
         row, elements, contender = name.rsplit("/", 2)
         if contender.startswith("hand:"):
             target, loop = contender.removeprefix("hand:").split(":")
-            hand.setdefault((row, elements, target), {})[loop] = figure(ns)
+            hand[row, elements][target, loop] = figure(ns)
     entries = []
     for name, ns in times.items():
         row, elements, contender = name.rsplit("/", 2)
         if contender.startswith("qdq:"):
             target = contender.removeprefix("qdq:")
+            loops = {loop: time for (of, loop), time in hand[row, elements].items() if target.startswith(of)}
             entries.append({"row": row, "elements": int(elements), "threads": threads, "target": target,
-                            "ns": figure(ns), "hand_ns": hand.get((row, elements, target), {})})
+                            "ns": figure(ns), "hand_ns": loops})
     return entries
 
 
