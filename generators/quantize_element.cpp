@@ -79,13 +79,19 @@ Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operan
 // A NaN passes; what overflows downwards becomes infinite, or NaN, and then the lowest code.
 Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const {
     Expr limit = multiply(o.scale, saturating_magnitude(stored));
-    Expr bounded = stored.is_float() ? bounded_by(on, stored.layout, limit, x) : lesser(on, limit, x);
+    Expr bounded = bounds_nan_early() ? lesser_number(on, limit, x) : lesser(on, limit, x);
     return by.divides_by_fma ? divide_by_reciprocal(bounded, o.scale, o.inverse) : divide(bounded, o.scale);
 }
 
 Expr quantize_element::bounded_quotient(bool multiplies, const Expr &magnitude, const quantize_operands &o) const {
-    return multiplies ? bounded_by(on, stored.layout, saturating_magnitude(stored), multiply(magnitude, o.scale))
-                      : quotient(magnitude, o);
+    Expr t = multiplies ? multiply(magnitude, o.scale) : quotient(magnitude, o);
+    const bool is_bounded = !multiplies && (stored.layout.has_nan() || bounds_nan_early());
+    return is_bounded ? t : bounded_by(on, stored.layout, saturating_magnitude(stored), t);
+}
+
+// Instructions that prefer numbers pass a signaling NaN, which x may be (0x7f800001), and a quotient is not.
+bool quantize_element::bounds_nan_early() const {
+    return stored.is_float() && !stored.layout.has_nan() && !on.number_minimum && !on.device();
 }
 
 encoded quantize_element::fast_encoded(bool multiplies, const Expr &x, const quantize_operands &o) const {

@@ -62,6 +62,7 @@ public:
 
 private:
     Expr quotient(const Expr &x, const quantize_operands &o) const;
+    bool bounds_nan_early() const;
     Expr bounded_quotient(bool multiplies, const Expr &magnitude, const quantize_operands &o) const;
     encoded fast_encoded(bool multiplies, const Expr &x, const quantize_operands &o) const;
     Expr fast_integer(bool multiplies, const Expr &x, const quantize_operands &o) const;

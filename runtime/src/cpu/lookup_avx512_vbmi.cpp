@@ -32,7 +32,7 @@ public:
 
     explicit words_of_floats(const lookup_rows &rows) {
         const __m512i *const table = reinterpret_cast<const __m512i *>(rows.tables);
-        for (int i = 0; i < 2; i++) {
+        for (int64_t i = 0; i < 2; i++) {
             const __m512i first = _mm512_loadu_si512(table + 2 * i), second = _mm512_loadu_si512(table + 2 * i + 1);
             low[i] = bytes_of(first, second);
             high[i] = bytes_of(_mm512_srli_epi16(first, 8), _mm512_srli_epi16(second, 8));
