@@ -47,7 +47,6 @@ int64_t operand_count(const call &what, kernel_form form, int64_t columns, int64
     switch (form) {
     case kernel_form::row: return rows;
     case kernel_form::column: return columns;
-    case kernel_form::table: return columns / table_entries(what.x_bits);
     default: return columns / what.block();
     }
 }
@@ -106,6 +105,20 @@ lookup_function lookup_of(const call &what) {
     return what.x_bits == 8    ? lookup.from_8_to_16_bits
            : what.y_bits == 16 ? lookup.from_4_to_16_bits
                                : lookup.from_4_to_32_bits;
+}
+
+void compute_tables(const call &what, int32_t variant, const float *scale, const int32_t *zero_point, int64_t tables,
+                    void *results) {
+    const int64_t entries = table_entries(what.x_bits), columns = round_up(tables * entries);
+    const halide_dimension_t x_shape[2] = {{0, buffer_extent(what.x_bits, columns), 1}, {0, 1, 0}};
+    const halide_dimension_t y_shape[2] = {{0, int32_t(columns), 1}, {0, 1, 0}};
+    const halide_dimension_t operand_shape[1] = {{0, int32_t(columns / entries), 1}};
+    halide_buffer_t no_x, scales, zero_points, y;
+    set_buffer(no_x, results, halide_type(what.x_type), 2, x_shape);
+    set_buffer(scales, scale, scale_type, 1, operand_shape);
+    set_buffer(zero_points, zero_point, zero_point_type, 1, operand_shape);
+    set_buffer(y, results, halide_type(what.y_type), 2, y_shape);
+    call_kernel(what, kernel_form::table, variant, no_x, scales, scales, zero_points, y);
 }
 
 // The results of a float type's codes that have the sign bit and are NaN; every NaN is positive.
@@ -224,23 +237,13 @@ bool use_plain_scales(const call &what, const direct_call &d, direct_operands &p
     return fast;
 }
 
-// A kernel for the tables, then what takes every code's result from them. Out of line for its memory.
+// Out of line for its memory.
 [[gnu::noinline]] void look_up_directly(const plan &p, const direct_operands &own, const void *x, void *y) {
     const call &what = p.what;
-    const direct_call &d = p.direct;
     const dimension &c = p.nest.loops[0], r = p.nest.rows();
-    const int32_t tables = d.operand_shape[0].extent;
-    const int32_t entries = std::max<int32_t>(tables * table_entries(what.x_bits), group);
+    const int32_t tables = p.direct.operand_shape[0].extent;
     alignas(64) char memory[direct_call::tables_bytes];
-    const halide_dimension_t x_shape[2] = {{0, buffer_extent(what.x_bits, entries), 1}, {0, 1, 0}};
-    const halide_dimension_t y_shape[2] = {{0, entries, 1}, {0, 1, 0}};
-    const halide_dimension_t operand_shape[1] = {{0, entries / table_entries(what.x_bits), 1}};
-    halide_buffer_t no_x, scale, zero_point, results;
-    set_buffer(no_x, memory, d.x_type, 2, x_shape);
-    set_buffer(scale, own.scale, scale_type, 1, operand_shape);
-    set_buffer(zero_point, own.zero_point, zero_point_type, 1, operand_shape);
-    set_buffer(results, memory, d.y_type, 2, y_shape);
-    call_kernel(what, kernel_form::table, own.variant, no_x, scale, scale, zero_point, results);
+    compute_tables(what, own.variant, own.scale, own.zero_point, tables, memory);
     lookup_of(what)({static_cast<const char *>(x), static_cast<char *>(y), memory, r.x * what.x_bits / 8,
                      r.y * what.y_bits / 8, tables > 1 ? table_bytes(what) : 0, c.extent, r.extent, negative_nan(what),
                      false});

@@ -24,6 +24,8 @@ inline int64_t rows_in_reach(int64_t pitch) {
     return distance == 0 ? reach : distance > reach ? 1 : reach / distance;
 }
 
+inline int64_t round_up(int64_t columns) { return (columns + group - 1) / group * group; }  // to whole groups
+
 // Calls one kernel again and again: what does not change between tiles is set up once.
 class kernel_caller {
 public:
@@ -43,6 +45,10 @@ private:
     halide_buffer_t x, scale, inverse, zero_point, y;
     halide_dimension_t x_shape[2], operand_shape[1], y_shape[2];
 };
+
+// The results of so many operands, whose arrays and whose results' memory reach to the end of a group of them.
+void compute_tables(const call &what, int32_t variant, const float *scale, const int32_t *zero_point, int64_t tables,
+                    void *results);
 
 // What looks up the results of a call whose target has tables of them, and the NaNs among its codes.
 using lookup_function = void (*)(lookup_rows all);

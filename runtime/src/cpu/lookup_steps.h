@@ -26,7 +26,7 @@ template<typename Results, bool nontemporal> void look_up_by(lookup_rows all) {
         for (int64_t c = 0; c <= last; c += step) {
             results.template look_up<nontemporal>(all.x + x_bytes(c), all.y + c * Results::bytes);
         }
-        if ((all.columns & (step - 1)) != 0) {
+        if (all.columns % step != 0) {
             results.template look_up<false>(all.x + x_bytes(last), all.y + last * Results::bytes);
         }
         all.x += all.x_bytes;

@@ -20,8 +20,6 @@ constexpr int64_t line = 64;  // bytes of a cache line
     }
 }
 
-int64_t round_up(int64_t n) { return (n + group - 1) / group * group; }
-
 // The extent in equal parts of whole groups, none of them longer than `most`, itself whole groups.
 int64_t even_part(int64_t extent, int64_t most) {
     const int64_t parts = (extent + most - 1) / most;
@@ -111,8 +109,7 @@ void nest_runner::run_by_lookup(const dimension &c, const dimension &r, offsets 
             if (!whole_groups) {
                 loaded.pad(tables);
             }
-            kernel_caller(what, kernel_form::table, variant, 1)
-                .run(loaded, 0, {x_tile, 0}, {x_tile, 0}, round_up(tables * entries), 1);
+            compute_tables(what, variant, loaded.scale, loaded.zero_point, tables, x_tile);
             look_up({address(x, at.x, what.x_bits), address(y, at.y, what.y_bits), x_tile, r.x * what.x_bits / 8,
                      r.y * what.y_bits / 8, r.varies() ? table_bytes(what) : 0, c.extent, rows, negative_nan(what),
                      false});
@@ -256,8 +253,7 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
     switch (a.form) {
     case kernel_form::row: part.operand += row * a.operand_step; break;
     case kernel_form::column: part.operand += column; break;
-    case kernel_form::block: part.operand += column / what.block(); break;
-    case kernel_form::table: part.operand += column / table_entries(what.x_bits); break;
+    default: part.operand += column / what.block(); break;
     }
     return part;
 }

@@ -197,9 +197,13 @@ operands::operands(const call &what, void *memory, int64_t bytes, bool scales_li
     own_scale = scales_lie_ready ? nullptr : static_cast<float *>(next_array());
     own_inverse = divides ? static_cast<float *>(next_array()) : nullptr;
     own_zero_point = what.zero_point ? static_cast<int32_t *>(next_array()) : nullptr;
-    scale = own_scale;
-    inverse = divides ? own_inverse : own_scale;
+    use_scales(own_scale);
     zero_point = what.zero_point ? own_zero_point : zeros;
+}
+
+void operands::use_scales(const float *at) {
+    scale = at;
+    inverse = own_inverse ? own_inverse : at;
 }
 
 void operands::read(const operand_range &range, int64_t first) {
@@ -223,8 +227,7 @@ int32_t operands::choose_variant(int64_t count) {
 }
 
 int32_t operands::load(const operand_range &range) {
-    scale = own_scale;
-    inverse = own_inverse ? own_inverse : own_scale;
+    use_scales(own_scale);
     read(range, 0);
     return choose_variant(range.count);
 }
@@ -234,8 +237,7 @@ int32_t operands::load_exactly(const operand_range &range) {
 }
 
 int32_t operands::load_where_they_lie(const operand_range &range) {
-    scale = static_cast<const float *>(what.scale) + range.scale;
-    inverse = own_inverse ? own_inverse : scale;
+    use_scales(static_cast<const float *>(what.scale) + range.scale);
     read_zero_points(range, 0);
     return choose_variant(range.count);
 }

@@ -66,6 +66,7 @@ private:
     // Calls change(buffer, a harmless operand) for each that a call has, of scales of its own.
     template<typename Change> void for_each_buffer(Change change);
 
+    void use_scales(const float *at);
     int32_t load_where_they_lie(const operand_range &range);
     void read_zero_points(const operand_range &range, int64_t first);
     int32_t choose_quantize(int64_t count);

@@ -21,7 +21,8 @@ template<bool roles::*role> int ordinal(qdq_dtype dtype) {
     return ordinals[dtype];
 }
 
-// Where every pair has its row, in the manifest's order, its place is known: 54 rows are as many cache lines to search.
+// Where every pair has its row, in the manifest's order, its place is known: to search 48 rows is to read as many cache
+// lines.
 template<typename Row> const Row *find(const Row *rows, int count, qdq_dtype float_type, qdq_dtype stored) {
     auto is_wanted = [=](const Row &row) { return row.float_type == float_type && row.stored_type == stored; };
     static constexpr int stored_types = std::count_if(std::begin(element_types), std::end(element_types),
