@@ -10,10 +10,10 @@ endfunction()
 
 # Records a target; see kernels/manifest.cmake.
 function(qdq_target name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROCESSOR;HALIDE;SCHEDULE;NONTEMPORAL" "INSTRUCTIONS;NEEDS;LOOKUP")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROCESSOR;HALIDE;SCHEDULE;NONTEMPORAL;ENCODE" "INSTRUCTIONS;NEEDS;LOOKUP")
   set(arg_LOOKUP_BITS ${arg_LOOKUP})
   list(POP_FRONT arg_LOOKUP_BITS arg_LOOKUP)
-  foreach(primitive NONTEMPORAL LOOKUP)
+  foreach(primitive NONTEMPORAL LOOKUP ENCODE)
     if(arg_${primitive})
       set(arg_${primitive} "&${arg_${primitive}}")
     else()
@@ -23,7 +23,7 @@ function(qdq_target name)
   if(NOT arg_SCHEDULE)
     set(arg_SCHEDULE ${name})
   endif()
-  qdq_keep_fields(QDQ_TARGET_${name} PROCESSOR HALIDE SCHEDULE NONTEMPORAL LOOKUP LOOKUP_BITS INSTRUCTIONS NEEDS)
+  qdq_keep_fields(QDQ_TARGET_${name} PROCESSOR HALIDE SCHEDULE NONTEMPORAL LOOKUP LOOKUP_BITS ENCODE INSTRUCTIONS NEEDS)
   set_property(GLOBAL APPEND PROPERTY QDQ_KNOWN_TARGETS ${name})
 endfunction()
 
@@ -243,6 +243,7 @@ function(qdq_add_target_kernels target)
   qdq_instructions(${target} instructions)
   get_property(schedule GLOBAL PROPERTY QDQ_TARGET_${target}_SCHEDULE)
   get_property(lookup GLOBAL PROPERTY QDQ_TARGET_${target}_LOOKUP)
+  get_property(encode GLOBAL PROPERTY QDQ_TARGET_${target}_ENCODE)
   set(objects)
   set(tables)
   foreach(op quantize dequantize)
@@ -289,7 +290,7 @@ function(qdq_add_target_kernels target)
   set(QDQ_KERNEL_TABLES "${QDQ_KERNEL_TABLES}${tables}" PARENT_SCOPE)
   set(QDQ_TARGET_ROWS "${QDQ_TARGET_ROWS}    {\"${target}\", ${needs}, ${target}_quantize, ${target}_dequantize,
      std::size(${target}_quantize), std::size(${target}_dequantize), {${transposes}},
-     ${repackings}, ${nontemporal}, ${lookup}},\n" PARENT_SCOPE)
+     ${repackings}, ${nontemporal}, ${lookup}, ${encode}},\n" PARENT_SCOPE)
 endfunction()
 
 # The functions of kernels, with commas between.

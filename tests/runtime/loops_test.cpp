@@ -139,6 +139,7 @@ call call_of(operation op, qdq_dtype x, qdq_dtype y) {
     what.y_type = y;
     what.x_bits = type_of(x).bits;
     what.y_bits = type_of(y).bits;
+    what.block = what.codes().block;
     return what;
 }
 

@@ -2,6 +2,7 @@
 
 #include "plan/loops.h"
 #include "support/types.h"
+#include "variants.h"
 
 #include <algorithm>
 #include <bit>
@@ -47,7 +48,7 @@ int64_t operand_count(const call &what, kernel_form form, int64_t columns, int64
     switch (form) {
     case kernel_form::row: return rows;
     case kernel_form::column: return columns;
-    default: return columns / what.block();
+    default: return columns / what.block;
     }
 }
 
@@ -56,10 +57,20 @@ constexpr halide_type_t scale_type{halide_type_float, 32, 1}, zero_point_type{ha
 // Halide takes its inputs as non-const, and does not change them.
 halide_buffer_t *input(const halide_buffer_t &buffer) { return const_cast<halide_buffer_t *>(&buffer); }
 
+void encode(const call &what, kernel_form form, const halide_buffer_t &x, const halide_buffer_t &scale,
+            const halide_buffer_t &inverse, const halide_buffer_t &y) {
+    const bool in_blocks = form == kernel_form::block;
+    what.encode({reinterpret_cast<const uint16_t *>(x.host), y.host, reinterpret_cast<const float *>(scale.host),
+                 reinterpret_cast<const float *>(inverse.host), scale.dim[0].stride, in_blocks ? what.block : 0,
+                 x.dim[1].stride, y.dim[1].stride, x.dim[0].extent, x.dim[1].extent, what.multiply});
+}
+
 void call_kernel(const call &what, kernel_form form, int32_t variant, const halide_buffer_t &x,
                  const halide_buffer_t &scale, const halide_buffer_t &inverse, const halide_buffer_t &zero_point,
                  halide_buffer_t &y) {
-    if (what.quantizes()) {
+    if (what.encode && form != kernel_form::column) {
+        encode(what, form, x, scale, inverse, y);
+    } else if (what.quantizes()) {
         what.quantize->forms[int(form)](input(x), input(scale), input(inverse), input(zero_point), variant, what.before,
                                         what.rounding, what.lowest, what.highest, what.no_saturate, &y);
     } else {
@@ -145,7 +156,7 @@ direct_view view_of(const call &what, const dimension &c, const dimension &r) {
     if (c.varies()) {
         return r.varies() ? direct_view{} : direct_view{kernel_form::column, c.extent, r.extent, c.extent};
     }
-    if (c.extent == what.block() && r.varies() && r.x == c.extent && r.y == c.extent) {
+    if (c.extent == what.block && r.varies() && r.x == c.extent && r.y == c.extent) {
         return {kernel_form::block, c.extent * r.extent, 1, r.extent};
     }
     return {kernel_form::row, c.extent, r.extent, r.varies() ? r.extent : 1};

@@ -104,6 +104,14 @@ qdq_status find_device_kernels(draft &d) {
     return what.device ? QDQ_OK : no_kernel(d);
 }
 
+// What takes a pair's codes from registers, where the target has it.
+code_encoder::function *find_encoder(const target &on, const dispatch_parameters &tuned, qdq_dtype x, qdq_dtype y) {
+    if (!on.encode || !tuned.encodes || x != QDQ_BF16) {
+        return nullptr;
+    }
+    return y == QDQ_F8E4M3 ? on.encode->from_bf16_to_f8e4m3 : y == QDQ_F4E2M1 ? on.encode->from_bf16_to_f4e2m1 : nullptr;
+}
+
 qdq_status find_host_kernels(draft &d) {
     call &what = d.what;
     what.on = current_target();
@@ -118,8 +126,10 @@ qdq_status find_host_kernels(draft &d) {
     if (what.quantizes()) {
         what.quantize = find_quantize(*what.on, x, y);
         what.tuned = what.quantize ? &what.quantize->tuned : nullptr;
+        what.encode = what.quantize ? find_encoder(*what.on, *what.tuned, x, y) : nullptr;
     } else {
         what.dequantize = find_dequantize(*what.on, x, y);
+        what.encode = nullptr;
         what.tuned = what.dequantize ? &what.dequantize->tuned : nullptr;
     }
     return what.tuned ? QDQ_OK : no_kernel(d);

@@ -156,7 +156,7 @@ bool fuses_rows(const call &what, const dimension &c, const dimension &r) {
     }
     // Repeating operands costs 0.35 ns an element (f32 to i8), once a block next to nothing. What it saves goes by
     // rows: of 8 elements 0.9 ns an element, of 24 0.3. Packed rows of odd length have no other way.
-    const bool repeats_cheaply = c.extent % what.block() == 0;
+    const bool repeats_cheaply = c.extent % what.block == 0;
     return c.extent < (repeats_cheaply || what.packs() ? short_row : tuned.fused_repeating_row);
 }
 

@@ -35,6 +35,7 @@ void set_call(draft &d) {
     what.y_type = given.y->dtype;
     what.x_bits = type_of(what.x_type).bits;
     what.y_bits = type_of(what.y_type).bits;
+    what.block = codes.block;
     what.packing = options.packing;
     what.scale_type = given.scale->dtype;
     what.scale = given.scale->data;
@@ -59,6 +60,9 @@ void choose_path(plan &p) {
                                        [](const blocked_dimension &d) { return d.ragged(); });
     if (!is_ragged) {
         normalize(p.what, p.dimensions, p.dimension_count, p.nest);
+        if (p.what.encode && p.nest.loops[0].extent % code_encoder::longest_block == 0) {
+            p.what.block = code_encoder::longest_block;
+        }
     }
     if (p.what.packs()) {
         p.path = is_ragged || !rows_begin_at_bytes(p.what, p.nest) ? execution_path::windows : execution_path::nest;

@@ -66,6 +66,8 @@ struct call {
     const void *scale;
     const void *zero_point;  // NULL for none
     const target *on;
+    code_encoder::function *encode;    // quantize: in place of the row and block forms' kernels; NULL for none
+    int64_t block;                     // elements that share an operand in the block form
     const dispatch_parameters *tuned;  // of the processor's kernels
     union {
         const kernel_row<quantize_kernel> *quantize;
@@ -75,7 +77,6 @@ struct call {
 
     bool quantizes() const { return op == operation::quantize; }
     const element_type &codes() const { return type_of(quantizes() ? y_type : x_type); }
-    int64_t block() const { return codes().block; }
     bool packs() const { return codes().is_packed(); }
     int64_t codes_per_byte() const { return codes().codes_per_byte(); }
 

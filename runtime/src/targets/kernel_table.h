@@ -8,6 +8,7 @@
 #include "forms.h"
 #include "kernel_types.h"
 #include "qdq/qdq.h"
+#include "targets/encode.h"
 #include "targets/lookup.h"
 #include "targets/nontemporal.h"
 
@@ -54,6 +55,7 @@ struct target {
     bytes_kernel *join_halves = nullptr;
     const nontemporal_stores *nontemporal = nullptr;  // NULL for none
     const result_lookup *lookup = nullptr;            // the same
+    const code_encoder *encode = nullptr;             // the same
     const device_backend *device = nullptr;           // NULL for the processor, which has no device_rows
     const device_row *device_rows = nullptr;
     int device_count = 0;
