@@ -40,7 +40,7 @@ const nontemporal_stores nontemporal_avx512 = {counted_copy, counted_fence};
 
 namespace {
 
-template<int64_t result_bytes> void counted_lookup(lookup_rows all) {
+template<int64_t result_bytes> void counted_lookup(const lookup_rows &all) {
     for (int64_t row = 0; row < all.rows; row++) {
         for (int64_t c = 0; c < all.columns; c++) {
             const int code = static_cast<uint8_t>(all.x[row * all.x_bytes + c / 2]) >> (c % 2 * 4) & 15;

@@ -5,6 +5,7 @@
 #include "variants.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -118,6 +119,26 @@ lookup_function lookup_of(const call &what) {
                                : lookup.from_4_to_32_bits;
 }
 
+namespace {
+
+template<qdq_dtype dtype> constexpr auto values_of_type = [] {
+    constexpr element_type type = element_types[dtype];
+    std::array<float, table_entries(4)> values{};
+    for (uint32_t code = 0; code < values.size(); code++) {
+        const int32_t number = int32_t(code) - (type.is_signed() && code > 7 ? 16 : 0);
+        values[code] = type.is_float() ? value_of(type.layout, code) : float(number);
+    }
+    return values;
+}();
+
+}  // namespace
+
+const float *values_of_codes(qdq_dtype dtype) {
+    return dtype == QDQ_I4   ? values_of_type<QDQ_I4>.data()
+           : dtype == QDQ_U4 ? values_of_type<QDQ_U4>.data()
+                             : values_of_type<QDQ_F4E2M1>.data();
+}
+
 void compute_tables(const call &what, int32_t variant, const float *scale, const int32_t *zero_point, int64_t tables,
                     void *results) {
     const int64_t entries = table_entries(what.x_bits), columns = round_up(tables * entries);
@@ -168,23 +189,36 @@ bool is_plain(const call &what) {
     return what.scale_type == QDQ_F32 && !what.reciprocal && !what.zero_point && is_fast;
 }
 
+// Rows of a lookup are of any length, and any distance apart.
+direct_view view_of_lookup(const dimension &c, const dimension &r) {
+    return {kernel_form::table, c.extent, r.extent, r.varies() ? r.extent : 1};
+}
+
+bool fits_kernel(const direct_view &v, const dimension &r) {
+    return v.columns % group == 0 && v.columns <= reach && v.rows <= std::min(rows_in_reach(r.x), rows_in_reach(r.y));
+}
+
+// Whole groups of tables, or one: as many operands as one call reads. i4 to bf16, 64 elements: 37 ns so, 17 computed.
+bool worth_tables(const call &what, const dimension &c, const dimension &r) {
+    constexpr int64_t shortest = 512;
+    const int64_t tables = r.varies() ? r.extent : 1;
+    return c.extent * r.extent >= shortest && tables * table_bytes(what) <= direct_call::tables_bytes &&
+           (tables == 1 || tables * table_entries(what.x_bits) % group == 0);
+}
+
 }  // namespace
 
 void set_direct_call(const call &what, const loop_nest &nest, direct_call &direct) {
     const dimension &c = nest.loops[0], r = nest.rows();
-    const direct_view v = view_of(what, c, r);
-    const bool in_order = !what.packs() || what.packing == QDQ_LOW_FIRST;
     direct.plain = is_plain(what);
-    direct.possible = nest.count <= 2 && c.x == 1 && c.y == 1 && in_order && v.columns > 0 && v.columns % group == 0 &&
-                      v.columns <= reach && v.rows <= std::min(rows_in_reach(r.x), rows_in_reach(r.y)) &&
+    direct.looks_up = direct.plain && looks_up(what, c, r) && (products_of(what) || worth_tables(what, c, r)) &&
+                      !(looks_up_pairs(what, c, r) && r.extent % 2 != 0);
+    const direct_view v = direct.looks_up ? view_of_lookup(c, r) : view_of(what, c, r);
+    const bool in_order = !what.packs() || what.packing == QDQ_LOW_FIRST;
+    direct.possible = nest.count <= 2 && c.x == 1 && c.y == 1 && in_order && v.columns > 0 &&
+                      (direct.looks_up || fits_kernel(v, r)) &&
                       (v.operands == 1 || (direct.plain && v.operands <= direct_call::most_operands &&
                                            scales_lie_ready(what, c.varies() ? c.scale : r.scale)));
-    // Whole groups of tables, or one: as many operands as one call reads. i4 to bf16, 64 elements: 37 ns so, 17
-    // without.
-    constexpr int64_t shortest_lookup = 512;
-    direct.looks_up = direct.plain && looks_up(what, c) && c.extent * r.extent >= shortest_lookup &&
-                      v.operands * table_bytes(what) <= direct_call::tables_bytes &&
-                      (v.operands == 1 || v.operands * table_entries(what.x_bits) % group == 0);
     if (!direct.possible) {
         return;
     }
@@ -236,28 +270,42 @@ bool use_plain_scales(const call &what, const direct_call &d, direct_operands &p
     }
     plain.zero_point = no_zero_points();
     plain.variant = d.plain_variant;
-    bool fast = true;
-    for (int32_t i = 0; i < count; i++) {
-        fast &= d.fast_scale.contains(std::bit_cast<uint32_t>(plain.scale[i]));
-    }
     if (what.quantizes() && !what.multiply) {
         for (int32_t i = 0; i < count; i++) {
             plain.inverse[i] = 1 / plain.scale[i];
         }
     }
-    return fast;
+    return all_within(plain.scale, count, d.fast_scale);
 }
 
 // Out of line for its memory.
-[[gnu::noinline]] void look_up_directly(const plan &p, const direct_operands &own, const void *x, void *y) {
-    const call &what = p.what;
-    const dimension &c = p.nest.loops[0], r = p.nest.rows();
-    const int32_t tables = p.direct.operand_shape[0].extent;
+[[gnu::noinline]] void look_up_tables(const call &what, const direct_operands &own, int64_t tables, lookup_rows all) {
     alignas(64) char memory[direct_call::tables_bytes];
     compute_tables(what, own.variant, own.scale, own.zero_point, tables, memory);
-    lookup_of(what)({static_cast<const char *>(x), static_cast<char *>(y), memory, r.x * what.x_bits / 8,
-                     r.y * what.y_bits / 8, tables > 1 ? table_bytes(what) : 0, c.extent, r.extent, negative_nan(what),
-                     false});
+    all.tables = memory;
+    all.table_bytes = tables > 1 ? table_bytes(what) : 0;
+    all.negative_nan = negative_nan(what);
+    lookup_of(what)(all);
+}
+
+void look_up_directly(const plan &p, const direct_operands &own, const void *x, void *y) {
+    const call &what = p.what;
+    const dimension &c = p.nest.loops[0], r = p.nest.rows();
+    const int64_t operands = p.direct.operand_shape[0].extent;
+    lookup_rows all = {.x = static_cast<const char *>(x),
+                       .y = static_cast<char *>(y),
+                       .x_bytes = r.x * what.x_bits / 8,
+                       .y_bytes = r.y * what.y_bits / 8,
+                       .columns = c.extent,
+                       .rows = r.extent};
+    if (const lookup_function products = products_of(what)) {
+        all.values = values_of_codes(what.x_type);
+        all.scales = own.scale;
+        all.scale_step = operands > 1;
+        products(all);
+    } else {
+        look_up_tables(what, own, operands, all);
+    }
 }
 
 }  // namespace

@@ -51,8 +51,8 @@ void compute_tables(const call &what, int32_t variant, const float *scale, const
                     void *results);
 
 // What looks up the results of a call whose target has tables of them, and the NaNs among its codes.
-using lookup_function = void (*)(lookup_rows all);
 lookup_function lookup_of(const call &what);
+const float *values_of_codes(qdq_dtype dtype);
 nan_codes negative_nan(const call &what);
 inline int64_t table_bytes(const call &what) { return table_entries(what.x_bits) * what.y_bits / 8; }
 

@@ -4,13 +4,20 @@ namespace qdq::runtime {
 
 namespace {
 
+// Which makes zeros of subnormals.
+struct to_bf16_by_instruction {
+    static __m512i words(__m512 low, __m512 high) {
+        return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+    }
+};
+
 // Words of 4-bit codes in an instruction less than by AVX-512 alone, and half as many for the port of permutes: loads
 // broadcast eight codes to each quadword of theirs, and vpmultishiftqb takes a byte from any bit on.
-struct multishifted_words {
+template<typename Results> struct multishifted_words {
     static constexpr int64_t code_bits = 4, bytes = 2;
-    const words table;
+    const __m512i results;
 
-    explicit multishifted_words(const lookup_rows &rows) : table(rows) {}
+    explicit multishifted_words(const lookup_rows &row) : results(Results::words(row)) {}
 
     template<bool nontemporal> void look_up(const char *x, char *y) const {
         // Of quadword q the codes at bits 16 q, 16 q + 4, 16 q + 8 and 16 q + 12 of eight bytes.
@@ -20,7 +27,7 @@ struct multishifted_words {
         const __m512i first = _mm512_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(x)));
         const __m512i both =
             _mm512_mask_broadcastq_epi64(first, 0xf0, _mm_loadl_epi64(reinterpret_cast<const __m128i *>(x + 8)));
-        store<nontemporal>(y, _mm512_permutexvar_epi16(_mm512_multishift_epi64_epi8(shifts, both), table.results));
+        store<nontemporal>(y, look_up_words<Results>(_mm512_multishift_epi64_epi8(shifts, both), results));
     }
 };
 
@@ -66,12 +73,17 @@ private:
 
     // The low bytes of words.
     static __m512i bytes_of(__m512i first, __m512i second) {
-        return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(first)), _mm512_cvtepi16_epi8(second), 1);
+        return both_halves(_mm512_cvtepi16_epi8(first), _mm512_cvtepi16_epi8(second));
     }
 };
 
 }  // namespace
 
-const result_lookup lookup_avx512_vbmi = {look_up<multishifted_words>, look_up<floats>, look_up<words_of_floats>};
+const result_lookup lookup_avx512_vbmi = {look_up<multishifted_words<from_table>>,
+                                          look_up<floats<from_table>>,
+                                          look_up<words_of_floats>,
+                                          look_up_rounded_products<multishifted_words, to_bf16_by_instruction>,
+                                          look_up_rounded_products<multishifted_words, to_f16>,
+                                          look_up_float_products};
 
 }  // namespace qdq::runtime

@@ -13,10 +13,10 @@ template<typename Results, bool nontemporal> void look_up_by(lookup_rows all) {
     constexpr int64_t step = result_lookup::step(Results::code_bits);
     constexpr auto x_bytes = [](int64_t columns) { return columns * Results::code_bits / 8; };
     if (all.columns == step) {  // blocks: the loop for others takes as long again
+#pragma GCC unroll 4
         for (int64_t r = 0; r < all.rows; r++) {
-            lookup_rows row = all;
-            row.tables += r * all.table_bytes;
-            Results(row).template look_up<nontemporal>(all.x + r * all.x_bytes, all.y + r * all.y_bytes);
+            Results(all).template look_up<nontemporal>(all.x, all.y);
+            all.advance();
         }
         return;
     }
@@ -29,14 +29,27 @@ template<typename Results, bool nontemporal> void look_up_by(lookup_rows all) {
         if (all.columns % step != 0) {
             results.template look_up<false>(all.x + x_bytes(last), all.y + last * Results::bytes);
         }
-        all.x += all.x_bytes;
-        all.y += all.y_bytes;
-        all.tables += all.table_bytes;
+        all.advance();
     }
 }
 
-template<typename Results> void look_up(lookup_rows all) {
+template<typename Results> void look_up(const lookup_rows &all) {
     all.nontemporal ? look_up_by<Results, true>(all) : look_up_by<Results, false>(all);
+}
+
+// Where rows of half a step are looked up two at a time, each by results of its own.
+template<typename Results, typename ResultsOfTwo> void look_up_products(const lookup_rows &all) {
+    if (all.columns >= result_lookup::step(Results::code_bits)) {
+        look_up<Results>(all);
+        return;
+    }
+    lookup_rows two = all;
+    two.columns *= 2;
+    two.rows /= 2;
+    two.x_bytes *= 2;
+    two.y_bytes *= 2;
+    two.scale_step *= 2;
+    look_up<ResultsOfTwo>(two);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ nest_runner::nest_runner(const call &what, const loop_nest &nest, const void *x,
       y(static_cast<char *>(y)),
       reorders_x(what.x_bits < 8 && what.packing != QDQ_LOW_FIRST),
       reorders_y(what.y_bits < 8 && what.packing != QDQ_LOW_FIRST),
-      tile_rows(is_contiguous(nest.loops[0]) && !looks_up(what, nest.loops[0]) ? tail_rows : tile_side),
+      tile_rows(is_contiguous(nest.loops[0]) && !looks_up(what, nest.loops[0], nest.rows()) ? tail_rows : tile_side),
       x_tile(memory + memory_bytes - (tile_rows == tile_side ? tile_bytes : x_piece_bytes)),
       y_tile(x_tile - (tile_rows == tile_side ? tile_bytes : y_piece_bytes)),
       loaded(what, memory, y_tile - memory, uses_scales_where_they_lie(what, nest)) {}
@@ -73,7 +73,7 @@ void nest_runner::run(const offsets &at) {
 void nest_runner::run_plane(const offsets &at) {
     const dimension &c = nest.loops[0];
     const dimension r = nest.rows();
-    looks_up(what, c) ? run_by_lookup(c, r, at) : run_by_kernels(c, r, at);
+    looks_up(what, c, r) ? run_by_lookup(c, r, at) : run_by_kernels(c, r, at);
 }
 
 void nest_runner::run_by_kernels(const dimension &c, const dimension &r, const offsets &at) {
@@ -89,37 +89,57 @@ void nest_runner::run_by_kernels(const dimension &c, const dimension &r, const o
     }
 }
 
-// As many rows at a time as there is room for tables, and whole groups of tables as long as there are.
+// As many rows at a time as there is room for operands or tables, and whole groups of tables as long as there are.
 void nest_runner::run_by_lookup(const dimension &c, const dimension &r, offsets at) {
+    const lookup_function products = products_of(what);
+    const bool pairs = looks_up_pairs(what, c, r);
     const int64_t entries = table_entries(what.x_bits);
-    const int64_t most = r.varies() ? tables_bytes / table_bytes(what) : r.extent;
+    const int64_t room = products ? loaded.room() : tables_bytes / table_bytes(what);
+    const int64_t most = r.varies() ? room : r.extent;
     const int64_t tables_of_a_group = std::max<int64_t>(1, group / entries);
     for (int64_t done = 0, rows; done < r.extent; done += rows) {
         rows = std::min(most, r.extent - done);
         if (r.varies() && rows > tables_of_a_group) {
             rows -= rows % tables_of_a_group;
         }
-        const int64_t tables = r.varies() ? rows : 1;
-        const operand_range range = {at.scale, r.scale, at.zero_point, r.zero_point, tables};
-        const bool whole_groups = tables * entries % group == 0;
-        const int32_t variant = whole_groups ? loaded.load_exactly(range) : loaded.load(range);
-        if (needs_column(what, variant)) {
-            run_by_kernels(c, {rows, r.x, r.y, r.scale, r.zero_point}, at);
-        } else {
-            if (!whole_groups) {
-                loaded.pad(tables);
-            }
-            compute_tables(what, variant, loaded.scale, loaded.zero_point, tables, x_tile);
-            look_up({address(x, at.x, what.x_bits), address(y, at.y, what.y_bits), x_tile, r.x * what.x_bits / 8,
-                     r.y * what.y_bits / 8, r.varies() ? table_bytes(what) : 0, c.extent, rows, negative_nan(what),
-                     false});
+        if (pairs && rows > 1) {
+            rows -= rows % 2;
         }
+        const int64_t operands = r.varies() ? rows : 1;
+        const operand_range range = {at.scale, r.scale, at.zero_point, r.zero_point, operands};
+        const bool exact = products || operands * entries % group == 0;
+        const int32_t variant = exact ? loaded.load_exactly(range) : loaded.load(range);
+        if (needs_column(what, variant) || (pairs && rows == 1)) {
+            run_by_kernels(c, {rows, r.x, r.y, r.scale, r.zero_point}, at);
+            at.advance(r, rows);
+            continue;
+        }
+        lookup_rows all = {.x = address(x, at.x, what.x_bits),
+                           .y = address(y, at.y, what.y_bits),
+                           .x_bytes = r.x * what.x_bits / 8,
+                           .y_bytes = r.y * what.y_bits / 8,
+                           .columns = c.extent,
+                           .rows = rows};
+        if (products) {
+            all.values = values_of_codes(what.x_type);
+            all.scales = loaded.scale;
+            all.scale_step = r.varies();
+        } else {
+            if (!exact) {
+                loaded.pad(operands);
+            }
+            compute_tables(what, variant, loaded.scale, loaded.zero_point, operands, x_tile);
+            all.tables = x_tile;
+            all.table_bytes = r.varies() ? table_bytes(what) : 0;
+            all.negative_nan = negative_nan(what);
+        }
+        look_up(all);
         at.advance(r, rows);
     }
 }
 
 void nest_runner::look_up(const lookup_rows &all) const {
-    const auto run = lookup_of(what);
+    const lookup_function run = all.tables ? lookup_of(what) : products_of(what);
     const int64_t step = result_lookup::step(what.x_bits);
     lookup_rows piece = all;
     const bool whole_lines = reinterpret_cast<uintptr_t>(all.y) % line == 0 && all.y_bytes % line == 0;
@@ -140,6 +160,7 @@ void nest_runner::look_up(const lookup_rows &all) const {
             piece.columns = std::min(rest, leaves_few ? most - step : most);
             piece.x = all.x + row * all.x_bytes + column * what.x_bits / 8;
             piece.tables = all.tables + row * all.table_bytes;
+            piece.scales = all.scales + row * all.scale_step;
             piece.y = y_tile;
             piece.y_bytes = piece.columns * column_bytes;
             run(piece);

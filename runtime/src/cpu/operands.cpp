@@ -92,14 +92,6 @@ void read_floats(const call &what, const operand_range &range, float sign, int32
     });
 }
 
-bool all_within(const float *values, int64_t count, bit_range range) {
-    uint32_t outside = 0;
-    for (int64_t i = 0; i < count; i++) {
-        outside |= !range.contains(std::bit_cast<uint32_t>(values[i]));
-    }
-    return outside == 0;
-}
-
 // Whether each is 0, or its magnitude is within a range.
 template<typename T> bool all_zero_or_within(const T *values, int64_t count, bit_range magnitudes) {
     uint32_t outside = 0;
@@ -177,6 +169,14 @@ constexpr int64_t most_columns = 8192;  // what is kept of operands, whatever th
 alignas(64) int32_t zeros[most_columns + spare_operands];
 
 }  // namespace
+
+bool all_within(const float *values, int64_t count, bit_range range) {
+    uint32_t outside = 0;
+    for (int64_t i = 0; i < count; i++) {
+        outside |= !range.contains(std::bit_cast<uint32_t>(values[i]));
+    }
+    return outside == 0;
+}
 
 const int32_t *no_zero_points() { return zeros; }
 

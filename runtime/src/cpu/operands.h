@@ -82,5 +82,6 @@ bool needs_column(const call &what, int32_t variant);
 // The variant of a call with one f32 scale within fast_scale and no zero point.
 int32_t plain_variant(const call &what);
 bit_range fast_scale(const call &what);
+bool all_within(const float *values, int64_t count, bit_range range);
 
 }  // namespace qdq::runtime
