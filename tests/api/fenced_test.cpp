@@ -103,14 +103,23 @@ TEST_F(Fenced, blocks) {
     expect_both_ways(QDQ_BF16, QDQ_I32, wide, {9, 40});
 }
 
-// Of float codes, which have no zero point, as one kernel call; and a table of results for some of the 18 blocks.
-TEST_F(Fenced, a_few_scales_where_they_lie) {
-    for (qdq_dtype codes : {QDQ_F4E2M1, QDQ_F8E4M3}) {
-        expect_both_ways(QDQ_BF16, codes, {9, 64}, {9, 2});
-        expect_both_ways(QDQ_BF16, codes, {9, 64}, {9, 1});
-        expect_both_ways(QDQ_F32, codes, {9, 192}, {1, 192});
-        expect_both_ways(QDQ_F32, codes, {3, 704}, {3, 22});
+// Of float codes, which have no zero point, as one kernel call; and a table of results for some of the 18 blocks, or their
+// products, by the targets that have those.
+TEST_F(Fenced, a_few_scales_where_they_lie_on_every_target) {
+    for (int32_t i = 0; i < qdq_target_count(); i++) {
+        if (qdq_target_usable(i) == 0 || qdq_target_device(i) != QDQ_DEVICE_HOST) {
+            continue;
+        }
+        ASSERT_EQ(qdq_force_target(qdq_target_name(i)), QDQ_OK);
+        for (qdq_dtype codes : {QDQ_F4E2M1, QDQ_F8E4M3}) {
+            expect_both_ways(QDQ_BF16, codes, {9, 64}, {9, 2});
+            expect_both_ways(QDQ_BF16, codes, {9, 64}, {9, 1});
+            expect_both_ways(QDQ_BF16, codes, {9, 48}, {9, 3});
+            expect_both_ways(QDQ_F32, codes, {9, 192}, {1, 192});
+            expect_both_ways(QDQ_F32, codes, {3, 704}, {3, 22});
+        }
     }
+    qdq_force_target(nullptr);
 }
 
 TEST_F(Fenced, packed_rows_of_odd_length) {

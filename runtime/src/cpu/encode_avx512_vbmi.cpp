@@ -1,5 +1,5 @@
-// A register of bf16 is two of f32, of its even and of its odd words, and codes of both meet without a shuffle; magnitudes
-// are bounded as bf16, 32 at a time. 64 codes of f8e4m3 take 46 instructions, those of the kernel 68.
+// A register of bf16 is two of f32, of its even and of its odd words, and codes of both meet without a shuffle;
+// magnitudes are bounded as bf16, 32 at a time. 64 codes of f8e4m3 take 46 instructions, those of the kernel 68.
 #include "plan/plan.h"
 #include "targets/encode.h"
 
@@ -71,7 +71,7 @@ public:
 
     void store(uint8_t *y, __m512i magnitudes, __m512i signs) const {
         const __m512i codes = _mm512_ternarylogic_epi32(magnitudes, _mm512_srli_epi16(signs, 4), _mm512_set1_epi8(8),
-                                                        0xf8);  // a | b & c
+                                                        0xf8);                      // a | b & c
         const __m512i pairs = _mm512_or_si512(codes, _mm512_srli_epi16(codes, 4));  // in every other byte
         const __m512i order = _mm512_setr_epi64(0x1614121006040200, 0x3634323026242220, 0x1e1c1a180e0c0a08,
                                                 0x3e3c3a382e2c2a28, 0, 0, 0, 0);
@@ -113,8 +113,8 @@ public:
     factors_of_blocks(const float *scales, const float *inverses, int64_t count) {
         const __mmask16 there = static_cast<__mmask16>((1u << std::min(count, lanes)) - 1);
         const __m512 one = _mm512_set1_ps(1), scale_of = _mm512_mask_loadu_ps(one, there, scales);
-        const factors of = factors_of<Code, multiplies>(
-            scale_of, multiplies ? one : _mm512_mask_loadu_ps(one, there, inverses));
+        const factors of =
+            factors_of<Code, multiplies>(scale_of, multiplies ? one : _mm512_mask_loadu_ps(one, there, inverses));
         _mm512_store_ps(scale, of.scale);
         _mm512_store_ps(inverse, of.inverse);
         _mm512_store_si512(least, of.least);
@@ -158,8 +158,7 @@ struct encoded_words {
     __m512i pairs, signs;
 };
 
-template<bool multiplies, typename Code>
-encoded_words encode(const Code &code, __m512i x, const factors &with) {
+template<bool multiplies, typename Code> encoded_words encode(const Code &code, __m512i x, const factors &with) {
     const __m512i magnitudes = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
     const __mmask32 is_nan = _mm512_cmpgt_epi16_mask(magnitudes, _mm512_set1_epi16(0x7f80));
     __m512i bounded = _mm512_max_epu16(_mm512_min_epu16(magnitudes, with.largest), with.least);

@@ -1,8 +1,8 @@
 #include "cpu/execute.h"
 
+#include "cpu/direct_call.h"
 #include "cpu/flat_windows.h"
 #include "cpu/float_environment.h"
-#include "cpu/kernel_call.h"
 #include "cpu/nest_runner.h"
 #include "cpu/packing.h"
 #include "cpu/threads.h"

@@ -56,12 +56,6 @@ const float *values_of_codes(qdq_dtype dtype);
 nan_codes negative_nan(const call &what);
 inline int64_t table_bytes(const call &what) { return table_entries(what.x_bits) * what.y_bits / 8; }
 
-// Fills `direct` where one kernel call computes a nest, else leaves it impossible.
-void set_direct_call(const call &what, const loop_nest &nest, direct_call &direct);
-
-// The kernel call of a plan whose direct call is possible; false where its operands ask for more than that.
-bool call_directly(const plan &p, const void *x, void *y);
-
 // y(i, j) = x(j, i) over whole 64 x 64 tiles of 1, 2 or 4-byte elements: contiguous rows within reach on both sides.
 void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y);
 

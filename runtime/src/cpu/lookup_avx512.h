@@ -21,8 +21,8 @@ template<bool nontemporal> void store(char *y, __m512i value) {
     nontemporal ? _mm512_stream_si512(reinterpret_cast<__m512i *>(y), value) : _mm512_storeu_si512(y, value);
 }
 
-// Where results come from: words(row), for the low and the high half of 32 codes, and floats(row, half). `of_two`: each half
-// is a row of its own.
+// Where results come from: words(row), for the low and the high half of 32 codes, and floats(row, half). `of_two`: each
+// half is a row of its own.
 struct from_table {
     static constexpr bool of_two = false;
     static __m512i words(const lookup_rows &row) {

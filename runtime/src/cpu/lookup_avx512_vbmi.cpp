@@ -6,9 +6,7 @@ namespace {
 
 // Which makes zeros of subnormals.
 struct to_bf16_by_instruction {
-    static __m512i words(__m512 low, __m512 high) {
-        return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
-    }
+    static __m512i words(__m512 low, __m512 high) { return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)); }
 };
 
 // Words of 4-bit codes in an instruction less than by AVX-512 alone, and half as many for the port of permutes: loads

@@ -109,7 +109,9 @@ code_encoder::function *find_encoder(const target &on, const dispatch_parameters
     if (!on.encode || !tuned.encodes || x != QDQ_BF16) {
         return nullptr;
     }
-    return y == QDQ_F8E4M3 ? on.encode->from_bf16_to_f8e4m3 : y == QDQ_F4E2M1 ? on.encode->from_bf16_to_f4e2m1 : nullptr;
+    return y == QDQ_F8E4M3   ? on.encode->from_bf16_to_f8e4m3
+           : y == QDQ_F4E2M1 ? on.encode->from_bf16_to_f4e2m1
+                             : nullptr;
 }
 
 qdq_status find_host_kernels(draft &d) {

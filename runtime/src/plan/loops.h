@@ -26,7 +26,8 @@ void normalize(const call &what, const blocked_dimension *dimensions, int count,
 bool fuses_rows(const call &what, const dimension &c, const dimension &r);
 
 // Whether the results of rows of codes are looked up: contiguous ones that share an operand, are enough, and of an even
-// number if they are packed, as rows of a nest then begin at whole bytes. Rows of half a step are looked up two at a time.
+// number if they are packed, as rows of a nest then begin at whole bytes. Rows of half a step are looked up two at a
+// time.
 bool looks_up(const call &what, const dimension &c, const dimension &r);
 bool looks_up_pairs(const call &what, const dimension &c, const dimension &r);
 

@@ -8,8 +8,8 @@
 namespace qdq::runtime {
 
 struct encode_rows {
-    const uint16_t *x;  // bf16
-    uint8_t *y;         // packed codes, low nibble first, or 8-bit floats
+    const uint16_t *x;             // bf16
+    uint8_t *y;                    // packed codes, low nibble first, or 8-bit floats
     const float *scale, *inverse;  // inverse: of divisors alone
     int64_t operand_step;          // from a row's operand to the next's
     int64_t block;                 // 16 or 32 columns that share an operand; 0: a row does

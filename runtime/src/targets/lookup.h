@@ -17,13 +17,13 @@ struct nan_codes {
 struct lookup_rows {
     const char *x = nullptr;  // packed codes, low nibble first, or 8-bit floats
     char *y = nullptr;
-    const char *tables = nullptr;                         // of each row table_entries results; NULL for products
-    const float *values = nullptr, *scales = nullptr;     // products: of the values of 16 codes and each row's scale
-    int64_t x_bytes = 0, y_bytes = 0;                     // from one row to the next
-    int64_t table_bytes = 0, scale_step = 0;              // the same; 0 where rows share one
-    int64_t columns = 0, rows = 0;                        // columns: whole bytes of x, at least a step
-    nan_codes negative_nan = {};                          // of 8-bit floats
-    bool nontemporal = false;                             // only where y's rows are whole cache lines and whole steps
+    const char *tables = nullptr;                      // of each row table_entries results; NULL for products
+    const float *values = nullptr, *scales = nullptr;  // products: of the values of 16 codes and each row's scale
+    int64_t x_bytes = 0, y_bytes = 0;                  // from one row to the next
+    int64_t table_bytes = 0, scale_step = 0;           // the same; 0 where rows share one
+    int64_t columns = 0, rows = 0;                     // columns: whole bytes of x, at least a step
+    nan_codes negative_nan = {};                       // of 8-bit floats
+    bool nontemporal = false;                          // only where y's rows are whole cache lines and whole steps
 
     void advance() {
         x += x_bytes;
@@ -43,8 +43,8 @@ struct result_lookup {
     lookup_function from_8_to_16_bits;  // NULL where a target has none, as all that follow
 
     // Of 4-bit codes whose results are products, which stay in registers: i4 in blocks of 32 becomes bf16 in 0.8 of the
-    // time that tables in memory take. To bf16 the products are 0 or normal. Rows of half a step are taken two at a time: an
-    // even number of them, end to end.
+    // time that tables in memory take. To bf16 the products are 0 or normal. Rows of half a step are taken two at a
+    // time: an even number of them, end to end.
     lookup_function products_to_bf16;
     lookup_function products_to_f16;
     lookup_function products_to_f32;

@@ -1,0 +1,53 @@
+// What kernels are called with: Halide's buffers, and the call itself.
+#pragma once
+
+#include "plan/plan.h"
+#include "support/types.h"
+
+#include <algorithm>
+
+namespace qdq::runtime {
+
+// Of an element of a kernel's buffer: packed codes are bytes.
+inline halide_type_t halide_type(qdq_dtype dtype) {
+    switch (dtype) {
+    case QDQ_F32: return {halide_type_float, 32, 1};
+    case QDQ_F16: return {halide_type_float, 16, 1};
+    case QDQ_BF16: return {halide_type_bfloat, 16, 1};
+    case QDQ_I8:
+    case QDQ_I16:
+    case QDQ_I32: return {halide_type_int, static_cast<uint8_t>(type_of(dtype).bits), 1};
+    default: return {halide_type_uint, static_cast<uint8_t>(std::max(type_of(dtype).bits, 8)), 1};
+    }
+}
+
+// The elements of a kernel's buffer that hold so many elements of a tensor.
+inline int32_t buffer_extent(int32_t bits, int64_t elements) {
+    return int32_t(bits < 8 ? elements * bits / 8 : elements);
+}
+
+// One row may be as far from the next as it likes.
+inline int32_t row_stride(int32_t bits, int64_t pitch, int64_t rows) {
+    return rows == 1 ? 0 : buffer_extent(bits, pitch);
+}
+
+// Everything but the dimensions, which must outlive the buffer.
+inline void set_buffer(halide_buffer_t &buffer, const void *data, halide_type_t type, int count,
+                       const halide_dimension_t *shape) {
+    buffer.device = 0;
+    buffer.device_interface = nullptr;
+    buffer.host = static_cast<uint8_t *>(const_cast<void *>(data));
+    buffer.flags = 0;
+    buffer.type = type;
+    buffer.dimensions = count;
+    buffer.dim = const_cast<halide_dimension_t *>(shape);
+    buffer.padding = nullptr;
+}
+
+inline constexpr halide_type_t scale_type{halide_type_float, 32, 1}, zero_point_type{halide_type_int, 32, 1};
+
+void call_kernel(const call &what, kernel_form form, int32_t variant, const halide_buffer_t &x,
+                 const halide_buffer_t &scale, const halide_buffer_t &inverse, const halide_buffer_t &zero_point,
+                 halide_buffer_t &y);
+
+}  // namespace qdq::runtime
