@@ -17,7 +17,7 @@ MINUTES ?= 2
 BUDGET ?= 60
 GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
 
-.PHONY: help demo test peers gpu coverage fuzz lint bench tune mutants reliability build setup clean
+.PHONY: help demo test peers gpu coverage fuzz lint size bench tune mutants reliability build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
@@ -28,6 +28,7 @@ help:
 	@echo "make coverage                       which lines of runtime/ and cli/ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
 	@echo "make lint                           clang-format, compiler's warnings, clang-tidy and cppcheck"
+	@echo "make size                           bytes of kernels and of programs that link a part of them: docs/size.md"
 	@echo "make bench                          install PyTorch and other peers (6 GB), compare speeds with theirs, with"
 	@echo "                                    hand-written loops and copies: bench/results/<cpu>.html (12 minutes)"
 	@echo "make tune [BUDGET=60] [TARGET=] [KERNELS=regex]"
@@ -97,6 +98,11 @@ lint: $(VENV)/.lint-installed
 	@$(CMAKE) --preset release --log-level=WARNING
 	@$(CMAKE) --build build/release --target qdq_objects
 	$(VENV)/bin/python tools/lint.py
+
+size: $(STAMP)
+	@$(CMAKE) --preset release --log-level=WARNING
+	@$(CMAKE) --build build/release
+	@$(VENV)/bin/python tools/size.py --build build/release --write docs/size.md
 
 $(BENCH_STAMP): $(BENCH_REQUIREMENTS) requirements.txt requirements-peers.txt tools/setup_bench.sh
 	tools/setup_bench.sh $(BENCH_VENV)

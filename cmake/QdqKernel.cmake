@@ -1,4 +1,5 @@
 # From kernels/manifest.cmake to objects, the dispatch table and the table of element types.
+include(QdqLinkKernels)
 include(QdqTuned)
 
 # Keeps a row's fields as properties <prefix>_<field>; a field that is not given is the default of its name.
@@ -10,20 +11,15 @@ endfunction()
 
 # Records a target; see kernels/manifest.cmake.
 function(qdq_target name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROCESSOR;HALIDE;SCHEDULE;NONTEMPORAL;ENCODE" "INSTRUCTIONS;NEEDS;LOOKUP")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROCESSOR;HALIDE;SCHEDULE;NONTEMPORAL" "INSTRUCTIONS;NEEDS;LOOKUP;ENCODE")
   set(arg_LOOKUP_BITS ${arg_LOOKUP})
   list(POP_FRONT arg_LOOKUP_BITS arg_LOOKUP)
-  foreach(primitive NONTEMPORAL LOOKUP ENCODE)
-    if(arg_${primitive})
-      set(arg_${primitive} "&${arg_${primitive}}")
-    else()
-      set(arg_${primitive} nullptr)
-    endif()
-  endforeach()
+  set(arg_ENCODED_PAIRS ${arg_ENCODE})
+  list(POP_FRONT arg_ENCODED_PAIRS arg_ENCODE)
   if(NOT arg_SCHEDULE)
     set(arg_SCHEDULE ${name})
   endif()
-  qdq_keep_fields(QDQ_TARGET_${name} PROCESSOR HALIDE SCHEDULE NONTEMPORAL LOOKUP LOOKUP_BITS ENCODE INSTRUCTIONS NEEDS)
+  qdq_keep_fields(QDQ_TARGET_${name} PROCESSOR HALIDE SCHEDULE NONTEMPORAL LOOKUP LOOKUP_BITS ENCODE ENCODED_PAIRS INSTRUCTIONS NEEDS)
   set_property(GLOBAL APPEND PROPERTY QDQ_KNOWN_TARGETS ${name})
 endfunction()
 
@@ -225,72 +221,210 @@ function(qdq_pair_name op float stored out)
   endif()
 endfunction()
 
-# Whether a target has tables of a pair's results.
-function(qdq_looks_up target float stored out)
+# Whether a target has tables of a row's results.
+function(qdq_has_tables target row out)
+  qdq_types_of_row(${row} float stored)
   get_property(lookup_bits GLOBAL PROPERTY QDQ_TARGET_${target}_LOOKUP_BITS)
   get_property(code_bits GLOBAL PROPERTY QDQ_TYPE_${stored}_CODE_BITS)
   get_property(numbers GLOBAL PROPERTY QDQ_TYPE_${stored}_NUMBERS)
   get_property(float_bits GLOBAL PROPERTY QDQ_TYPE_${float}_BITS)
   set(${out} OFF PARENT_SCOPE)
-  if(code_bits IN_LIST lookup_bits AND (code_bits EQUAL 4 OR (numbers STREQUAL FLOAT AND float_bits EQUAL 16)))
+  if(row MATCHES "^dequantize" AND code_bits IN_LIST lookup_bits
+     AND (code_bits EQUAL 4 OR (numbers STREQUAL FLOAT AND float_bits EQUAL 16)))
     set(${out} ON PARENT_SCOPE)
   endif()
 endfunction()
 
-# Compiles every row of the manifest for one target; appends to the caller's QDQ_KERNEL_OBJECTS and to the texts of
-# runtime/src/targets/kernel_rows.cpp.in.
-function(qdq_add_target_kernels target)
-  qdq_instructions(${target} instructions)
-  get_property(schedule GLOBAL PROPERTY QDQ_TARGET_${target}_SCHEDULE)
-  get_property(lookup GLOBAL PROPERTY QDQ_TARGET_${target}_LOOKUP)
+# The function that encodes a row's elements in registers; nothing where the target has none.
+function(qdq_encoder target row out)
   get_property(encode GLOBAL PROPERTY QDQ_TARGET_${target}_ENCODE)
-  set(objects)
-  set(tables)
+  get_property(pairs GLOBAL PROPERTY QDQ_TARGET_${target}_ENCODED_PAIRS)
+  string(REGEX REPLACE "^quantize_" "" pair ${row})
+  set(${out} PARENT_SCOPE)
+  if(pair IN_LIST pairs)
+    set(${out} qdq_${encode}_${pair} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# The types that have a role, or those of them that an option names.
+function(qdq_picked_types role option out)
+  get_property(types GLOBAL PROPERTY QDQ_TYPES_OF_ROLE_${role})
+  foreach(type ${${option}})
+    if(NOT type IN_LIST types)
+      list(JOIN types ", " names)
+      message(FATAL_ERROR "${option}: there is no type \"${type}\"; kernels/manifest.cmake has ${names}")
+    endif()
+  endforeach()
+  if(${option})
+    list(JOIN ${option} "|" wanted)
+    list(FILTER types INCLUDE REGEX "^(${wanted})$")
+  endif()
+  set(${out} ${types} PARENT_SCOPE)
+endfunction()
+
+# The rows to compile, in the manifest's order: those that QDQ_KERNELS, QDQ_FLOAT_TYPES and QDQ_STORED_TYPES leave.
+function(qdq_picked_rows out)
+  qdq_picked_types(floats QDQ_FLOAT_TYPES floats)
+  qdq_picked_types(stored QDQ_STORED_TYPES stored_types)
+  set(rows)
   foreach(op quantize dequantize)
-    set(rows)
-    foreach(float ${QDQ_FLOAT_TYPES})
-      foreach(stored ${QDQ_STORED_TYPES})
-        qdq_pair_name(${op} ${float} ${stored} pair)
-        set(own_forms ${QDQ_FORMS})
-        qdq_looks_up(${target} ${float} ${stored} looks_up)
-        if(op STREQUAL dequantize AND looks_up)
-          list(APPEND own_forms table)
-        endif()
-        list(TRANSFORM own_forms PREPEND ${pair}_ OUTPUT_VARIABLE names)
-        list(TRANSFORM own_forms PREPEND form= OUTPUT_VARIABLE forms)
-        qdq_add_objects(${target} ${op} OBJECTS objects NAMES ${names} EACH ${forms}
-                        PARAMS float=${float} stored=${stored} ${instructions})
-        qdq_functions(${target} "${names}" functions)
-        get_property(float_dtype GLOBAL PROPERTY QDQ_TYPE_${float}_DTYPE)
-        get_property(stored_dtype GLOBAL PROPERTY QDQ_TYPE_${stored}_DTYPE)
-        qdq_tuned(${target} dispatch ${pair} tuned)
-        qdq_list_kernel(${target} dispatch ${pair} "" "" "schedule=${schedule}" "${tuned}")
-        list(TRANSFORM tuned REPLACE "^" "." OUTPUT_VARIABLE tuned)
-        list(JOIN tuned ", " tuned)
-        string(APPEND rows "    {${float_dtype}, ${stored_dtype}, {${functions}},\n     {${tuned}}},\n")
+    foreach(float ${floats})
+      foreach(stored ${stored_types})
+        qdq_pair_name(${op} ${float} ${stored} row)
+        list(APPEND rows ${row})
       endforeach()
     endforeach()
-    string(APPEND tables "const kernel_row<${op}_kernel> ${target}_${op}[] = {\n${rows}};\n")
   endforeach()
+  if(QDQ_KERNELS)
+    qdq_matching_rows(QDQ_KERNELS "${QDQ_KERNELS}" "${rows}" rows)
+  endif()
+  set(${out} ${rows} PARENT_SCOPE)
+endfunction()
 
-  list(TRANSFORM QDQ_TRANSPOSED_BITS PREPEND transpose_ OUTPUT_VARIABLE names)
-  list(TRANSFORM QDQ_TRANSPOSED_BITS PREPEND bits= OUTPUT_VARIABLE bits)
-  qdq_add_objects(${target} transpose OBJECTS objects NAMES ${names} EACH ${bits})
-  qdq_functions(${target} "${names}" transposes)
+# What would add a row that is not compiled, for messages; nothing where all are.
+function(qdq_picking_options out)
+  set(options)
+  foreach(option QDQ_KERNELS QDQ_FLOAT_TYPES QDQ_STORED_TYPES)
+    if(${option})
+      list(APPEND options ${option})
+    endif()
+  endforeach()
+  list(JOIN options ", " options)
+  set(${out} "${options}" PARENT_SCOPE)
+endfunction()
 
-  list(TRANSFORM QDQ_REPACKINGS PREPEND change= OUTPUT_VARIABLE changes)
-  qdq_add_objects(${target} repack OBJECTS objects NAMES ${QDQ_REPACKINGS} EACH ${changes})
-  qdq_functions(${target} "${QDQ_REPACKINGS}" repackings)
+# The types of a row.
+function(qdq_types_of_row row float_out stored_out)
+  string(REGEX MATCH "^([a-z]+)_([a-z0-9]+)_([a-z0-9]+)$" parts ${row})
+  if(CMAKE_MATCH_1 STREQUAL quantize)
+    set(${float_out} ${CMAKE_MATCH_2} PARENT_SCOPE)
+    set(${stored_out} ${CMAKE_MATCH_3} PARENT_SCOPE)
+  else()
+    set(${stored_out} ${CMAKE_MATCH_2} PARENT_SCOPE)
+    set(${float_out} ${CMAKE_MATCH_3} PARENT_SCOPE)
+  endif()
+endfunction()
 
+# The kernels that move a row's elements: transposes of its types' sizes, and other orders of nibbles.
+function(qdq_moving_kernels row out)
+  qdq_types_of_row(${row} float stored)
+  set(kernels)
+  foreach(type ${float} ${stored})
+    get_property(bits GLOBAL PROPERTY QDQ_TYPE_${type}_BITS)
+    if(bits IN_LIST QDQ_TRANSPOSED_BITS)
+      list(APPEND kernels transpose_${bits})
+    elseif(bits EQUAL 4)
+      list(APPEND kernels ${QDQ_REPACKINGS})
+    endif()
+  endforeach()
+  set(${out} ${kernels} PARENT_SCOPE)
+endfunction()
+
+# Writes a target's header of qdq/link: what tables of kernels are made of.
+function(qdq_write_link_header target declarations rows)
   get_property(needs GLOBAL PROPERTY QDQ_TARGET_${target}_NEEDS)
-  list(JOIN needs "|" needs)
-  get_property(nontemporal GLOBAL PROPERTY QDQ_TARGET_${target}_NONTEMPORAL)
+  list(TRANSFORM needs PREPEND qdq_)
+  list(JOIN needs " | " needs)
+  if(NOT needs)
+    set(needs 0)
+  endif()
+  set(primitives)
+  foreach(field NONTEMPORAL DEVICE LOOKUP)
+    get_property(name GLOBAL PROPERTY QDQ_TARGET_${target}_${field})
+    string(TOLOWER ${field} kind)
+    set(type_NONTEMPORAL nontemporal_stores)
+    set(type_DEVICE device_backend)
+    set(type_LOOKUP result_lookup)
+    set(${kind} 0)
+    if(name)
+      set(${kind} &qdq_${name})
+      string(APPEND declarations "extern const struct qdq_${type_${field}} qdq_${name};\n")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT ${QDQ_GENERATED_INCLUDES}/qdq/link/${target}.h @ONLY CONTENT "/* Generated from kernels/manifest.cmake. */
+#ifndef QDQ_LINK_${target}_H
+#define QDQ_LINK_${target}_H
+
+#include \"qdq/link/kernels.h\"
+
+#ifdef __cplusplus
+extern \"C\" {
+#endif
+
+${declarations}
+#ifdef __cplusplus
+}
+#endif
+
+#define QDQ_NEEDS_${target} (${needs})
+#define QDQ_TARGET_${target} \"${target}\", QDQ_NEEDS_${target}, ${nontemporal}, ${device}
+#define QDQ_LOOKUP_${target} ${lookup}
+
+${rows}
+#endif
+")
+endfunction()
+
+# Compiles the rows for one target, and what moves their elements; appends to the caller's QDQ_KERNEL_OBJECTS and
+# QDQ_KERNEL_INCLUDES.
+function(qdq_add_target_kernels target rows)
+  qdq_instructions(${target} instructions)
+  get_property(schedule GLOBAL PROPERTY QDQ_TARGET_${target}_SCHEDULE)
+  set(objects)
+  set(moving)
+  set(declarations)
+  set(definitions)
+  foreach(row ${rows})
+    qdq_types_of_row(${row} float stored)
+    string(REGEX MATCH "^[a-z]+" op ${row})
+    set(own_forms ${QDQ_FORMS})
+    set(table ", 0")
+    qdq_has_tables(${target} ${row} has_tables)
+    if(has_tables)
+      list(APPEND own_forms table)
+      set(table)
+    endif()
+    list(TRANSFORM own_forms PREPEND ${row}_ OUTPUT_VARIABLE names)
+    list(TRANSFORM own_forms PREPEND form= OUTPUT_VARIABLE forms)
+    qdq_add_objects(${target} ${op} OBJECTS objects NAMES ${names} EACH ${forms}
+                    PARAMS float=${float} stored=${stored} ${instructions})
+    qdq_functions(${target} "${names}" functions)
+    get_property(float_dtype GLOBAL PROPERTY QDQ_TYPE_${float}_DTYPE)
+    get_property(stored_dtype GLOBAL PROPERTY QDQ_TYPE_${stored}_DTYPE)
+    qdq_tuned(${target} dispatch ${row} tuned)
+    qdq_list_kernel(${target} dispatch ${row} "" "" "schedule=${schedule}" "${tuned}")
+    list(TRANSFORM tuned REPLACE "^.*=" "")
+    list(JOIN tuned ", " tuned)
+    string(APPEND declarations "extern qdq_${op}_kernel ${functions};\n")
+    set(encode)
+    if(op STREQUAL quantize)
+      qdq_encoder(${target} ${row} encoder)
+      set(encode " 0,")
+      if(encoder)
+        set(encode " ${encoder},")
+        string(APPEND declarations "extern qdq_code_encoder ${encoder};\n")
+      endif()
+    endif()
+    string(APPEND definitions "#define QDQ_ROW_${target}_${row} \\
+    { ${float_dtype}, ${stored_dtype}, {${functions}${table}},${encode} {${tuned}} }\n")
+    qdq_moving_kernels(${row} own_moving)
+    list(APPEND moving ${own_moving})
+  endforeach()
+  list(REMOVE_DUPLICATES moving)
+
+  foreach(kernel ${moving})
+    set(kind repack)
+    set(param change=${kernel})
+    if(kernel MATCHES "^transpose_([0-9]+)$")
+      set(kind transpose)
+      set(param bits=${CMAKE_MATCH_1})
+    endif()
+    qdq_add_objects(${target} ${kind} OBJECTS objects NAMES ${kernel} EACH ${param})
+    string(APPEND declarations "extern qdq_bytes_kernel qdq_${target}_${kernel};\n")
+  endforeach()
+  qdq_write_link_header(${target} "${declarations}" "${definitions}")
   set(QDQ_KERNEL_OBJECTS ${QDQ_KERNEL_OBJECTS} ${objects} PARENT_SCOPE)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)
-  set(QDQ_KERNEL_TABLES "${QDQ_KERNEL_TABLES}${tables}" PARENT_SCOPE)
-  set(QDQ_TARGET_ROWS "${QDQ_TARGET_ROWS}    {\"${target}\", ${needs}, ${target}_quantize, ${target}_dequantize,
-     std::size(${target}_quantize), std::size(${target}_dequantize), {${transposes}},
-     ${repackings}, ${nontemporal}, ${lookup}, ${encode}},\n" PARENT_SCOPE)
 endfunction()
 
 # The functions of kernels, with commas between.
@@ -301,39 +435,105 @@ function(qdq_functions target names out)
 endfunction()
 
 # The same for a device's target.
-function(qdq_add_device_kernels target)
+function(qdq_add_device_kernels target rows)
   qdq_require_known(QDQ_DEVICE_TARGETS ${target})
   qdq_instructions(${target} instructions)
-  get_property(device GLOBAL PROPERTY QDQ_TARGET_${target}_DEVICE)
   set(objects)
-  set(rows)
-  foreach(float ${QDQ_FLOAT_TYPES})
-    foreach(stored ${QDQ_STORED_TYPES})
-      set(row)
-      foreach(op quantize dequantize)
-        qdq_pair_name(${op} ${float} ${stored} pair)
-        list(TRANSFORM QDQ_DEVICE_FORMS PREPEND ${pair}_ OUTPUT_VARIABLE names)
-        list(TRANSFORM QDQ_DEVICE_FORMS PREPEND form= OUTPUT_VARIABLE forms)
-        qdq_add_objects(${target} device GENERATOR device_${op} OBJECTS objects NAMES ${names} EACH ${forms}
-                        PARAMS float=${float} stored=${stored} ${instructions})
-        set(entries)
-        foreach(name ${names})
-          qdq_tuned(${target} device ${name} tuned)
-          string(REGEX MATCH "unit_elements=([0-9]+)" unit "${tuned}")
-          list(APPEND entries "{qdq_${target}_${name}_argv, ${CMAKE_MATCH_1}}")
-        endforeach()
-        list(JOIN entries ", " entries)
-        list(APPEND row "{${entries}}")
-      endforeach()
-      list(JOIN row ", " row)
-      get_property(float_dtype GLOBAL PROPERTY QDQ_TYPE_${float}_DTYPE)
-      get_property(stored_dtype GLOBAL PROPERTY QDQ_TYPE_${stored}_DTYPE)
-      string(APPEND rows "    {${float_dtype}, ${stored_dtype}, ${row}},\n")
+  set(declarations)
+  set(definitions)
+  foreach(row ${rows})
+    qdq_types_of_row(${row} float stored)
+    string(REGEX MATCH "^[a-z]+" op ${row})
+    list(TRANSFORM QDQ_DEVICE_FORMS PREPEND ${row}_ OUTPUT_VARIABLE names)
+    list(TRANSFORM QDQ_DEVICE_FORMS PREPEND form= OUTPUT_VARIABLE forms)
+    qdq_add_objects(${target} device GENERATOR device_${op} OBJECTS objects NAMES ${names} EACH ${forms}
+                    PARAMS float=${float} stored=${stored} ${instructions})
+    set(entries)
+    foreach(name ${names})
+      qdq_tuned(${target} device ${name} tuned)
+      string(REGEX MATCH "unit_elements=([0-9]+)" unit "${tuned}")
+      list(APPEND entries "{qdq_${target}_${name}_argv, ${CMAKE_MATCH_1}}")
+      string(APPEND declarations "extern qdq_device_kernel_function qdq_${target}_${name}_argv;\n")
     endforeach()
+    list(JOIN entries ", " entries)
+    get_property(float_dtype GLOBAL PROPERTY QDQ_TYPE_${float}_DTYPE)
+    get_property(stored_dtype GLOBAL PROPERTY QDQ_TYPE_${stored}_DTYPE)
+    string(APPEND definitions "#define QDQ_ROW_${target}_${row} {${float_dtype}, ${stored_dtype}, {${entries}}}\n")
   endforeach()
+  qdq_write_link_header(${target} "${declarations}" "${definitions}")
   set(QDQ_KERNEL_OBJECTS ${QDQ_KERNEL_OBJECTS} ${objects} PARENT_SCOPE)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)
-  set(QDQ_KERNEL_TABLES "${QDQ_KERNEL_TABLES}const device_row ${target}_rows[] = {\n${rows}};\n" PARENT_SCOPE)
-  set(QDQ_TARGET_ROWS "${QDQ_TARGET_ROWS}    {.name = \"${target}\", .device = &${device}, .device_rows = ${target}_rows,
-     .device_count = std::size(${target}_rows)},\n" PARENT_SCOPE)
+endfunction()
+
+# Says what there is to link: see cmake/QdqLinkKernels.cmake.
+function(qdq_write_linkable file rows)
+  set(text "# Generated from kernels/manifest.cmake: what qdq_link_kernels has to choose from.
+set_property(GLOBAL PROPERTY QDQ_LINKABLE_TARGETS \"${QDQ_TARGETS}\")
+set_property(GLOBAL PROPERTY QDQ_LINKABLE_DEVICE_TARGETS \"${QDQ_DEVICE_TARGETS}\")
+set_property(GLOBAL PROPERTY QDQ_LINKABLE_ROWS \"${rows}\")\n")
+  foreach(row ${rows})
+    qdq_moving_kernels(${row} shared)
+    foreach(target ${QDQ_TARGETS})
+      qdq_has_tables(${target} ${row} has_tables)
+      if(has_tables)
+        list(APPEND shared lookup)
+      endif()
+    endforeach()
+    list(REMOVE_DUPLICATES shared)
+    string(APPEND text "set_property(GLOBAL PROPERTY QDQ_SHARED_KERNELS_${row} \"${shared}\")\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "${text}")
+endfunction()
+
+# The C type of an element's bits.
+function(qdq_c_type type out)
+  get_property(bits GLOBAL PROPERTY QDQ_TYPE_${type}_BITS)
+  get_property(numbers GLOBAL PROPERTY QDQ_TYPE_${type}_NUMBERS)
+  if(type STREQUAL f32)
+    set(${out} float PARENT_SCOPE)
+  elseif(bits LESS 8)
+    set(${out} uint8_t PARENT_SCOPE)
+  elseif(numbers STREQUAL SIGNED)
+    set(${out} int${bits}_t PARENT_SCOPE)
+  else()
+    set(${out} uint${bits}_t PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Writes a row's header of qdq/direct.
+function(qdq_write_direct_header row)
+  qdq_types_of_row(${row} float stored)
+  qdq_c_type(${float} x)
+  qdq_c_type(${stored} y)
+  string(REGEX MATCH "^[a-z]+" op ${row})
+  if(op STREQUAL dequantize)
+    qdq_c_type(${stored} x)
+    qdq_c_type(${float} y)
+  endif()
+  set(includes)
+  set(calls)
+  foreach(target ${QDQ_TARGETS})
+    string(APPEND includes "#include \"qdq/link/${target}.h\"\n")
+    string(APPEND calls "#if !defined(QDQ_LINKS_TARGETS) || defined(QDQ_LINKS_${target})
+    {
+        static const struct qdq_${op}_row kernels = QDQ_ROW_${target}_${row};
+        if (qdq_direct_can_run(QDQ_NEEDS_${target})) {
+            return qdq_direct_${op}(&kernels, x, y, count, scale);
+        }
+    }
+#endif\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${QDQ_GENERATED_INCLUDES}/qdq/direct/${row}.h @ONLY CONTENT "/* Generated from kernels/manifest.cmake. */
+#ifndef QDQ_DIRECT_${row}_H
+#define QDQ_DIRECT_${row}_H
+
+#include \"qdq/direct/direct.h\"
+${includes}
+/* See qdq/direct/direct.h. */
+static inline qdq_status qdq_direct_${row}(const ${x} *x, ${y} *y, int64_t count, float scale) {
+${calls}    return qdq_direct_no_target();
+}
+
+#endif
+")
 endfunction()

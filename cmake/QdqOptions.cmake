@@ -4,6 +4,15 @@
 # processor the compiler compiles for.
 set(QDQ_TARGETS "" CACHE STRING "Targets to compile kernels for")
 
+# The kernel rows to compile, by globs over their names, which kernels/manifest.cmake's types make:
+# "quantize_f32_i8;dequantize_i8_f32;*_bf16_f8e4m3". A glob that begins with * takes the types in either order, so the last
+# one is both directions. Empty: all.
+set(QDQ_KERNELS "" CACHE STRING "Kernel rows to compile")
+
+# The same by types: only rows of these float types and stored types. Empty: all.
+set(QDQ_FLOAT_TYPES "" CACHE STRING "Types of the float side to compile kernels for")
+set(QDQ_STORED_TYPES "" CACHE STRING "Types of the stored side to compile kernels for")
+
 # A processor that schedules/tuned/<target>.<microarchitecture>.json has measured parameters of, for targets that have such
 # a file: zen4. Empty: those of the targets, for any processor.
 set(QDQ_MICROARCHITECTURE "" CACHE STRING "Processor whose tuned parameters the kernels have")

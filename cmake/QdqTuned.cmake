@@ -63,20 +63,32 @@ function(qdq_parameter_declaration name out)
   endif()
 endfunction()
 
-# Declares those of the dispatcher: dispatch_parameters.
+# Declares those of the dispatcher: qdq_dispatch_parameters.
 function(qdq_write_dispatch_parameters_header file)
-  set(text "// Generated from schedules/parameters.cmake.\n#pragma once\n\n#include <cstdint>\n\nnamespace qdq::runtime {\n")
-  string(APPEND text "\n// How the dispatcher uses the kernels of a pair of types: tuned by target and pair.\n")
-  string(APPEND text "struct dispatch_parameters {\n")
+  set(fields)
+  set(bounds)
   qdq_parameters_for(dispatch names)
   foreach(name ${names})
     get_property(range GLOBAL PROPERTY QDQ_PARAMETER_${name}_RANGE)
     get_property(meaning GLOBAL PROPERTY QDQ_PARAMETER_${name}_MEANING)
     list(GET range 1 most)
-    string(APPEND text "    int64_t ${name};  // ${meaning}\n")
-    string(APPEND text "    static constexpr int64_t most_${name} = ${most};\n")
+    string(APPEND fields "    int64_t ${name}; /* ${meaning} */\n")
+    string(APPEND bounds "    static constexpr int64_t most_${name} = ${most};\n")
   endforeach()
-  file(CONFIGURE OUTPUT ${file} CONTENT "${text}};\n\n}  // namespace qdq::runtime\n" @ONLY)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "/* Generated from schedules/parameters.cmake. */
+#ifndef QDQ_LINK_DISPATCH_PARAMETERS_H
+#define QDQ_LINK_DISPATCH_PARAMETERS_H
+
+#include <stdint.h>
+
+/* How the dispatcher uses the kernels of a pair of types: tuned by target and pair. */
+struct qdq_dispatch_parameters {
+${fields}#ifdef __cplusplus
+${bounds}#endif
+};
+
+#endif
+")
 endfunction()
 
 # The parameters as members of a JSON object.

@@ -40,7 +40,7 @@ set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 
 # qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>...
 #            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [NONTEMPORAL <runtime/src/targets/nontemporal.h>]
-#            [LOOKUP <runtime/src/targets/lookup.h> <bits of the codes>...] [ENCODE <runtime/src/targets/encode.h>])
+#            [LOOKUP <runtime/src/targets/lookup.h> <bits of the codes>...] [ENCODE <runtime/src/targets/encode.h> <pairs>...])
 set(sse41 rounding saturating_narrow shared_select)
 set(avx2 fma f16 ${sse41})
 set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add shared_select)
@@ -53,7 +53,7 @@ qdq_target(x86_avx512_bf16
   SCHEDULE x86_avx512
   NONTEMPORAL nontemporal_avx512
   LOOKUP lookup_avx512_vbmi 4 8
-  ENCODE encode_avx512_vbmi)
+  ENCODE encode_avx512_vbmi bf16_f8e4m3 bf16_f4e2m1)
 qdq_target(x86_avx512
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake

@@ -40,52 +40,52 @@ TEST(CpuFeatures, are_those_that_the_operating_system_lists) {
     const std::set<std::string> listed = listed_flags();
     ASSERT_FALSE(listed.empty());
     const uint32_t found = detect_cpu_features();
-    EXPECT_EQ((found & cpu_sse41) != 0, all_listed(listed, {"sse4_1"}));
-    EXPECT_EQ((found & cpu_avx2_fma_f16c) != 0, all_listed(listed, {"avx", "avx2", "f16c", "fma"}));
-    EXPECT_EQ((found & cpu_avx512) != 0,
+    EXPECT_EQ((found & qdq_cpu_sse41) != 0, all_listed(listed, {"sse4_1"}));
+    EXPECT_EQ((found & qdq_cpu_avx2_fma_f16c) != 0, all_listed(listed, {"avx", "avx2", "f16c", "fma"}));
+    EXPECT_EQ((found & qdq_cpu_avx512) != 0,
               all_listed(listed, {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}));
-    EXPECT_EQ((found & cpu_avx512_bf16) != 0,
+    EXPECT_EQ((found & qdq_cpu_avx512_bf16) != 0,
               all_listed(listed, {"avx512_bf16", "avx512_bitalg", "avx512_vbmi2", "avx512_vnni", "avx512_vpopcntdq",
                                   "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512ifma", "avx512vbmi", "avx512vl",
                                   "gfni", "vaes", "vpclmulqdq"}));
 }
 
 TEST(CpuFeatures, need_every_instruction_set_of_theirs) {
-    EXPECT_EQ(features_in(everything), cpu_sse41 | cpu_avx2_fma_f16c | cpu_avx512 | cpu_avx512_bf16);
+    EXPECT_EQ(features_in(everything), qdq_cpu_sse41 | qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16);
     for (const uint32_t lacking : std::initializer_list<uint32_t>{bit_AVX, bit_FMA, bit_F16C}) {
         cpuid_answers answers = everything;
         answers.leaf1_ecx &= ~lacking;
-        EXPECT_EQ(features_in(answers) & cpu_avx2_fma_f16c, 0u) << std::hex << lacking;
+        EXPECT_EQ(features_in(answers) & qdq_cpu_avx2_fma_f16c, 0u) << std::hex << lacking;
     }
     for (const uint32_t lacking :
          std::initializer_list<uint32_t>{bit_AVX512F, bit_AVX512BW, bit_AVX512DQ, bit_AVX512VL, bit_AVX512CD}) {
         cpuid_answers answers = everything;
         answers.leaf7_ebx &= ~lacking;
-        EXPECT_EQ(features_in(answers), cpu_sse41 | cpu_avx2_fma_f16c) << std::hex << lacking;
+        EXPECT_EQ(features_in(answers), qdq_cpu_sse41 | qdq_cpu_avx2_fma_f16c) << std::hex << lacking;
     }
     for (const uint32_t lacking :
          std::initializer_list<uint32_t>{bit_AVX512VBMI, bit_AVX512VBMI2, bit_AVX512VNNI, bit_AVX512BITALG,
                                          bit_AVX512VPOPCNTDQ, bit_GFNI, bit_VAES, bit_VPCLMULQDQ}) {
         cpuid_answers answers = everything;
         answers.leaf7_ecx &= ~lacking;
-        EXPECT_EQ(features_in(answers), cpu_sse41 | cpu_avx2_fma_f16c | cpu_avx512) << std::hex << lacking;
+        EXPECT_EQ(features_in(answers), qdq_cpu_sse41 | qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512) << std::hex << lacking;
     }
     cpuid_answers answers = everything;
     answers.leaf7_ebx &= ~bit_AVX512IFMA;
-    EXPECT_EQ(features_in(answers), cpu_sse41 | cpu_avx2_fma_f16c | cpu_avx512);
+    EXPECT_EQ(features_in(answers), qdq_cpu_sse41 | qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512);
     answers = everything;
     answers.leaf7_1_eax &= ~bit_AVX512BF16;
-    EXPECT_EQ(features_in(answers), cpu_sse41 | cpu_avx2_fma_f16c | cpu_avx512);
+    EXPECT_EQ(features_in(answers), qdq_cpu_sse41 | qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512);
 }
 
 TEST(CpuFeatures, need_an_operating_system_that_saves_their_registers) {
     cpuid_answers answers = everything;
     answers.saved_registers = 0x07;  // the x87's, xmm and ymm
-    EXPECT_EQ(features_in(answers), cpu_sse41 | cpu_avx2_fma_f16c);
+    EXPECT_EQ(features_in(answers), qdq_cpu_sse41 | qdq_cpu_avx2_fma_f16c);
     answers.saved_registers = 0x03;  // the x87's and xmm
-    EXPECT_EQ(features_in(answers), cpu_sse41);
+    EXPECT_EQ(features_in(answers), qdq_cpu_sse41);
     answers.saved_registers = 0;
-    EXPECT_EQ(features_in(answers), cpu_sse41);
+    EXPECT_EQ(features_in(answers), qdq_cpu_sse41);
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ struct variant {
 };
 
 const variant variants[] = {
-    {"sse2", &qdq::runtime::nontemporal_sse2, true},
-    {"avx2", &qdq::runtime::nontemporal_avx2, __builtin_cpu_supports("avx2") != 0},
-    {"avx512", &qdq::runtime::nontemporal_avx512, __builtin_cpu_supports("avx512f") != 0},
+    {"sse2", &qdq::runtime::qdq_nontemporal_sse2, true},
+    {"avx2", &qdq::runtime::qdq_nontemporal_avx2, __builtin_cpu_supports("avx2") != 0},
+    {"avx512", &qdq::runtime::qdq_nontemporal_avx512, __builtin_cpu_supports("avx512f") != 0},
 };
 
 class StreamCopies : public testing::TestWithParam<variant> {

@@ -34,9 +34,9 @@ void note_return() { unordered_returns += std::exchange(unordered, false) ? 1 : 
 
 namespace qdq::runtime {
 
-const nontemporal_stores nontemporal_sse2 = {counted_copy, counted_fence};
-const nontemporal_stores nontemporal_avx2 = {counted_copy, counted_fence};
-const nontemporal_stores nontemporal_avx512 = {counted_copy, counted_fence};
+const nontemporal_stores qdq_nontemporal_sse2 = {counted_copy, counted_fence};
+const nontemporal_stores qdq_nontemporal_avx2 = {counted_copy, counted_fence};
+const nontemporal_stores qdq_nontemporal_avx512 = {counted_copy, counted_fence};
 
 namespace {
 
@@ -56,8 +56,8 @@ template<int64_t result_bytes> void counted_lookup(const lookup_rows &all) {
 
 }  // namespace
 
-const result_lookup lookup_avx2 = {counted_lookup<2>, counted_lookup<4>, nullptr};
-const result_lookup lookup_avx512 = lookup_avx2, lookup_avx512_vbmi = lookup_avx2;
+const result_lookup qdq_lookup_avx2 = {counted_lookup<2>, counted_lookup<4>, nullptr};
+const result_lookup qdq_lookup_avx512 = qdq_lookup_avx2, qdq_lookup_avx512_vbmi = qdq_lookup_avx2;
 
 }  // namespace qdq::runtime
 
@@ -221,7 +221,7 @@ TEST_F(NonTemporal, a_direct_call_is_no_longer_than_kernels_reach) {
     for (int64_t beyond : {int64_t{0}, group, reach, 3 * reach}) {
         plan p{};
         p.what.op = operation::quantize;
-        p.what.tuned = &targets[0].quantize[0].tuned;
+        p.what.tuned = &qdq_linked_targets[0].quantize[0].tuned;
         p.what.x_type = QDQ_F32;
         p.what.y_type = QDQ_I8;
         p.what.x_bits = 32;

@@ -1,6 +1,6 @@
 #include "cpu/direct_call.h"
 
-#include "cpu/kernel_buffers.h"
+#include "cpu/kernel_buffer.h"
 #include "cpu/kernel_call.h"
 #include "plan/loops.h"
 

@@ -231,6 +231,11 @@ template<typename Code> void encode(const encode_rows &all) {
 
 }  // namespace
 
-const code_encoder encode_avx512_vbmi = {encode<f8e4m3>, encode<f4e2m1>};
-
 }  // namespace qdq::runtime
+
+void qdq_encode_avx512_vbmi_bf16_f8e4m3(const qdq_encode_rows *all) {
+    qdq::runtime::encode<qdq::runtime::f8e4m3>(*all);
+}
+void qdq_encode_avx512_vbmi_bf16_f4e2m1(const qdq_encode_rows *all) {
+    qdq::runtime::encode<qdq::runtime::f4e2m1>(*all);
+}

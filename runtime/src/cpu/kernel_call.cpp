@@ -1,6 +1,6 @@
 #include "cpu/kernel_call.h"
 
-#include "cpu/kernel_buffers.h"
+#include "cpu/kernel_buffer.h"
 
 #include <array>
 #include <bit>
@@ -23,9 +23,18 @@ halide_buffer_t *input(const halide_buffer_t &buffer) { return const_cast<halide
 void encode(const call &what, kernel_form form, const halide_buffer_t &x, const halide_buffer_t &scale,
             const halide_buffer_t &inverse, const halide_buffer_t &y) {
     const bool in_blocks = form == kernel_form::block;
-    what.encode({reinterpret_cast<const uint16_t *>(x.host), y.host, reinterpret_cast<const float *>(scale.host),
-                 reinterpret_cast<const float *>(inverse.host), scale.dim[0].stride, in_blocks ? what.block : 0,
-                 x.dim[1].stride, y.dim[1].stride, x.dim[0].extent, x.dim[1].extent, what.multiply});
+    const encode_rows all{reinterpret_cast<const uint16_t *>(x.host),
+                          y.host,
+                          reinterpret_cast<const float *>(scale.host),
+                          reinterpret_cast<const float *>(inverse.host),
+                          scale.dim[0].stride,
+                          in_blocks ? what.block : 0,
+                          x.dim[1].stride,
+                          y.dim[1].stride,
+                          x.dim[0].extent,
+                          x.dim[1].extent,
+                          what.multiply};
+    what.encode(&all);
 }
 
 }  // namespace

@@ -46,6 +46,11 @@ private:
     halide_dimension_t x_shape[2], operand_shape[1], y_shape[2];
 };
 
+// A kernel, or the encoder that takes its place.
+void call_kernel(const call &what, kernel_form form, int32_t variant, const halide_buffer_t &x,
+                 const halide_buffer_t &scale, const halide_buffer_t &inverse, const halide_buffer_t &zero_point,
+                 halide_buffer_t &y);
+
 // The results of so many operands, whose arrays and whose results' memory reach to the end of a group of them.
 void compute_tables(const call &what, int32_t variant, const float *scale, const int32_t *zero_point, int64_t tables,
                     void *results);

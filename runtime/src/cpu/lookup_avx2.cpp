@@ -62,6 +62,6 @@ struct floats {
 
 }  // namespace
 
-const result_lookup lookup_avx2 = {look_up<words>, look_up<floats>, nullptr, nullptr, nullptr, nullptr};
+const result_lookup qdq_lookup_avx2 = {look_up<words>, look_up<floats>, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace qdq::runtime

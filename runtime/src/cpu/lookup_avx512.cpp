@@ -2,7 +2,7 @@
 
 namespace qdq::runtime {
 
-const result_lookup lookup_avx512 = {look_up<words<from_table>>,
+const result_lookup qdq_lookup_avx512 = {look_up<words<from_table>>,
                                      look_up<floats<from_table>>,
                                      nullptr,
                                      look_up_rounded_products<words, to_bf16>,

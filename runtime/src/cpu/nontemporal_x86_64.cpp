@@ -53,8 +53,8 @@ void fence() { _mm_sfence(); }
 
 }  // namespace
 
-const nontemporal_stores nontemporal_sse2 = {copy_sse2, fence};
-const nontemporal_stores nontemporal_avx2 = {copy_avx2, fence};
-const nontemporal_stores nontemporal_avx512 = {copy_avx512, fence};
+const nontemporal_stores qdq_nontemporal_sse2 = {copy_sse2, fence};
+const nontemporal_stores qdq_nontemporal_avx2 = {copy_avx2, fence};
+const nontemporal_stores qdq_nontemporal_avx512 = {copy_avx512, fence};
 
 }  // namespace qdq::runtime

@@ -326,17 +326,6 @@ bool needs_column(const call &what, int32_t variant) {
     return variant >= static_cast<int32_t>(dequantize_variant::general);
 }
 
-bit_range fast_scale(const call &what) {
-    if (!what.quantizes()) {
-        // Float formats scale it up, and an infinite code times 0 is NaN.
-        return {smallest_scale, type_of(what.x_type).is_integer() ? 0x7f7fffffu : (127u + 100) << 23};
-    }
-    if (!what.multiply || what.encode) {
-        return {smallest_divisor, largest_divisor};
-    }
-    return type_of(what.y_type).is_integer() ? bit_range{0, UINT32_MAX} : bit_range{1, 0x7f7fffffu};
-}
-
 int32_t plain_variant(const call &what) {
     return what.quantizes() ? static_cast<int32_t>(fast_variant(what))
                             : static_cast<int32_t>(dequantize_variant::plain);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "plan/plan.h"
+#include "variants.h"
 
 namespace qdq::runtime {
 
@@ -79,9 +80,20 @@ bool scales_lie_ready(const call &what, int64_t stride);
 // Whether a variant exists in the column form alone.
 bool needs_column(const call &what, int32_t variant);
 
+// The f32 scales that the fast variants take.
+inline bit_range fast_scale(const call &what) {
+    if (!what.quantizes()) {
+        // Float formats scale it up, and an infinite code times 0 is NaN.
+        return {smallest_scale, type_of(what.x_type).is_integer() ? 0x7f7fffffu : (127u + 100) << 23};
+    }
+    if (!what.multiply || what.encode) {
+        return {smallest_divisor, largest_divisor};
+    }
+    return type_of(what.y_type).is_integer() ? bit_range{0, UINT32_MAX} : bit_range{1, 0x7f7fffffu};
+}
+
 // The variant of a call with one f32 scale within fast_scale and no zero point.
 int32_t plain_variant(const call &what);
-bit_range fast_scale(const call &what);
 bool all_within(const float *values, int64_t count, bit_range range);
 
 }  // namespace qdq::runtime

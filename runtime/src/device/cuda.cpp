@@ -142,7 +142,7 @@ int load_module_freely(void **module, const void *ptx, unsigned, int *, void **)
 
 }  // namespace
 
-const device_backend device_cuda = {
+const device_backend qdq_device_cuda = {
     .kind = QDQ_DEVICE_CUDA,
     .has_addresses = true,
     .problem = problem,

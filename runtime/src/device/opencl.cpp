@@ -146,7 +146,7 @@ void *create_unfused_program(void *context, uint32_t count, const char **sources
 
 }  // namespace
 
-const device_backend device_opencl = {
+const device_backend qdq_device_opencl = {
     .kind = QDQ_DEVICE_OPENCL,
     .has_addresses = false,
     .problem = problem,

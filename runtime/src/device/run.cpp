@@ -98,7 +98,7 @@ private:
     const device_backend &backend;
     device_launch &launch;
     const memory x, y, scale, zero_point;
-    const device_kernel *const kernels = what.quantizes() ? what.device->quantize : what.device->dequantize;
+    const device_kernel *const kernels = what.device->forms;
     device_arguments<number> in{};
 
     int64_t group_of(device_form form) const {

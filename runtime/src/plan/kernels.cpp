@@ -87,8 +87,10 @@ bool names_device(const arguments &given) {
 }
 
 qdq_status no_kernel(const draft &d) {
-    return fail(QDQ_UNSUPPORTED, "%s: x, y: target %s has no kernel from %s to %s", d.given.function, d.what.on->name,
-                type_of(d.given.x->dtype).name, type_of(d.given.y->dtype).name);
+    const char *x = type_of(d.given.x->dtype).name, *y = type_of(d.given.y->dtype).name;
+    const char *op = d.what.quantizes() ? "quantize" : "dequantize";
+    return fail(QDQ_UNSUPPORTED, "%s: x, y: target %s has no kernel from %s to %s: %s_%s_%s was not picked; %s adds it",
+                d.given.function, d.what.on->name, x, y, op, x, y, qdq_linked_by);
 }
 
 qdq_status find_device_kernels(draft &d) {
@@ -100,18 +102,8 @@ qdq_status find_device_kernels(draft &d) {
     if (!what.on) {
         return QDQ_UNSUPPORTED;
     }
-    what.device = find_device_row(*what.on, d.floats().dtype, d.codes().dtype);
+    what.device = find_device_row(*what.on, what.op, d.floats().dtype, d.codes().dtype);
     return what.device ? QDQ_OK : no_kernel(d);
-}
-
-// What takes a pair's codes from registers, where the target has it.
-code_encoder::function *find_encoder(const target &on, const dispatch_parameters &tuned, qdq_dtype x, qdq_dtype y) {
-    if (!on.encode || !tuned.encodes || x != QDQ_BF16) {
-        return nullptr;
-    }
-    return y == QDQ_F8E4M3   ? on.encode->from_bf16_to_f8e4m3
-           : y == QDQ_F4E2M1 ? on.encode->from_bf16_to_f4e2m1
-                             : nullptr;
 }
 
 qdq_status find_host_kernels(draft &d) {
@@ -128,7 +120,7 @@ qdq_status find_host_kernels(draft &d) {
     if (what.quantizes()) {
         what.quantize = find_quantize(*what.on, x, y);
         what.tuned = what.quantize ? &what.quantize->tuned : nullptr;
-        what.encode = what.quantize ? find_encoder(*what.on, *what.tuned, x, y) : nullptr;
+        what.encode = what.quantize && what.tuned->encodes ? what.quantize->encode : nullptr;
     } else {
         what.dequantize = find_dequantize(*what.on, x, y);
         what.encode = nullptr;

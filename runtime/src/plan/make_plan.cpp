@@ -60,8 +60,8 @@ void choose_path(plan &p) {
                                        [](const blocked_dimension &d) { return d.ragged(); });
     if (!is_ragged) {
         normalize(p.what, p.dimensions, p.dimension_count, p.nest);
-        if (p.what.encode && p.nest.loops[0].extent % code_encoder::longest_block == 0) {
-            p.what.block = code_encoder::longest_block;
+        if (p.what.encode && p.nest.loops[0].extent % longest_encoded_block == 0) {
+            p.what.block = longest_encoded_block;
         }
     }
     if (p.what.packs()) {

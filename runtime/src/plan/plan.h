@@ -66,12 +66,12 @@ struct call {
     const void *scale;
     const void *zero_point;  // NULL for none
     const target *on;
-    code_encoder::function *encode;    // quantize: in place of the row and block forms' kernels; NULL for none
+    qdq_code_encoder *encode;          // quantize: in place of the row and block forms' kernels; NULL for none
     int64_t block;                     // elements that share an operand in the block form
     const dispatch_parameters *tuned;  // of the processor's kernels
     union {
-        const kernel_row<quantize_kernel> *quantize;
-        const kernel_row<dequantize_kernel> *dequantize;
+        const quantize_row *quantize;
+        const dequantize_row *dequantize;
         const device_row *device;
     };
 

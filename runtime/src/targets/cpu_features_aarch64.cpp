@@ -9,10 +9,10 @@ uint32_t detect_cpu_features() {
     const unsigned long capabilities = getauxval(AT_HWCAP);
     uint32_t features = 0;
     if (capabilities & HWCAP_ASIMD) {
-        features |= cpu_neon;
+        features |= qdq_cpu_neon;
     }
     if ((capabilities & HWCAP_FPHP) && (capabilities & HWCAP_ASIMDHP)) {
-        features |= cpu_fp16;
+        features |= qdq_cpu_fp16;
     }
     return features;
 }

@@ -17,7 +17,7 @@ unsigned long vector_register_bytes() {
 
 uint32_t detect_cpu_features() {
     const bool has_vectors = getauxval(AT_HWCAP) & (1ul << ('V' - 'A'));
-    return has_vectors && vector_register_bytes() == 16 ? cpu_rvv128 : 0;
+    return has_vectors && vector_register_bytes() == 16 ? qdq_cpu_rvv128 : 0;
 }
 
 }  // namespace qdq::runtime

@@ -51,18 +51,18 @@ cpuid_answers ask() {
 uint32_t features_in(const cpuid_answers &answers) {
     uint32_t features = 0;
     if (answers.leaf1_ecx & bit_SSE4_1) {
-        features |= cpu_sse41;
+        features |= qdq_cpu_sse41;
     }
     if (has_all(answers.leaf1_ecx, avx2_leaf1) && (answers.leaf7_ebx & bit_AVX2) &&
         has_all(answers.saved_registers, ymm_registers)) {
-        features |= cpu_avx2_fma_f16c;
+        features |= qdq_cpu_avx2_fma_f16c;
     }
     if (has_all(answers.leaf7_ebx, avx512_leaf7) && has_all(answers.saved_registers, zmm_registers)) {
-        features |= cpu_avx512;
+        features |= qdq_cpu_avx512;
     }
-    if (features & cpu_avx512 && has_all(answers.leaf7_ebx, avx512_bf16_leaf7_ebx) &&
+    if (features & qdq_cpu_avx512 && has_all(answers.leaf7_ebx, avx512_bf16_leaf7_ebx) &&
         has_all(answers.leaf7_ecx, avx512_bf16_leaf7_ecx) && (answers.leaf7_1_eax & bit_AVX512BF16)) {
-        features |= cpu_avx512_bf16;
+        features |= qdq_cpu_avx512_bf16;
     }
     return features;
 }

@@ -3,11 +3,11 @@
 // such permute: see targets/lookup.h.
 #pragma once
 
+#include "qdq/link/kernels.h"
+
 #include <cstdint>
 
-namespace qdq::runtime {
-
-struct encode_rows {
+struct qdq_encode_rows {
     const uint16_t *x;             // bf16
     uint8_t *y;                    // packed codes, low nibble first, or 8-bit floats
     const float *scale, *inverse;  // inverse: of divisors alone
@@ -18,16 +18,13 @@ struct encode_rows {
     bool multiplies;
 };
 
-struct code_encoder {
-    static constexpr int64_t longest_block = 32;
+// Nearest-even codes that saturate, as the kernels' plain variants have them, of scales in [2^-60, 2^60].
+extern "C" qdq_code_encoder qdq_encode_avx512_vbmi_bf16_f8e4m3, qdq_encode_avx512_vbmi_bf16_f4e2m1;
 
-    // Nearest-even codes that saturate, as the kernels' plain variants have them, of scales in [2^-60, 2^60].
-    using function = void(const encode_rows &all);
+namespace qdq::runtime {
 
-    function *from_bf16_to_f8e4m3;
-    function *from_bf16_to_f4e2m1;
-};
+using encode_rows = qdq_encode_rows;
 
-extern const code_encoder encode_avx512_vbmi;
+constexpr int64_t longest_encoded_block = 32;
 
 }  // namespace qdq::runtime

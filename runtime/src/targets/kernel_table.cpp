@@ -41,16 +41,17 @@ template<typename Row> const Row *find(const Row *rows, int count, qdq_dtype flo
 
 }  // namespace
 
-const kernel_row<quantize_kernel> *find_quantize(const target &t, qdq_dtype from, qdq_dtype to) {
+const quantize_row *find_quantize(const target &t, qdq_dtype from, qdq_dtype to) {
     return find(t.quantize, t.quantize_count, from, to);
 }
 
-const kernel_row<dequantize_kernel> *find_dequantize(const target &t, qdq_dtype from, qdq_dtype to) {
+const dequantize_row *find_dequantize(const target &t, qdq_dtype from, qdq_dtype to) {
     return find(t.dequantize, t.dequantize_count, to, from);
 }
 
-const device_row *find_device_row(const target &t, qdq_dtype float_type, qdq_dtype stored_type) {
-    return find(t.device_rows, t.device_count, float_type, stored_type);
+const device_row *find_device_row(const target &t, operation op, qdq_dtype float_type, qdq_dtype stored_type) {
+    return op == operation::quantize ? find(t.device_quantize, t.quantize_count, float_type, stored_type)
+                                     : find(t.device_dequantize, t.dequantize_count, float_type, stored_type);
 }
 
 }  // namespace qdq::runtime

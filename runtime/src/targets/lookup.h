@@ -35,21 +35,30 @@ struct lookup_rows {
 
 using lookup_function = void (*)(const lookup_rows &all);
 
-struct result_lookup {
+}  // namespace qdq::runtime
+
+struct qdq_result_lookup {
+    using function = qdq::runtime::lookup_function;
+
     static constexpr int64_t step(int32_t code_bits) { return code_bits == 4 ? 32 : 64; }  // columns at once
 
-    lookup_function from_4_to_16_bits;
-    lookup_function from_4_to_32_bits;
-    lookup_function from_8_to_16_bits;  // NULL where a target has none, as all that follow
+    function from_4_to_16_bits;
+    function from_4_to_32_bits;
+    function from_8_to_16_bits;  // NULL where a target has none, as all that follow
 
     // Of 4-bit codes whose results are products, which stay in registers: i4 in blocks of 32 becomes bf16 in 0.8 of the
     // time that tables in memory take. To bf16 the products are 0 or normal. Rows of half a step are taken two at a
     // time: an even number of them, end to end.
-    lookup_function products_to_bf16;
-    lookup_function products_to_f16;
-    lookup_function products_to_f32;
+    function products_to_bf16;
+    function products_to_f16;
+    function products_to_f32;
 };
 
-extern const result_lookup lookup_avx2, lookup_avx512, lookup_avx512_vbmi;
+namespace qdq::runtime {
+
+using result_lookup = qdq_result_lookup;
+
+// Tables of kernels name them, and may be in C.
+extern "C" const result_lookup qdq_lookup_avx2, qdq_lookup_avx512, qdq_lookup_avx512_vbmi;
 
 }  // namespace qdq::runtime

@@ -19,9 +19,9 @@ namespace {
 std::atomic<const target *> forced{nullptr};
 
 const target *find_by_name(const char *name) {
-    for (int i = 0; i < target_count; i++) {
-        if (std::strcmp(targets[i].name, name) == 0) {
-            return &targets[i];
+    for (int i = 0; i < qdq_linked_target_count; i++) {
+        if (std::strcmp(qdq_linked_targets[i].name, name) == 0) {
+            return &qdq_linked_targets[i];
         }
     }
     return nullptr;
@@ -38,9 +38,9 @@ const char *problem_of(const target &t) {
 }
 
 const target *best_usable() {
-    for (int i = 0; i < target_count; i++) {
-        if (!targets[i].device && can_run(targets[i], this_cpu())) {
-            return &targets[i];
+    for (int i = 0; i < qdq_linked_target_count; i++) {
+        if (!qdq_linked_targets[i].device && can_run(qdq_linked_targets[i], this_cpu())) {
+            return &qdq_linked_targets[i];
         }
     }
     return nullptr;
@@ -94,9 +94,9 @@ const target *current_target() {
 
 const target *device_target(const char *function, qdq_device_kind kind) {
     const target *own = nullptr;
-    for (int i = 0; i < target_count; i++) {
-        if (targets[i].device && targets[i].device->kind == kind) {
-            own = &targets[i];
+    for (int i = 0; i < qdq_linked_target_count; i++) {
+        if (qdq_linked_targets[i].device && qdq_linked_targets[i].device->kind == kind) {
+            own = &qdq_linked_targets[i];
         }
     }
     const target *named = forced.load(std::memory_order_relaxed);
@@ -117,23 +117,23 @@ const target *device_target(const char *function, qdq_device_kind kind) {
 
 }  // namespace qdq::runtime
 
-int32_t qdq_target_count() { return runtime::target_count; }
+int32_t qdq_target_count() { return qdq_linked_target_count; }
 
 const char *qdq_target_name(int32_t i) {
-    return i >= 0 && i < runtime::target_count ? runtime::targets[i].name : nullptr;
+    return i >= 0 && i < qdq_linked_target_count ? qdq_linked_targets[i].name : nullptr;
 }
 
 int32_t qdq_target_usable(int32_t i) {
-    return i >= 0 && i < runtime::target_count && !runtime::problem_of(runtime::targets[i]);
+    return i >= 0 && i < qdq_linked_target_count && !runtime::problem_of(qdq_linked_targets[i]);
 }
 
 const char *qdq_target_problem(int32_t i) {
-    return i >= 0 && i < runtime::target_count ? runtime::problem_of(runtime::targets[i]) : "there is no such target";
+    return i >= 0 && i < qdq_linked_target_count ? runtime::problem_of(qdq_linked_targets[i]) : "there is no such target";
 }
 
 qdq_device_kind qdq_target_device(int32_t i) {
-    const bool on_device = i >= 0 && i < runtime::target_count && runtime::targets[i].device;
-    return on_device ? runtime::targets[i].device->kind : QDQ_DEVICE_HOST;
+    const bool on_device = i >= 0 && i < qdq_linked_target_count && qdq_linked_targets[i].device;
+    return on_device ? qdq_linked_targets[i].device->kind : QDQ_DEVICE_HOST;
 }
 
 qdq_status qdq_force_target(const char *name) {

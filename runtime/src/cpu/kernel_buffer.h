@@ -1,10 +1,11 @@
-// What kernels are called with: Halide's buffers, and the call itself.
+// Buffers as kernels take them.
 #pragma once
 
-#include "plan/plan.h"
+#include "HalideRuntime.h"
 #include "support/types.h"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace qdq::runtime {
 
@@ -20,6 +21,8 @@ inline halide_type_t halide_type(qdq_dtype dtype) {
     default: return {halide_type_uint, static_cast<uint8_t>(std::max(type_of(dtype).bits, 8)), 1};
     }
 }
+
+constexpr halide_type_t scale_type{halide_type_float, 32, 1}, zero_point_type{halide_type_int, 32, 1};
 
 // The elements of a kernel's buffer that hold so many elements of a tensor.
 inline int32_t buffer_extent(int32_t bits, int64_t elements) {
@@ -43,11 +46,5 @@ inline void set_buffer(halide_buffer_t &buffer, const void *data, halide_type_t 
     buffer.dim = const_cast<halide_dimension_t *>(shape);
     buffer.padding = nullptr;
 }
-
-inline constexpr halide_type_t scale_type{halide_type_float, 32, 1}, zero_point_type{halide_type_int, 32, 1};
-
-void call_kernel(const call &what, kernel_form form, int32_t variant, const halide_buffer_t &x,
-                 const halide_buffer_t &scale, const halide_buffer_t &inverse, const halide_buffer_t &zero_point,
-                 halide_buffer_t &y);
 
 }  // namespace qdq::runtime

@@ -1,0 +1,173 @@
+"""What kernels and programs that link a part of them weigh: written to docs/size.md.
+
+usage: size.py --build build/release [--write docs/size.md] [--check]
+
+Programs are those of tests/link/programs, statically linked against what `cmake --install` leaves, stripped, and less an
+empty one. --check fails where one is over its limit, links another kernel than it names, or the shared library needs more
+than libc and libm.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
+LIMITS = {"direct_row": 60_000, "ten_rows": 400_000}
+ONE_ROW = {f"quantize_f32_i8_{form}" for form in ("row", "column", "block")}
+MAY_NEED = r"lib(c|m|pthread)\.so\.\d+|ld-linux.*"  # the last is the C library's loader
+PROGRAMS = ("direct_row", "direct_row_gc", "one_row", "one_row_gc", "ten_rows", "ten_rows_gc")
+HEADINGS = ("one row, called directly", "the same, `--gc-sections`", "one row, by the dispatcher", "the same, `--gc-sections`",
+            "ten rows, by the dispatcher", "the same, `--gc-sections`")
+
+
+def output(*command):
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+
+
+class Build:
+    def __init__(self, folder):
+        self.folder = folder
+        self.cmake = shutil.which("cmake", path=str(REPOSITORY / ".venv/bin")) or "cmake"
+        listed = json.loads((folder / "generators/kernels.json").read_text())
+        self.compiler = listed["compiler"]
+        self.kernels = [k for k in listed["kernels"] if k["object"]]
+        self.targets = list(dict.fromkeys(k["target"] for k in self.kernels if k["kind"] != "device"))
+
+    def kernel_bytes(self):
+        """{row: {target: bytes of code and constants}}; a row is all forms of a pair of types and a direction."""
+        objects = {k["object"]: k for k in self.kernels}
+        sizes = collections.defaultdict(lambda: collections.Counter())
+        kernel = None
+        for line in output("size", "-A", *objects).splitlines():
+            if line.endswith(":"):
+                kernel = objects[line.split()[0]]
+            elif re.match(r"\.(rodata|text)", line) and not re.search(r"_(argv|metadata)\s", line):
+                row = re.sub(r"_(row|column|block|table|group|each|strided)$", "", kernel["name"])
+                sizes[row][kernel["target"]] += int(line.split()[1])
+        return sizes
+
+    def install(self, prefix):
+        shutil.rmtree(prefix, ignore_errors=True)
+        output(self.cmake, "--install", self.folder, "--prefix", prefix)
+
+    def build_programs(self, prefix, target):
+        """Where the programs for a target are."""
+        folder = self.folder / "size" / target
+        shutil.rmtree(folder, ignore_errors=True)
+        output(self.cmake, "-S", REPOSITORY / "tests/link/programs", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+               f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTARGETS={target}")
+        output(self.cmake, "--build", folder)
+        return folder
+
+    def shared_library(self):
+        return self.folder / "runtime/libqdq.so"
+
+
+def stripped_size(program):
+    stripped = program.with_name(program.name + ".stripped")
+    output("strip", "-o", stripped, program)
+    return stripped.stat().st_size
+
+
+def added_bytes(folder):
+    empty = stripped_size(folder / "empty")
+    return {program: stripped_size(folder / program) - empty for program in PROGRAMS}
+
+
+def linked_kernels(program):
+    """Those of pairs of types, and for which targets."""
+    names = re.findall(r" qdq_(\w+?)_((?:de)?quantize_\w+_(?:row|column|block|table))$", output("nm", program), re.M)
+    return {name for _, name in names}, {target for target, _ in names}
+
+
+def needed_libraries(library):
+    return set(re.findall(r"NEEDED.*\[(.*)\]", output("readelf", "-d", library)))
+
+
+def load_ms(library, processes=40):
+    """The least time that dlopen takes in a process that has loaded nothing of it."""
+    code = f"import ctypes, time; t = time.perf_counter(); ctypes.CDLL({str(library)!r}); print(time.perf_counter() - t)"
+    return 1000 * min(float(output(sys.executable, "-c", code)) for _ in range(processes))
+
+
+def problems(folder, target, added, build):
+    found = [f"{program} adds {added[program]} bytes for {target}: more than {most}"
+             for program, most in LIMITS.items() if added[program] > most]
+    for program in ("direct_row", "one_row", "by_library"):
+        kernels, targets = linked_kernels(folder / program)
+        if kernels != ONE_ROW or targets != {target}:
+            found.append(f"{program} links {sorted(kernels)} for {sorted(targets)}, not quantize_f32_i8 for {target}")
+    for program in ("empty", "direct_row", "one_row", "ten_rows", "all_rows", "by_library"):
+        status = subprocess.run([folder / program], check=False).returncode
+        if status != 0:
+            found.append(f"{program} ended with {status}")
+    needs = needed_libraries(build.shared_library())
+    return found + [f"{build.shared_library()} needs {name}" for name in sorted(needs) if not re.fullmatch(MAY_NEED, name)]
+
+
+def table(header, rows):
+    rule = "|" + "---|" + "---:|" * (len(header) - 1)
+    return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def report(build, added, load):
+    sizes = build.kernel_bytes()
+    kib = lambda n: f"{n / 1024:.1f}"  # noqa: E731
+    targets = list(dict.fromkeys(k["target"] for k in build.kernels))
+    rows = [[f"`{row}`", *(kib(of[t]) if of[t] else "" for t in targets)] for row, of in sizes.items()]
+    rows.append(["all", *(kib(sum(of[t] for of in sizes.values())) for t in targets)])
+    library = build.shared_library()
+    needs = ", ".join(sorted(needed_libraries(library)))
+    return f"""# Size
+
+Written by `make size`, with {output(build.compiler, '--version').splitlines()[0]}. KiB are 1024 bytes.
+
+## Programs
+
+What a static program adds to an empty one, both linked with `-static` and stripped, in KiB: by `qdq_link_kernels` for one
+target, or with one header of `qdq/direct`. The ten rows are those of
+[tests/link/programs](../tests/link/programs/CMakeLists.txt). Of what the dispatcher adds, 88 KiB are
+the C library's: threads, and text of messages.
+
+{table(["target", *HEADINGS], [[t, *(kib(of[p]) for p in PROGRAMS)] for t, of in added.items()])}
+
+The shared library has {library.stat().st_size / 2**20:.1f} MiB, needs {needs}, and is loaded in {load:.2f} ms (`dlopen`, the
+least of 40 processes).
+
+## Kernel rows
+
+Code and constants of all forms of a row, in KiB. Transposes and changes of the order of nibbles are shared by rows.
+
+{table(["row", *targets], rows)}
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    build = Build(options.build.resolve())
+    prefix = build.folder / "size/installed"
+    build.install(prefix)
+    added, found = {}, []
+    for target in build.targets[:1] if options.check else build.targets:
+        folder = build.build_programs(prefix, target)
+        added[target] = added_bytes(folder)
+        found += problems(folder, target, added[target], build) if options.check else []
+    if not options.check:
+        text = report(build, added, load_ms(build.shared_library()))
+        print(text)
+        if options.write:
+            options.write.write_text(text)
+    sys.exit("\n".join(found) or None)
+
+
+if __name__ == "__main__":
+    main()
