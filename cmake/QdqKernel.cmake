@@ -289,7 +289,7 @@ function(qdq_picking_options out)
       list(APPEND options ${option})
     endif()
   endforeach()
-  list(JOIN options ", " options)
+  list(JOIN options " or " options)
   set(${out} "${options}" PARENT_SCOPE)
 endfunction()
 

@@ -209,7 +209,10 @@ std::vector<kernel> kernels() {
         for (qdq_dtype real : supported::float_types) {
             for (qdq_dtype stored : supported::stored_types) {
                 for (form f : {form::row, form::column, form::block}) {
-                    all.push_back({quantizes, real, stored, f});
+                    const kernel k{quantizes, real, stored, f};
+                    if (supported::has_row(quantizes, k.x(), k.y())) {
+                        all.push_back(k);
+                    }
                 }
             }
         }

@@ -27,7 +27,7 @@ struct kernel {
     qdq_dtype y() const { return quantizes ? stored : real; }
 };
 
-// Of every pair of types and every form.
+// Of every row that is compiled and every form.
 std::vector<kernel> kernels();
 
 // "quantize_f32_i8_row"

@@ -63,8 +63,7 @@ protected:
 TEST_P(UnsupportedTypes, quantize_accepts_exactly_the_listed_pairs) {
     for (qdq_dtype x : every_type) {
         for (qdq_dtype y : every_type) {
-            const bool listed = contains(supported::float_types, x) && contains(supported::stored_types, y);
-            expect_support(test_support::quantize, listed, x, y, QDQ_F32, nullptr);
+            expect_support(test_support::quantize, supported::has_row(true, x, y), x, y, QDQ_F32, nullptr);
         }
     }
 }
@@ -72,8 +71,7 @@ TEST_P(UnsupportedTypes, quantize_accepts_exactly_the_listed_pairs) {
 TEST_P(UnsupportedTypes, dequantize_accepts_exactly_the_listed_pairs) {
     for (qdq_dtype x : every_type) {
         for (qdq_dtype y : every_type) {
-            const bool listed = contains(supported::stored_types, x) && contains(supported::float_types, y);
-            expect_support(test_support::dequantize, listed, x, y, QDQ_F32, nullptr);
+            expect_support(test_support::dequantize, supported::has_row(false, x, y), x, y, QDQ_F32, nullptr);
         }
     }
 }
@@ -82,10 +80,12 @@ TEST_P(UnsupportedTypes, scales_and_zero_points_are_accepted_in_exactly_the_list
     for (qdq_dtype type : every_type) {
         const bool scale_listed = contains(supported::scale_types, type);
         const bool zero_point_listed = contains(supported::zero_point_types, type);
-        expect_support(test_support::quantize, scale_listed, QDQ_F32, QDQ_I8, type, nullptr);
-        expect_support(test_support::dequantize, scale_listed, QDQ_I8, QDQ_F32, type, nullptr);
-        expect_support(test_support::quantize, zero_point_listed, QDQ_F32, QDQ_I8, QDQ_F32, &type);
-        expect_support(test_support::dequantize, zero_point_listed, QDQ_I8, QDQ_F32, QDQ_F32, &type);
+        const bool quantizes = supported::has_row(true, QDQ_F32, QDQ_I8);
+        const bool dequantizes = supported::has_row(false, QDQ_I8, QDQ_F32);
+        expect_support(test_support::quantize, quantizes && scale_listed, QDQ_F32, QDQ_I8, type, nullptr);
+        expect_support(test_support::dequantize, dequantizes && scale_listed, QDQ_I8, QDQ_F32, type, nullptr);
+        expect_support(test_support::quantize, quantizes && zero_point_listed, QDQ_F32, QDQ_I8, QDQ_F32, &type);
+        expect_support(test_support::dequantize, dequantizes && zero_point_listed, QDQ_I8, QDQ_F32, QDQ_F32, &type);
     }
 }
 

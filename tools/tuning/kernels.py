@@ -84,16 +84,23 @@ class Build:
     def compile_table(self, changed, folder):
         """The object of the dispatch table with other parameters of some rows: pairs of a kernel, or a pair of types, and
         those."""
-        table = (self.folder / "runtime/kernel_rows.cpp").read_text()
+        headers = {}
         for row, parameters in changed:
+            header = folder / f"qdq/link/{row.target}.h"  # found before the build's, as it lies beside the table
+            if header not in headers:
+                headers[header] = (self.folder / f"runtime/include/qdq/link/{row.target}.h").read_text()
             if row.kind == "device":
-                table, rows = re.subn(rf"({row.symbol}_argv, )\d+", rf"\g<1>{parameters['unit_elements']}", table)
+                pattern, value = rf"({row.symbol}_argv, )\d+", parameters["unit_elements"]
             else:
-                fields = ", ".join(f".{parameter}={value}" for parameter, value in parameters.items())
-                table, rows = re.subn(rf"(\{{{row.symbol}_[^}}]*\}},\s*\{{)[^}}]*\}}", rf"\g<1>{fields}}}", table)
+                pattern = rf"(#define QDQ_ROW_{row.target}_{row.name} .*\n.*\}}, \{{)[^}}]*"
+                value = ", ".join(str(parameters[p.name]) for p in self.parameters_of(row))
+            headers[header], rows = re.subn(pattern, rf"\g<1>{value}", headers[header])
             assert rows == 1
+        for header, text in headers.items():
+            header.parent.mkdir(parents=True, exist_ok=True)
+            header.write_text(text)
         source, compiled = folder / "kernel_rows.cpp", folder / "kernel_rows.cpp.o"
-        source.write_text(table)
+        source.write_text((self.folder / "runtime/kernel_rows.cpp").read_text())
         commands = json.loads((self.folder / "compile_commands.json").read_text())
         entry = next(c for c in commands if c["file"].endswith("/runtime/kernel_rows.cpp"))
         command = entry["command"].replace(entry["file"], str(source))
