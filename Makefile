@@ -21,7 +21,7 @@ GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
-	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan"
+	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan i8"
 	@echo "                                    cross-aarch64 cross-riscv64: under an emulator)"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make gpu                            build the device targets, run them on PoCL and on GPUs that are there"

@@ -281,7 +281,7 @@ function(qdq_picked_rows out)
   set(${out} ${rows} PARENT_SCOPE)
 endfunction()
 
-# What would add a row that is not compiled, for messages; nothing where all are.
+# The options by which rows are not compiled, as messages name them.
 function(qdq_picking_options out)
   set(options)
   foreach(option QDQ_KERNELS QDQ_FLOAT_TYPES QDQ_STORED_TYPES)
@@ -290,6 +290,9 @@ function(qdq_picking_options out)
     endif()
   endforeach()
   list(JOIN options " or " options)
+  if(options)
+    string(APPEND options " where qdq is built")
+  endif()
   set(${out} "${options}" PARENT_SCOPE)
 endfunction()
 
@@ -466,11 +469,12 @@ function(qdq_add_device_kernels target rows)
 endfunction()
 
 # Says what there is to link: see cmake/QdqLinkKernels.cmake.
-function(qdq_write_linkable file rows)
+function(qdq_write_linkable file rows options)
   set(text "# Generated from kernels/manifest.cmake: what qdq_link_kernels has to choose from.
 set_property(GLOBAL PROPERTY QDQ_LINKABLE_TARGETS \"${QDQ_TARGETS}\")
 set_property(GLOBAL PROPERTY QDQ_LINKABLE_DEVICE_TARGETS \"${QDQ_DEVICE_TARGETS}\")
-set_property(GLOBAL PROPERTY QDQ_LINKABLE_ROWS \"${rows}\")\n")
+set_property(GLOBAL PROPERTY QDQ_LINKABLE_ROWS \"${rows}\")
+set_property(GLOBAL PROPERTY QDQ_PICKING_OPTIONS \"${options}\")\n")
   foreach(row ${rows})
     qdq_moving_kernels(${row} shared)
     foreach(target ${QDQ_TARGETS})

@@ -55,14 +55,25 @@ class Build:
         shutil.rmtree(prefix, ignore_errors=True)
         output(self.cmake, "--install", self.folder, "--prefix", prefix)
 
-    def build_programs(self, prefix, target):
-        """Where the programs for a target are."""
-        folder = self.folder / "size" / target
+    def configure(self, project, prefix, target):
+        """The command that configures a project of tests/link for a target, and its build folder, which is new."""
+        folder = self.folder / "size" / f"{project}-{target}"
         shutil.rmtree(folder, ignore_errors=True)
-        output(self.cmake, "-S", REPOSITORY / "tests/link/programs", "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-               f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTARGETS={target}")
+        return folder, [self.cmake, "-S", REPOSITORY / "tests/link" / project, "-B", folder, "-G", "Ninja",
+                        "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_PREFIX_PATH={prefix}", f"-DTARGETS={target}"]
+
+    def build_programs(self, project, prefix, target):
+        """Where the programs of a project are."""
+        folder, configure = self.configure(project, prefix, target)
+        output(*configure)
         output(self.cmake, "--build", folder)
         return folder
+
+    def refusal(self, prefix, target):
+        """What CMake says where it stops."""
+        _, configure = self.configure("programs", prefix, target)
+        said = subprocess.run([str(word) for word in configure], capture_output=True, text=True, check=False)
+        return " ".join(said.stderr.split()) if said.returncode else ""
 
     def shared_library(self):
         return self.folder / "runtime/libqdq.so"
@@ -108,6 +119,18 @@ def problems(folder, target, added, build):
             found.append(f"{program} ended with {status}")
     needs = needed_libraries(build.shared_library())
     return found + [f"{build.shared_library()} needs {name}" for name in sorted(needs) if not re.fullmatch(MAY_NEED, name)]
+
+
+def problems_of_projects(build, prefix, target):
+    found = []
+    program = build.build_programs("cpp_alone", prefix, target) / "cpp_alone"
+    kernels, targets = linked_kernels(program)
+    if subprocess.run([program], check=False).returncode != 0 or len(kernels) != 6 or targets != {target}:
+        found.append(f"cpp_alone fails, or links {sorted(kernels)} for {sorted(targets)}")
+    refusal = "qdq_link_kernels(one_row): TARGETS: this library has no target \"no_such_target\"; it has " + build.targets[0]
+    if refusal not in build.refusal(prefix, "no_such_target"):
+        found.append(f"no_such_target is not refused by {refusal}")
+    return found
 
 
 def table(header, rows):
@@ -158,9 +181,11 @@ def main():
     build.install(prefix)
     added, found = {}, []
     for target in build.targets[:1] if options.check else build.targets:
-        folder = build.build_programs(prefix, target)
+        folder = build.build_programs("programs", prefix, target)
         added[target] = added_bytes(folder)
-        found += problems(folder, target, added[target], build) if options.check else []
+        if options.check:
+            found += problems(folder, target, added[target], build)
+            found += problems_of_projects(build, prefix, target)
     if not options.check:
         text = report(build, added, load_ms(build.shared_library()))
         print(text)

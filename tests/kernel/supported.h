@@ -59,10 +59,8 @@ inline std::vector<qdq_dtype> in_rows(bool qdq::kernels::roles::*role, bool qdq:
 }
 
 inline const std::vector<qdq_dtype> every_type = every_type_there_is();
-inline const std::vector<qdq_dtype> stored_types =
-    in_rows(&qdq::kernels::roles::stored, &qdq::kernels::roles::floats);
-inline const std::vector<qdq_dtype> float_types =
-    in_rows(&qdq::kernels::roles::floats, &qdq::kernels::roles::stored);
+inline const std::vector<qdq_dtype> stored_types = in_rows(&qdq::kernels::roles::stored, &qdq::kernels::roles::floats);
+inline const std::vector<qdq_dtype> float_types = in_rows(&qdq::kernels::roles::floats, &qdq::kernels::roles::stored);
 inline const std::vector<qdq_dtype> scale_types = in_role(&qdq::kernels::roles::scale);
 inline const std::vector<qdq_dtype> zero_point_types = in_role(&qdq::kernels::roles::zero_point);
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 namespace kernel_test {
@@ -56,6 +57,9 @@ protected:
             return;
         }
         EXPECT_TRUE(status == QDQ_UNSUPPORTED || status == QDQ_INVALID_ARGUMENT) << types << ": " << status;
+        if (status == QDQ_UNSUPPORTED) {
+            EXPECT_NE(std::strstr(qdq_last_error(), "was not picked; QDQ_"), nullptr) << types << qdq_last_error();
+        }
         EXPECT_EQ(std::memcmp(y.bytes(), untouched.bytes(), static_cast<size_t>(bytes_for(y_type, count))), 0) << types;
     }
 };

@@ -55,7 +55,8 @@ types types_of(const std::string &name) {
 }
 
 constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-constexpr float scales[] = {0.1f, 3, 0x1p-59f, 0x1p-61f, 0x1p60f, 0x1p61f, 0x1p100f, 0x1p-140f, -0.5f, 0, -0.0f, inf, nan};
+constexpr float scales[] = {0.1f,      3,     0x1p-59f, 0x1p-61f, 0x1p60f, 0x1p61f, 0x1p100f,
+                            0x1p-140f, -0.5f, 0,        -0.0f,    inf,     nan};
 constexpr int64_t counts[] = {0, 1, 2, 5, 63, 64, 65, 127, 128, 1000};
 
 class Direct : public testing::TestWithParam<direct_row> {
@@ -78,15 +79,17 @@ TEST_P(Direct, gives_the_results_of_the_dispatcher_for_every_count_and_scale) {
             // Patterns of all kinds, and values that a scale of 0.1 brings into the range of most types.
             const uint32_t pattern = random.next32();
             const bool small = of.quantizes && i % 2 == 0 && of.x == QDQ_F32;
-            x.set_code(i, small ? std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(pattern)) / 0x1p28f) : pattern);
+            x.set_code(i, small ? std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(pattern)) / 0x1p28f)
+                                : pattern);
         }
         for (float scale : scales) {
             const kernel_test::storage expected(of.y, {count}, {}, 0xa5), actual(of.y, {count}, {}, 0xa5);
             float one = scale;
             const qdq_tensor scale_tensor{&one, QDQ_F32, 0, nullptr, nullptr, {}};
             const qdq_tensor x_tensor = x.tensor(), y_tensor = expected.tensor();
-            ASSERT_EQ((of.quantizes ? qdq_quantize : qdq_dequantize)(&x_tensor, &scale_tensor, nullptr, &y_tensor, nullptr),
-                      QDQ_OK)
+            ASSERT_EQ(
+                (of.quantizes ? qdq_quantize : qdq_dequantize)(&x_tensor, &scale_tensor, nullptr, &y_tensor, nullptr),
+                QDQ_OK)
                 << qdq_last_error();
             ASSERT_EQ(GetParam().call(x_tensor.data, actual.tensor().data, count, scale), QDQ_OK) << qdq_last_error();
             ASSERT_EQ(std::memcmp(expected.bytes(), actual.bytes(), size_t(kernel_test::bytes_for(of.y, count))), 0)

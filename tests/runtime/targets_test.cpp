@@ -16,10 +16,10 @@ namespace qdq::runtime {
 const device_backend absent_device{.kind = QDQ_DEVICE_CUDA, .problem = [] { return "its driver is missing"; }};
 
 extern "C" const qdq_target qdq_linked_targets[] = {{.name = "better_than_this_machine", .features = 2},
-                          {.name = "best_here", .features = 1},
-                          {.name = "second_best_here", .features = 4},
-                          {.name = "for_another_machine", .features = 3},
-                          {.name = "absent_device", .device = &absent_device}};
+                                                    {.name = "best_here", .features = 1},
+                                                    {.name = "second_best_here", .features = 4},
+                                                    {.name = "for_another_machine", .features = 3},
+                                                    {.name = "absent_device", .device = &absent_device}};
 extern "C" const int qdq_linked_target_count = 5;
 
 uint32_t features_of_this_machine = 1 | 4;

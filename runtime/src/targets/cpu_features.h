@@ -1,4 +1,5 @@
-// What the processor and its operating system offer, in the bits of qdq_cpu_feature, in which targets state what they need.
+// What the processor and its operating system offer, in the bits of qdq_cpu_feature, in which targets state what they
+// need.
 #pragma once
 
 #include "qdq/link/kernels.h"

@@ -128,7 +128,8 @@ int32_t qdq_target_usable(int32_t i) {
 }
 
 const char *qdq_target_problem(int32_t i) {
-    return i >= 0 && i < qdq_linked_target_count ? runtime::problem_of(qdq_linked_targets[i]) : "there is no such target";
+    return i >= 0 && i < qdq_linked_target_count ? runtime::problem_of(qdq_linked_targets[i])
+                                                 : "there is no such target";
 }
 
 qdq_device_kind qdq_target_device(int32_t i) {

@@ -4,8 +4,8 @@
  *
  * the results of qdq_quantize for `count` elements with one f32 scale, no zero point and no options, on the calling
  * thread, and a program that calls it links that row's kernels and this function's, but no dispatcher. qdq/direct lists
- * the rows. Elements are contiguous, f16, bf16 and 8-bit floats as their bits, packed codes as qdq_dtype says; x and y do
- * not overlap. Where the call fails, qdq_last_error says why: QDQ_INVALID_ARGUMENT for a count below 0 or a NULL,
+ * the rows. Elements are contiguous, f16, bf16 and 8-bit floats as their bits, packed codes as qdq_dtype says; x and y
+ * do not overlap. Where the call fails, qdq_last_error says why: QDQ_INVALID_ARGUMENT for a count below 0 or a NULL,
  * QDQ_UNSUPPORTED where this processor can run none of the targets.
  *
  * The targets are all of the library's, best first; with QDQ_LINKS_TARGETS defined those <target> alone for which

@@ -1,6 +1,6 @@
-/* The table of kernels that a program's calls find theirs in. The library has one of all its kernels; a program that names
- * its own, by CMake's qdq_link_kernels, brings one of those, and the linker takes no others from libqdq.a. Tables are
- * generated: nothing here is to be written by hand, and layouts change with any version. C99 and C++. */
+/* The table of kernels that a program's calls find theirs in. The library has one of all its kernels; a program that
+ * names its own, by CMake's qdq_link_kernels, brings one of those, and the linker takes no others from libqdq.a. Tables
+ * are generated: nothing here is to be written by hand, and layouts change with any version. C99 and C++. */
 #ifndef QDQ_LINK_KERNELS_H
 #define QDQ_LINK_KERNELS_H
 
@@ -25,7 +25,8 @@ enum qdq_cpu_feature {
     qdq_cpu_avx512_bf16 = 1 << 3, /* besides BF16, VBMI and what else Zen 4 and Sapphire Rapids have in common */
     qdq_cpu_neon = 1 << 4,        /* Advanced SIMD: Armv8.0 */
     qdq_cpu_fp16 = 1 << 5,        /* its half-precision arithmetic: Armv8.2 */
-    qdq_cpu_rvv128 = 1 << 6 /* RISC-V's vector extension 1.0 in registers of exactly 128 bits, as kernels are compiled */
+    qdq_cpu_rvv128 =
+        1 << 6 /* RISC-V's vector extension 1.0 in registers of exactly 128 bits, as kernels are compiled */
 };
 
 /* Kernels, as their generators declare them. */
@@ -71,7 +72,7 @@ struct qdq_result_lookup;
 struct qdq_device_backend;
 struct qdq_target {
     const char *name;
-    uint32_t features;                               /* every qdq_cpu_feature that it needs */
+    uint32_t features;                                /* every qdq_cpu_feature that it needs */
     const struct qdq_nontemporal_stores *nontemporal; /* NULL for none */
     const struct qdq_device_backend *device;          /* NULL for the processor */
     const struct qdq_result_lookup *lookup;           /* NULL for none */
