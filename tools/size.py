@@ -180,7 +180,7 @@ def main():
     prefix = build.folder / "size/installed"
     build.install(prefix)
     added, found = {}, []
-    for target in build.targets[:1] if options.check else build.targets:
+    for target in {build.targets[0], build.targets[-1]} if options.check else build.targets:
         folder = build.build_programs("programs", prefix, target)
         added[target] = added_bytes(folder)
         if options.check:
