@@ -24,6 +24,7 @@ extern "C" const int qdq_linked_target_count = 5;
 
 uint32_t features_of_this_machine = 1 | 4;
 uint32_t detect_cpu_features() { return features_of_this_machine; }
+const char *cpu_problem(uint32_t features) { return features & 2 ? "it lacks 2" : "it lacks something else"; }
 
 }  // namespace qdq::runtime
 
@@ -92,6 +93,29 @@ TEST(Targets, forcing_one_that_this_machine_cannot_run_changes_nothing) {
         std::exit(right ? 0 : 1);
     };
     EXPECT_EXIT(force_both(), testing::ExitedWithCode(0), "^best_here$");
+}
+
+TEST(Targets, a_problem_is_what_the_machine_lacks) {
+    EXPECT_STREQ(qdq_target_problem(0), "it lacks 2");
+    EXPECT_STREQ(qdq_target_problem(3), "it lacks 2");
+}
+
+// What calls use, and why, in a process of its own; `force` may be NULL.
+[[noreturn]] void report_reason(const char *environment, const char *force) {
+    environment != nullptr ? setenv("QDQ_TARGET", environment, 1) : unsetenv("QDQ_TARGET");
+    qdq_force_target(force);
+    const char *reason = qdq_current_target_reason();
+    std::fprintf(stderr, "%s", reason != nullptr ? reason : qdq_last_error());
+    std::exit(reason != nullptr ? 0 : 1);
+}
+
+TEST(Targets, say_why_they_are_in_use) {
+    const auto succeeds = testing::ExitedWithCode(0);
+    EXPECT_EXIT(report_reason(nullptr, nullptr), succeeds, "^it is the best that can run here$");
+    EXPECT_EXIT(report_reason("best_here", nullptr), succeeds, "^the environment variable QDQ_TARGET names it$");
+    EXPECT_EXIT(report_reason("best_here", "second_best_here"), succeeds, "^it was named to qdq_force_target$");
+    EXPECT_EXIT(report_reason("for_another_machine", nullptr), testing::ExitedWithCode(1),
+                "cannot run here: it lacks 2$");
 }
 
 TEST(Targets, usable_are_those_whose_features_this_machine_has) {

@@ -245,6 +245,17 @@ typedef void (*qdq_task)(int64_t i, void *task_context);
 typedef void (*qdq_parallel_for)(void *context, int64_t count, qdq_task task, void *task_context);
 void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context);
 
+/* The version of this header; qdq_version() is that of the library that runs: "0.1.0". Shared libraries of one soname,
+ * libqdq.so.0, run what was compiled with their header or an earlier one. */
+#define QDQ_VERSION_MAJOR 0
+#define QDQ_VERSION_MINOR 1
+#define QDQ_VERSION_PATCH 0
+const char *qdq_version(void);
+
+/* Why qdq_current_target() is the target in use: a sentence without a full stop, for a log. NULL where none is usable.
+ */
+const char *qdq_current_target_reason(void);
+
 #if defined(__cplusplus)
 }
 #endif

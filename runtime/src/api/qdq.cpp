@@ -97,3 +97,10 @@ qdq_status qdq_run(const qdq_plan *opaque, const void *x, void *y, void *stream)
     }
     return run("qdq_run", p, x, y, stream);
 }
+
+#define QDQ_TEXT(macro) QDQ_TEXT_OF(macro)
+#define QDQ_TEXT_OF(value) #value
+
+const char *qdq_version() {
+    return QDQ_TEXT(QDQ_VERSION_MAJOR) "." QDQ_TEXT(QDQ_VERSION_MINOR) "." QDQ_TEXT(QDQ_VERSION_PATCH);
+}

@@ -11,4 +11,7 @@ namespace qdq::runtime {
 // Written once for each kind of processor: cpu_features_<processor>.cpp.
 uint32_t detect_cpu_features();
 
+// What the machine lacks first of some features, as a message has it; NULL where it has them all.
+const char *cpu_problem(uint32_t features);
+
 }  // namespace qdq::runtime

@@ -17,4 +17,11 @@ uint32_t detect_cpu_features() {
     return features;
 }
 
+const char *cpu_problem(uint32_t features) {
+    const uint32_t missing = features & ~detect_cpu_features();
+    return missing & qdq_cpu_neon   ? "this processor lacks Advanced SIMD"
+           : missing & qdq_cpu_fp16 ? "this processor lacks half-precision arithmetic (FEAT_FP16)"
+                                : nullptr;
+}
+
 }  // namespace qdq::runtime

@@ -8,18 +8,46 @@ namespace qdq::runtime {
 
 namespace {
 
-// Bits of XCR0. A processor may have instructions on registers that its operating system does not save: using them
-// there would mix up threads, and traps.
-constexpr uint64_t ymm_registers = 0x06;
-constexpr uint64_t zmm_registers = 0xe6;
+// An instruction set that features need, or registers: where the machine says that it has them, and what to say where
+// not.
+struct requirement {
+    uint32_t features;
+    uint64_t cpuid_answers::*answer;
+    uint64_t bits;
+    const char *problem;
 
-constexpr uint32_t avx2_leaf1 = bit_AVX | bit_FMA | bit_F16C;
-constexpr uint32_t avx512_leaf7 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL | bit_AVX512CD;
-constexpr uint32_t avx512_bf16_leaf7_ebx = avx512_leaf7 | bit_AVX512IFMA;
-constexpr uint32_t avx512_bf16_leaf7_ecx = bit_AVX512VBMI | bit_AVX512VBMI2 | bit_AVX512VNNI | bit_AVX512BITALG |
-                                           bit_AVX512VPOPCNTDQ | bit_GFNI | bit_VAES | bit_VPCLMULQDQ;
+    bool is_met(const cpuid_answers &answers) const { return (answers.*answer & bits) == bits; }
+};
 
-template<typename Word> bool has_all(Word word, Word bits) { return (word & bits) == bits; }
+constexpr uint32_t avx2 = qdq_cpu_avx2_fma_f16c, avx512 = qdq_cpu_avx512 | qdq_cpu_avx512_bf16, bf16 = qdq_cpu_avx512_bf16;
+using answers = cpuid_answers;
+
+// A processor may have instructions on registers that its operating system does not save: using them there would mix up
+// threads, and traps. The bits are those of XCR0.
+constexpr requirement requirements[] = {
+    {qdq_cpu_sse41, &answers::leaf1_ecx, bit_SSE4_1, "this processor lacks SSE4.1"},
+    {avx2, &answers::leaf1_ecx, bit_AVX, "this processor lacks AVX"},
+    {avx2, &answers::leaf1_ecx, bit_FMA, "this processor lacks FMA"},
+    {avx2, &answers::leaf1_ecx, bit_F16C, "this processor lacks F16C"},
+    {avx2, &answers::leaf7_ebx, bit_AVX2, "this processor lacks AVX2"},
+    {avx2, &answers::saved_registers, 0x06, "the operating system does not save AVX registers"},
+    {avx512, &answers::leaf7_ebx, bit_AVX512F, "this processor lacks AVX512F"},
+    {avx512, &answers::leaf7_ebx, bit_AVX512BW, "this processor lacks AVX512BW"},
+    {avx512, &answers::leaf7_ebx, bit_AVX512DQ, "this processor lacks AVX512DQ"},
+    {avx512, &answers::leaf7_ebx, bit_AVX512VL, "this processor lacks AVX512VL"},
+    {avx512, &answers::leaf7_ebx, bit_AVX512CD, "this processor lacks AVX512CD"},
+    {avx512, &answers::saved_registers, 0xe6, "the operating system does not save AVX512 registers"},
+    {bf16, &answers::leaf7_1_eax, bit_AVX512BF16, "this processor lacks AVX512_BF16"},
+    {bf16, &answers::leaf7_ebx, bit_AVX512IFMA, "this processor lacks AVX512_IFMA"},
+    {bf16, &answers::leaf7_ecx, bit_AVX512VBMI, "this processor lacks AVX512_VBMI"},
+    {bf16, &answers::leaf7_ecx, bit_AVX512VBMI2, "this processor lacks AVX512_VBMI2"},
+    {bf16, &answers::leaf7_ecx, bit_AVX512VNNI, "this processor lacks AVX512_VNNI"},
+    {bf16, &answers::leaf7_ecx, bit_AVX512BITALG, "this processor lacks AVX512_BITALG"},
+    {bf16, &answers::leaf7_ecx, bit_AVX512VPOPCNTDQ, "this processor lacks AVX512_VPOPCNTDQ"},
+    {bf16, &answers::leaf7_ecx, bit_GFNI, "this processor lacks GFNI"},
+    {bf16, &answers::leaf7_ecx, bit_VAES, "this processor lacks VAES"},
+    {bf16, &answers::leaf7_ecx, bit_VPCLMULQDQ, "this processor lacks VPCLMULQDQ"},
+};
 
 // XCR0 by its instruction's name: the intrinsic is there only where all code may use it.
 uint64_t saved_registers() {
@@ -49,24 +77,25 @@ cpuid_answers ask() {
 }  // namespace
 
 uint32_t features_in(const cpuid_answers &answers) {
-    uint32_t features = 0;
-    if (answers.leaf1_ecx & bit_SSE4_1) {
-        features |= qdq_cpu_sse41;
+    uint32_t features = 0, lacking = 0;
+    for (const requirement &r : requirements) {
+        features |= r.features;
+        lacking |= r.is_met(answers) ? 0 : r.features;
     }
-    if (has_all(answers.leaf1_ecx, avx2_leaf1) && (answers.leaf7_ebx & bit_AVX2) &&
-        has_all(answers.saved_registers, ymm_registers)) {
-        features |= qdq_cpu_avx2_fma_f16c;
+    return features & ~lacking;
+}
+
+const char *problem_in(const cpuid_answers &answers, uint32_t features) {
+    for (const requirement &r : requirements) {
+        if (r.features & features && !r.is_met(answers)) {
+            return r.problem;
+        }
     }
-    if (has_all(answers.leaf7_ebx, avx512_leaf7) && has_all(answers.saved_registers, zmm_registers)) {
-        features |= qdq_cpu_avx512;
-    }
-    if (features & qdq_cpu_avx512 && has_all(answers.leaf7_ebx, avx512_bf16_leaf7_ebx) &&
-        has_all(answers.leaf7_ecx, avx512_bf16_leaf7_ecx) && (answers.leaf7_1_eax & bit_AVX512BF16)) {
-        features |= qdq_cpu_avx512_bf16;
-    }
-    return features;
+    return nullptr;
 }
 
 uint32_t detect_cpu_features() { return features_in(ask()); }
+
+const char *cpu_problem(uint32_t features) { return problem_in(ask(), features); }
 
 }  // namespace qdq::runtime

@@ -34,7 +34,7 @@ const char *problem_of(const target &t) {
     if (t.device) {
         return t.device->problem();
     }
-    return can_run(t, this_cpu()) ? nullptr : "this processor lacks instructions that it needs";
+    return can_run(t, this_cpu()) ? nullptr : cpu_problem(t.features);
 }
 
 const target *best_usable() {
@@ -157,4 +157,16 @@ qdq_status qdq_force_target(const char *name) {
 const char *qdq_current_target() {
     const runtime::target *t = runtime::current_target();
     return t ? t->name : nullptr;
+}
+
+const char *qdq_current_target_reason() {
+    if (runtime::forced.load(std::memory_order_relaxed)) {
+        return "it was named to qdq_force_target";
+    }
+    const runtime::default_target &chosen = runtime::get_default();
+    if (!chosen.chosen) {
+        runtime::explain_no_default();
+        return nullptr;
+    }
+    return chosen.is_named ? "the environment variable QDQ_TARGET names it" : "it is the best that can run here";
 }
