@@ -6,6 +6,10 @@
 
 #include <string>
 
+namespace CLI {
+class App;
+}
+
 namespace qdq_cli {
 
 struct quantize_options {
@@ -31,16 +35,25 @@ struct compare_options {
     target_options target;
 };
 
+struct targets_options {
+    bool why = false;
+};
+
 struct verify_options {
     bool full = false;
     target_options target;
+};
+
+struct generate_options {
+    std::string what;
 };
 
 // Each prints its result to standard output, or throws.
 void run_quantize(const quantize_options &options);
 void run_dequantize(const dequantize_options &options);
 void run_compare(const compare_options &options);
-void run_targets();
+void run_targets(const targets_options &options);
 void run_verify(const verify_options &options);
+void run_generate(const generate_options &options, const CLI::App &app);
 
 }  // namespace qdq_cli

@@ -151,9 +151,10 @@ void add_compare(CLI::App &app, compare_options &options) {
     command.callback([&options] { run_compare(options); });
 }
 
-void add_targets(CLI::App &app) {
+void add_targets(CLI::App &app, targets_options &options) {
     CLI::App &command = *app.add_subcommand("targets", "List the targets built in, usable here, and chosen");
-    command.callback(run_targets);
+    command.add_flag("--why", options.why, "Say of each why it is chosen or not");
+    command.callback([&options] { run_targets(options); });
 }
 
 void add_verify(CLI::App &app, verify_options &options) {
@@ -166,20 +167,32 @@ void add_verify(CLI::App &app, verify_options &options) {
     command.callback([&options] { run_verify(options); });
 }
 
+void add_generate(CLI::App &app, generate_options &options) {
+    CLI::App &command = *app.add_subcommand("generate", "Print the manual page, or a shell's completions");
+    command.add_option("what", options.what, "What to print")
+        ->required()
+        ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
+    command.callback([&options, &app] { run_generate(options, app); });
+}
+
 // Runs the subcommand as its arguments are parsed. Output that could not be written is a failure too.
 int run_command_line(int argc, char **argv) {
     CLI::App app("Quantize and dequantize tensors, with the same bits on every target.", "qdq");
+    app.set_version_flag("--version", qdq_version());
     app.require_subcommand(1);
     app.footer("Exit codes: 0 success, 1 failure, 2 wrong usage.");
     quantize_options quantize;
     dequantize_options dequantize;
     compare_options compare;
+    targets_options targets;
     verify_options verify;
+    generate_options generate;
     add_quantize(app, quantize);
     add_dequantize(app, dequantize);
     add_compare(app, compare);
-    add_targets(app);
+    add_targets(app, targets);
     add_verify(app, verify);
+    add_generate(app, generate);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

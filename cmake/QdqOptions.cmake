@@ -21,6 +21,12 @@ set(QDQ_MICROARCHITECTURE "" CACHE STRING "Processor whose tuned parameters the 
 # make a library of more than 80 MB of one of 4.
 set(QDQ_DEVICE_TARGETS "" CACHE STRING "Device targets to compile kernels for")
 
+option(QDQ_INSTALL "Have `cmake --install` install qdq" ${PROJECT_IS_TOP_LEVEL})
+
+# build/release/generators/qdq_generators of another build of these sources: then none are built, which takes a minute, and
+# nothing of Halide's compiler is looked for. For builds without tests.
+set(QDQ_GENERATORS "" CACHE FILEPATH "The kernels' generators, built before")
+
 # What a build for another machine makes on this one.
 option(QDQ_GENERATORS_ONLY "Build nothing but the kernels' generators" OFF)
 mark_as_advanced(QDQ_GENERATORS_ONLY)
@@ -43,10 +49,10 @@ option(QDQ_COVERAGE "Count how often each line runs" OFF)
 option(QDQ_BUILD_FUZZERS "Build the fuzzers with libFuzzer, instead of as tests of their corpora" OFF)
 
 # The interpreter with the packages of requirements.txt, for tests in Python.
-set(QDQ_PYTHON "${CMAKE_SOURCE_DIR}/.venv/bin/python" CACHE FILEPATH "Python interpreter with requirements.txt installed")
+set(QDQ_PYTHON "${PROJECT_SOURCE_DIR}/.venv/bin/python" CACHE FILEPATH "Python interpreter with requirements.txt installed")
 
 # The Halide wheel keeps its CMake packages where CMake does not look.
-file(GLOB wheel LIST_DIRECTORIES true "${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/halide/lib64/cmake")
+file(GLOB wheel LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/halide/lib64/cmake")
 if(wheel)
   set(Halide_DIR "${wheel}/Halide" CACHE PATH "Halide's CMake package")
   set(HalideHelpers_DIR "${wheel}/HalideHelpers" CACHE PATH "Halide's CMake helpers")

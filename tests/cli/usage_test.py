@@ -1,3 +1,4 @@
+import os
 import re
 import unittest
 
@@ -80,6 +81,23 @@ class Usage(CliTest):
         chosen = [row[1] for row in rows if row[3]]
         usable = [row[1] for row in rows if row[2] and row[1] not in ("cuda", "opencl")]
         self.assertEqual(chosen, usable[:1])  # the best usable one
+
+    def why(self, **environment):
+        result = run("targets", "--why", env={**os.environ, **environment})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[0].split(), ["target", "usable", "chosen", "why"])
+        return lines[1:]
+
+    def test_targets_say_why(self):
+        lines = self.why()
+        self.assertEqual(sum(line.endswith("  it is the best that can run here") for line in lines), 1)
+        self.assertTrue(all(re.fullmatch(r"\w+ +(yes|no) .*\w", line) for line in lines))
+        host = [line.split()[0] for line in lines if re.search("(can run here|another is chosen)$", line)][-1]
+        forced = [line for line in self.why(QDQ_TARGET=host) if "QDQ_TARGET names it" in line]
+        self.assertEqual([line.split()[0] for line in forced], [host])
+        self.assertEqual(self.why(QDQ_TARGET="nothing")[-1],
+                         'no target is chosen: QDQ_TARGET: no target named "nothing" is built in')
 
 
 if __name__ == "__main__":

@@ -1,0 +1,66 @@
+# What `cmake --install` leaves behind, in three components: runtime (the shared library), development (headers, static
+# library, packages of CMake and pkg-config) and tools (the command line). QdqPackage.cmake makes archives of them.
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/qdq)
+
+install(TARGETS qdq qdq_shared qdq_cpp qdq_compat_aclnn EXPORT qdq-targets
+  ARCHIVE COMPONENT development
+  LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
+install(DIRECTORY runtime/include/qdq ${QDQ_GENERATED_INCLUDES}/qdq TYPE INCLUDE COMPONENT development)
+install(FILES cmake/QdqLinkKernels.cmake ${PROJECT_BINARY_DIR}/runtime/qdq-kernels.cmake
+  DESTINATION ${package_folder} COMPONENT development)
+install(EXPORT qdq-targets NAMESPACE qdq:: DESTINATION ${package_folder} COMPONENT development)
+
+# Both find the rest from where they are: what was installed may be moved.
+configure_package_config_file(cmake/qdq-config.cmake.in ${PROJECT_BINARY_DIR}/qdq-config.cmake
+  INSTALL_DESTINATION ${package_folder} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/qdq-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/qdq-config.cmake ${PROJECT_BINARY_DIR}/qdq-config-version.cmake
+  DESTINATION ${package_folder} COMPONENT development)
+file(RELATIVE_PATH QDQ_PREFIX_FROM_PKGCONFIG /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/qdq.pc.in ${PROJECT_BINARY_DIR}/qdq.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/qdq.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+# Each kernel of this build, with the digest of its results where docs/conformance.md publishes one.
+function(qdq_write_kernel_digests file)
+  file(STRINGS docs/conformance_digests.txt published REGEX "^[a-z]")
+  foreach(line ${published})
+    string(REPLACE " " ";" line "${line}")
+    list(GET line 0 kernel)
+    list(GET line 1 digest_${kernel})
+  endforeach()
+  set(text)
+  foreach(object ${QDQ_KERNEL_OBJECTS})
+    cmake_path(GET object STEM name)
+    cmake_path(GET object PARENT_PATH folder)
+    cmake_path(GET folder FILENAME target)
+    if(name MATCHES "^qdq_${target}_(.*)$")
+      string(STRIP "${target} ${CMAKE_MATCH_1} ${digest_${CMAKE_MATCH_1}}" row)
+      string(APPEND text "${row}\n")
+    endif()
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+endfunction()
+qdq_write_kernel_digests(${PROJECT_BINARY_DIR}/kernels.txt)
+install(FILES ${PROJECT_BINARY_DIR}/kernels.txt DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+
+if(QDQ_BUILD_CLI)
+  install(TARGETS qdq_cli EXPORT qdq-tools-targets RUNTIME COMPONENT tools)
+  install(EXPORT qdq-tools-targets NAMESPACE qdq:: DESTINATION ${package_folder} COMPONENT tools)
+  set(generated ${PROJECT_BINARY_DIR}/generated)
+  # qdq_install_generated(<what> <folder> <name>): what `qdq generate <what>` prints.
+  function(qdq_install_generated what folder name)
+    set(file ${generated}/${what}/${name})
+    file(MAKE_DIRECTORY ${generated}/${what})
+    add_custom_command(OUTPUT ${file} COMMAND qdq_cli generate ${what} > ${file} DEPENDS qdq_cli)
+    set_property(GLOBAL APPEND PROPERTY QDQ_GENERATED_FILES ${file})
+    install(FILES ${file} DESTINATION ${folder} COMPONENT tools)
+  endfunction()
+  qdq_install_generated(man ${CMAKE_INSTALL_MANDIR}/man1 qdq.1)
+  qdq_install_generated(bash ${CMAKE_INSTALL_DATADIR}/bash-completion/completions qdq)
+  qdq_install_generated(zsh ${CMAKE_INSTALL_DATADIR}/zsh/site-functions _qdq)
+  qdq_install_generated(fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d qdq.fish)
+  get_property(files GLOBAL PROPERTY QDQ_GENERATED_FILES)
+  add_custom_target(qdq_generated_files ALL DEPENDS ${files})
+endif()
