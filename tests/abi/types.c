@@ -1,0 +1,2 @@
+/* Compiled for its debugging information, which says how this compiler lays the public types out. */
+#include <qdq/qdq.h>
