@@ -18,6 +18,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/qdq-config-version.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/qdq-config.cmake ${PROJECT_BINARY_DIR}/qdq-config-version.cmake
   DESTINATION ${package_folder} COMPONENT development)
 file(RELATIVE_PATH QDQ_PREFIX_FROM_PKGCONFIG /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" QDQ_PREFIX_FROM_PKGCONFIG ${QDQ_PREFIX_FROM_PKGCONFIG})
 configure_file(cmake/qdq.pc.in ${PROJECT_BINARY_DIR}/qdq.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/qdq.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
@@ -46,6 +47,7 @@ install(FILES ${PROJECT_BINARY_DIR}/kernels.txt DESTINATION ${CMAKE_INSTALL_DOCD
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 if(QDQ_BUILD_CLI)
+  set_target_properties(qdq_cli PROPERTIES EXPORT_NAME cli)
   install(TARGETS qdq_cli EXPORT qdq-tools-targets RUNTIME COMPONENT tools)
   install(EXPORT qdq-tools-targets NAMESPACE qdq:: DESTINATION ${package_folder} COMPONENT tools)
   set(generated ${PROJECT_BINARY_DIR}/generated)

@@ -15,6 +15,9 @@ needs='
 ninja:ninja-build
 g++:g++
 git:git
+pkg-config:pkgconf
+dpkg-shlibdeps:dpkg-dev
+fakeroot:fakeroot
 '
 case $purpose in
 cross-*)
