@@ -15,9 +15,10 @@ OTHER_PRESET := $(filter-out release,$(PRESET))
 JOBS ?= $(shell nproc)
 MINUTES ?= 2
 BUDGET ?= 60
+DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl)
 GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
 
-.PHONY: help demo test peers gpu coverage fuzz lint size bench tune mutants reliability build setup clean
+.PHONY: help demo test peers gpu coverage fuzz lint size bench tune mutants reliability dist dist-check build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
@@ -35,6 +36,8 @@ help:
 	@echo "                                    look for faster parameters of kernels, for this machine (minutes)"
 	@echo "make mutants [ONLY=regex]           plant faults in the code, one at a time: a test must fail for each"
 	@echo "make reliability [MINUTES=2]        test, lint, coverage, mutants, fuzz: then docs/reliability.md (hours)"
+	@echo "make dist [DIST='x86_64 aarch64-cuda']"
+	@echo "                                    archives of what others link, for each processor and device: build/dist"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/, .venv/ and .venv-peers/"
 
@@ -120,6 +123,19 @@ mutants: $(STAMP)
 
 reliability: test lint coverage mutants fuzz
 	$(VENV)/bin/python tools/reliability.py
+
+# Compilers for other processors are installed for the archives that need them. The generators are those of build/release.
+dist: $(STAMP) $(foreach processor,aarch64 riscv64,$(if $(findstring $(processor),$(DIST)),$(VENV)/.cross-$(processor)-installed))
+	@$(CMAKE) --preset release --log-level=WARNING
+	@$(CMAKE) --build build/release --target qdq_generators
+	tools/dist.sh $(CURDIR)/$(CMAKE) $(CURDIR)/build/release/generators/qdq_generators $(DIST)
+
+# Twice the same bytes.
+dist-check: dist
+	rm -rf build/dist-first
+	mv build/dist build/dist-first
+	$(MAKE) dist
+	diff build/dist-first/SHA256SUMS build/dist/SHA256SUMS
 
 clean:
 	rm -rf build $(VENV) $(BENCH_VENV)

@@ -117,13 +117,13 @@ void print_bash(const CLI::App &app) {
               << "    1:-*) words='" << names_of_all(app) << "' ;;\n    1:*) words='" << command_names(app) << "' ;;\n";
     for (const CLI::App *command : commands_of(app)) {
         const std::string name = command->get_name();
+        std::cout << "    *:" << name << ":*:-*) words='" << names_of_all(*command) << "' ;;\n";
         for (const option_text &option : options_of(*command)) {
             const std::string before = option.names.empty() ? "2:" + name : "*:" + name + ":" + option.names.back();
             if (!option.choices.empty()) {
                 std::cout << "    " << before << ":*) words='" << join(option.choices, " ") << "' ;;\n";
             }
         }
-        std::cout << "    *:" << name << ":*:-*) words='" << names_of_all(*command) << "' ;;\n";
     }
     std::cout
         << "    esac\n    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\ncomplete -o default -F _qdq qdq\n";
