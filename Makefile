@@ -16,7 +16,7 @@ JOBS ?= $(shell nproc)
 MINUTES ?= 2
 BUDGET ?= 60
 DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl)
-GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported
+GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 
 .PHONY: help demo test peers gpu coverage fuzz lint size bench tune mutants reliability dist dist-check build setup clean
 
@@ -82,8 +82,8 @@ peers: $(PEERS_STAMP) build
 gpu: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset gpu --log-level=WARNING
 	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) qdq_gpu_bench qdq_cli
-	GTEST_FILTER='*opencl*:*Opencl*:*cuda*:*device_target*' $(CTEST) --preset gpu --parallel $(JOBS) \
-		--tests-regex "^($$(echo $(GPU_TESTS) device.opencl_driver device.ptx schedules.invariance | tr ' ' '|'))$$"
+	GTEST_FILTER='*opencl*:*Opencl*:*cuda*:*device_target*:Plugins.*' $(CTEST) --preset gpu --parallel $(JOBS) \
+		--tests-regex "^($$(echo $(GPU_TESTS) api.symbols device.opencl_driver device.ptx schedules.invariance | tr ' ' '|'))$$"
 
 coverage: $(VENV)/.coverage-installed
 	@$(CMAKE) --preset coverage --log-level=WARNING

@@ -1,7 +1,7 @@
 """What the built libraries contain: no compiler, no way to print, stop or throw, and nothing exported but the C API: of the
 shared library that, of one that links the static library nothing.
 
-usage: symbols_test.py NM STATIC_LIBRARY SHARED_LIBRARY PLUGIN
+usage: symbols_test.py NM READELF STATIC_LIBRARY SHARED_LIBRARY PLUGIN
 """
 
 import pathlib
@@ -52,7 +52,8 @@ def symbols(nm, library, *options):
         if line.endswith(":") and " " not in line:
             member = line[:-1]
         elif match := re.match(r"(?:[0-9a-f]+)?\s+(\S) (.*)", line):
-            found.append(Symbol(member, *match.groups()))
+            kind, name = match.groups()
+            found.append(Symbol(member, kind, name.partition("@@")[0]))  # without the version of the interface
     return found
 
 
@@ -62,7 +63,7 @@ def forbidden(symbol):
 
 
 class StaticLibrary(unittest.TestCase):
-    nm = library = None
+    nm = readelf = library = None
 
     @classmethod
     def setUpClass(cls):
@@ -92,6 +93,13 @@ class StaticLibrary(unittest.TestCase):
         of_libc = {"__cxa_atexit", "__cxa_finalize"}
         needed = [s for s in self.ours if s.undefined and s.name.startswith(("std::", "__cxa_", "__gxx_", "operator "))]
         self.assertEqual([s for s in needed if s.name not in of_libc], [])
+
+    def test_nothing_of_ours_runs_before_main(self):
+        """Halide's run time, which is there for device targets, registers its three pools of device memory."""
+        text = subprocess.run([self.readelf, "-SW", self.library], check=True, capture_output=True, text=True).stdout
+        sections = "".join(part for part in text.split("\nFile: ") if "(halide_runtime" not in part.partition("\n")[0])
+        self.assertIn(".fini_array", sections)  # which ends the threads
+        self.assertEqual(re.findall(r" (\.(?:preinit_array|init_array|ctors)\S*)", sections), [])
 
     def test_our_global_names_carry_our_name(self):
         foreign = [s for s in self.ours
@@ -129,6 +137,6 @@ class SharedLibrary(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    nm, StaticLibrary.library, SharedLibrary.library, Plugin.library = sys.argv[1:]
+    nm, StaticLibrary.readelf, StaticLibrary.library, SharedLibrary.library, Plugin.library = sys.argv[1:]
     StaticLibrary.nm = SharedLibrary.nm = Plugin.nm = nm
     unittest.main(argv=sys.argv[:1], verbosity=2)
