@@ -19,7 +19,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libqdq${soversion} (= ${PROJECT_VE
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME qdq-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "${PROJECT_DESCRIPTION}: the shared library")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${PROJECT_DESCRIPTION}: headers, static library, CMake and pkg-config files")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${PROJECT_DESCRIPTION}: for compiling programs that call it")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${PROJECT_DESCRIPTION}: the command line")
 # Versions of the C and C++ libraries that the binaries need: dpkg-shlibdeps looks for them on the machine that builds.
 if(NOT CMAKE_CROSSCOMPILING)

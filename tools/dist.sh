@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes build/dist/qdq-<version>-<name>.tar.gz for each name, a processor or a processor and a device: x86_64, aarch64-cuda.
-# The same sources and compilers give the same bytes; files are of the time SOURCE_DATE_EPOCH, by default the last commit's.
+# The same sources and compilers give the same bytes; files have the time SOURCE_DATE_EPOCH, by default the last commit's.
 # usage: tools/dist.sh CMAKE GENERATORS NAME...
 set -eu
 umask 022

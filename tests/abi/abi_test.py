@@ -1,5 +1,5 @@
-"""Holds the binary interface of this build to recorded.txt, line by line: what the shared library exports, how its functions
-are declared, and how every public type is laid out. The 64-bit ABIs of x86_64, aarch64 and riscv64 agree on all of it.
+"""Holds the binary interface of this build to recorded.txt, line by line: what the shared library exports, how its
+functions are declared, and how every public type is laid out. The 64-bit ABIs of x86_64, aarch64 and riscv64 agree on it.
 
 usage: abi_test.py SHARED_LIBRARY OBJECT_WITH_THE_TYPES     compare
        abi_test.py SHARED_LIBRARY OBJECT_WITH_THE_TYPES --record     write recorded.txt
@@ -46,7 +46,8 @@ class Type:
     def __init__(self, entry):
         self.tag = entry.tag if entry else "void"
         self.entry = entry
-        self.of = Type(entry.get_DIE_from_attribute("DW_AT_type")) if entry and "DW_AT_type" in entry.attributes else None
+        has_type = entry and "DW_AT_type" in entry.attributes
+        self.of = Type(entry.get_DIE_from_attribute("DW_AT_type")) if has_type else None
 
     def named(self):
         own = self.entry and self.entry.attributes.get("DW_AT_name")
@@ -115,8 +116,8 @@ def main(library, object_with_types, *record):
     recorded = RECORDED.read_text().splitlines()
     difference = list(difflib.unified_diff(recorded, found, "recorded", "found", n=0, lineterm=""))[2:]
     if difference:
-        sys.exit("\n".join(difference) + "\nA line that is gone or has changed breaks programs that are compiled already: "
-                 "CONTRIBUTING.md, \"Change the binary interface\".")
+        sys.exit("\n".join(difference) + "\nA line that is gone or has changed breaks programs that are compiled "
+                 "already: CONTRIBUTING.md, \"Change the binary interface\".")
     print(f"{len(found)} lines, as recorded")
 
 

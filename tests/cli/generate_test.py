@@ -24,8 +24,8 @@ class Generate(CliTest):
 
     def completions(self, *words):
         """What bash completes the last word to."""
-        script = self.succeed("generate", "bash") + 'COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _qdq; echo "${COMPREPLY[@]}"'
-        status, output, errors = shell("bash", "-c", script, "bash", "qdq", *words)
+        ask = 'COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _qdq; echo "${COMPREPLY[@]}"'
+        status, output, errors = shell("bash", "-c", self.succeed("generate", "bash") + ask, "bash", "qdq", *words)
         self.assertEqual((status, errors), (0, ""))
         return set(output.split())
 
@@ -42,8 +42,8 @@ class Generate(CliTest):
         page = self.succeed("generate", "man")
         for command in COMMANDS:
             section = page[page.index(f".SS {command}\n"):].split("\n.S", 1)[0].replace("\\-", "-")
-            self.assertEqual(set(re.findall(r"--?[a-z][\w-]*", " ".join(re.findall(r"^\.BI (.*)", section, re.MULTILINE)))),
-                             self.options(command), command)
+            headings = " ".join(re.findall(r"^\.BI (.*)", section, re.MULTILINE))
+            self.assertEqual(set(re.findall(r"--?[a-z][\w-]*", headings)), self.options(command), command)
 
     def test_the_manual_page_is_shown_whole_and_without_warnings(self):
         status, shown, warnings = shell("groff", "-man", "-ww", "-Tascii", "-P-cbou", "-rLL=100n",
@@ -63,7 +63,8 @@ class Generate(CliTest):
 
     def test_fish_completes_commands_and_values(self):
         for line, expected in (("qdq ta", "targets"), ("qdq quantize --dtype nv", "nvfp4")):
-            status, output, _ = shell("fish", "--no-config", "-c", f"{self.succeed('generate', 'fish')}\ncomplete -C '{line}'")
+            script = f"{self.succeed('generate', 'fish')}\ncomplete -C '{line}'"
+            status, output, _ = shell("fish", "--no-config", "-c", script)
             self.assertEqual((status, output.split()[0]), (0, expected))
 
 

@@ -98,7 +98,8 @@ class ExampleRust(InstalledTest):
 class ExampleEmbedded(InstalledTest):
     def test(self):
         lines = self.output(self.link(C, "examples/embedded.c", static=True)).splitlines()
-        self.assertEqual(lines, [f"frame {i}: first code {code}, sum -127" for i, code in enumerate((-127, -27, 73, -80))])
+        first = (-127, -27, 73, -80)
+        self.assertEqual(lines, [f"frame {i}: first code {code}, sum -127" for i, code in enumerate(first)])
 
 
 if __name__ == "__main__":

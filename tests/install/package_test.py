@@ -50,7 +50,8 @@ class Packages(InstalledTest):
     def test_serve_a_consumer_in_a_clean_root(self):
         build = self.folder / "consumer"
         run(BUILD["cmake"], "-S", SOURCES / "tests/install/c_alone", "-B", build, "-G", BUILD["generator"],
-            f"-DCMAKE_C_COMPILER={BUILD['c']}", f"-DCMAKE_FIND_ROOT_PATH={self.root}", "-DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY")
+            f"-DCMAKE_C_COMPILER={BUILD['c']}", f"-DCMAKE_FIND_ROOT_PATH={self.root}",
+            "-DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY")
         run(BUILD["cmake"], "--build", build)
         for program in ("consumer", "shared_consumer", "aclnn_consumer"):
             run(build / program)
@@ -72,8 +73,9 @@ class Packages(InstalledTest):
             (root / folder).mkdir(parents=True)
         (root / "var/lib/dpkg/status").touch()
         ordinary = {**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
-        done = subprocess.run([first_command("fakeroot"), "dpkg", f"--root={root}", "--force-depends", "--force-script-chrootless", "--install",
-                               *self.packages.glob("*.deb")], capture_output=True, text=True, env=ordinary)
+        done = subprocess.run(
+            [first_command("fakeroot"), "dpkg", f"--root={root}", "--force-depends", "--force-script-chrootless", "--install",
+             *self.packages.glob("*.deb")], capture_output=True, text=True, env=ordinary)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         listing = run("dpkg-query", f"--admindir={root}/var/lib/dpkg", "-W", "-f", "${Package} ${db:Status-Status}\n")
         self.assertEqual(sorted(listing.splitlines()),

@@ -25,8 +25,8 @@ class Sources(unittest.TestCase):
     def build_and_run(self, name, **settings):
         build = self.folder / "build"
         settings |= {"QDQ_GENERATORS": BUILD["generators"], "QDQ_TARGETS": BUILD["target"], "QDQ_FLOAT_TYPES": "f32",
-                     "QDQ_STORED_TYPES": "i8", "HalideHelpers_DIR": BUILD["halide_helpers"], "CMAKE_BUILD_TYPE": "Release",
-                     "CMAKE_TOOLCHAIN_FILE": BUILD["toolchain"], "CMAKE_C_COMPILER": BUILD["c"],
+                     "QDQ_STORED_TYPES": "i8", "HalideHelpers_DIR": BUILD["halide_helpers"],
+                     "CMAKE_BUILD_TYPE": "Release", "CMAKE_TOOLCHAIN_FILE": BUILD["toolchain"], "CMAKE_C_COMPILER": BUILD["c"],
                      "CMAKE_CXX_COMPILER": BUILD["cxx"]}
         run(BUILD["cmake"], "-S", SOURCES / "tests/install" / name, "-B", build, "-G", BUILD["generator"],
             *(f"-D{option}={value}" for option, value in settings.items() if value))

@@ -29,8 +29,9 @@ class InstalledTest(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="qdq-install-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.prefix = cls.folder / "moved"
-        run(BUILD["cmake"], "--install", BUILD["folder"], "--config", BUILD["config"], "--prefix", cls.folder / "installed")
-        (cls.folder / "installed").rename(cls.prefix)
+        installed = cls.folder / "installed"
+        run(BUILD["cmake"], "--install", BUILD["folder"], "--config", BUILD["config"], "--prefix", installed)
+        installed.rename(cls.prefix)
         cls.libraries = next(cls.prefix.glob("lib*/**/libqdq.a")).parent
 
     def pkg_config(self, *arguments):
