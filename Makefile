@@ -18,7 +18,7 @@ BUDGET ?= 60
 DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl)
 GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 
-.PHONY: help demo test peers gpu coverage fuzz lint size bench tune mutants reliability dist dist-check build setup clean
+.PHONY: help demo test peers gpu coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
 
 help:
 	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
@@ -36,6 +36,7 @@ help:
 	@echo "                                    look for faster parameters of kernels, for this machine (minutes)"
 	@echo "make mutants [ONLY=regex]           plant faults in the code, one at a time: a test must fail for each"
 	@echo "make reliability [MINUTES=2]        test, lint, coverage, mutants, fuzz: then docs/reliability.md (hours)"
+	@echo "make packages                       .deb and .tar.gz in build/packages, tried in a clean Debian (as root)"
 	@echo "make dist [DIST='x86_64 aarch64-cuda']"
 	@echo "                                    archives of what others link, for each processor and device: build/dist"
 	@echo "make build                          build everything into build/\$$PRESET"
@@ -123,6 +124,10 @@ mutants: $(STAMP)
 
 reliability: test lint coverage mutants fuzz
 	$(VENV)/bin/python tools/reliability.py
+
+packages: $(VENV)/.packages-installed build
+	$(VENV)/bin/cpack --config build/$(PRESET)/CPackConfig.cmake -B build/packages
+	tools/clean_root.sh build/packages
 
 # Compilers for other processors are installed for the archives that need them. The generators are those of build/release.
 dist: $(STAMP) $(foreach processor,aarch64 riscv64,$(if $(findstring $(processor),$(DIST)),$(VENV)/.cross-$(processor)-installed))

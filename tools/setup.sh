@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root; otherwise it says what to install) and pinned wheels.
-# usage: tools/setup.sh VENV [PURPOSE]     gpu, coverage, fuzz, lint or a cross preset, which needs a compiler, an emulator and
-#                                          GoogleTest's source: what each needs beyond the rest
+# usage: tools/setup.sh VENV [PURPOSE]     gpu, coverage, fuzz, lint, packages or a cross preset, which needs a compiler, an
+#                                          emulator and GoogleTest's source: what each needs beyond the rest
 set -eu
 venv=$1
 purpose=${2:-}
@@ -31,6 +31,9 @@ fuzz)
     ;;
 lint)
     needs="$needs clang-format-19:clang-format-19 clang-tidy-19:clang-tidy-19 cppcheck:cppcheck"
+    ;;
+packages)
+    needs="$needs debootstrap:debootstrap"
     ;;
 gpu | coverage)  # OpenCL on the processor, for tests
     needs="$needs /usr/include/CL/cl.h:opencl-headers /usr/share/doc/ocl-icd-opencl-dev:ocl-icd-opencl-dev
