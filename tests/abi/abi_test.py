@@ -17,13 +17,14 @@ HEADER = pathlib.Path(__file__).parents[2] / "runtime/include/qdq/qdq.h"
 
 
 def exported(path):
-    """The functions of a shared library, with the version of each."""
+    """What a shared library exports, with the version of each; the versions are themselves absolute symbols."""
     with open(path, "rb") as file:
         elf = ELFFile(file)
         versions = elf.get_section_by_name(".gnu.version")
         names = {d["vd_ndx"]: next(aux).name for d, aux in elf.get_section_by_name(".gnu.version_d").iter_versions()}
         for i, symbol in enumerate(elf.get_section_by_name(".dynsym").iter_symbols()):
-            if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["type"] != "STT_OBJECT":
+            is_defined = symbol["st_shndx"] not in ("SHN_UNDEF", "SHN_ABS")
+            if is_defined and symbol["st_info"]["bind"] != "STB_LOCAL":
                 yield f"export {symbol.name} {names[versions.get_symbol(i)['ndx']]}"
 
 
