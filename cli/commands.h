@@ -6,10 +6,6 @@
 
 #include <string>
 
-namespace CLI {
-class App;
-}
-
 namespace qdq_cli {
 
 struct quantize_options {
@@ -44,16 +40,11 @@ struct verify_options {
     target_options target;
 };
 
-struct generate_options {
-    std::string what;
-};
-
 // Each prints its result to standard output, or throws.
 void run_quantize(const quantize_options &options);
 void run_dequantize(const dequantize_options &options);
 void run_compare(const compare_options &options);
 void run_targets(const targets_options &options);
 void run_verify(const verify_options &options);
-void run_generate(const generate_options &options, const CLI::App &app);
 
 }  // namespace qdq_cli

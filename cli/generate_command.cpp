@@ -1,7 +1,8 @@
 // The manual page and the shells' completions, from the same description of the command line as --help.
-#include "commands.h"
+#include "generate_command.h"
 
-#include <CLI/CLI.hpp>
+#include <qdq/qdq.h>
+
 #include <iostream>
 #include <string>
 #include <vector>
@@ -194,12 +195,12 @@ void print_fish(const CLI::App &app) {
 
 }  // namespace
 
-void run_generate(const generate_options &options, const CLI::App &app) {
-    if (options.what == "man") {
+void run_generate(const std::string &what, const CLI::App &app) {
+    if (what == "man") {
         print_manual(app);
-    } else if (options.what == "bash") {
+    } else if (what == "bash") {
         print_bash(app);
-    } else if (options.what == "zsh") {
+    } else if (what == "zsh") {
         print_zsh(app);
     } else {
         print_fish(app);

@@ -1,6 +1,7 @@
 #include "commands.h"
 #include "error.h"
 #include "format.h"
+#include "generate_command.h"
 #include "interrupt.h"
 
 #include <CLI/CLI.hpp>
@@ -167,12 +168,10 @@ void add_verify(CLI::App &app, verify_options &options) {
     command.callback([&options] { run_verify(options); });
 }
 
-void add_generate(CLI::App &app, generate_options &options) {
+void add_generate(CLI::App &app, std::string &what) {
     CLI::App &command = *app.add_subcommand("generate", "Print the manual page, or a shell's completions");
-    command.add_option("what", options.what, "What to print")
-        ->required()
-        ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
-    command.callback([&options, &app] { run_generate(options, app); });
+    command.add_option("what", what, "What to print")->required()->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
+    command.callback([&what, &app] { run_generate(what, app); });
 }
 
 // Runs the subcommand as its arguments are parsed. Output that could not be written is a failure too.
@@ -186,7 +185,7 @@ int run_command_line(int argc, char **argv) {
     compare_options compare;
     targets_options targets;
     verify_options verify;
-    generate_options generate;
+    std::string generate;
     add_quantize(app, quantize);
     add_dequantize(app, dequantize);
     add_compare(app, compare);
