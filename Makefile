@@ -21,7 +21,7 @@ GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize
 .PHONY: help demo test peers gpu coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
 
 help:
-	@echo "make demo [MODEL=file.safetensors]  quantize a model to int8, restore it, compare; then to every type"
+	@echo "make demo [MODEL=folder or file]     quantize a model to int8, restore it, compare; then to every type"
 	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan i8"
 	@echo "                                    cross-aarch64 cross-riscv64: under an emulator)"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
@@ -63,7 +63,7 @@ build: $(STAMP) $(CROSS_STAMP)
 demo: $(STAMP) $(CROSS_STAMP)
 	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
 	@$(CMAKE) --build build/$(PRESET) --target qdq_cli
-	cli/demo.sh build/$(PRESET) "$(or $(MODEL),$$($(VENV)/bin/python tools/demo_model.py))"
+	cli/demo.sh $(VENV)/bin/python build/$(PRESET) "$(or $(MODEL),$$($(VENV)/bin/python tools/demo_model.py))"
 
 test: build
 	@rm -f build/$(PRESET)/tests.xml

@@ -1,12 +1,20 @@
 #pragma once
 
-#include "granularity.h"
 #include "kernel_call.h"
+#include "recipe.h"
 #include "tensor_file.h"
 
+#include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace qdq_cli {
+
+// What a command tells beside its result.
+struct console_options {
+    bool json = false, quiet = false, verbose = false;
+};
 
 struct quantize_options {
     std::string input;
@@ -15,36 +23,54 @@ struct quantize_options {
     std::string profile;  // of qdq_profile_options; empty: none
     granularity scales;
     bool asymmetric = false;
+    std::vector<std::string> include, exclude;
+    std::optional<std::filesystem::path> recipe, report;
+    bool dry_run = false;
     target_options target;
+    console_options console;
 };
 
 struct dequantize_options {
     std::string input;
     output_options output;
+    std::string dtype;  // F32, F16 or BF16; empty: as recorded
     std::string profile;
     target_options target;
+    console_options console;
 };
 
 struct compare_options {
     std::string original, other;
-    bool json = false;
+    std::optional<std::filesystem::path> report;
     target_options target;
+    console_options console;
+};
+
+struct inspect_options {
+    std::string input;
+    console_options console;
 };
 
 struct targets_options {
     bool why = false;
+    console_options console;
 };
 
 struct verify_options {
     bool full = false;
     target_options target;
+    console_options console;
 };
 
 // Each prints its result to standard output, or throws.
 void run_quantize(const quantize_options &options);
 void run_dequantize(const dequantize_options &options);
 void run_compare(const compare_options &options);
+void run_inspect(const inspect_options &options);
 void run_targets(const targets_options &options);
 void run_verify(const verify_options &options);
+
+// "qdq 0.1.0 ...", the commit, and the targets that are built in.
+std::string version_text();
 
 }  // namespace qdq_cli

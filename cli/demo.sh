@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
-# Quantizes every weight of a model to int8 per channel, restores it, and shows what that changed; then what every other
-# type makes of it.
-# usage: cli/demo.sh BUILD_DIR MODEL.safetensors
+# Quantizes a model to int8, restores it, and shows what that changed; then what every other type makes of it. Of the
+# folder of a sentence encoder it also shows what becomes of its sentence embeddings.
+# usage: cli/demo.sh PYTHON BUILD_DIR MODEL      a folder or a .safetensors file
 set -euo pipefail
 
-if [[ $# -ne 2 ]]; then
-    echo "usage: $0 BUILD_DIR MODEL.safetensors" >&2
+if [[ $# -ne 3 ]]; then
+    echo "usage: $0 PYTHON BUILD_DIR MODEL" >&2
     exit 2
 fi
-build_dir=$1
-model=$2
+python=$1
+build_dir=$2
+model=$3
 qdq=$build_dir/cli/qdq
 
 work=$(mktemp -d "$build_dir/demo.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+suffix=
+[[ -d $model ]] || suffix=.safetensors
 
 show() {
     echo "\$ qdq $*" | sed "s|$work/||g"
@@ -22,7 +25,7 @@ show() {
 }
 
 show targets
-show quantize "$model" -o "$work/quantized.safetensors" --dtype i8 --axis 0
-show dequantize "$work/quantized.safetensors" -o "$work/restored.safetensors"
-show compare "$model" "$work/quantized.safetensors"
-python3 "$(dirname "$0")/demo_formats.py" "$qdq" "$model" "$work"
+show quantize "$model" -o "$work/quantized$suffix" --dtype i8
+show dequantize "$work/quantized$suffix" -o "$work/restored$suffix"
+show compare "$model" "$work/quantized$suffix"
+"$python" -B "$(dirname "$0")/demo_formats.py" "$qdq" "$model" "$work"

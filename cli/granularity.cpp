@@ -43,6 +43,14 @@ blocking resolve(const granularity &asked, const std::vector<int64_t> &shape) {
     int64_t axis = checked_axis(asked.axis.value_or(asked.block_size ? -1 : 0), shape);
     int64_t extent = shape[static_cast<size_t>(axis)];
     blocking result = {.scale_shape = shape, .axis = axis, .block_size = std::min(asked.block_size, extent)};
+    if (asked.block_rows != 0) {
+        if (shape.size() < 2 || axis + 1 != std::ssize(shape)) {
+            throw failure("blocks of rows and columns need the last two dimensions, the shape is " + shape_text(shape));
+        }
+        int64_t &rows = result.scale_shape[shape.size() - 2];
+        result.block_rows = std::min(asked.block_rows, rows);
+        rows = blocks(rows, result.block_rows);
+    }
     if (asked.block_size == 0) {
         std::fill(result.scale_shape.begin(), result.scale_shape.end(), 1);
     }
@@ -58,14 +66,25 @@ bool is_derivable(const std::vector<int64_t> &shape, const blocking &scale) {
     return blocks(shape[axis], scale.scale_shape[axis]) == scale.block_size;
 }
 
+std::vector<int64_t> blocking::block_shape(size_t rank) const {
+    std::vector<int64_t> extents(rank, 0);
+    if (block_size > 0 && static_cast<size_t>(axis) < rank) {
+        extents[static_cast<size_t>(axis)] = block_size;
+    }
+    if (block_rows > 0 && rank >= 2) {
+        extents[rank - 2] = block_rows;
+    }
+    return extents;
+}
+
 scale_map::scale_map(const std::vector<int64_t> &shape, const blocking &scale)
     : shape_(shape), scale_shape_(expanded(shape, scale)), scale_count_(element_count(scale.scale_shape)) {
     bool axis_exists = scale.block_size == 0 || scale.axis < static_cast<int64_t>(shape.size());
     bool fits = axis_exists && scale_shape_.size() == shape.size();
+    std::vector<int64_t> given = scale.block_shape(shape.size());
     for (size_t d = 0; fits && d < shape.size(); ++d) {
-        bool given = scale.block_size > 0 && static_cast<int64_t>(d) == scale.axis;
         int64_t count = scale_shape_[d];
-        block_.push_back(given ? scale.block_size : std::max<int64_t>(1, count > 0 ? blocks(shape[d], count) : 1));
+        block_.push_back(given[d] > 0 ? given[d] : std::max<int64_t>(1, count > 0 ? blocks(shape[d], count) : 1));
         fits = blocks(shape[d], block_[d]) == count || (shape[d] == 0 && count == 1);
     }
     if (!fits) {

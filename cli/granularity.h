@@ -12,17 +12,25 @@ struct granularity {
     bool per_tensor = false;
     std::optional<int64_t> axis = {};  // negative: from the last dimension
     int64_t block_size = 0;            // of the blocks along the axis, by default the last one; 0: per channel
+    int64_t block_rows = 0;            // of blocks of the last two dimensions, block_rows x block_size; 0: of one row
+
+    bool operator==(const granularity &) const = default;
 };
 
 // How a scale covers a tensor. `axis` and `block_size` are those of qdq_options: a block size of 0 is derived from the
-// shapes.
+// shapes. With `block_rows` the axis is the last one, and the dimension before it is cut into blocks, too.
 struct blocking {
     std::vector<int64_t> scale_shape;
     int64_t axis = 0;
     int64_t block_size = 0;
+    int64_t block_rows = 0;
+
+    // The blocks' extents in the dimensions of a tensor, 0 where the shapes tell.
+    std::vector<int64_t> block_shape(size_t rank) const;
 };
 
-// Throws when the axis is out of range. [out, in] gets scales of [out, 1], [out, blocks] or, per tensor, [1].
+// Throws when the axis is out of range. [out, in] gets scales of [out, 1], [out, blocks], [row blocks, blocks] or, per
+// tensor, [1].
 blocking resolve(const granularity &asked, const std::vector<int64_t> &shape);
 
 // Whether the shapes alone tell the block size: not for 10 elements in blocks of 8, which look like blocks of 5.

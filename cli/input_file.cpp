@@ -53,6 +53,11 @@ bool input_file::is_at(const std::filesystem::path &path) const {
     return stat(path.c_str(), &other) == 0 && other.st_dev == status_.st_dev && other.st_ino == status_.st_ino;
 }
 
+std::string input_file::version() const {
+    return std::to_string(status_.st_size) + " " + std::to_string(status_.st_mtim.tv_sec) + "." +
+           std::to_string(status_.st_mtim.tv_nsec);
+}
+
 void input_file::check_unchanged() const {
     struct stat now;
     if (fstat(descriptor_, &now) != 0 || now.st_size != status_.st_size ||

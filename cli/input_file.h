@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 
 namespace qdq_cli {
 
@@ -25,6 +26,9 @@ public:
 
     // Whether `path` leads to this file, by whatever names and links.
     bool is_at(const std::filesystem::path &path) const;
+
+    // Its size and time of modification.
+    std::string version() const;
 
     // Throws when the file has another size or time of modification than when it was opened: what was read of it may
     // then belong to two versions of it.

@@ -56,20 +56,30 @@ void kernel_caller::call(decltype(qdq_quantize) function, const kernel_arguments
     qdq_options options = options_for(code);
     options.axis = static_cast<int32_t>(arguments.granularity.axis);
     options.block_size = arguments.granularity.block_size;
+    std::vector<int64_t> block_shape = arguments.granularity.block_shape(arguments.x.shape.size());
+    if (arguments.granularity.block_rows != 0) {
+        options.block_size = 0;
+        options.block_shape = block_shape.data();
+    }
     auto begin = std::chrono::steady_clock::now();
     qdq_status status = function(&x, &scale, shifted ? &zero_point : nullptr, &y, &options);
-    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    figures_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (status != QDQ_OK) {
         throw failure(error_text(status));
     }
-    bytes_ +=
+    figures_.bytes +=
         bytes_of(arguments.x) + bytes_of(arguments.scale) + bytes_of(arguments.zero_point) + bytes_of(arguments.y);
 }
 
-std::string kernel_caller::report() const {
+void kernel_figures::add(const kernel_figures &more) {
+    seconds += more.seconds;
+    bytes += more.bytes;
+}
+
+std::string kernel_figures::text() const {
     const char *target = qdq_current_target();
-    double rate = seconds_ > 0 ? static_cast<double>(bytes_) / seconds_ / 1e9 : 0;
-    return fixed(seconds_ * 1e3, 2) + " ms in kernels, " + fixed(rate, 1) + " GB/s, target " +
+    double rate = seconds > 0 ? static_cast<double>(bytes) / seconds / 1e9 : 0;
+    return fixed(seconds * 1e3, 2) + " ms in kernels, " + fixed(rate, 1) + " GB/s, target " +
            (target == nullptr ? "none" : target);
 }
 

@@ -30,7 +30,18 @@ struct kernel_arguments {
     blocking granularity;
 };
 
-// Calls the library, and adds up the time and the bytes of the calls alone.
+// The time and the bytes of calls of the library alone.
+struct kernel_figures {
+    double seconds = 0;
+    uint64_t bytes = 0;
+
+    void add(const kernel_figures &more);
+
+    // "4.1 ms in kernels, 27.3 GB/s, target x86_avx2"
+    std::string text() const;
+};
+
+// Calls the library, and adds up what the calls take.
 class kernel_caller {
 public:
     // With the options of a profile, or the library's own. Throws usage_error when there is no such profile.
@@ -39,16 +50,14 @@ public:
     void quantize(const kernel_arguments &arguments) { call(qdq_quantize, arguments, *arguments.y.type); }
     void dequantize(const kernel_arguments &arguments) { call(qdq_dequantize, arguments, *arguments.x.type); }
 
-    // "4.1 ms in kernels, 27.3 GB/s, target x86_avx2"
-    std::string report() const;
+    const kernel_figures &figures() const { return figures_; }
 
 private:
     void call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const dtype &code);
     qdq_options options_for(const dtype &code) const;
 
     std::string profile_;
-    double seconds_ = 0;
-    uint64_t bytes_ = 0;
+    kernel_figures figures_;
 };
 
 }  // namespace qdq_cli

@@ -5,8 +5,11 @@
 #include "interrupt.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <iostream>
+#include <map>
 #include <new>
 
 namespace {
@@ -20,7 +23,18 @@ constexpr const char *quantize_footer = R"(Types:
   their blocks and scales: mxfp8 and mxfp4 have blocks of 32 with a power of two (e8m0), nvfp4 blocks of 16 with an
   e4m3fn and one F32 for the tensor.
 Files:
-  A model is a .safetensors file. Its float tensors with two or more dimensions are quantized, the others copied.
+  A .safetensors file: its float tensors with two or more dimensions are quantized, the others copied.
+  A model's folder, with config.json, and model.safetensors or the shards of model.safetensors.index.json: the weights
+  of linear layers are quantized; embeddings, output head, norms, biases, routers and gates are left alone, and experts
+  where transformers would not load them, unless --include names them (stacked ones are quantized per expert). All
+  other files are copied. config.json gets the quantization_config that transformers and vLLM load; --block-size 128x128
+  follows DeepSeek's fp8 models, with x.weight_scale_inv. A run that is killed can be started again, and goes on; what
+  it has finished waits in .NAME.qdq-partial beside the output.
+  A recipe decides by the first rule whose glob matches (* also matches dots), before that --exclude, then --include:
+    {"default": {"dtype": "i4", "block_size": 128},
+     "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
+               {"match": "model.layers.0.*", "dtype": "keep"}]}
+  with dtype, axis, per_tensor, block_size (also [128, 128]) and asymmetric, as the options.
   Names, types and shapes are those of compressed-tensors, which defines i8, i4, f8e4m3, mxfp8, mxfp4 and nvfp4; the
   other types follow them. The scale of x.weight is x.weight_scale (F32), its zero point, if it has one,
   x.weight_zero_point. A weight [out, in] has a scale [out, 1] per channel, [1] per tensor, [out, ceil(in / N)] in
@@ -31,7 +45,6 @@ Files:
                     x.weight_packed holds the codes, U8 [out, ceil(in / 2)]; there is x.weight_shape where `in` is odd
     mxfp8, mxfp4    x.weight_scale is U8, the exponent + 127
     nvfp4           x.weight_scale is F8_E4M3; a block's scale is x.weight_scale / x.weight_global_scale
-  A config.json is neither read nor written; vLLM needs a quantization_config there.
   An array is an .npy file, of a type numpy has. Its scale and zero point follow the codes in the same file: load it
   with open() and one numpy.load() after the other. Those that others put beside x.npy, in x.scale.npy and
   x.zero_point.npy, are read too.
@@ -69,16 +82,21 @@ void add_target_options(CLI::App &command, target_options &target,
         ->type_name("N");
 }
 
-void add_output_options(CLI::App &command, output_options &output) {
+void add_console_options(CLI::App &command, console_options &console) {
+    CLI::Option *json = command.add_flag("--json", console.json, "Print JSON");
+    CLI::Option *quiet = command.add_flag("--quiet", console.quiet, "Print errors alone");
+    json->excludes(quiet);
+}
+
+CLI::Option *add_output_options(CLI::App &command, output_options &output) {
     auto is_a_name = [](const std::string &path) {
         bool named = !path.empty() && path != "-";
         return named ? "" : "a result goes to a file with a name, not to standard output";
     };
-    command.add_option("-o,--output", output.path, "The file to write")
-        ->required()
-        ->check(CLI::Validator(is_a_name, ""))
-        ->type_name("FILE");
-    command.add_flag("--force", output.replace, "Replace a file of this name");
+    CLI::Option *path = command.add_option("-o,--output", output.path, "The file or folder to write");
+    path->required()->check(CLI::Validator(is_a_name, ""))->type_name("PATH");
+    command.add_flag("--force", output.replace, "Replace what has this name");
+    return path;
 }
 
 void add_profile_option(CLI::App &command, std::string &profile) {
@@ -88,12 +106,27 @@ void add_profile_option(CLI::App &command, std::string &profile) {
         ->type_name("NAME");
 }
 
-// CLI11's own check of it prints a bound of 309 digits.
-std::string is_positive(const std::string &number) {
+// 0 for what is no positive integer.
+int64_t parse_positive(std::string_view number) {
     int64_t value = 0;
     const char *end = number.data() + number.size();
     auto [rest, error] = std::from_chars(number.data(), end, value);
-    return error == std::errc() && rest == end && value > 0 ? "" : number + " is not a positive integer";
+    return error == std::errc() && rest == end && value > 0 ? value : 0;
+}
+
+// "128", or "128x128" of rows and columns. CLI11's own check of a number prints a bound of 309 digits.
+void parse_block_size(const std::string &text, granularity &scales) {
+    size_t cross = text.find('x');
+    scales.block_rows = cross == std::string::npos ? 0 : parse_positive(std::string_view(text).substr(0, cross));
+    scales.block_size = parse_positive(std::string_view(text).substr(cross == std::string::npos ? 0 : cross + 1));
+    if (scales.block_size == 0 || (cross != std::string::npos && scales.block_rows == 0)) {
+        throw CLI::ValidationError("--block-size", text + " is not a positive integer");
+    }
+}
+
+std::string lower_case(std::string text) {
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
 }
 
 // Any name of a format becomes its first one.
@@ -103,7 +136,7 @@ CLI::Validator format_name() {
         names += (names.empty() ? "" : ",") + name;
     }
     auto translate = [names](std::string &name) {
-        const format *found = find_format(name);
+        const format *found = find_format(lower_case(name));
         name = found != nullptr ? found->option : name;
         return found != nullptr ? "" : name + " not in {" + names + "}";
     };
@@ -112,8 +145,8 @@ CLI::Validator format_name() {
 
 void add_quantize(CLI::App &app, quantize_options &options) {
     CLI::App &command = *app.add_subcommand("quantize", "Quantize the weights of a model, or an array");
-    command.add_option("input", options.input, "A .safetensors or .npy file")->required();
-    add_output_options(command, options.output);
+    command.add_option("input", options.input, "A model's folder, or a .safetensors or .npy file")->required();
+    add_output_options(command, options.output)->required(false);
     command.add_option("--dtype", options.format, "The type to quantize to")
         ->transform(format_name())
         ->capture_default_str();
@@ -121,40 +154,70 @@ void add_quantize(CLI::App &app, quantize_options &options) {
                                            "One scale for each index of this axis (default 0),\n"
                                            "or, with --block-size, the axis cut into blocks (default -1)");
     CLI::Option *per_tensor = command.add_flag("--per-tensor", options.scales.per_tensor, "One scale per tensor");
-    CLI::Option *block_size =
-        command.add_option("--block-size", options.scales.block_size, "One scale for each N elements along the axis");
-    block_size->check(CLI::Validator(is_positive, ""))->type_name("N");
+    CLI::Option *block_size = command.add_option_function<std::string>(
+        "--block-size", [&options](const std::string &text) { parse_block_size(text, options.scales); },
+        "One scale for each N elements along the axis;\nROWSxCOLUMNS: for each block, of f8e4m3, as 128x128");
+    block_size->type_name("N");
     per_tensor->excludes(axis)->excludes(block_size);
     command.add_flag("--asymmetric", options.asymmetric, "Use zero points, and the range from minimum to maximum");
+    command.add_option("--include", options.include, "Quantize the tensors whose names match, too")
+        ->type_name("GLOB")
+        ->allow_extra_args(false);
+    command.add_option("--exclude", options.exclude, "Leave the tensors alone whose names match")
+        ->type_name("GLOB")
+        ->allow_extra_args(false);
+    command.add_option("--recipe", options.recipe, "Rules by name, in JSON: see below")->type_name("FILE");
+    command.add_flag("--dry-run", options.dry_run, "Print what would become of each tensor, and write nothing");
+    command.add_option("--report", options.report, "Write a page of HTML on what changed")->type_name("FILE");
+    command.add_flag("--verbose", options.console.verbose, "Print what becomes of each tensor");
     add_profile_option(command, options.profile);
     add_target_options(command, options.target);
+    add_console_options(command, options.console);
     command.footer(quantize_footer);
     command.callback([&options] { run_quantize(options); });
 }
 
+const std::map<std::string, std::string> float_names = {{"f32", "F32"},     {"f16", "F16"},     {"bf16", "BF16"},
+                                                        {"float32", "F32"}, {"float16", "F16"}, {"bfloat16", "BF16"}};
+
 void add_dequantize(CLI::App &app, dequantize_options &options) {
     CLI::App &command = *app.add_subcommand("dequantize", "Restore a quantized model or array");
-    command.add_option("input", options.input, "A quantized .safetensors or .npy file")->required();
+    command.add_option("input", options.input, "A quantized model's folder, .safetensors or .npy file")->required();
     add_output_options(command, options.output);
+    command.add_option("--dtype", options.dtype, "The type to restore to (default: as it was)")
+        ->transform(
+            CLI::CheckedTransformer(std::map<std::string, std::string>(float_names), CLI::ignore_case).description(""))
+        ->type_name("f32|f16|bf16");
     add_profile_option(command, options.profile);
     add_target_options(command, options.target);
+    add_console_options(command, options.console);
     command.footer(dequantize_footer);
     command.callback([&options] { run_dequantize(options); });
 }
 
 void add_compare(CLI::App &app, compare_options &options) {
     CLI::App &command = *app.add_subcommand("compare", "Measure what quantization changed, tensor by tensor");
-    command.add_option("original", options.original, "The file before quantization")->required();
-    command.add_option("other", options.other, "The quantized or restored file")->required();
-    command.add_flag("--json", options.json, "Print JSON");
+    command.add_option("original", options.original, "The file or folder before quantization")->required();
+    command.add_option("other", options.other, "The quantized or restored one")->required();
+    command.add_option("--report", options.report, "Write a page of HTML, too")->type_name("FILE");
     add_target_options(command, options.target);
+    add_console_options(command, options.console);
     command.footer(compare_footer);
     command.callback([&options] { run_compare(options); });
+}
+
+void add_inspect(CLI::App &app, inspect_options &options) {
+    CLI::App &command = *app.add_subcommand("inspect", "List the tensors of a model or array, and what they hold");
+    command.add_option("input", options.input, "A model's folder, or a .safetensors or .npy file")->required();
+    add_console_options(command, options.console);
+    command.footer("Of a quantized tensor the values are those that it stands for, its scales with the global one.");
+    command.callback([&options] { run_inspect(options); });
 }
 
 void add_targets(CLI::App &app, targets_options &options) {
     CLI::App &command = *app.add_subcommand("targets", "List the targets built in, usable here, and chosen");
     command.add_flag("--why", options.why, "Say of each why it is chosen or not");
+    command.add_flag("--json", options.console.json, "Print JSON");
     command.callback([&options] { run_targets(options); });
 }
 
@@ -164,6 +227,7 @@ void add_verify(CLI::App &app, verify_options &options) {
                      "Take every f32, every i32 and every floating-point environment:\n"
                      "5 minutes of a processor for each target");
     add_target_options(command, options.target, "Threads to check on");
+    add_console_options(command, options.console);
     command.footer(verify_footer);
     command.callback([&options] { run_verify(options); });
 }
@@ -177,18 +241,20 @@ void add_generate(CLI::App &app, std::string &what) {
 // Runs the subcommand as its arguments are parsed. Output that could not be written is a failure too.
 int run_command_line(int argc, char **argv) {
     CLI::App app("Quantize and dequantize tensors, with the same bits on every target.", "qdq");
-    app.set_version_flag("--version", qdq_version());
     app.require_subcommand(1);
+    app.set_version_flag("--version", version_text);
     app.footer("Exit codes: 0 success, 1 failure, 2 wrong usage.");
     quantize_options quantize;
     dequantize_options dequantize;
     compare_options compare;
+    inspect_options inspect;
     targets_options targets;
     verify_options verify;
     std::string generate;
     add_quantize(app, quantize);
     add_dequantize(app, dequantize);
     add_compare(app, compare);
+    add_inspect(app, inspect);
     add_targets(app, targets);
     add_verify(app, verify);
     add_generate(app, generate);

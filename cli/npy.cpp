@@ -156,16 +156,23 @@ uint64_t npy_reader::add_array(const input_file &file, uint64_t begin, size_t pa
     return data_begin + size;
 }
 
-void npy_reader::read(size_t index, std::span<std::byte> bytes) const {
+void npy_reader::read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const {
     const auto &[file, begin, fortran_order] = arrays_[index];
-    if (!fortran_order || tensors()[index].shape.size() < 2) {
-        file->read(begin, bytes);
+    const tensor_info &tensor = tensors()[index];
+    if (!fortran_order || tensor.shape.size() < 2) {
+        file->read(begin + offset, bytes);
         return;
     }
-    std::vector<std::byte> column_major(bytes.size());
+    std::vector<std::byte> column_major(byte_size(tensor));
     file->read(begin, column_major);
-    auto element = static_cast<size_t>(tensors()[index].type->bits / 8);
-    transpose(tensors()[index].shape, element, column_major.data(), bytes.data());
+    auto element = static_cast<size_t>(tensor.type->bits / 8);
+    if (bytes.size() == column_major.size()) {
+        transpose(tensor.shape, element, column_major.data(), bytes.data());
+        return;
+    }
+    std::vector<std::byte> row_major(column_major.size());
+    transpose(tensor.shape, element, column_major.data(), row_major.data());
+    std::ranges::copy(std::span(row_major).subspan(offset, bytes.size()), bytes.begin());
 }
 
 npy_writer::npy_writer(const output_options &output, const tensor_list &tensors) : file_(output.path, output.replace) {
@@ -181,7 +188,9 @@ npy_writer::npy_writer(const output_options &output, const tensor_list &tensors)
     }
 }
 
-void npy_writer::write(size_t index, std::span<const std::byte> bytes) { file_.write(offsets_[index], bytes); }
+void npy_writer::write_at(size_t index, uint64_t offset, std::span<const std::byte> bytes) {
+    file_.write(offsets_[index] + offset, bytes);
+}
 
 void npy_writer::commit() { file_.publish(); }
 

@@ -20,7 +20,7 @@ npy_header parse_npy_header(const std::string &text);
 class npy_reader : public tensor_reader {
 public:
     explicit npy_reader(const std::filesystem::path &path);
-    void read(size_t index, std::span<std::byte> bytes) const override;
+    void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const override;
     size_t lowest_quantized_rank() const override { return 0; }
     bool has_metadata() const override { return false; }
 
@@ -41,7 +41,7 @@ private:
 class npy_writer : public tensor_writer {
 public:
     npy_writer(const output_options &output, const tensor_list &tensors);
-    void write(size_t index, std::span<const std::byte> bytes) override;
+    void write_at(size_t index, uint64_t offset, std::span<const std::byte> bytes) override;
     void commit() override;
 
 private:

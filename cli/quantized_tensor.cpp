@@ -27,9 +27,10 @@ quantization_record parse_record(const json &entry) {
     if (entry.contains("block_size")) {
         record.axis = entry.at("axis").get<int64_t>();
         record.block_size = entry.at("block_size").get<int64_t>();
+        record.block_rows = entry.value("block_rows", int64_t{0});
     }
     bool valid = record.source != nullptr && record.source->is_float() && record.axis >= 0 && record.axis < INT32_MAX &&
-                 record.block_size >= 0;
+                 record.block_size >= 0 && record.block_rows >= 0;
     if (!valid) {
         throw failure("a value is out of range");
     }
@@ -45,7 +46,7 @@ public:
         fields_ = is_object ? json::object() : json();
     }
     void field(const std::string &key, json value) override {
-        if (key == "source_dtype" || key == "axis" || key == "block_size") {
+        if (key == "source_dtype" || key == "axis" || key == "block_size" || key == "block_rows") {
             fields_[key] = std::move(value);
         }
     }
@@ -61,6 +62,9 @@ json to_json(const quantization_record &record) {
     if (record.block_size != 0) {
         entry["axis"] = record.axis;
         entry["block_size"] = record.block_size;
+    }
+    if (record.block_rows != 0) {
+        entry["block_rows"] = record.block_rows;
     }
     return entry;
 }
@@ -87,6 +91,9 @@ bool can_scale(const dtype &scale, const dtype &codes) {
 std::optional<quantized_parts> find_parts(const tensor_list &tensors, size_t codes, const dtype &type,
                                           const std::string &name) {
     std::optional<size_t> scale = tensors.find(scale_name(name));
+    if (!scale) {
+        scale = tensors.find(block_scale_name(name));
+    }
     if (!type.is_code() || !scale || !can_scale(*tensors[*scale].type, type)) {
         return std::nullopt;
     }
@@ -223,6 +230,17 @@ tensor_data load_codes(const tensor_reader &file, const logical_tensor &tensor, 
     return {&type, tensor.shape, flat.data()};
 }
 
+// The blocks of a scale_inv whose size is not told: 128 x 128 where the shapes allow, otherwise what they tell.
+blocking usual_blocks(const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape) {
+    constexpr int64_t usual = 128;
+    blocking derived = {.scale_shape = scale_shape};
+    if (shape.size() < 2 || scale_shape.size() != shape.size()) {
+        return derived;
+    }
+    blocking expected = resolve({.block_size = usual, .block_rows = usual}, shape);
+    return expected.scale_shape == scale_shape ? expected : derived;
+}
+
 std::vector<bool> find_parts_of_others(const tensor_list &tensors) {
     std::vector<bool> is_part(tensors.size());
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -236,6 +254,7 @@ std::vector<bool> find_parts_of_others(const tensor_list &tensors) {
 }  // namespace
 
 std::string scale_name(const std::string &name) { return name + "_scale"; }
+std::string block_scale_name(const std::string &name) { return scale_name(name) + "_inv"; }
 std::string zero_point_name(const std::string &name) { return name + "_zero_point"; }
 std::string packed_name(const std::string &name) { return name + std::string(packed_suffix); }
 std::string shape_name(const std::string &name) { return name + "_shape"; }
@@ -299,15 +318,18 @@ uint64_t stored_bytes(const tensor_reader &file, const logical_tensor &tensor) {
 }
 
 record_map read_records(const tensor_reader &file) {
-    auto text = file.metadata().find(record_key);
-    if (text == file.metadata().end()) {
-        return {};
-    }
     record_visitor visitor;
-    try {
-        visit_entries(text->second, 0, visitor);
-    } catch (const std::exception &) {
-        throw failure(file.path() + ": its \"qdq\" metadata is corrupt");
+    for (size_t shard = 0; shard < file.shard_count(); ++shard) {
+        const metadata_map &metadata = file.metadata(shard);
+        auto text = metadata.find(record_key);
+        if (text == metadata.end()) {
+            continue;
+        }
+        try {
+            visit_entries(text->second, 0, visitor);
+        } catch (const std::exception &) {
+            throw failure(file.path() + ": its \"qdq\" metadata is corrupt");
+        }
     }
     return std::move(visitor.records);
 }
@@ -350,6 +372,9 @@ quantized_tensor load_quantized(const tensor_reader &file, const logical_tensor 
     if (auto record = records.find(logical.name); record != records.end()) {
         tensor.granularity.axis = record->second.axis;
         tensor.granularity.block_size = record->second.block_size;
+        tensor.granularity.block_rows = record->second.block_rows;
+    } else if (file.tensors()[parts.scale].name == block_scale_name(logical.name)) {
+        tensor.granularity = usual_blocks(tensor.codes.shape, tensor.scale.shape);
     }
     static_cast<void>(scale_map(tensor.codes.shape, tensor.granularity));  // throws when they do not fit
     return tensor;

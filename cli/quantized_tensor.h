@@ -17,6 +17,7 @@ namespace qdq_cli {
 // What belongs to a quantized tensor x, by the conventions of compressed-tensors. Its codes are x, or, when they have
 // 4 bits, x_packed.
 std::string scale_name(const std::string &name);
+std::string block_scale_name(const std::string &name);  // of blocks of rows and columns, as DeepSeek's models have it
 std::string zero_point_name(const std::string &name);
 std::string packed_name(const std::string &name);
 std::string shape_name(const std::string &name);  // of packed codes
@@ -54,11 +55,12 @@ uint64_t stored_bytes(const tensor_reader &file, const logical_tensor &tensor);
 // What the shapes and types of a quantized tensor do not tell. It is kept in the metadata of the file.
 struct quantization_record {
     const dtype *source = &f32_dtype();
-    int64_t axis = 0, block_size = 0;  // as in `blocking`
+    int64_t axis = 0, block_size = 0, block_rows = 0;  // as in `blocking`
 };
 using record_map = std::map<std::string, quantization_record>;
 
 record_map read_records(const tensor_reader &file);
+// Metadata with these records, and no others.
 metadata_map with_records(metadata_map metadata, const record_map &records);
 metadata_map without_records(metadata_map metadata);
 

@@ -189,7 +189,7 @@ void safetensors_reader::load() {
     data_begin_ = length_bytes + header.size();
     header_visitor found;
     visit_entries(header, max_rank, found);
-    metadata_ = std::move(found.metadata);
+    metadata_[0] = std::move(found.metadata);
     std::ranges::sort(found.tensors, {},
                       [](const stored_tensor &tensor) { return std::string_view(tensor.info.name); });
     for (stored_tensor &tensor : found.tensors) {
@@ -223,8 +223,8 @@ void safetensors_reader::check_layout() const {
     }
 }
 
-void safetensors_reader::read(size_t index, std::span<std::byte> bytes) const {
-    file_.read(data_begin_ + offsets_[index], bytes);
+void safetensors_reader::read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const {
+    file_.read(data_begin_ + offsets_[index] + offset, bytes);
 }
 
 safetensors_writer::safetensors_writer(const output_options &output, const tensor_list &tensors,
@@ -272,7 +272,9 @@ uint64_t safetensors_writer::write_header(const tensor_list &tensors, const meta
     return length;
 }
 
-void safetensors_writer::write(size_t index, std::span<const std::byte> bytes) { file_.write(offsets_[index], bytes); }
+void safetensors_writer::write_at(size_t index, uint64_t offset, std::span<const std::byte> bytes) {
+    file_.write(offsets_[index] + offset, bytes);
+}
 
 void safetensors_writer::commit() { file_.publish(); }
 

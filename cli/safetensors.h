@@ -10,7 +10,7 @@ namespace qdq_cli {
 class safetensors_reader : public tensor_reader {
 public:
     explicit safetensors_reader(const std::filesystem::path &path);
-    void read(size_t index, std::span<std::byte> bytes) const override;
+    void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const override;
     size_t lowest_quantized_rank() const override { return 2; }
     bool has_metadata() const override { return true; }
 
@@ -26,7 +26,7 @@ private:
 class safetensors_writer : public tensor_writer {
 public:
     safetensors_writer(const output_options &output, const tensor_list &tensors, const metadata_map &metadata);
-    void write(size_t index, std::span<const std::byte> bytes) override;
+    void write_at(size_t index, uint64_t offset, std::span<const std::byte> bytes) override;
     void commit() override;
 
 private:

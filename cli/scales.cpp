@@ -106,7 +106,16 @@ float scale_of(float min, float max, const format &format, bool asymmetric) {
 }
 
 // Fills `stored`; the scales of a two-level format become those that the file tells.
-void store_scales(const format &format, float amax, const e4m3_encoder &encode, scale_set &set) {
+void store_scales(const format &format, float amax, const dtype &stored, const scale_encoder &encode, scale_set &set) {
+    if (format.scales == scale_form::f32 && &stored != &f32_dtype()) {
+        constexpr float least_f16 = 0x1p-24f;  // a smaller scale may become 0 there
+        for (float &scale : set.scales) {
+            scale = stored.core == QDQ_F16 ? std::max(scale, least_f16) : scale;
+        }
+        set.stored = encode(set.scales, stored);
+        widen(*stored.core, set.stored.data(), 0, std::ssize(set.scales), set.scales.data());
+        return;
+    }
     if (format.scales == scale_form::f32) {
         std::span bytes = std::as_bytes(std::span(set.scales));
         set.stored.assign(bytes.begin(), bytes.end());
@@ -124,7 +133,7 @@ void store_scales(const format &format, float amax, const e4m3_encoder &encode, 
     for (float &scale : set.scales) {
         scale *= set.global;
     }
-    set.stored = encode(set.scales);
+    set.stored = encode(set.scales, stored);
     constexpr std::byte eighth{0x20};
     std::ranges::replace(set.stored, std::byte{0}, eighth);
     for (size_t i = 0; i < set.scales.size(); ++i) {
@@ -151,7 +160,7 @@ const dtype &stored_scale_dtype(scale_form form) {
 bool has_zero_points(const dtype &code, bool asymmetric) { return asymmetric || symmetric_zero_point(code) != 0; }
 
 scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, const scale_map &map,
-                         const format &format, bool asymmetric, const e4m3_encoder &encode) {
+                         const format &format, bool asymmetric, const dtype &stored, const scale_encoder &encode) {
     extremes found = find_extremes(*source.core, bytes, map);
     const dtype &code = format.code_dtype();
     scale_set result;
@@ -162,14 +171,14 @@ scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, 
             throw failure("it holds NaN or infinite values");
         }
         amax = std::max(amax, largest(min, max));
-        float scale = scale_of(min, max, format, asymmetric);
-        result.scales.push_back(scale);
-        if (has_zero_points(code, asymmetric)) {
-            int64_t zero_point = asymmetric ? asymmetric_zero_point(min, scale, code) : symmetric_zero_point(code);
-            store_code(code, zero_point, result.zero_points);
-        }
+        result.scales.push_back(scale_of(min, max, format, asymmetric));
     }
-    store_scales(format, amax, encode, result);
+    store_scales(format, amax, stored, encode, result);
+    for (size_t i = 0; has_zero_points(code, asymmetric) && i < result.scales.size(); ++i) {
+        int64_t zero_point = asymmetric ? asymmetric_zero_point(from_key(found.low[i]), result.scales[i], code)
+                                        : symmetric_zero_point(code);
+        store_code(code, zero_point, result.zero_points);
+    }
     return result;
 }
 

@@ -26,11 +26,13 @@ struct scale_set {
     std::vector<std::byte> zero_points;  // zero_point_dtype(); empty when all are 0 by the rule
 };
 
-// Throws when `bytes`, of the float type `source`, holds a NaN or an infinity. `encode` gives the e4m3fn codes of f32
-// values.
-using e4m3_encoder = std::function<std::vector<std::byte>(std::vector<float> &)>;
+// Gives f32 values in f16, bf16 or e4m3fn.
+using scale_encoder = std::function<std::vector<std::byte>(std::vector<float> &, const dtype &)>;
+
+// `stored` is the type of the scales in the file; those of a float type are rounded to it. Throws when `bytes`, of the
+// float type `source`, holds a NaN or an infinity.
 scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, const scale_map &map,
-                         const format &format, bool asymmetric, const e4m3_encoder &encode);
+                         const format &format, bool asymmetric, const dtype &stored, const scale_encoder &encode);
 
 // The type of the scales in the file.
 const dtype &stored_scale_dtype(scale_form form);

@@ -1,11 +1,18 @@
 #include "commands.h"
 #include "text.h"
+#include "version.h"
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 namespace qdq_cli {
 
 namespace {
+
+struct target_row {
+    std::string name, problem, why;
+    bool usable, chosen;
+};
 
 std::string text_or_nothing(const char *text) { return text == nullptr ? "" : text; }
 
@@ -20,21 +27,50 @@ std::string why(int32_t target, bool is_chosen) {
                                                         : "for tensors on its device";
 }
 
-}  // namespace
-
-void run_targets(const targets_options &options) {
+std::vector<target_row> all_targets() {
     const std::string chosen = text_or_nothing(qdq_current_target());
-    std::vector<std::vector<std::string>> rows = {{"target", "usable", "chosen", options.why ? "why" : "problem"}};
+    std::vector<target_row> rows;
     for (int32_t i = 0; i < qdq_target_count(); ++i) {
         const std::string name = qdq_target_name(i);
         const bool is_chosen = name == chosen;
-        rows.push_back({name, qdq_target_usable(i) ? "yes" : "no", is_chosen ? "yes" : "",
-                        options.why ? why(i, is_chosen) : text_or_nothing(qdq_target_problem(i))});
+        rows.push_back(
+            {name, text_or_nothing(qdq_target_problem(i)), why(i, is_chosen), qdq_target_usable(i) != 0, is_chosen});
     }
-    std::cout << table(rows, 4);
-    if (options.why && chosen.empty()) {
+    return rows;
+}
+
+}  // namespace
+
+void run_targets(const targets_options &options) {
+    std::vector<std::vector<std::string>> rows = {{"target", "usable", "chosen", options.why ? "why" : "problem"}};
+    nlohmann::json targets = nlohmann::json::array();
+    bool is_chosen = false;
+    for (const target_row &each : all_targets()) {
+        is_chosen |= each.chosen;
+        rows.push_back({each.name, each.usable ? "yes" : "no", each.chosen ? "yes" : "",
+                        options.why ? each.why : each.problem});
+        targets.push_back({{"name", each.name},
+                           {"usable", each.usable},
+                           {"chosen", each.chosen},
+                           {"problem", each.problem},
+                           {"why", each.why}});
+    }
+    if (options.console.json) {
+        std::cout << nlohmann::json({{"targets", targets}}).dump(1) << "\n";
+        return;
+    }
+    std::cout << terminal_table(rows, 4);
+    if (options.why && !is_chosen) {
         std::cout << "no target is chosen: " << qdq_last_error() << "\n";
     }
+}
+
+std::string version_text() {
+    std::string text = std::string("qdq ") + qdq_version() + " (" + commit + ")\ntargets:";
+    for (const target_row &each : all_targets()) {
+        text += " " + each.name + (each.chosen ? " (chosen)" : each.usable ? "" : " (not usable here)");
+    }
+    return text;
 }
 
 }  // namespace qdq_cli

@@ -1,6 +1,7 @@
 #include "tensor_file.h"
 
 #include "error.h"
+#include "model_folder.h"
 #include "npy.h"
 #include "safetensors.h"
 #include "text.h"
@@ -67,7 +68,18 @@ void tensor_reader::check_unchanged() const {
     }
 }
 
+std::string tensor_reader::version() const {
+    std::string text;
+    for (const auto &file : files_) {
+        text += file->version() + " ";
+    }
+    return text;
+}
+
 std::unique_ptr<tensor_reader> open_reader(const fs::path &path) {
+    if (is_model_folder(path)) {
+        return std::make_unique<model_folder>(path);
+    }
     if (is_npy(path)) {
         return std::make_unique<npy_reader>(path);
     }

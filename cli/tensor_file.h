@@ -52,20 +52,30 @@ using metadata_map = std::map<std::string, std::string>;
 class tensor_reader {
 public:
     virtual ~tensor_reader() = default;
-    virtual void read(size_t index, std::span<std::byte> bytes) const = 0;
+
+    // Fills `bytes` from the offset in the data of a tensor. The threads of a process may call it at the same time.
+    virtual void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const = 0;
+    void read(size_t index, std::span<std::byte> bytes) const { read_at(index, 0, bytes); }
 
     const tensor_list &tensors() const { return tensors_; }
-    const metadata_map &metadata() const { return metadata_; }
     std::optional<size_t> find(std::string_view name) const { return tensors_.find(name); }
 
+    // The files of a model are its shards. Metadata are theirs, empty where there are none.
+    virtual size_t shard_count() const { return 1; }
+    virtual size_t shard_of(size_t) const { return 0; }
+    const metadata_map &metadata(size_t shard) const { return metadata_[shard]; }
+
     // The path it was opened by.
-    std::string path() const { return files_.front()->path().string(); }
+    virtual std::string path() const { return files_.front()->path().string(); }
 
     // Whether `path` leads to one of the files behind the tensors.
-    bool reads(const std::filesystem::path &path) const;
+    virtual bool reads(const std::filesystem::path &path) const;
 
     // Throws when one of the files was written to since it was opened.
-    void check_unchanged() const;
+    virtual void check_unchanged() const;
+
+    // The sizes and the times of modification of the files.
+    std::string version() const;
 
     // Float tensors of a lower rank (in a model: biases, norms) are not meant to be quantized.
     virtual size_t lowest_quantized_rank() const = 0;
@@ -77,7 +87,7 @@ protected:
     const input_file &open(const std::filesystem::path &path);
 
     tensor_list tensors_;
-    metadata_map metadata_;
+    std::vector<metadata_map> metadata_ = std::vector<metadata_map>(1);  // of each shard
     std::vector<std::unique_ptr<input_file>> files_;
 };
 
@@ -85,7 +95,8 @@ protected:
 class tensor_writer {
 public:
     virtual ~tensor_writer() = default;
-    virtual void write(size_t index, std::span<const std::byte> bytes) = 0;
+    virtual void write_at(size_t index, uint64_t offset, std::span<const std::byte> bytes) = 0;
+    void write(size_t index, std::span<const std::byte> bytes) { write_at(index, 0, bytes); }
     virtual void commit() = 0;
 };
 

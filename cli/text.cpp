@@ -1,8 +1,10 @@
 #include "text.h"
 
+#include <unistd.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 
 namespace qdq_cli {
@@ -91,6 +93,15 @@ std::string table(const std::vector<std::vector<std::string>> &rows, size_t left
         }
         line.erase(line.find_last_not_of(' ') + 1);
         text += line + "\n";
+    }
+    return text;
+}
+
+std::string terminal_table(const std::vector<std::vector<std::string>> &rows, size_t left) {
+    std::string text = table(rows, left);
+    const char *no_color = std::getenv("NO_COLOR");
+    if (isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0')) {
+        text.insert(text.find('\n'), "\033[0m").insert(0, "\033[1m");
     }
     return text;
 }

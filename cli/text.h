@@ -24,4 +24,7 @@ std::string printable(std::string_view name);
 // characters, not bytes.
 std::string table(const std::vector<std::vector<std::string>> &rows, size_t left);
 
+// The same for standard output: where that is a terminal, and NO_COLOR is not set, the first row is in bold.
+std::string terminal_table(const std::vector<std::vector<std::string>> &rows, size_t left);
+
 }  // namespace qdq_cli

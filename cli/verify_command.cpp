@@ -12,6 +12,7 @@
 #include <functional>
 #include <future>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -21,12 +22,13 @@ namespace qdq_cli {
 namespace {
 
 using conformance::finding;
+using nlohmann::json;
 
 const conformance::library tested = {qdq_quantize, qdq_dequantize};
 
 // Calls task(i) for every i in [0, count), on this thread, which draws the bar and sees signals, and on others.
 void run_on_threads(int threads, int64_t count, const std::function<void(int64_t)> &task) {
-    progress bar(static_cast<uint64_t>(count));
+    progress bar(static_cast<uint64_t>(count), progress::unit::pieces);
     std::atomic<int64_t> next = 0, done = 0;
     auto run_one = [&] {
         int64_t i = next++;
@@ -133,6 +135,12 @@ finding check_sweep(const conformance::sweep &sweep, int threads) {
     return all;
 }
 
+void tell(const console_options &console, const std::string &line) {
+    if (!console.json && !console.quiet) {
+        std::cout << line << "\n" << std::flush;
+    }
+}
+
 // Why a target's kernels cannot be checked here; empty where they can.
 std::string obstacle(int32_t target) {
     if (qdq_target_device(target) != QDQ_DEVICE_HOST) {
@@ -141,8 +149,8 @@ std::string obstacle(int32_t target) {
     return qdq_target_usable(target) ? "" : qdq_target_problem(target);
 }
 
-// Forces the target, and prints what it gives. Whether that is what is published.
-bool verify_target(const std::string &name, const verify_options &options, int threads) {
+// Forces the target, and tells what it gives. Whether that is what is published.
+bool verify_target(const std::string &name, const verify_options &options, int threads, json &found) {
     apply({name, 1});  // each check is a call on a thread of its own
     auto begin = std::chrono::steady_clock::now();
     summary all;
@@ -155,7 +163,8 @@ bool verify_target(const std::string &name, const verify_options &options, int t
         checked += ", " + std::to_string(conformance::sweeps().size()) + " sweeps";
     }
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    std::cout << name << ": " << checked << ", " << fixed(seconds, 1) << " s, " << all.text() << "\n" << std::flush;
+    tell(options.console, name + ": " + checked + ", " + fixed(seconds, 1) + " s, " + all.text());
+    found.push_back({{"target", name}, {"as_published", all.as_published()}, {"text", all.text()}});
     return all.as_published();
 }
 
@@ -171,17 +180,22 @@ void run_verify(const verify_options &options) {
         apply(options.target);  // refuses a name that there is not, and a target that this machine cannot run
     }
     int checked = 0, different = 0;
+    json found = json::array();
     for (int32_t i = 0; i < qdq_target_count(); ++i) {
         std::string name = qdq_target_name(i);
         if (!named.empty() && name != named) {
             continue;
         }
         if (std::string reason = obstacle(i); !reason.empty()) {
-            std::cout << name << ": not checked: " << reason << "\n" << std::flush;
+            tell(options.console, name + ": not checked: " + reason);
+            found.push_back({{"target", name}, {"as_published", nullptr}, {"text", reason}});
             continue;
         }
         ++checked;
-        different += !verify_target(name, options, threads);
+        different += !verify_target(name, options, threads, found);
+    }
+    if (options.console.json) {
+        std::cout << json({{"targets", found}}).dump(1) << "\n";
     }
     if (checked == 0) {
         throw failure("no target was checked");

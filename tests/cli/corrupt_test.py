@@ -44,7 +44,7 @@ class Corrupt(CliTest):
 
     def test_not_a_file(self):
         os.mkfifo(self.dir / "fifo")
-        self.fail_with("not a regular file", "quantize", self.dir, "-o", self.dir / "out")
+        self.fail_with("neither model.safetensors.index.json nor model.safetensors", "quantize", self.dir, "-o", self.dir / "out")
         self.fail_with("not a regular file", "quantize", self.dir / "fifo", "-o", self.dir / "out", timeout=20)
 
     def test_every_truncation(self):

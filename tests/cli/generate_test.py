@@ -7,7 +7,7 @@ import unittest
 
 from support import CliTest
 
-COMMANDS = ("quantize", "dequantize", "compare", "targets", "verify", "generate")
+COMMANDS = ("quantize", "dequantize", "compare", "inspect", "targets", "verify", "generate")
 
 
 def shell(program, *arguments, text=None):
@@ -49,7 +49,7 @@ class Generate(CliTest):
         status, shown, warnings = shell("groff", "-man", "-ww", "-Tascii", "-P-cbou", "-rLL=100n",
                                         text=self.succeed("generate", "man"))
         self.assertEqual((status, warnings), (0, ""))
-        for text in ("-o, --output FILE", "amax / 127.5 with codes -128..127", "QDQ_TARGET", "Exit codes: 0 success"):
+        for text in ("-o, --output PATH", "amax / 127.5 with codes -128..127", "QDQ_TARGET", "Exit codes: 0 success"):
             self.assertIn(text, shown)
 
     def test_zsh_and_fish_take_their_completions(self):

@@ -1,3 +1,4 @@
+import json
 import os
 import re
 import unittest
@@ -18,16 +19,18 @@ class Usage(CliTest):
 
     def test_help(self):
         text = self.succeed("--help")
-        for word in ("quantize", "dequantize", "compare", "targets", "verify", "Exit codes: 0 success, 1 failure, 2 wrong usage"):
+        for word in ("quantize", "dequantize", "compare", "inspect", "targets", "--version", "verify", "Exit codes: 0 success, 1 failure, 2 wrong usage"):
             self.assertIn(word, text)
 
     def test_help_of_each_command(self):
         words = {
             "quantize": ["--dtype", DTYPES, "--profile", "--axis", "--per-tensor", "--block-size", "--asymmetric",
                          "--target", "x.weight_packed",
-                         "--threads", "amax / 127.5", "-128..127", "2^-23", "x.weight_scale", "x.scale.npy", "--force"],
-            "dequantize": ["--output", "--force", "--profile", "--target", "--threads", "x_scale"],
-            "compare": ["--json", "SQNR", "clipped", "steps"],
+                         "--threads", "amax / 127.5", "-128..127", "2^-23", "x.weight_scale", "x.scale.npy", "--force",
+                         "--include", "--exclude", "--recipe", "--dry-run", "--report", "quantization_config"],
+            "dequantize": ["--output", "--dtype", "--force", "--profile", "--target", "--threads", "x_scale"],
+            "inspect": ["--json", "--quiet"],
+            "compare": ["--json", "--report", "SQNR", "clipped", "steps"],
             "targets": ["List the targets"],
             "verify": ["--full", "--target", "--threads", "docs/conformance.md", "exit code is 1"],
         }
@@ -67,8 +70,33 @@ class Usage(CliTest):
             self.fail_with(f"--asymmetric: {dtype} has no zero points", "quantize", self.dir / "in",
                            "-o", self.dir / "out", "--dtype", dtype, "--asymmetric", code=2)  # fmt: skip
 
+    def test_names_of_types_in_any_case(self):
+        save_file({"x": random((2, 2))}, self.dir / "in")
+        for name in ("INT8", "i8", "FP8_E4M3", "NVFP4"):
+            self.succeed("quantize", self.dir / "in", "-o", self.dir / "out", "--dtype", name)
+
+    def test_blocks_of_rows_are_of_f8(self):
+        save_file({"x": random((2, 2))}, self.dir / "in")
+        self.fail_with("blocks of rows and columns are of f8e4m3", "quantize", self.dir / "in", "-o", self.dir / "out",
+                       "--block-size", "128x128", code=2)  # fmt: skip
+        for wrong in ("128x", "x128", "0x5", "1x2x3", "128X128"):
+            self.usage_error("quantize", self.dir / "in", "-o", self.dir / "out", "--block-size", wrong)
+
+    def test_version(self):
+        text = self.succeed("--version")
+        self.assertRegex(text, r"^qdq \d+\.\d+\.\d+ \(\w+\)\ntargets: \w+")
+
+    def test_quiet_prints_nothing_and_json_parses(self):
+        save_file({"x": random((2, 2))}, self.dir / "in")
+        commands = (["quantize", self.dir / "in", "-o", self.dir / "out"], ["compare", self.dir / "in", self.dir / "out"],
+                    ["dequantize", self.dir / "out", "-o", self.dir / "back"], ["inspect", self.dir / "out"])
+        for command in commands:
+            self.assertEqual(self.succeed(*command, "--quiet"), "")
+            json.loads(self.succeed(*command, "--json"))
+        json.loads(self.succeed("targets", "--json"))
+
     def test_missing_arguments(self):
-        for arguments in ([], ["unknown"], ["quantize"], ["quantize", "in"], ["quantize", "-o", "out"],
+        for arguments in ([], ["unknown"], ["quantize"], ["quantize", "in"], ["inspect"], ["quantize", "-o", "out"],
                           ["dequantize", "in"], ["compare", "a"], ["targets", "extra"],
                           ["verify", "extra"]):
             self.usage_error(*arguments)

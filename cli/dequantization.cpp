@@ -1,0 +1,79 @@
+#include "dequantization.h"
+
+#include "error.h"
+
+#include <utility>
+
+namespace qdq_cli {
+
+dequantization::dequantization(std::unique_ptr<tensor_reader> input, const dtype *type, std::string profile)
+    : input_(std::move(input)), type_(type), profile_(std::move(profile)), records_(read_records(*input_)) {
+    static_cast<void>(kernel_caller(profile_));  // throws when there is no such profile
+    tensors_ = logical_tensors(*input_);
+    for (const logical_tensor &tensor : tensors_) {
+        const dtype *result = input_->tensors()[tensor.index].type;
+        if (tensor.parts) {
+            auto record = records_.find(tensor.name);
+            const dtype *recorded = record == records_.end() ? &f32_dtype() : record->second.source;
+            result = type_ != nullptr ? type_ : recorded;
+            ++restored_;
+        }
+        outputs_.add({tensor.name, result, tensor.shape});
+    }
+    if (restored_ == 0) {
+        throw failure(input_->path() + ": it has no quantized tensor with its scale beside it");
+    }
+}
+
+tensor_list dequantization::outputs(size_t shard) const {
+    tensor_list result;
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+        if (input_->shard_of(tensors_[i].index) == shard) {
+            result.add(outputs_[i]);
+        }
+    }
+    return result;
+}
+
+metadata_map dequantization::metadata(size_t shard) const { return without_records(input_->metadata(shard)); }
+
+kernel_figures dequantization::write(size_t shard, tensor_writer &output, const progress_function &advance) const {
+    kernel_caller kernels(profile_);
+    code_buffers codes;
+    scratch_buffer result;
+    size_t next = 0;
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+        if (input_->shard_of(tensors_[i].index) != shard) {
+            continue;
+        }
+        for_tensor(*input_, tensors_[i].index, [&] {
+            if (!tensors_[i].parts) {
+                copy_tensor(*input_, tensors_[i].index, output, next, advance);
+                return;
+            }
+            const tensor_info &info = outputs_[i];
+            std::span<std::byte> bytes = result.take(byte_size(info));
+            quantized_tensor source = load_quantized(*input_, tensors_[i], records_, codes);
+            kernels.dequantize(source.dequantize_to({info.type, info.shape, bytes.data()}));
+            output.write(next, bytes);
+            advance(stored_bytes(*input_, tensors_[i]));
+        });
+        ++next;
+    }
+    input_->check_unchanged();
+    return kernels.figures();
+}
+
+void dequantization::configure(nlohmann::json &config) const {
+    config.erase("quantization_config");
+    if (type_ != nullptr) {
+        const char *name = *type_->core == QDQ_F32 ? "float32" : *type_->core == QDQ_F16 ? "float16" : "bfloat16";
+        config[config.contains("torch_dtype") ? "torch_dtype" : "dtype"] = name;
+    }
+}
+
+std::string dequantization::description() const {
+    return "dequantize " + profile_ + " to " + (type_ == nullptr ? "recorded types" : std::string(type_->name));
+}
+
+}  // namespace qdq_cli

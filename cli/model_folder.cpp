@@ -1,0 +1,148 @@
+#include "model_folder.h"
+
+#include "error.h"
+#include "safetensors.h"
+#include "text.h"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+namespace qdq_cli {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char *single_name = "model.safetensors";
+
+json read_json(const fs::path &path) {
+    if (!fs::exists(path)) {
+        return nullptr;
+    }
+    std::ifstream file(path);
+    json content = json::parse(file, nullptr, false);
+    if (!content.is_object()) {
+        throw failure(path.string() + ": it is not a JSON object");
+    }
+    return content;
+}
+
+const json &weight_map(const json &index) {
+    auto found = index.find("weight_map");
+    bool valid = found != index.end() && found->is_object() && !found->empty() &&
+                 std::ranges::all_of(*found, [](const json &file) { return file.is_string(); });
+    if (!valid) {
+        throw failure("its \"weight_map\" is not a map from tensors to files");
+    }
+    return *found;
+}
+
+std::set<std::string> files_of(const json &index) {
+    std::set<std::string> files;
+    for (const json &file : weight_map(index)) {
+        auto name = file.get<std::string>();
+        if (fs::path(name).filename() != name || name.empty() || name.starts_with('.')) {
+            throw failure("it names " + printable(name) + ", which is not a file of the folder");
+        }
+        files.insert(name);
+    }
+    return files;
+}
+
+}  // namespace
+
+bool is_model_folder(const fs::path &path) {
+    std::error_code error;
+    return fs::is_directory(path, error);
+}
+
+model_folder::model_folder(const fs::path &path) : path_(path) {
+    config_ = read_json(path_ / config_name);
+    index_ = read_json(path_ / index_name);
+    metadata_.clear();
+    if (index_.is_null()) {
+        if (!fs::exists(path_ / single_name)) {
+            throw failure(path_.string() + ": it has neither " + index_name + " nor " + single_name);
+        }
+        open_shard(single_name);
+        return;
+    }
+    in_file((path_ / index_name).string(), [&] {
+        for (const std::string &name : files_of(index_)) {
+            open_shard(name);
+        }
+        check_index();
+    });
+}
+
+void model_folder::open_shard(const std::string &name) {
+    shards_.push_back(std::make_unique<safetensors_reader>(path_ / name));
+    names_.push_back(name);
+    const tensor_reader &shard = *shards_.back();
+    metadata_.push_back(shard.metadata(0));
+    for (size_t i = 0; i < shard.tensors().size(); ++i) {
+        in_file(name, [&] { tensors_.add(shard.tensors()[i]); });
+        places_.push_back({shards_.size() - 1, i});
+    }
+}
+
+void model_folder::check_index() const {
+    for (const auto &[tensor, file] : weight_map(index_).items()) {
+        std::optional<size_t> found = find(tensor);
+        if (!found || shard_name(shard_of(*found)) != file.get<std::string>()) {
+            throw failure(printable(tensor) + " is not in " + file.get<std::string>());
+        }
+    }
+    if (tensors().size() != weight_map(index_).size()) {
+        throw failure("the files have " + std::to_string(tensors().size()) + " tensors, its \"weight_map\" " +
+                      std::to_string(weight_map(index_).size()));
+    }
+}
+
+void model_folder::read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const {
+    shards_[places_[index].shard]->read_at(places_[index].index, offset, bytes);
+}
+
+bool model_folder::reads(const fs::path &path) const {
+    return std::ranges::any_of(shards_, [&](const auto &shard) { return shard->reads(path); });
+}
+
+void model_folder::check_unchanged() const {
+    for (const auto &shard : shards_) {
+        shard->check_unchanged();
+    }
+}
+
+std::string model_folder::shard_version(size_t shard) const { return shards_[shard]->version(); }
+
+std::vector<fs::path> model_folder::other_files() const {
+    std::set<fs::path> ours = {config_name, index_name};
+    ours.insert(names_.begin(), names_.end());
+    std::vector<fs::path> found;
+    for (fs::recursive_directory_iterator entry(path_), end; entry != end; ++entry) {
+        fs::path name = entry->path().lexically_relative(path_);
+        if (entry->is_directory() && entry->path().filename().string().starts_with('.')) {
+            entry.disable_recursion_pending();
+        } else if (entry->is_regular_file() && !ours.contains(name)) {
+            found.push_back(name);
+        }
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+int64_t model_folder::vocabulary() const {
+    if (config_.is_null()) {
+        return 0;
+    }
+    for (const json *config : {&config_, config_.contains("text_config") ? &config_["text_config"] : &config_}) {
+        if (config->is_object() && config->contains("vocab_size") && (*config)["vocab_size"].is_number_integer()) {
+            return (*config)["vocab_size"].get<int64_t>();
+        }
+    }
+    return 0;
+}
+
+}  // namespace qdq_cli

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "conversion.h"
+#include "model_folder.h"
+
+#include <filesystem>
+#include <string>
+
+namespace qdq_cli {
+
+// A folder that is there whole or not at all: it is made beside its place, in .NAME.qdq-partial, and renamed at the
+// end. What a run that was killed has finished of it is kept, and found by the next run that would write the same:
+// shards whose bytes have the digest that was noted with them, of this input, conversion and version of the program.
+//
+// A run is begin(), write_shard() for each shard, and finish(). Shards may be written by other processes, with the same
+// arguments, between begin() and finish() of one.
+class model_output {
+public:
+    // Throws failure where the place is taken, usage_error where the folder would be inside the input or around it.
+    // With `replace` a model there, or an empty folder, is replaced.
+    model_output(const conversion &what, const model_folder &input, const output_options &output);
+    ~model_output();
+    model_output(const model_output &) = delete;
+    model_output &operator=(const model_output &) = delete;
+
+    // Makes the partial folder, or finds it, and locks it. Throws failure where another process has the lock.
+    void begin();
+
+    // Whether an earlier run has left this shard whole. Reads all of it.
+    bool is_finished(size_t shard) const;
+    kernel_figures write_shard(size_t shard, const progress_function &advance) const;
+
+    // Writes config.json, the index and the other files, and gives the folder its name. Throws failure where a shard is
+    // missing.
+    void finish();
+
+    const std::filesystem::path &path() const { return path_; }
+
+private:
+    struct note;
+    note expected_note() const;
+    note read_note(size_t shard) const;
+    std::filesystem::path shard_path(size_t shard) const;
+    std::filesystem::path note_path(size_t shard) const;
+    void check_place() const;
+    void write_index() const;
+    void publish();
+    void remove_if_empty() const;
+
+    const conversion &what_;
+    const model_folder &input_;
+    std::filesystem::path path_, partial_, folder_, notes_;
+    bool replace_;
+    nlohmann::json config_;
+    std::string description_;
+    int lock_ = -1;
+};
+
+// Writes all shards on `threads` threads (0: one for each processor), of which those without a shard help with tensors,
+// and what else the folder has.
+kernel_figures write_model(model_output &output, const conversion &what, int threads, const progress_function &advance);
+
+}  // namespace qdq_cli

@@ -1,0 +1,359 @@
+#include "quantization.h"
+
+#include "error.h"
+#include "interrupt.h"
+#include "model_folder.h"
+#include "nibbles.h"
+#include "quantization_config.h"
+#include "scales.h"
+#include "text.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace qdq_cli {
+
+namespace {
+
+// New names may give a tensor parts that are not its own: an a_global_scale, made for a, is the scale of a_global.
+void check_read_as(const std::vector<logical_tensor> &wanted, const tensor_list &outputs) {
+    std::vector<logical_tensor> found = find_logical_tensors(outputs);
+    auto same = [](const logical_tensor &a, const logical_tensor &b) {
+        return a.name == b.name && a.stored().size() == b.stored().size();
+    };
+    if (auto [first, other] = std::ranges::mismatch(wanted, found, same); first != wanted.end()) {
+        throw failure("the names of new tensors would make them parts of " + printable(first->name));
+    }
+}
+
+granularity granularity_of(const scheme &how, const tensor_info &tensor) {
+    const std::vector<int64_t> &shape = tensor.shape;
+    granularity scales = how.scales;
+    if (how.type->block_size != 0) {
+        scales.block_size = how.type->block_size;
+    }
+    bool matrices = is_expert_stack(tensor) && !scales.axis && scales.block_size == 0 && element_count(shape) != 0;
+    if (matrices && scales.per_tensor) {
+        return {.block_size = shape[2], .block_rows = shape[1]};
+    }
+    return matrices ? granularity{.block_size = shape[2]} : scales;
+}
+
+const dtype &scale_dtype(const tensor_info &tensor, const scheme &how) {
+    return how.scales_as_weights ? *tensor.type : stored_scale_dtype(how.type->scales);
+}
+
+bool packs_zero_points(const dtype &code, const std::vector<int64_t> &shape) {
+    return code.bits == 4 && shape.size() >= 2;
+}
+
+tensor_info zero_point_info(const std::string &name, const dtype &code, const std::vector<int64_t> &shape) {
+    if (packs_zero_points(code, shape)) {
+        return {name, &dtype_of(QDQ_I32), packed_zero_points_shape(shape)};
+    }
+    return {name, code.bits == 4 ? &dtype_of(QDQ_I8) : &code, shape};
+}
+
+void check_npy(const tensor_info &tensor, const scheme &how, const blocking &granularity) {
+    if (how.type->code_dtype().npy.empty()) {
+        throw failure("numpy has no type for " + std::string(how.type->option));
+    }
+    if (!is_derivable(tensor.shape, granularity)) {
+        throw failure("an .npy file cannot record blocks of " + std::to_string(granularity.block_size) +
+                      " along axis " + std::to_string(granularity.axis) + "; use a size that divides the axis");
+    }
+}
+
+// Quantizes one tensor after another, with the same buffers.
+class tensor_quantizer {
+public:
+    explicit tensor_quantizer(const std::string &profile) : kernels_(profile) {}
+
+    // Writes the parts of one tensor; `first` is where the writer has the first of `outputs`.
+    void quantize(const tensor_reader &input, const quantization::step &each, const tensor_list &outputs,
+                  tensor_writer &output, size_t first) {
+        const tensor_info &tensor = input.tensors()[each.input];
+        const scheme &how = *each.how;
+        const dtype &code = how.type->code_dtype();
+        std::span<std::byte> bytes = source_.take(byte_size(tensor));
+        input.read(each.input, bytes);
+        blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
+        scale_map map(tensor.shape, granularity);
+        scale_set set = compute_scales(*tensor.type, bytes, map, *how.type, how.asymmetric, scale_dtype(tensor, how),
+                                       [&](std::vector<float> &values, const dtype &type) {
+                                           return type.is_float() ? narrowed(values, type) : encode_e4m3(values);
+                                       });
+        std::span<std::byte> codes = codes_.take(byte_size({"", &code, tensor.shape}));
+        const std::vector<int64_t> &scale_shape = granularity.scale_shape;
+        std::byte *zero_points = set.zero_points.empty() ? nullptr : set.zero_points.data();
+        kernels_.quantize({{tensor.type, tensor.shape, bytes.data()},
+                           {&f32_dtype(), scale_shape, std::as_writable_bytes(std::span(set.scales)).data()},
+                           {&zero_point_dtype(code), scale_shape, zero_points},
+                           {&code, tensor.shape, codes.data()},
+                           granularity});
+        auto write = [&](size_t part, std::span<const std::byte> data) {
+            output.write(first + part - each.first_output, data);
+        };
+        write_parts(write, *find_logical_tensor(outputs, each.first_output).parts, how, tensor.shape, scale_shape,
+                    codes, set);
+    }
+
+    const kernel_figures &figures() const { return kernels_.figures(); }
+
+private:
+    template<typename Write>
+    void write_parts(const Write &write, const quantized_parts &parts, const scheme &how,
+                     const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape,
+                     std::span<std::byte> codes, scale_set &set) {
+        write(parts.codes, how.type->code_dtype().bits == 4 ? packed(codes, how, shape) : codes);
+        write(parts.scale, set.stored);
+        if (parts.shape) {
+            write(*parts.shape, std::as_bytes(std::span(shape)));
+        }
+        if (parts.global_scale) {
+            write(*parts.global_scale, std::as_bytes(std::span(&set.global, 1)));
+        }
+        if (parts.zero_point) {
+            write(*parts.zero_point, stored_zero_points(set.zero_points, how, scale_shape));
+        }
+    }
+
+    std::vector<std::byte> encode_e4m3(std::vector<float> &values) {
+        std::vector<std::byte> codes(values.size());
+        std::vector<int64_t> shape = {static_cast<int64_t>(values.size())};
+        float one = 1;
+        kernels_.quantize({{&f32_dtype(), shape, std::as_writable_bytes(std::span(values)).data()},
+                           {&f32_dtype(), {}, std::as_writable_bytes(std::span(&one, 1)).data()},
+                           {},
+                           {&dtype_of(QDQ_F8E4M3), shape, codes.data()},
+                           {}});
+        return codes;
+    }
+
+    // In f16 or bf16: what 1 stands for with these scales.
+    std::vector<std::byte> narrowed(std::vector<float> &values, const dtype &type) {
+        std::vector<std::byte> ones(values.size(), std::byte{1});
+        std::vector<int64_t> shape = {static_cast<int64_t>(values.size())};
+        std::vector<std::byte> result(byte_size({"", &type, shape}));
+        kernels_.dequantize({{&dtype_of(QDQ_I8), shape, ones.data()},
+                             {&f32_dtype(), shape, std::as_writable_bytes(std::span(values)).data()},
+                             {},
+                             {&type, shape, result.data()},
+                             {}});
+        return result;
+    }
+
+    std::span<std::byte> packed(std::span<std::byte> codes, const scheme &how, const std::vector<int64_t> &shape) {
+        if (how.type->codes == QDQ_I4) {
+            add_eight(codes);
+        }
+        packed_rows packing(how.type->codes, shape);
+        if (!packing.is_padded()) {
+            return codes;
+        }
+        std::span<std::byte> rows = rows_.take(byte_size({"", &packing.type(), packing.shape()}));
+        packing.pad(codes, rows);
+        return rows;
+    }
+
+    // Those of u4 become signed: the convention has no unsigned codes, and adds 8 to all.
+    static std::vector<std::byte> stored_zero_points(std::vector<std::byte> values, const scheme &how,
+                                                     const std::vector<int64_t> &shape) {
+        if (how.type->codes == QDQ_U4) {
+            for (std::byte &value : values) {
+                value = static_cast<std::byte>(std::to_integer<int>(value) - 8);
+            }
+        }
+        return packs_zero_points(how.type->code_dtype(), shape) ? pack_zero_points(values, shape) : values;
+    }
+
+    scratch_buffer source_, codes_, rows_;
+    kernel_caller kernels_;
+};
+
+}  // namespace
+
+selection select_by(const recipe &rules, const tensor_reader &input) {
+    if (const auto *folder = dynamic_cast<const model_folder *>(&input)) {
+        auto is_wanted = [vocabulary = folder->vocabulary(), how = rules.otherwise](const tensor_info &tensor) {
+            return is_linear_weight(tensor, vocabulary) && (!is_expert_weight(tensor) || is_loaded(tensor, how));
+        };
+        // transformers holds scales in the type of the model, and rounds those of another type.
+        return [select = select_by(rules, is_wanted)](const tensor_info &tensor) {
+            std::optional<scheme> how = select(tensor);
+            if (how) {
+                how->scales_as_weights = how->type->scales == scale_form::f32 && how->scales.block_rows == 0;
+            }
+            return how;
+        };
+    }
+    return select_by(rules, [lowest = input.lowest_quantized_rank()](const tensor_info &tensor) {
+        return tensor.type->is_float() && tensor.shape.size() >= lowest;
+    });
+}
+
+size_t count_experts_left_alone(const quantization &plan, const recipe &rules) {
+    return static_cast<size_t>(std::ranges::count_if(plan.steps(), [&](const quantization::step &each) {
+        const tensor_info &tensor = plan.input().tensors()[each.input];
+        bool named = std::ranges::any_of(rules.rules, [&](const rule &of) { return matches(of, tensor.name); });
+        return !each.how && !named && is_expert_weight(tensor) && is_linear_weight(tensor, 0) &&
+               !is_loaded(tensor, rules.otherwise);
+    }));
+}
+
+quantization::quantization(std::unique_ptr<tensor_reader> input, const selection &select, std::string profile)
+    : input_(std::move(input)), profile_(std::move(profile)) {
+    static_cast<void>(kernel_caller(profile_));  // throws when there is no such profile
+    std::vector<logical_tensor> logical = logical_tensors(*input_);
+    auto next = logical.begin();  // in the order of the file, where parts come between
+    for (size_t i = 0; i < input_->tensors().size(); ++i) {
+        throw_if_interrupted();
+        const tensor_info &tensor = input_->tensors()[i];
+        bool is_part = next == logical.end() || next->index != i;
+        std::optional<scheme> how = is_part || next->parts ? std::nullopt : select(tensor);
+        steps_.push_back({i, outputs_.size(), how});
+        if (how) {
+            for_tensor(*input_, i, [&] { next->parts = plan_quantized(tensor, *how); });
+        } else {
+            outputs_.add(tensor);
+        }
+        next += !is_part;
+    }
+    if (records_.empty()) {
+        throw failure(input_->path() + ": it has no tensor to quantize (float, with at least " +
+                      std::to_string(input_->lowest_quantized_rank()) + " dimensions)");
+    }
+    in_file(input_->path(), [&] { check_read_as(logical, outputs_); });
+}
+
+quantized_parts quantization::plan_quantized(const tensor_info &tensor, const scheme &how) {
+    blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
+    if (!input_->has_metadata()) {
+        check_npy(tensor, how, granularity);
+    }
+    records_[tensor.name] = {tensor.type, granularity.axis, granularity.block_size, granularity.block_rows};
+    return plan_parts(tensor, how, granularity.scale_shape);
+}
+
+quantized_parts quantization::plan_parts(const tensor_info &tensor, const scheme &how,
+                                         const std::vector<int64_t> &scale_shape) {
+    const std::string &name = tensor.name;
+    const dtype &code = how.type->code_dtype();
+    quantized_parts parts = {.type = &code};
+    if (code.bits >= 8) {
+        parts.codes = outputs_.size();
+        outputs_.add({name, &code, tensor.shape});
+    } else {
+        refuse_taken(groups_name(name));
+        packed_rows packing(how.type->codes, tensor.shape);
+        parts.codes = add_part({packed_name(name), &packing.type(), packing.shape()});
+        if (code.is_integer_code() || tensor.shape.back() % 2 != 0) {
+            auto rank = static_cast<int64_t>(tensor.shape.size());
+            parts.shape = add_part({shape_name(name), find_dtype("I64"), {rank}});
+        }
+    }
+    std::string scale = how.scales.block_rows != 0 ? block_scale_name(name) : scale_name(name);
+    parts.scale = add_part({scale, &scale_dtype(tensor, how), scale_shape});
+    if (how.type->scales == scale_form::two_level) {
+        parts.global_scale = add_part({global_scale_name(name), &f32_dtype(), {1}});
+    }
+    if (has_zero_points(code, how.asymmetric)) {
+        parts.zero_point = add_part(zero_point_info(zero_point_name(name), code, scale_shape));
+    }
+    return parts;
+}
+
+void quantization::refuse_taken(const std::string &name) const {
+    if (input_->find(name)) {
+        throw failure("the file already has a tensor named " + printable(name));
+    }
+}
+
+size_t quantization::add_part(tensor_info part) {
+    refuse_taken(part.name);
+    outputs_.add(std::move(part));
+    return outputs_.size() - 1;
+}
+
+size_t quantization::end_of(const step &each) const {
+    auto next = static_cast<size_t>(&each - steps_.data()) + 1;
+    return next == steps_.size() ? outputs_.size() : steps_[next].first_output;
+}
+
+uint64_t quantization::output_bytes(const step &each) const {
+    uint64_t total = 0;
+    for (size_t i = each.first_output; i < end_of(each); ++i) {
+        total += byte_size(outputs_[i]);
+    }
+    return total;
+}
+
+uint64_t quantization::output_bytes() const {
+    uint64_t total = 0;
+    for (const tensor_info &tensor : outputs_) {
+        total += byte_size(tensor);
+    }
+    return total;
+}
+
+tensor_list quantization::outputs(size_t shard) const {
+    tensor_list result;
+    for (const step &each : steps_) {
+        for (size_t i = each.first_output; input_->shard_of(each.input) == shard && i < end_of(each); ++i) {
+            result.add(outputs_[i]);
+        }
+    }
+    return result;
+}
+
+metadata_map quantization::metadata(size_t shard) const {
+    record_map records;
+    for (const step &each : steps_) {
+        const std::string &name = input_->tensors()[each.input].name;
+        if (each.how && input_->shard_of(each.input) == shard) {
+            records[name] = records_.at(name);
+        }
+    }
+    metadata_map old = input_->metadata(shard);
+    return records.empty() ? old : with_records(std::move(old), records);
+}
+
+kernel_figures quantization::write(size_t shard, tensor_writer &output, const progress_function &advance) const {
+    tensor_quantizer quantizer(profile_);
+    size_t next = 0;
+    for (const step &each : steps_) {
+        if (input_->shard_of(each.input) != shard) {
+            continue;
+        }
+        for_tensor(*input_, each.input, [&] {
+            if (each.how) {
+                quantizer.quantize(*input_, each, outputs_, output, next);
+                advance(byte_size(input_->tensors()[each.input]));
+            } else {
+                copy_tensor(*input_, each.input, output, next, advance);
+            }
+        });
+        next += end_of(each) - each.first_output;
+    }
+    input_->check_unchanged();
+    return quantizer.figures();
+}
+
+void quantization::configure(nlohmann::json &config) const {
+    std::vector<module_scheme> modules;
+    for (const step &each : steps_) {
+        modules.push_back({input_->tensors()[each.input], each.how});
+    }
+    config["quantization_config"] = quantization_config(modules);
+}
+
+std::string quantization::description() const {
+    std::string text = "quantize " + profile_;
+    for (const step &each : steps_) {
+        text += "\n" + input_->tensors()[each.input].name + ": " + (each.how ? scheme_text(*each.how) : "copy") +
+                (each.how && each.how->scales_as_weights ? " with scales of its type" : "");
+    }
+    return text;
+}
+
+}  // namespace qdq_cli

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "recipe.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+namespace qdq_cli {
+
+// What became of a tensor.
+struct module_scheme {
+    tensor_info tensor;
+    std::optional<scheme> how;  // nothing: it was left alone
+};
+
+// Whether transformers 5.23 with compressed-tensors 0.20 loads this weight of an expert quantized so, or loads no
+// weight so. It joins the weights of experts while it loads them; of those that are i8 it takes none, those of mxfp8
+// and nvfp4 it scales wrongly, and what is stacked in the file it loads as it is.
+bool is_loaded(const tensor_info &expert_weight, const scheme &how);
+
+// The "quantization_config" of config.json:
+//   f8e4m3 in blocks of rows and columns     {"quant_method": "fp8", "weight_block_size": [128, 128], ...}
+//   what compressed-tensors has a format for {"quant_method": "compressed-tensors", "config_groups": ...}: a group for
+//                                            each scheme, and "ignore" for linear layers that were left alone
+//   other types                              {"quant_method": "qdq"}, which others refuse, rather than compute nonsense
+// Throws failure where compressed-tensors has the type, but not for this shape: its groups are whole.
+nlohmann::json quantization_config(const std::vector<module_scheme> &modules);
+
+}  // namespace qdq_cli

@@ -1,0 +1,213 @@
+#include "recipe.h"
+
+#include "error.h"
+#include "text.h"
+
+#include <fnmatch.h>
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace qdq_cli {
+
+using nlohmann::json;
+
+namespace {
+
+template<typename T> T value_of(const json &entry, const std::string &key) {
+    try {
+        return entry.at(key).get<T>();
+    } catch (const json::exception &) {
+        throw failure("\"" + key + "\" is " + printable(entry.at(key).dump()) + ", which it cannot be");
+    }
+}
+
+void refuse_unknown_keys(const json &entry, std::initializer_list<std::string_view> known) {
+    if (!entry.is_object()) {
+        throw failure(printable(entry.dump()) + " is not an object");
+    }
+    for (const auto &[key, value] : entry.items()) {
+        if (std::ranges::find(known, key) == known.end()) {
+            throw failure("\"" + printable(key) + "\" is not a key of a recipe");
+        }
+    }
+}
+
+void parse_block_size(const json &entry, granularity &scales) {
+    std::vector<int64_t> sizes = entry.at("block_size").is_array()
+                                     ? value_of<std::vector<int64_t>>(entry, "block_size")
+                                     : std::vector{value_of<int64_t>(entry, "block_size")};
+    if (sizes.empty() || sizes.size() > 2 || std::ranges::min(sizes) <= 0) {
+        throw failure("\"block_size\" is " + printable(entry.at("block_size").dump()) +
+                      ", not a positive integer or two");
+    }
+    scales.block_size = sizes.back();
+    scales.block_rows = sizes.size() == 2 ? sizes.front() : 0;
+}
+
+// Nothing where the tensors are to be left alone.
+std::optional<scheme> parse_scheme(const json &entry, const scheme &otherwise) {
+    scheme how = {.type = otherwise.type, .scales = {}};
+    if (entry.contains("dtype")) {
+        auto name = value_of<std::string>(entry, "dtype");
+        if (name == "keep") {
+            return std::nullopt;
+        }
+        how.type = find_format(name);
+        if (how.type == nullptr) {
+            throw failure("\"dtype\" is " + printable(name) + ", which is neither a type nor \"keep\"");
+        }
+    }
+    if (entry.contains("axis")) {
+        how.scales.axis = value_of<int64_t>(entry, "axis");
+    }
+    if (entry.contains("per_tensor")) {
+        how.scales.per_tensor = value_of<bool>(entry, "per_tensor");
+    }
+    if (entry.contains("block_size")) {
+        parse_block_size(entry, how.scales);
+    }
+    if (entry.contains("asymmetric")) {
+        how.asymmetric = value_of<bool>(entry, "asymmetric");
+    }
+    try {
+        check(how);
+    } catch (const usage_error &error) {  // an option on the command line, but not in a file
+        throw failure(error.what());
+    }
+    return how;
+}
+
+recipe parse_recipe(const json &text, const scheme &otherwise) {
+    refuse_unknown_keys(text, {"default", "rules"});
+    recipe result = {.rules = {}, .otherwise = otherwise};
+    if (text.contains("default")) {
+        refuse_unknown_keys(text["default"], {"dtype", "axis", "per_tensor", "block_size", "asymmetric"});
+        std::optional<scheme> how = parse_scheme(text["default"], otherwise);
+        if (!how) {
+            throw failure(
+                "\"default\" cannot be \"keep\"; {\"match\": \"*\", \"dtype\": \"keep\"} as the last rule can");
+        }
+        result.otherwise = *how;
+    }
+    for (const json &entry : text.value("rules", json::array())) {
+        refuse_unknown_keys(entry, {"match", "dtype", "axis", "per_tensor", "block_size", "asymmetric"});
+        if (!entry.contains("match")) {
+            throw failure("a rule has no \"match\"");
+        }
+        result.rules.push_back({value_of<std::string>(entry, "match"), parse_scheme(entry, result.otherwise)});
+    }
+    return result;
+}
+
+std::vector<std::string_view> components(std::string_view name) {
+    std::vector<std::string_view> found;
+    while (true) {
+        size_t dot = name.find('.');
+        found.push_back(name.substr(0, dot));
+        if (dot == std::string_view::npos) {
+            return found;
+        }
+        name.remove_prefix(dot + 1);
+    }
+}
+
+// A word of the names that are common for what is no linear layer, or is one that decides too much: a router's few
+// rows choose the experts.
+bool is_left_alone(std::string_view component) {
+    constexpr std::array parts = {"embed", "norm", "router", "lm_head"};
+    constexpr std::array whole = {"wte", "wpe", "gate", "shared_expert_gate", "ln_f", "shared", "output_layer"};
+    auto is_in = [&](std::string_view part) { return component.find(part) != std::string_view::npos; };
+    return std::ranges::any_of(parts, is_in) || std::ranges::find(whole, component) != whole.end();
+}
+
+}  // namespace
+
+void check(const scheme &how) {
+    std::string name(how.type->option);
+    const granularity &scales = how.scales;
+    if (how.asymmetric && !how.type->code_dtype().is_integer_code()) {
+        throw usage_error("--asymmetric: " + name + " has no zero points");
+    }
+    if (how.type->block_size != 0 && scales != granularity{}) {
+        throw usage_error("--dtype " + name + " has blocks of " + std::to_string(how.type->block_size) +
+                          " along the last axis; it takes no --axis, --per-tensor or --block-size");
+    }
+    if (scales.block_rows != 0 && (how.type->codes != QDQ_F8E4M3 || scales.axis)) {
+        throw usage_error("--block-size " + std::to_string(scales.block_rows) + "x" +
+                          std::to_string(scales.block_size) +
+                          ": blocks of rows and columns are of f8e4m3, and take no --axis");
+    }
+    if (scales.per_tensor && (scales.axis || scales.block_size != 0)) {
+        throw usage_error("one scale per tensor has neither an axis nor blocks");
+    }
+}
+
+std::string scheme_text(const scheme &how) {
+    std::string text(how.type->option);
+    const granularity &scales = how.scales;
+    int64_t block_size = how.type->block_size != 0 ? how.type->block_size : scales.block_size;
+    if (scales.block_rows != 0) {
+        text += " in blocks of " + std::to_string(scales.block_rows) + "x" + std::to_string(block_size);
+    } else if (block_size != 0) {
+        text += " in blocks of " + std::to_string(block_size);
+    } else {
+        text += scales.per_tensor ? " per tensor" : " per channel";
+    }
+    if (scales.axis) {
+        text += " along axis " + std::to_string(*scales.axis);
+    }
+    return text + (how.asymmetric ? ", asymmetric" : "");
+}
+
+recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise) {
+    std::ifstream file(path);
+    if (!file) {
+        throw system_failure(path.string(), "cannot open");
+    }
+    recipe result;
+    in_file(path.string(), [&] {
+        json text;
+        try {
+            text = json::parse(file, nullptr, true, true);
+        } catch (const json::parse_error &error) {
+            throw failure("it is not valid JSON, at its byte " + std::to_string(error.byte));
+        }
+        result = parse_recipe(text, otherwise);
+    });
+    return result;
+}
+
+bool matches(const rule &of, const std::string &name) { return fnmatch(of.pattern.c_str(), name.c_str(), 0) == 0; }
+
+selection select_by(const recipe &rules, std::function<bool(const tensor_info &)> is_wanted) {
+    return [rules, is_wanted = std::move(is_wanted)](const tensor_info &tensor) -> std::optional<scheme> {
+        auto decides = [&](const rule &each) { return matches(each, tensor.name); };
+        if (auto found = std::ranges::find_if(rules.rules, decides); found != rules.rules.end()) {
+            bool possible = tensor.type->is_float() && tensor.shape.size() >= 2;
+            return possible ? found->how : std::nullopt;
+        }
+        return is_wanted(tensor) ? std::optional(rules.otherwise) : std::nullopt;
+    };
+}
+
+bool is_expert_stack(const tensor_info &tensor) {
+    return tensor.shape.size() == 3 && tensor.name.find("expert") != std::string::npos;
+}
+
+bool is_expert_weight(const tensor_info &tensor) {
+    return is_expert_stack(tensor) || std::ranges::count(components(tensor.name), "experts") != 0;
+}
+
+bool is_linear_weight(const tensor_info &tensor, int64_t vocabulary) {
+    bool matrix = tensor.shape.size() == 2 && tensor.name.ends_with(".weight");
+    if (!tensor.type->is_float() || !(is_expert_stack(tensor) || matrix) || (matrix && tensor.shape[0] == vocabulary)) {
+        return false;
+    }
+    bool bias = tensor.name.find("bias") != std::string::npos;  // T5's relative_attention_bias is a table of them
+    return !bias && std::ranges::none_of(components(tensor.name), is_left_alone);
+}
+
+}  // namespace qdq_cli

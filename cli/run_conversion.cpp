@@ -1,0 +1,35 @@
+#include "run_conversion.h"
+
+#include "model_output.h"
+#include "progress.h"
+
+namespace qdq_cli {
+
+namespace {
+
+kernel_figures write_file(const conversion &what, const output_options &output, const progress_function &advance) {
+    std::unique_ptr<tensor_writer> writer = create_writer(output, what.input(), what.outputs(0), what.metadata(0));
+    kernel_figures figures = what.write(0, *writer, advance);
+    writer->commit();
+    return figures;
+}
+
+}  // namespace
+
+kernel_figures run_conversion(const conversion &what, const output_options &output, const target_options &target,
+                              const console_options &console) {
+    const tensor_reader &input = what.input();
+    uint64_t total = 0;
+    for (size_t shard = 0; shard < input.shard_count(); ++shard) {
+        total += input_bytes(input, shard);
+    }
+    progress bar(total, progress::unit::bytes, console.quiet);
+    auto advance = [&](uint64_t bytes) { bar.advance(bytes); };
+    if (const auto *folder = dynamic_cast<const model_folder *>(&input)) {
+        model_output model(what, *folder, output);
+        return write_model(model, what, target.threads, advance);
+    }
+    return write_file(what, output, advance);
+}
+
+}  // namespace qdq_cli

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "commands.h"
+#include "conversion.h"
+
+namespace qdq_cli {
+
+// Writes what a conversion makes of its input, a file to a file and a folder to a folder, under a progress bar.
+kernel_figures run_conversion(const conversion &what, const output_options &output, const target_options &target,
+                              const console_options &console);
+
+}  // namespace qdq_cli

@@ -1,0 +1,398 @@
+import fnmatch
+import json
+import os
+import random as chance
+import signal
+import time
+import unittest
+
+import ml_dtypes
+import numpy as np
+
+from support import CliTest, load_model, per_channel, random, run, save_model, start
+
+HIDDEN, INNER, VOCABULARY = 64, 96, 320
+
+
+def layer(i, seed):
+    shapes = {"self_attn.q_proj": (HIDDEN, HIDDEN), "mlp.gate_proj": (INNER, HIDDEN), "mlp.down_proj": (HIDDEN, INNER)}
+    tensors = {f"model.layers.{i}.{name}.weight": random(shape, seed + k) for k, (name, shape) in enumerate(shapes.items())}
+    return tensors | {f"model.layers.{i}.input_layernorm.weight": np.ones(HIDDEN, np.float32),
+                      f"model.layers.{i}.mlp.gate.weight": random((4, HIDDEN), seed + 7)}
+
+
+def shard_name(i, count):
+    return f"model-{i + 1:05}-of-{count:05}.safetensors"
+
+
+def save_folder(path, shards, config=None):
+    """A model's folder of several shards, with a tokenizer in a folder of its own."""
+    (path / "sub").mkdir(parents=True)
+    (path / "sub" / "tokenizer.json").write_text("{}")
+    (path / "config.json").write_text(json.dumps({"model_type": "llama", "vocab_size": VOCABULARY} | (config or {})))
+    weight_map = {}
+    for i, tensors in enumerate(shards):
+        save_model(path / shard_name(i, len(shards)), tensors)
+        weight_map |= {name: shard_name(i, len(shards)) for name in tensors}
+    index = {"metadata": {"kept": "yes"}, "weight_map": weight_map}
+    (path / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def load_folder(path):
+    tensors = {}
+    for file in sorted(path.glob("*.safetensors")):
+        tensors |= load_model(file)
+    return tensors
+
+
+def content(path):
+    """Every file of a folder."""
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+class FolderTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.model, self.out = self.dir / "model", self.dir / "out"
+
+    def save(self, *, config=None, extra=None):
+        shards = [layer(0, 10) | {"model.embed_tokens.weight": random((VOCABULARY, HIDDEN))}, layer(1, 20) | (extra or {})]
+        save_folder(self.model, shards, config)
+        return shards
+
+    def quantize(self, *options):
+        self.succeed("quantize", self.model, "-o", self.out, *options)
+        return load_folder(self.out)
+
+    def config(self):
+        return json.loads((self.out / "config.json").read_text())["quantization_config"]
+
+
+class Folder(FolderTest):
+    def test_linear_weights_alone_are_quantized(self):
+        first, second = self.save(extra={"lm_head.weight": random((VOCABULARY, HIDDEN), 3),
+                                          "model.tokens.weight": random((VOCABULARY, HIDDEN), 4)})  # fmt: skip
+        result = self.quantize()
+        for name, tensor in (first | second).items():
+            if name.endswith("_proj.weight"):
+                codes, scales, _ = per_channel(tensor)
+                self.assert_same(result[name], codes)
+                self.assert_same(result[name + "_scale"], scales)
+            else:
+                self.assert_same(result[name], tensor)
+                self.assertNotIn(name + "_scale", result)
+
+    def test_shards_index_and_other_files_stay_as_they_are(self):
+        self.save()
+        self.quantize()
+        names = [shard_name(i, 2) for i in range(2)]
+        self.assertEqual(sorted(content(self.out)),
+                         sorted([*names, "config.json", "model.safetensors.index.json", "sub/tokenizer.json"]))
+        index = json.loads((self.out / "model.safetensors.index.json").read_text())
+        self.assertEqual(index["metadata"]["kept"], "yes")
+        sizes = 0
+        for name in names:
+            tensors = load_model(self.out / name)
+            self.assertEqual({tensor for tensor, file in index["weight_map"].items() if file == name}, set(tensors))
+            sizes += sum(tensor.nbytes for tensor in tensors.values())
+        self.assertEqual(index["metadata"]["total_size"], sizes)
+        self.assertEqual(self.files(), ["model", "out"])
+
+    def test_one_file_without_an_index(self):
+        self.model.mkdir()
+        (self.model / "config.json").write_text("{}")
+        save_model(self.model / "model.safetensors", layer(0, 1))
+        self.quantize()
+        self.assertEqual(sorted(content(self.out)), ["config.json", "model.safetensors"])
+
+    def test_what_was_dequantized_has_the_old_names_types_and_config(self):
+        first, second = self.save()
+        tensors = self.quantize("--dtype", "f8e4m3")
+        back = self.dir / "back"
+        self.succeed("dequantize", self.out, "-o", back, "--dtype", "bf16")
+        restored = load_folder(back)
+        self.assertEqual(set(restored), set(first | second))
+        name = "model.layers.1.mlp.down_proj.weight"
+        expected = tensors[name].astype(np.float32) * tensors[name + "_scale"].astype(np.float32)
+        self.assert_same(restored[name], expected.astype(ml_dtypes.bfloat16))
+        config = json.loads((back / "config.json").read_text())
+        self.assertNotIn("quantization_config", config)
+        self.assertEqual(config["dtype"], "bfloat16")
+        rows = json.loads(self.succeed("compare", self.model, back, "--json"))
+        self.assertGreater(rows["total"]["sqnr_db"], 30)
+
+    def test_scales_have_the_type_of_the_weights(self):
+        x = random((HIDDEN, HIDDEN))
+        for dtype in (ml_dtypes.bfloat16, np.float16):
+            with self.subTest(dtype=dtype):
+                save_folder(self.dir / dtype.__name__, [{"a.weight": x.astype(dtype)}])
+                out = self.dir / (dtype.__name__ + "-out")
+                self.succeed("quantize", self.dir / dtype.__name__, "-o", out)
+                result = load_folder(out)
+                scale = (np.abs(x.astype(dtype).astype(np.float32)).max(1, keepdims=True) / np.float32(127.5)).astype(dtype)
+                self.assert_same(result["a.weight_scale"], scale)
+                steps = x.astype(dtype).astype(np.float32) / scale.astype(np.float32)
+                self.assert_same(result["a.weight"], np.clip(np.rint(steps), -128, 127).astype(np.int8))
+
+    def test_experts_are_left_alone_where_they_would_not_be_loaded(self):
+        experts = {f"model.layers.1.mlp.experts.{i}.up_proj.weight": random((INNER, HIDDEN), i) for i in range(3)}
+        stack = {"model.layers.1.mlp.experts.down_proj": random((3, HIDDEN, INNER))}
+        self.save(extra=experts | stack)
+        for dtype, quantized in (("i8", False), ("nvfp4", False), ("f8e4m3", True), ("mxfp4", True)):
+            with self.subTest(dtype=dtype):
+                text = self.succeed("quantize", self.model, "-o", self.out, "--force", "--dtype", dtype)
+                result = load_folder(self.out)
+                for name in experts:
+                    self.assertEqual(name + "_scale" in result, quantized)
+                self.assertNotIn("model.layers.1.mlp.experts.down_proj_scale", result)
+                self.assertIn(f"{1 if quantized else 4} weights of experts are left alone", text)
+
+    def test_stacked_experts_are_quantized_each(self):
+        x = random((3, HIDDEN, INNER)) * np.array([0.01, 1, 100], np.float32)[:, None, None]
+        self.save(extra={"model.layers.1.mlp.experts.down_proj": x})
+        name = "model.layers.1.mlp.experts.down_proj"
+        result = self.quantize("--include", "*experts*")
+        for i in range(3):
+            codes, scales, _ = per_channel(x[i])
+            self.assert_same(result[name][i], codes)
+            self.assert_same(result[name + "_scale"][i], scales)
+        result = self.quantize("--include", "*experts*", "--per-tensor", "--force")
+        self.assertEqual(result[name + "_scale"].shape, (3, 1, 1))
+        self.assert_same(result[name + "_scale"].ravel(), np.abs(x).max((1, 2)) / np.float32(127.5))
+
+    def test_include_and_exclude_by_glob(self):
+        self.save()
+        result = self.quantize("--exclude", "*.down_proj.*", "--include", "*embed_tokens*", "--include", "*.down_proj.weight")
+        quantized = {name[:-6] for name in result if name.endswith("_scale")}
+        wanted = {name for name in result if fnmatch.fnmatch(name, "*_proj.weight") and "down_proj" not in name}
+        self.assertEqual(quantized, wanted | {"model.embed_tokens.weight"})
+
+    def test_a_recipe_decides_by_its_first_matching_rule(self):
+        self.save()
+        recipe = self.dir / "recipe.json"
+        recipe.write_text("""{"default": {"dtype": "i4", "block_size": 32},  // a comment
+            "rules": [{"match": "model.layers.0.*", "dtype": "keep"},
+                      {"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true}]}""")
+        result = self.quantize("--recipe", recipe)
+        self.assertFalse([name for name in result if "layers.0" in name and "scale" in name])
+        self.assertEqual(result["model.layers.1.mlp.down_proj.weight_scale"].shape, (1,))
+        self.assertEqual(result["model.layers.1.self_attn.q_proj.weight_packed"].shape, (HIDDEN, HIDDEN // 8))
+        config = self.config()
+        self.assertEqual(config["format"], "mixed-precision")
+        groups = {group["format"]: group for group in config["config_groups"].values()}
+        self.assertEqual(groups["float-quantized"]["targets"], ["re:(.*\\.)?layers\\.1\\.mlp\\.down_proj$"])
+        self.assertEqual(groups["pack-quantized"]["weights"]["group_size"], 32)
+
+    def test_a_bad_recipe_is_a_failure_that_says_why(self):
+        self.save()
+        recipe = self.dir / "recipe.json"
+        for text, message in (("{", "not valid JSON"), ("[]", "not an object"), ('{"rule": []}', '"rule" is not a key'),
+                              ('{"rules": [{"dtype": "i8"}]}', 'no "match"'),
+                              ('{"rules": [{"match": "*", "dtype": "i7"}]}', "i7"),
+                              ('{"default": {"dtype": "f8e4m3", "asymmetric": true}}', "no zero points"),
+                              ('{"default": {"block_size": 0}}', "not a positive integer"),
+                              ('{"default": {"axis": "x"}}', '"axis" is "x"')):
+            recipe.write_text(text)
+            self.fail_with(message, "quantize", self.model, "-o", self.out, "--recipe", recipe, force=False)
+
+    def test_dry_run_writes_nothing_and_tells_the_sizes(self):
+        self.save()
+        text = self.succeed("quantize", self.model, "--dry-run", "--dtype", "mxfp4", force=False)
+        self.assertEqual(self.files(), ["model"])
+        self.assertRegex(text, r"model.layers.0.mlp.down_proj.weight +\[64, 96\] +F32 +mxfp4 in blocks of 32 +24576 +3264")
+        self.assertRegex(text, r"model.embed_tokens.weight .*left alone")
+        plan = json.loads(self.succeed("quantize", self.model, "--dry-run", "--dtype", "mxfp4", "--json", force=False))
+        result = self.quantize("--dtype", "mxfp4")
+        self.assertEqual(plan["total"]["bytes_after"], sum(tensor.nbytes for tensor in result.values()))
+
+    def test_config_of_each_format(self):
+        self.save()
+        for dtype, form, weights in (
+            ("i8", "int-quantized", {"num_bits": 8, "type": "int", "strategy": "channel"}),
+            ("f8e4m3", "float-quantized", {"num_bits": 8, "type": "float", "strategy": "channel"}),
+            ("mxfp8", "mxfp8-quantized", {"strategy": "group", "group_size": 32, "scale_dtype": "torch.uint8"}),
+            ("mxfp4", "mxfp4-pack-quantized", {"num_bits": 4, "type": "float", "scale_dtype": "torch.uint8"}),
+            ("nvfp4", "nvfp4-pack-quantized", {"strategy": "tensor_group", "group_size": 16}),
+        ):
+            with self.subTest(dtype=dtype):
+                self.quantize("--dtype", dtype, "--force")
+                config = self.config()
+                self.assertEqual((config["quant_method"], config["format"]), ("compressed-tensors", form))
+                group = config["config_groups"]["group_0"]
+                self.assertEqual((group["targets"], group["format"]), (["Linear"], form))
+                self.assertEqual(group["weights"], group["weights"] | weights)
+                self.assertEqual(config["ignore"], ["re:(.*\\.)?embed_tokens$", "re:(.*\\.)?layers\\.\\d+\\.mlp\\.gate$",
+                                                    "lm_head"])  # fmt: skip
+
+    def test_a_type_that_no_loader_has_is_refused_by_them(self):
+        self.save()
+        self.quantize("--dtype", "i16")
+        self.assertEqual(self.config(), {"quant_method": "qdq"})
+
+    def test_groups_are_whole(self):
+        self.save()
+        self.fail_with("down_proj.weight [64, 96]: its 96 columns are no whole number of blocks of 64", "quantize",
+                       self.model, "-o", self.out, "--dtype", "i4", "--block-size", 64, force=False)
+
+    def test_blocks_of_rows_and_columns_as_deepseek_has_them(self):
+        x = random((300, 200)) * np.linspace(0.1, 9, 300, dtype=np.float32)[:, None]
+        save_folder(self.model, [{"a.proj.weight": x.astype(ml_dtypes.bfloat16), "gate.weight": random((4, 8))}])
+        result = self.quantize("--dtype", "f8e4m3", "--block-size", "128x128")
+        self.assertEqual(self.config(), {"quant_method": "fp8", "fmt": "e4m3", "activation_scheme": "dynamic",
+                                         "weight_block_size": [128, 128],
+                                         "modules_to_not_convert": ["gate", "lm_head"]})  # fmt: skip
+        scales = result["a.proj.weight_scale_inv"]
+        self.assertEqual((scales.dtype, scales.shape), (np.float32, (3, 2)))
+        wide = np.kron(scales, np.ones((128, 128), np.float32))[:300, :200]
+        values = x.astype(ml_dtypes.bfloat16).astype(np.float32)
+        self.assert_same(result["a.proj.weight"], np.clip(values / wide, -448, 448).astype(ml_dtypes.float8_e4m3fn))
+        for i, j in np.ndindex(3, 2):
+            part = values[128 * i : 128 * i + 128, 128 * j : 128 * j + 128]
+            self.assertEqual(scales[i, j], np.abs(part).max() / np.float32(448))
+        # As others write it, without qdq's metadata.
+        foreign = self.dir / "foreign"
+        save_folder(foreign, [result])
+        self.succeed("dequantize", foreign, "-o", self.dir / "back")
+        self.assert_same(load_folder(self.dir / "back")["a.proj.weight"], result["a.proj.weight"].astype(np.float32) * wide)
+
+    def test_an_index_that_lies_is_refused(self):
+        self.save()
+        path = self.model / "model.safetensors.index.json"
+        good = json.loads(path.read_text())
+        name = "model.layers.0.mlp.gate.weight"
+        for weight_map, message in (
+            ({**good["weight_map"], name: shard_name(1, 2)}, "is not in model-00002"),
+            ({**good["weight_map"], "x": shard_name(1, 2)}, "x is not in model-00002"),
+            ({key: file for key, file in good["weight_map"].items() if key != name}, "have 11 tensors"),
+            ({**good["weight_map"], name: "../model-00001-of-00002.safetensors"}, "not a file of the folder"),
+            ({**good["weight_map"], name: "other.safetensors"}, "cannot open"),
+            ({}, "not a map"),
+        ):
+            path.write_text(json.dumps({"weight_map": weight_map}))
+            self.fail_with(message, "quantize", self.model, "-o", self.out, force=False)
+
+    def test_the_place_of_the_output(self):
+        self.save()
+        self.fail_with("one inside the other", "quantize", self.model, "-o", self.model / "out", code=2)
+        self.fail_with("one inside the other", "quantize", self.model, "-o", self.dir, code=2)
+        self.out.mkdir()
+        self.fail_with("exists already; --force", "quantize", self.model, "-o", self.out, force=False)
+        (self.out / "letter.txt").write_text("dear")
+        self.fail_with("neither a model nor an empty folder", "quantize", self.model, "-o", self.out)
+        (self.out / "letter.txt").unlink()
+        self.quantize("--force")
+        self.quantize("--force", "--dtype", "mxfp4")
+        self.assertEqual(self.config()["format"], "mxfp4-pack-quantized")
+        self.assertEqual(self.files(), ["model", "out"])
+
+    def test_a_failure_leaves_nothing(self):
+        self.save(extra={"bad.weight": np.full((4, 4), np.nan, np.float32)})
+        before = self.files()
+        result = run("quantize", self.model, "-o", self.out, "--threads", 1)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("bad.weight", result.stderr)
+        self.assertFalse(self.out.exists())
+        self.assertIn(self.files(), (before, sorted([*before, ".out.qdq-partial"])))  # a shard that is whole is kept
+
+    def test_report_is_one_page(self):
+        self.save()
+        self.quantize("--report", self.dir / "report.html")
+        page = (self.dir / "report.html").read_text()
+        for part in ("SQNR by layer", "<svg", "Tensors with the lowest SQNR", "Size by type", "model.layers.1.mlp.down_proj.weight"):
+            self.assertIn(part, page)
+        self.assertNotIn("http", page)
+
+    def test_inspect_tells_scales_zeros_and_nans(self):
+        x = random((HIDDEN, HIDDEN))
+        x[0, :5] = 0
+        save_folder(self.model, [{"a.weight": x, "b": np.array([np.nan, 1], np.float32)}])
+        rows = {row["name"]: row for row in json.loads(self.succeed("inspect", self.model, "--json"))["tensors"]}
+        self.assertEqual((rows["a.weight"]["zeros"], rows["b"]["nans"], rows["b"]["max"]), (5, 1, 1))
+        result = self.quantize()
+        row = json.loads(self.succeed("inspect", self.out, "--json"))["tensors"][0]
+        self.assertEqual((row["dtype"], row["scale_shape"]), ("I8", [HIDDEN, 1]))
+        self.assertAlmostEqual(row["scale_max"], float(result["a.weight_scale"].max()), 6)
+        self.assertIn("I8", self.succeed("inspect", self.out))
+
+
+class Resumption(FolderTest):
+    """Runs that are killed, and the next one."""
+
+    def save_large(self, shards=4):
+        side = 1024
+        save_folder(self.model, [{f"model.layers.{i}.q_proj.weight": random((side, side), i),
+                                  f"model.layers.{i}.k_proj.weight": random((side, side), i + 50)} for i in range(shards)])
+        self.partial = self.dir / ".out.qdq-partial"
+
+    def expected(self):
+        self.succeed("quantize", self.model, "-o", self.dir / "undisturbed", "--dtype", "nvfp4")
+        return content(self.dir / "undisturbed")
+
+    def test_a_killed_run_goes_on_to_the_same_bytes(self):
+        self.save_large()
+        begin = time.monotonic()
+        expected = self.expected()
+        whole = time.monotonic() - begin
+        times = chance.Random(1)
+        for _ in range(20):
+            process = start("quantize", self.model, "-o", self.out, "--dtype", "nvfp4")
+            time.sleep(times.uniform(0, whole))
+            process.kill()
+            process.communicate()
+            if not self.out.exists():  # whole or absent
+                self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+            self.assertEqual(content(self.out), expected)
+            for path in sorted(self.out.rglob("*"), reverse=True):
+                path.unlink() if path.is_file() else path.rmdir()
+            self.out.rmdir()
+
+    def make_partial(self):
+        """What a run leaves that ends after two shards: the others are gone from what a whole run had."""
+        process = start("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", "--threads", 1)
+        notes = self.partial / "digests"
+        while len(list(notes.glob("*.json")) if notes.exists() else []) < 2:
+            self.assertIsNone(process.poll())
+        process.kill()
+        process.communicate()
+        return sorted(notes.glob("*.json"))
+
+    def test_finished_shards_are_not_written_again(self):
+        self.save_large()
+        expected = self.expected()
+        shards = [self.partial / "model" / note.name[:-5] for note in self.make_partial()]
+        before = [os.stat(shard).st_ino for shard in shards]
+        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+        self.assertEqual([os.stat(self.out / shard.name).st_ino for shard in shards], before)
+        self.assertEqual(content(self.out), expected)
+        self.assertEqual(self.files(), ["model", "out", "undisturbed"])
+
+    def test_a_finished_shard_that_was_damaged_is_written_again(self):
+        self.save_large()
+        expected = self.expected()
+        shard = self.partial / "model" / self.make_partial()[0].name[:-5]
+        raw = bytearray(shard.read_bytes())
+        raw[-1] ^= 1
+        shard.write_bytes(raw)
+        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+        self.assertEqual(content(self.out), expected)
+
+    def test_another_type_or_input_keeps_nothing(self):
+        self.save_large()
+        self.make_partial()
+        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "mxfp4", force=False)
+        self.succeed("quantize", self.model, "-o", self.dir / "other", "--dtype", "mxfp4")
+        self.assertEqual(content(self.out), content(self.dir / "other"))
+
+    def test_an_interrupted_run_ends_by_the_signal_and_keeps_what_is_finished(self):
+        self.save_large()
+        process = start("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", "--threads", 1)
+        while not list(self.partial.glob("digests/*.json")):
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+        self.assertIn(process.returncode, (-signal.SIGTERM, 0))
+        self.assertNotEqual(self.out.exists(), self.partial.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
