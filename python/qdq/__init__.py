@@ -1,0 +1,51 @@
+"""Quantize and dequantize arrays, with one defined result on every processor.
+
+    >>> import numpy, qdq
+    >>> q = qdq.quantize(numpy.float32([[0.5, -1.0], [4.0, 2.0]]), [1 / 127, 4 / 127], dtype="int8", axis=0)
+    >>> q
+    array([[  64, -127],
+           [ 127,   64]], dtype=int8)
+
+`import qdq` imports no other package. docs/python.md has more.
+"""
+
+from qdq._core import (
+    Plan,
+    current_target,
+    dequantize,
+    force_target,
+    plan_dequantize,
+    plan_quantize,
+    quantize,
+    set_num_threads,
+    targets,
+)
+
+__all__ = [
+    "Plan",
+    "current_target",
+    "dequantize",
+    "force_target",
+    "plan",
+    "quantize",
+    "set_num_threads",
+    "targets",
+]
+__version__ = "0.1.0"
+
+
+def plan(function, /, *arguments, **keywords) -> Plan:
+    """A call of qdq.quantize or qdq.dequantize with its arguments checked and its kernel chosen, for many x.
+
+    >>> import numpy, qdq
+    >>> x, y = numpy.float32([0.3, 1.7]), numpy.empty(2, "int8")
+    >>> to_int8 = qdq.plan(qdq.quantize, x, 0.1, dtype="int8", out=y)
+    >>> to_int8(numpy.float32([0.5, -0.5]), y)
+    array([ 5, -5], dtype=int8)
+
+    It keeps the arrays of scale and zero point, whose elements each run reads. Any thread may run it.
+    """
+    planners = {quantize: plan_quantize, dequantize: plan_dequantize}
+    if function not in planners:
+        raise TypeError("qdq.plan: function: it is neither qdq.quantize nor qdq.dequantize")
+    return planners[function](*arguments, **keywords)

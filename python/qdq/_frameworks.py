@@ -1,0 +1,111 @@
+"""What differs between the libraries whose arrays qdq takes. NumPy's arrays of known types never come here.
+
+A library is known by the module of its arrays' type. None is imported but by its own arrays.
+"""
+
+import functools
+import sys
+
+
+def _library(array):
+    return type(array).__module__.partition(".")[0]
+
+
+def readable(array, function, name):
+    """A DLPack capsule over the memory of `array`, or a NumPy array of its elements."""
+    library = _library(array)
+    if library == "torch" and hasattr(array, "detach"):
+        return sys.modules["torch"].utils.dlpack.to_dlpack(array.detach())
+    if library in ("jax", "jaxlib") and array.dtype.name in ("int4", "uint4", "int2", "uint2", "float4_e2m1fn"):
+        import numpy  # DLPack has no elements of one byte of these types
+
+        return numpy.asarray(array)
+    if hasattr(array, "__dlpack__"):
+        # -1: no waiting. The call is put into the stream that the array's library uses now.
+        return array.__dlpack__(stream=-1) if array.__dlpack_device__()[0] != 1 else array.__dlpack__()
+    if hasattr(array, "__array__"):
+        import numpy
+
+        return numpy.asarray(array)
+    raise TypeError(f"{function}: {name}: {type(array).__name__} is no array")
+
+
+def check_writable(array, function):
+    if _library(array) in ("jax", "jaxlib"):
+        raise TypeError(f"{function}: out: an array of JAX cannot be written to")
+    if not hasattr(array, "__dlpack__"):
+        raise TypeError(f"{function}: out: {type(array).__name__} is no array")
+
+
+def operand(value, may_be_integer, like, function, name):
+    """`value`, or where it is a number or a sequence of numbers, an array of them where `like` is."""
+    if not isinstance(value, (int, float, list, tuple)) or isinstance(value, bool):
+        return value
+    import numpy
+
+    try:
+        numbers = numpy.asarray(value, None if may_be_integer else "float32")
+        dtype = "int32" if may_be_integer and numbers.dtype.kind in "iub" else "float32"
+        converted = numbers.astype(dtype)
+        if dtype == "int32" and (converted != numbers).any():
+            raise ValueError("a number is not in the range of int32")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{function}: {name}: {error}") from None
+    library = _library(like)
+    if library == "torch":
+        return sys.modules["torch"].from_numpy(converted).to(like.device)
+    if library == "cupy":
+        return sys.modules["cupy"].asarray(converted)
+    return converted
+
+
+def empty(like, shape, dtype, function):
+    """A new array of the library of `like` and where it is, or of NumPy, which `result` converts."""
+    library = _library(like)
+    if library == "torch":
+        torch = sys.modules["torch"]
+        if not hasattr(torch, dtype) or dtype in ("int4", "uint4", "int2", "uint2"):
+            raise TypeError(f"{function}: dtype: torch has no elements of {dtype}; packed=True gives bytes")
+        return torch.empty(shape, dtype=getattr(torch, dtype), device=like.device)
+    if library == "cupy":
+        cupy = sys.modules["cupy"]
+        if not hasattr(cupy, dtype):
+            raise TypeError(f"{function}: dtype: cupy has no {dtype}; packed=True gives bytes")
+        return cupy.empty(shape, dtype)
+    import numpy
+
+    return numpy.empty(shape, numpy_dtype(dtype))
+
+
+def result(like, array):
+    """`array`, of `empty`, as the library of `like` has it."""
+    if _library(like) in ("jax", "jaxlib"):
+        return sys.modules["jax"].numpy.asarray(array)
+    return array
+
+
+def stream(array):
+    """The address of the stream that the array's library uses now, on the array's device."""
+    if _library(array) == "torch":
+        return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+    if _library(array) == "cupy":
+        return sys.modules["cupy"].cuda.get_current_stream().ptr
+    return 0
+
+
+def dtype_name(dtype):
+    """NumPy's or ml_dtypes' name of what a string, a dtype or a type object stands for; None for others."""
+    if isinstance(dtype, str):
+        return dtype
+    if _library(dtype) == "torch":
+        return str(dtype).removeprefix("torch.")
+    name = getattr(dtype, "name", None) or getattr(getattr(dtype, "dtype", None), "name", None)
+    return name or getattr(dtype, "__name__", None)
+
+
+@functools.cache
+def numpy_dtype(name):
+    import ml_dtypes
+    import numpy
+
+    return numpy.dtype(getattr(numpy, name, None) or getattr(ml_dtypes, name))

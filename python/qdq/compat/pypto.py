@@ -1,0 +1,53 @@
+"""pypto.dequantize: (float(input) + zero_points) * scale, over NumPy's arrays and torch's tensors.
+
+A broken rule is a RuntimeError, as pypto's own library raises.
+"""
+
+import enum
+
+from qdq._core import compat as _compat
+
+
+class DataType(enum.Enum):
+    """pypto's names of the types that qdq has; the values are NumPy's and ml_dtypes'."""
+
+    DT_INT8 = "int8"
+    DT_INT16 = "int16"
+    DT_INT32 = "int32"
+    DT_UINT8 = "uint8"
+    DT_UINT16 = "uint16"
+    DT_FP16 = "float16"
+    DT_BF16 = "bfloat16"
+    DT_FP32 = "float32"
+
+
+globals().update(DataType.__members__)
+__all__ = ["DataType", "dequantize", "set_vec_tile_shapes", "tensor", *DataType.__members__]
+
+
+def tensor(shape, dtype, name=""):
+    """A NumPy array of zeros. `name` is for pypto's graphs, which are not here."""
+    import numpy
+
+    from qdq._frameworks import numpy_dtype
+
+    return numpy.zeros(shape, numpy_dtype(dtype.value))
+
+
+def dequantize(input, scale, otype, axis, zero_points=None):
+    """(float(input) + zero_points) * scale, of input's shape.
+
+    Args:
+        input: int8 or int16, 2 to 4 dimensions, 1 to 2^31 - 1 elements.
+        scale: float32, of input's shape without dimension `axis`, or with 1 there.
+        otype: DT_FP32.
+        axis: one of the last two dimensions, by either number.
+        zero_points: None, an empty array, or float32 of a shape that scale may have.
+    """
+    return _compat.pypto_dequantize(input, scale, _compat.dtype_number(otype.value), axis, zero_points)
+
+
+def set_vec_tile_shapes(*sizes):
+    """How pypto is to cut the output into tiles, for the calling thread. It changes no result, but its sizes are above 0
+    and as many as the output has dimensions, or the next dequantize fails. Without arguments it is forgotten."""
+    _compat.set_vec_tile_shapes(*sizes)

@@ -1,0 +1,113 @@
+"""TensorRT's quantize and dequantize layers, in networks of nothing else, with the names of its Python package.
+
+Steps are TensorRT's: Builder, create_network, add_input, add_constant, add_quantize, add_dequantize, mark_output,
+build_engine_with_config, create_execution_context, set_tensor_address, execute_async_v3. Addresses are the host's, and a
+context has computed when execute_async_v3 returns. What fails is a line of the logger, and None or False.
+"""
+
+import sys
+
+from qdq._core import compat as _compat
+from qdq._core.compat import (
+    Builder,
+    DataType,
+    IBuilderConfig,
+    IConstantLayer,
+    ICudaEngine,
+    IDequantizeLayer,
+    IExecutionContext,
+    ILayer,
+    ILogger,
+    INetworkDefinition,
+    IQuantizeLayer,
+    ITensor,
+    LayerType,
+    NetworkDefinitionCreationFlag,
+    TensorIOMode,
+)
+
+float32 = DataType.FLOAT
+float16 = DataType.HALF
+bfloat16 = DataType.BF16
+int8 = DataType.INT8
+int32 = DataType.INT32
+int64 = DataType.INT64
+uint8 = DataType.UINT8
+bool = DataType.BOOL
+fp8 = DataType.FP8
+int4 = DataType.INT4
+fp4 = DataType.FP4
+e8m0 = DataType.E8M0
+
+_NUMPY_NAMES = {
+    DataType.FLOAT: "float32",
+    DataType.HALF: "float16",
+    DataType.BF16: "bfloat16",
+    DataType.INT8: "int8",
+    DataType.INT32: "int32",
+    DataType.UINT8: "uint8",
+    DataType.FP8: "float8_e4m3fn",
+    DataType.INT4: "int4",
+    DataType.FP4: "float4_e2m1fn",
+    DataType.E8M0: "float8_e8m0fnu",
+}
+_DATA_TYPES = {name: dtype for dtype, name in _NUMPY_NAMES.items()}
+
+
+def nptype(trt_type):
+    """NumPy's type, or ml_dtypes', for one of TensorRT's. TypeError where there is none."""
+    from qdq._frameworks import numpy_dtype
+
+    if trt_type not in _NUMPY_NAMES:
+        raise TypeError(f"TensorRT: {trt_type} is no type of NumPy or ml_dtypes that qdq has")
+    return numpy_dtype(_NUMPY_NAMES[trt_type]).type
+
+
+class Logger(ILogger):
+    """Writes what is as severe as `min_severity` to standard error."""
+
+    INTERNAL_ERROR = ILogger.Severity.INTERNAL_ERROR
+    ERROR = ILogger.Severity.ERROR
+    WARNING = ILogger.Severity.WARNING
+    INFO = ILogger.Severity.INFO
+    VERBOSE = ILogger.Severity.VERBOSE
+
+    def __init__(self, min_severity=ILogger.Severity.WARNING):
+        super().__init__()
+        self.min_severity = min_severity
+
+    def log(self, severity, msg):
+        if severity.value <= self.min_severity.value:
+            print(f"[TRT] [{severity.name[0]}] {msg}", file=sys.stderr)
+
+
+class Weights:
+    """The elements of a constant: of an array, whose memory it shares, or none of a type."""
+
+    def __init__(self, a):
+        import numpy
+
+        self._array = numpy.empty(0, nptype(a)) if isinstance(a, DataType) else numpy.ascontiguousarray(a)
+
+    @property
+    def dtype(self):
+        name = self._array.dtype.name
+        if name not in _DATA_TYPES:
+            raise TypeError(f"TensorRT: weights: dtype {name} is none of TensorRT's that qdq has")
+        return _DATA_TYPES[name]
+
+    @property
+    def size(self):
+        return self._array.size
+
+    def numpy(self):
+        return self._array
+
+
+def _add_constant(self, shape, weights):
+    """A layer whose output is a constant. The network keeps the array."""
+    weights = weights if isinstance(weights, Weights) else Weights(weights)
+    return self._add_constant(shape, weights.dtype, weights.numpy())
+
+
+INetworkDefinition.add_constant = _add_constant

@@ -1,0 +1,56 @@
+"""torch_npu.npu_quantize over torch's tensors and NumPy's arrays, on the host.
+
+As torch_npu does, it adds `npu()` to the tensors of a torch that is imported already: here it gives the tensor itself,
+whose memory stays the host's. A broken rule is a RuntimeError.
+"""
+
+import enum
+import sys
+
+from qdq._core import compat as _compat
+
+
+class ScalarType(enum.IntEnum):
+    """The dtypes that npu_quantize takes, for calls without torch; with it they are torch.qint8 and so on."""
+
+    int32 = 3
+    qint8 = 12
+    quint8 = 13
+    qint32 = 14
+    quint4x2 = 16
+
+
+globals().update(ScalarType.__members__)
+__all__ = ["ScalarType", "npu_quantize", *ScalarType.__members__]
+
+# PyTorch's numbers of other dtypes, which npu_quantize refuses by their names.
+_OTHERS = {"uint8": 0, "int8": 1, "float16": 5, "float32": 6, "bfloat16": 15}
+
+
+def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
+    """round(self / scales + zero_points), or round(self * scales + zero_points) without div_mode.
+
+    Args:
+        self: float32, float16 or bfloat16, 1 to 8 dimensions, any strides; may be empty.
+        scales: float32 or bfloat16; without div_mode also float16. One, or as many as self has along `axis`: in one
+            dimension, or in self's number of dimensions with 1 everywhere else.
+        zero_points: None, or of scales' shape: int8, uint8, int32 or bfloat16; without div_mode of scales' dtype.
+        dtype: qint8, quint8 or int32 (qint32); without div_mode qint8 or quint4x2.
+        axis: a dimension of self; without div_mode -2 is the last but one, any other the last.
+
+    Returns:
+        int8, uint8 or int32, of self's shape. For quint4x2 int32, each of eight codes of 4 bits, the first in the lowest:
+        self's last dimension is a multiple of 8, and the result's an eighth of it.
+    """
+    name = getattr(dtype, "name", None) or str(dtype).removeprefix("torch.")
+    number = ScalarType.__members__.get(name, _OTHERS.get(name, -1))
+    return _compat.npu_quantize(self, scales, zero_points, number, axis, div_mode)
+
+
+def _npu(self, *arguments, **keywords):
+    """The tensor itself."""
+    return self
+
+
+if "torch" in sys.modules and not hasattr(sys.modules["torch"].Tensor, "npu"):
+    sys.modules["torch"].Tensor.npu = _npu

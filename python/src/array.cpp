@@ -1,0 +1,344 @@
+#include "array.h"
+
+#include "frameworks.h"
+#include "numpy_api.h"
+
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <functional>
+#include <new>
+#include <numeric>
+#include <string>
+
+namespace qdq::python {
+
+namespace {
+
+constexpr int most_dimensions = 8;
+
+[[noreturn]] void refuse_value(const char *function, const char *name, const std::string &rule) {
+    throw nb::value_error((std::string(function) + ": " + name + ": " + rule).c_str());
+}
+[[noreturn]] void refuse_type(const char *function, const char *name, const std::string &rule) {
+    throw nb::type_error((std::string(function) + ": " + name + ": " + rule).c_str());
+}
+
+// By NumPy's number of a type; those of ml_dtypes have numbers that it gives them when they are imported.
+const element_type *find_numpy_type(PyArray_Descr *descr) {
+    constexpr int known_types = 512;
+    static std::array<signed char, known_types> rows{};  // 0: not looked up yet, -1: none, else the row's number and 1
+    const int number = descr->type_num;
+    if (number < 0 || number >= known_types) {
+        return nullptr;
+    }
+    if (rows[number] == 0) {
+        const nb::object name = nb::borrow(reinterpret_cast<PyObject *>(descr)).attr("name");
+        const element_type *const type = find_type(nb::cast<std::string_view>(name));
+        rows[number] = static_cast<signed char>(type != nullptr ? type->dtype + 1 : -1);
+    }
+    return rows[number] > 0 ? &type_of(static_cast<qdq_dtype>(rows[number] - 1)) : nullptr;
+}
+
+PyArray_Descr *numpy_descr(const element_type &type) {
+    static std::array<PyObject *, QDQ_U2 + 1> descriptions{};
+    PyObject *&description = descriptions[type.dtype];
+    if (description == nullptr) {
+        description = frameworks().attr("numpy_dtype")(type.name).release().ptr();
+    }
+    return reinterpret_cast<PyArray_Descr *>(nb::borrow(description).release().ptr());
+}
+
+// Calls `visit` with the offset of each element, in elements, in row-major order.
+template<typename Visit> void each_offset(const qdq_tensor &t, const std::int64_t *strides, Visit &&visit) {
+    std::int64_t place[most_dimensions] = {}, offset = 0;
+    if (std::any_of(t.shape, t.shape + t.rank, [](std::int64_t size) { return size == 0; })) {
+        return;
+    }
+    while (true) {
+        visit(offset);
+        int d = t.rank - 1;
+        for (; d >= 0; --d) {
+            offset += strides[d];
+            if (++place[d] < t.shape[d]) {
+                break;
+            }
+            offset -= strides[d] * t.shape[d];
+            place[d] = 0;
+        }
+        if (d < 0) {
+            return;
+        }
+    }
+}
+
+nb::tuple shape_tuple(std::span<const std::int64_t> shape) {
+    nb::list sizes;
+    for (std::int64_t size : shape) {
+        sizes.append(size);
+    }
+    return nb::tuple(sizes);
+}
+
+}  // namespace
+
+std::int64_t array::element_count() const {
+    std::int64_t count = 1;
+    for (int d = 0; d < view_.rank; ++d) {
+        count *= shape_[d];
+    }
+    return count;
+}
+
+void array::set_shape(const char *function, const char *name, std::span<const std::int64_t> shape) {
+    if (shape.size() > most_dimensions) {
+        refuse_value(function, name, std::to_string(shape.size()) + " dimensions are more than 8");
+    }
+    std::ranges::copy(shape, shape_);
+    view_.rank = static_cast<std::int32_t>(shape.size());
+    view_.shape = shape_;
+}
+
+bool array::read_numpy(const char *function, const char *name, nb::handle given) {
+    if (!numpy_is_loaded() || !PyArray_Check(given.ptr())) {
+        return false;
+    }
+    auto *const from = reinterpret_cast<PyArrayObject *>(given.ptr());
+    PyArray_Descr *const descr = PyArray_DESCR(from);
+    const element_type *const type = find_numpy_type(descr);
+    if (type == nullptr || PyArray_ISBYTESWAPPED(from)) {
+        refuse_type(function, name, "dtype " + std::string(nb::str(reinterpret_cast<PyObject *>(descr)).c_str()) +
+                                        " is no type of qdq's");
+    }
+    const int rank = PyArray_NDIM(from);
+    const npy_intp *const shape = PyArray_DIMS(from), *const strides = PyArray_STRIDES(from);
+    if (rank > most_dimensions) {
+        refuse_value(function, name, std::to_string(rank) + " dimensions are more than 8");
+    }
+    const npy_intp size = PyDataType_ELSIZE(descr);
+    for (int d = 0; d < rank; ++d) {
+        shape_[d] = shape[d];
+        strides_[d] = strides[d] / size;
+        if (strides[d] % size != 0 && shape[d] > 1) {
+            refuse_value(function, name, "a stride of " + std::to_string(strides[d]) + " bytes is no multiple of " +
+                                             std::to_string(size) + ", an element's");
+        }
+    }
+    view_ = {PyArray_DATA(from), type->dtype, rank, shape_, strides_, {}};
+    if (qdq_dtype_bits(type->dtype) < 8) {
+        layout_ = layout::one_a_byte;
+        codes_ = view_.data;
+    }
+    object_ = nb::borrow(given);
+    return true;
+}
+
+void array::read_dlpack(const char *function, const char *name, nb::handle given) {
+    const auto *const from = static_cast<const nb::dlpack::dltensor *>(PyCapsule_GetPointer(given.ptr(), "dltensor"));
+    if (from == nullptr) {
+        throw nb::python_error();
+    }
+    const element_type *const type = find_dlpack_type(from->dtype.code, from->dtype.bits);
+    const int lanes = from->dtype.lanes, bits = type != nullptr ? qdq_dtype_bits(type->dtype) : 0;
+    if (type == nullptr || (bits < 8 ? lanes * bits != 8 : lanes != 1)) {
+        refuse_type(function, name, "its type, DLPack's " + std::to_string(from->dtype.code) + " of " +
+                                        std::to_string(from->dtype.bits) + " bits, is no type of qdq's");
+    }
+    set_shape(function, name, {from->shape, static_cast<std::size_t>(from->ndim)});
+    view_.dtype = type->dtype;
+    view_.data = static_cast<std::byte *>(from->data) + from->byte_offset;
+    std::int64_t dense = 1;
+    for (int d = view_.rank - 1; d >= 0; dense *= shape_[d--]) {
+        strides_[d] = from->strides != nullptr ? from->strides[d] : dense;
+    }
+    view_.strides = strides_;
+    if (lanes > 1) {
+        if (!is_dense()) {
+            refuse_value(function, name, "packed elements are dense");
+        }
+        shape_[std::max(view_.rank - 1, 0)] *= lanes;
+    }
+    const auto device = static_cast<int>(from->device.device_type);
+    if (device == nb::device::cuda::value) {
+        view_.device = {QDQ_DEVICE_CUDA, from->device.device_id, 0};
+    } else if (device != nb::device::cpu::value && device != nb::device::cuda_host::value) {
+        refuse_type(function, name, "DLPack's device " + std::to_string(device) + " is none of qdq's");
+    }
+    capsule_ = nb::borrow(given);
+}
+
+void array::read(const char *function, const char *name, nb::handle given) {
+    if (read_numpy(function, name, given)) {
+        return;
+    }
+    const nb::object readable = frameworks().attr("readable")(given, function, name);
+    if (!read_numpy(function, name, readable)) {
+        read_dlpack(function, name, readable);
+    }
+    is_numpy_ = false;
+    object_ = nb::borrow(given);
+}
+
+void array::check_writable(const char *function, nb::handle given) {
+    if (!numpy_is_loaded() || !PyArray_Check(given.ptr())) {
+        frameworks().attr("check_writable")(given, function);
+    } else if (!PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject *>(given.ptr()))) {
+        refuse_value(function, "out", "it is read-only");
+    }
+}
+
+void array::read_operand(const char *function, const char *name, nb::handle given, bool may_be_integer,
+                         const array &like) {
+    if (read_numpy(function, name, given)) {
+        return;
+    }
+    const bool is_integer = PyLong_Check(given.ptr()) && may_be_integer;
+    const bool is_number = (PyFloat_Check(given.ptr()) || PyLong_Check(given.ptr())) && !PyBool_Check(given.ptr());
+    if (!is_number || like.view_.device.kind != QDQ_DEVICE_HOST) {
+        read(function, name, frameworks().attr("operand")(given, may_be_integer, like.object_, function, name));
+        return;
+    }
+    if (is_integer) {
+        int overflow = 0;
+        const long long value = PyLong_AsLongLongAndOverflow(given.ptr(), &overflow);
+        if (overflow != 0 || value < INT32_MIN || value > INT32_MAX) {
+            refuse_value(function, name, std::string(nb::str(given).c_str()) + " is not in the range of int32");
+        }
+        number_.i32 = static_cast<std::int32_t>(value);
+    } else {
+        number_.f32 = static_cast<float>(PyFloat_AsDouble(given.ptr()));
+    }
+    view_ = {&number_, is_integer ? QDQ_I32 : QDQ_F32, 0, shape_, nullptr, {}};
+    object_ = nb::borrow(given);
+}
+
+bool array::is_dense() const {
+    std::int64_t dense = 1;
+    for (int d = view_.rank - 1; d >= 0; dense *= shape_[d--]) {
+        if (shape_[d] > 1 && strides_[d] != dense) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void array::read_bytes(const char *function, const char *name, nb::handle given, qdq_dtype dtype,
+                       std::optional<std::span<const std::int64_t>> shape) {
+    read(function, name, given);
+    if (view_.dtype != QDQ_U8 || qdq_dtype_bits(dtype) > 8) {
+        refuse_type(function, name, std::string("bytes are uint8, and hold types of at most 8 bits: it is ") +
+                                        type_of(view_.dtype).name + " for " + type_of(dtype).name);
+    }
+    if (!is_dense()) {
+        refuse_value(function, name, "bytes are dense");
+    }
+    const std::int64_t bytes = element_count(), per_byte = 8 / qdq_dtype_bits(dtype);
+    view_.dtype = dtype;
+    view_.strides = nullptr;
+    if (!shape) {
+        shape_[std::max(view_.rank - 1, 0)] *= view_.rank > 0 ? per_byte : 1;
+        return;
+    }
+    set_shape(function, "shape", *shape);
+    if (std::ranges::any_of(*shape, [](std::int64_t size) { return size < 0; }) ||
+        (element_count() + per_byte - 1) / per_byte != bytes) {
+        refuse_value(function, name,
+                     std::to_string(bytes) + " bytes are not those of a shape of " + nb::str(shape_tuple(*shape)).c_str());
+    }
+}
+
+void array::make(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape) {
+    if (!like.is_numpy_) {
+        read(function, "out", frameworks().attr("empty")(like.object_, shape_tuple(shape), type_of(dtype).name, function));
+        return;
+    }
+    npy_intp sizes[most_dimensions];
+    std::ranges::copy(shape, sizes);
+    const nb::object made =
+        nb::steal(PyArray_Empty(static_cast<int>(shape.size()), sizes, numpy_descr(type_of(dtype)), 0));
+    if (!made.is_valid()) {
+        throw nb::python_error();
+    }
+    read_numpy(function, "out", made);
+}
+
+void array::make_bytes(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape) {
+    const int bits = qdq_dtype_bits(dtype);
+    if (bits > 8) {
+        refuse_type(function, "packed", std::string("bytes hold types of at most 8 bits, not ") + type_of(dtype).name);
+    }
+    const std::int64_t per_byte = 8 / bits;
+    std::array<std::int64_t, most_dimensions> sizes{};
+    std::ranges::copy(shape, sizes.begin());
+    std::size_t rank = shape.size();
+    if (rank > 0 && shape[rank - 1] % per_byte == 0) {
+        sizes[rank - 1] /= per_byte;
+    } else if (per_byte > 1) {
+        const auto count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+        sizes[0] = (count + per_byte - 1) / per_byte;
+        rank = 1;
+    }
+    make(function, like, QDQ_U8, {sizes.data(), rank});
+    view_.dtype = dtype;
+    view_.strides = nullptr;
+    set_shape(function, "out", shape);
+}
+
+nb::object array::result(const array &like) const {
+    return like.is_numpy_ ? object_ : nb::object(frameworks().attr("result")(like.object_, object_));
+}
+
+bool array::same_layout(const array &other) const {
+    return view_.dtype == other.view_.dtype && view_.rank == other.view_.rank && layout_ == other.layout_ &&
+           view_.device.kind == other.view_.device.kind && view_.device.id == other.view_.device.id &&
+           std::equal(shape_, shape_ + view_.rank, other.shape_) &&
+           (view_.strides == nullptr || other.view_.strides == nullptr
+                ? view_.strides == other.view_.strides
+                : std::equal(strides_, strides_ + view_.rank, other.strides_));
+}
+
+std::size_t array::packed_bytes() const {
+    return static_cast<std::size_t>((element_count() * qdq_dtype_bits(view_.dtype) + 7) / 8);
+}
+
+bool array::make_room() {
+    if (layout_ == layout::one_a_byte) {
+        packed_.reset(new (std::nothrow) std::byte[packed_bytes()]);
+        view_.data = packed_.get();
+    }
+    return layout_ == layout::as_qdq || packed_ != nullptr;
+}
+
+bool array::pack() {
+    if (layout_ == layout::as_qdq || !make_room()) {
+        return layout_ == layout::as_qdq;
+    }
+    std::fill_n(packed_.get(), packed_bytes(), std::byte{});
+    const int bits = qdq_dtype_bits(view_.dtype), per_byte = 8 / bits;
+    const auto *const codes = static_cast<const std::byte *>(codes_);
+    const auto mask = static_cast<std::byte>((1 << bits) - 1);
+    std::int64_t i = 0;
+    each_offset(view_, strides_, [&](std::int64_t offset) {
+        packed_[static_cast<std::size_t>(i / per_byte)] |= (codes[offset] & mask) << (i % per_byte * bits);
+        ++i;
+    });
+    return true;
+}
+
+void array::unpack() const {
+    if (layout_ == layout::as_qdq) {
+        return;
+    }
+    const int bits = qdq_dtype_bits(view_.dtype), per_byte = 8 / bits;
+    auto *const codes = static_cast<std::byte *>(codes_);
+    const auto mask = static_cast<std::byte>((1 << bits) - 1);
+    std::int64_t i = 0;
+    each_offset(view_, strides_, [&](std::int64_t offset) {
+        codes[offset] = (packed_[static_cast<std::size_t>(i / per_byte)] >> (i % per_byte * bits)) & mask;
+        ++i;
+    });
+}
+
+}  // namespace qdq::python

@@ -1,0 +1,80 @@
+// Arrays of Python as tensors of qdq, without copies.
+#pragma once
+
+#include "dtypes.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace qdq::python {
+
+// How Python's array holds codes of less than a byte, which qdq packs.
+enum class layout { as_qdq, one_a_byte };
+
+// An argument: a view of an array's memory, valid as long as this object.
+class array {
+public:
+    array() = default;
+    array(const array &) = delete;
+
+    // Raise TypeError where `given` is no array or its type none of qdq's, ValueError where its layout is none of qdq's.
+    void read(const char *function, const char *name, nb::handle given);
+    // Raises ValueError or TypeError where `given` cannot be written to.
+    static void check_writable(const char *function, nb::handle given);
+    // A number or a sequence of numbers too, which become f32, or i32 where they are integers and may be; where `like` is
+    // on a device, there.
+    void read_operand(const char *function, const char *name, nb::handle given, bool may_be_integer, const array &like);
+
+    // `given`, of uint8, holds the elements of a tensor of this type as qdq does: of this shape or, where there is none,
+    // of given's with as many elements in the last dimension as its bytes hold.
+    void read_bytes(const char *function, const char *name, nb::handle given, qdq_dtype dtype,
+                    std::optional<std::span<const std::int64_t>> shape);
+
+    // A new array, of the framework that `like` is from.
+    void make(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape);
+    // The same for the bytes of its elements, as an array of uint8.
+    void make_bytes(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape);
+
+    bool is_given() const { return view_.shape != nullptr; }
+    bool is_numpy() const { return is_numpy_; }
+    std::span<const std::int64_t> shape() const { return {shape_, static_cast<std::size_t>(view_.rank)}; }
+    bool same_layout(const array &other) const;
+    const qdq_tensor &view() const { return view_; }
+    const qdq_tensor *view_or_null() const { return is_given() ? &view_ : nullptr; }
+    void *data() const { return view_.data; }
+    nb::object object() const { return object_; }
+    nb::object result(const array &like) const;
+    std::int64_t element_count() const;
+
+    // What Python holds one a byte goes into packed memory before a call, or room is made for it, and comes from there
+    // afterwards. False where memory is short. Without the GIL.
+    bool pack();
+    bool make_room();
+    void unpack() const;
+
+    // What is left is the layout, for same_layout().
+    void forget_object() { object_.reset(), capsule_.reset(); }
+
+private:
+    bool read_numpy(const char *function, const char *name, nb::handle given);
+    void read_dlpack(const char *function, const char *name, nb::handle given);
+    void set_shape(const char *function, const char *name, std::span<const std::int64_t> shape);
+    std::size_t packed_bytes() const;
+    bool is_dense() const;
+
+    qdq_tensor view_{};
+    std::int64_t shape_[8], strides_[8];
+    layout layout_ = layout::as_qdq;
+    bool is_numpy_ = true;
+    union {
+        float f32;
+        std::int32_t i32;
+    } number_;
+    nb::object object_, capsule_;
+    void *codes_ = nullptr;  // of one_a_byte
+    std::unique_ptr<std::byte[]> packed_;
+};
+
+}  // namespace qdq::python

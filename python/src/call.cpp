@@ -1,0 +1,217 @@
+#include "call.h"
+
+#include "frameworks.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+namespace qdq::python {
+
+namespace {
+
+template<typename Value> struct named_value {
+    const char *name;
+    Value value;
+};
+
+// The value that a keyword names. `table` begins with its default.
+template<typename Value, std::size_t count>
+Value named(const direction &way, const char *keyword, nb::handle given, const named_value<Value> (&table)[count]) {
+    std::string names;
+    if (PyUnicode_Check(given.ptr())) {
+        const auto name = nb::cast<std::string_view>(given);
+        for (const auto &row : table) {
+            if (name == row.name) {
+                return row.value;
+            }
+            names += (names.empty() ? "" : ", ") + std::string(row.name);
+        }
+    } else {
+        throw nb::type_error((std::string(way.function) + ": " + keyword + ": it is no string").c_str());
+    }
+    throw nb::value_error(
+        (std::string(way.function) + ": " + keyword + ": \"" + nb::str(given).c_str() + "\" is none of " + names).c_str());
+}
+
+constexpr named_value<qdq_scale_mode> scale_modes[] = {
+    {"divide", QDQ_DIVIDE}, {"multiply", QDQ_MULTIPLY}, {"reciprocal", QDQ_RECIPROCAL}};
+constexpr named_value<qdq_quantize_zp> quantize_zps[] = {{"after_rounding", QDQ_ZP_AFTER_ROUNDING},
+                                                         {"before_rounding", QDQ_ZP_BEFORE_ROUNDING}};
+constexpr named_value<qdq_dequantize_zp> dequantize_zps[] = {{"subtract", QDQ_ZP_SUBTRACT}, {"add", QDQ_ZP_ADD}};
+constexpr named_value<qdq_rounding> roundings[] = {{"nearest_even", QDQ_NEAREST_EVEN},
+                                                   {"nearest_away", QDQ_NEAREST_AWAY},
+                                                   {"toward_zero", QDQ_TOWARD_ZERO},
+                                                   {"down", QDQ_DOWN},
+                                                   {"up", QDQ_UP}};
+
+std::int64_t integer(const direction &way, const char *keyword, nb::handle given) {
+    const nb::object number = nb::steal(PyNumber_Index(given.ptr()));
+    if (!number.is_valid()) {
+        PyErr_Clear();
+        throw nb::type_error((std::string(way.function) + ": " + keyword + ": it is no integer").c_str());
+    }
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+    if (overflow != 0) {
+        throw nb::value_error((std::string(way.function) + ": " + keyword + ": " + nb::str(number).c_str() +
+                               " is not in the range of int64").c_str());
+    }
+    return value;
+}
+
+// The framework's current stream on the device of x.
+void *stream_of(const array &x) {
+    return reinterpret_cast<void *>(nb::cast<std::uintptr_t>(frameworks().attr("stream")(x.object())));
+}
+
+// A keyword's value where it is not its default, which leaves a profile's as it is.
+template<typename Value> void replace(Value &option, Value given) {
+    if (given != Value{}) {
+        option = given;
+    }
+}
+
+}  // namespace
+
+void check(qdq_status status) {
+    switch (status) {
+    case QDQ_OK: return;
+    case QDQ_OUT_OF_MEMORY: PyErr_NoMemory(); throw nb::python_error();
+    case QDQ_DEVICE_ERROR: PyErr_SetString(PyExc_RuntimeError, qdq_last_error()); throw nb::python_error();
+    default: throw nb::value_error(qdq_last_error());
+    }
+}
+
+call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point, const keywords &given)
+    : way_(way), dtype_(named_type(way.function, given.dtype).dtype), packed_(given.packed) {
+    if (!given.stored.is_none()) {
+        stored_ = named_type(way.function, given.stored).dtype;
+    }
+    if (!given.shape.is_none()) {
+        std::size_t rank = 0;
+        for (nb::handle size : given.shape) {
+            sizes_[std::min<std::size_t>(rank++, std::size(sizes_) - 1)] = integer(way, "shape", size);
+        }
+        stored_shape_ = {sizes_, std::min(rank, std::size(sizes_))};
+    }
+    read_x(x_, x);
+    scale_.read_operand(way.function, "scale", scale, false, x_);
+    if (!zero_point.is_none()) {
+        zero_point_.read_operand(way.function, "zero_point", zero_point, true, x_);
+    }
+    read_y(y_, given.out, x_);
+    read_options(given);
+}
+
+void call::read_x(array &x, nb::handle given) const {
+    const char *const name = way_.quantizes ? "x" : "q";
+    if (stored_) {
+        x.read_bytes(way_.function, name, given, *stored_, stored_shape_);
+    } else {
+        x.read(way_.function, name, given);
+    }
+}
+
+void call::read_y(array &y, nb::handle out, const array &x) const {
+    if (out.is_none()) {
+        packed_ ? y.make_bytes(way_.function, x, dtype_, x.shape()) : y.make(way_.function, x, dtype_, x.shape());
+        return;
+    }
+    y.check_writable(way_.function, out);
+    if (packed_) {
+        y.read_bytes(way_.function, "out", out, dtype_, x.shape());
+        return;
+    }
+    y.read(way_.function, "out", out);
+    if (y.view().dtype != dtype_) {
+        throw nb::type_error((std::string(way_.function) + ": out: dtype " + type_of(y.view().dtype).name + " is not " +
+                              type_of(dtype_).name).c_str());
+    }
+}
+
+void call::read_options(const keywords &given) {
+    if (!given.profile.is_none()) {
+        const nb::str name(given.profile);
+        check(qdq_profile_options(name.c_str(), (way_.quantizes ? y_ : x_).view().dtype, &options_));
+    }
+    if (way_.quantizes) {
+        replace(options_.scale_mode, named(way_, "scale_mode", given.scale_mode, scale_modes));
+        replace(options_.quantize_zp, named(way_, "zero_point_mode", given.zero_point_mode, quantize_zps));
+        replace(options_.rounding, named(way_, "rounding", given.rounding, roundings));
+        replace(options_.no_saturate, given.saturate ? 0 : 1);
+    } else {
+        replace(options_.dequantize_zp, named(way_, "zero_point_mode", given.zero_point_mode, dequantize_zps));
+    }
+    if (!given.axis.is_none()) {
+        options_.axis = static_cast<std::int32_t>(
+            std::clamp<std::int64_t>(integer(way_, "axis", given.axis), INT32_MIN, INT32_MAX));
+    }
+    if (PyTuple_Check(given.block_size.ptr()) || PyList_Check(given.block_size.ptr())) {
+        const std::size_t rank = nb::len(given.block_size);
+        if (rank != static_cast<std::size_t>(x_.view().rank)) {
+            throw nb::value_error((std::string(way_.function) + ": block_size: " + std::to_string(rank) +
+                                   " sizes for " + std::to_string(x_.view().rank) + " dimensions").c_str());
+        }
+        std::ranges::transform(given.block_size, block_shape_,
+                               [&](nb::handle size) { return integer(way_, "block_size", size); });
+        options_.block_shape = block_shape_;
+    } else if (!given.block_size.is_none()) {
+        options_.block_size = integer(way_, "block_size", given.block_size);
+    }
+    if (x_.view().device.kind != QDQ_DEVICE_HOST) {
+        options_.stream = stream_of(x_);
+    }
+}
+
+nb::object call::run() {
+    qdq_status status = QDQ_OUT_OF_MEMORY;
+    {
+        const nb::gil_scoped_release others_run;
+        if (x_.pack() && scale_.pack() && zero_point_.pack() && y_.make_room()) {
+            status = way_.run(&x_.view(), &scale_.view(), zero_point_.view_or_null(), &y_.view(), &options_);
+        }
+        if (status == QDQ_OK) {
+            y_.unpack();
+        }
+    }
+    check(status);
+    return y_.result(x_);
+}
+
+plan::plan(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point, const keywords &given)
+    : call(way, x, scale, zero_point, given) {
+    if (!scale_.pack() || !zero_point_.pack()) {
+        check(QDQ_OUT_OF_MEMORY);
+    }
+    check(way.plan(&plan_, &x_.view(), &scale_.view(), zero_point_.view_or_null(), &y_.view(), &options_));
+    x_.forget_object();
+    y_.forget_object();
+}
+
+nb::object plan::run(nb::handle given, nb::handle out) const {
+    array x, y;
+    read_x(x, given);
+    read_y(y, out, x);
+    for (const auto &[name, array, planned] : {std::tuple(way_.quantizes ? "x" : "q", &x, &x_), {"out", &y, &y_}}) {
+        if (!array->same_layout(*planned)) {
+            throw nb::value_error((std::string(way_.function) + ": " + name +
+                                   ": its dtype, shape, strides or device are not those of the plan").c_str());
+        }
+    }
+    void *const stream = x.view().device.kind != QDQ_DEVICE_HOST ? stream_of(x) : nullptr;
+    qdq_status status = QDQ_OUT_OF_MEMORY;
+    {
+        const nb::gil_scoped_release others_run;
+        if (x.pack() && y.make_room()) {
+            status = qdq_run(&plan_, x.data(), y.data(), stream);
+        }
+        if (status == QDQ_OK) {
+            y.unpack();
+        }
+    }
+    check(status);
+    return y.result(x);
+}
+
+}  // namespace qdq::python

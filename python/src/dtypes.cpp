@@ -1,0 +1,73 @@
+#include "dtypes.h"
+
+#include "frameworks.h"
+
+#include <algorithm>
+#include <string>
+
+namespace qdq::python {
+
+namespace {
+
+// In the order of qdq_dtype. DLPack's codes: 0 int, 1 uint, 2 float, 4 bfloat, 10 and more those of 8 bits and fewer.
+constexpr element_type types[] = {
+    {"float32", QDQ_F32, 2, 32},
+    {"float16", QDQ_F16, 2, 16},
+    {"bfloat16", QDQ_BF16, 4, 16},
+    {"int8", QDQ_I8, 0, 8},
+    {"uint8", QDQ_U8, 1, 8},
+    {"int16", QDQ_I16, 0, 16},
+    {"uint16", QDQ_U16, 1, 16},
+    {"int32", QDQ_I32, 0, 32},
+    {"int4", QDQ_I4, 0, 4},
+    {"uint4", QDQ_U4, 1, 4},
+    {"float8_e4m3fn", QDQ_F8E4M3, 10, 8},
+    {"float8_e5m2", QDQ_F8E5M2, 12, 8},
+    {"float4_e2m1fn", QDQ_F4E2M1, 17, 4},
+    {"float8_e8m0fnu", QDQ_E8M0, 14, 8},
+    {"float8_e4m3fnuz", QDQ_F8E4M3FNUZ, 11, 8},
+    {"float8_e5m2fnuz", QDQ_F8E5M2FNUZ, 13, 8},
+    {"float6_e2m3fn", QDQ_F6E2M3, 15, 6},
+    {"float6_e3m2fn", QDQ_F6E3M2, 16, 6},
+    {"int2", QDQ_I2, 0, 2},
+    {"uint2", QDQ_U2, 1, 2},
+};
+static_assert(std::size(types) == QDQ_U2 + 1);
+
+template<typename Predicate> const element_type *find(Predicate &&is_wanted) {
+    const element_type *const found = std::ranges::find_if(types, is_wanted);
+    return found != std::end(types) ? found : nullptr;
+}
+
+}  // namespace
+
+const element_type &type_of(qdq_dtype dtype) { return types[dtype]; }
+
+const element_type *find_type(std::string_view name) {
+    return find([&](const element_type &type) { return type.name == name; });
+}
+
+const element_type *find_dlpack_type(int code, int bits) {
+    return find([&](const element_type &type) { return type.dlpack_code == code && type.dlpack_bits == bits; });
+}
+
+const element_type &named_type(const char *function, nb::handle given) {
+    // By the object that names a type: the strings and type objects of a program are few, and are the same at each call.
+    static PyObject *const known = PyDict_New();
+    if (PyObject *const row = PyDict_GetItemWithError(known, given.ptr())) {
+        return types[PyLong_AsLong(row)];
+    }
+    PyErr_Clear();  // not hashable: nothing that names a type
+    const nb::object name = frameworks().attr("dtype_name")(given);
+    const element_type *const type = name.is_none() ? nullptr : find_type(nb::cast<std::string_view>(name));
+    if (type == nullptr) {
+        const nb::str shown = nb::repr(given);
+        throw nb::type_error((std::string(function) + ": dtype: " + shown.c_str() + " is no type of qdq's").c_str());
+    }
+    if (PyDict_Size(known) < 256) {
+        PyDict_SetItem(known, given.ptr(), nb::int_(static_cast<int>(type->dtype)).ptr());
+    }
+    return *type;
+}
+
+}  // namespace qdq::python

@@ -1,0 +1,32 @@
+// Element types by the names that NumPy and ml_dtypes have for them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string_view.h>
+#include <qdq/qdq.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace qdq::python {
+
+namespace nb = nanobind;
+
+struct element_type {
+    const char *name;  // NumPy's or ml_dtypes'
+    qdq_dtype dtype;
+    uint8_t dlpack_code, dlpack_bits;
+};
+
+// The row of a type. Every qdq_dtype has one.
+const element_type &type_of(qdq_dtype dtype);
+
+// The row of a name, of NumPy's number for a type, or of DLPack's; nullptr where there is none.
+const element_type *find_type(std::string_view name);
+const element_type *find_dlpack_type(int code, int bits);
+
+// What `given` names: a string, or a type object or dtype of NumPy, ml_dtypes, PyTorch or JAX. Raises TypeError, which
+// names `function` and its argument dtype.
+const element_type &named_type(const char *function, nb::handle given);
+
+}  // namespace qdq::python

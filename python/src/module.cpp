@@ -1,0 +1,170 @@
+// qdq._core: what `import qdq` gives.
+#include "call.h"
+#include "front_ends.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <memory>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace qdq::python {
+
+namespace {
+
+nb::object run(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point, const keywords &given) {
+    return call(way, x, scale, zero_point, given).run();
+}
+
+std::unique_ptr<plan> make_plan(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point,
+                                const keywords &given) {
+    return std::make_unique<plan>(way, x, scale, zero_point, given);
+}
+
+constexpr char quantize_doc[] = R"(y = saturate(round(x / scale) + zero_point), as an array of `dtype`.
+
+Args:
+    x: array of float32, float16 or bfloat16, 0 to 8 dimensions, any strides. NumPy's, or any with DLPack.
+    scale: array of float32, float16, bfloat16, float8_e8m0fnu or float8_e4m3fn, or a number, or a sequence of numbers.
+        One element; or one dimension, an element for each along `axis`; or x's rank, an element for each block.
+    zero_point: None, or an array of one element or scale's shape, of int8, uint8, int16, uint16, int32, float32,
+        float16 or bfloat16; or a number or a sequence of numbers.
+    dtype: what y holds: int8, uint8, int16, uint16, int32, int4, uint4, int2, uint2, float8_e4m3fn, float8_e5m2,
+        float8_e4m3fnuz, float8_e5m2fnuz, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn. A string, or a type of NumPy,
+        ml_dtypes, PyTorch or JAX.
+    axis: x's dimension that a scale of one dimension varies along, or that `block_size` cuts; None is 0.
+    block_size: elements in a block along `axis`, or a tuple of x's rank; None: from the shapes of x and scale.
+    scale_mode: "divide", "multiply" (x * scale) or "reciprocal" (x * (1 / scale), rounded twice).
+    zero_point_mode: "after_rounding", or "before_rounding": saturate(round(x / scale + zero_point)).
+    rounding: "nearest_even", "nearest_away", "toward_zero", "down" or "up".
+    saturate: False gives infinity or NaN, instead of the largest value, where float8 overflows.
+    profile: "onnx", "torch", "torchao", "acl", "tensorrt", "tripy" or "pypto": the options under which that system
+        computes. A keyword that is not at its default replaces the profile's.
+    out: an array of x's shape and `dtype` (with `packed`, of its bytes), any strides that keep its elements apart.
+    packed: y as bytes, of uint8: two elements of 4 bits in each, the first in the low half, or four of 2. Its shape is
+        x's with as many bytes in the last dimension as hold the elements, or one dimension of all bytes where the last
+        dimension does not fill its own.
+
+Returns:
+    `out`, or an array of x's shape from the library that x is from. Without `packed`, types below 8 bits are ml_dtypes',
+    one element in a byte.
+
+Raises:
+    TypeError: an argument is no array, or of a dtype that is none of qdq's.
+    ValueError: an argument breaks a rule; the message names it, the rule and the values.
+    MemoryError: for y.
+    RuntimeError: a device's driver refuses.
+
+While it computes, other threads of Python run.)";
+
+constexpr char dequantize_doc[] = R"(y = (q - zero_point) * scale, as an array of `dtype`.
+
+Args:
+    q: array of a type that quantize gives, 0 to 8 dimensions, any strides; or with `stored` its bytes.
+    scale, zero_point, axis, block_size: as of quantize.
+    dtype: what y holds: float32, float16 or bfloat16.
+    zero_point_mode: "subtract", or "add": (q + zero_point) * scale.
+    profile: as of quantize.
+    out: an array of q's shape and `dtype`.
+    stored: the type of the elements whose bytes q, of uint8, holds, as quantize gives them with packed=True.
+    shape: with `stored`, the shape of the elements; None: q's, with as many in the last dimension as its bytes hold.
+
+Returns:
+    `out`, or an array from the library that q is from.
+
+Raises:
+    As quantize.)";
+
+#define QDQ_QUANTIZE_SIGNATURE                                                                                       \
+    "(x: object, scale: object, zero_point: object | None = None, *, dtype: object, axis: int | None = None, "       \
+    "block_size: int | tuple[int, ...] | None = None, scale_mode: str = 'divide', "                                  \
+    "zero_point_mode: str = 'after_rounding', rounding: str = 'nearest_even', saturate: bool = True, "               \
+    "profile: str | None = None, out: object | None = None, packed: bool = False)"
+#define QDQ_DEQUANTIZE_SIGNATURE                                                                                     \
+    "(q: object, scale: object, zero_point: object | None = None, *, dtype: object = 'float32', "                    \
+    "axis: int | None = None, block_size: int | tuple[int, ...] | None = None, zero_point_mode: str = 'subtract', "  \
+    "profile: str | None = None, out: object | None = None, stored: object | None = None, "                          \
+    "shape: tuple[int, ...] | None = None)"
+
+// Functions with quantize's and dequantize's arguments, which they hand to `use`.
+template<auto use> void define_quantize(nb::module_ &m, const char *name, const char *signature, const char *doc) {
+    m.def(
+        name,
+        [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
+           nb::handle block_size, nb::handle scale_mode, nb::handle zero_point_mode, nb::handle rounding, bool saturate,
+           nb::handle profile, nb::handle out, bool packed) {
+            return use(quantization, x, scale, zero_point,
+                       {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, profile, out, packed,
+                        nb::handle(Py_None), nb::handle(Py_None)});
+        },
+        nb::sig(signature), doc, "x"_a, "scale"_a, "zero_point"_a = nb::none(), nb::kw_only(), "dtype"_a,
+        "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
+        "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even", "saturate"_a = true,
+        "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a = false);
+}
+
+template<auto use> void define_dequantize(nb::module_ &m, const char *name, const char *signature, const char *doc) {
+    m.def(
+        name,
+        [](nb::handle q, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
+           nb::handle block_size, nb::handle zero_point_mode, nb::handle profile, nb::handle out, nb::handle stored,
+           nb::handle shape) {
+            return use(dequantization, q, scale, zero_point,
+                       {dtype, axis, block_size, {}, zero_point_mode, {}, true, profile, out, false, stored, shape});
+        },
+        nb::sig(signature), doc, "q"_a, "scale"_a, "zero_point"_a = nb::none(), nb::kw_only(), "dtype"_a = "float32",
+        "axis"_a = nb::none(), "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract", "profile"_a = nb::none(),
+        "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none());
+}
+
+nb::list targets() {
+    nb::list all;
+    for (int32_t i = 0; i < qdq_target_count(); ++i) {
+        const char *const problem = qdq_target_problem(i);
+        all.append(nb::make_tuple(qdq_target_name(i), problem));
+    }
+    return all;
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    define_quantize<run>(m, "quantize", "def quantize" QDQ_QUANTIZE_SIGNATURE " -> object", quantize_doc);
+    define_dequantize<run>(m, "dequantize", "def dequantize" QDQ_DEQUANTIZE_SIGNATURE " -> object", dequantize_doc);
+
+    nb::class_<plan>(m, "Plan", "What qdq.plan returns.")
+        .def("__call__", &plan::run, "x"_a, "out"_a = nb::none(),
+             nb::sig("def __call__(self, x: object, out: object | None = None) -> object"),
+             "The result for `x`, an array with the dtype, shape and strides of the one that was planned with: `out`,\n"
+             "which has those of the y that was planned, or a new array. ValueError where they differ.");
+    define_quantize<make_plan>(m, "plan_quantize", "def plan_quantize" QDQ_QUANTIZE_SIGNATURE " -> Plan",
+                               "qdq.plan(qdq.quantize, ...).");
+    define_dequantize<make_plan>(m, "plan_dequantize", "def plan_dequantize" QDQ_DEQUANTIZE_SIGNATURE " -> Plan",
+                                 "qdq.plan(qdq.dequantize, ...).");
+
+    m.def("targets", targets, nb::sig("def targets() -> list[tuple[str, str | None]]"),
+          "The targets that qdq has kernels for, the best first: the name of each, and why this machine cannot run it, or\n"
+          "None where it can.");
+    m.def("current_target", qdq_current_target, nb::sig("def current_target() -> str | None"),
+          "The name of the target that calls use now, or None where this machine can run none.");
+    m.def(
+        "force_target", [](nb::handle name) { check(qdq_force_target(name.is_none() ? nullptr : nb::cast<const char *>(name))); },
+        "name"_a.none(),
+        nb::sig("def force_target(name: str | None) -> None"),
+        "Uses only the named target from now on, in every thread; None returns to the best. ValueError for a name that is\n"
+        "unknown or that this machine cannot run.");
+    m.def(
+        "set_num_threads", [](int32_t count) { qdq_set_num_threads(count); }, "count"_a,
+        nb::sig("def set_num_threads(count: int) -> None"),
+        "How many threads large work is split over: 1 for the caller's alone, 0 (as it is at first) for as many as there\n"
+        "are processors. Results have the same bits for every number.");
+
+    nb::module_ compat = m.def_submodule("compat", "The front ends, for the modules of qdq.compat.");
+    define_functions(compat);
+    define_tensorrt(compat);
+    define_aclnn(compat);
+}
+
+}  // namespace qdq::python

@@ -1,0 +1,209 @@
+// TensorRT's classes, with the names of its Python package.
+#include "array.h"
+#include "front_ends.h"
+
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/trampoline.h>
+#include <qdq/compat/tensorrt.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace qdq::python {
+
+using namespace nb::literals;
+using namespace qdq::tensorrt;
+
+namespace {
+
+// Keeps what its constants are views of, which a network of C++ leaves to its caller.
+class network : public INetworkDefinition {
+public:
+    IConstantLayer *add_constant(nb::handle shape, DataType type, nb::handle weights);
+
+private:
+    std::vector<std::unique_ptr<array>> weights_;
+};
+
+Dims dims_of(nb::handle shape) {
+    Dims dims{0, {}};
+    for (nb::handle size : shape) {
+        if (dims.nbDims == Dims::MAX_DIMS) {
+            throw nb::value_error("TensorRT: shape: more than 8 dimensions");
+        }
+        dims.d[dims.nbDims++] = nb::cast<std::int64_t>(size);
+    }
+    return dims;
+}
+
+nb::object tuple_of(const Dims &dims) {
+    nb::list sizes;
+    for (std::int32_t d = 0; d < dims.nbDims; ++d) {
+        sizes.append(dims.d[d]);
+    }
+    return nb::tuple(sizes);
+}
+
+// `weights` is dense.
+IConstantLayer *network::add_constant(nb::handle shape, DataType type, nb::handle weights) {
+    auto kept = std::make_unique<array>();
+    kept->read("TensorRT: add_constant", "weights", weights);
+    if (!kept->pack()) {
+        return nullptr;
+    }
+    IConstantLayer *const layer = addConstant(dims_of(shape), {type, kept->data(), kept->element_count()});
+    weights_.push_back(std::move(kept));
+    return layer;
+}
+
+class logger : public ILogger {
+public:
+    NB_TRAMPOLINE(ILogger, 1);
+    void log(Severity severity, AsciiChar const *message) noexcept override {
+        const nb::gil_scoped_acquire ours;
+        try {
+            NB_OVERRIDE_PURE(log, severity, message);
+        } catch (nb::python_error &error) {
+            error.discard_as_unraisable("TensorRT: ILogger.log");
+        } catch (const std::exception &) {  // a logger without a log
+        }
+    }
+};
+
+void *pointer(std::uintptr_t address) { return reinterpret_cast<void *>(address); }
+
+}  // namespace
+
+void define_tensorrt(nb::module_ &m) {
+    const auto internal = nb::rv_policy::reference_internal;
+    nb::enum_<DataType>(m, "DataType")
+        .value("FLOAT", DataType::kFLOAT)
+        .value("HALF", DataType::kHALF)
+        .value("INT8", DataType::kINT8)
+        .value("INT32", DataType::kINT32)
+        .value("BOOL", DataType::kBOOL)
+        .value("UINT8", DataType::kUINT8)
+        .value("FP8", DataType::kFP8)
+        .value("BF16", DataType::kBF16)
+        .value("INT64", DataType::kINT64)
+        .value("INT4", DataType::kINT4)
+        .value("FP4", DataType::kFP4)
+        .value("E8M0", DataType::kE8M0);
+    nb::enum_<LayerType>(m, "LayerType")
+        .value("CONSTANT", LayerType::kCONSTANT)
+        .value("QUANTIZE", LayerType::kQUANTIZE)
+        .value("DEQUANTIZE", LayerType::kDEQUANTIZE);
+    nb::enum_<TensorIOMode>(m, "TensorIOMode")
+        .value("NONE", TensorIOMode::kNONE)
+        .value("INPUT", TensorIOMode::kINPUT)
+        .value("OUTPUT", TensorIOMode::kOUTPUT);
+    nb::enum_<NetworkDefinitionCreationFlag>(m, "NetworkDefinitionCreationFlag")
+        .value("EXPLICIT_BATCH", NetworkDefinitionCreationFlag::kEXPLICIT_BATCH)
+        .value("STRONGLY_TYPED", NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+
+    nb::class_<ITensor>(m, "ITensor")
+        .def_prop_rw("name", &ITensor::getName, &ITensor::setName)
+        .def_prop_ro("dtype", &ITensor::getType)
+        .def_prop_ro("shape", [](const ITensor &tensor) { return tuple_of(tensor.getDimensions()); })
+        .def_prop_ro("is_network_output", &ITensor::isNetworkOutput);
+
+    nb::class_<ILayer>(m, "ILayer")
+        .def_prop_ro("type", &ILayer::getType)
+        .def_prop_rw("name", &ILayer::getName, &ILayer::setName)
+        .def_prop_ro("num_inputs", &ILayer::getNbInputs)
+        .def_prop_ro("num_outputs", &ILayer::getNbOutputs)
+        .def("get_input", &ILayer::getInput, "index"_a, internal)
+        .def("set_input", &ILayer::setInput, "index"_a, "tensor"_a)
+        .def("get_output", &ILayer::getOutput, "index"_a, internal)
+        .def("get_output_type", &ILayer::getOutputType, "index"_a)
+        .def("set_output_type", &ILayer::setOutputType, "index"_a, "dtype"_a);
+    nb::class_<IConstantLayer, ILayer>(m, "IConstantLayer");
+    nb::class_<IQuantizeLayer, ILayer>(m, "IQuantizeLayer")
+        .def_prop_rw(
+            "axis", [](const IQuantizeLayer &layer) { return layer.getAxis(); },
+            [](IQuantizeLayer &layer, std::int32_t axis) { layer.setAxis(axis); })
+        .def_prop_rw(
+            "to_type", [](const IQuantizeLayer &layer) { return layer.getToType(); },
+            [](IQuantizeLayer &layer, DataType type) { layer.setToType(type); });
+    nb::class_<IDequantizeLayer, ILayer>(m, "IDequantizeLayer")
+        .def_prop_rw(
+            "axis", [](const IDequantizeLayer &layer) { return layer.getAxis(); },
+            [](IDequantizeLayer &layer, std::int32_t axis) { layer.setAxis(axis); })
+        .def_prop_rw(
+            "to_type", [](const IDequantizeLayer &layer) { return layer.getToType(); },
+            [](IDequantizeLayer &layer, DataType type) { layer.setToType(type); });
+
+    nb::class_<network>(m, "INetworkDefinition", nb::dynamic_attr())
+        .def(
+            "add_input",
+            [](network &n, const char *name, DataType type, nb::handle shape) {
+                return n.addInput(name, type, dims_of(shape));
+            },
+            "name"_a, "dtype"_a, "shape"_a, internal)
+        .def("_add_constant", &network::add_constant, "shape"_a, "dtype"_a, "weights"_a, internal)
+        .def("add_quantize", &network::addQuantize, "input"_a, "scale"_a, "output_type"_a = DataType::kINT8, internal)
+        .def("add_dequantize", &network::addDequantize, "input"_a, "scale"_a, "output_type"_a = DataType::kFLOAT, internal)
+        .def("mark_output", &network::markOutput, "tensor"_a)
+        .def("unmark_output", &network::unmarkOutput, "tensor"_a)
+        .def_prop_ro("num_inputs", &network::getNbInputs)
+        .def_prop_ro("num_outputs", &network::getNbOutputs)
+        .def_prop_ro("num_layers", &network::getNbLayers)
+        .def("get_input", &network::getInput, "index"_a, internal)
+        .def("get_output", &network::getOutput, "index"_a, internal)
+        .def("get_layer", &network::getLayer, "index"_a, internal);
+
+    nb::class_<ILogger, logger> log(m, "ILogger");
+    nb::enum_<ILogger::Severity>(log, "Severity")
+        .value("INTERNAL_ERROR", ILogger::Severity::kINTERNAL_ERROR)
+        .value("ERROR", ILogger::Severity::kERROR)
+        .value("WARNING", ILogger::Severity::kWARNING)
+        .value("INFO", ILogger::Severity::kINFO)
+        .value("VERBOSE", ILogger::Severity::kVERBOSE)
+        .export_values();
+    log.def(nb::init<>()).def("log", &ILogger::log, "severity"_a, "msg"_a);
+
+    nb::class_<IExecutionContext>(m, "IExecutionContext")
+        .def(
+            "set_tensor_address",
+            [](IExecutionContext &context, const char *name, std::uintptr_t memory) {
+                return context.setTensorAddress(name, pointer(memory));
+            },
+            "name"_a, "memory"_a)
+        .def(
+            "get_tensor_address",
+            [](const IExecutionContext &context, const char *name) {
+                return reinterpret_cast<std::uintptr_t>(context.getTensorAddress(name));
+            },
+            "name"_a)
+        .def(
+            "execute_async_v3",
+            [](IExecutionContext &context, std::uintptr_t stream) {
+                const nb::gil_scoped_release others_run;
+                return context.enqueueV3(pointer(stream));
+            },
+            "stream_handle"_a)
+        .def_prop_ro("engine", &IExecutionContext::getEngine, internal);
+    nb::class_<ICudaEngine>(m, "ICudaEngine")
+        .def("create_execution_context", &ICudaEngine::createExecutionContext, nb::keep_alive<0, 1>(),
+             nb::rv_policy::take_ownership)
+        .def_prop_ro("num_io_tensors", &ICudaEngine::getNbIOTensors)
+        .def("get_tensor_name", &ICudaEngine::getIOTensorName, "index"_a)
+        .def("get_tensor_shape",
+             [](const ICudaEngine &engine, const char *name) { return tuple_of(engine.getTensorShape(name)); }, "name"_a)
+        .def("get_tensor_dtype", &ICudaEngine::getTensorDataType, "name"_a)
+        .def("get_tensor_mode", &ICudaEngine::getTensorIOMode, "name"_a);
+    nb::class_<IBuilderConfig>(m, "IBuilderConfig");
+    nb::class_<IBuilder>(m, "Builder")
+        .def(nb::init<ILogger &>(), "logger"_a, nb::keep_alive<1, 2>())
+        .def("create_network", [](IBuilder &, NetworkDefinitionCreationFlags) { return std::make_unique<network>(); },
+             "flags"_a = 0)
+        .def("create_builder_config", &IBuilder::createBuilderConfig, nb::rv_policy::take_ownership)
+        .def(
+            "build_engine_with_config",
+            [](IBuilder &builder, const network &n, IBuilderConfig &config) {
+                return builder.buildEngineWithConfig(n, config);
+            },
+            "network"_a, "config"_a, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>());
+}
+
+}  // namespace qdq::python

@@ -1,0 +1,308 @@
+"""Each document's example, and the errors and dtype names of each system."""
+
+import ml_dtypes
+import numpy
+import pytest
+
+from qdq.compat import aclnn, nvtripy as tp, pypto, tensorrt as trt, torch_npu
+
+
+class TestPypto:
+    def test_documented_example(self):
+        pypto.set_vec_tile_shapes(4, 16)
+        x = pypto.tensor([3, 4], pypto.DT_INT8)
+        scale = pypto.tensor([3, 1], pypto.DT_FP32)
+        zero_points = pypto.tensor([3, 1], pypto.DT_FP32)
+        x[:] = [[1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4]]  # the elements are in the document's words
+        scale[:] = [[1.0], [1.0], [1.0]]
+        zero_points[:] = [[-2.0], [-2.0], [-2.0]]
+        # fp32 -> int8
+        y1 = pypto.dequantize(x, scale, pypto.DT_FP32, -1, None)
+        # fp32 -> uint8
+        y2 = pypto.dequantize(x, scale, pypto.DT_FP32, -1, zero_points)
+        assert y1.tolist() == [[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]
+        assert y2.tolist() == [[-1.0, 0.0, 1.0, 2.0], [-1.0, 0.0, 1.0, 2.0], [-1.0, 0.0, 1.0, 2.0]]
+        assert y1.dtype == y2.dtype == numpy.float32
+        pypto.set_vec_tile_shapes()
+
+    def test_takes_every_argument_by_its_name(self):
+        x, scale = numpy.int16([[300, -300]]), numpy.float32([0.5, 2.0])
+        y = pypto.dequantize(input=x, scale=scale, otype=pypto.DataType.DT_FP32, axis=-2, zero_points=None)
+        assert y.tolist() == [[150.0, -600.0]]
+
+    @pytest.mark.parametrize(
+        "arguments, message",
+        [
+            ((numpy.zeros((2, 2), "f4"), numpy.ones(2, "f4"), pypto.DT_FP32, -1), "input: dtype f32 is not DT_INT8 or DT_INT16"),
+            ((numpy.zeros((2, 2), "i1"), numpy.ones(2, "f4"), pypto.DT_FP16, -1), "otype: f16 is not DT_FP32"),
+            ((numpy.zeros((2, 2), "i1"), numpy.ones(3, "f4"), pypto.DT_FP32, -1), r"scale: shape \[3\]"),
+            ((None, numpy.ones(2, "f4"), pypto.DT_FP32, -1), "input: none is given"),
+            ((numpy.zeros((2, 2), "f8"), numpy.ones(2, "f4"), pypto.DT_FP32, -1), "input: dtype float64"),
+        ],
+    )
+    def test_a_broken_rule_is_a_runtime_error_that_names_the_argument(self, arguments, message):
+        with pytest.raises(RuntimeError, match=message):
+            pypto.dequantize(*arguments)
+
+    def test_a_tile_shape_holds_until_it_is_forgotten(self):
+        x, scale = numpy.ones((2, 2), "i1"), numpy.ones(2, "f4")
+        pypto.set_vec_tile_shapes(4)
+        with pytest.raises(RuntimeError, match="set_vec_tile_shapes: 1 dimensions for an output of 2"):
+            pypto.dequantize(x, scale, pypto.DT_FP32, -1)
+        pypto.set_vec_tile_shapes()
+        assert pypto.dequantize(x, scale, pypto.DT_FP32, -1).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+class TestTorchNpu:
+    def test_axis_is_1_and_div_mode_true_unless_given(self):
+        x = numpy.float32([[1.0, 9.0], [-1.0, 3.0]])
+        y = torch_npu.npu_quantize(x, numpy.float32([0.5, 2.0]), None, torch_npu.qint8)
+        assert (y.tolist(), y.dtype) == ([[2, 4], [-2, 2]], numpy.int8)
+
+    def test_takes_every_argument_by_its_name(self):
+        y = torch_npu.npu_quantize(
+            self=numpy.float32([[1.0, 9.0]]), scales=numpy.float32([0.5]), zero_points=numpy.float32([1.0]),
+            dtype=torch_npu.qint8, axis=-1, div_mode=False,
+        )  # fmt: skip
+        assert y.tolist() == [[2, 6]]  # 1.5 and 5.5, rounded to even
+
+    def test_quint4x2_is_eight_codes_in_an_int32(self):
+        x = numpy.arange(8, dtype=numpy.float32)
+        y = torch_npu.npu_quantize(x, numpy.float32([1.0]), None, torch_npu.quint4x2, axis=0, div_mode=False)
+        assert (y.tolist(), y.dtype) == ([0x76543210], numpy.int32)
+
+    @pytest.mark.parametrize("dtype, div_mode", [(torch_npu.quint8, False), (torch_npu.quint4x2, True), ("float32", True)])
+    def test_a_broken_rule_is_a_runtime_error_that_names_the_argument(self, dtype, div_mode):
+        with pytest.raises(RuntimeError, match=f"npu_quantize: dtype: {getattr(dtype, 'name', dtype)} is not one of"):
+            torch_npu.npu_quantize(numpy.ones((1, 8), "f4"), numpy.ones(8, "f4"), None, dtype, 1, div_mode)
+
+    def test_refuses_dtypes_that_qdq_has_not(self):
+        with pytest.raises(RuntimeError, match="self: dtype float64"):
+            torch_npu.npu_quantize(numpy.ones((1, 8)), numpy.ones(8, "f4"), None, torch_npu.qint8)
+
+
+class TestNvtripy:
+    def test_documented_example_per_tensor(self):
+        input = tp.reshape(tp.arange(6, tp.float32), (2, 3))
+        scale = 0.99872
+        output = tp.quantize(input, scale, tp.int8)
+        assert output.tolist() == [[0, 1, 2], [3, 4, 5]] and output.dtype == tp.int8
+
+        input = tp.Tensor([1, 2, 3], dtype=tp.int8)
+        output = tp.dequantize(input, scale, tp.float32)
+        expected = (numpy.array([1, 2, 3], dtype=numpy.int8) * scale).astype(numpy.float32)
+        assert numpy.array_equal(numpy.from_dlpack(output), expected)
+
+    def test_documented_example_per_channel(self):
+        scale = [0.99872, 0.96125]
+        input = tp.Tensor([[0, 1, 2], [3, 4, 5]], dtype=tp.float32)
+        output = tp.quantize(input, scale, tp.int8, dim=0)
+        expected = (numpy.reshape(numpy.arange(6, dtype=numpy.float32), (2, 3)) / numpy.array(scale).reshape(2, 1)).astype(numpy.int8)
+        assert numpy.array_equal(numpy.from_dlpack(output), expected)
+
+        input = tp.Tensor([[1, 2, 3], [4, 5, 6]], dtype=tp.int8)
+        output = tp.dequantize(input, scale, tp.float32, dim=0)
+        expected = (numpy.array([[1, 2, 3], [4, 5, 6]]) * numpy.array(scale).reshape(2, 1)).astype(numpy.float32)
+        assert numpy.array_equal(numpy.from_dlpack(output), expected)
+
+    def test_documented_example_of_blocks(self):
+        input = tp.Tensor([[0, 1], [2, 3]], dtype=tp.float32)
+        scale = [[1.0, 1.0]]
+        quant = tp.quantize(input, scale, tp.int4)
+        output = tp.dequantize(quant, scale, tp.float32)
+        assert numpy.array_equal(numpy.from_dlpack(output), numpy.array([[0, 1], [2, 3]], dtype=numpy.float32))
+
+    def test_int4_cannot_be_printed_and_other_types_can(self):
+        quant = tp.quantize(tp.Tensor([0.0, 1.0]), 1.0, tp.int4)
+        with pytest.raises(tp.TripyException, match="int4 cannot be printed"):
+            repr(quant)
+        assert repr(tp.dequantize(quant, 1.0, tp.float32)) == "tensor([0., 1.], dtype=float32, shape=(2,))"
+
+    @pytest.mark.parametrize("floating", [tp.float32, tp.float16, tp.bfloat16])
+    @pytest.mark.parametrize("stored", [tp.int8, tp.int4, tp.float8])
+    def test_has_every_type_of_the_document(self, floating, stored):
+        input = tp.cast(tp.Tensor([[-2.0, 1.0, 3.0]]), dtype=floating)
+        output = tp.dequantize(tp.quantize(input, 0.5, stored), 0.5, floating)
+        assert output.dtype == floating and output.tolist() == [[-2.0, 1.0, 3.0]]
+
+    @pytest.mark.parametrize(
+        "scale, dtype, dim, message",
+        [
+            (1.0, tp.float32, None, "dtype: f32 is not one of int8, int4, float8"),
+            ([1.0, 1.0, 1.0], tp.int8, 0, "scale: 3 elements; input's dimension 0 has 2"),
+            ([[1.0], [1.0, 2.0]], tp.int4, None, "scale: "),
+            (tp.Tensor(1.0, tp.float16), tp.int8, None, "scale: dtype f16 is not f32"),
+            ([1.0, 1.0], tp.int8, -1, r"dim: -1 is not in \[0, 2\)"),
+        ],
+    )
+    def test_a_broken_rule_is_a_tripy_exception_that_names_the_argument(self, scale, dtype, dim, message):
+        with pytest.raises(tp.TripyException, match=message):
+            tp.quantize(tp.Tensor([[0.0, 1.0], [2.0, 3.0]]), scale, dtype, dim)
+
+
+class Lines(trt.ILogger):
+    """A logger of a program's own."""
+
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+
+    def log(self, severity, msg):
+        self.lines.append((severity, msg))
+
+
+def run(network, inputs, logger):
+    """What TensorRT's reference leaves to its reader: an engine of the network, and a run of it."""
+    builder = trt.Builder(logger)
+    engine = builder.build_engine_with_config(network, builder.create_builder_config())
+    if engine is None:
+        return None
+    context = engine.create_execution_context()
+    arrays = {}
+    for i in range(engine.num_io_tensors):
+        name = engine.get_tensor_name(i)
+        shape, dtype = engine.get_tensor_shape(name), trt.nptype(engine.get_tensor_dtype(name))
+        arrays[name] = numpy.reshape(inputs[name], shape).astype(dtype) if name in inputs else numpy.empty(shape, dtype)
+        assert context.set_tensor_address(name, arrays[name].ctypes.data)
+    assert context.execute_async_v3(0)
+    return arrays
+
+
+class TestTensorRT:
+    def test_documented_example_of_an_activation(self):
+        logger = Lines()
+        network = trt.Builder(logger).create_network()
+        inputs, outputs, expected = {}, {}, {}
+        in1 = network.add_input("input1", dtype=trt.float32, shape=(1, 1, 3, 3))
+        scale = network.add_constant(shape=(1,), weights=numpy.array([1 / 127], dtype=numpy.float32))
+        quantize = network.add_quantize(in1, scale.get_output(0), trt.int8)
+        quantize.axis = 3
+        dequantize = network.add_dequantize(quantize.get_output(0), scale.get_output(0), trt.float32)
+        dequantize.axis = 3
+        network.mark_output(dequantize.get_output(0))
+
+        inputs[in1.name] = numpy.array([[[0.56, 0.89, 1.4], [-0.56, 0.39, 6.0], [0.67, 0.11, -3.6]]])
+        outputs[dequantize.get_output(0).name] = dequantize.get_output(0).shape
+        expected[dequantize.get_output(0).name] = numpy.array([[[0.56, 0.89, 1], [-0.56, 0.39, 1.0], [0.67, 0.11, -1.0]]])
+        assert logger.lines == []
+        results = run(network, inputs, logger)
+        for name, values in expected.items():
+            assert results[name].shape == outputs[name]
+            # The document rounds to two digits, and has -1 where int8 goes down to -128.
+            assert numpy.abs(results[name] - values).max() < 0.008
+
+    def test_documented_example_of_blocks(self):
+        network = trt.Builder(Lines()).create_network()
+        rows = [[1, 1, 2, 2, 3, 3, 4, 4], [1.1, 1.2, 2.1, 2.2, 3.1, 3.2, 4.1, 4.2]]
+        rows += [[4, 4, 5, 5, 6, 6, 7, 7], [4.1, 4.2, 5.1, 5.2, 6.1, 6.2, 7.1, 7.2]]
+        scales = [[1, 1, 2, 2, 3, 3, 4, 4], [4, 4, 5, 5, 6, 6, 7, 7]]
+        weights = network.add_constant(shape=(4, 8), weights=numpy.array(rows, dtype=numpy.float32))
+        scale = network.add_constant(shape=(2, 8), weights=numpy.array(scales, dtype=numpy.float32))
+        quantize = network.add_quantize(weights.get_output(0), scale.get_output(0), trt.int4)
+        dequantize = network.add_dequantize(quantize.get_output(0), scale.get_output(0), trt.float32)
+        network.mark_output(dequantize.get_output(0))
+        (result,) = run(network, {}, Lines()).values()
+        assert result.tolist() == [scales[0], scales[0], scales[1], scales[1]]
+
+    def test_layers_have_the_documented_defaults(self):
+        network = trt.Builder(Lines()).create_network()
+        x = network.add_input("x", trt.float32, (2,))
+        one = network.add_constant((), numpy.float32(1)).get_output(0)
+        quantize = network.add_quantize(x, one)
+        dequantize = network.add_dequantize(quantize.get_output(0), one)
+        assert (quantize.axis, quantize.to_type, dequantize.axis, dequantize.to_type) == (-1, trt.int8, -1, trt.float32)
+        assert (quantize.type, network.get_layer(2).type) == (trt.LayerType.QUANTIZE, trt.LayerType.DEQUANTIZE)
+        assert (x.shape, x.dtype, network.num_layers, quantize.get_input(0).name) == ((2,), trt.float32, 3, "x")
+
+    def test_what_fails_is_a_line_of_the_logger_and_none(self):
+        logger = Lines()
+        network = trt.Builder(logger).create_network()
+        x = network.add_input("x", trt.float32, (2, 3))
+        scale = network.add_constant((2,), numpy.float32([1, 2]))
+        layer = network.add_quantize(x, scale.get_output(0))
+        layer.name = "first"
+        layer.axis = 1
+        network.mark_output(layer.get_output(0))
+        assert run(network, {}, logger) is None
+        assert logger.lines == [
+            (trt.ILogger.Severity.ERROR, "TensorRT: first: scale: 2 coefficients; the input's axis 1 has 3")
+        ]
+
+    def test_an_engine_outlives_its_network_and_weights(self):
+        def build():
+            network = builder.create_network()
+            x = network.add_input("x", trt.float32, (2,))
+            scale = network.add_constant((1,), trt.Weights(numpy.full(1, 0.5, "f4"))).get_output(0)
+            layer = network.add_quantize(x, scale, trt.fp4)
+            network.mark_output(layer.get_output(0))
+            return builder.build_engine_with_config(network, builder.create_builder_config())
+
+        builder = trt.Builder(Lines())
+        engine = build()
+        x, y = numpy.float32([1.0, -2.0]), numpy.empty(1, numpy.uint8)
+        context = engine.create_execution_context()
+        assert context.set_tensor_address("x", x.ctypes.data)
+        assert context.set_tensor_address(engine.get_tensor_name(1), y.ctypes.data)
+        assert context.execute_async_v3(0) and y.tolist() == [0xE4]  # 2 and -4, the first in the low half
+
+    def test_the_logger_of_tensorrt_writes_to_standard_error_what_is_severe_enough(self, capfd):
+        trt.Logger(trt.Logger.ERROR).log(trt.Logger.WARNING, "not this")
+        trt.Logger().log(trt.Logger.ERROR, "this")
+        assert capfd.readouterr() == ("", "[TRT] [E] this\n")
+
+    def test_refuses_weights_of_a_type_that_it_has_not(self):
+        with pytest.raises(TypeError, match="weights: dtype float64"):
+            trt.Builder(Lines()).create_network().add_constant((1,), numpy.ones(1))
+
+
+class TestAclnn:
+    def test_documented_example(self):
+        """CANN's sample, which is in C: its calls in their order, with what they write through pointers returned."""
+
+        def create_tensor(host_data, data_type):
+            status, address = aclnn.aclrtMalloc(host_data.nbytes, aclnn.ACL_MEM_MALLOC_HUGE_FIRST)
+            assert status == aclnn.ACL_SUCCESS
+            assert not aclnn.aclrtMemcpy(
+                address, host_data.nbytes, host_data.ctypes.data, host_data.nbytes, aclnn.ACL_MEMCPY_HOST_TO_DEVICE
+            )
+            shape = list(host_data.shape)
+            strides = [stride // host_data.itemsize for stride in host_data.strides]
+            tensor = aclnn.aclCreateTensor(
+                shape, len(shape), data_type, strides, 0, aclnn.ACL_FORMAT_ND, shape, len(shape), address
+            )
+            return address, tensor
+
+        assert aclnn.aclInit(None) == aclnn.aclrtSetDevice(0) == aclnn.ACL_SUCCESS
+        status, stream = aclnn.aclrtCreateStream()
+        assert status == aclnn.ACL_SUCCESS
+        x_data = numpy.float32([[0.3382, -0.0919], [0.7564, 0.0234], [3.1024, 1.0761], [0.4228, 1.4621]])
+        x_address, x = create_tensor(x_data, aclnn.ACL_FLOAT)
+        scales_address, scales = create_tensor(numpy.float32([1.0, -3.0]), aclnn.ACL_FLOAT)
+        zero_points_address, zero_points = create_tensor(numpy.int32([2, 10]), aclnn.ACL_INT32)
+        out_data = numpy.zeros((4, 2), numpy.int32)
+        out_address, out = create_tensor(out_data, aclnn.ACL_INT32)
+
+        status, workspace_size, executor = aclnn.aclnnQuantizeGetWorkspaceSize(
+            x, scales, zero_points, aclnn.ACL_INT32, 1, out
+        )
+        assert (status, workspace_size) == (aclnn.ACL_SUCCESS, 0)
+        assert aclnn.aclnnQuantize(0, workspace_size, executor, stream) == aclnn.ACL_SUCCESS
+        assert aclnn.aclrtSynchronizeStream(stream) == aclnn.ACL_SUCCESS
+        assert not aclnn.aclrtMemcpy(
+            out_data.ctypes.data, out_data.nbytes, out_address, out_data.nbytes, aclnn.ACL_MEMCPY_DEVICE_TO_HOST
+        )
+        assert out_data.tolist() == [[2, 10], [3, 10], [5, 10], [2, 10]]
+
+        for tensor in (x, scales, zero_points, out):
+            assert aclnn.aclDestroyTensor(tensor) == aclnn.ACL_SUCCESS
+        for address in (x_address, scales_address, zero_points_address, out_address):
+            assert aclnn.aclrtFree(address) == aclnn.ACL_SUCCESS
+        assert aclnn.aclrtDestroyStream(stream) == aclnn.aclrtResetDevice(0) == aclnn.aclFinalize() == aclnn.ACL_SUCCESS
+
+    def test_failures_have_canns_statuses_and_a_reason(self):
+        status, *_ = aclnn.aclnnQuantizeGetWorkspaceSize(0, 0, 0, aclnn.ACL_INT8, 0, 0)
+        assert status == aclnn.ACLNN_ERR_PARAM_NULLPTR
+        assert "x" in aclnn.aclGetRecentErrMsg()
+        assert aclnn.aclrtSetDevice(1) == aclnn.ACL_ERROR_RT_INVALID_DEVICEID
+        with pytest.raises(ValueError, match="shorter than its number of dimensions"):
+            aclnn.aclCreateTensor([2], 2, aclnn.ACL_FLOAT, None, 0, aclnn.ACL_FORMAT_ND, [2], 1, 0)
