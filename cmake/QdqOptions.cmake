@@ -39,6 +39,10 @@ option(QDQ_BUILD_EXAMPLES "Build the front ends' examples" ${PROJECT_IS_TOP_LEVE
 option(QDQ_BUILD_TESTS "Build the tests (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
 option(QDQ_BUILD_BENCH "Build the benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
 
+# What `pip install .` sets, which builds nothing else (pyproject.toml). `make test` and `make wheel` build python/ by itself
+# over the kernels that are compiled already.
+option(QDQ_BUILD_PYTHON "Build the Python package's extension" OFF)
+
 # address,undefined or thread: instruments the runtime, the command line and the tests, not the kernels.
 set(QDQ_SANITIZE "" CACHE STRING "Value of -fsanitize for the C++ code")
 
@@ -52,7 +56,12 @@ option(QDQ_BUILD_FUZZERS "Build the fuzzers with libFuzzer, instead of as tests 
 set(QDQ_PYTHON "${PROJECT_SOURCE_DIR}/.venv/bin/python" CACHE FILEPATH "Python interpreter with requirements.txt installed")
 
 # The Halide wheel keeps its CMake packages where CMake does not look.
-file(GLOB wheel LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/halide/lib64/cmake")
+set(packages "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages")
+if(SKBUILD)  # the packages that pyproject.toml asks for
+  set(packages ${CMAKE_PREFIX_PATH})
+endif()
+list(TRANSFORM packages APPEND /halide/lib64/cmake)
+file(GLOB wheel LIST_DIRECTORIES true ${packages})
 if(wheel)
   set(Halide_DIR "${wheel}/Halide" CACHE PATH "Halide's CMake package")
   set(HalideHelpers_DIR "${wheel}/HalideHelpers" CACHE PATH "Halide's CMake helpers")

@@ -47,6 +47,9 @@ for need in $needs; do
     [ -e "$what" ] || command -v "$what" >/dev/null 2>&1 || missing="$missing ${need#*:}"
 done
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+# The headers, for the Python package.
+python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
+    missing="$missing python3-dev"
 
 if [ -n "$missing" ]; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then

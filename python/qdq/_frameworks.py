@@ -98,7 +98,7 @@ def dtype_name(dtype):
     if isinstance(dtype, str):
         return dtype
     if _library(dtype) == "torch":
-        return str(dtype).removeprefix("torch.")
+        return str(dtype).removeprefix("torch.").removesuffix("_x2")  # of two elements
     name = getattr(dtype, "name", None) or getattr(getattr(dtype, "dtype", None), "name", None)
     return name or getattr(dtype, "__name__", None)
 

@@ -166,16 +166,15 @@ void array::read_dlpack(const char *function, const char *name, nb::handle given
     } else if (device != nb::device::cpu::value && device != nb::device::cuda_host::value) {
         refuse_type(function, name, "DLPack's device " + std::to_string(device) + " is none of qdq's");
     }
-    capsule_ = nb::borrow(given);
 }
 
 void array::read(const char *function, const char *name, nb::handle given) {
     if (read_numpy(function, name, given)) {
         return;
     }
-    const nb::object readable = frameworks().attr("readable")(given, function, name);
-    if (!read_numpy(function, name, readable)) {
-        read_dlpack(function, name, readable);
+    memory_ = frameworks().attr("readable")(given, function, name);
+    if (!read_numpy(function, name, memory_)) {
+        read_dlpack(function, name, memory_);
     }
     is_numpy_ = false;
     object_ = nb::borrow(given);
@@ -218,7 +217,7 @@ bool array::is_dense() const {
     std::int64_t dense = 1;
     for (int d = view_.rank - 1; d >= 0; dense *= shape_[d--]) {
         if (shape_[d] > 1 && strides_[d] != dense) {
-            return false;
+            return element_count() == 0;
         }
     }
     return true;

@@ -55,7 +55,7 @@ public:
     void unpack() const;
 
     // What is left is the layout, for same_layout().
-    void forget_object() { object_.reset(), capsule_.reset(); }
+    void forget_object() { object_.reset(), memory_.reset(); }
 
 private:
     bool read_numpy(const char *function, const char *name, nb::handle given);
@@ -72,7 +72,7 @@ private:
         float f32;
         std::int32_t i32;
     } number_;
-    nb::object object_, capsule_;
+    nb::object object_, memory_;  // the argument, and what owns its memory where that is another
     void *codes_ = nullptr;  // of one_a_byte
     std::unique_ptr<std::byte[]> packed_;
 };

@@ -99,7 +99,7 @@ template<auto use> void define_quantize(nb::module_ &m, const char *name, const 
                        {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, profile, out, packed,
                         nb::handle(Py_None), nb::handle(Py_None)});
         },
-        nb::sig(signature), doc, "x"_a, "scale"_a, "zero_point"_a = nb::none(), nb::kw_only(), "dtype"_a,
+        nb::sig(signature), doc, "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(), "dtype"_a.none(),
         "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
         "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even", "saturate"_a = true,
         "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a = false);
@@ -114,7 +114,7 @@ template<auto use> void define_dequantize(nb::module_ &m, const char *name, cons
             return use(dequantization, q, scale, zero_point,
                        {dtype, axis, block_size, {}, zero_point_mode, {}, true, profile, out, false, stored, shape});
         },
-        nb::sig(signature), doc, "q"_a, "scale"_a, "zero_point"_a = nb::none(), nb::kw_only(), "dtype"_a = "float32",
+        nb::sig(signature), doc, "q"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(), "dtype"_a = "float32",
         "axis"_a = nb::none(), "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract", "profile"_a = nb::none(),
         "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none());
 }

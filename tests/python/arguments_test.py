@@ -1,0 +1,211 @@
+"""What arguments may be, and what is said of those that may not."""
+
+import threading
+
+import ml_dtypes
+import numpy
+import oracle
+import pytest
+
+import qdq
+
+X = numpy.linspace(-4, 4, 24, dtype=numpy.float32).reshape(4, 6)
+
+
+@pytest.mark.parametrize("dtype", ["int8", numpy.int8, numpy.dtype("int8"), ml_dtypes.float8_e4m3fn, "float8_e4m3fn"])
+def test_a_dtype_is_a_string_or_a_type(dtype):
+    assert qdq.quantize(X, 0.1, dtype=dtype).dtype == numpy.dtype(dtype)
+
+
+@pytest.mark.parametrize("scale", [0.5, numpy.float32(0.5), numpy.array(0.5, "f4"), [0.5], (0.5,), numpy.float64(0.5)])
+@pytest.mark.parametrize("zero_point", [3, numpy.int8(3), [3], numpy.array([3], "i4"), 3.0])
+def test_operands_are_arrays_numbers_or_sequences(scale, zero_point):
+    expected = oracle.quantize(X, 0.5, 3, "int8")
+    assert oracle.same_bits(qdq.quantize(X, scale, zero_point, dtype="int8"), expected)
+
+
+def test_inputs_are_not_copied():
+    class Memory:
+        """An array of another library, with nothing but DLPack."""
+
+        def __dlpack_device__(self):
+            return X.__dlpack_device__()
+
+        def __dlpack__(self, **keywords):
+            return numpy.from_dlpack(X).__dlpack__()
+
+    assert oracle.same_bits(qdq.quantize(Memory(), 0.1, dtype="int8"), qdq.quantize(X, 0.1, dtype="int8"))
+    y = X.copy()
+    plan = qdq.plan(qdq.quantize, y, scale := numpy.ones(1, "f4"), dtype="int8")
+    scale[0] = 0.5  # which the plan reads when it runs
+    assert oracle.same_bits(plan(y), qdq.quantize(y, 0.5, dtype="int8"))
+
+
+def test_y_may_be_x_where_elements_are_of_one_size():
+    q = numpy.array([1, 2, 3], numpy.int16)
+    y = q.view(numpy.float16)
+    assert qdq.dequantize(q, 0.5, dtype="float16", out=y) is y and y.tolist() == [0.5, 1.0, 1.5]
+
+
+@pytest.mark.parametrize(
+    "arguments, keywords, error, message",
+    [
+        ((X, 0.1), {"dtype": "int9"}, TypeError, "dtype: 'int9' is no type of qdq's"),
+        ((X, 0.1), {"dtype": []}, TypeError, "dtype: "),
+        ((X, 0.1), {"dtype": None}, TypeError, "dtype: "),
+        ((X, 0.1), {}, TypeError, "quantize"),
+        ((X, 0.1), {"dtype": "int8", "bad": 1}, TypeError, "quantize"),
+        ((X.astype("f8"), 0.1), {"dtype": "int8"}, TypeError, "x: dtype float64 is no type of qdq's"),
+        ((X.astype(">f4"), 0.1), {"dtype": "int8"}, TypeError, "x: dtype >f4"),
+        (("x", 0.1), {"dtype": "int8"}, TypeError, "x: str is no array"),
+        ((X, None), {"dtype": "int8"}, TypeError, "scale: NoneType is no array"),
+        ((X, True), {"dtype": "int8"}, TypeError, "scale: bool is no array"),
+        ((X, ["a"]), {"dtype": "int8"}, ValueError, "scale: "),
+        ((X, 0.1, 2**31), {"dtype": "int8"}, ValueError, "zero_point: 2147483648 is not in the range of int32"),
+        ((X, 0.1, [2**31]), {"dtype": "int8"}, ValueError, "zero_point: a number is not in the range of int32"),
+        ((X, [0.1] * 3), {"dtype": "int8", "axis": 0}, ValueError, "scale: "),
+        ((X, [0.1] * 4), {"dtype": "int8", "axis": 2}, ValueError, "axis"),
+        ((X, [0.1] * 4), {"dtype": "int8", "axis": 2**40}, ValueError, "axis"),
+        ((X, 0.1), {"dtype": "int8", "axis": 0.5}, TypeError, "axis: it is no integer"),
+        ((X, 0.1), {"dtype": "int8", "block_size": "4"}, TypeError, "block_size: it is no integer"),
+        ((X, 0.1), {"dtype": "int8", "block_size": (1, 2, 3)}, ValueError, "block_size: 3 sizes for 2 dimensions"),
+        ((X, 0.1), {"dtype": "int8", "block_size": 2**70}, ValueError, "block_size: 1180591620717411303424 is not in"),
+        ((X, 0.1), {"dtype": "int8", "rounding": "up_or_down"}, ValueError, '"up_or_down" is none of nearest_even'),
+        ((X, 0.1), {"dtype": "int8", "scale_mode": 1}, TypeError, "scale_mode: it is no string"),
+        ((X, 0.1), {"dtype": "int8", "profile": "none"}, ValueError, '"none" is none of onnx'),
+        ((X, 0.1), {"dtype": "float32"}, ValueError, "y: dtype f32 is not a quantized type"),
+        ((X, 0.1), {"dtype": "int16", "packed": True}, TypeError, "packed: bytes hold types of at most 8 bits"),
+        ((X, 0.1), {"dtype": "int8", "out": numpy.empty((4, 6), "u1")}, TypeError, "out: dtype uint8 is not int8"),
+        ((X, 0.1), {"dtype": "int8", "out": numpy.empty((6, 4), "i1")}, ValueError, "y: shape"),
+        ((X, 0.1), {"dtype": "int8", "out": [1]}, TypeError, "out: list is no array"),
+        ((X, 0.1), {"dtype": "int4", "packed": True, "out": numpy.empty(11, "u1")}, ValueError, "out: 11 bytes"),
+        ((X, 0.1), {"dtype": "int4", "packed": True, "out": numpy.empty((4, 6), "u1")[:, ::2]}, ValueError, "dense"),
+        ((X.reshape((1,) * 7 + (4, 6)), 0.1), {"dtype": "int8"}, ValueError, "x: 9 dimensions are more than 8"),
+        ((X, 0.1, 1), {"dtype": "float8_e5m2"}, ValueError, "zero_point: element 0 is not 0"),
+    ],
+)
+def test_a_bad_argument_is_named(arguments, keywords, error, message):
+    with pytest.raises(error, match=message.replace("(", r"\(")):
+        qdq.quantize(*arguments, **keywords)
+
+
+def test_refuses_memory_that_it_cannot_view():
+    record = numpy.zeros(4, [("a", "f4"), ("b", "u1")])
+    with pytest.raises(ValueError, match="x: a stride of 5 bytes is no multiple of 4"):
+        qdq.quantize(record["a"], 0.1, dtype="int8")
+    out = numpy.empty((4, 6), "i1")
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="out: it is read-only"):
+        qdq.quantize(X, 0.1, dtype="int8", out=out)
+    codes = numpy.zeros(4, "i1")
+    with pytest.raises(ValueError, match="overlap"):
+        qdq.dequantize(codes[:1], 1.0, out=codes.view("f4"))
+
+
+def test_bytes_need_the_type_that_they_hold():
+    packed = qdq.quantize(X, 0.5, dtype="int4", packed=True)
+    with pytest.raises(ValueError, match="12 bytes are not those of a shape of"):
+        qdq.dequantize(packed, 0.5, stored="int4", shape=(5, 5))
+    with pytest.raises(TypeError, match="q: bytes are uint8, and hold types of at most 8 bits: it is int8 for int4"):
+        qdq.dequantize(packed.view("i1"), 0.5, stored="int4")
+
+
+def test_on_an_error_nothing_is_written():
+    for name in ("int8", "int4"):
+        out = numpy.ones((4, 6), oracle.dtype(name))
+        with pytest.raises(ValueError):
+            qdq.quantize(X, [0.1] * 5, dtype=name, axis=0, out=out)
+        assert (out == 1).all()
+
+
+def test_a_plan_refuses_another_layout():
+    plan = qdq.plan(qdq.quantize, X, 0.1, dtype="int8")
+    for other in (X.T, X[:2], X.astype("f2"), numpy.asfortranarray(X)):
+        with pytest.raises(ValueError, match="x: its dtype, shape, strides or device are not those of the plan"):
+            plan(other)
+    with pytest.raises(ValueError, match="out: its dtype, shape"):
+        plan(X, numpy.empty((6, 4), "i1").T)
+    with pytest.raises(TypeError, match="function: it is neither"):
+        qdq.plan(print, X)
+
+
+def test_targets_give_the_same_bits():
+    expected = qdq.quantize(X, 0.1, dtype="int8")
+    usable = [name for name, problem in qdq.targets() if problem is None]
+    try:
+        for name in usable:
+            qdq.force_target(name)
+            assert qdq.current_target() == name
+            assert oracle.same_bits(qdq.quantize(X, 0.1, dtype="int8"), expected)
+        with pytest.raises(ValueError, match="z80"):
+            qdq.force_target("z80")
+    finally:
+        qdq.force_target(None)
+    assert qdq.current_target() == usable[0]
+
+
+def test_threads_call_at_once_and_give_the_same_bits():
+    x = numpy.random.default_rng(0).normal(size=(256, 1024)).astype("f4")
+    expected = qdq.quantize(x, 0.1, dtype="int8")
+    plan = qdq.plan(qdq.quantize, x, 0.1, dtype="int8")
+    wrong = []
+
+    def work(call):
+        for _ in range(20):
+            if not oracle.same_bits(call(), expected):
+                wrong.append(call)
+
+    calls = [lambda: qdq.quantize(x, 0.1, dtype="int8"), lambda: plan(x)] * 3
+    threads = [threading.Thread(target=work, args=(call,)) for call in calls]
+    qdq.set_num_threads(2)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    qdq.set_num_threads(0)
+    assert not wrong
+
+
+def test_other_threads_run_while_it_computes():
+    """A call of some 100 ms, and another thread that counts: the interpreter's lock is not held."""
+    x = numpy.zeros(2**25, numpy.float32)
+    out = numpy.empty(x.shape, "i1")
+    inside, counts = threading.Event(), []
+
+    def count():
+        inside.wait()
+        while inside.is_set():
+            counts.append(None)
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    qdq.set_num_threads(1)
+    inside.set()
+    before = len(counts)
+    qdq.quantize(x, 0.1, dtype="int8", out=out)
+    during = len(counts) - before
+    inside.clear()
+    counter.join()
+    qdq.set_num_threads(0)
+    assert during > 100
+
+
+def test_memory_comes_back():
+    import gc
+    import resource
+
+    def use():
+        for _ in range(200):
+            y = qdq.quantize(X_LARGE, [0.1] * 64, dtype="int4", axis=0)
+            qdq.dequantize(y, [0.1] * 64, axis=0)
+            try:
+                qdq.quantize(X_LARGE, [0.1] * 63, dtype="int4", axis=0)
+            except ValueError:
+                pass
+
+    X_LARGE = numpy.zeros((64, 1024), numpy.float32)
+    use()
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    use()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096  # KiB: one lost array of each call is 50000

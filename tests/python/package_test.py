@@ -1,0 +1,61 @@
+"""The package around the functions: what it imports, its stubs, its documents."""
+
+import ast
+import doctest
+import importlib.metadata
+import importlib.resources
+import inspect
+import pathlib
+import subprocess
+import sys
+
+import qdq
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+
+def test_import_qdq_imports_no_other_package():
+    loaded = run("import sys; before = set(sys.modules); import qdq; print(*(set(sys.modules) - before))").split()
+    assert {name.partition(".")[0] for name in loaded} <= {"qdq"} | set(sys.stdlib_module_names)
+    assert "qdq._frameworks" not in loaded
+
+
+def test_the_wheel_has_stubs_for_every_function():
+    files = importlib.resources.files(qdq)
+    assert files.joinpath("py.typed").is_file()
+    stub = ast.parse(files.joinpath("_core.pyi").read_text())
+    functions = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef)}
+    for name in ("quantize", "dequantize", "targets", "current_target", "force_target", "set_num_threads"):
+        assert name in functions and ast.get_docstring(functions[name])
+    arguments = functions["quantize"].args
+    assert [argument.arg for argument in arguments.args] == ["x", "scale", "zero_point"]
+    defaults = {a.arg: d and ast.literal_eval(d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults)}
+    assert defaults == {
+        "dtype": None, "axis": None, "block_size": None, "scale_mode": "divide", "zero_point_mode": "after_rounding",
+        "rounding": "nearest_even", "saturate": True, "profile": None, "out": None, "packed": False,
+    }  # fmt: skip
+
+
+def test_everything_public_has_a_docstring():
+    for name in qdq.__all__:
+        assert inspect.getdoc(getattr(qdq, name)), name
+
+
+def test_the_version_is_the_projects():
+    project = (ROOT / "CMakeLists.txt").read_text()
+    assert f"project(qdq VERSION {qdq.__version__} " in project
+    assert importlib.metadata.version("qdq") == qdq.__version__
+
+
+def test_the_examples_of_docstrings_hold():
+    assert doctest.testmod(qdq).failed == 0
+    assert doctest.testmod(qdq).attempted > 3
+
+
+def test_the_examples_of_the_page_hold():
+    result = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0 and result.attempted > 20
