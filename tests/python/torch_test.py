@@ -1,0 +1,180 @@
+"""Tensors of PyTorch, the operators of torch.ops.qdq, and PyTorch's own names. Skipped where PyTorch is not installed."""
+
+import warnings
+
+import numpy
+import oracle
+import pytest
+
+import qdq
+
+torch = pytest.importorskip("torch")
+warnings.filterwarnings("ignore", message=".*will be removed.*")
+
+import qdq.torch  # noqa: E402
+from qdq.compat import pypto, torch_npu  # noqa: E402
+
+ROWS = torch.tensor([0.5, 0.25, 2.0, 1.0])
+
+
+def numbers(*shape, dtype=torch.float32):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+
+
+class TestTensors:
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+    @pytest.mark.parametrize("stored", [torch.int8, torch.uint8, torch.int32, torch.float8_e4m3fn, torch.float8_e5m2])
+    def test_results_are_tensors_with_the_oracles_bits(self, dtype, stored):
+        x = numbers(4, 6, dtype=dtype)
+        name = str(stored).removeprefix("torch.")
+        y = qdq.quantize(x, ROWS, dtype=stored, axis=0)
+        expected = oracle.quantize(x.float().numpy(), ROWS.numpy(), None, name)
+        assert isinstance(y, torch.Tensor) and y.dtype == stored
+        assert (y.view(torch.uint8).numpy() == expected.view("u1")).all()
+        z = qdq.dequantize(y, ROWS, axis=0, dtype=dtype)
+        assert z.dtype == dtype
+        assert (z.float().numpy() == oracle.dequantize(expected, ROWS.numpy(), None, oracle_name(dtype)).astype("f4")).all()
+
+    def test_strides_outputs_and_gradients(self):
+        x = numbers(6, 4).t().requires_grad_()
+        out = torch.empty(6, 4, dtype=torch.int8).t()
+        assert qdq.quantize(x, ROWS, dtype="int8", axis=0, out=out) is out
+        assert torch.equal(out, qdq.quantize(x.detach().contiguous(), ROWS, dtype="int8", axis=0))
+
+    def test_types_that_torch_has_no_elements_of_are_bytes(self):
+        x = numbers(4, 6)
+        with pytest.raises(TypeError, match="torch has no elements of int4; packed=True gives bytes"):
+            qdq.quantize(x, 0.5, dtype=torch.int4)
+        packed = qdq.quantize(x, 0.5, dtype=torch.float4_e2m1fn_x2, packed=True)
+        assert (packed.dtype, packed.shape) == (torch.uint8, (4, 3))
+        y = qdq.dequantize(packed, 0.5, stored="float4_e2m1fn")
+        assert torch.equal(y, qdq.dequantize(packed.view(torch.float4_e2m1fn_x2), 0.5))
+        expected = oracle.dequantize(oracle.quantize(x.numpy(), 0.5, None, "float4_e2m1fn"), 0.5, None, "float32")
+        assert (y.numpy() == expected).all()
+
+    def test_a_plan_of_tensors(self):
+        x = numbers(4, 6)
+        plan = qdq.plan(qdq.quantize, x, ROWS, dtype="int8", axis=0)
+        assert torch.equal(plan(2 * x), qdq.quantize(2 * x, ROWS, dtype="int8", axis=0))
+
+
+def oracle_name(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+class TestOperators:
+    def samples(self):
+        x = numbers(4, 6)
+        yield torch.ops.qdq.quantize, (x, ROWS), {"dtype": torch.int8, "axis": 0}
+        yield torch.ops.qdq.quantize, (x, torch.tensor(0.5), torch.tensor(3, dtype=torch.int32)), {"dtype": torch.uint8, "profile": "torch"}
+        yield torch.ops.qdq.quantize, (x, torch.tensor(0.5)), {"dtype": torch.int4, "packed": True}
+        yield torch.ops.qdq.quantize, (x[:3, :5], torch.tensor(0.5)), {"dtype": torch.int2, "packed": True}
+        yield torch.ops.qdq.quantize, (x, torch.rand(4, 2) + 0.1), {"dtype": torch.int8, "axis": 1, "block_size": [4]}
+        yield torch.ops.qdq.dequantize, (qdq.quantize(x, ROWS, dtype="int8", axis=0), ROWS), {"axis": 0}
+        yield torch.ops.qdq.fake_quantize, (x.requires_grad_(), ROWS), {"dtype": torch.int8, "axis": 0}
+
+    def test_operators_keep_the_rules_of_pytorch(self):
+        """Schemas, fake tensors and autograd, as torch.library's own checks have them."""
+        for operator, arguments, keywords in self.samples():
+            torch.library.opcheck(operator, arguments, keywords)
+
+    def test_operators_give_the_results_of_the_functions(self):
+        x = numbers(4, 6)
+        q = torch.ops.qdq.quantize(x, ROWS, None, dtype=torch.int8, axis=0)
+        assert torch.equal(q, qdq.quantize(x, ROWS, dtype="int8", axis=0))
+        y = torch.ops.qdq.dequantize(q, ROWS, dtype=torch.float16, axis=0)
+        assert torch.equal(y, qdq.dequantize(q, ROWS, dtype="float16", axis=0))
+        assert torch.equal(torch.ops.qdq.fake_quantize(x, ROWS, dtype=torch.int8, axis=0), qdq.dequantize(q, ROWS, axis=0))
+
+    @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+    def test_compiles_without_graph_breaks(self, backend):
+        def through(x, scale):
+            q = torch.ops.qdq.quantize(torch.relu(x), scale, dtype=torch.int8, axis=0)
+            return torch.ops.qdq.dequantize(q, scale, axis=0) + 1
+
+        x = numbers(4, 6)
+        compiled = torch.compile(through, fullgraph=True, backend=backend)
+        assert torch.equal(compiled(x, ROWS), through(x, ROWS))
+
+    def test_gradients_pass_straight_through(self):
+        x = numbers(4, 6).requires_grad_()
+        weights = numbers(4, 6)
+        (weights * torch.ops.qdq.fake_quantize(x, ROWS, dtype=torch.int8, axis=0)).sum().backward()
+        assert torch.equal(x.grad, weights)
+
+    def test_gradients_of_float8_are_scaled(self):
+        x = numbers(4, 6).requires_grad_()
+        blocks = torch.tensor([[0.5, 2.0]]).repeat(4, 1)
+        q = torch.ops.qdq.quantize(x, blocks, dtype=torch.float8_e5m2, axis=1, block_size=[4])
+        y = torch.ops.qdq.dequantize(q, blocks, axis=1, block_size=[4])
+        y.sum().backward()  # by 0.5 and 2, and back: exact in float8
+        assert torch.equal(x.grad, torch.ones(4, 6))
+
+
+class TestPytorchsNames:
+    @pytest.mark.parametrize("dtype", [torch.qint8, torch.quint8, torch.qint32])
+    def test_per_tensor_gives_pytorchs_results(self, dtype):
+        x = torch.cat([numbers(1000), numbers(1000) * 100, torch.arange(-300, 300) / 2])
+        for scale, zero_point in ((0.1, 3), (0.00214854861, 0), (0.5, 0 if dtype == torch.qint32 else 100)):
+            expected = torch.quantize_per_tensor(x, scale, zero_point, dtype)
+            y = qdq.torch.quantize_per_tensor(x, scale, zero_point, dtype)
+            assert y.dtype == dtype and (y.q_scale(), y.q_zero_point()) == (expected.q_scale(), expected.q_zero_point())
+            assert torch.equal(y.int_repr(), expected.int_repr())
+            assert torch.equal(qdq.torch.dequantize(y), expected.dequantize())
+
+    @pytest.mark.parametrize("axis", [0, 1])
+    def test_per_channel_gives_pytorchs_results(self, axis):
+        x = numbers(4, 4) * 3
+        arguments = ROWS, torch.tensor([0, 1, -2, 3]), axis, torch.qint8
+        expected, y = torch.quantize_per_channel(x, *arguments), qdq.torch.quantize_per_channel(x, *arguments)
+        assert torch.equal(y.int_repr(), expected.int_repr()) and y.q_per_channel_axis() == axis
+        assert torch.equal(y.q_per_channel_scales(), expected.q_per_channel_scales())
+        assert torch.equal(qdq.torch.dequantize(y), expected.dequantize())
+
+    def test_documented_example_of_per_channel(self):
+        x = torch.tensor([[-1.0, 0.0], [1.0, 2.0]])
+        y = qdq.torch.quantize_per_channel(x, torch.tensor([0.1, 0.01]), torch.tensor([10, 0]), 0, torch.quint8)
+        assert y.int_repr().tolist() == [[0, 10], [100, 200]]
+
+    def test_errors_are_runtime_errors(self):
+        with pytest.raises(RuntimeError, match="dtype: torch.int8 is not one of"):
+            qdq.torch.quantize_per_tensor(ROWS, 0.1, 0, torch.int8)
+        with pytest.raises(RuntimeError, match="input: torch.float64 is not"):
+            qdq.torch.quantize_per_tensor(ROWS.double(), 0.1, 0, torch.qint8)
+
+
+class TestFrontEnds:
+    def test_documented_examples_of_torch_npu(self):
+        if not hasattr(torch.Tensor, "npu"):
+            import importlib
+
+            importlib.reload(torch_npu)  # as of a program that imports torch first
+        x = torch.randn(1, 1, 12).bfloat16().npu()
+        scale = torch.tensor([0.1] * 12).bfloat16().npu()
+        out = torch_npu.npu_quantize(x, scale, None, torch.qint8, -1, False)
+        assert (out.dtype, out.shape) == (torch.int8, x.shape)
+        expected = oracle.quantize(x.float().numpy(), scale.float().numpy(), None, "int8", axis=-1, scale_mode="multiply")
+        assert (out.numpy() == expected).all()
+
+        x = torch.randn(2, 3, 12).npu()
+        scale = torch.tensor([3.0] * 12).npu()
+        out = torch_npu.npu_quantize(x, scale, None, torch.qint8, -1, False)
+        assert (out.numpy() == oracle.quantize(x.numpy(), scale.numpy(), None, "int8", axis=-1, scale_mode="multiply")).all()
+
+    @pytest.mark.parametrize("dtype", [torch.quint8, torch.int32, torch.qint32])
+    def test_torch_npu_takes_the_dtypes_of_torch(self, dtype):
+        out = torch_npu.npu_quantize(torch.tensor([[3.0]]), torch.tensor([2.0]), torch.tensor([1], dtype=torch.int32), dtype)
+        assert out.tolist() == [[2]] and out.dtype == (torch.uint8 if dtype == torch.quint8 else torch.int32)
+        with pytest.raises(RuntimeError, match="dtype: float16 is not one of"):
+            torch_npu.npu_quantize(torch.ones(1, 1), torch.ones(1), None, torch.float16)
+
+    def test_pypto_takes_tensors(self):
+        y = pypto.dequantize(torch.tensor([[1, 2]], dtype=torch.int8), torch.tensor([0.5]), pypto.DT_FP32, -1)
+        assert torch.equal(y, torch.tensor([[0.5, 1.0]]))
+
+
+def test_numpy_and_tensors_may_be_mixed():
+    x = numbers(4, 6)
+    y = qdq.quantize(x, ROWS.numpy(), dtype="int8", axis=0)
+    assert isinstance(y, torch.Tensor)
+    assert isinstance(qdq.quantize(x.numpy(), ROWS, dtype="int8", axis=0), numpy.ndarray)
