@@ -102,12 +102,12 @@ def _keep_scale(ctx, inputs, keyword_only_inputs, output):
 
 def _quantize_gradient(ctx, gradient):
     (scale,) = ctx.saved_tensors
-    return gradient / _spread(scale, gradient.shape, *ctx.where).to(gradient.dtype), None, None
+    return gradient.to(torch.float32) / _spread(scale, gradient.shape, *ctx.where).to(torch.float32), None, None
 
 
 def _dequantize_gradient(ctx, gradient):
     (scale,) = ctx.saved_tensors
-    return gradient * _spread(scale, gradient.shape, *ctx.where).to(gradient.dtype), None, None
+    return gradient.to(torch.float32) * _spread(scale, gradient.shape, *ctx.where).to(torch.float32), None, None
 
 
 def _pass_through(ctx, gradient):

@@ -3,8 +3,6 @@
 #include "frameworks.h"
 #include "numpy_api.h"
 
-#include <nanobind/ndarray.h>
-
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -135,23 +133,19 @@ bool array::read_numpy(const char *function, const char *name, nb::handle given)
     return true;
 }
 
-void array::read_dlpack(const char *function, const char *name, nb::handle given) {
-    const auto *const from = static_cast<const nb::dlpack::dltensor *>(PyCapsule_GetPointer(given.ptr(), "dltensor"));
-    if (from == nullptr) {
-        throw nb::python_error();
-    }
-    const element_type *const type = find_dlpack_type(from->dtype.code, from->dtype.bits);
-    const int lanes = from->dtype.lanes, bits = type != nullptr ? qdq_dtype_bits(type->dtype) : 0;
+void array::read_dlpack(const char *function, const char *name, const nb::dlpack::dltensor &from) {
+    const element_type *const type = find_dlpack_type(from.dtype.code, from.dtype.bits);
+    const int lanes = from.dtype.lanes, bits = type != nullptr ? qdq_dtype_bits(type->dtype) : 0;
     if (type == nullptr || (bits < 8 ? lanes * bits != 8 : lanes != 1)) {
-        refuse_type(function, name, "its type, DLPack's " + std::to_string(from->dtype.code) + " of " +
-                                        std::to_string(from->dtype.bits) + " bits, is no type of qdq's");
+        refuse_type(function, name, "its type, DLPack's " + std::to_string(from.dtype.code) + " of " +
+                                        std::to_string(from.dtype.bits) + " bits, is no type of qdq's");
     }
-    set_shape(function, name, {from->shape, static_cast<std::size_t>(from->ndim)});
+    set_shape(function, name, {from.shape, static_cast<std::size_t>(from.ndim)});
     view_.dtype = type->dtype;
-    view_.data = static_cast<std::byte *>(from->data) + from->byte_offset;
+    view_.data = static_cast<std::byte *>(from.data) + from.byte_offset;
     std::int64_t dense = 1;
     for (int d = view_.rank - 1; d >= 0; dense *= shape_[d--]) {
-        strides_[d] = from->strides != nullptr ? from->strides[d] : dense;
+        strides_[d] = from.strides != nullptr ? from.strides[d] : dense;
     }
     view_.strides = strides_;
     if (lanes > 1) {
@@ -160,9 +154,9 @@ void array::read_dlpack(const char *function, const char *name, nb::handle given
         }
         shape_[std::max(view_.rank - 1, 0)] *= lanes;
     }
-    const auto device = static_cast<int>(from->device.device_type);
+    const auto device = static_cast<int>(from.device.device_type);
     if (device == nb::device::cuda::value) {
-        view_.device = {QDQ_DEVICE_CUDA, from->device.device_id, 0};
+        view_.device = {QDQ_DEVICE_CUDA, from.device.device_id, 0};
     } else if (device != nb::device::cpu::value && device != nb::device::cuda_host::value) {
         refuse_type(function, name, "DLPack's device " + std::to_string(device) + " is none of qdq's");
     }
@@ -172,17 +166,33 @@ void array::read(const char *function, const char *name, nb::handle given) {
     if (read_numpy(function, name, given)) {
         return;
     }
+    is_numpy_ = false;
+    object_ = nb::borrow(given);
+    exchange_ = dlpack::find_exchange(given);
+    if (exchange_ != nullptr) {
+        nb::dlpack::dltensor view;
+        if (exchange_->view_of(given.ptr(), &view) != 0) {
+            throw nb::python_error();
+        }
+        read_dlpack(function, name, view);
+        return;
+    }
     memory_ = frameworks().attr("readable")(given, function, name);
     if (!read_numpy(function, name, memory_)) {
-        read_dlpack(function, name, memory_);
+        const auto *const view = static_cast<nb::dlpack::dltensor *>(PyCapsule_GetPointer(memory_.ptr(), "dltensor"));
+        if (view == nullptr) {
+            throw nb::python_error();
+        }
+        read_dlpack(function, name, *view);
     }
-    is_numpy_ = false;
     object_ = nb::borrow(given);
 }
 
 void array::check_writable(const char *function, nb::handle given) {
     if (!numpy_is_loaded() || !PyArray_Check(given.ptr())) {
-        frameworks().attr("check_writable")(given, function);
+        if (dlpack::find_exchange(given) == nullptr) {
+            frameworks().attr("check_writable")(given, function);
+        }
     } else if (!PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject *>(given.ptr()))) {
         refuse_value(function, "out", "it is read-only");
     }
@@ -249,14 +259,25 @@ void array::read_bytes(const char *function, const char *name, nb::handle given,
 }
 
 void array::make(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape) {
+    const element_type &type = type_of(dtype);
+    if (like.exchange_ != nullptr && type.dlpack_bits >= 8) {
+        std::array<std::int64_t, most_dimensions> sizes;
+        std::ranges::copy(shape, sizes.begin());
+        const bool on_cuda = like.view_.device.kind == QDQ_DEVICE_CUDA;
+        const nb::dlpack::device device{on_cuda ? nb::device::cuda::value : nb::device::cpu::value, like.view_.device.id};
+        read(function, "out",
+             dlpack::allocate(*like.exchange_, {nullptr, device, static_cast<std::int32_t>(shape.size()),
+                                                {type.dlpack_code, type.dlpack_bits, 1}, sizes.data()}));
+        return;
+    }
     if (!like.is_numpy_) {
-        read(function, "out", frameworks().attr("empty")(like.object_, shape_tuple(shape), type_of(dtype).name, function));
+        read(function, "out", frameworks().attr("empty")(like.object_, shape_tuple(shape), type.name, function));
         return;
     }
     npy_intp sizes[most_dimensions];
     std::ranges::copy(shape, sizes);
     const nb::object made =
-        nb::steal(PyArray_Empty(static_cast<int>(shape.size()), sizes, numpy_descr(type_of(dtype)), 0));
+        nb::steal(PyArray_Empty(static_cast<int>(shape.size()), sizes, numpy_descr(type), 0));
     if (!made.is_valid()) {
         throw nb::python_error();
     }
@@ -285,8 +306,22 @@ void array::make_bytes(const char *function, const array &like, qdq_dtype dtype,
     set_shape(function, "out", shape);
 }
 
+void *array::stream() const {
+    void *current = nullptr;
+    if (view_.device.kind == QDQ_DEVICE_HOST) {
+        return nullptr;
+    }
+    if (exchange_ == nullptr) {
+        return reinterpret_cast<void *>(nb::cast<std::uintptr_t>(frameworks().attr("stream")(object_)));
+    }
+    if (exchange_->current_stream(nb::device::cuda::value, view_.device.id, &current) != 0) {
+        throw nb::python_error();
+    }
+    return current;
+}
+
 nb::object array::result(const array &like) const {
-    return like.is_numpy_ ? object_ : nb::object(frameworks().attr("result")(like.object_, object_));
+    return like.is_numpy_ || like.exchange_ != nullptr ? object_ : nb::object(frameworks().attr("result")(like.object_, object_));
 }
 
 bool array::same_layout(const array &other) const {

@@ -1,6 +1,7 @@
 // Arrays of Python as tensors of qdq, without copies.
 #pragma once
 
+#include "dlpack.h"
 #include "dtypes.h"
 
 #include <cstddef>
@@ -47,6 +48,7 @@ public:
     nb::object object() const { return object_; }
     nb::object result(const array &like) const;
     std::int64_t element_count() const;
+    void *stream() const;  // that its library uses now, on its device; nullptr on the host
 
     // What Python holds one a byte goes into packed memory before a call, or room is made for it, and comes from there
     // afterwards. False where memory is short. Without the GIL.
@@ -59,7 +61,7 @@ public:
 
 private:
     bool read_numpy(const char *function, const char *name, nb::handle given);
-    void read_dlpack(const char *function, const char *name, nb::handle given);
+    void read_dlpack(const char *function, const char *name, const nb::dlpack::dltensor &from);
     void set_shape(const char *function, const char *name, std::span<const std::int64_t> shape);
     std::size_t packed_bytes() const;
     bool is_dense() const;
@@ -68,6 +70,7 @@ private:
     std::int64_t shape_[8], strides_[8];
     layout layout_ = layout::as_qdq;
     bool is_numpy_ = true;
+    const dlpack::exchange *exchange_ = nullptr;  // of its type, if any
     union {
         float f32;
         std::int32_t i32;

@@ -1,7 +1,5 @@
 #include "call.h"
 
-#include "frameworks.h"
-
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -58,11 +56,6 @@ std::int64_t integer(const direction &way, const char *keyword, nb::handle given
                                " is not in the range of int64").c_str());
     }
     return value;
-}
-
-// The framework's current stream on the device of x.
-void *stream_of(const array &x) {
-    return reinterpret_cast<void *>(nb::cast<std::uintptr_t>(frameworks().attr("stream")(x.object())));
 }
 
 // A keyword's value where it is not its default, which leaves a profile's as it is.
@@ -159,9 +152,7 @@ void call::read_options(const keywords &given) {
     } else if (!given.block_size.is_none()) {
         options_.block_size = integer(way_, "block_size", given.block_size);
     }
-    if (x_.view().device.kind != QDQ_DEVICE_HOST) {
-        options_.stream = stream_of(x_);
-    }
+    options_.stream = x_.stream();
 }
 
 nb::object call::run() {
@@ -199,7 +190,7 @@ nb::object plan::run(nb::handle given, nb::handle out) const {
                                    ": its dtype, shape, strides or device are not those of the plan").c_str());
         }
     }
-    void *const stream = x.view().device.kind != QDQ_DEVICE_HOST ? stream_of(x) : nullptr;
+    void *const stream = x.stream();
     qdq_status status = QDQ_OUT_OF_MEMORY;
     {
         const nb::gil_scoped_release others_run;

@@ -1,0 +1,36 @@
+// DLPack: views of other libraries' arrays, by a type's C functions where it has them, or by a capsule.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+
+namespace qdq::python::dlpack {
+
+namespace nb = nanobind;
+using nb::dlpack::dltensor;
+
+// DLPack's exchange table, version 1: what a type's `__dlpack_c_exchange_api__` points to. Functions return 0, or -1 with
+// an error of Python's set.
+struct exchange {
+    struct {
+        std::uint32_t major, minor;
+        void *previous;
+    } header;
+    using set_error = void (*)(void *context, const char *kind, const char *message);
+    int (*allocate)(const dltensor *like, void **made, void *context, set_error);
+    int (*managed_of)(void *object, void **made);
+    int (*to_object)(void *managed, void **object);  // which owns it
+    int (*view_of)(void *object, dltensor *view);    // valid as long as the object
+    int (*current_stream)(int device_type, std::int32_t device_id, void **stream);
+};
+
+// The table of an object's type, or nullptr.
+const exchange *find_exchange(nb::handle object);
+
+// A new array with the type, shape and device of `like`, from the library of the table. Raises TypeError where that has no
+// such arrays.
+nb::object allocate(const exchange &table, const dltensor &like);
+
+}  // namespace qdq::python::dlpack
