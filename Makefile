@@ -13,18 +13,20 @@ BENCH_STAMP := $(BENCH_VENV)/.installed
 BENCH_REQUIREMENTS := requirements-bench.txt requirements-bench-libraries.txt
 OTHER_PRESET := $(filter-out release,$(PRESET))
 JOBS ?= $(shell nproc)
+PYTHON ?=
 MINUTES ?= 2
 BUDGET ?= 60
 DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl)
 GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 
-.PHONY: help demo test peers gpu coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
+.PHONY: help demo test peers wheel gpu coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
 
 help:
 	@echo "make demo [MODEL=folder or file]     quantize a model to int8, restore it, compare; then to every type"
 	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan i8"
 	@echo "                                    cross-aarch64 cross-riscv64: under an emulator)"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
+	@echo "make wheel [PYTHON=python3.12]      the Python package as a wheel and as sources: build/wheels"
 	@echo "make gpu                            build the device targets, run them on PoCL and on GPUs that are there"
 	@echo "make coverage                       which lines of runtime/ and cli/ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
@@ -55,6 +57,7 @@ $(VENV)/.%-installed: tools/setup.sh $(STAMP)
 
 $(VENV)/.gpu-installed: requirements-gpu.txt
 $(VENV)/.coverage-installed: requirements-coverage.txt
+$(VENV)/.wheel-installed: requirements-wheel.txt
 
 build: $(STAMP) $(CROSS_STAMP)
 	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
@@ -78,6 +81,9 @@ $(PEERS_STAMP): requirements-peers.txt $(STAMP)
 
 peers: $(PEERS_STAMP) build
 	$(CTEST) --preset $(PRESET) --label-regex peers --verbose
+
+wheel: $(VENV)/.wheel-installed build
+	$(VENV)/bin/python tools/wheels.py build/$(PRESET) build/wheels $(PYTHON)
 
 # The device targets' part of tests that take every target, and what only they have.
 gpu: $(VENV)/.gpu-installed

@@ -2,22 +2,21 @@
 
 usage: build_wheel.py BUILD_DIR FOLDER
 
-`pip install .` compiles the kernels, for minutes; here they are what `cmake --install` gives. FOLDER/wheels gets the wheel.
+`pip install .` compiles the kernels, for minutes; here they are those of BUILD_DIR. FOLDER/wheels gets the wheel.
 """
 
 import pathlib
+import shutil
 import subprocess
 import sys
 
 
 def build_wheel(source, build, folder):
     """The wheel's path."""
-    prefix = folder / "prefix"
-    cmake = pathlib.Path(sys.executable).with_name("cmake")
-    subprocess.run([cmake, "--install", build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
+    shutil.rmtree(folder / "wheels", ignore_errors=True)
     settings = {
         "cmake.source-dir": source / "python",
-        "cmake.define.qdq_ROOT": prefix,
+        "cmake.define.QDQ_BUILD": build,
         "build-dir": folder / "build",
     }
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", source]
@@ -30,4 +29,4 @@ def build_wheel(source, build, folder):
 
 if __name__ == "__main__":
     root = pathlib.Path(__file__).resolve().parents[1]
-    print(build_wheel(root, *map(pathlib.Path, sys.argv[1:])))
+    print(build_wheel(root, *(pathlib.Path(path).absolute() for path in sys.argv[1:])))

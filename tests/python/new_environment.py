@@ -6,7 +6,6 @@ FOLDER/wheels gets the wheel and FOLDER/environment the environment, with the pa
 """
 
 import pathlib
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -17,7 +16,6 @@ import build_wheel  # noqa: E402
 
 def main():
     source, build, folder = map(pathlib.Path, sys.argv[1:])
-    shutil.rmtree(folder / "wheels", ignore_errors=True)
     wheel = build_wheel.build_wheel(source, build, folder)
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", environment], check=True)

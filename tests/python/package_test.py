@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 
+import page
 import qdq
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -57,5 +58,4 @@ def test_the_examples_of_docstrings_hold():
 
 
 def test_the_examples_of_the_page_hold():
-    result = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.failed == 0 and result.attempted > 20
+    assert page.run(lambda title: title != "PyTorch") > 50

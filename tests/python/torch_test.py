@@ -4,6 +4,7 @@ import warnings
 
 import numpy
 import oracle
+import page
 import pytest
 
 import qdq
@@ -178,3 +179,7 @@ def test_numpy_and_tensors_may_be_mixed():
     y = qdq.quantize(x, ROWS.numpy(), dtype="int8", axis=0)
     assert isinstance(y, torch.Tensor)
     assert isinstance(qdq.quantize(x.numpy(), ROWS, dtype="int8", axis=0), numpy.ndarray)
+
+
+def test_the_examples_of_the_page_hold():
+    assert page.run(lambda title: title == "PyTorch") > 5

@@ -1,0 +1,19 @@
+"""The examples of docs/python.md."""
+
+import doctest
+import pathlib
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+
+
+def run(is_wanted):
+    """Runs those of the sections whose titles are wanted, one after another in one namespace; returns how many there are.
+    An example that prints something else fails."""
+    text = ""
+    for section in PAGE.read_text().split("\n## "):
+        text += section if is_wanted(section.partition("\n")[0]) else ""
+    test = doctest.DocTestParser().get_doctest(text.replace("```", ""), {}, PAGE.name, str(PAGE), 0)
+    said = []
+    result = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert result.failed == 0, "".join(said)
+    return result.attempted
