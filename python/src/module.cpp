@@ -1,5 +1,6 @@
 // qdq._core: what `import qdq` gives.
 #include "call.h"
+#include "checkpoint.h"
 #include "front_ends.h"
 
 #include <nanobind/nanobind.h>
@@ -165,6 +166,8 @@ NB_MODULE(_core, m) {
     define_functions(compat);
     define_tensorrt(compat);
     define_aclnn(compat);
+    nb::module_ checkpoint = m.def_submodule("checkpoint", "The engine of qdq.checkpoint.");
+    define_checkpoint(checkpoint);
 }
 
 }  // namespace qdq::python

@@ -1,0 +1,120 @@
+"""Whole models: the command line's `qdq quantize`, on one machine or on many.
+
+    qdq.checkpoint.quantize("llama", "llama-int4", recipe={"default": {"dtype": "i4", "block_size": 128}})
+    python -m qdq.checkpoint llama llama-int4 --recipe recipe.json --ray auto
+
+A folder in, a folder out: it is there whole or not at all. What a run that was killed has finished is kept, and the next
+run with the same arguments goes on from there, to the same bytes. docs/command_line.md says what a model's folder and a
+recipe are.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import tempfile
+
+from qdq._core import checkpoint as _checkpoint
+
+__all__ = ["quantize"]
+
+
+@contextlib.contextmanager
+def _recipe_file(recipe):
+    """The path of a recipe; of a dict as a temporary file, and "" of none."""
+    if not isinstance(recipe, dict):
+        yield "" if recipe is None else os.fspath(recipe)
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(recipe, file)
+        file.flush()
+        yield file.name
+
+
+def _open(directory, out, recipe, replace):
+    with _recipe_file(recipe) as file:
+        return _checkpoint.Checkpoint(os.fspath(directory), os.fspath(out), file, replace)
+
+
+def quantize(directory, out, *, recipe=None, replace=False, threads=0, progress=None, report=None, ray=None):
+    """Quantizes the model in a folder into a new folder.
+
+    Args:
+        directory: a model's folder: config.json and safetensors files.
+        out: the folder to make. With `ray` every machine has both at these paths.
+        recipe: a dict or the path of a JSON file: which tensors become which type, with which scales. None: the weights
+            of linear layers become int8 with a scale for each row.
+        replace: whether a model that is at `out` is replaced.
+        threads: how many shards, and tensors, are worked on at once; 0: as many as there are processors.
+        progress: called as progress(bytes_done, bytes_of_all), of the input; on one machine from any thread. What it
+            raises ends the work.
+        report: where to write a page of HTML on what the weights have lost.
+        ray: the address of a Ray cluster, as ray.init takes it: "auto", "ray://host:port", or "local" for a new one on
+            this machine. One task a shard; one whose worker dies is run again. `threads` is not looked at.
+
+    Returns:
+        A dict: the numbers of "shards", "tensors" and "quantized" ones, "bytes_before" and "bytes_after" of the tensors.
+
+    Raises:
+        ValueError: an argument asks for something meaningless.
+        RuntimeError: the model or the recipe cannot be read, `out` is there already or another process is writing it.
+    """
+    if recipe is not None and not isinstance(recipe, dict):
+        recipe = pathlib.Path(recipe)
+    model = _open(directory, out, recipe, replace)
+    total, done = model.summary()["bytes_before"], 0
+
+    def advance(amount):
+        nonlocal done
+        done += amount
+        if progress is not None:
+            progress(done, total)
+
+    if ray is None:
+        model.write(threads, advance)
+    else:
+        _write_on_ray(model, (os.path.abspath(directory), os.path.abspath(out), _as_dict(recipe), replace), ray, advance)
+    if report is not None:
+        _checkpoint.write_report(os.fspath(report), os.fspath(directory), os.fspath(out))
+    return model.summary()
+
+
+def _as_dict(recipe):
+    """A recipe that other machines can read."""
+    return json.loads(recipe.read_text()) if isinstance(recipe, pathlib.Path) else recipe
+
+
+def _write_shard(arguments, shard):
+    _open(*arguments).write_shard(shard)
+    return shard
+
+
+def _write_on_ray(model, arguments, address, advance):
+    import ray
+
+    if not ray.is_initialized():
+        ray.init(address=address, log_to_driver=False, configure_logging=False)
+    model.begin()  # the folder's lock is this process's, until it has finished or died
+    task = ray.remote(max_retries=-1, retry_exceptions=False)(_write_shard)
+    waiting = [task.remote(arguments, shard) for shard in range(model.shard_count)]
+    while waiting:
+        (ready,), waiting = ray.wait(waiting)
+        advance(model.shard_bytes(ray.get(ready)))
+    model.finish()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m qdq.checkpoint", description="Quantizes a model's folder.")
+    parser.add_argument("directory")
+    parser.add_argument("out")
+    parser.add_argument("--recipe", help="a JSON file: which tensors become which type, with which scales")
+    parser.add_argument("--replace", action="store_true", help="replace a model that is at OUT")
+    parser.add_argument("--report", help="where to write a page of HTML on what the weights have lost")
+    parser.add_argument("--ray", metavar="ADDRESS", help="the address of a Ray cluster, auto, or local for a new one")
+    options = vars(parser.parse_args())
+    print(json.dumps(quantize(options.pop("directory"), options.pop("out"), **options)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""qdq.checkpoint beside the command line: the same bytes, also after it was stopped."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy
+import pytest
+import safetensors.numpy
+
+import qdq.checkpoint
+
+RECIPE = {"default": {"dtype": "i4", "block_size": 32}, "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3"}]}
+
+
+def make_model(folder, shards=3, rows=64):
+    """A model of as many layers as shards, with an index."""
+    folder.mkdir()
+    random, weight_map = numpy.random.default_rng(0), {}
+    for shard in range(shards):
+        name, prefix = f"model-{shard + 1:05}-of-{shards:05}.safetensors", f"model.layers.{shard}"
+        tensors = {
+            f"{prefix}.mlp.up_proj.weight": random.normal(size=(rows, 128)).astype("f4"),
+            f"{prefix}.mlp.down_proj.weight": random.normal(size=(128, rows)).astype("f4"),
+            f"{prefix}.input_layernorm.weight": numpy.ones(128, "f4"),
+        }
+        safetensors.numpy.save_file(tensors, folder / name)
+        weight_map |= dict.fromkeys(tensors, name)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": weight_map}))
+    (folder / "config.json").write_text(json.dumps({"architectures": ["LlamaForCausalLM"], "vocab_size": 1000}))
+    return folder
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def model(tmp_path):
+    return make_model(tmp_path / "model")
+
+
+@pytest.fixture
+def by_command_line(model, tmp_path):
+    recipe, out = tmp_path / "recipe.json", tmp_path / "by-command-line"
+    recipe.write_text(json.dumps(RECIPE))
+    subprocess.run([os.environ["QDQ_CLI"], "quantize", model, "-o", out, "--recipe", recipe], check=True, stdout=subprocess.DEVNULL)
+    return contents(out)
+
+
+def test_gives_the_bytes_of_the_command_line(model, tmp_path, by_command_line):
+    summary = qdq.checkpoint.quantize(model, tmp_path / "dict", recipe=RECIPE)
+    assert contents(tmp_path / "dict") == by_command_line
+    qdq.checkpoint.quantize(str(model), str(tmp_path / "file"), recipe=tmp_path / "recipe.json", threads=1)
+    assert contents(tmp_path / "file") == by_command_line
+    assert (summary["shards"], summary["tensors"], summary["quantized"]) == (3, 9, 6)
+    assert summary["bytes_before"] == 3 * 4 * (2 * 64 * 128 + 128) and summary["bytes_after"] < summary["bytes_before"] / 4
+
+
+def test_tells_its_progress_and_writes_a_report(model, tmp_path):
+    told = []
+    qdq.checkpoint.quantize(
+        model, tmp_path / "out", recipe=RECIPE, threads=1, progress=lambda *bytes: told.append(bytes), report=tmp_path / "report.html"
+    )
+    total = 3 * 4 * (2 * 64 * 128 + 128)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1] == (total, total)
+    assert "down_proj" in (tmp_path / "report.html").read_text()
+
+
+def test_goes_on_after_it_was_stopped_to_the_same_bytes(model, tmp_path, by_command_line):
+    class Stop(Exception):
+        pass
+
+    def stop(done, total):
+        if done > total / 2:
+            raise Stop
+
+    with pytest.raises(Stop):
+        qdq.checkpoint.quantize(model, tmp_path / "out", recipe=RECIPE, threads=1, progress=stop)
+    assert not (tmp_path / "out").exists()
+    qdq.checkpoint.quantize(model, tmp_path / "out", recipe=RECIPE)
+    assert contents(tmp_path / "out") == by_command_line
+
+
+def test_errors_are_those_of_the_command_line(model, tmp_path):
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(RuntimeError, match="taken: exists already"):
+        qdq.checkpoint.quantize(model, tmp_path / "taken")
+    qdq.checkpoint.quantize(model, tmp_path / "taken", replace=True)
+    with pytest.raises(ValueError, match="one inside the other"):
+        qdq.checkpoint.quantize(model, model / "inside")
+    with pytest.raises(ValueError, match="it is no folder of a model"):
+        qdq.checkpoint.quantize(model / "config.json", tmp_path / "out")
+    with pytest.raises(RuntimeError, match="bad"):
+        qdq.checkpoint.quantize(model, tmp_path / "out", recipe={"bad": 1})
+    with pytest.raises(RuntimeError, match="none.json"):
+        qdq.checkpoint.quantize(model, tmp_path / "out", recipe=tmp_path / "none.json")
