@@ -83,7 +83,9 @@ def large_calls(library):
     in_c.qdq_set_num_threads(1)
 
     def call():
-        assert in_c.qdq_quantize(ctypes.byref(views[0]), ctypes.byref(views[1]), None, ctypes.byref(views[2]), None) == 0
+        assert (
+            in_c.qdq_quantize(ctypes.byref(views[0]), ctypes.byref(views[1]), None, ctypes.byref(views[2]), None) == 0
+        )
 
     call()
     expected = out.copy()

@@ -74,7 +74,9 @@ def quantize(directory, out, *, recipe=None, replace=False, threads=0, progress=
     if ray is None:
         model.write(threads, advance)
     else:
-        _write_on_ray(model, (os.path.abspath(directory), os.path.abspath(out), _as_dict(recipe), replace), ray, advance)
+        _write_on_ray(
+            model, (os.path.abspath(directory), os.path.abspath(out), _as_dict(recipe), replace), ray, advance
+        )
     if report is not None:
         _checkpoint.write_report(os.fspath(report), os.fspath(directory), os.fspath(out))
     return model.summary()

@@ -1,6 +1,6 @@
 """ONNX's QuantizeLinear and DequantizeLinear, a node at a time, and a backend for ONNX's own test runner.
 
-    y, = qdq.onnx.run_node(node, [x, y_scale, y_zero_point])
+y, = qdq.onnx.run_node(node, [x, y_scale, y_zero_point])
 """
 
 import numpy
@@ -50,7 +50,9 @@ def _quantize(attributes, x, y_scale, y_zero_point=None):
 def _dequantize(attributes, x, x_scale, x_zero_point=None):
     number = attributes.get("output_dtype", 0)
     dtype = _type_name(number) if number else x_scale.dtype.name
-    return qdq.dequantize(x, x_scale, _zero_point(x_zero_point), dtype=dtype, profile="onnx", **_where(attributes, x_scale))
+    return qdq.dequantize(
+        x, x_scale, _zero_point(x_zero_point), dtype=dtype, profile="onnx", **_where(attributes, x_scale)
+    )
 
 
 _OPERATORS = {"QuantizeLinear": _quantize, "DequantizeLinear": _dequantize}

@@ -31,7 +31,9 @@ _library.define(
     """dequantize(Tensor q, Tensor scale, Tensor? zero_point=None, *, ScalarType dtype=float, int? axis=None,
     int[]? block_size=None, str zero_point_mode="subtract", str? profile=None) -> Tensor"""
 )
-_library.define(f"fake_quantize(Tensor x, Tensor scale, Tensor? zero_point=None, *, ScalarType dtype, {_HOW}) -> Tensor")
+_library.define(
+    f"fake_quantize(Tensor x, Tensor scale, Tensor? zero_point=None, *, ScalarType dtype, {_HOW}) -> Tensor"
+)
 
 
 def _block_size(keywords):
@@ -39,7 +41,10 @@ def _block_size(keywords):
     sizes = keywords.get("block_size")
     if sizes is None:
         return keywords
-    return {**keywords, "block_size": sizes[0] if len(sizes) == 1 and keywords.get("axis") is not None else tuple(sizes)}
+    return {
+        **keywords,
+        "block_size": sizes[0] if len(sizes) == 1 and keywords.get("axis") is not None else tuple(sizes),
+    }
 
 
 def _quantize(x, scale, zero_point=None, **keywords):

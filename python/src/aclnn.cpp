@@ -24,12 +24,13 @@ using dims = std::vector<std::int64_t>;
 template<typename T = void> T *pointer(std::uintptr_t address) { return reinterpret_cast<T *>(address); }
 std::uintptr_t address(const void *given) { return reinterpret_cast<std::uintptr_t>(given); }
 
-std::uintptr_t create_tensor(const dims &view_dims, std::uint64_t view_dims_num, int type, const std::optional<dims> &stride,
-                             std::int64_t offset, int format, const dims &storage_dims, std::uint64_t storage_dims_num,
-                             std::uintptr_t data) {
+std::uintptr_t create_tensor(const dims &view_dims, std::uint64_t view_dims_num, int type,
+                             const std::optional<dims> &stride, std::int64_t offset, int format,
+                             const dims &storage_dims, std::uint64_t storage_dims_num, std::uintptr_t data) {
     if (view_dims_num > view_dims.size() || storage_dims_num > storage_dims.size() ||
         (stride && view_dims_num > stride->size())) {
-        throw nb::value_error("aclCreateTensor: viewDims, stride or storageDims is shorter than its number of dimensions");
+        throw nb::value_error(
+            "aclCreateTensor: viewDims, stride or storageDims is shorter than its number of dimensions");
     }
     return address(aclCreateTensor(view_dims.data(), view_dims_num, static_cast<aclDataType>(type),
                                    stride ? stride->data() : nullptr, offset, static_cast<aclFormat>(format),
@@ -59,49 +60,60 @@ void define_aclnn(nb::module_ &m) {
         return nb::make_tuple(status, address(stream));
     });
     m.def("aclrtDestroyStream", [](std::uintptr_t stream) { return aclrtDestroyStream(pointer(stream)); }, "stream"_a);
-    m.def("aclrtSynchronizeStream", [](std::uintptr_t stream) { return aclrtSynchronizeStream(pointer(stream)); },
-          "stream"_a);
-    m.def("aclrtMalloc", [](std::size_t size, int policy) {
-        void *memory = nullptr;
-        const aclError status = aclrtMalloc(&memory, size, static_cast<aclrtMemMallocPolicy>(policy));
-        return nb::make_tuple(status, address(memory));
-    }, "size"_a, "policy"_a);
+    m.def(
+        "aclrtSynchronizeStream", [](std::uintptr_t stream) { return aclrtSynchronizeStream(pointer(stream)); },
+        "stream"_a);
+    m.def(
+        "aclrtMalloc",
+        [](std::size_t size, int policy) {
+            void *memory = nullptr;
+            const aclError status = aclrtMalloc(&memory, size, static_cast<aclrtMemMallocPolicy>(policy));
+            return nb::make_tuple(status, address(memory));
+        },
+        "size"_a, "policy"_a);
     m.def("aclrtFree", [](std::uintptr_t memory) { return aclrtFree(pointer(memory)); }, "devPtr"_a);
-    m.def("aclrtMemcpy",
-          [](std::uintptr_t to, std::size_t most, std::uintptr_t from, std::size_t count, int kind) {
-              return aclrtMemcpy(pointer(to), most, pointer(from), count, static_cast<aclrtMemcpyKind>(kind));
-          },
-          "dst"_a, "destMax"_a, "src"_a, "count"_a, "kind"_a);
+    m.def(
+        "aclrtMemcpy",
+        [](std::uintptr_t to, std::size_t most, std::uintptr_t from, std::size_t count, int kind) {
+            return aclrtMemcpy(pointer(to), most, pointer(from), count, static_cast<aclrtMemcpyKind>(kind));
+        },
+        "dst"_a, "destMax"_a, "src"_a, "count"_a, "kind"_a);
     m.def("aclCreateTensor", create_tensor, "viewDims"_a, "viewDimsNum"_a, "dataType"_a, "stride"_a.none(), "offset"_a,
           "format"_a, "storageDims"_a, "storageDimsNum"_a, "tensorData"_a);
-    m.def("aclDestroyTensor", [](std::uintptr_t tensor) { return aclDestroyTensor(pointer<aclTensor>(tensor)); },
-          "tensor"_a);
+    m.def(
+        "aclDestroyTensor", [](std::uintptr_t tensor) { return aclDestroyTensor(pointer<aclTensor>(tensor)); },
+        "tensor"_a);
     m.def("aclnnQuantizeGetWorkspaceSize", get_workspace_size, "x"_a, "scales"_a, "zeroPoints"_a, "dtype"_a, "axis"_a,
           "out"_a);
-    m.def("aclnnQuantize",
-          [](std::uintptr_t workspace, std::uint64_t size, std::uintptr_t executor, std::uintptr_t stream) {
-              const nb::gil_scoped_release others_run;
-              return aclnnQuantize(pointer(workspace), size, pointer<aclOpExecutor>(executor), pointer(stream));
-          },
-          "workspace"_a, "workspaceSize"_a, "executor"_a, "stream"_a);
-    m.def("aclSetAclOpExecutorRepeatable",
-          [](std::uintptr_t executor) { return aclSetAclOpExecutorRepeatable(pointer<aclOpExecutor>(executor)); },
-          "executor"_a);
-    m.def("aclDestroyAclOpExecutor",
-          [](std::uintptr_t executor) { return aclDestroyAclOpExecutor(pointer<aclOpExecutor>(executor)); },
-          "executor"_a);
-    m.def("aclSetInputTensorAddr",
-          [](std::uintptr_t executor, std::size_t index, std::uintptr_t tensor, std::uintptr_t memory) {
-              return aclSetInputTensorAddr(pointer<aclOpExecutor>(executor), index, pointer<aclTensor>(tensor),
-                                           pointer(memory));
-          },
-          "executor"_a, "index"_a, "tensor"_a, "addr"_a);
-    m.def("aclSetOutputTensorAddr",
-          [](std::uintptr_t executor, std::size_t index, std::uintptr_t tensor, std::uintptr_t memory) {
-              return aclSetOutputTensorAddr(pointer<aclOpExecutor>(executor), index, pointer<aclTensor>(tensor),
-                                            pointer(memory));
-          },
-          "executor"_a, "index"_a, "tensor"_a, "addr"_a);
+    m.def(
+        "aclnnQuantize",
+        [](std::uintptr_t workspace, std::uint64_t size, std::uintptr_t executor, std::uintptr_t stream) {
+            const nb::gil_scoped_release others_run;
+            return aclnnQuantize(pointer(workspace), size, pointer<aclOpExecutor>(executor), pointer(stream));
+        },
+        "workspace"_a, "workspaceSize"_a, "executor"_a, "stream"_a);
+    m.def(
+        "aclSetAclOpExecutorRepeatable",
+        [](std::uintptr_t executor) { return aclSetAclOpExecutorRepeatable(pointer<aclOpExecutor>(executor)); },
+        "executor"_a);
+    m.def(
+        "aclDestroyAclOpExecutor",
+        [](std::uintptr_t executor) { return aclDestroyAclOpExecutor(pointer<aclOpExecutor>(executor)); },
+        "executor"_a);
+    m.def(
+        "aclSetInputTensorAddr",
+        [](std::uintptr_t executor, std::size_t index, std::uintptr_t tensor, std::uintptr_t memory) {
+            return aclSetInputTensorAddr(pointer<aclOpExecutor>(executor), index, pointer<aclTensor>(tensor),
+                                         pointer(memory));
+        },
+        "executor"_a, "index"_a, "tensor"_a, "addr"_a);
+    m.def(
+        "aclSetOutputTensorAddr",
+        [](std::uintptr_t executor, std::size_t index, std::uintptr_t tensor, std::uintptr_t memory) {
+            return aclSetOutputTensorAddr(pointer<aclOpExecutor>(executor), index, pointer<aclTensor>(tensor),
+                                          pointer(memory));
+        },
+        "executor"_a, "index"_a, "tensor"_a, "addr"_a);
     m.def("aclGetRecentErrMsg", aclGetRecentErrMsg);
 #define QDQ_CONSTANT(name) m.attr(#name) = nb::int_(static_cast<int>(name))
     QDQ_CONSTANT(ACL_FLOAT), QDQ_CONSTANT(ACL_FLOAT16), QDQ_CONSTANT(ACL_BF16), QDQ_CONSTANT(ACL_INT8);

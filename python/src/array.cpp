@@ -107,8 +107,9 @@ bool array::read_numpy(const char *function, const char *name, nb::handle given)
     PyArray_Descr *const descr = PyArray_DESCR(from);
     const element_type *const type = find_numpy_type(descr);
     if (type == nullptr || PyArray_ISBYTESWAPPED(from)) {
-        refuse_type(function, name, "dtype " + std::string(nb::str(reinterpret_cast<PyObject *>(descr)).c_str()) +
-                                        " is no type of qdq's");
+        refuse_type(
+            function, name,
+            "dtype " + std::string(nb::str(reinterpret_cast<PyObject *>(descr)).c_str()) + " is no type of qdq's");
     }
     const int rank = PyArray_NDIM(from);
     const npy_intp *const shape = PyArray_DIMS(from), *const strides = PyArray_STRIDES(from);
@@ -120,8 +121,9 @@ bool array::read_numpy(const char *function, const char *name, nb::handle given)
         shape_[d] = shape[d];
         strides_[d] = strides[d] / size;
         if (strides[d] % size != 0 && shape[d] > 1) {
-            refuse_value(function, name, "a stride of " + std::to_string(strides[d]) + " bytes is no multiple of " +
-                                             std::to_string(size) + ", an element's");
+            refuse_value(function, name,
+                         "a stride of " + std::to_string(strides[d]) + " bytes is no multiple of " +
+                             std::to_string(size) + ", an element's");
         }
     }
     view_ = {PyArray_DATA(from), type->dtype, rank, shape_, strides_, {}};
@@ -137,8 +139,9 @@ void array::read_dlpack(const char *function, const char *name, const nb::dlpack
     const element_type *const type = find_dlpack_type(from.dtype.code, from.dtype.bits);
     const int lanes = from.dtype.lanes, bits = type != nullptr ? qdq_dtype_bits(type->dtype) : 0;
     if (type == nullptr || (bits < 8 ? lanes * bits != 8 : lanes != 1)) {
-        refuse_type(function, name, "its type, DLPack's " + std::to_string(from.dtype.code) + " of " +
-                                        std::to_string(from.dtype.bits) + " bits, is no type of qdq's");
+        refuse_type(function, name,
+                    "its type, DLPack's " + std::to_string(from.dtype.code) + " of " + std::to_string(from.dtype.bits) +
+                        " bits, is no type of qdq's");
     }
     set_shape(function, name, {from.shape, static_cast<std::size_t>(from.ndim)});
     view_.dtype = type->dtype;
@@ -237,8 +240,9 @@ void array::read_bytes(const char *function, const char *name, nb::handle given,
                        std::optional<std::span<const std::int64_t>> shape) {
     read(function, name, given);
     if (view_.dtype != QDQ_U8 || qdq_dtype_bits(dtype) > 8) {
-        refuse_type(function, name, std::string("bytes are uint8, and hold types of at most 8 bits: it is ") +
-                                        type_of(view_.dtype).name + " for " + type_of(dtype).name);
+        refuse_type(function, name,
+                    std::string("bytes are uint8, and hold types of at most 8 bits: it is ") +
+                        type_of(view_.dtype).name + " for " + type_of(dtype).name);
     }
     if (!is_dense()) {
         refuse_value(function, name, "bytes are dense");
@@ -253,8 +257,9 @@ void array::read_bytes(const char *function, const char *name, nb::handle given,
     set_shape(function, "shape", *shape);
     if (std::ranges::any_of(*shape, [](std::int64_t size) { return size < 0; }) ||
         (element_count() + per_byte - 1) / per_byte != bytes) {
-        refuse_value(function, name,
-                     std::to_string(bytes) + " bytes are not those of a shape of " + nb::str(shape_tuple(*shape)).c_str());
+        refuse_value(
+            function, name,
+            std::to_string(bytes) + " bytes are not those of a shape of " + nb::str(shape_tuple(*shape)).c_str());
     }
 }
 
@@ -264,10 +269,14 @@ void array::make(const char *function, const array &like, qdq_dtype dtype, std::
         std::array<std::int64_t, most_dimensions> sizes;
         std::ranges::copy(shape, sizes.begin());
         const bool on_cuda = like.view_.device.kind == QDQ_DEVICE_CUDA;
-        const nb::dlpack::device device{on_cuda ? nb::device::cuda::value : nb::device::cpu::value, like.view_.device.id};
+        const nb::dlpack::device device{on_cuda ? nb::device::cuda::value : nb::device::cpu::value,
+                                        like.view_.device.id};
         read(function, "out",
-             dlpack::allocate(*like.exchange_, {nullptr, device, static_cast<std::int32_t>(shape.size()),
-                                                {type.dlpack_code, type.dlpack_bits, 1}, sizes.data()}));
+             dlpack::allocate(*like.exchange_, {nullptr,
+                                                device,
+                                                static_cast<std::int32_t>(shape.size()),
+                                                {type.dlpack_code, type.dlpack_bits, 1},
+                                                sizes.data()}));
         return;
     }
     if (!like.is_numpy_) {
@@ -276,8 +285,7 @@ void array::make(const char *function, const array &like, qdq_dtype dtype, std::
     }
     npy_intp sizes[most_dimensions];
     std::ranges::copy(shape, sizes);
-    const nb::object made =
-        nb::steal(PyArray_Empty(static_cast<int>(shape.size()), sizes, numpy_descr(type), 0));
+    const nb::object made = nb::steal(PyArray_Empty(static_cast<int>(shape.size()), sizes, numpy_descr(type), 0));
     if (!made.is_valid()) {
         throw nb::python_error();
     }
@@ -321,7 +329,8 @@ void *array::stream() const {
 }
 
 nb::object array::result(const array &like) const {
-    return like.is_numpy_ || like.exchange_ != nullptr ? object_ : nb::object(frameworks().attr("result")(like.object_, object_));
+    return like.is_numpy_ || like.exchange_ != nullptr ? object_
+                                                       : nb::object(frameworks().attr("result")(like.object_, object_));
 }
 
 bool array::same_layout(const array &other) const {

@@ -20,16 +20,17 @@ public:
     array() = default;
     array(const array &) = delete;
 
-    // Raise TypeError where `given` is no array or its type none of qdq's, ValueError where its layout is none of qdq's.
+    // Raise TypeError where `given` is no array or its type none of qdq's, ValueError where its layout is none of
+    // qdq's.
     void read(const char *function, const char *name, nb::handle given);
     // Raises ValueError or TypeError where `given` cannot be written to.
     static void check_writable(const char *function, nb::handle given);
-    // A number or a sequence of numbers too, which become f32, or i32 where they are integers and may be; where `like` is
-    // on a device, there.
+    // A number or a sequence of numbers too, which become f32, or i32 where they are integers and may be; where `like`
+    // is on a device, there.
     void read_operand(const char *function, const char *name, nb::handle given, bool may_be_integer, const array &like);
 
-    // `given`, of uint8, holds the elements of a tensor of this type as qdq does: of this shape or, where there is none,
-    // of given's with as many elements in the last dimension as its bytes hold.
+    // `given`, of uint8, holds the elements of a tensor of this type as qdq does: of this shape or, where there is
+    // none, of given's with as many elements in the last dimension as its bytes hold.
     void read_bytes(const char *function, const char *name, nb::handle given, qdq_dtype dtype,
                     std::optional<std::span<const std::int64_t>> shape);
 
@@ -76,7 +77,7 @@ private:
         std::int32_t i32;
     } number_;
     nb::object object_, memory_;  // the argument, and what owns its memory where that is another
-    void *codes_ = nullptr;  // of one_a_byte
+    void *codes_ = nullptr;       // of one_a_byte
     std::unique_ptr<std::byte[]> packed_;
 };
 

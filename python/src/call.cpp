@@ -29,7 +29,8 @@ Value named(const direction &way, const char *keyword, nb::handle given, const n
         throw nb::type_error((std::string(way.function) + ": " + keyword + ": it is no string").c_str());
     }
     throw nb::value_error(
-        (std::string(way.function) + ": " + keyword + ": \"" + nb::str(given).c_str() + "\" is none of " + names).c_str());
+        (std::string(way.function) + ": " + keyword + ": \"" + nb::str(given).c_str() + "\" is none of " + names)
+            .c_str());
 }
 
 constexpr named_value<qdq_scale_mode> scale_modes[] = {
@@ -53,7 +54,8 @@ std::int64_t integer(const direction &way, const char *keyword, nb::handle given
     const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
     if (overflow != 0) {
         throw nb::value_error((std::string(way.function) + ": " + keyword + ": " + nb::str(number).c_str() +
-                               " is not in the range of int64").c_str());
+                               " is not in the range of int64")
+                                  .c_str());
     }
     return value;
 }
@@ -119,7 +121,8 @@ void call::read_y(array &y, nb::handle out, const array &x) const {
     y.read(way_.function, "out", out);
     if (y.view().dtype != dtype_) {
         throw nb::type_error((std::string(way_.function) + ": out: dtype " + type_of(y.view().dtype).name + " is not " +
-                              type_of(dtype_).name).c_str());
+                              type_of(dtype_).name)
+                                 .c_str());
     }
 }
 
@@ -144,7 +147,8 @@ void call::read_options(const keywords &given) {
         const std::size_t rank = nb::len(given.block_size);
         if (rank != static_cast<std::size_t>(x_.view().rank)) {
             throw nb::value_error((std::string(way_.function) + ": block_size: " + std::to_string(rank) +
-                                   " sizes for " + std::to_string(x_.view().rank) + " dimensions").c_str());
+                                   " sizes for " + std::to_string(x_.view().rank) + " dimensions")
+                                      .c_str());
         }
         std::ranges::transform(given.block_size, block_shape_,
                                [&](nb::handle size) { return integer(way_, "block_size", size); });
@@ -187,7 +191,8 @@ nb::object plan::run(nb::handle given, nb::handle out) const {
     for (const auto &[name, array, planned] : {std::tuple(way_.quantizes ? "x" : "q", &x, &x_), {"out", &y, &y_}}) {
         if (!array->same_layout(*planned)) {
             throw nb::value_error((std::string(way_.function) + ": " + name +
-                                   ": its dtype, shape, strides or device are not those of the plan").c_str());
+                                   ": its dtype, shape, strides or device are not those of the plan")
+                                      .c_str());
         }
     }
     void *const stream = x.stream();

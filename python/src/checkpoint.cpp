@@ -35,7 +35,8 @@ std::unique_ptr<tensor_reader> open_model(const std::string &folder) {
 class checkpoint {
 public:
     checkpoint(const std::string &folder, const std::string &output, const std::string &recipe_file, bool replace)
-        : checkpoint(open_model(folder), output, recipe_file.empty() ? recipe{} : read_recipe(recipe_file, {}), replace) {}
+        : checkpoint(open_model(folder), output, recipe_file.empty() ? recipe{} : read_recipe(recipe_file, {}),
+                     replace) {}
 
     std::size_t shard_count() const { return plan_.input().shard_count(); }
     std::uint64_t shard_bytes(std::size_t shard) const { return input_bytes(plan_.input(), checked(shard)); }
@@ -86,7 +87,8 @@ private:
 
     std::size_t checked(std::size_t shard) const {
         if (shard >= shard_count()) {
-            throw usage_error("shard " + std::to_string(shard) + " is not in [0, " + std::to_string(shard_count()) + ")");
+            throw usage_error("shard " + std::to_string(shard) + " is not in [0, " + std::to_string(shard_count()) +
+                              ")");
         }
         return shard;
     }

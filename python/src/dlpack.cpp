@@ -17,7 +17,8 @@ const exchange *find_exchange(nb::handle object) {
             return each.table;
         }
     }
-    const nb::object capsule = nb::getattr(nb::handle(reinterpret_cast<PyObject *>(type)), "__dlpack_c_exchange_api__", nb::none());
+    const nb::object capsule =
+        nb::getattr(nb::handle(reinterpret_cast<PyObject *>(type)), "__dlpack_c_exchange_api__", nb::none());
     const exchange *table = nullptr;
     if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) {
         table = static_cast<const exchange *>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));

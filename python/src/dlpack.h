@@ -11,8 +11,8 @@ namespace qdq::python::dlpack {
 namespace nb = nanobind;
 using nb::dlpack::dltensor;
 
-// DLPack's exchange table, version 1: what a type's `__dlpack_c_exchange_api__` points to. Functions return 0, or -1 with
-// an error of Python's set.
+// DLPack's exchange table, version 1: what a type's `__dlpack_c_exchange_api__` points to. Functions return 0, or -1
+// with an error of Python's set.
 struct exchange {
     struct {
         std::uint32_t major, minor;
@@ -29,8 +29,8 @@ struct exchange {
 // The table of an object's type, or nullptr.
 const exchange *find_exchange(nb::handle object);
 
-// A new array with the type, shape and device of `like`, from the library of the table. Raises TypeError where that has no
-// such arrays.
+// A new array with the type, shape and device of `like`, from the library of the table. Raises TypeError where that has
+// no such arrays.
 nb::object allocate(const exchange &table, const dltensor &like);
 
 }  // namespace qdq::python::dlpack

@@ -52,7 +52,8 @@ const element_type *find_dlpack_type(int code, int bits) {
 }
 
 const element_type &named_type(const char *function, nb::handle given) {
-    // By the object that names a type: the strings and type objects of a program are few, and are the same at each call.
+    // By the object that names a type: the strings and type objects of a program are few, and are the same at each
+    // call.
     static PyObject *const known = PyDict_New();
     if (PyObject *const row = PyDict_GetItemWithError(known, given.ptr())) {
         return types[PyLong_AsLong(row)];

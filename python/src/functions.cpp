@@ -83,9 +83,8 @@ nb::object pypto_dequantize(nb::handle input, nb::handle scale, int otype, int a
     const argument x(function, "input", input), s(function, "scale", scale), z(function, "zero_points", zero_points);
     const tensor x_view = x.view(), s_view = s.view(), z_view = z.view();
     check(pypto::detail::check(x_view, s_view, static_cast<dtype>(otype), axis, z_view));
-    return made_by(function, x, dtype::f32, x.as_array().shape(), [&](const qdq_tensor &y) {
-        return pypto::detail::compute(y, x_view, s_view, axis, z_view);
-    });
+    return made_by(function, x, dtype::f32, x.as_array().shape(),
+                   [&](const qdq_tensor &y) { return pypto::detail::compute(y, x_view, s_view, axis, z_view); });
 }
 
 void set_vec_tile_shapes(const nb::args &sizes) {
@@ -134,8 +133,7 @@ void define_functions(nb::module_ &m) {
     m.def("npu_quantize", npu_quantize, "self"_a.none(), "scales"_a.none(), "zero_points"_a.none(), "dtype"_a, "axis"_a,
           "div_mode"_a);
     m.def("tripy", tripy, "quantizes"_a, "input"_a, "scale"_a, "dtype"_a, "dim"_a.none());
-    m.def(
-        "dtype_number", [](nb::handle given) { return static_cast<int>(named_type("qdq", given).dtype); }, "dtype"_a);
+    m.def("dtype_number", [](nb::handle given) { return static_cast<int>(named_type("qdq", given).dtype); }, "dtype"_a);
 }
 
 }  // namespace qdq::python

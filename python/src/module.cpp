@@ -78,15 +78,15 @@ Returns:
 Raises:
     As quantize.)";
 
-#define QDQ_QUANTIZE_SIGNATURE                                                                                       \
-    "(x: object, scale: object, zero_point: object | None = None, *, dtype: object, axis: int | None = None, "       \
-    "block_size: int | tuple[int, ...] | None = None, scale_mode: str = 'divide', "                                  \
-    "zero_point_mode: str = 'after_rounding', rounding: str = 'nearest_even', saturate: bool = True, "               \
+#define QDQ_QUANTIZE_SIGNATURE                                                                                 \
+    "(x: object, scale: object, zero_point: object | None = None, *, dtype: object, axis: int | None = None, " \
+    "block_size: int | tuple[int, ...] | None = None, scale_mode: str = 'divide', "                            \
+    "zero_point_mode: str = 'after_rounding', rounding: str = 'nearest_even', saturate: bool = True, "         \
     "profile: str | None = None, out: object | None = None, packed: bool = False)"
-#define QDQ_DEQUANTIZE_SIGNATURE                                                                                     \
-    "(q: object, scale: object, zero_point: object | None = None, *, dtype: object = 'float32', "                    \
-    "axis: int | None = None, block_size: int | tuple[int, ...] | None = None, zero_point_mode: str = 'subtract', "  \
-    "profile: str | None = None, out: object | None = None, stored: object | None = None, "                          \
+#define QDQ_DEQUANTIZE_SIGNATURE                                                                                    \
+    "(q: object, scale: object, zero_point: object | None = None, *, dtype: object = 'float32', "                   \
+    "axis: int | None = None, block_size: int | tuple[int, ...] | None = None, zero_point_mode: str = 'subtract', " \
+    "profile: str | None = None, out: object | None = None, stored: object | None = None, "                         \
     "shape: tuple[int, ...] | None = None)"
 
 // Functions with quantize's and dequantize's arguments, which they hand to `use`.
@@ -100,8 +100,8 @@ template<auto use> void define_quantize(nb::module_ &m, const char *name, const 
                        {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, profile, out, packed,
                         nb::handle(Py_None), nb::handle(Py_None)});
         },
-        nb::sig(signature), doc, "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(), "dtype"_a.none(),
-        "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
+        nb::sig(signature), doc, "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
+        "dtype"_a.none(), "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
         "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even", "saturate"_a = true,
         "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a = false);
 }
@@ -115,9 +115,9 @@ template<auto use> void define_dequantize(nb::module_ &m, const char *name, cons
             return use(dequantization, q, scale, zero_point,
                        {dtype, axis, block_size, {}, zero_point_mode, {}, true, profile, out, false, stored, shape});
         },
-        nb::sig(signature), doc, "q"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(), "dtype"_a = "float32",
-        "axis"_a = nb::none(), "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract", "profile"_a = nb::none(),
-        "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none());
+        nb::sig(signature), doc, "q"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
+        "dtype"_a = "float32", "axis"_a = nb::none(), "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract",
+        "profile"_a = nb::none(), "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none());
 }
 
 nb::list targets() {
@@ -146,20 +146,23 @@ NB_MODULE(_core, m) {
                                  "qdq.plan(qdq.dequantize, ...).");
 
     m.def("targets", targets, nb::sig("def targets() -> list[tuple[str, str | None]]"),
-          "The targets that qdq has kernels for, the best first: the name of each, and why this machine cannot run it, or\n"
+          "The targets that qdq has kernels for, the best first: the name of each, and why this machine cannot run it, "
+          "or\n"
           "None where it can.");
     m.def("current_target", qdq_current_target, nb::sig("def current_target() -> str | None"),
           "The name of the target that calls use now, or None where this machine can run none.");
     m.def(
-        "force_target", [](nb::handle name) { check(qdq_force_target(name.is_none() ? nullptr : nb::cast<const char *>(name))); },
-        "name"_a.none(),
-        nb::sig("def force_target(name: str | None) -> None"),
-        "Uses only the named target from now on, in every thread; None returns to the best. ValueError for a name that is\n"
+        "force_target",
+        [](nb::handle name) { check(qdq_force_target(name.is_none() ? nullptr : nb::cast<const char *>(name))); },
+        "name"_a.none(), nb::sig("def force_target(name: str | None) -> None"),
+        "Uses only the named target from now on, in every thread; None returns to the best. ValueError for a name that "
+        "is\n"
         "unknown or that this machine cannot run.");
     m.def(
         "set_num_threads", [](int32_t count) { qdq_set_num_threads(count); }, "count"_a,
         nb::sig("def set_num_threads(count: int) -> None"),
-        "How many threads large work is split over: 1 for the caller's alone, 0 (as it is at first) for as many as there\n"
+        "How many threads large work is split over: 1 for the caller's alone, 0 (as it is at first) for as many as "
+        "there\n"
         "are processors. Results have the same bits for every number.");
 
     nb::module_ compat = m.def_submodule("compat", "The front ends, for the modules of qdq.compat.");

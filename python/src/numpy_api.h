@@ -1,4 +1,5 @@
-// NumPy's C interface, loaded when a program that has imported NumPy first passes an array: `import qdq` does not import it.
+// NumPy's C interface, loaded when a program that has imported NumPy first passes an array: `import qdq` does not
+// import it.
 #pragma once
 
 #include <nanobind/nanobind.h>

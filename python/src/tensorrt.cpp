@@ -142,7 +142,8 @@ void define_tensorrt(nb::module_ &m) {
             "name"_a, "dtype"_a, "shape"_a, internal)
         .def("_add_constant", &network::add_constant, "shape"_a, "dtype"_a, "weights"_a, internal)
         .def("add_quantize", &network::addQuantize, "input"_a, "scale"_a, "output_type"_a = DataType::kINT8, internal)
-        .def("add_dequantize", &network::addDequantize, "input"_a, "scale"_a, "output_type"_a = DataType::kFLOAT, internal)
+        .def("add_dequantize", &network::addDequantize, "input"_a, "scale"_a, "output_type"_a = DataType::kFLOAT,
+             internal)
         .def("mark_output", &network::markOutput, "tensor"_a)
         .def("unmark_output", &network::unmarkOutput, "tensor"_a)
         .def_prop_ro("num_inputs", &network::getNbInputs)
@@ -188,15 +189,17 @@ void define_tensorrt(nb::module_ &m) {
              nb::rv_policy::take_ownership)
         .def_prop_ro("num_io_tensors", &ICudaEngine::getNbIOTensors)
         .def("get_tensor_name", &ICudaEngine::getIOTensorName, "index"_a)
-        .def("get_tensor_shape",
-             [](const ICudaEngine &engine, const char *name) { return tuple_of(engine.getTensorShape(name)); }, "name"_a)
+        .def(
+            "get_tensor_shape",
+            [](const ICudaEngine &engine, const char *name) { return tuple_of(engine.getTensorShape(name)); }, "name"_a)
         .def("get_tensor_dtype", &ICudaEngine::getTensorDataType, "name"_a)
         .def("get_tensor_mode", &ICudaEngine::getTensorIOMode, "name"_a);
     nb::class_<IBuilderConfig>(m, "IBuilderConfig");
     nb::class_<IBuilder>(m, "Builder")
         .def(nb::init<ILogger &>(), "logger"_a, nb::keep_alive<1, 2>())
-        .def("create_network", [](IBuilder &, NetworkDefinitionCreationFlags) { return std::make_unique<network>(); },
-             "flags"_a = 0)
+        .def(
+            "create_network", [](IBuilder &, NetworkDefinitionCreationFlags) { return std::make_unique<network>(); },
+            "flags"_a = 0)
         .def("create_builder_config", &IBuilder::createBuilderConfig, nb::rv_policy::take_ownership)
         .def(
             "build_engine_with_config",

@@ -208,4 +208,6 @@ def test_memory_comes_back():
     gc.collect()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     use()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096  # KiB: one lost array of each call is 50000
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096
+    )  # KiB: one lost array of each call is 50000

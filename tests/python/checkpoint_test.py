@@ -33,7 +33,9 @@ def make_model(folder, shards=3, rows=64):
 
 
 def contents(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes() for path in pathlib.Path(folder).rglob("*") if path.is_file()
+    }
 
 
 @pytest.fixture
@@ -45,7 +47,9 @@ def model(tmp_path):
 def by_command_line(model, tmp_path):
     recipe, out = tmp_path / "recipe.json", tmp_path / "by-command-line"
     recipe.write_text(json.dumps(RECIPE))
-    subprocess.run([os.environ["QDQ_CLI"], "quantize", model, "-o", out, "--recipe", recipe], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [os.environ["QDQ_CLI"], "quantize", model, "-o", out, "--recipe", recipe], check=True, stdout=subprocess.DEVNULL
+    )
     return contents(out)
 
 
@@ -55,13 +59,20 @@ def test_gives_the_bytes_of_the_command_line(model, tmp_path, by_command_line):
     qdq.checkpoint.quantize(str(model), str(tmp_path / "file"), recipe=tmp_path / "recipe.json", threads=1)
     assert contents(tmp_path / "file") == by_command_line
     assert (summary["shards"], summary["tensors"], summary["quantized"]) == (3, 9, 6)
-    assert summary["bytes_before"] == 3 * 4 * (2 * 64 * 128 + 128) and summary["bytes_after"] < summary["bytes_before"] / 4
+    assert (
+        summary["bytes_before"] == 3 * 4 * (2 * 64 * 128 + 128) and summary["bytes_after"] < summary["bytes_before"] / 4
+    )
 
 
 def test_tells_its_progress_and_writes_a_report(model, tmp_path):
     told = []
     qdq.checkpoint.quantize(
-        model, tmp_path / "out", recipe=RECIPE, threads=1, progress=lambda *bytes: told.append(bytes), report=tmp_path / "report.html"
+        model,
+        tmp_path / "out",
+        recipe=RECIPE,
+        threads=1,
+        progress=lambda *bytes: told.append(bytes),
+        report=tmp_path / "report.html",
     )
     total = 3 * 4 * (2 * 64 * 128 + 128)
     assert [done for done, _ in told] == sorted(done for done, _ in told)

@@ -33,7 +33,10 @@ class TestPypto:
     @pytest.mark.parametrize(
         "arguments, message",
         [
-            ((numpy.zeros((2, 2), "f4"), numpy.ones(2, "f4"), pypto.DT_FP32, -1), "input: dtype f32 is not DT_INT8 or DT_INT16"),
+            (
+                (numpy.zeros((2, 2), "f4"), numpy.ones(2, "f4"), pypto.DT_FP32, -1),
+                "input: dtype f32 is not DT_INT8 or DT_INT16",
+            ),
             ((numpy.zeros((2, 2), "i1"), numpy.ones(2, "f4"), pypto.DT_FP16, -1), "otype: f16 is not DT_FP32"),
             ((numpy.zeros((2, 2), "i1"), numpy.ones(3, "f4"), pypto.DT_FP32, -1), r"scale: shape \[3\]"),
             ((None, numpy.ones(2, "f4"), pypto.DT_FP32, -1), "input: none is given"),
@@ -71,7 +74,9 @@ class TestTorchNpu:
         y = torch_npu.npu_quantize(x, numpy.float32([1.0]), None, torch_npu.quint4x2, axis=0, div_mode=False)
         assert (y.tolist(), y.dtype) == ([0x76543210], numpy.int32)
 
-    @pytest.mark.parametrize("dtype, div_mode", [(torch_npu.quint8, False), (torch_npu.quint4x2, True), ("float32", True)])
+    @pytest.mark.parametrize(
+        "dtype, div_mode", [(torch_npu.quint8, False), (torch_npu.quint4x2, True), ("float32", True)]
+    )
     def test_a_broken_rule_is_a_runtime_error_that_names_the_argument(self, dtype, div_mode):
         with pytest.raises(RuntimeError, match=f"npu_quantize: dtype: {getattr(dtype, 'name', dtype)} is not one of"):
             torch_npu.npu_quantize(numpy.ones((1, 8), "f4"), numpy.ones(8, "f4"), None, dtype, 1, div_mode)
@@ -97,7 +102,9 @@ class TestNvtripy:
         scale = [0.99872, 0.96125]
         input = tp.Tensor([[0, 1, 2], [3, 4, 5]], dtype=tp.float32)
         output = tp.quantize(input, scale, tp.int8, dim=0)
-        expected = (numpy.reshape(numpy.arange(6, dtype=numpy.float32), (2, 3)) / numpy.array(scale).reshape(2, 1)).astype(numpy.int8)
+        expected = (
+            numpy.reshape(numpy.arange(6, dtype=numpy.float32), (2, 3)) / numpy.array(scale).reshape(2, 1)
+        ).astype(numpy.int8)
         assert numpy.array_equal(numpy.from_dlpack(output), expected)
 
         input = tp.Tensor([[1, 2, 3], [4, 5, 6]], dtype=tp.int8)
@@ -183,7 +190,9 @@ class TestTensorRT:
 
         inputs[in1.name] = numpy.array([[[0.56, 0.89, 1.4], [-0.56, 0.39, 6.0], [0.67, 0.11, -3.6]]])
         outputs[dequantize.get_output(0).name] = dequantize.get_output(0).shape
-        expected[dequantize.get_output(0).name] = numpy.array([[[0.56, 0.89, 1], [-0.56, 0.39, 1.0], [0.67, 0.11, -1.0]]])
+        expected[dequantize.get_output(0).name] = numpy.array(
+            [[[0.56, 0.89, 1], [-0.56, 0.39, 1.0], [0.67, 0.11, -1.0]]]
+        )
         assert logger.lines == []
         results = run(network, inputs, logger)
         for name, values in expected.items():

@@ -23,8 +23,12 @@ def main():
     (packages,) = environment.glob("lib/python3*/site-packages")
     (packages / "tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
     install = ["install", "--quiet", "--no-deps", "--no-index", wheel]
-    subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, *install], check=True)
-    where = subprocess.run([python, "-c", "import qdq; print(qdq.__file__)"], check=True, capture_output=True, text=True)
+    subprocess.run(
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, *install], check=True
+    )
+    where = subprocess.run(
+        [python, "-c", "import qdq; print(qdq.__file__)"], check=True, capture_output=True, text=True
+    )
     assert where.stdout.strip() == str(packages / "qdq" / "__init__.py"), where.stdout
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB")
     assert wheel.stat().st_size < 6e6

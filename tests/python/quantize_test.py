@@ -49,7 +49,11 @@ def granularities(draw, shape):
 @settings(deadline=None, max_examples=300)
 @given(st.data())
 def test_quantize_gives_the_oracles_bits(data):
-    shape, seed, name = data.draw(SHAPES), data.draw(st.integers(0, 2**32 - 1)), data.draw(st.sampled_from(oracle.STORED))
+    shape, seed, name = (
+        data.draw(SHAPES),
+        data.draw(st.integers(0, 2**32 - 1)),
+        data.draw(st.sampled_from(oracle.STORED)),
+    )
     x = strided(elements(shape, seed).astype(oracle.dtype(data.draw(st.sampled_from(oracle.FLOATS)))), data.draw)
     operands, keywords = data.draw(granularities(shape))
     random = numpy.random.default_rng(seed + 1)
@@ -75,7 +79,11 @@ def test_quantize_gives_the_oracles_bits(data):
 @settings(deadline=None, max_examples=300)
 @given(st.data())
 def test_dequantize_gives_the_oracles_bits(data):
-    shape, seed, name = data.draw(SHAPES), data.draw(st.integers(0, 2**32 - 1)), data.draw(st.sampled_from(oracle.STORED))
+    shape, seed, name = (
+        data.draw(SHAPES),
+        data.draw(st.integers(0, 2**32 - 1)),
+        data.draw(st.sampled_from(oracle.STORED)),
+    )
     random = numpy.random.default_rng(seed)
     codes = random.integers(0, 2 ** (8 * oracle.dtype(name).itemsize), shape, numpy.uint64)
     bits = 2 if name.endswith("int2") else 4 if name.endswith(("int4", "e2m1fn")) else 6 if "float6" in name else 32

@@ -34,7 +34,9 @@ class TestTensors:
         assert (y.view(torch.uint8).numpy() == expected.view("u1")).all()
         z = qdq.dequantize(y, ROWS, axis=0, dtype=dtype)
         assert z.dtype == dtype
-        assert (z.float().numpy() == oracle.dequantize(expected, ROWS.numpy(), None, oracle_name(dtype)).astype("f4")).all()
+        assert (
+            z.float().numpy() == oracle.dequantize(expected, ROWS.numpy(), None, oracle_name(dtype)).astype("f4")
+        ).all()
 
     def test_strides_outputs_and_gradients(self):
         x = numbers(6, 4).t().requires_grad_()
@@ -67,7 +69,11 @@ class TestOperators:
     def samples(self):
         x = numbers(4, 6)
         yield torch.ops.qdq.quantize, (x, ROWS), {"dtype": torch.int8, "axis": 0}
-        yield torch.ops.qdq.quantize, (x, torch.tensor(0.5), torch.tensor(3, dtype=torch.int32)), {"dtype": torch.uint8, "profile": "torch"}
+        yield (
+            torch.ops.qdq.quantize,
+            (x, torch.tensor(0.5), torch.tensor(3, dtype=torch.int32)),
+            {"dtype": torch.uint8, "profile": "torch"},
+        )
         yield torch.ops.qdq.quantize, (x, torch.tensor(0.5)), {"dtype": torch.int4, "packed": True}
         yield torch.ops.qdq.quantize, (x[:3, :5], torch.tensor(0.5)), {"dtype": torch.int2, "packed": True}
         yield torch.ops.qdq.quantize, (x, torch.rand(4, 2) + 0.1), {"dtype": torch.int8, "axis": 1, "block_size": [4]}
@@ -85,7 +91,9 @@ class TestOperators:
         assert torch.equal(q, qdq.quantize(x, ROWS, dtype="int8", axis=0))
         y = torch.ops.qdq.dequantize(q, ROWS, dtype=torch.float16, axis=0)
         assert torch.equal(y, qdq.dequantize(q, ROWS, dtype="float16", axis=0))
-        assert torch.equal(torch.ops.qdq.fake_quantize(x, ROWS, dtype=torch.int8, axis=0), qdq.dequantize(q, ROWS, axis=0))
+        assert torch.equal(
+            torch.ops.qdq.fake_quantize(x, ROWS, dtype=torch.int8, axis=0), qdq.dequantize(q, ROWS, axis=0)
+        )
 
     @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
     def test_compiles_without_graph_breaks(self, backend):
@@ -154,17 +162,23 @@ class TestFrontEnds:
         scale = torch.tensor([0.1] * 12).bfloat16().npu()
         out = torch_npu.npu_quantize(x, scale, None, torch.qint8, -1, False)
         assert (out.dtype, out.shape) == (torch.int8, x.shape)
-        expected = oracle.quantize(x.float().numpy(), scale.float().numpy(), None, "int8", axis=-1, scale_mode="multiply")
+        expected = oracle.quantize(
+            x.float().numpy(), scale.float().numpy(), None, "int8", axis=-1, scale_mode="multiply"
+        )
         assert (out.numpy() == expected).all()
 
         x = torch.randn(2, 3, 12).npu()
         scale = torch.tensor([3.0] * 12).npu()
         out = torch_npu.npu_quantize(x, scale, None, torch.qint8, -1, False)
-        assert (out.numpy() == oracle.quantize(x.numpy(), scale.numpy(), None, "int8", axis=-1, scale_mode="multiply")).all()
+        assert (
+            out.numpy() == oracle.quantize(x.numpy(), scale.numpy(), None, "int8", axis=-1, scale_mode="multiply")
+        ).all()
 
     @pytest.mark.parametrize("dtype", [torch.quint8, torch.int32, torch.qint32])
     def test_torch_npu_takes_the_dtypes_of_torch(self, dtype):
-        out = torch_npu.npu_quantize(torch.tensor([[3.0]]), torch.tensor([2.0]), torch.tensor([1], dtype=torch.int32), dtype)
+        out = torch_npu.npu_quantize(
+            torch.tensor([[3.0]]), torch.tensor([2.0]), torch.tensor([1], dtype=torch.int32), dtype
+        )
         assert out.tolist() == [[2]] and out.dtype == (torch.uint8 if dtype == torch.quint8 else torch.int32)
         with pytest.raises(RuntimeError, match="dtype: float16 is not one of"):
             torch_npu.npu_quantize(torch.ones(1, 1), torch.ones(1), None, torch.float16)

@@ -27,7 +27,17 @@ class dtype(enum.Enum):
 
 
 globals().update(dtype.__members__)
-__all__ = ["Tensor", "TripyException", "arange", "cast", "dequantize", "dtype", "quantize", "reshape", *dtype.__members__]
+__all__ = [
+    "Tensor",
+    "TripyException",
+    "arange",
+    "cast",
+    "dequantize",
+    "dtype",
+    "quantize",
+    "reshape",
+    *dtype.__members__,
+]
 
 
 class Tensor:
