@@ -68,8 +68,8 @@ def small_calls():
 class Tensor(ctypes.Structure):
     """qdq_tensor."""
 
-    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32), ("shape", ctypes.c_void_p),
-                ("strides", ctypes.c_void_p), ("device", ctypes.c_int64 * 2)]  # fmt: skip
+    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32),
+                ("shape", ctypes.c_void_p),                ("strides", ctypes.c_void_p), ("device", ctypes.c_int64 * 2)]  # fmt: skip
 
 
 def large_calls(library):

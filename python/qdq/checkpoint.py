@@ -3,9 +3,9 @@
     qdq.checkpoint.quantize("llama", "llama-int4", recipe={"default": {"dtype": "i4", "block_size": 128}})
     python -m qdq.checkpoint llama llama-int4 --recipe recipe.json --ray auto
 
-A folder in, a folder out: it is there whole or not at all. What a run that was killed has finished is kept, and the next
-run with the same arguments goes on from there, to the same bytes. docs/command_line.md says what a model's folder and a
-recipe are.
+A folder in, a folder out: it is there whole or not at all. What a run that was killed has finished is kept, and the
+next run with the same arguments goes on from there, to the same bytes. docs/command_line.md says what a model's folder
+and a recipe are.
 """
 
 import argparse
@@ -54,7 +54,8 @@ def quantize(directory, out, *, recipe=None, replace=False, threads=0, progress=
             this machine. One task a shard; one whose worker dies is run again. `threads` is not looked at.
 
     Returns:
-        A dict: the numbers of "shards", "tensors" and "quantized" ones, "bytes_before" and "bytes_after" of the tensors.
+        A dict: the numbers of "shards", "tensors" and "quantized" ones, and the tensors' "bytes_before" and
+        "bytes_after".
 
     Raises:
         ValueError: an argument asks for something meaningless.

@@ -28,7 +28,7 @@ def _zero_point(array):
 
 
 def _where(attributes, scale, default_axis=1):
-    """axis and block_size as qdq has them. ONNX's axis is of scales of one dimension, and of blocks; 0 is no block size."""
+    """axis and block_size as qdq has them: of scales of one dimension, and of blocks; ONNX's 0 is no block size."""
     if scale.size == 1 and not attributes.get("block_size"):
         return {}
     return {"axis": attributes.get("axis", default_axis), "block_size": attributes.get("block_size") or None}
@@ -63,7 +63,7 @@ def run_node(node, inputs):
 
     Args:
         node: an onnx.NodeProto, a QuantizeLinear or DequantizeLinear of any opset from 10 on.
-        inputs: its inputs in their order, arrays that qdq.quantize takes; None, or left out at the end, for no zero point.
+        inputs: its inputs in their order, arrays that qdq.quantize takes; None, or none at the end, for no zero point.
 
     Arithmetic is float32's, rounded once, also where a scale is float16 or bfloat16.
 

@@ -25,7 +25,8 @@ _HOW = """int? axis=None, int[]? block_size=None, str scale_mode="divide", str z
     str rounding="nearest_even", bool saturate=True, str? profile=None"""
 _library = torch.library.Library("qdq", "DEF")
 _library.define(
-    f"quantize(Tensor x, Tensor scale, Tensor? zero_point=None, *, ScalarType dtype, {_HOW}, bool packed=False) -> Tensor"
+    f"""quantize(Tensor x, Tensor scale, Tensor? zero_point=None, *, ScalarType dtype, {_HOW},
+    bool packed=False) -> Tensor"""
 )
 _library.define(
     """dequantize(Tensor q, Tensor scale, Tensor? zero_point=None, *, ScalarType dtype=float, int? axis=None,
@@ -150,8 +151,8 @@ def quantize_per_tensor(input, scale, zero_point, dtype):
         zero_point: an integer, or a tensor of one.
 
     RuntimeError as of PyTorch's. Where that function's results are not its formula's, these are: NaN gives the lowest
-    code (PyTorch: the highest), and what lies far above the range of quint8 gives 255 (PyTorch, with a zero point of 128
-    and more: 0).
+    code (PyTorch: the highest), and what lies far above the range of quint8 gives 255 (PyTorch, with a zero point of
+    128 and more: 0).
     """
     _check("quantize_per_tensor", input, dtype)
     scale, zero_point = float(scale), int(zero_point)

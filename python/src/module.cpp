@@ -49,8 +49,8 @@ Args:
         dimension does not fill its own.
 
 Returns:
-    `out`, or an array of x's shape from the library that x is from. Without `packed`, types below 8 bits are ml_dtypes',
-    one element in a byte.
+    `out`, or an array of x's shape from the library that x is from. Without `packed`, types below 8 bits are
+    ml_dtypes', one element in a byte.
 
 Raises:
     TypeError: an argument is no array, or of a dtype that is none of qdq's.

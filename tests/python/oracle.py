@@ -9,7 +9,8 @@ INTEGERS = {
     "int32": (-(2**31), 2**31 - 1), "int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3),
 }  # fmt: skip
 STORED_FLOATS = [
-    "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
+    "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
+    "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
 ]  # fmt: skip
 STORED = [*INTEGERS, *STORED_FLOATS]
 ROUNDINGS = {

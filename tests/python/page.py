@@ -7,8 +7,10 @@ PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
 
 def run(is_wanted):
-    """Runs those of the sections whose titles are wanted, one after another in one namespace; returns how many there are.
-    An example that prints something else fails."""
+    """Runs the examples of the sections whose titles are wanted, one after another in one namespace.
+
+    Returns how many there are. Fails where one prints something else.
+    """
     text = ""
     for section in PAGE.read_text().split("\n## "):
         text += section if is_wanted(section.partition("\n")[0]) else ""

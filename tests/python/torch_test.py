@@ -1,4 +1,7 @@
-"""Tensors of PyTorch, the operators of torch.ops.qdq, and PyTorch's own names. Skipped where PyTorch is not installed."""
+"""Tensors of PyTorch, the operators of torch.ops.qdq, and PyTorch's own names.
+
+Skipped where PyTorch is not installed.
+"""
 
 import warnings
 

@@ -4,8 +4,8 @@ Each function has C's arguments in C's order. What C writes through a pointer fo
 
     status, workspaceSize, executor = aclnnQuantizeGetWorkspaceSize(x, scales, zeroPoints, dtype, axis, out)
 
-Addresses and handles are integers, as ndarray.ctypes.data is one, and 0 is NULL. They are trusted, as in C: memory stays
-as long as what refers to it.
+Addresses and handles are integers, as ndarray.ctypes.data is one, and 0 is NULL. They are trusted, as in C: memory
+stays as long as what refers to it.
 """
 
 from qdq._core import compat as _compat

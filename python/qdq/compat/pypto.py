@@ -48,6 +48,9 @@ def dequantize(input, scale, otype, axis, zero_points=None):
 
 
 def set_vec_tile_shapes(*sizes):
-    """How pypto is to cut the output into tiles, for the calling thread. It changes no result, but its sizes are above 0
-    and as many as the output has dimensions, or the next dequantize fails. Without arguments it is forgotten."""
+    """How pypto is to cut the output into tiles, for the calling thread.
+
+    It changes no result, but its sizes are above 0 and as many as the output has dimensions, or the next dequantize
+    fails. Without arguments it is forgotten.
+    """
     _compat.set_vec_tile_shapes(*sizes)

@@ -1,8 +1,8 @@
 """TensorRT's quantize and dequantize layers, in networks of nothing else, with the names of its Python package.
 
 Steps are TensorRT's: Builder, create_network, add_input, add_constant, add_quantize, add_dequantize, mark_output,
-build_engine_with_config, create_execution_context, set_tensor_address, execute_async_v3. Addresses are the host's, and a
-context has computed when execute_async_v3 returns. What fails is a line of the logger, and None or False.
+build_engine_with_config, create_execution_context, set_tensor_address, execute_async_v3. Addresses are the host's, and
+a context has computed when execute_async_v3 returns. What fails is a line of the logger, and None or False.
 """
 
 import sys

@@ -39,8 +39,8 @@ def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
         axis: a dimension of self; without div_mode -2 is the last but one, any other the last.
 
     Returns:
-        int8, uint8 or int32, of self's shape. For quint4x2 int32, each of eight codes of 4 bits, the first in the lowest:
-        self's last dimension is a multiple of 8, and the result's an eighth of it.
+        int8, uint8 or int32, of self's shape. For quint4x2 int32, each of eight codes of 4 bits, the first in the
+        lowest: self's last dimension is a multiple of 8, and the result's an eighth of it.
     """
     name = getattr(dtype, "name", None) or str(dtype).removeprefix("torch.")
     number = ScalarType.__members__.get(name, _OTHERS.get(name, -1))
