@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import numpy
 import pytest
@@ -108,3 +109,10 @@ def test_errors_are_those_of_the_command_line(model, tmp_path):
         qdq.checkpoint.quantize(model, tmp_path / "out", recipe={"bad": 1})
     with pytest.raises(RuntimeError, match="none.json"):
         qdq.checkpoint.quantize(model, tmp_path / "out", recipe=tmp_path / "none.json")
+
+
+def test_as_a_program_it_prints_what_it_has_done(model, tmp_path, by_command_line):
+    command = [sys.executable, "-m", "qdq.checkpoint", model, tmp_path / "out", "--recipe", tmp_path / "recipe.json"]
+    assert json.loads(subprocess.check_output(command, text=True))["quantized"] == 6
+    assert contents(tmp_path / "out") == by_command_line
+    assert "exists already" in subprocess.run(command, capture_output=True, text=True, check=False).stderr
