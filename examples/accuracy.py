@@ -1,6 +1,6 @@
 """What each type makes of the demo's model: bits for each weight and the signal to quantization noise ratio, in dB.
 
-usage: accuracy.py MODEL.safetensors [PLOT.png]
+usage: accuracy.py MODEL [PLOT.png]     MODEL: a folder with model.safetensors
 
 Every matrix of the model is quantized with scales that follow the largest magnitude of a row, or of a block of 32
 weights, and restored. The noise is the sum of the squared errors of all.
@@ -83,7 +83,7 @@ def plot(rows, path):
 
 
 def main(model, picture=None):
-    tensors = safetensors.numpy.load_file(model).values()
+    tensors = safetensors.numpy.load_file(f"{model}/model.safetensors").values()
     matrices = [tensor for tensor in tensors if tensor.ndim == 2 and tensor.dtype == "f4" and tensor.shape[1] % 32 == 0]
     rows = []
     for block_size, kind in ((0, "row"), (32, "block of 32")):
