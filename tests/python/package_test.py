@@ -5,6 +5,7 @@ import doctest
 import importlib.metadata
 import importlib.resources
 import inspect
+import re
 import pathlib
 import subprocess
 import sys
@@ -47,8 +48,8 @@ def test_everything_public_has_a_docstring():
 
 
 def test_the_version_is_the_projects():
-    project = (ROOT / "CMakeLists.txt").read_text()
-    assert f"project(qdq VERSION {qdq.__version__} " in project
+    header = (ROOT / "runtime/include/qdq/qdq.h").read_text()
+    assert qdq.__version__ == ".".join(re.findall(r"#define QDQ_VERSION_[A-Z]+ (\d+)", header))
     assert importlib.metadata.version("qdq") == qdq.__version__
 
 
