@@ -47,8 +47,8 @@ void run_targets(const targets_options &options) {
     bool is_chosen = false;
     for (const target_row &each : all_targets()) {
         is_chosen |= each.chosen;
-        rows.push_back({each.name, each.usable ? "yes" : "no", each.chosen ? "yes" : "",
-                        options.why ? each.why : each.problem});
+        rows.push_back(
+            {each.name, each.usable ? "yes" : "no", each.chosen ? "yes" : "", options.why ? each.why : each.problem});
         targets.push_back({{"name", each.name},
                            {"usable", each.usable},
                            {"chosen", each.chosen},

@@ -89,7 +89,8 @@ TEST(CpuFeatures, need_an_operating_system_that_saves_their_registers) {
 }
 
 TEST(CpuFeatures, that_are_missing_are_named) {
-    EXPECT_EQ(problem_in(everything, qdq_cpu_sse41 | qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16), nullptr);
+    EXPECT_EQ(problem_in(everything, qdq_cpu_sse41 | qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16),
+              nullptr);
     cpuid_answers answers = everything;
     answers.leaf7_ecx &= ~uint64_t{bit_AVX512VBMI};
     EXPECT_STREQ(problem_in(answers, qdq_cpu_avx512_bf16), "this processor lacks AVX512_VBMI");

@@ -103,8 +103,8 @@ TEST_F(Fenced, blocks) {
     expect_both_ways(QDQ_BF16, QDQ_I32, wide, {9, 40});
 }
 
-// Of float codes, which have no zero point, as one kernel call; and a table of results for some of the 18 blocks, or their
-// products, by the targets that have those.
+// Of float codes, which have no zero point, as one kernel call; and a table of results for some of the 18 blocks, or
+// their products, by the targets that have those.
 TEST_F(Fenced, a_few_scales_where_they_lie_on_every_target) {
     for (int32_t i = 0; i < qdq_target_count(); i++) {
         if (qdq_target_usable(i) == 0 || qdq_target_device(i) != QDQ_DEVICE_HOST) {

@@ -92,7 +92,7 @@ class Build:
             if row.kind == "device":
                 pattern, value = rf"({row.symbol}_argv, )\d+", parameters["unit_elements"]
             else:
-                pattern = rf"(#define QDQ_ROW_{row.target}_{row.name} .*\n.*\}}, \{{)[^}}]*"
+                pattern = rf"(#define QDQ_ROW_{row.target}_{row.name} .*\n.*\{{)[^}}]*"
                 value = ", ".join(str(parameters[p.name]) for p in self.parameters_of(row))
             headers[header], rows = re.subn(pattern, rf"\g<1>{value}", headers[header])
             assert rows == 1

@@ -135,7 +135,8 @@ private:
     alignas(64) int32_t least[lanes], largest[lanes], nan[lanes];
 
     static __m512 floats(const float *values, int64_t i) {
-        return _mm512_castsi512_ps(words(reinterpret_cast<const int32_t *>(values), i));
+        const __m512 first = _mm512_set1_ps(values[of_each * i]);
+        return of_each == 1 ? first : _mm512_mask_mov_ps(first, second, _mm512_set1_ps(values[of_each * i + 1]));
     }
     static __m512i words(const int32_t *values, int64_t i) {
         const __m512i first = _mm512_set1_epi32(values[of_each * i]);

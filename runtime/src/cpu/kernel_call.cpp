@@ -92,23 +92,25 @@ lookup_function lookup_of(const call &what) {
 
 namespace {
 
-template<qdq_dtype dtype>
-constexpr auto values_of_type = [] {
-    constexpr element_type type = element_types[dtype];
-    std::array<float, table_entries(4)> values{};
+using code_values = std::array<float, table_entries(4)>;
+
+constexpr code_values values_of(const element_type &type) {
+    code_values values{};
     for (uint32_t code = 0; code < values.size(); code++) {
         const int32_t number = int32_t(code) - (type.is_signed() && code > 7 ? 16 : 0);
         values[code] = type.is_float() ? value_of(type.layout, code) : float(number);
     }
     return values;
-}();
+}
+
+constexpr code_values i4_values = values_of(type_of(QDQ_I4)), u4_values = values_of(type_of(QDQ_U4)),
+                      f4e2m1_values = values_of(type_of(QDQ_F4E2M1));
 
 }  // namespace
 
 const float *values_of_codes(qdq_dtype dtype) {
-    return dtype == QDQ_I4   ? values_of_type<QDQ_I4>.data()
-           : dtype == QDQ_U4 ? values_of_type<QDQ_U4>.data()
-                             : values_of_type<QDQ_F4E2M1>.data();
+    const code_values &values = dtype == QDQ_I4 ? i4_values : dtype == QDQ_U4 ? u4_values : f4e2m1_values;
+    return values.data();
 }
 
 void compute_tables(const call &what, int32_t variant, const float *scale, const int32_t *zero_point, int64_t tables,

@@ -78,10 +78,10 @@ private:
 }  // namespace
 
 const result_lookup qdq_lookup_avx512_vbmi = {look_up<multishifted_words<from_table>>,
-                                          look_up<floats<from_table>>,
-                                          look_up<words_of_floats>,
-                                          look_up_rounded_products<multishifted_words, to_bf16_by_instruction>,
-                                          look_up_rounded_products<multishifted_words, to_f16>,
-                                          look_up_float_products};
+                                              look_up<floats<from_table>>,
+                                              look_up<words_of_floats>,
+                                              look_up_rounded_products<multishifted_words, to_bf16_by_instruction>,
+                                              look_up_rounded_products<multishifted_words, to_f16>,
+                                              look_up_float_products};
 
 }  // namespace qdq::runtime

@@ -21,7 +21,7 @@ const char *cpu_problem(uint32_t features) {
     const uint32_t missing = features & ~detect_cpu_features();
     return missing & qdq_cpu_neon   ? "this processor lacks Advanced SIMD"
            : missing & qdq_cpu_fp16 ? "this processor lacks half-precision arithmetic (FEAT_FP16)"
-                                : nullptr;
+                                    : nullptr;
 }
 
 }  // namespace qdq::runtime

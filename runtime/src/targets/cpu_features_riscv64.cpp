@@ -22,8 +22,8 @@ uint32_t detect_cpu_features() { return has_vectors() && vector_register_bytes()
 const char *cpu_problem(uint32_t features) {
     const uint32_t missing = features & ~detect_cpu_features();
     return !(missing & qdq_cpu_rvv128) ? nullptr
-           : has_vectors()         ? "this processor's vector registers have more or fewer than 128 bits"
-                                   : "this processor lacks the vector extension 1.0";
+           : has_vectors()             ? "this processor's vector registers have more or fewer than 128 bits"
+                                       : "this processor lacks the vector extension 1.0";
 }
 
 }  // namespace qdq::runtime

@@ -19,7 +19,8 @@ struct requirement {
     bool is_met(const cpuid_answers &answers) const { return (answers.*answer & bits) == bits; }
 };
 
-constexpr uint32_t avx2 = qdq_cpu_avx2_fma_f16c, avx512 = qdq_cpu_avx512 | qdq_cpu_avx512_bf16, bf16 = qdq_cpu_avx512_bf16;
+constexpr uint32_t avx2 = qdq_cpu_avx2_fma_f16c, avx512 = qdq_cpu_avx512 | qdq_cpu_avx512_bf16,
+                   bf16 = qdq_cpu_avx512_bf16;
 using answers = cpuid_answers;
 
 // A processor may have instructions on registers that its operating system does not save: using them there would mix up
