@@ -109,8 +109,8 @@ void add_profile_option(CLI::App &command, std::string &profile) {
 // 0 for what is no positive integer.
 int64_t parse_positive(std::string_view number) {
     int64_t value = 0;
-    const char *end = number.data() + number.size();
-    auto [rest, error] = std::from_chars(number.data(), end, value);
+    const char *begin = number.data(), *end = begin + number.size();
+    auto [rest, error] = std::from_chars(begin, end, value);
     return error == std::errc() && rest == end && value > 0 ? value : 0;
 }
 

@@ -341,6 +341,7 @@ kernel_figures quantization::write(size_t shard, tensor_writer &output, const pr
 
 void quantization::configure(nlohmann::json &config) const {
     std::vector<module_scheme> modules;
+    modules.reserve(steps_.size());
     for (const step &each : steps_) {
         modules.push_back({input_->tensors()[each.input], each.how});
     }

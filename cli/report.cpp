@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <span>
+#include <sstream>
 
 namespace qdq_cli {
 
@@ -85,9 +86,11 @@ std::string bar_plot(const std::vector<bar> &bars, const std::string &unit, size
     for (int i = 0; i * step <= highest; ++i) {
         double tick = i * step;
         std::string y = fixed(base - tick * scale, 1);
-        svg += "<line x1=\"" + fixed(plot_left, 0) + "\" x2=\"" + fixed(plot_width, 0) + "\" y1=\"" + y + "\" y2=\"" +
-               y + "\" stroke=\"#ddd\"/><text x=\"" + fixed(plot_left - 6, 0) + "\" y=\"" + y +
-               "\" text-anchor=\"end\" dominant-baseline=\"middle\">" + fixed(tick, step < 1 ? 2 : 0) + "</text>\n";
+        std::ostringstream line;
+        line << "<line x1=\"" << fixed(plot_left, 0) << "\" x2=\"" << fixed(plot_width, 0) << "\" y1=\"" << y
+             << "\" y2=\"" << y << "\" stroke=\"#ddd\"/><text x=\"" << fixed(plot_left - 6, 0) << "\" y=\"" << y
+             << "\" text-anchor=\"end\" dominant-baseline=\"middle\">" << fixed(tick, step < 1 ? 2 : 0) << "</text>\n";
+        svg += line.str();
     }
     size_t every = bars.size() / most_labels + 1;
     for (size_t i = 0; i < bars.size(); ++i) {
@@ -172,7 +175,7 @@ std::string error_histogram(const comparison &total) {
 std::string worst_tensors(const std::vector<comparison> &all) {
     constexpr size_t most = 15;
     std::vector<const comparison *> order = changed(all);
-    std::ranges::stable_sort(order, {}, [](const comparison *each) { return each->sqnr_db(); });
+    std::ranges::sort(order, {}, [](const comparison *each) { return std::pair(each->sqnr_db(), each); });  // as given
     std::vector<std::vector<std::string>> rows = {{"tensor", "shape", "type", "SQNR dB", "max error"}};
     for (const comparison *each : std::span(order).first(std::min(order.size(), most))) {
         rows.push_back(

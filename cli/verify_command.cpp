@@ -187,7 +187,7 @@ void run_verify(const verify_options &options) {
             continue;
         }
         if (std::string reason = obstacle(i); !reason.empty()) {
-            tell(options.console, name + ": not checked: " + reason);
+            tell(options.console, std::string(name).append(": not checked: ").append(reason));
             found.push_back({{"target", name}, {"as_published", nullptr}, {"text", reason}});
             continue;
         }

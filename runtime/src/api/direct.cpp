@@ -34,7 +34,7 @@ struct one_scale {
 // Calls kernels of one row with one scale.
 template<typename Row> class row_caller {
 public:
-    row_caller(const Row &row, float scale) : row(row), operands(scale) {
+    row_caller(const Row &row, float scale) : operands(scale), row(row) {
         call what{};
         what.op = quantizes ? operation::quantize : operation::dequantize;
         what.x_type = x.dtype;
@@ -59,10 +59,10 @@ public:
 private:
     static constexpr bool quantizes = std::is_same_v<Row, quantize_row>;
 
+    const one_scale operands;  // first, for what its alignment leaves
     const Row &row;
     const element_type &x = type_of(quantizes ? row.float_type : row.stored_type);
     const element_type &y = type_of(quantizes ? row.stored_type : row.float_type);
-    const one_scale operands;
     bool fast;
 
     // Less than a group, through memory that has room for one.
