@@ -41,7 +41,8 @@ set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 # qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>...
 #            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [NONTEMPORAL <runtime/src/targets/nontemporal.h>]
 #            [LOOKUP <runtime/src/targets/lookup.h> <bits of the codes>...] [ENCODE <runtime/src/targets/encode.h> <pairs>...])
-# What NEEDS, NONTEMPORAL, LOOKUP, ENCODE and DEVICE name is named qdq_<name> in C: qdq/link/kernels.h has the processors' features.
+# What NEEDS, NONTEMPORAL, LOOKUP, ENCODE and DEVICE name is named qdq_<name> in C: qdq/link/kernels.h has the processors'
+# features.
 set(sse41 rounding saturating_narrow shared_select)
 set(avx2 fma f16 ${sse41})
 set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add shared_select)

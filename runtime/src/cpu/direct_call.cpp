@@ -123,32 +123,24 @@ bool use_plain_scales(const call &what, const direct_call &d, direct_operands &p
 }
 
 // Out of line for its memory.
-[[gnu::noinline]] void look_up_tables(const call &what, const direct_operands &own, int64_t tables, lookup_rows all) {
+[[gnu::noinline]] void look_up_tables(const call &what, const direct_operands &own, const dimension &r,
+                                      lookup_rows all) {
     alignas(64) char memory[direct_call::tables_bytes];
+    const int64_t tables = r.varies() ? r.extent : 1;
     compute_tables(what, own.variant, own.scale, own.zero_point, tables, memory);
-    all.tables = memory;
-    all.table_bytes = tables > 1 ? table_bytes(what) : 0;
-    all.negative_nan = negative_nan(what);
+    take_tables(what, r, memory, all);
     lookup_of(what)(all);
 }
 
 void look_up_directly(const plan &p, const direct_operands &own, const void *x, void *y) {
     const call &what = p.what;
     const dimension &c = p.nest.loops[0], r = p.nest.rows();
-    const int64_t operands = p.direct.operand_shape[0].extent;
-    lookup_rows all = {.x = static_cast<const char *>(x),
-                       .y = static_cast<char *>(y),
-                       .x_bytes = r.x * what.x_bits / 8,
-                       .y_bytes = r.y * what.y_bits / 8,
-                       .columns = c.extent,
-                       .rows = r.extent};
+    lookup_rows all = rows_to_look_up(what, c, r, static_cast<const char *>(x), static_cast<char *>(y));
     if (const lookup_function products = products_of(what)) {
-        all.values = values_of_codes(what.x_type);
-        all.scales = own.scale;
-        all.scale_step = operands > 1;
+        take_products(what, r, own.scale, all);
         products(all);
     } else {
-        look_up_tables(what, own, operands, all);
+        look_up_tables(what, own, r, all);
     }
 }
 

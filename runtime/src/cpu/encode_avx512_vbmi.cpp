@@ -1,18 +1,11 @@
 // A register of bf16 is two of f32, of its even and of its odd words, and codes of both meet without a shuffle;
 // magnitudes are bounded as bf16, 32 at a time. 64 codes of f8e4m3 take 47 instructions, those of the kernel 68.
+#include "cpu/avx512_intrinsics.h"
 #include "plan/plan.h"
 #include "targets/encode.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <bit>
-
-// GCC 12 warns of what its own intrinsics leave undefined (GCC bug 105593).
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
 
 namespace qdq::runtime {
 

@@ -57,9 +57,34 @@ void compute_tables(const call &what, int32_t variant, const float *scale, const
 
 // What looks up the results of a call whose target has tables of them, and the NaNs among its codes.
 lookup_function lookup_of(const call &what);
-const float *values_of_codes(qdq_dtype dtype);
 nan_codes negative_nan(const call &what);
 inline int64_t table_bytes(const call &what) { return table_entries(what.x_bits) * what.y_bits / 8; }
+
+// The f32 values of a type's 16 codes, in their order.
+const float *values_of_codes(qdq_dtype dtype);
+
+// Rows of a plane for a lookup. Their results are one of two: products of scales, or tables that compute_tables made;
+// of each row its own where r varies.
+inline lookup_rows rows_to_look_up(const call &what, const dimension &c, const dimension &r, const char *x, char *y) {
+    return {.x = x,
+            .y = y,
+            .x_bytes = r.x * what.x_bits / 8,
+            .y_bytes = r.y * what.y_bits / 8,
+            .columns = c.extent,
+            .rows = r.extent};
+}
+
+inline void take_products(const call &what, const dimension &r, const float *scales, lookup_rows &all) {
+    all.values = values_of_codes(what.x_type);
+    all.scales = scales;
+    all.scale_step = r.varies();
+}
+
+inline void take_tables(const call &what, const dimension &r, const char *tables, lookup_rows &all) {
+    all.tables = tables;
+    all.table_bytes = r.varies() ? table_bytes(what) : 0;
+    all.negative_nan = negative_nan(what);
+}
 
 // y(i, j) = x(j, i) over whole 64 x 64 tiles of 1, 2 or 4-byte elements: contiguous rows within reach on both sides.
 void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y);

@@ -1,15 +1,8 @@
 // Lookups of 4-bit codes by AVX-512, which its targets share.
 #pragma once
 
+#include "cpu/avx512_intrinsics.h"
 #include "cpu/lookup_steps.h"
-
-#include <immintrin.h>
-
-// GCC 12 warns of what its own intrinsics leave undefined (GCC bug 105593).
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
 
 namespace qdq::runtime {
 namespace {

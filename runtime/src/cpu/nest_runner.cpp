@@ -114,24 +114,16 @@ void nest_runner::run_by_lookup(const dimension &c, const dimension &r, offsets 
             at.advance(r, rows);
             continue;
         }
-        lookup_rows all = {.x = address(x, at.x, what.x_bits),
-                           .y = address(y, at.y, what.y_bits),
-                           .x_bytes = r.x * what.x_bits / 8,
-                           .y_bytes = r.y * what.y_bits / 8,
-                           .columns = c.extent,
-                           .rows = rows};
+        lookup_rows all = rows_to_look_up(what, c, r, address(x, at.x, what.x_bits), address(y, at.y, what.y_bits));
+        all.rows = rows;
         if (products) {
-            all.values = values_of_codes(what.x_type);
-            all.scales = loaded.scale;
-            all.scale_step = r.varies();
+            take_products(what, r, loaded.scale, all);
         } else {
             if (!exact) {
                 loaded.pad(operands);
             }
             compute_tables(what, variant, loaded.scale, loaded.zero_point, operands, x_tile);
-            all.tables = x_tile;
-            all.table_bytes = r.varies() ? table_bytes(what) : 0;
-            all.negative_nan = negative_nan(what);
+            take_tables(what, r, x_tile, all);
         }
         look_up(all);
         at.advance(r, rows);
