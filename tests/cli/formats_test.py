@@ -97,7 +97,7 @@ class Formats(ModelTest):
         for code, others in names.items():
             self.quantize(x, "--dtype", code)
             expected = self.codes.read_bytes()
-            for other in others:
+            for other in [*others, others[0].upper()]:
                 with self.subTest(other=other):
                     self.quantize(x, "--dtype", other)
                     self.assertEqual(self.codes.read_bytes(), expected)

@@ -70,11 +70,6 @@ class Usage(CliTest):
             self.fail_with(f"--asymmetric: {dtype} has no zero points", "quantize", self.dir / "in",
                            "-o", self.dir / "out", "--dtype", dtype, "--asymmetric", code=2)  # fmt: skip
 
-    def test_names_of_types_in_any_case(self):
-        save_file({"x": random((2, 2))}, self.dir / "in")
-        for name in ("INT8", "i8", "FP8_E4M3", "NVFP4"):
-            self.succeed("quantize", self.dir / "in", "-o", self.dir / "out", "--dtype", name)
-
     def test_blocks_of_rows_are_of_f8(self):
         save_file({"x": random((2, 2))}, self.dir / "in")
         self.fail_with("blocks of rows and columns are of f8e4m3", "quantize", self.dir / "in", "-o", self.dir / "out",
