@@ -47,6 +47,14 @@ class Packages(InstalledTest):
         names = [f for package in ("libqdq0", "libqdq-dev", "qdq-tools") for f in self.files(package)]
         self.assertEqual(len(names), len(set(names)))
 
+    def test_have_the_licenses_of_what_is_inside(self):
+        inside = {"libqdq0": "Halide", "qdq-tools": "CLI11 nlohmann_json xxHash"}
+        for package, names in inside.items():
+            for name in names.split():
+                with self.subTest(name):
+                    self.assertIn(f"usr/share/doc/qdq/licenses/{name}.txt", self.files(package))
+                    self.assertIn("Copyright", (self.root / f"usr/share/doc/qdq/licenses/{name}.txt").read_text())
+
     def test_serve_a_consumer_in_a_clean_root(self):
         build = self.folder / "consumer"
         run(BUILD["cmake"], "-S", SOURCES / "tests/install/c_alone", "-B", build, "-G", BUILD["generator"],
