@@ -4,6 +4,7 @@
 #include "kernel/operand.h"
 #include "kernel/storage.h"
 #include "kernel/supported.h"
+#include "support/fp_environment.h"
 #include "support/inputs.h"
 #include "support/targets.h"
 
@@ -59,6 +60,22 @@ constexpr float scales[] = {0.1f,      3,     0x1p-59f, 0x1p-61f, 0x1p60f, 0x1p6
                             0x1p-140f, -0.5f, 0,        -0.0f,    inf,     nan};
 constexpr int64_t counts[] = {0, 1, 2, 5, 63, 64, 65, 127, 128, 1000};
 
+// The caller's own environment, and what others may have left in its control register.
+std::vector<test_support::fp_environment> environments() {
+    std::vector<test_support::fp_environment> all = test_support::hostile_environments();
+    all.push_back({"default", test_support::fp_control()});
+    return all;
+}
+
+qdq_status call_in(const test_support::fp_environment &environment, direct_function *call, const void *x, void *y,
+                   int64_t count, float scale) {
+    const uint64_t before = test_support::fp_control();
+    test_support::set_fp_control(environment.control);
+    const qdq_status status = call(x, y, count, scale);
+    test_support::set_fp_control(before);
+    return status;
+}
+
 class Direct : public testing::TestWithParam<direct_row> {
 protected:
     void SetUp() override {
@@ -70,7 +87,7 @@ protected:
     void TearDown() override { test_support::restore_defaults(); }
 };
 
-TEST_P(Direct, gives_the_results_of_the_dispatcher_for_every_count_and_scale) {
+TEST_P(Direct, gives_the_results_of_the_dispatcher_for_every_count_scale_and_float_environment) {
     const types of = types_of(GetParam().name);
     test_support::random_bits random(31);
     for (int64_t count : counts) {
@@ -83,7 +100,7 @@ TEST_P(Direct, gives_the_results_of_the_dispatcher_for_every_count_and_scale) {
                                 : pattern);
         }
         for (float scale : scales) {
-            const kernel_test::storage expected(of.y, {count}, {}, 0xa5), actual(of.y, {count}, {}, 0xa5);
+            const kernel_test::storage expected(of.y, {count}, {}, 0xa5);
             float one = scale;
             const qdq_tensor scale_tensor{&one, QDQ_F32, 0, nullptr, nullptr, {}};
             const qdq_tensor x_tensor = x.tensor(), y_tensor = expected.tensor();
@@ -91,9 +108,14 @@ TEST_P(Direct, gives_the_results_of_the_dispatcher_for_every_count_and_scale) {
                 (of.quantizes ? qdq_quantize : qdq_dequantize)(&x_tensor, &scale_tensor, nullptr, &y_tensor, nullptr),
                 QDQ_OK)
                 << qdq_last_error();
-            ASSERT_EQ(GetParam().call(x_tensor.data, actual.tensor().data, count, scale), QDQ_OK) << qdq_last_error();
-            ASSERT_EQ(std::memcmp(expected.bytes(), actual.bytes(), size_t(kernel_test::bytes_for(of.y, count))), 0)
-                << count << " elements, scale " << scale;
+            for (const test_support::fp_environment &environment : environments()) {
+                const kernel_test::storage actual(of.y, {count}, {}, 0xa5);
+                ASSERT_EQ(call_in(environment, GetParam().call, x_tensor.data, actual.tensor().data, count, scale),
+                          QDQ_OK)
+                    << qdq_last_error();
+                ASSERT_EQ(std::memcmp(expected.bytes(), actual.bytes(), size_t(kernel_test::bytes_for(of.y, count))), 0)
+                    << count << " elements, scale " << scale << ", " << environment.name;
+            }
         }
     }
 }
@@ -106,6 +128,11 @@ TEST_P(Direct, refuses_a_negative_count_and_null) {
     EXPECT_EQ(GetParam().call(nullptr, others, 1, 1), QDQ_INVALID_ARGUMENT);
     EXPECT_EQ(GetParam().call(some, nullptr, 1, 1), QDQ_INVALID_ARGUMENT);
     EXPECT_EQ(GetParam().call(nullptr, nullptr, 0, 1), QDQ_OK);
+}
+
+TEST(DirectTargets, need_a_processor_with_all_their_features) {
+    EXPECT_TRUE(qdq_direct_can_run(0));
+    EXPECT_FALSE(qdq_direct_can_run(qdq_cpu_avx2_fma_f16c | qdq_cpu_neon | qdq_cpu_rvv128));
 }
 
 INSTANTIATE_TEST_SUITE_P(Rows, Direct, testing::ValuesIn(direct_rows),
