@@ -99,7 +99,7 @@ class Usage(CliTest):
     def test_targets(self):
         lines = self.succeed("targets").splitlines()
         self.assertEqual(lines[0].split(), ["target", "usable", "chosen", "problem"])
-        rows = [re.fullmatch(r"(\w+) +(?:(yes)( +yes)?|(no) .*\w)", line) for line in lines[1:]]
+        rows = [re.fullmatch(r"(\w+) +(?:(yes)( +yes)?|(no) .*\S)", line) for line in lines[1:]]
         self.assertTrue(rows and all(rows))
         chosen = [row[1] for row in rows if row[3]]
         usable = [row[1] for row in rows if row[2] and row[1] not in ("cuda", "opencl")]
@@ -115,7 +115,7 @@ class Usage(CliTest):
     def test_targets_say_why(self):
         lines = self.why()
         self.assertEqual(sum(line.endswith("  it is the best that can run here") for line in lines), 1)
-        self.assertTrue(all(re.fullmatch(r"\w+ +(yes|no) .*\w", line) for line in lines))
+        self.assertTrue(all(re.fullmatch(r"\w+ +(yes|no) .*\S", line) for line in lines))
         host = [line.split()[0] for line in lines if re.search("(can run here|another is chosen)$", line)][-1]
         forced = [line for line in self.why(QDQ_TARGET=host) if "QDQ_TARGET names it" in line]
         self.assertEqual([line.split()[0] for line in forced], [host])
