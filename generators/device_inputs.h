@@ -29,14 +29,14 @@ constexpr int estimated_units = 1 << 16, estimated_page = 1 << 20;
 
 // The arguments as inputs of a generator, which makes them in its configure().
 struct device_inputs : device_arguments<input_pointer> {
-    template<typename Generator> void add_to(Generator &generator) {
-        for_each_argument(*this, [&]<typename T>(const char *name, int d, Halide::GeneratorInput<T> *&field) {
+    template<typename Generator> void add_to(Generator &generator, device_form form) {
+        for_each_argument(*this, form, [&]<typename T>(const char *name, int d, Halide::GeneratorInput<T> *&field) {
             field = generator.template add_input<T>(d < 0 ? name : name + ("_" + std::to_string(d)));
         });
     }
 
-    void set_estimates() {
-        for_each_argument(*this, [](const char *, int, auto *&field) { field->set_estimate(1); });
+    void set_estimates(device_form form) {
+        for_each_argument(*this, form, [](const char *, int, auto *&field) { field->set_estimate(1); });
         units->set_estimate(estimated_units);
     }
 };

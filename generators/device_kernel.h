@@ -49,7 +49,7 @@ struct device_kernel {
     void define_places(const device_inputs &in) {
         const bool packed = !dense() && lanes() > 1;
         Expr first = packed ? Halide::min(element_of(in, lane, unit), *in.elements - 1) : Expr(unit);
-        const places at = places_of(in, first, dense() ? dense_dimensions : device_dimensions);
+        const places at = places_of(in, first, dimensions_of(form));
         place(lane, unit) = Halide::Tuple(at.x, at.y, at.scale, at.zero_point);
         stages.scalars.push_back({place, dense() ? 1 : lanes()});
     }
@@ -87,7 +87,7 @@ struct device_kernel {
         estimate_view(y, y_bits);
         scale.set_estimates({{0, estimated_page}, {0, 1}});
         zero_point.set_estimates({{0, estimated_page}, {0, 1}});
-        in.set_estimates();
+        in.set_estimates(form);
     }
 
     template<typename View> void estimate_view(View &view, int bits) const {

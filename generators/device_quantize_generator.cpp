@@ -26,7 +26,7 @@ public:
     Output<Buffer<void, 2>> y{"y"};
 
     void configure() {
-        in.add_to(*this);
+        in.add_to(*this, form);
         x.set_type(device_buffer_type(form, floats()));
         y.set_type(device_buffer_type(form, stored()));
     }

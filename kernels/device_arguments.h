@@ -19,6 +19,9 @@ constexpr int device_form_count = 3;
 
 constexpr int device_dimensions = 8;  // of the strided form
 constexpr int dense_dimensions = 2;   // of the others
+constexpr int dimensions_of(device_form form) {
+    return form == device_form::strided ? device_dimensions : dense_dimensions;
+}
 
 // Elements of a group: so many as a kernel's tuned parameter `unit_elements` says, but no less than a word of codes.
 constexpr int device_group(int unit_elements, int code_bits) {
@@ -72,11 +75,11 @@ template<template<typename> typename Field> struct device_arguments {
     Field<int32_t> sign;         // dequantize: 1 adds the zero point, -1 subtracts it
 };
 
-// Calls visit(name, d, field) for every argument, in the order in which kernels take them; d is the dimension that a
-// field is of, or -1.
-template<typename Arguments, typename Visit> void for_each_argument(Arguments &a, Visit &&visit) {
+// Calls visit(name, d, field) for every argument of a form's kernels, in the order in which they take them; d is the
+// dimension that a field is of, or -1.
+template<typename Arguments, typename Visit> void for_each_argument(Arguments &a, device_form form, Visit &&visit) {
     auto each = [&](const char *name, auto &fields) {
-        for (int d = 0; d < device_dimensions; d++) {
+        for (int d = 0; d < dimensions_of(form); d++) {
             visit(name, d, fields[d]);
         }
     };

@@ -314,7 +314,7 @@ private:
                         static_cast<void *>(&scales.buffer), static_cast<void *>(&zero_points.buffer)}) {
             arguments[count++] = a;
         }
-        for_each_argument(in, [&](const char *, int, auto &argument) { arguments[count++] = &argument; });
+        for_each_argument(in, form, [&](const char *, int, auto &argument) { arguments[count++] = &argument; });
         arguments[count++] = &y_buffer.buffer;
         return kernels[int(form)].run(arguments);
     }
