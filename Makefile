@@ -88,9 +88,9 @@ wheel: $(VENV)/.wheel-installed build
 # The device targets' part of tests that take every target, and what only they have.
 gpu: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset gpu --log-level=WARNING
-	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) qdq_gpu_bench qdq_cli
+	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) device.decompress_text qdq_shared qdq_gpu_bench qdq_cli
 	GTEST_FILTER='*opencl*:*Opencl*:*cuda*:*device_target*:Plugins.*' $(CTEST) --preset gpu --parallel $(JOBS) \
-		--tests-regex "^($$(echo $(GPU_TESTS) api.symbols device.opencl_driver device.ptx schedules.invariance | tr ' ' '|'))$$"
+		--tests-regex "^($$(echo $(GPU_TESTS) api.symbols device.kernel_text device.opencl_driver device.ptx device.size schedules.invariance | tr ' ' '|'))$$"
 
 coverage: $(VENV)/.coverage-installed
 	@$(CMAKE) --preset coverage --log-level=WARNING
@@ -109,10 +109,12 @@ lint: $(VENV)/.lint-installed
 	@$(CMAKE) --build build/release --target qdq_objects
 	$(VENV)/bin/python tools/lint.py
 
-size: $(STAMP)
+size: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset release --log-level=WARNING
 	@$(CMAKE) --build build/release
-	@$(VENV)/bin/python tools/size.py --build build/release --write docs/size.md
+	@$(CMAKE) --preset gpu --log-level=WARNING
+	@$(CMAKE) --build build/gpu --target qdq_shared
+	@$(VENV)/bin/python tools/size.py --build build/release --devices build/gpu --write docs/size.md
 
 $(BENCH_STAMP): $(BENCH_REQUIREMENTS) requirements.txt requirements-peers.txt tools/setup_bench.sh
 	tools/setup_bench.sh $(BENCH_VENV)

@@ -1,5 +1,6 @@
 // dequantize on a device: where codes and operands come from, and where values go.
 #include "dequantize_element.h"
+#include "device_code.h"
 #include "device_kernel.h"
 #include "schedule.h"
 
@@ -17,6 +18,7 @@ public:
     GeneratorParam<std::string> abilities{"instructions", "opencl"};
     GeneratorParam<std::string> schedule_name{"schedule", "opencl"};
     device_parameters tuned;
+    device_code_parameters made;
 
     Input<Buffer<void, 2>> x{"x"};  // as in device_quantize_generator.cpp
     Input<Buffer<uint8_t, 2>> scale{"scale"};
@@ -43,6 +45,7 @@ public:
         if (!using_autoscheduler()) {
             device_schedule_named(schedule_name).kernel(kernel.stages, tuned);
         }
+        made.apply_to(get_pipeline(), get_target());
     }
 
 private:

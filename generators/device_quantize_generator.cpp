@@ -1,5 +1,6 @@
 // quantize on a device: where elements and operands come from, and where codes go. As the dispatcher cannot see the
 // operands' values, each thread chooses between the fast variants and the general.
+#include "device_code.h"
 #include "device_kernel.h"
 #include "quantize_element.h"
 #include "schedule.h"
@@ -17,6 +18,7 @@ public:
     GeneratorParam<std::string> abilities{"instructions", "opencl"};
     GeneratorParam<std::string> schedule_name{"schedule", "opencl"};
     device_parameters tuned;
+    device_code_parameters made;
 
     // Dense forms: the 32-bit words of a group, and groups. Strided: elements (bytes of packed codes) of a page, and
     // pages. Operands are bytes of a page.
@@ -45,6 +47,7 @@ public:
         if (!using_autoscheduler()) {
             device_schedule_named(schedule_name).kernel(kernel.stages, tuned);
         }
+        made.apply_to(get_pipeline(), get_target());
     }
 
 private:

@@ -13,6 +13,7 @@ needs='
 /usr/include/nlohmann/json.hpp:nlohmann-json3-dev
 /usr/include/CLI/CLI.hpp:libcli11-dev
 /usr/include/xxhash.h:libxxhash-dev
+/usr/include/lzma/LzmaDec.c:lzma-dev
 ninja:ninja-build
 g++:g++
 git:git

@@ -1,10 +1,10 @@
 """What kernels and programs that link a part of them weigh: written to docs/size.md.
 
-usage: size.py --build build/release [--write docs/size.md] [--check]
+usage: size.py [--build build/release] [--devices build/gpu] [--write docs/size.md] [--check]
 
 Programs are those of tests/link/programs, statically linked against what `cmake --install` leaves, stripped, and less an
 empty one. --check fails where one is over its limit, links another kernel than it names, or the shared library needs more
-than libc and libm.
+than libc and libm. --devices is a build with device targets, of which the shared library is measured, or held to its limit.
 """
 
 import argparse
@@ -16,7 +16,10 @@ import shutil
 import subprocess
 import sys
 
+from kernel_text import compressed_text, decompressed_text
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
+DEVICES_LIMIT = 15_000_000
 LIMITS = {"direct_row": 60_000, "ten_rows": 400_000}
 ONE_ROW = {f"quantize_f32_i8_{form}" for form in ("row", "column", "block")}
 MAY_NEED = r"lib(c|m|pthread)\.so\.\d+|ld-linux.*"  # the last is the C library's loader
@@ -133,6 +136,44 @@ def problems_of_projects(build, prefix, target):
     return found
 
 
+def device_bytes(build):
+    """{target: [bytes of compressed texts for the driver, of those texts, and of code and constants on the host]}"""
+    sizes = {}
+    for kernel in build.kernels:
+        if kernel["kind"] == "device":
+            compressed = compressed_text(pathlib.Path(kernel["object"]))
+            of_target = sizes.setdefault(kernel["target"], [0, 0, 0])
+            of_target[0] += len(compressed)
+            of_target[1] += len(decompressed_text(compressed))
+            of_target[2] += loaded_bytes(output("size", "-A", kernel["object"])) - len(compressed)
+    return sizes
+
+
+def loaded_bytes(sections):
+    """Of what a linker keeps that collects what nobody asks for."""
+    return sum(int(size) for name, size in re.findall(r"^\.(\S+)\s+(\d+)", sections, re.M)
+               if re.match("rodata|text", name) and not name.endswith("_metadata"))
+
+
+def device_report(build):
+    devices = device_bytes(build)
+    mb = lambda n: f"{n / 1e6:.2f}"  # noqa: E731
+    total = stripped_size(build.shared_library())
+    rest = total - sum(compressed + host for compressed, _, host in devices.values())
+    rows = [["kernels for the processor, dispatcher, Halide's run time, LZMA's decoder", mb(rest)]]
+    for target, (compressed, text, host) in devices.items():
+        rows.append([f"`{target}`: text for the driver, compressed from {mb(text)}", mb(compressed)])
+        rows.append([f"`{target}`: code and constants on the host", mb(host)])
+    rows.append(["the file, stripped", mb(total)])
+    return f"""
+## Device targets
+
+The shared library with {" and ".join(f"`{target}`" for target in devices)} (preset `gpu`), in MB of 10^6 bytes. A test holds it to {DEVICES_LIMIT / 1e6:.0f}.
+
+{table(["part", "MB"], rows)}
+"""
+
+
 def table(header, rows):
     rule = "|" + "---|" + "---:|" * (len(header) - 1)
     return "\n".join(["| " + " | ".join(header) + " |", rule, *("| " + " | ".join(row) + " |" for row in rows)])
@@ -170,27 +211,40 @@ Code and constants of all forms of a row, in KiB. Transposes and changes of the 
 """
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--write", type=pathlib.Path)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    build = Build(options.build.resolve())
+def measure(build, check):
+    """The report, or if that is asked for what is wrong."""
     prefix = build.folder / "size/installed"
     build.install(prefix)
     added, found = {}, []
-    for target in {build.targets[0], build.targets[-1]} if options.check else build.targets:
+    for target in {build.targets[0], build.targets[-1]} if check else build.targets:
         folder = build.build_programs("programs", prefix, target)
         added[target] = added_bytes(folder)
-        if options.check:
+        if check:
             found += problems(folder, target, added[target], build)
             found += problems_of_projects(build, prefix, target)
-    if not options.check:
-        text = report(build, added, load_ms(build.shared_library()))
-        print(text)
-        if options.write:
-            options.write.write_text(text)
+    return "" if check else report(build, added, load_ms(build.shared_library())), found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path)
+    parser.add_argument("--devices", type=pathlib.Path)
+    parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    text, found = "", []
+    if options.build:
+        text, found = measure(Build(options.build.resolve()), options.check)
+    if options.devices:
+        devices = Build(options.devices.resolve())
+        size = stripped_size(devices.shared_library())
+        if options.check and size > DEVICES_LIMIT:
+            found.append(f"{devices.shared_library()} has {size} bytes, stripped: more than {DEVICES_LIMIT}")
+        elif not options.check:
+            text += device_report(devices)
+    print(text)
+    if options.write:
+        options.write.write_text(text)
     sys.exit("\n".join(found) or None)
 
 

@@ -17,6 +17,13 @@ struct fault {
 constexpr fault none{"", CL_SUCCESS};
 fault now = none;
 
+// The sizes that the library cannot allocate now. It allocates for a kernel's text alone, and for decompressing that.
+struct sizes {
+    size_t least, most;
+};
+constexpr sizes no_size{1, 0}, of_text{20'000, SIZE_MAX}, of_decoder{15'980, 15'980};
+sizes refused = no_size;
+
 cl_int error_of(const char *function) { return std::strcmp(function, now.function) == 0 ? now.error : CL_SUCCESS; }
 
 // A function of the driver, but for the fault.
@@ -47,6 +54,11 @@ void *__wrap_dlsym(void *handle, const char *function) {
     FAULTY(clSetKernelArg)
     FAULTY(clEnqueueNDRangeKernel)
     return __real_dlsym(handle, function);
+}
+
+void *__real_malloc(size_t);
+void *__wrap_malloc(size_t size) {
+    return size >= refused.least && size <= refused.most ? nullptr : __real_malloc(size);
 }
 }
 
@@ -80,6 +92,18 @@ protected:
         }).join();
     }
 
+    void expect_no_memory(const sizes &of) {
+        const std::vector<float> x = some_floats();
+        call c(*own, x, 0.5f);
+        refused = of;
+        const qdq_status status = c.run();
+        refused = no_size;
+        EXPECT_EQ(status, QDQ_OUT_OF_MEMORY);
+        EXPECT_NE(std::string(qdq_last_error()).find("OUT_OF_HOST_MEMORY"), std::string::npos) << qdq_last_error();
+        EXPECT_EQ(c.run(), QDQ_OK) << "the device still works: " << qdq_last_error();
+        EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+    }
+
     std::unique_ptr<device> own;
 };
 
@@ -99,6 +123,12 @@ TEST_F(OpenclFaults, data_that_the_driver_does_not_know_is_refused) {
 
 TEST_F(OpenclFaults, a_kernel_that_the_driver_does_not_compile_is_a_device_error) {
     expect_status({"clBuildProgram", CL_BUILD_PROGRAM_FAILURE}, QDQ_DEVICE_ERROR, {"opencl", "BUILD_PROGRAM_FAILURE"});
+}
+
+TEST_F(OpenclFaults, a_kernel_for_whose_text_there_is_no_memory_is_out_of_memory) { expect_no_memory(of_text); }
+
+TEST_F(OpenclFaults, a_kernel_for_whose_decompression_there_is_no_memory_is_out_of_memory) {
+    expect_no_memory(of_decoder);
 }
 
 TEST_F(OpenclFaults, a_launch_that_the_driver_refuses_is_a_device_error) {

@@ -1,6 +1,7 @@
 // CUDA: the caller's stream, and the context it belongs to; without one, this thread's context or the device's primary
 // one.
 #include "device/driver_library.h"
+#include "device/kernel_text.h"
 #include "device/launch.h"
 
 #include "HalideRuntimeCuda.h"
@@ -28,6 +29,7 @@ using stream_context = int(void *, void **);
 using get_pointer_attribute = int(void *, int, uint64_t);
 using error_name = int(int, const char **);
 using load_module = int(void **, const void *, unsigned, int *, void **);
+constexpr int out_of_memory = 2, invalid_ptx = 218;
 
 const driver_library &driver() {
     return made_once<[] { return driver_library("libcuda.so.1"); }>();
@@ -134,10 +136,14 @@ int wrap(device_launch &launch, halide_buffer_t &buffer, uint64_t data) {
 
 void unwrap(device_launch &launch, halide_buffer_t &buffer) { halide_cuda_detach_device_ptr(&launch, &buffer); }
 
-// Halide asks for at most 64 registers a thread, which some kernels exceed: f32 to i8 with an operand for each element
-// then spills 272 bytes.
-int load_module_freely(void **module, const void *ptx, unsigned, int *, void **) {
-    return library().load(module, ptx, 0, nullptr, nullptr);
+// Halide's run time gives a kernel's text as its object holds it. It asks for at most 64 registers a thread, which some
+// kernels exceed: f32 to i8 with an operand for each element then spills 272 bytes.
+int load_module_freely(void **module, const void *compressed, unsigned, int *, void **) {
+    const kernel_text ptx(compressed);
+    if (!ptx.data()) {
+        return ptx.is() == kernel_text::state::no_memory ? out_of_memory : invalid_ptx;
+    }
+    return library().load(module, ptx.data(), 0, nullptr, nullptr);
 }
 
 }  // namespace

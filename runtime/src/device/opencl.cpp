@@ -1,5 +1,6 @@
 // OpenCL: the caller's queue says which context and device.
 #include "device/driver_library.h"
+#include "device/kernel_text.h"
 #include "device/launch.h"
 
 #include "HalideRuntimeOpenCL.h"
@@ -18,7 +19,7 @@ namespace {
 // The part of the OpenCL interface that is needed here; its headers need not be installed.
 constexpr uint32_t queue_context = 0x1090, queue_device = 0x1091, memory_size = 0x1102,
                    device_single_fp_config = 0x101b;
-constexpr int invalid_program = -44;
+constexpr int out_of_host_memory = -6, invalid_program = -44;
 constexpr uint64_t all_devices = 0xffffffff;
 constexpr uint64_t fp_denormals = 1, fp_infinity_and_nan = 2, fp_nearest = 4, fp_correct_division = 128;
 constexpr uint64_t needed_fp = fp_denormals | fp_infinity_and_nan | fp_nearest | fp_correct_division;
@@ -130,17 +131,18 @@ int wrap(device_launch &launch, halide_buffer_t &buffer, uint64_t data) {
 
 void unwrap(device_launch &launch, halide_buffer_t &buffer) { halide_opencl_detach_cl_mem(&launch, &buffer); }
 
-// Halide lets the compiler fuse a multiplication and an addition: its sources begin with FP_CONTRACT ON. It is turned
-// off without copying them.
-void *create_unfused_program(void *context, uint32_t count, const char **sources, const size_t *lengths, int *error) {
+// Halide's run time gives a kernel's text as its object holds it. It lets the compiler fuse a multiplication and an
+// addition: texts begin with FP_CONTRACT ON, which is turned off.
+void *create_unfused_program(void *context, uint32_t, const char **compressed, const size_t *, int *error) {
     static constexpr char fused[] = "#pragma OPENCL FP_CONTRACT ON\n", unfused[] = "#pragma OPENCL FP_CONTRACT OFF\n";
-    const char *pragma = count == 1 && !lengths ? std::strstr(sources[0], fused) : nullptr;
+    const kernel_text text(compressed[0]);
+    const char *pragma = text.data() ? std::strstr(text.data(), fused) : nullptr;
     if (!pragma) {
-        *error = invalid_program;
+        *error = text.is() == kernel_text::state::no_memory ? out_of_host_memory : invalid_program;
         return nullptr;
     }
-    const char *parts[] = {sources[0], unfused, pragma + sizeof(fused) - 1};
-    const size_t sizes[] = {static_cast<size_t>(pragma - sources[0]), sizeof(unfused) - 1, 0};  // 0: up to the NUL
+    const char *parts[] = {text.data(), unfused, pragma + sizeof(fused) - 1};
+    const size_t sizes[] = {static_cast<size_t>(pragma - text.data()), sizeof(unfused) - 1, 0};  // 0: up to the NUL
     return library().create(context, 3, parts, sizes, error);
 }
 
