@@ -5,7 +5,8 @@
 set(QDQ_TESTS_OF_ANY_ROWS
   "(reference|conformance|support|build)\\..*" "runtime\\.(targets|loops|regions|nontemporal_copies|rooms)"
   "kernel\\.(rows|unsupported)" "link\\.(direct_.*|in_tree)" "api\\.(dtype|c_header|cpu_features|symbols|last_error)"
-  "compat\\.(headers|documented|aclnn_symbols)" "cli\\.(usage|headers)" "readme\\.(links|matches|changed_lines)")
+  "compat\\.(headers|documented|aclnn_symbols)" "cli\\.(usage|headers)" "readme\\.(links|matches|changed_lines)"
+  "device\\.(kernel_text|size)")
 
 # These follow the types, and take every row of those.
 set(QDQ_TESTS_OF_ALL_ROWS_OF_THE_TYPES
