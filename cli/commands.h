@@ -25,6 +25,7 @@ struct quantize_options {
     bool asymmetric = false;
     std::vector<std::string> include, exclude;
     std::optional<std::filesystem::path> recipe, report;
+    std::optional<std::string> ray;  // the address of a cluster
     bool dry_run = false;
     target_options target;
     console_options console;

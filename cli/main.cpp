@@ -35,6 +35,10 @@ Files:
      "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
                {"match": "model.layers.0.*", "dtype": "keep"}]}
   with dtype, axis, per_tensor, block_size (also [128, 128]) and asymmetric, as the options.
+Ray:
+  --ray takes an address as ray.init does: auto, ray://HOST:PORT, or local for a cluster of this machine. python3 runs
+  it, and needs the packages qdq and ray, as every machine of the cluster does, and the folders under the same paths.
+  A shard is a task, run again where its worker dies; the output is byte for byte that of one machine.
   Names, types and shapes are those of compressed-tensors, which defines i8, i4, f8e4m3, mxfp8, mxfp4 and nvfp4; the
   other types follow them. The scale of x.weight is x.weight_scale (F32), its zero point, if it has one,
   x.weight_zero_point. A weight [out, in] has a scale [out, 1] per channel, [1] per tensor, [out, ceil(in / N)] in
@@ -171,7 +175,12 @@ void add_quantize(CLI::App &app, quantize_options &options) {
     command.add_option("--report", options.report, "Write a page of HTML on what changed")->type_name("FILE");
     command.add_flag("--verbose", options.console.verbose, "Print what becomes of each tensor");
     add_profile_option(command, options.profile);
+    CLI::Option *ray = command.add_option("--ray", options.ray,
+                                          "Quantize a folder's shards on the Ray cluster with this address,\n"
+                                          "by the Python package qdq: see below");
+    ray->type_name("ADDRESS");
     add_target_options(command, options.target);
+    ray->excludes(command.get_option("--target"))->excludes(command.get_option("--threads"));
     add_console_options(command, options.console);
     command.footer(quantize_footer);
     command.callback([&options] { run_quantize(options); });

@@ -2,6 +2,7 @@
 #include "error.h"
 #include "model_folder.h"
 #include "quantization.h"
+#include "ray_run.h"
 #include "report.h"
 #include "run_conversion.h"
 #include "text.h"
@@ -70,11 +71,11 @@ json plan_to_json(const quantization &plan) {
               {"bytes_after", plan.output_bytes()}}}};
 }
 
-void print_summary(const quantization &plan, const recipe &rules, const kernel_figures &figures) {
+void print_summary(const quantization &plan, const recipe &rules, const std::optional<kernel_figures> &figures) {
     std::cout << "quantized " << plan.quantized_count() << " of " << plan.input().tensors().size() << " tensors to "
               << (rules.rules.empty() ? std::string(rules.otherwise.type->option) : "the types of the recipe") << ": "
               << bytes_text(total_input_bytes(plan)) << " -> " << bytes_text(plan.output_bytes()) << "\n"
-              << figures.text() << "\n";
+              << (figures ? figures->text() + "\n" : "");
 }
 
 }  // namespace
@@ -92,12 +93,16 @@ void run_quantize(const quantize_options &options) {
     if (!console.json && (options.dry_run || console.verbose)) {
         print_plan(plan);
     }
-    kernel_figures figures;
+    std::optional<kernel_figures> figures;  // none of other machines
     if (options.dry_run && is_model_folder(options.input)) {
         json config;
         plan.configure(config);  // throws what the run would
     } else if (!options.dry_run) {
-        figures = run_conversion(plan, options.output, options.target, console);
+        if (options.ray) {
+            run_on_ray(plan, rules, options);
+        } else {
+            figures = run_conversion(plan, options.output, options.target, console);
+        }
         if (options.report) {
             write_report(*options.report, options.input, options.output.path);
         }

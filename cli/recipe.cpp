@@ -80,6 +80,20 @@ std::optional<scheme> parse_scheme(const json &entry, const scheme &otherwise) {
     return how;
 }
 
+json scheme_json(const scheme &how) {
+    const granularity &scales = how.scales;
+    json entry = {{"dtype", how.type->option}, {"per_tensor", scales.per_tensor}, {"asymmetric", how.asymmetric}};
+    if (scales.axis) {
+        entry["axis"] = *scales.axis;
+    }
+    if (scales.block_rows != 0) {
+        entry["block_size"] = {scales.block_rows, scales.block_size};
+    } else if (scales.block_size != 0) {
+        entry["block_size"] = scales.block_size;
+    }
+    return entry;
+}
+
 recipe parse_recipe(const json &text, const scheme &otherwise) {
     refuse_unknown_keys(text, {"default", "rules"});
     recipe result = {.rules = {}, .otherwise = otherwise};
@@ -178,6 +192,16 @@ recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise) {
         result = parse_recipe(text, otherwise);
     });
     return result;
+}
+
+json recipe_json(const recipe &rules) {
+    json entries = json::array();
+    for (const rule &each : rules.rules) {
+        json entry = each.how ? scheme_json(*each.how) : json{{"dtype", "keep"}};
+        entry["match"] = each.pattern;
+        entries.push_back(entry);
+    }
+    return {{"default", scheme_json(rules.otherwise)}, {"rules", entries}};
 }
 
 bool matches(const rule &of, const std::string &name) { return fnmatch(of.pattern.c_str(), name.c_str(), 0) == 0; }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,9 @@ struct recipe {
 // Keys: dtype, axis, per_tensor, block_size (a number, or [rows, columns]), asymmetric. What a rule does not say it
 // takes from `otherwise` only for the type; granularity and scale rule are its own. Throws failure.
 recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise);
+
+// What read_recipe() reads as the same recipe.
+nlohmann::json recipe_json(const recipe &rules);
 
 // What is to become of a tensor: nothing, if it is left alone.
 using selection = std::function<std::optional<scheme>(const tensor_info &)>;

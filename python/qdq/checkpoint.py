@@ -1,7 +1,7 @@
 """Whole models: the command line's `qdq quantize`, on one machine or on many.
 
     qdq.checkpoint.quantize("llama", "llama-int4", recipe={"default": {"dtype": "i4", "block_size": 128}})
-    python -m qdq.checkpoint llama llama-int4 --recipe recipe.json --ray auto
+    python -m qdq.checkpoint llama llama-int4 --recipe recipe.json
 
 A folder in, a folder out: it is there whole or not at all. What a run that was killed has finished is kept, and the
 next run with the same arguments goes on from there, to the same bytes. docs/command_line.md says what a model's folder
@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import pathlib
+import sys
 import tempfile
 
 from qdq._core import checkpoint as _checkpoint
@@ -22,22 +23,24 @@ __all__ = ["quantize"]
 
 @contextlib.contextmanager
 def _recipe_file(recipe):
-    """The path of a recipe; of a dict as a temporary file, and "" of none."""
-    if not isinstance(recipe, dict):
+    """The path of a recipe; of its text as a temporary file, and "" of none."""
+    if not isinstance(recipe, str):
         yield "" if recipe is None else os.fspath(recipe)
         return
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(recipe, file)
+        file.write(recipe)
         file.flush()
         yield file.name
 
 
-def _open(directory, out, recipe, replace):
+def _open(directory, out, recipe, profile, replace):
     with _recipe_file(recipe) as file:
-        return _checkpoint.Checkpoint(os.fspath(directory), os.fspath(out), file, replace)
+        return _checkpoint.Checkpoint(os.fspath(directory), os.fspath(out), file, profile or "", replace)
 
 
-def quantize(directory, out, *, recipe=None, replace=False, threads=0, progress=None, report=None, ray=None):
+def quantize(
+    directory, out, *, recipe=None, profile=None, replace=False, threads=0, progress=None, report=None, ray=None
+):
     """Quantizes the model in a folder into a new folder.
 
     Args:
@@ -45,6 +48,7 @@ def quantize(directory, out, *, recipe=None, replace=False, threads=0, progress=
         out: the folder to make. With `ray` every machine has both at these paths.
         recipe: a dict or the path of a JSON file: which tensors become which type, with which scales. None: the weights
             of linear layers become int8 with a scale for each row.
+        profile: the system whose rules are followed, as of qdq.quantize.
         replace: whether a model that is at `out` is replaced.
         threads: how many shards, and tensors, are worked on at once; 0: as many as there are processors.
         progress: called as progress(bytes_done, bytes_of_all), of the input; on one machine from any thread. What it
@@ -61,9 +65,9 @@ def quantize(directory, out, *, recipe=None, replace=False, threads=0, progress=
         ValueError: an argument asks for something meaningless.
         RuntimeError: the model or the recipe cannot be read, `out` is there already or another process is writing it.
     """
-    if recipe is not None and not isinstance(recipe, dict):
-        recipe = pathlib.Path(recipe)
-    model = _open(directory, out, recipe, replace)
+    if recipe is not None:
+        recipe = json.dumps(recipe) if isinstance(recipe, dict) else pathlib.Path(recipe)
+    model = _open(directory, out, recipe, profile, replace)
     total, done = model.summary()["bytes_before"], 0
 
     def advance(amount):
@@ -75,17 +79,12 @@ def quantize(directory, out, *, recipe=None, replace=False, threads=0, progress=
     if ray is None:
         model.write(threads, advance)
     else:
-        _write_on_ray(
-            model, (os.path.abspath(directory), os.path.abspath(out), _as_dict(recipe), replace), ray, advance
-        )
+        recipe = recipe.read_text() if isinstance(recipe, pathlib.Path) else recipe  # other machines lack the file
+        arguments = (os.path.abspath(directory), os.path.abspath(out), recipe, profile, replace)
+        _write_on_ray(model, arguments, ray, advance)
     if report is not None:
         _checkpoint.write_report(os.fspath(report), os.fspath(directory), os.fspath(out))
     return model.summary()
-
-
-def _as_dict(recipe):
-    """A recipe that other machines can read."""
-    return json.loads(recipe.read_text()) if isinstance(recipe, pathlib.Path) else recipe
 
 
 def _write_shard(arguments, shard):
@@ -112,11 +111,33 @@ def main():
     parser.add_argument("directory")
     parser.add_argument("out")
     parser.add_argument("--recipe", help="a JSON file: which tensors become which type, with which scales")
+    parser.add_argument("--profile", help="compute as another system does: onnx, torch, ...")
     parser.add_argument("--replace", action="store_true", help="replace a model that is at OUT")
     parser.add_argument("--report", help="where to write a page of HTML on what the weights have lost")
     parser.add_argument("--ray", metavar="ADDRESS", help="the address of a Ray cluster, auto, or local for a new one")
+    parser.add_argument(
+        "--print-progress",
+        action="store_true",
+        help="print, as it is done, how many more bytes of the input are, instead of a summary",
+    )
     options = vars(parser.parse_args())
-    print(json.dumps(quantize(options.pop("directory"), options.pop("out"), **options)))
+    done = 0
+
+    def print_progress(done_now, _):
+        nonlocal done
+        print(done_now - done, flush=True)
+        done = done_now
+
+    prints_progress = options.pop("print_progress")
+    progress = print_progress if prints_progress else None
+    try:
+        summary = quantize(options.pop("directory"), options.pop("out"), progress=progress, **options)
+    except (ValueError, RuntimeError, OSError) as error:
+        sys.exit(f"{parser.prog}: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    if not prints_progress:
+        print(json.dumps(summary))
 
 
 if __name__ == "__main__":

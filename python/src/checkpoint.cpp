@@ -34,8 +34,9 @@ std::unique_ptr<tensor_reader> open_model(const std::string &folder) {
 // with the same arguments, between begin() and finish() of one of them.
 class checkpoint {
 public:
-    checkpoint(const std::string &folder, const std::string &output, const std::string &recipe_file, bool replace)
-        : checkpoint(open_model(folder), output, recipe_file.empty() ? recipe{} : read_recipe(recipe_file, {}),
+    checkpoint(const std::string &folder, const std::string &output, const std::string &recipe_file,
+               const std::string &profile, bool replace)
+        : checkpoint(open_model(folder), output, recipe_file.empty() ? recipe{} : read_recipe(recipe_file, {}), profile,
                      replace) {}
 
     std::size_t shard_count() const { return plan_.input().shard_count(); }
@@ -80,9 +81,10 @@ public:
     }
 
 private:
-    checkpoint(std::unique_ptr<tensor_reader> model, const std::string &output, const recipe &rules, bool replace)
+    checkpoint(std::unique_ptr<tensor_reader> model, const std::string &output, const recipe &rules,
+               const std::string &profile, bool replace)
         : folder_(dynamic_cast<const model_folder &>(*model)),
-          plan_(std::move(model), select_by(rules, folder_)),
+          plan_(std::move(model), select_by(rules, folder_), profile),
           output_(plan_, folder_, {output, replace}) {}
 
     std::size_t checked(std::size_t shard) const {
@@ -111,8 +113,8 @@ void define_checkpoint(nb::module_ &m) {
         }
     });
     nb::class_<checkpoint>(m, "Checkpoint")
-        .def(nb::init<const std::string &, const std::string &, const std::string &, bool>(), "folder"_a, "output"_a,
-             "recipe_file"_a, "replace"_a)
+        .def(nb::init<const std::string &, const std::string &, const std::string &, const std::string &, bool>(),
+             "folder"_a, "output"_a, "recipe_file"_a, "profile"_a, "replace"_a)
         .def_prop_ro("shard_count", &checkpoint::shard_count)
         .def("shard_bytes", &checkpoint::shard_bytes, "shard"_a)
         .def("begin", &checkpoint::begin)

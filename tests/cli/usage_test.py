@@ -27,7 +27,7 @@ class Usage(CliTest):
             "quantize": ["--dtype", DTYPES, "--profile", "--axis", "--per-tensor", "--block-size", "--asymmetric",
                          "--target", "x.weight_packed",
                          "--threads", "amax / 127.5", "-128..127", "2^-23", "x.weight_scale", "x.scale.npy", "--force",
-                         "--include", "--exclude", "--recipe", "--dry-run", "--report", "quantization_config"],
+                         "--include", "--exclude", "--recipe", "--dry-run", "--report", "quantization_config", "--ray", "ray://HOST:PORT"],
             "dequantize": ["--output", "--dtype", "--force", "--profile", "--target", "--threads", "x_scale"],
             "inspect": ["--json", "--quiet"],
             "compare": ["--json", "--report", "SQNR", "clipped", "steps"],

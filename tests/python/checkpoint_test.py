@@ -65,6 +65,20 @@ def test_gives_the_bytes_of_the_command_line(model, tmp_path, by_command_line):
     )
 
 
+def test_a_profile_and_a_recipe_with_comments_are_those_of_the_command_line(model, tmp_path):
+    recipe = tmp_path / "recipe.json"
+    recipe.write_text('{"default": {"dtype": "i16"}}  // comment')
+    for profile in ("onnx", "torch"):
+        options = ["--recipe", recipe, "--profile", profile]
+        command = [os.environ["QDQ_CLI"], "quantize", model, "-o", tmp_path / f"{profile}-cli", *options]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        qdq.checkpoint.quantize(model, tmp_path / profile, recipe=recipe, profile=profile)
+        assert contents(tmp_path / profile) == contents(tmp_path / f"{profile}-cli")
+    assert contents(tmp_path / "onnx") != contents(tmp_path / "torch")
+    with pytest.raises(ValueError, match='"caffe" is none of onnx'):
+        qdq.checkpoint.quantize(model, tmp_path / "out", profile="caffe")
+
+
 def test_tells_its_progress_and_writes_a_report(model, tmp_path):
     told = []
     qdq.checkpoint.quantize(

@@ -84,6 +84,20 @@ def test_gives_the_bytes_of_one_machine(model, expected, tmp_path):
     assert contents(tmp_path / "out") == expected
 
 
+def test_the_command_line_gives_the_bytes_of_one_machine(model, tmp_path):
+    def quantize(out, *more):
+        options = ["--dtype", "i4", "--block-size", "32", "--asymmetric", "--exclude", "*layers.1.*", *more]
+        command = [os.environ["QDQ_CLI"], "quantize", model, "-o", out, "--profile", "onnx", *options]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    environment = {**os.environ, "PATH": f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"}
+    by_one, by_ray = quantize(tmp_path / "one"), quantize(tmp_path / "ray", "--ray", "local")
+    assert contents(tmp_path / "ray") == contents(tmp_path / "one")
+    assert by_one.startswith(by_ray) and by_ray.startswith("quantized 14 of 24 tensors")
+
+
 def test_a_killed_worker_changes_nothing(model, expected, tmp_path):
     draw, killed = random.Random(1), 0
     for _ in range(10 * KILLS):
