@@ -1,5 +1,6 @@
 #include "commands.h"
 #include "dequantization.h"
+#include "error.h"
 #include "run_conversion.h"
 #include "text.h"
 
@@ -22,6 +23,11 @@ uint64_t bytes_of(const tensor_list &tensors) {
 
 void run_dequantize(const dequantize_options &options) {
     apply(options.target);
+    if (is_onnx(options.output.path) && (!is_onnx(options.input) || !options.dtype.empty())) {
+        throw usage_error(!is_onnx(options.input)
+                              ? options.output.path.string() + ": only an ONNX model is restored to one"
+                              : "--dtype " + options.dtype + ": the nodes of an ONNX model have their types already");
+    }
     const dtype *type = options.dtype.empty() ? nullptr : find_dtype(options.dtype);
     dequantization plan(open_reader(options.input), type, options.profile);
     kernel_figures figures = run_conversion(plan, options.output, options.target, options.console);

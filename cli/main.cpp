@@ -30,6 +30,8 @@ Files:
   other files are copied. config.json gets the quantization_config that transformers and vLLM load; --block-size 128x128
   follows DeepSeek's fp8 models, with x.weight_scale_inv. A run that is killed can be started again, and goes on; what
   it has finished waits in .NAME.qdq-partial beside the output.
+  An .onnx model: the weights of MatMul, Gemm, Conv and ConvTranspose nodes become DequantizeLinear nodes, with external
+  data in NAME.data where they were external. The opset is raised where these nodes need it.
   A recipe decides by the first rule whose glob matches (* also matches dots), before that --exclude, then --include:
     {"default": {"dtype": "i4", "block_size": 128},
      "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
@@ -149,7 +151,7 @@ CLI::Validator format_name() {
 
 void add_quantize(CLI::App &app, quantize_options &options) {
     CLI::App &command = *app.add_subcommand("quantize", "Quantize the weights of a model, or an array");
-    command.add_option("input", options.input, "A model's folder, or a .safetensors or .npy file")->required();
+    command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx or .npy file")->required();
     add_output_options(command, options.output)->required(false);
     command.add_option("--dtype", options.format, "The type to quantize to")
         ->transform(format_name())
@@ -191,7 +193,8 @@ const std::map<std::string, std::string> float_names = {{"f32", "F32"},     {"f1
 
 void add_dequantize(CLI::App &app, dequantize_options &options) {
     CLI::App &command = *app.add_subcommand("dequantize", "Restore a quantized model or array");
-    command.add_option("input", options.input, "A quantized model's folder, .safetensors or .npy file")->required();
+    command.add_option("input", options.input, "A quantized model's folder, .safetensors, .onnx or .npy file")
+        ->required();
     add_output_options(command, options.output);
     command.add_option("--dtype", options.dtype, "The type to restore to (default: as it was)")
         ->transform(
@@ -217,7 +220,7 @@ void add_compare(CLI::App &app, compare_options &options) {
 
 void add_inspect(CLI::App &app, inspect_options &options) {
     CLI::App &command = *app.add_subcommand("inspect", "List the tensors of a model or array, and what they hold");
-    command.add_option("input", options.input, "A model's folder, or a .safetensors or .npy file")->required();
+    command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx or .npy file")->required();
     add_console_options(command, options.console);
     command.footer("Of a quantized tensor the values are those that it stands for, its scales with the global one.");
     command.callback([&options] { run_inspect(options); });

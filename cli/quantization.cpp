@@ -4,6 +4,7 @@
 #include "interrupt.h"
 #include "model_folder.h"
 #include "nibbles.h"
+#include "onnx.h"
 #include "quantization_config.h"
 #include "scales.h"
 #include "text.h"
@@ -47,11 +48,28 @@ bool packs_zero_points(const dtype &code, const std::vector<int64_t> &shape) {
     return code.bits == 4 && shape.size() >= 2;
 }
 
-tensor_info zero_point_info(const std::string &name, const dtype &code, const std::vector<int64_t> &shape) {
-    if (packs_zero_points(code, shape)) {
+tensor_info zero_point_info(const std::string &name, const dtype &code, const std::vector<int64_t> &shape,
+                            bool is_packed) {
+    if (is_packed && packs_zero_points(code, shape)) {
         return {name, &dtype_of(QDQ_I32), packed_zero_points_shape(shape)};
     }
-    return {name, code.bits == 4 ? &dtype_of(QDQ_I8) : &code, shape};
+    return {name, code.bits >= 8 ? &code : is_packed ? &dtype_of(QDQ_I8) : &zero_point_dtype(code), shape};
+}
+
+// One scale for each block is all that DequantizeLinear takes, and its blocks have one row.
+void check_onnx(const scheme &how) {
+    if (how.type->scales == scale_form::two_level || how.scales.block_rows != 0) {
+        throw failure("ONNX's DequantizeLinear has no " + scheme_text(how) +
+                      ": its blocks have one scale, and one row");
+    }
+}
+
+// Of a weight a scale for each output, and blocks of what is summed, wherever its nodes have them.
+void choose_axis(scheme &how, const onnx_weight &weight) {
+    if (!how.scales.axis && !how.scales.per_tensor) {
+        bool blocks = how.scales.block_size != 0 || how.type->block_size != 0;
+        how.scales.axis = blocks ? weight.summed_axis : weight.output_axis;
+    }
 }
 
 void check_npy(const tensor_info &tensor, const scheme &how, const blocking &granularity) {
@@ -67,7 +85,7 @@ void check_npy(const tensor_info &tensor, const scheme &how, const blocking &gra
 // Quantizes one tensor after another, with the same buffers.
 class tensor_quantizer {
 public:
-    explicit tensor_quantizer(const std::string &profile) : kernels_(profile) {}
+    tensor_quantizer(const std::string &profile, bool packs_codes) : packs_codes_(packs_codes), kernels_(profile) {}
 
     // Writes the parts of one tensor; `first` is where the writer has the first of `outputs`.
     void quantize(const tensor_reader &input, const quantization::step &each, const tensor_list &outputs,
@@ -105,7 +123,8 @@ private:
     void write_parts(const Write &write, const quantized_parts &parts, const scheme &how,
                      const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape,
                      std::span<std::byte> codes, scale_set &set) {
-        write(parts.codes, how.type->code_dtype().bits == 4 ? packed(codes, how, shape) : codes);
+        bool is_packed = packs_codes_ && how.type->code_dtype().bits == 4;
+        write(parts.codes, is_packed ? packed(codes, how, shape) : codes);
         write(parts.scale, set.stored);
         if (parts.shape) {
             write(*parts.shape, std::as_bytes(std::span(shape)));
@@ -114,7 +133,8 @@ private:
             write(*parts.global_scale, std::as_bytes(std::span(&set.global, 1)));
         }
         if (parts.zero_point) {
-            write(*parts.zero_point, stored_zero_points(set.zero_points, how, scale_shape));
+            write(*parts.zero_point,
+                  packs_codes_ ? stored_zero_points(set.zero_points, how, scale_shape) : set.zero_points);
         }
     }
 
@@ -167,6 +187,7 @@ private:
         return packs_zero_points(how.type->code_dtype(), shape) ? pack_zero_points(values, shape) : values;
     }
 
+    bool packs_codes_;
     scratch_buffer source_, codes_, rows_;
     kernel_caller kernels_;
 };
@@ -183,6 +204,20 @@ selection select_by(const recipe &rules, const tensor_reader &input) {
             std::optional<scheme> how = select(tensor);
             if (how) {
                 how->scales_as_weights = how->type->scales == scale_form::f32 && how->scales.block_rows == 0;
+            }
+            return how;
+        };
+    }
+    if (const auto *graph = dynamic_cast<const onnx_reader *>(&input)) {
+        auto is_wanted = [graph](const tensor_info &tensor) {
+            return tensor.type->is_float() && graph->weight(tensor.name).has_value();
+        };
+        return [graph, select = select_by(rules, is_wanted)](const tensor_info &tensor) {
+            std::optional<scheme> how = select(tensor);
+            if (how) {
+                check_onnx(*how);
+                choose_axis(*how, graph->weight(tensor.name).value_or(onnx_weight{0, std::ssize(tensor.shape) - 1}));
+                how->scales_as_weights = true;  // DequantizeLinear has results of the scale's type
             }
             return how;
         };
@@ -240,7 +275,7 @@ quantized_parts quantization::plan_parts(const tensor_info &tensor, const scheme
     const std::string &name = tensor.name;
     const dtype &code = how.type->code_dtype();
     quantized_parts parts = {.type = &code};
-    if (code.bits >= 8) {
+    if (code.bits >= 8 || !input_->packs_codes()) {
         parts.codes = outputs_.size();
         outputs_.add({name, &code, tensor.shape});
     } else {
@@ -258,7 +293,7 @@ quantized_parts quantization::plan_parts(const tensor_info &tensor, const scheme
         parts.global_scale = add_part({global_scale_name(name), &f32_dtype(), {1}});
     }
     if (has_zero_points(code, how.asymmetric)) {
-        parts.zero_point = add_part(zero_point_info(zero_point_name(name), code, scale_shape));
+        parts.zero_point = add_part(zero_point_info(zero_point_name(name), code, scale_shape, input_->packs_codes()));
     }
     return parts;
 }
@@ -307,19 +342,19 @@ tensor_list quantization::outputs(size_t shard) const {
 }
 
 metadata_map quantization::metadata(size_t shard) const {
-    record_map records;
+    metadata_map old = input_->metadata(shard);
+    record_map records = read_records(old);
     for (const step &each : steps_) {
         const std::string &name = input_->tensors()[each.input].name;
         if (each.how && input_->shard_of(each.input) == shard) {
             records[name] = records_.at(name);
         }
     }
-    metadata_map old = input_->metadata(shard);
     return records.empty() ? old : with_records(std::move(old), records);
 }
 
 kernel_figures quantization::write(size_t shard, tensor_writer &output, const progress_function &advance) const {
-    tensor_quantizer quantizer(profile_);
+    tensor_quantizer quantizer(profile_, input_->packs_codes());
     size_t next = 0;
     for (const step &each : steps_) {
         if (input_->shard_of(each.input) != shard) {

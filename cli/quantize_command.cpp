@@ -85,6 +85,10 @@ void run_quantize(const quantize_options &options) {
     if (!options.dry_run && options.output.path.empty()) {
         throw usage_error("--output is required, but for --dry-run");
     }
+    if (!options.output.path.empty() && is_onnx(options.input) != is_onnx(options.output.path)) {
+        throw usage_error(options.output.path.string() + ": a quantized model is a file as " + options.input +
+                          "; `qdq convert` makes another kind of it");
+    }
     recipe rules = recipe_of(options);
     std::unique_ptr<tensor_reader> input = open_reader(options.input);
     selection select = select_by(rules, *input);

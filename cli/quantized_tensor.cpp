@@ -317,21 +317,24 @@ uint64_t stored_bytes(const tensor_reader &file, const logical_tensor &tensor) {
     return total;
 }
 
-record_map read_records(const tensor_reader &file) {
+record_map read_records(const metadata_map &metadata) {
     record_visitor visitor;
-    for (size_t shard = 0; shard < file.shard_count(); ++shard) {
-        const metadata_map &metadata = file.metadata(shard);
-        auto text = metadata.find(record_key);
-        if (text == metadata.end()) {
-            continue;
-        }
+    if (auto text = metadata.find(record_key); text != metadata.end()) {
         try {
             visit_entries(text->second, 0, visitor);
         } catch (const std::exception &) {
-            throw failure(file.path() + ": its \"qdq\" metadata is corrupt");
+            throw failure("its \"qdq\" metadata is corrupt");
         }
     }
     return std::move(visitor.records);
+}
+
+record_map read_records(const tensor_reader &file) {
+    record_map all;
+    for (size_t shard = 0; shard < file.shard_count(); ++shard) {
+        in_file(file.path(), [&] { all.merge(read_records(file.metadata(shard))); });
+    }
+    return all;
 }
 
 metadata_map with_records(metadata_map metadata, const record_map &records) {

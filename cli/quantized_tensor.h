@@ -60,6 +60,7 @@ struct quantization_record {
 using record_map = std::map<std::string, quantization_record>;
 
 record_map read_records(const tensor_reader &file);
+record_map read_records(const metadata_map &metadata);  // throws failure where they are corrupt
 // Metadata with these records, and no others.
 metadata_map with_records(metadata_map metadata, const record_map &records);
 metadata_map without_records(metadata_map metadata);

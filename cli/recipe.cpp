@@ -119,7 +119,7 @@ recipe parse_recipe(const json &text, const scheme &otherwise) {
 std::vector<std::string_view> components(std::string_view name) {
     std::vector<std::string_view> found;
     while (true) {
-        size_t dot = name.find('.');
+        size_t dot = name.find_first_of("./");
         found.push_back(name.substr(0, dot));
         if (dot == std::string_view::npos) {
             return found;
@@ -217,6 +217,8 @@ selection select_by(const recipe &rules, std::function<bool(const tensor_info &)
     };
 }
 
+bool names_other_layer(std::string_view name) { return std::ranges::any_of(components(name), is_left_alone); }
+
 bool is_expert_stack(const tensor_info &tensor) {
     return tensor.shape.size() == 3 && tensor.name.find("expert") != std::string::npos;
 }
@@ -231,7 +233,7 @@ bool is_linear_weight(const tensor_info &tensor, int64_t vocabulary) {
         return false;
     }
     bool bias = tensor.name.find("bias") != std::string::npos;  // T5's relative_attention_bias is a table of them
-    return !bias && std::ranges::none_of(components(tensor.name), is_left_alone);
+    return !bias && !names_other_layer(tensor.name);
 }
 
 }  // namespace qdq_cli

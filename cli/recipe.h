@@ -61,6 +61,10 @@ using selection = std::function<std::optional<scheme>(const tensor_info &)>;
 // What a recipe says of float tensors with two or more dimensions; of one that no rule matches, `is_wanted`.
 selection select_by(const recipe &rules, std::function<bool(const tensor_info &)> is_wanted);
 
+// Whether a word of a name, between dots or slashes, is one of those that are common for what is no linear layer, or is
+// one that decides too much, as a router.
+bool names_other_layer(std::string_view name);
+
 // Whether a tensor stacks the matrices of experts, [experts, out, in]; whether it is that, or a matrix of one expert.
 bool is_expert_stack(const tensor_info &tensor);
 bool is_expert_weight(const tensor_info &tensor);

@@ -107,7 +107,7 @@ float scale_of(float min, float max, const format &format, bool asymmetric) {
 
 // Fills `stored`; the scales of a two-level format become those that the file tells.
 void store_scales(const format &format, float amax, const dtype &stored, const scale_encoder &encode, scale_set &set) {
-    if (format.scales == scale_form::f32 && &stored != &f32_dtype()) {
+    if (stored.is_float() && &stored != &f32_dtype()) {
         constexpr float least_f16 = 0x1p-24f;  // a smaller scale may become 0 there
         for (float &scale : set.scales) {
             scale = stored.core == QDQ_F16 ? std::max(scale, least_f16) : scale;
@@ -116,7 +116,7 @@ void store_scales(const format &format, float amax, const dtype &stored, const s
         widen(*stored.core, set.stored.data(), 0, std::ssize(set.scales), set.scales.data());
         return;
     }
-    if (format.scales == scale_form::f32) {
+    if (stored.is_float()) {
         std::span bytes = std::as_bytes(std::span(set.scales));
         set.stored.assign(bytes.begin(), bytes.end());
         return;

@@ -3,6 +3,7 @@
 #include "error.h"
 #include "model_folder.h"
 #include "npy.h"
+#include "onnx.h"
 #include "safetensors.h"
 #include "text.h"
 
@@ -16,8 +17,9 @@ namespace fs = std::filesystem;
 namespace {
 
 bool is_npy(const fs::path &path) { return path.extension() == ".npy"; }
-
 }  // namespace
+
+bool is_onnx(const fs::path &path) { return path.extension() == ".onnx"; }
 
 int64_t element_count(const std::vector<int64_t> &shape) {
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
@@ -83,6 +85,9 @@ std::unique_ptr<tensor_reader> open_reader(const fs::path &path) {
     if (is_npy(path)) {
         return std::make_unique<npy_reader>(path);
     }
+    if (is_onnx(path)) {
+        return std::make_unique<onnx_reader>(path);
+    }
     return std::make_unique<safetensors_reader>(path);
 }
 
@@ -97,6 +102,9 @@ std::unique_ptr<tensor_writer> create_writer(const output_options &output, const
     }
     if (is_npy(output.path)) {
         return std::make_unique<npy_writer>(output, tensors);
+    }
+    if (is_onnx(output.path)) {
+        return std::make_unique<onnx_writer>(output, dynamic_cast<const onnx_reader *>(&input), tensors, metadata);
     }
     return std::make_unique<safetensors_writer>(output, tensors, metadata);
 }

@@ -80,6 +80,9 @@ public:
     // Float tensors of a lower rank (in a model: biases, norms) are not meant to be quantized.
     virtual size_t lowest_quantized_rank() const = 0;
 
+    // Whether 4-bit codes are held as compressed-tensors has them, with their zero points, or as they are.
+    virtual bool packs_codes() const { return true; }
+
     // Whether files of this kind keep metadata.
     virtual bool has_metadata() const = 0;
 
@@ -99,6 +102,9 @@ public:
     void write(size_t index, std::span<const std::byte> bytes) { write_at(index, 0, bytes); }
     virtual void commit() = 0;
 };
+
+// Whether a path is that of an ONNX model.
+bool is_onnx(const std::filesystem::path &path);
 
 std::unique_ptr<tensor_reader> open_reader(const std::filesystem::path &path);
 

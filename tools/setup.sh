@@ -14,6 +14,7 @@ needs='
 /usr/include/CLI/CLI.hpp:libcli11-dev
 /usr/include/xxhash.h:libxxhash-dev
 /usr/include/lzma/LzmaDec.c:lzma-dev
+/usr/include/protozero/version.hpp:libprotozero-dev
 ninja:ninja-build
 g++:g++
 git:git

@@ -1,0 +1,353 @@
+"""ONNX models: what is written runs in ONNX Runtime, and means the same bits there as to qdq."""
+
+import re
+import unittest
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+from support import CliTest, load_model, random, save_model, usage
+
+F32 = TensorProto.FLOAT
+
+
+def tensor(name, values, dtype=F32):
+    return helper.make_tensor(name, dtype, values.shape, values.astype(helper.tensor_dtype_to_np_dtype(dtype)).tobytes(),
+                              raw=True)
+
+
+def value(name, shape, dtype=F32):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def layers(opset=21, ir_version=10, dtype=F32):
+    """An embedding, a linear layer as MatMul and one as Gemm, and a convolution, with what is left alone beside them."""
+    weights = {"word_embeddings": random((20, 64), 1), "onnx::MatMul_7": random((64, 48), 2),
+               "fc.weight": random((40, 48), 3), "conv.weight": random((6, 1, 3, 3), 4), "fc.bias": random(40, 5),
+               "router": random((64, 4), 6)}  # fmt: skip
+    nodes = [
+        helper.make_node("Gather", ["word_embeddings", "ids"], ["e"], "/embed"),
+        helper.make_node("MatMul", ["e", "onnx::MatMul_7"], ["h"], "/layers.0/query/MatMul"),
+        helper.make_node("Gemm", ["h", "fc.weight", "fc.bias"], ["g"], "/fc/Gemm", transB=1),
+        helper.make_node("MatMul", ["e", "router"], ["r"], "/layers.0/mlp/gate/MatMul"),
+        helper.make_node("Reshape", ["g", "shape"], ["image"]),
+        helper.make_node("Conv", ["image", "conv.weight"], ["y"], "/conv"),
+    ]
+    initializers = [tensor(name, values, dtype) for name, values in weights.items()]
+    initializers.append(numpy_helper.from_array(np.array([1, 1, 5, 40]), "shape"))
+    graph = helper.make_graph(nodes, "layers", [value("ids", [5], TensorProto.INT64)],
+                              [value("y", [1, 6, 3, 38], dtype), value("r", [5, 4], dtype)], initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir_version)
+
+
+WEIGHTS = ["onnx::MatMul_7", "fc.weight", "conv.weight"]
+IDS = {"ids": np.arange(5)}
+
+
+def initializers(model):
+    return {each.name: each for each in model.graph.initializer}
+
+
+def dequantize_nodes(model):
+    return {node.output[0]: node for node in model.graph.node if node.op_type == "DequantizeLinear"}
+
+
+def run_model(model, inputs):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    # Otherwise it computes layers of 4-bit weights with activations of 8 bits.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    source = model if isinstance(model, (str, bytes)) else model.SerializeToString()
+    return onnxruntime.InferenceSession(source, options, ["CPUExecutionProvider"]).run(None, inputs)
+
+
+def values_in_onnxruntime(model, names, inputs):
+    """What values inside a model are there."""
+    model = onnx.ModelProto.FromString(model.SerializeToString())
+    shapes = {**{each.name: each for each in model.graph.initializer}}
+    for name in names:
+        node = dequantize_nodes(model)[name]
+        dtype = shapes[node.input[1]].data_type
+        model.graph.output.append(value(name, list(shapes[node.input[0]].dims), dtype))
+    return run_model(model, inputs)[-len(names):]
+
+
+class Onnx(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.input, self.codes, self.output = (self.dir / f"{name}.onnx" for name in ("in", "codes", "out"))
+
+    def quantize(self, model, *options):
+        onnx.save_model(model, self.input)
+        self.succeed("quantize", self.input, "-o", self.codes, *options)
+        result = onnx.load(self.codes)
+        onnx.checker.check_model(result, full_check=True)
+        return result
+
+    def restore(self):
+        self.succeed("dequantize", self.codes, "-o", self.output)
+        result = onnx.load(self.output)
+        onnx.checker.check_model(result, full_check=True)
+        return result
+
+    def assert_same_bits(self, quantized, names=WEIGHTS, inputs=IDS):
+        """The weights of onnxruntime are those that qdq restores; the restored model."""
+        restored = self.restore()
+        for name, actual in zip(names, values_in_onnxruntime(quantized, names, inputs)):
+            expected = numpy_helper.to_array(initializers(restored)[name])
+            self.assertEqual((actual.dtype, actual.tobytes()), (expected.dtype, expected.tobytes()), name)
+        return restored
+
+    def test_weights_become_dequantize_linear_nodes_and_the_rest_stays(self):
+        model = layers()
+        quantized = self.quantize(model)
+        self.assertEqual(set(dequantize_nodes(quantized)), set(WEIGHTS))
+        self.assertEqual([node for node in quantized.graph.node if node.op_type != "DequantizeLinear"],
+                         list(model.graph.node))
+        kept = {"word_embeddings", "fc.bias", "router", "shape"}
+        for name in kept:
+            self.assertEqual(initializers(quantized)[name].raw_data, initializers(model)[name].raw_data)
+        self.assertEqual(set(initializers(quantized)),
+                         kept | {name + suffix for name in WEIGHTS for suffix in ("_quantized", "_scale")})
+        self.assertEqual((quantized.graph.input, quantized.graph.output), (model.graph.input, model.graph.output))
+
+    def test_each_output_of_a_layer_has_its_scale(self):
+        nodes = dequantize_nodes(self.quantize(layers()))
+        axes = {name: helper.get_node_attr_value(node, "axis") for name, node in nodes.items()}
+        self.assertEqual(axes, {"onnx::MatMul_7": 1, "fc.weight": 0, "conv.weight": 0})
+
+    def test_blocks_are_of_what_a_layer_sums(self):
+        nodes = dequantize_nodes(self.quantize(layers(), "--dtype", "i4", "--block-size", 16))
+        axes = {name: helper.get_node_attr_value(node, "axis") for name, node in nodes.items()}
+        self.assertEqual((axes["onnx::MatMul_7"], axes["fc.weight"]), (0, 1))
+        self.assertEqual(helper.get_node_attr_value(nodes["fc.weight"], "block_size"), 16)
+
+    def test_onnxruntime_has_the_bits_that_qdq_restores(self):
+        for options in (["--dtype", "i8"], ["--dtype", "u8"], ["--dtype", "i8", "--per-tensor"],
+                        ["--dtype", "u8", "--asymmetric"], ["--dtype", "i8", "--block-size", "20"],
+                        ["--dtype", "i16"], ["--dtype", "u16", "--asymmetric"], ["--dtype", "i4"],
+                        ["--dtype", "u4", "--block-size", "16", "--asymmetric"],
+                        ["--dtype", "i4", "--block-size", "16", "--asymmetric"], ["--dtype", "f8e4m3"],
+                        ["--dtype", "f8e5m2", "--per-tensor"]):  # fmt: skip
+            with self.subTest(options=options):
+                quantized = self.quantize(layers(), *options)
+                restored = self.assert_same_bits(quantized)
+                for actual, expected in zip(run_model(quantized, IDS), run_model(restored, IDS)):
+                    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-4)
+
+    def test_formats_of_e2m1_are_what_onnx_says_they_are(self):
+        from onnx.reference import ReferenceEvaluator
+
+        for options in (["--dtype", "f4e2m1", "--block-size", "16"], ["--dtype", "mxfp4"], ["--dtype", "mxfp8"]):
+            with self.subTest(options=options):
+                quantized = self.quantize(layers(), *options)
+                restored = self.restore()
+                node = dequantize_nodes(quantized)["onnx::MatMul_7"]
+                inputs = [initializers(quantized)[name] for name in node.input]
+                graph = helper.make_graph([node], "one", [], [value(node.output[0], [64, 48])], inputs)
+                model = helper.make_model(graph, opset_imports=quantized.opset_import, ir_version=11)
+                actual = ReferenceEvaluator(model).run(None, {})[0]
+                self.assert_same(actual, numpy_helper.to_array(initializers(restored)["onnx::MatMul_7"]))
+
+    def test_f16_weights_have_f16_scales(self):
+        quantized = self.quantize(layers(dtype=TensorProto.FLOAT16), "--dtype", "i8")
+        self.assertEqual(initializers(quantized)["fc.weight_scale"].data_type, TensorProto.FLOAT16)
+        self.assert_same_bits(quantized)
+
+    def test_versions_are_raised_as_the_nodes_need_it(self):
+        for options, opset, ir_version in ((["--per-tensor"], 11, 6), ([], 13, 7), (["--dtype", "f8e4m3"], 19, 9),
+                                           (["--dtype", "i4"], 21, 10), (["--block-size", "16"], 21, 10),
+                                           (["--dtype", "f4e2m1"], 23, 11)):  # fmt: skip
+            with self.subTest(options=options):
+                quantized = self.quantize(layers(opset=11, ir_version=6), *options)
+                self.assertEqual((quantized.opset_import[0].version, quantized.ir_version), (opset, ir_version))
+
+    def test_a_raise_that_would_change_a_node_is_refused(self):
+        model = layers(opset=17, ir_version=8)
+        model.graph.node.append(helper.make_node("ReduceMean", ["g"], ["m"], axes=[1]))
+        onnx.save_model(model, self.input)
+        self.fail_with("ReduceMean nodes of its opset 17 mean something else from opset 18 on", "quantize", self.input,
+                       "-o", self.codes, "--dtype", "i4")
+        self.succeed("quantize", self.input, "-o", self.codes)
+
+    def test_operators_that_change_are_those_of_the_schemas(self):
+        """Every operator whose schema loses an attribute, changes a default, or takes fewer results, after opset 9."""
+        text = (Path(__file__).parents[2] / "cli/onnx_writer.cpp").read_text()
+        listed = {(int(opset), name) for opset, name in re.findall(r'\{(\d+), "(\w+)", "\w*"\}', text)}
+        versions = {}
+        for schema in onnx.defs.get_all_schemas_with_history():
+            if schema.domain == "":
+                versions.setdefault(schema.name, []).append(schema)
+        def default(attribute):
+            return attribute.default_value.SerializeToString()
+        for name, schemas in versions.items():
+            schemas.sort(key=lambda schema: schema.since_version)
+            for old, new in zip(schemas, schemas[1:]):
+                if not 10 <= new.since_version <= 23:
+                    continue
+                shared = set(old.attributes) & set(new.attributes)
+                changed = (new.deprecated or set(old.attributes) - set(new.attributes)
+                           or any(default(old.attributes[key]) != default(new.attributes[key]) for key in shared)
+                           or new.min_input > old.min_input or new.max_output < old.max_output)  # fmt: skip
+                if changed:
+                    self.assertIn((new.since_version, name), listed)
+
+    def test_include_exclude_and_recipes_decide_by_name(self):
+        quantized = self.quantize(layers(), "--include", "word_*", "--exclude", "conv*")
+        self.assertEqual(set(dequantize_nodes(quantized)), {"word_embeddings", "onnx::MatMul_7", "fc.weight"})
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"rules": [{"match": "fc*", "dtype": "i4", "block_size": 24}]}')
+        quantized = self.quantize(layers(), "--recipe", recipe)
+        types = {name: initializers(quantized)[name + "_quantized"].data_type for name in WEIGHTS}
+        self.assertEqual(types["fc.weight"], TensorProto.INT4)
+        self.assertEqual(types["conv.weight"], TensorProto.INT8)
+        self.assert_same_bits(quantized)
+
+    def test_what_has_no_form_is_refused(self):
+        onnx.save_model(layers(), self.input)
+        for options in (["--dtype", "nvfp4"], ["--dtype", "f8e4m3", "--block-size", "16x16"]):
+            self.fail_with("DequantizeLinear has no", "quantize", self.input, "-o", self.codes, *options)
+
+    def test_a_name_that_is_taken_is_refused(self):
+        model = layers()
+        model.graph.node[0].output[0] = model.graph.node[1].input[0] = "fc.weight_quantized"
+        del model.graph.node[3]
+        del model.graph.output[1]
+        onnx.save_model(model, self.input)
+        self.fail_with("already has a value named fc.weight_quantized", "quantize", self.input, "-o", self.codes)
+
+    def test_restored_twice_quantized_is_the_same(self):
+        self.quantize(layers(), "--dtype", "i4", "--block-size", "16")
+        self.restore()
+        self.succeed("compare", self.input, self.codes)
+        self.succeed("inspect", self.codes)
+        self.succeed("quantize", self.output, "-o", self.dir / "again.onnx", "--dtype", "i4", "--block-size", "16")
+
+    def test_a_quantized_model_is_quantized_further(self):
+        model = self.quantize(layers(), "--dtype", "i4", "--block-size", "20", "--exclude", "fc*")
+        quantized = self.quantize(model)
+        self.assertEqual(set(dequantize_nodes(quantized)), set(WEIGHTS))
+        self.assertEqual(helper.get_node_attr_value(dequantize_nodes(quantized)["onnx::MatMul_7"], "block_size"), 20)
+        self.assert_same_bits(quantized)
+
+    def test_nodes_of_activations_and_shared_scales_stay(self):
+        model = layers()
+        model.graph.initializer.extend([tensor("s", np.array(0.1, np.float32)),
+                                        tensor("codes", np.array([[1, 2]]), TensorProto.INT8)])  # fmt: skip
+        model.graph.node.extend([helper.make_node("QuantizeLinear", ["h", "s"], ["q"]),
+                                 helper.make_node("DequantizeLinear", ["q", "s"], ["d"]),
+                                 helper.make_node("DequantizeLinear", ["codes", "s"], ["w"])])  # fmt: skip
+        quantized = self.quantize(model)
+        self.assertEqual(set(dequantize_nodes(quantized)), {"d", "w", *WEIGHTS})
+        self.assertEqual(set(dequantize_nodes(self.restore())), {"d", "w"})
+
+    def test_initializers_that_are_inputs_too_are_so_no_more(self):
+        model = layers(opset=11, ir_version=3)
+        model.graph.input.extend(value(each.name, list(each.dims), each.data_type) for each in model.graph.initializer)
+        quantized = self.quantize(model)
+        self.assertTrue({each.name for each in quantized.graph.input}.isdisjoint(WEIGHTS))
+        self.assert_same_bits(quantized)
+        self.assertTrue({each.name for each in onnx.load(self.output).graph.input}.isdisjoint(
+            name + "_quantized" for name in WEIGHTS))
+
+    def test_numbers_in_fields_of_their_own_are_read(self):
+        model = layers()
+        for each in model.graph.initializer:
+            if each.name in WEIGHTS:
+                each.float_data.extend(np.frombuffer(each.raw_data, np.float32))
+                each.ClearField("raw_data")
+        self.assertEqual(self.quantize(model), self.quantize(layers()))
+        halves = layers(dtype=TensorProto.FLOAT16)
+        for each in halves.graph.initializer:
+            if each.name in WEIGHTS:
+                each.int32_data.extend(np.frombuffer(each.raw_data, np.uint16).astype(int))
+                each.ClearField("raw_data")
+        self.assertEqual(self.quantize(halves), self.quantize(layers(dtype=TensorProto.FLOAT16)))
+
+    def test_external_data_are_read_and_written(self):
+        inline = self.quantize(layers())
+        onnx.save_model(layers(), self.input, save_as_external_data=True, location="weights.bin", size_threshold=0)
+        self.succeed("quantize", self.input, "-o", self.codes)
+        self.assertEqual(self.files(), ["codes.onnx", "codes.onnx.data", "in.onnx", "weights.bin"])
+        quantized = onnx.load(self.codes)  # with its data
+        for name, each in initializers(inline).items():
+            actual = initializers(quantized)[name]
+            self.assertEqual(numpy_helper.to_array(actual).tobytes(), numpy_helper.to_array(each).tobytes(), name)
+        onnx.checker.check_model(str(self.codes))
+        for actual, expected in zip(run_model(str(self.codes), IDS), run_model(inline, IDS)):
+            self.assert_same(actual, expected)
+
+    def test_external_data_outside_the_folder_are_refused(self):
+        for location in ("../x.bin", "/etc/passwd", "", "a/../../x"):
+            with self.subTest(location=location):
+                model = layers()
+                each = model.graph.initializer[1]
+                each.ClearField("raw_data")
+                each.data_location = TensorProto.EXTERNAL
+                each.external_data.add(key="location", value=location)
+                self.input.write_bytes(model.SerializeToString())
+                self.fail_with("outside the model's folder", "quantize", self.input, "-o", self.codes)
+
+    def test_malformed_external_data_are_refused(self):
+        (self.dir / "x.bin").write_bytes(bytes(100))
+        for entries, message in (({"offset": "-1"}, "not a natural number"), ({"length": "1"}, "it has 1 bytes"),
+                                 ({"offset": "1"}, "its external data would be"),
+                                 ({"offset": str(2**64 - 1)}, "its external data would be")):  # fmt: skip
+            with self.subTest(entries=entries):
+                model = layers()
+                each = model.graph.initializer[1]
+                each.ClearField("raw_data")
+                each.data_location = TensorProto.EXTERNAL
+                for key, text in {"location": "x.bin", **entries}.items():
+                    each.external_data.add(key=key, value=text)
+                self.input.write_bytes(model.SerializeToString())
+                self.fail_with(message, "quantize", self.input, "-o", self.codes)
+
+    def test_every_truncation_is_refused_or_a_model(self):
+        model = layers()
+        for each in model.graph.initializer:
+            if each.name != "shape":
+                del each.dims[:]
+                each.dims.extend([2, 2])
+                each.raw_data = each.raw_data[:16]
+        whole = model.SerializeToString()
+        for length in range(0, len(whole), 7):
+            self.input.write_bytes(whole[:length])
+            self.fail_with("in.onnx: ", "quantize", self.input, "-o", self.codes)
+
+    def test_memory_does_not_grow_with_the_model(self):
+        def peak(layer_count):
+            weights = [tensor(f"w{i}", random((512, 512), i)) for i in range(layer_count)]
+            nodes = [helper.make_node("MatMul", [f"h{i}", f"w{i}"], [f"h{i + 1}"]) for i in range(layer_count)]
+            graph = helper.make_graph(nodes, "deep", [value("h0", [1, 512])], [value(f"h{layer_count}", [1, 512])],
+                                      weights)
+            onnx.save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), self.input)
+            status, memory, _ = usage("quantize", self.input, "-o", self.codes, "--force", "--threads", 1)
+            self.assertEqual(status, 0)
+            return memory
+
+        self.assertLess(peak(40) - peak(4), 8 << 20)  # of 36 MB more
+
+    def test_outputs_are_whole_and_not_replaced_unasked(self):
+        onnx.save_model(layers(), self.input)
+        self.codes.write_text("taken")
+        self.fail_with("exists already; --force replaces it", "quantize", self.input, "-o", self.codes, force=False)
+        self.fail_with("the output would replace an input", "quantize", self.input, "-o", self.input, code=2)
+
+    def test_a_restored_model_has_the_types_of_its_nodes(self):
+        self.quantize(layers())
+        self.fail_with("--dtype", "dequantize", self.codes, "-o", self.output, "--dtype", "bf16", code=2)
+        self.succeed("dequantize", self.codes, "-o", self.dir / "out.safetensors", "--dtype", "bf16")
+        self.assertEqual(load_model(self.dir / "out.safetensors")["fc.weight"].dtype, ml_dtypes.bfloat16)
+
+    def test_models_of_other_kinds_do_not_become_onnx(self):
+        save_model(self.dir / "x.safetensors", {"w": random((4, 4))})
+        self.fail_with("qdq convert", "quantize", self.dir / "x.safetensors", "-o", self.codes, code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
