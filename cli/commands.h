@@ -40,6 +40,14 @@ struct dequantize_options {
     console_options console;
 };
 
+struct convert_options {
+    std::string input;
+    output_options output;
+    std::string method;  // quant_method of a folder's config.json: compressed-tensors or fp8
+    target_options target;
+    console_options console;
+};
+
 struct compare_options {
     std::string original, other;
     std::optional<std::filesystem::path> report;
@@ -66,6 +74,7 @@ struct verify_options {
 // Each prints its result to standard output, or throws.
 void run_quantize(const quantize_options &options);
 void run_dequantize(const dequantize_options &options);
+void run_convert(const convert_options &options);
 void run_compare(const compare_options &options);
 void run_inspect(const inspect_options &options);
 void run_targets(const targets_options &options);

@@ -68,6 +68,15 @@ constexpr const char *dequantize_footer = R"(Restores names, shapes and, where t
 tensor; otherwise the type is F32. Reads what `qdq quantize` writes, and any tensor x with its x_scale beside it, or
 x_packed with x_scale.)";
 
+constexpr const char *convert_footer =
+    R"(Codes, scales and zero points stay as they are: each value is the same before and after.
+  .gguf                  Q8_0 and Q4_0 to .safetensors (i8 and i4 in blocks of 32, F16 scales) or .onnx
+  .safetensors, folder   to .onnx: a graph of DequantizeLinear nodes, whose outputs are the weights
+  .onnx                  DequantizeLinear of initializers to .safetensors
+  folder                 f8e4m3 in blocks of rows and columns to a folder: x_scale_inv with --method fp8, as DeepSeek's
+                         models have it, x_scale with --method compressed-tensors
+What has no such form is refused: its message says which tensor, and why.)";
+
 constexpr const char *compare_footer = R"(ORIGINAL and OTHER hold the same tensors; either may be quantized.
   SQNR dB            10 log10(sum x^2 / sum (x - y)^2)
   max error (steps)  the largest |x - y| / scale; 0.5 is rounding alone
@@ -193,7 +202,7 @@ const std::map<std::string, std::string> float_names = {{"f32", "F32"},     {"f1
 
 void add_dequantize(CLI::App &app, dequantize_options &options) {
     CLI::App &command = *app.add_subcommand("dequantize", "Restore a quantized model or array");
-    command.add_option("input", options.input, "A quantized model's folder, .safetensors, .onnx or .npy file")
+    command.add_option("input", options.input, "A quantized model's folder, .safetensors, .onnx,\n.gguf or .npy file")
         ->required();
     add_output_options(command, options.output);
     command.add_option("--dtype", options.dtype, "The type to restore to (default: as it was)")
@@ -205,6 +214,19 @@ void add_dequantize(CLI::App &app, dequantize_options &options) {
     add_console_options(command, options.console);
     command.footer(dequantize_footer);
     command.callback([&options] { run_dequantize(options); });
+}
+
+void add_convert(CLI::App &app, convert_options &options) {
+    CLI::App &command = *app.add_subcommand("convert", "Keep the codes of a quantized model in another format");
+    command.add_option("input", options.input, "A quantized model's folder, .safetensors, .onnx or .gguf file")
+        ->required();
+    add_output_options(command, options.output);
+    command.add_option("--method", options.method, "Of a folder: the quant_method of its config.json")
+        ->check(CLI::IsMember({"compressed-tensors", "fp8"}))
+        ->type_name("NAME");
+    add_console_options(command, options.console);
+    command.footer(convert_footer);
+    command.callback([&options] { run_convert(options); });
 }
 
 void add_compare(CLI::App &app, compare_options &options) {
@@ -220,7 +242,7 @@ void add_compare(CLI::App &app, compare_options &options) {
 
 void add_inspect(CLI::App &app, inspect_options &options) {
     CLI::App &command = *app.add_subcommand("inspect", "List the tensors of a model or array, and what they hold");
-    command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx or .npy file")->required();
+    command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx, .gguf or\n.npy file")->required();
     add_console_options(command, options.console);
     command.footer("Of a quantized tensor the values are those that it stands for, its scales with the global one.");
     command.callback([&options] { run_inspect(options); });
@@ -258,6 +280,7 @@ int run_command_line(int argc, char **argv) {
     app.footer("Exit codes: 0 success, 1 failure, 2 wrong usage.");
     quantize_options quantize;
     dequantize_options dequantize;
+    convert_options convert;
     compare_options compare;
     inspect_options inspect;
     targets_options targets;
@@ -265,6 +288,7 @@ int run_command_line(int argc, char **argv) {
     std::string generate;
     add_quantize(app, quantize);
     add_dequantize(app, dequantize);
+    add_convert(app, convert);
     add_compare(app, compare);
     add_inspect(app, inspect);
     add_targets(app, targets);

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 namespace qdq_cli {
 
@@ -28,16 +27,6 @@ constexpr onnx_type onnx_types[] = {
     {14, "C64"}, {16, "BF16"}, {17, "F8_E4M3"}, {18, "F8_E4M3FNUZ"}, {19, "F8_E5M2"}, {20, "F8_E5M2FNUZ"},
     {21, "U4"},  {22, "I4"},   {23, "F4"},      {24, "F8_E8M0"},
 };
-
-// A name that is no UTF-8 could not be printed as JSON.
-std::string checked_name(std::string name) {
-    try {
-        static_cast<void>(nlohmann::json(name).dump());
-    } catch (const nlohmann::json::exception &) {
-        throw failure("a name is not valid UTF-8: " + printable(name));
-    }
-    return name;
-}
 
 bool is_own_domain(const std::string &domain) { return domain.empty() || domain == "ai.onnx"; }
 
@@ -117,7 +106,7 @@ private:
         std::string name;
         scanner_.for_each_field(message, [&](const protobuf_field &field) {
             if (field.number == number) {
-                name = checked_name(scanner_.text(field));
+                name = utf8_name(scanner_.text(field));
             }
         });
         return name;
@@ -132,10 +121,10 @@ private:
         model_.nodes.emplace_back();  // before those of its subgraphs
         scanner_.for_each_field(message, [&](const protobuf_field &field) {
             switch (field.number) {
-            case onnx_field::node_input: node.inputs.push_back(checked_name(scanner_.text(field))); break;
-            case onnx_field::node_output: node.outputs.push_back(checked_name(scanner_.text(field))); break;
-            case onnx_field::node_name: node.name = checked_name(scanner_.text(field)); break;
-            case onnx_field::op_type: node.op_type = checked_name(scanner_.text(field)); break;
+            case onnx_field::node_input: node.inputs.push_back(utf8_name(scanner_.text(field))); break;
+            case onnx_field::node_output: node.outputs.push_back(utf8_name(scanner_.text(field))); break;
+            case onnx_field::node_name: node.name = utf8_name(scanner_.text(field)); break;
+            case onnx_field::op_type: node.op_type = utf8_name(scanner_.text(field)); break;
             case onnx_field::domain: node.is_standard = is_own_domain(scanner_.text(field)); break;
             case onnx_field::attribute: parse_attribute(field, node, depth); break;
             default: break;
@@ -202,7 +191,7 @@ private:
             switch (field.number) {
             case onnx_field::dims: add_dims(field, found.shape); break;
             case onnx_field::data_type: data_type = field.value; break;
-            case onnx_field::name: found.name = checked_name(scanner_.text(field)); break;
+            case onnx_field::name: found.name = utf8_name(scanner_.text(field)); break;
             case onnx_field::segment: throw failure("an initializer in segments is not supported");
             case onnx_field::raw_data:
                 if (!field.has_length()) {

@@ -44,18 +44,6 @@ const dtype &scale_dtype(const tensor_info &tensor, const scheme &how) {
     return how.scales_as_weights ? *tensor.type : stored_scale_dtype(how.type->scales);
 }
 
-bool packs_zero_points(const dtype &code, const std::vector<int64_t> &shape) {
-    return code.bits == 4 && shape.size() >= 2;
-}
-
-tensor_info zero_point_info(const std::string &name, const dtype &code, const std::vector<int64_t> &shape,
-                            bool is_packed) {
-    if (is_packed && packs_zero_points(code, shape)) {
-        return {name, &dtype_of(QDQ_I32), packed_zero_points_shape(shape)};
-    }
-    return {name, code.bits >= 8 ? &code : is_packed ? &dtype_of(QDQ_I8) : &zero_point_dtype(code), shape};
-}
-
 // One scale for each block is all that DequantizeLinear takes, and its blocks have one row.
 void check_onnx(const scheme &how) {
     if (how.type->scales == scale_form::two_level || how.scales.block_rows != 0) {
@@ -124,7 +112,7 @@ private:
                      const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape,
                      std::span<std::byte> codes, scale_set &set) {
         bool is_packed = packs_codes_ && how.type->code_dtype().bits == 4;
-        write(parts.codes, is_packed ? packed(codes, how, shape) : codes);
+        write(parts.codes, is_packed ? packed_codes(codes, how.type->code_dtype(), shape, rows_) : codes);
         write(parts.scale, set.stored);
         if (parts.shape) {
             write(*parts.shape, std::as_bytes(std::span(shape)));
@@ -133,8 +121,9 @@ private:
             write(*parts.global_scale, std::as_bytes(std::span(&set.global, 1)));
         }
         if (parts.zero_point) {
-            write(*parts.zero_point,
-                  packs_codes_ ? stored_zero_points(set.zero_points, how, scale_shape) : set.zero_points);
+            write(*parts.zero_point, packs_codes_
+                                         ? stored_zero_points(set.zero_points, how.type->code_dtype(), scale_shape)
+                                         : set.zero_points);
         }
     }
 
@@ -161,30 +150,6 @@ private:
                              {&type, shape, result.data()},
                              {}});
         return result;
-    }
-
-    std::span<std::byte> packed(std::span<std::byte> codes, const scheme &how, const std::vector<int64_t> &shape) {
-        if (how.type->codes == QDQ_I4) {
-            add_eight(codes);
-        }
-        packed_rows packing(how.type->codes, shape);
-        if (!packing.is_padded()) {
-            return codes;
-        }
-        std::span<std::byte> rows = rows_.take(byte_size({"", &packing.type(), packing.shape()}));
-        packing.pad(codes, rows);
-        return rows;
-    }
-
-    // Those of u4 become signed: the convention has no unsigned codes, and adds 8 to all.
-    static std::vector<std::byte> stored_zero_points(std::vector<std::byte> values, const scheme &how,
-                                                     const std::vector<int64_t> &shape) {
-        if (how.type->codes == QDQ_U4) {
-            for (std::byte &value : values) {
-                value = static_cast<std::byte>(std::to_integer<int>(value) - 8);
-            }
-        }
-        return packs_zero_points(how.type->code_dtype(), shape) ? pack_zero_points(values, shape) : values;
     }
 
     bool packs_codes_;

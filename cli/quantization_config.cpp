@@ -85,6 +85,9 @@ std::vector<std::string> patterns_of(const std::vector<module_scheme> &modules, 
 const char *format_of(const scheme &how) {
     const granularity &scales = how.scales;
     bool by_rows = !scales.axis && scales.block_rows == 0;
+    if (how.type == find_format("f8e4m3") && scales.block_rows != 0) {
+        return "float-quantized";
+    }
     switch (how.type->codes) {
     case QDQ_I8: return by_rows ? "int-quantized" : nullptr;
     case QDQ_U4:
@@ -112,6 +115,11 @@ json weights_of(const scheme &how) {
                     {"type", code.is_integer_code() ? "int" : "float"},
                     {"symmetric", symmetric},
                     {"dynamic", false}};
+    if (how.scales.block_rows != 0) {
+        weights["strategy"] = "block";
+        weights["block_structure"] = {how.scales.block_rows, how.scales.block_size};
+        return weights;
+    }
     int64_t group_size = group_size_of(how);
     weights["strategy"] = group_size != 0 ? "group" : how.scales.per_tensor ? "tensor" : "channel";
     if (group_size != 0) {
@@ -128,7 +136,7 @@ json weights_of(const scheme &how) {
 
 void check_groups(const module_scheme &module) {
     int64_t group_size = group_size_of(*module.how), columns = module.tensor.shape.back();
-    if (group_size != 0 && columns % group_size != 0) {
+    if (module.how->scales.block_rows == 0 && group_size != 0 && columns % group_size != 0) {
         throw failure(printable(module.tensor.name) + " " + shape_text(module.tensor.shape) + ": its " +
                       std::to_string(columns) + " columns are no whole number of blocks of " +
                       std::to_string(group_size) + ", as compressed-tensors wants them; --exclude leaves it alone");
@@ -209,17 +217,19 @@ bool is_loaded(const tensor_info &expert_weight, const scheme &how) {
     return loaded && !is_expert_stack(expert_weight);
 }
 
-json quantization_config(const std::vector<module_scheme> &modules) {
+json quantization_config(const std::vector<module_scheme> &modules, bool blocks_as_fp8) {
     std::vector<scheme> schemes;
     for (const module_scheme &each : modules) {
         if (each.how && std::ranges::find(schemes, *each.how) == schemes.end()) {
             schemes.push_back(*each.how);
         }
     }
-    if (schemes.size() == 1 && schemes[0].scales.block_rows != 0) {
+    bool any_blocks = std::ranges::any_of(schemes, [](const scheme &how) { return how.scales.block_rows != 0; });
+    if (any_blocks && blocks_as_fp8 && schemes.size() == 1) {
         return fp8_config(modules, schemes[0]);
     }
-    if (!std::ranges::all_of(schemes, [](const scheme &how) { return format_of(how) != nullptr; })) {
+    if ((any_blocks && blocks_as_fp8) ||
+        !std::ranges::all_of(schemes, [](const scheme &how) { return format_of(how) != nullptr; })) {
         return {{"quant_method", "qdq"}};
     }
     for (const module_scheme &each : modules) {

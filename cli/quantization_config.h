@@ -22,9 +22,10 @@ bool is_loaded(const tensor_info &expert_weight, const scheme &how);
 // The "quantization_config" of config.json:
 //   f8e4m3 in blocks of rows and columns     {"quant_method": "fp8", "weight_block_size": [128, 128], ...}
 //   what compressed-tensors has a format for {"quant_method": "compressed-tensors", "config_groups": ...}: a group for
-//                                            each scheme, and "ignore" for linear layers that were left alone
+//                                            each scheme, with `blocks_as_fp8` but for those blocks, and "ignore" for
+//                                            linear layers that were left alone
 //   other types                              {"quant_method": "qdq"}, which others refuse, rather than compute nonsense
 // Throws failure where compressed-tensors has the type, but not for this shape: its groups are whole.
-nlohmann::json quantization_config(const std::vector<module_scheme> &modules);
+nlohmann::json quantization_config(const std::vector<module_scheme> &modules, bool blocks_as_fp8 = true);
 
 }  // namespace qdq_cli

@@ -230,17 +230,6 @@ tensor_data load_codes(const tensor_reader &file, const logical_tensor &tensor, 
     return {&type, tensor.shape, flat.data()};
 }
 
-// The blocks of a scale_inv whose size is not told: 128 x 128 where the shapes allow, otherwise what they tell.
-blocking usual_blocks(const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape) {
-    constexpr int64_t usual = 128;
-    blocking derived = {.scale_shape = scale_shape};
-    if (shape.size() < 2 || scale_shape.size() != shape.size()) {
-        return derived;
-    }
-    blocking expected = resolve({.block_size = usual, .block_rows = usual}, shape);
-    return expected.scale_shape == scale_shape ? expected : derived;
-}
-
 std::vector<bool> find_parts_of_others(const tensor_list &tensors) {
     std::vector<bool> is_part(tensors.size());
     for (size_t i = 0; i < tensors.size(); ++i) {
@@ -249,6 +238,10 @@ std::vector<bool> find_parts_of_others(const tensor_list &tensors) {
         std::for_each(stored.begin() + 1, stored.end(), [&](size_t part) { is_part[part] = true; });
     }
     return is_part;
+}
+
+bool packs_zero_points(const dtype &code, const std::vector<int64_t> &shape) {
+    return code.bits == 4 && shape.size() >= 2;
 }
 
 }  // namespace
@@ -349,6 +342,48 @@ metadata_map with_records(metadata_map metadata, const record_map &records) {
 metadata_map without_records(metadata_map metadata) {
     metadata.erase(record_key);
     return metadata;
+}
+
+blocking usual_blocks(const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape) {
+    constexpr int64_t usual = 128;
+    blocking derived = {.scale_shape = scale_shape};
+    if (shape.size() < 2 || scale_shape.size() != shape.size()) {
+        return derived;
+    }
+    blocking expected = resolve({.block_size = usual, .block_rows = usual}, shape);
+    return expected.scale_shape == scale_shape ? expected : derived;
+}
+
+tensor_info zero_point_info(const std::string &name, const dtype &code, const std::vector<int64_t> &shape,
+                            bool is_packed) {
+    if (is_packed && packs_zero_points(code, shape)) {
+        return {name, &dtype_of(QDQ_I32), packed_zero_points_shape(shape)};
+    }
+    return {name, code.bits >= 8 ? &code : is_packed ? &dtype_of(QDQ_I8) : &zero_point_dtype(code), shape};
+}
+
+std::span<std::byte> packed_codes(std::span<std::byte> codes, const dtype &code, const std::vector<int64_t> &shape,
+                                  scratch_buffer &rows) {
+    if (code.core == QDQ_I4) {
+        add_eight(codes);
+    }
+    packed_rows packing(*code.core, shape);
+    if (!packing.is_padded()) {
+        return codes;
+    }
+    std::span<std::byte> padded = rows.take(byte_size({"", &packing.type(), packing.shape()}));
+    packing.pad(codes, padded);
+    return padded;
+}
+
+std::vector<std::byte> stored_zero_points(std::vector<std::byte> values, const dtype &code,
+                                          const std::vector<int64_t> &shape) {
+    if (code.core == QDQ_U4) {
+        for (std::byte &value : values) {
+            value = static_cast<std::byte>(std::to_integer<int>(value) - 8);
+        }
+    }
+    return packs_zero_points(code, shape) ? pack_zero_points(values, shape) : values;
 }
 
 kernel_arguments quantized_tensor::dequantize_to(const tensor_data &y) const {

@@ -3,6 +3,7 @@
 #include "format.h"
 #include "granularity.h"
 #include "kernel_call.h"
+#include "nibbles.h"
 #include "scratch_buffer.h"
 #include "tensor_file.h"
 
@@ -80,6 +81,20 @@ struct code_buffers {
 
 quantized_tensor load_quantized(const tensor_reader &file, const logical_tensor &tensor, const record_map &records,
                                 code_buffers &buffers);
+
+// How compressed-tensors keeps 4-bit codes [..., n], by rows of whole elements; `codes` change. Those of 4 bits that
+// are unsigned become signed, with their zero points: the convention has no others, and adds 8 to all.
+std::span<std::byte> packed_codes(std::span<std::byte> codes, const dtype &code, const std::vector<int64_t> &shape,
+                                  scratch_buffer &rows);
+std::vector<std::byte> stored_zero_points(std::vector<std::byte> values, const dtype &code,
+                                          const std::vector<int64_t> &shape);
+
+// The zero points of codes, in that convention or one to a byte.
+tensor_info zero_point_info(const std::string &name, const dtype &code, const std::vector<int64_t> &shape,
+                            bool is_packed);
+
+// The blocks of a scale_inv whose size is not told: 128 x 128 where the shapes allow, otherwise what they tell.
+blocking usual_blocks(const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape);
 
 // Runs `work` for a tensor of a file; a failure in it then says which.
 void for_tensor(const tensor_reader &file, size_t index, const std::function<void()> &work);

@@ -25,7 +25,8 @@ kernel_figures run_conversion(const conversion &what, const output_options &outp
     }
     progress bar(total, progress::unit::bytes, console.quiet);
     auto advance = [&](uint64_t bytes) { bar.advance(bytes); };
-    if (const auto *folder = dynamic_cast<const model_folder *>(&input)) {
+    const auto *folder = dynamic_cast<const model_folder *>(&input);
+    if (folder != nullptr && !is_onnx(output.path)) {
         model_output model(what, *folder, output);
         return write_model(model, what, target.threads, advance);
     }

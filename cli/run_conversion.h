@@ -5,7 +5,8 @@
 
 namespace qdq_cli {
 
-// Writes what a conversion makes of its input, a file to a file and a folder to a folder, under a progress bar.
+// Writes what a conversion makes of its input, a file to a file and a folder to a folder, or an
+// .onnx file, under a progress bar.
 kernel_figures run_conversion(const conversion &what, const output_options &output, const target_options &target,
                               const console_options &console);
 

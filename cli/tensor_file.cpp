@@ -1,6 +1,7 @@
 #include "tensor_file.h"
 
 #include "error.h"
+#include "gguf.h"
 #include "model_folder.h"
 #include "npy.h"
 #include "onnx.h"
@@ -85,6 +86,9 @@ std::unique_ptr<tensor_reader> open_reader(const fs::path &path) {
     if (is_npy(path)) {
         return std::make_unique<npy_reader>(path);
     }
+    if (path.extension() == ".gguf") {
+        return std::make_unique<gguf_reader>(path);
+    }
     if (is_onnx(path)) {
         return std::make_unique<onnx_reader>(path);
     }
@@ -102,6 +106,9 @@ std::unique_ptr<tensor_writer> create_writer(const output_options &output, const
     }
     if (is_npy(output.path)) {
         return std::make_unique<npy_writer>(output, tensors);
+    }
+    if (output.path.extension() == ".gguf") {
+        throw usage_error(output.path.string() + ": GGUF files are read, not written");
     }
     if (is_onnx(output.path)) {
         return std::make_unique<onnx_writer>(output, dynamic_cast<const onnx_reader *>(&input), tensors, metadata);

@@ -1,11 +1,14 @@
 #include "text.h"
 
+#include "error.h"
+
 #include <unistd.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 namespace qdq_cli {
 
@@ -80,6 +83,15 @@ std::string printable(std::string_view name) {
         }
     }
     return text;
+}
+
+std::string utf8_name(std::string name) {
+    try {
+        static_cast<void>(nlohmann::json(name).dump());
+    } catch (const nlohmann::json::exception &) {
+        throw failure("the name of a tensor or node is not valid UTF-8");
+    }
+    return name;
 }
 
 std::string table(const std::vector<std::vector<std::string>> &rows, size_t left) {

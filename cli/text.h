@@ -20,6 +20,9 @@ std::string bytes_text(uint64_t bytes);
 // follows the first 200 bytes is left out.
 std::string printable(std::string_view name);
 
+// The name of a tensor, which could not be printed as JSON if it were no UTF-8; throws failure where it is not.
+std::string utf8_name(std::string name);
+
 // Columns padded to their widest cell, the first `left` columns to the left and the others to the right. Widths count
 // characters, not bytes.
 std::string table(const std::vector<std::vector<std::string>> &rows, size_t left);

@@ -19,7 +19,7 @@ import time
 FUZZERS = {
     "calls": "valid calls in guarded memory, on two targets, against the oracle",
     "descriptors": "descriptors that nothing keeps valid, with no memory behind them",
-    "files": "whole commands on .safetensors and .npy files",
+    "files": "whole commands on .safetensors, .npy, .onnx and .gguf files",
     "front_ends": "the five front ends on any arguments, on two targets",
 }
 ASKED_CPU_HOURS = 4

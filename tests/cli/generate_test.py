@@ -7,7 +7,7 @@ import unittest
 
 from support import CliTest
 
-COMMANDS = ("quantize", "dequantize", "compare", "inspect", "targets", "verify", "generate")
+COMMANDS = ("quantize", "dequantize", "convert", "compare", "inspect", "targets", "verify", "generate")
 
 
 def shell(program, *arguments, text=None):

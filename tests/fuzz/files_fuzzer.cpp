@@ -1,5 +1,5 @@
-// Whole commands of the command line on files that anyone may have written. They end with one of the documented exit
-// codes; what quantize has written, dequantize and compare read.
+// Whole commands of the command line on .safetensors, .npy, .onnx and .gguf files that anyone may have written. They
+// end with one of the documented exit codes; what quantize has written, dequantize and compare read.
 #include "support/choices.h"
 
 #include <unistd.h>
@@ -145,6 +145,26 @@ std::vector<std::string> operator+(std::vector<std::string> a, const std::vector
     return a;
 }
 
+// A .gguf or .onnx file by its first bytes, the latter those of its version; it is not changed.
+std::string suffix_of_other_kind(const bytes &content) {
+    return content.starts_with("GGUF") ? ".gguf" : content.starts_with('\x08') ? ".onnx" : "";
+}
+
+// What is read is restored, and what is restored read.
+void restore_and_convert(const std::string &suffix) {
+    const std::string input = scratch() / ("in" + suffix), codes = scratch() / "codes.onnx",
+                      back = scratch() / "back.safetensors";
+    run({"inspect", input});
+    if (run({"dequantize", input, "-o", back}) == 0) {
+        run_well({"compare", input, back});
+    }
+    run({"convert", input, "-o", scratch() / (suffix == ".onnx" ? "other.safetensors" : "other.onnx")});
+    if (suffix == ".onnx" && run({"quantize", input, "-o", codes, "--dtype", "i4", "--include", "*"}) == 0) {
+        run_well({"compare", input, codes});
+        run_well({"dequantize", codes, "-o", scratch() / "back.onnx"});
+    }
+}
+
 void quantize_and_back(choices &from, const std::string &name, const std::string &suffix) {
     const std::string input = scratch() / name, codes = scratch() / ("codes" + suffix),
                       back = scratch() / ("back" + suffix);
@@ -166,6 +186,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const bool is_npy = from.chance(2);
     const std::string suffix = is_npy ? ".npy" : ".safetensors";
     scratch().clear();
+    if (const std::string other = suffix_of_other_kind(content); !other.empty()) {
+        write("in" + other, content);
+        restore_and_convert(other);
+        return 0;
+    }
     std::vector<std::string> names{"in" + suffix, "in.scale.npy", "in.zero_point.npy"};
     size_t begin = 0;
     for (const std::string &name : names) {

@@ -1,0 +1,133 @@
+"""GGUF files, as gguf's own writer makes them, against its own dequantize."""
+
+import struct
+import unittest
+
+import gguf
+import ml_dtypes
+import numpy as np
+from gguf import GGMLQuantizationType
+
+from support import CliTest, load_model, random
+
+Q8_0, Q4_0 = GGMLQuantizationType.Q8_0, GGMLQuantizationType.Q4_0
+
+
+def value(text):
+    return struct.pack("<Q", len(text)) + text
+
+
+def info(name, shape, kind, offset):
+    return value(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, offset)
+
+
+def file_of(infos, data=b"", version=3, tensors=None, values=b"", value_count=0):
+    head = b"GGUF" + struct.pack("<IQQ", version, len(infos) if tensors is None else tensors, value_count)
+    head += values + b"".join(infos)
+    return head + bytes(-len(head) % 32) + data
+
+
+class Gguf(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.input, self.output = self.dir / "in.gguf", self.dir / "out.safetensors"
+
+    def write(self, tensors, version=3, **values):
+        writer = gguf.GGUFWriter(self.input, "llama")
+        writer.add_array("tokens", ["a", "bc", ""])
+        writer.add_array("numbers", [1, 2, 3])
+        for key, each in values.items():
+            writer.add_custom_alignment(each)
+        expected = {}
+        for name, (array, kind) in tensors.items():
+            if kind is None:
+                writer.add_tensor(name, array)
+            else:
+                codes = gguf.quants.quantize(array, kind)
+                writer.add_tensor(name, codes, raw_dtype=kind)
+                expected[name] = gguf.quants.dequantize(codes, kind).reshape(array.shape)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        return expected
+
+    def test_values_are_those_of_ggufs_own_dequantize(self):
+        expected = self.write({"a.weight": (random((8, 96)) * 5, Q8_0), "b.weight": (random((3, 5, 64), 2), Q4_0),
+                               "c": (random((4096, 64), 3), Q4_0), "d": (np.zeros((2, 32), np.float32), Q4_0),
+                               "e": (random((2, 3), 4), None), "f": (random(5, 5).astype(np.float16), None)})  # fmt: skip
+        self.succeed("dequantize", self.input, "-o", self.output)
+        restored = load_model(self.output)
+        self.assertEqual(set(restored), {"a.weight", "b.weight", "c", "d", "e", "f"})
+        for name, values in expected.items():
+            with self.subTest(name=name):
+                self.assert_same(restored[name], values)
+        self.assert_same(restored["e"], random((2, 3), 4))
+        self.assert_same(restored["f"], random(5, 5).astype(np.float16))
+
+    def test_bf16_is_rounded_from_these_values(self):
+        expected = self.write({"a.weight": (random((8, 96)), Q8_0)})
+        self.succeed("dequantize", self.input, "-o", self.output, "--dtype", "bf16")
+        self.assert_same(load_model(self.output)["a.weight"], expected["a.weight"].astype(ml_dtypes.bfloat16))
+
+    def test_inspect_and_compare_read_it(self):
+        self.write({"a.weight": (random((8, 96)), Q8_0), "b": (random((8, 64)), Q4_0)})
+        output = self.succeed("inspect", self.input)
+        self.assertIn("a.weight", output)
+        self.assertIn("[8, 64]", output)
+        self.assertIn("I4", output)
+        self.succeed("dequantize", self.input, "-o", self.output)
+        self.succeed("compare", self.input, self.output)
+
+    def test_another_alignment(self):
+        expected = self.write({"a": (random((1, 32)), Q8_0), "b": (random((1, 32), 2), Q4_0)}, alignment=128)
+        self.succeed("dequantize", self.input, "-o", self.output)
+        self.assert_same(load_model(self.output)["b"], expected["b"])
+
+    def test_types_that_are_not_read_are_named(self):
+        self.input.write_bytes(file_of([info(b"a", [256], 14, 0), info(b"b", [256], 12, 0), info(b"c", [1], 12, 0),
+                                        info(b"d", [4], 99, 0)]))  # fmt: skip
+        self.fail_with("Q4_K (2 tensors), Q6_K (1 tensors), number 99 (1 tensors)", "inspect", self.input)
+
+    def test_every_truncation_is_refused(self):
+        self.write({"a.weight": (random((1, 32)), Q8_0)})
+        whole = self.input.read_bytes()
+        for length in range(len(whole) - 30):  # the writer pads the end
+            self.input.write_bytes(whole[:length])
+            self.fail_with("in.gguf: ", "dequantize", self.input, "-o", self.output)
+
+    def test_malformed_files_are_refused(self):
+        good = info(b"a", [32], 8, 0)
+        big = 2**64 - 1
+        for message, raw in {
+            "not a GGUF file": b"GGML" + bytes(100),
+            "version 1 is not supported": file_of([], version=1),
+            "big-endian": file_of([], version=3 << 24),
+            "truncated": file_of([good], tensors=big),
+            "at 32, end after": file_of([info(b"a", [32], 8, 32)], bytes(34)),
+            "end after the file's 33": file_of([good], bytes(33)),
+            "multiple of 32": file_of([info(b"a", [32], 8, 8)], bytes(64)),
+            "overlap another": file_of([good, info(b"b", [32], 8, 0)], bytes(64)),
+            "two tensors are named a": file_of([good, info(b"a", [32], 8, 64)], bytes(128)),
+            "blocks of 32": file_of([info(b"a", [33], 8, 0)], bytes(64)),
+            "too large": file_of([info(b"a", [2**62, 32], 8, 0)], bytes(64)),
+            "a dimension of": file_of([info(b"a", [big], 0, 0)], bytes(64)),
+            "not valid UTF-8": file_of([info(b"\xff", [1], 0, 0)], bytes(64)),
+            "more than the file has": file_of([], values=value(b"k") + struct.pack("<IIQ", 9, 10, big), value_count=1),
+            "more than its": file_of([], values=value(b"k") + struct.pack("<IQ", 8, big), value_count=1),
+            "of type 13, which there is not": file_of([], values=value(b"k") + struct.pack("<I", 13), value_count=1),
+            "too many arrays": file_of([], values=value(b"k") + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 99,
+                                       value_count=1),
+            "alignment is 0": file_of([], values=value(b"general.alignment") + struct.pack("<II", 4, 0), value_count=1),
+        }.items():  # fmt: skip
+            with self.subTest(message=message):
+                self.input.write_bytes(raw)
+                self.fail_with(message, "dequantize", self.input, "-o", self.output)
+
+    def test_none_is_written(self):
+        self.write({"a": (random((1, 32)), Q8_0)})
+        self.fail_with("GGUF files are read, not written", "dequantize", self.input, "-o", self.dir / "out.gguf", code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
