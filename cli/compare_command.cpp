@@ -23,13 +23,13 @@ std::vector<std::string> table_row(const comparison &each, const std::string &sh
             each.clipped ? std::to_string(*each.clipped) : "-"};
 }
 
-void print_table(const std::vector<comparison> &all) {
+void print_table(const std::vector<comparison> &all, bool with_unchanged) {
     std::vector<std::vector<std::string>> rows = {
         {"tensor", "shape", "bytes before", "bytes after", "SQNR dB", "max error (steps)", "clipped"}};
     size_t unchanged = 0;
     uint64_t unchanged_bytes = 0;
     for (const comparison &each : all) {
-        if (each.unchanged) {
+        if (each.unchanged && !with_unchanged) {
             ++unchanged;
             unchanged_bytes += each.bytes_before;
         } else {
@@ -83,7 +83,7 @@ void run_compare(const compare_options &options) {
     if (options.console.json) {
         print_json(all);
     } else if (!options.console.quiet) {
-        print_table(all);
+        print_table(all, options.console.verbose);
     }
 }
 

@@ -30,6 +30,9 @@ code_form form_of(const convert_options &options) {
 
 void run_convert(const convert_options &options) {
     recoding plan(open_reader(options.input), form_of(options));
+    if (options.console.verbose && !options.console.json) {
+        print_outputs(plan, options.output);
+    }
     run_conversion(plan, options.output, options.target, options.console);
     if (options.console.json) {
         std::cout << nlohmann::json({{"tensors", plan.input().tensors().size()}, {"converted", plan.quantized_count()}})

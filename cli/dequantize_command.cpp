@@ -30,6 +30,9 @@ void run_dequantize(const dequantize_options &options) {
     }
     const dtype *type = options.dtype.empty() ? nullptr : find_dtype(options.dtype);
     dequantization plan(open_reader(options.input), type, options.profile);
+    if (options.console.verbose && !options.console.json) {
+        print_outputs(plan, options.output);
+    }
     kernel_figures figures = run_conversion(plan, options.output, options.target, options.console);
     uint64_t before = bytes_of(plan.input().tensors()), after = bytes_of(plan.outputs());
     if (options.console.json) {

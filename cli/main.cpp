@@ -33,6 +33,7 @@ Files:
   An .onnx model: the weights of MatMul, Gemm, Conv and ConvTranspose nodes become DequantizeLinear nodes, with external
   data in NAME.data where they were external. The opset is raised where these nodes need it.
   A recipe decides by the first rule whose glob matches (* also matches dots), before that --exclude, then --include:
+  It is JSON, or in a .yaml file YAML.
     {"default": {"dtype": "i4", "block_size": 128},
      "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
                {"match": "model.layers.0.*", "dtype": "keep"}]}
@@ -181,7 +182,7 @@ void add_quantize(CLI::App &app, quantize_options &options) {
     command.add_option("--exclude", options.exclude, "Leave the tensors alone whose names match")
         ->type_name("GLOB")
         ->allow_extra_args(false);
-    command.add_option("--recipe", options.recipe, "Rules by name, in JSON: see below")->type_name("FILE");
+    command.add_option("--recipe", options.recipe, "Rules by name, in JSON or YAML: see below")->type_name("FILE");
     command.add_flag("--dry-run", options.dry_run, "Print what would become of each tensor, and write nothing");
     command.add_option("--report", options.report, "Write a page of HTML on what changed")->type_name("FILE");
     command.add_flag("--verbose", options.console.verbose, "Print what becomes of each tensor");
@@ -211,6 +212,7 @@ void add_dequantize(CLI::App &app, dequantize_options &options) {
         ->type_name("f32|f16|bf16");
     add_profile_option(command, options.profile);
     add_target_options(command, options.target);
+    command.add_flag("--verbose", options.console.verbose, "Print what becomes of each tensor");
     add_console_options(command, options.console);
     command.footer(dequantize_footer);
     command.callback([&options] { run_dequantize(options); });
@@ -224,6 +226,7 @@ void add_convert(CLI::App &app, convert_options &options) {
     command.add_option("--method", options.method, "Of a folder: the quant_method of its config.json")
         ->check(CLI::IsMember({"compressed-tensors", "fp8"}))
         ->type_name("NAME");
+    command.add_flag("--verbose", options.console.verbose, "Print what becomes of each tensor");
     add_console_options(command, options.console);
     command.footer(convert_footer);
     command.callback([&options] { run_convert(options); });
@@ -235,6 +238,7 @@ void add_compare(CLI::App &app, compare_options &options) {
     command.add_option("other", options.other, "The quantized or restored one")->required();
     command.add_option("--report", options.report, "Write a page of HTML, too")->type_name("FILE");
     add_target_options(command, options.target);
+    command.add_flag("--verbose", options.console.verbose, "List the tensors that are unchanged, too");
     add_console_options(command, options.console);
     command.footer(compare_footer);
     command.callback([&options] { run_compare(options); });
@@ -242,7 +246,8 @@ void add_compare(CLI::App &app, compare_options &options) {
 
 void add_inspect(CLI::App &app, inspect_options &options) {
     CLI::App &command = *app.add_subcommand("inspect", "List the tensors of a model or array, and what they hold");
-    command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx, .gguf or\n.npy file")->required();
+    command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx, .gguf or\n.npy file")
+        ->required();
     add_console_options(command, options.console);
     command.footer("Of a quantized tensor the values are those that it stands for, its scales with the global one.");
     command.callback([&options] { run_inspect(options); });

@@ -6,6 +6,7 @@
 #include "report.h"
 #include "run_conversion.h"
 #include "text.h"
+#include "yaml.h"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -16,11 +17,21 @@ using nlohmann::json;
 
 namespace {
 
+recipe read_any_recipe(const std::filesystem::path &path, const scheme &otherwise) {
+    if (!is_yaml(path)) {
+        return read_recipe(path, otherwise);
+    }
+    json text = read_yaml(path);
+    recipe result;
+    in_file(path.string(), [&] { result = parse_recipe(text, otherwise); });
+    return result;
+}
+
 // What --exclude names is left alone, then what --include names is quantized, then the rules of the recipe are asked.
 recipe recipe_of(const quantize_options &options) {
     scheme how = {find_format(options.format), options.scales, options.asymmetric};
     check(how);
-    recipe given = options.recipe ? read_recipe(*options.recipe, how) : recipe{{}, how};
+    recipe given = options.recipe ? read_any_recipe(*options.recipe, how) : recipe{{}, how};
     recipe result = {.rules = {}, .otherwise = given.otherwise};
     for (const std::string &pattern : options.exclude) {
         result.rules.push_back({pattern, std::nullopt});

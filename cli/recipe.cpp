@@ -94,28 +94,6 @@ json scheme_json(const scheme &how) {
     return entry;
 }
 
-recipe parse_recipe(const json &text, const scheme &otherwise) {
-    refuse_unknown_keys(text, {"default", "rules"});
-    recipe result = {.rules = {}, .otherwise = otherwise};
-    if (text.contains("default")) {
-        refuse_unknown_keys(text["default"], {"dtype", "axis", "per_tensor", "block_size", "asymmetric"});
-        std::optional<scheme> how = parse_scheme(text["default"], otherwise);
-        if (!how) {
-            throw failure(
-                "\"default\" cannot be \"keep\"; {\"match\": \"*\", \"dtype\": \"keep\"} as the last rule can");
-        }
-        result.otherwise = *how;
-    }
-    for (const json &entry : text.value("rules", json::array())) {
-        refuse_unknown_keys(entry, {"match", "dtype", "axis", "per_tensor", "block_size", "asymmetric"});
-        if (!entry.contains("match")) {
-            throw failure("a rule has no \"match\"");
-        }
-        result.rules.push_back({value_of<std::string>(entry, "match"), parse_scheme(entry, result.otherwise)});
-    }
-    return result;
-}
-
 std::vector<std::string_view> components(std::string_view name) {
     std::vector<std::string_view> found;
     while (true) {
@@ -174,6 +152,28 @@ std::string scheme_text(const scheme &how) {
         text += " along axis " + std::to_string(*scales.axis);
     }
     return text + (how.asymmetric ? ", asymmetric" : "");
+}
+
+recipe parse_recipe(const json &text, const scheme &otherwise) {
+    refuse_unknown_keys(text, {"default", "rules"});
+    recipe result = {.rules = {}, .otherwise = otherwise};
+    if (text.contains("default")) {
+        refuse_unknown_keys(text["default"], {"dtype", "axis", "per_tensor", "block_size", "asymmetric"});
+        std::optional<scheme> how = parse_scheme(text["default"], otherwise);
+        if (!how) {
+            throw failure(
+                "\"default\" cannot be \"keep\"; {\"match\": \"*\", \"dtype\": \"keep\"} as the last rule can");
+        }
+        result.otherwise = *how;
+    }
+    for (const json &entry : text.value("rules", json::array())) {
+        refuse_unknown_keys(entry, {"match", "dtype", "axis", "per_tensor", "block_size", "asymmetric"});
+        if (!entry.contains("match")) {
+            throw failure("a rule has no \"match\"");
+        }
+        result.rules.push_back({value_of<std::string>(entry, "match"), parse_scheme(entry, result.otherwise)});
+    }
+    return result;
 }
 
 recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise) {

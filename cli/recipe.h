@@ -51,6 +51,7 @@ struct recipe {
 // Keys: dtype, axis, per_tensor, block_size (a number, or [rows, columns]), asymmetric. What a rule does not say it
 // takes from `otherwise` only for the type; granularity and scale rule are its own. Throws failure.
 recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise);
+recipe parse_recipe(const nlohmann::json &text, const scheme &otherwise);
 
 // What read_recipe() reads as the same recipe.
 nlohmann::json recipe_json(const recipe &rules);

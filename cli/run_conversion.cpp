@@ -2,6 +2,9 @@
 
 #include "model_output.h"
 #include "progress.h"
+#include "text.h"
+
+#include <iostream>
 
 namespace qdq_cli {
 
@@ -15,6 +18,18 @@ kernel_figures write_file(const conversion &what, const output_options &output, 
 }
 
 }  // namespace
+
+void print_outputs(const conversion &what, const output_options &output) {
+    std::vector<std::vector<std::string>> rows = {{"tensor", "shape", "type", "bytes"}};
+    size_t shards = is_onnx(output.path) ? 1 : what.input().shard_count();
+    for (size_t shard = 0; shard < shards; ++shard) {
+        for (const tensor_info &tensor : what.outputs(shard)) {
+            rows.push_back({printable(tensor.name), shape_text(tensor.shape), std::string(tensor.type->name),
+                            std::to_string(byte_size(tensor))});
+        }
+    }
+    std::cout << terminal_table(rows, 3);
+}
 
 kernel_figures run_conversion(const conversion &what, const output_options &output, const target_options &target,
                               const console_options &console) {

@@ -10,4 +10,7 @@ namespace qdq_cli {
 kernel_figures run_conversion(const conversion &what, const output_options &output, const target_options &target,
                               const console_options &console);
 
+// A table of what a conversion makes.
+void print_outputs(const conversion &what, const output_options &output);
+
 }  // namespace qdq_cli

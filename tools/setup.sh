@@ -15,6 +15,7 @@ needs='
 /usr/include/xxhash.h:libxxhash-dev
 /usr/include/lzma/LzmaDec.c:lzma-dev
 /usr/include/protozero/version.hpp:libprotozero-dev
+/usr/include/yaml-cpp/yaml.h:libyaml-cpp-dev
 ninja:ninja-build
 g++:g++
 git:git

@@ -155,6 +155,14 @@ class Convert(CliTest):
         onnx.save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), self.dir / "x.onnx")
         self.fail_with("compressed-tensors has none", "convert", self.dir / "x.onnx", "-o", self.dir / "x.safetensors")
 
+    def test_verbose_lists_what_is_made(self):
+        source = self.quantized()
+        self.assertIn("a.weight_scale", self.succeed("convert", source, "-o", self.dir / "a.onnx", "--verbose"))
+        restored = self.dir / "restored.safetensors"
+        self.assertRegex(self.succeed("dequantize", source, "-o", restored, "--verbose"), r"b.weight +\[5, 33\] +F32")
+        self.assertNotIn("norm", self.succeed("compare", self.dir / "in.safetensors", source))
+        self.assertIn("norm", self.succeed("compare", self.dir / "in.safetensors", source, "--verbose"))
+
     def test_json_and_quiet(self):
         source = self.quantized()
         self.assertEqual(json.loads(self.succeed("convert", source, "-o", self.dir / "a.onnx", "--json")),

@@ -191,6 +191,49 @@ class Folder(FolderTest):
         self.assertEqual(groups["float-quantized"]["targets"], ["re:(.*\\.)?layers\\.1\\.mlp\\.down_proj$"])
         self.assertEqual(groups["pack-quantized"]["weights"]["group_size"], 32)
 
+    def test_a_recipe_in_yaml_says_the_same(self):
+        self.save()
+        json_recipe, recipe = self.dir / "recipe.json", self.dir / "recipe.yaml"
+        json_recipe.write_text("""{"default": {"dtype": "i4", "block_size": 32},
+                                   "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
+                                             {"match": "model.layers.0.*", "dtype": "keep"}]}""")
+        recipe.write_text("""# a comment
+default: {dtype: i4, block_size: 32}
+rules:
+  - &down
+    match: "*.down_proj.weight"
+    dtype: f8e4m3
+    per_tensor: true
+  - match: model.layers.0.*
+    dtype: 'keep'
+""")
+        plans = [self.succeed("quantize", self.model, "--dry-run", "--recipe", path, force=False)
+                 for path in (json_recipe, recipe)]
+        self.assertEqual(plans[0], plans[1])
+        self.assertIn("f8e4m3 per tensor", plans[1])
+
+    def test_a_bad_recipe_in_yaml_is_a_failure_that_says_why(self):
+        self.save()
+        recipe = self.dir / "recipe.yml"
+        laughs = "a: &a [1,1,1,1,1,1,1,1,1]\n"
+        for level in "bcdefgh":
+            laughs += f"{level}: &{level} [{','.join(['*' + chr(ord(level) - 1)] * 9)}]\n"
+        for text, message in {
+            "default: {dtype: i4": "recipe.yml: it is not valid YAML, in its line 1",
+            "": "null is not an object",
+            "rules: [1]": "1 is not an object",
+            "default: {dtype: '8'}": "\"dtype\" is 8",
+            "default: {dtype: 8}": "\"dtype\" is 8, which it cannot be",
+            "default: {block_size: '32'}": "\"block_size\" is",
+            "rules: []\nrules: []": "it has \"rules\" twice",
+            "default: !!str i8": "the tag",
+            "a: &a [*a]": "levels",
+            laughs: "it has more than 100000 values",
+        }.items():
+            with self.subTest(text=text):
+                recipe.write_text(text)
+                self.fail_with(message, "quantize", self.model, "-o", self.out, "--recipe", recipe, force=False)
+
     def test_a_bad_recipe_is_a_failure_that_says_why(self):
         self.save()
         recipe = self.dir / "recipe.json"

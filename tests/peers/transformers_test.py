@@ -66,11 +66,28 @@ def load(loader, folder):
     return dict(model.named_parameters()), [*records.texts, *(f"{key}: {value}" for key, value in info.items() if value)]
 
 
+MIXED = """
+default: {dtype: i4, block_size: 32}
+rules:
+  - {match: "*.experts.*", dtype: keep}
+  - {match: "*.o_proj.weight", dtype: i8}
+  - {match: "*attention.output.dense.weight", dtype: i8}
+  - {match: "*.layers.2.*", dtype: f8e4m3, per_tensor: true}
+  - {match: "*.layer.3.*.weight", dtype: mxfp4}
+  - {match: "*.layer.1.*.query.weight", dtype: keep}
+"""
+
+
 class Transformers(unittest.TestCase):
-    def check(self, model, loader, options):
+    def check(self, model, loader, options, *conversion):
         with tempfile.TemporaryDirectory(prefix="qdq-test-") as folder:
-            codes, restored = Path(folder, "codes"), Path(folder, "restored")
-            qdq("quantize", model, "-o", codes, "--dtype", *options.split())
+            codes, restored, recipe = Path(folder, "codes"), Path(folder, "restored"), Path(folder, "recipe.yaml")
+            recipe.write_text(MIXED)
+            options = [option.replace("RECIPE", str(recipe)) for option in options.split()]
+            qdq("quantize", model, "-o", codes, "--dtype", *options)
+            if conversion:
+                qdq("convert", codes, "-o", Path(folder, "converted"), *conversion)
+                codes = Path(folder, "converted")
             qdq("dequantize", codes, "-o", restored)
             actual, complaints = load(loader, codes)
             expected, _ = load(loader, restored)
@@ -80,6 +97,15 @@ class Transformers(unittest.TestCase):
             # compressed-tensors decompresses f4 and mxfp8 to bf16, whatever the model's type is.
             tensor = tensor.to(actual[name].dtype)
             self.assertTrue(torch.equal(actual[name], tensor), name)
+
+    def test_mixed_recipe_of_several_groups(self):
+        self.check(demo_model(), transformers.AutoModel, "i4 --recipe RECIPE")
+        with tempfile.TemporaryDirectory(prefix="qdq-test-") as folder:
+            save_causal_lm(folder, torch.bfloat16)
+            self.check(folder, transformers.AutoModelForCausalLM, "i4 --recipe RECIPE")
+
+    def test_fp8_in_blocks_converted_to_compressed_tensors(self):
+        self.check(demo_model(), transformers.AutoModel, "f8e4m3 --block-size 128x128", "--method", "compressed-tensors")
 
     def test_demo_model(self):
         for options in TYPES:

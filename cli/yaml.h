@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace qdq_cli {
+
+// Whether a path is that of a file in YAML.
+bool is_yaml(const std::filesystem::path &path);
+
+// The content of such a file as JSON: scalars that are not quoted may be integers, true, false and null. Throws failure
+// where it is no YAML, or has what no recipe needs: tags, keys twice, more than 100000 values or 20 levels, which a few
+// aliases can make of a small file. A build without yaml-cpp throws always.
+nlohmann::json read_yaml(const std::filesystem::path &path);
+
+}  // namespace qdq_cli
