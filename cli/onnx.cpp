@@ -150,12 +150,12 @@ std::vector<const onnx_node *> onnx_reader::find_dequantize_nodes() const {
                                    [&](const std::string &name) { return !name.empty() && uses[name] > 0; });
     };
     for (bool again = true; std::exchange(again, false);) {
-        auto kept = std::stable_partition(found.begin(), found.end(), [&](auto node) { return !is_shared(node); });
-        again = kept != found.end();
-        std::for_each(kept, found.end(), [&](const onnx_node *node) {
-            std::ranges::for_each(node->inputs, [&](const std::string &name) { ++uses[name]; });
+        std::erase_if(found, [&](const onnx_node *node) {
+            bool shared = is_shared(node);
+            std::ranges::for_each(node->inputs, [&](const std::string &name) { uses[name] += shared; });
+            again |= shared;
+            return shared;
         });
-        found.erase(kept, found.end());
     }
     return found;
 }
