@@ -33,49 +33,71 @@ std::string escaped(std::string_view name) {
 
 // Modules are named from the root of the model that is loaded: model.layers.0.mlp is layers.0.mlp where that is the
 // base model alone, and has a longer name where the whole is a part of another one.
-std::string pattern_of(const std::string &module) {
-    size_t dot = module.find('.');
-    return dot == std::string::npos ? module : "re:(.*\\.)?" + escaped(module.substr(dot + 1)) + "$";
-}
+std::string pattern_of(std::string_view end_of_name) { return "re:(.*\\.)?" + escaped(end_of_name) + "$"; }
 
 // The same with \d+ for numbers: of all layers, and of all experts in them.
-std::string general_pattern_of(const std::string &module) {
+std::string general_pattern_of(std::string_view end_of_name) {
     std::string text = "re:(.*\\.)?";
-    size_t begin = module.find('.') + 1;
-    while (begin <= module.size()) {
-        size_t end = std::min(module.find('.', begin), module.size());
-        std::string part = module.substr(begin, end - begin);
-        bool number = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-        text += (number ? "\\d+" : escaped(part)) + (end < module.size() ? "\\." : "$");
+    size_t begin = 0;
+    while (begin <= end_of_name.size()) {
+        size_t end = std::min(end_of_name.find('.', begin), end_of_name.size());
+        std::string_view part = end_of_name.substr(begin, end - begin);
+        bool number = !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+        text += (number ? "\\d+" : escaped(part)) + (end < end_of_name.size() ? "\\." : "$");
         begin = end + 1;
     }
     return text;
 }
 
+// A name without its first component, if it has more.
+std::string_view without_root(std::string_view module) { return module.substr(module.find('.') + 1); }
+
 bool is_matrix(const tensor_info &tensor) {
     return tensor.shape.size() == 2 && tensor.type->is_float() && tensor.name.ends_with(weight_suffix);
 }
 
-// The shortest patterns that match the modules with this scheme, or without any, and no others.
-std::vector<std::string> patterns_of(const std::vector<module_scheme> &modules, const std::optional<scheme> &how) {
-    std::map<std::string, bool> alike;  // whether all that a general pattern matches have the scheme
-    auto pattern = [](const module_scheme &each) { return general_pattern_of(module_of(each.tensor.name)); };
+// Whether all modules that a pattern matches have one scheme, or none has any: by pattern, of each end of each name.
+std::map<std::string, bool> patterns_alike(const std::vector<module_scheme> &modules) {
+    std::map<std::string, std::pair<std::optional<scheme>, bool>> found;
     for (const module_scheme &each : modules) {
-        if (each.how || is_matrix(each.tensor)) {
-            auto [found, first] = alike.emplace(pattern(each), true);
-            found->second = found->second && each.how == how;
+        if (!each.how && !is_matrix(each.tensor)) {
+            continue;
+        }
+        std::string module = module_of(each.tensor.name);
+        for (std::string_view rest = module;; rest = without_root(rest)) {
+            for (const std::string &pattern : {general_pattern_of(rest), pattern_of(rest)}) {
+                auto &[how, alike] = found.emplace(pattern, std::pair(each.how, true)).first->second;
+                alike = alike && how == each.how;
+            }
+            if (rest.find('.') == std::string_view::npos) {
+                break;
+            }
         }
     }
+    std::map<std::string, bool> alike;
+    for (const auto &[pattern, schemes] : found) {
+        alike.emplace(pattern, schemes.second);
+    }
+    return alike;
+}
+
+// The shortest patterns that match the modules with this scheme, or without any, and no others: pooler.dense keeps its
+// root beside layer.0.output.dense.
+std::vector<std::string> patterns_of(const std::vector<module_scheme> &modules, const std::optional<scheme> &how) {
+    std::map<std::string, bool> alike = patterns_alike(modules);
     std::vector<std::string> patterns;
     std::set<std::string> seen;
     for (const module_scheme &each : modules) {
-        if ((each.how || is_matrix(each.tensor)) && each.how == how) {
-            std::string module = module_of(each.tensor.name), general = pattern(each);
-            bool rooted = module.find('.') == std::string::npos;
-            std::string chosen = alike[general] && !rooted ? general : pattern_of(module);
-            if (seen.insert(chosen).second) {
-                patterns.push_back(chosen);
-            }
+        if ((!each.how && !is_matrix(each.tensor)) || each.how != how) {
+            continue;
+        }
+        std::string module = module_of(each.tensor.name);
+        std::string_view rest = without_root(module);
+        bool rooted = rest == module;
+        std::string general = general_pattern_of(rest), exact = pattern_of(rest);
+        std::string chosen = rooted ? module : alike[general] ? general : alike[exact] ? exact : pattern_of(module);
+        if (seen.insert(chosen).second) {
+            patterns.push_back(chosen);
         }
     }
     return patterns;

@@ -191,6 +191,16 @@ class Folder(FolderTest):
         self.assertEqual(groups["float-quantized"]["targets"], ["re:(.*\\.)?layers\\.1\\.mlp\\.down_proj$"])
         self.assertEqual(groups["pack-quantized"]["weights"]["group_size"], 32)
 
+    def test_a_pattern_matches_no_module_of_another_group(self):
+        save_folder(self.model, [{f"{module}.weight": random((8, 32)) for module in (
+            "layer.0.output.dense", "layer.1.output.dense", "pooler.dense", "layer.0.up")}], {})  # fmt: skip
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"rules": [{"match": "layer.0.*", "dtype": "i4", "block_size": 32}]}')
+        self.quantize("--recipe", recipe)
+        targets = {group["format"]: group["targets"] for group in self.config()["config_groups"].values()}
+        self.assertEqual(targets["int-quantized"], ["re:(.*\\.)?1\\.output\\.dense$", "re:(.*\\.)?pooler\\.dense$"])
+        self.assertEqual(targets["pack-quantized"], ["re:(.*\\.)?0\\.output\\.dense$", "re:(.*\\.)?\\d+\\.up$"])
+
     def test_a_recipe_in_yaml_says_the_same(self):
         self.save()
         json_recipe, recipe = self.dir / "recipe.json", self.dir / "recipe.yaml"

@@ -72,7 +72,7 @@ rules:
   - {match: "*.experts.*", dtype: keep}
   - {match: "*.o_proj.weight", dtype: i8}
   - {match: "*attention.output.dense.weight", dtype: i8}
-  - {match: "*.layers.2.*", dtype: f8e4m3, per_tensor: true}
+  - {match: "*.layers.2.*_proj.weight", dtype: f8e4m3, per_tensor: true}
   - {match: "*.layer.3.*.weight", dtype: mxfp4}
   - {match: "*.layer.1.*.query.weight", dtype: keep}
 """
