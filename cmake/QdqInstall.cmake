@@ -46,9 +46,11 @@ qdq_write_kernel_digests(${PROJECT_BINARY_DIR}/kernels.txt)
 install(FILES ${PROJECT_BINARY_DIR}/kernels.txt DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
-# qdq_install_license(<component> <what> <file>): that of something inside the component's binaries beside qdq.
+# qdq_install_license(<component> <what> <file>): that of something inside the component's binaries beside qdq. The wheel
+# takes it from the build's licenses/.
 function(qdq_install_license component what file)
   if(EXISTS ${file})
+    configure_file(${file} ${PROJECT_BINARY_DIR}/licenses/${what}.txt COPYONLY)
     install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses RENAME ${what}.txt COMPONENT ${component})
   else()
     message(STATUS "What is installed lacks the license of ${what}: there is no ${file}")
@@ -61,7 +63,8 @@ if(QDQ_BUILD_CLI)
   set_target_properties(qdq_cli PROPERTIES EXPORT_NAME cli)
   install(TARGETS qdq_cli EXPORT qdq-tools-targets RUNTIME COMPONENT tools)
   install(EXPORT qdq-tools-targets NAMESPACE qdq:: DESTINATION ${package_folder} COMPONENT tools)
-  foreach(library IN ITEMS CLI11=libcli11-dev nlohmann_json=nlohmann-json3-dev xxHash=libxxhash-dev)
+  foreach(library IN ITEMS CLI11=libcli11-dev nlohmann_json=nlohmann-json3-dev protozero=libprotozero-dev
+      xxHash=libxxhash-dev yaml-cpp=libyaml-cpp-dev)
     string(REPLACE = ";" names ${library})
     list(GET names 0 what)
     list(GET names 1 package)

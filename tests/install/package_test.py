@@ -48,7 +48,7 @@ class Packages(InstalledTest):
         self.assertEqual(len(names), len(set(names)))
 
     def test_have_the_licenses_of_what_is_inside(self):
-        inside = {"libqdq0": "Halide", "qdq-tools": "CLI11 nlohmann_json xxHash"}
+        inside = {"libqdq0": "Halide", "qdq-tools": "CLI11 nlohmann_json protozero xxHash yaml-cpp"}
         for package, names in inside.items():
             for name in names.split():
                 with self.subTest(name):

@@ -42,6 +42,12 @@ def test_the_wheel_has_stubs_for_every_function():
     }  # fmt: skip
 
 
+def test_the_wheel_has_the_licenses_of_what_the_extension_contains():
+    files = importlib.resources.files(qdq).joinpath("licenses")
+    for name in ("Halide", "nanobind", "nlohmann_json", "protozero", "xxHash"):
+        assert "Copyright" in files.joinpath(f"{name}.txt").read_text(), name
+
+
 def test_everything_public_has_a_docstring():
     for name in qdq.__all__:
         assert inspect.getdoc(getattr(qdq, name)), name
