@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <csignal>
@@ -57,11 +58,8 @@ int file_of(const std::string &text) {
 class child {
 public:
     child(std::vector<std::string> arguments, int input, int output) {
-        std::vector<char *> pointers;
-        for (std::string &argument : arguments) {
-            pointers.push_back(argument.data());
-        }
-        pointers.push_back(nullptr);
+        std::vector<char *> pointers(arguments.size() + 1);  // the last is null
+        std::ranges::transform(arguments, pointers.begin(), [](std::string &argument) { return argument.data(); });
         posix_spawn_file_actions_t actions;
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
