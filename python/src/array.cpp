@@ -209,7 +209,10 @@ void array::read_operand(const char *function, const char *name, nb::handle give
     const bool is_integer = PyLong_Check(given.ptr()) && may_be_integer;
     const bool is_number = (PyFloat_Check(given.ptr()) || PyLong_Check(given.ptr())) && !PyBool_Check(given.ptr());
     if (!is_number || like.view_.device.kind != QDQ_DEVICE_HOST) {
-        read(function, name, frameworks().attr("operand")(given, may_be_integer, like.object_, function, name));
+        const bool is_array = dlpack::find_exchange(given) != nullptr;
+        read(function, name,
+             is_array ? nb::borrow(given)
+                      : frameworks().attr("operand")(given, may_be_integer, like.object_, function, name));
         return;
     }
     if (is_integer) {

@@ -1,5 +1,9 @@
 #include "dlpack.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,17 +35,65 @@ const exchange *find_exchange(nb::handle object) {
     return table;
 }
 
-nb::object allocate(const exchange &table, const dltensor &like) {
+namespace {
+
+[[noreturn]] void refuse_memory() {
+    PyErr_NoMemory();
+    throw nb::python_error();
+}
+
+// One piece of memory holds the owner, shape, strides and elements: PyTorch's own allocation is twice as long.
+managed *allocate_on_host(const dltensor &like) {
+    constexpr std::size_t alignment = 64;
+    struct block {
+        managed owner;
+        std::int64_t sizes[8], strides[8];  // tensors have no more dimensions
+    };
+    std::size_t bytes = like.dtype.bits / 8;
+    for (int d = 0; d < like.ndim; ++d) {
+        if (__builtin_mul_overflow(bytes, like.shape[d], &bytes)) {
+            refuse_memory();
+        }
+    }
+    std::size_t space = bytes + alignment;
+    auto *const made =
+        space > bytes && space < PTRDIFF_MAX ? static_cast<block *>(std::malloc(sizeof(block) + space)) : nullptr;
+    if (made == nullptr) {
+        refuse_memory();
+    }
+    void *elements = made + 1;
+    std::align(alignment, bytes, elements, space);
+    std::int64_t dense = 1;
+    for (int d = like.ndim - 1; d >= 0; dense *= like.shape[d--]) {
+        made->sizes[d] = like.shape[d];
+        made->strides[d] = dense;
+    }
+    made->owner = {{1, 0}, nullptr, [](managed *self) { std::free(self); }, 0, like};
+    made->owner.tensor.data = elements;
+    made->owner.tensor.shape = made->sizes;
+    made->owner.tensor.strides = made->strides;
+    return &made->owner;
+}
+
+managed *allocate_on_device(const exchange &table, const dltensor &like) {
     std::string problem;
-    void *made = nullptr, *object = nullptr;
+    managed *made = nullptr;
     const auto set_error = [](void *context, const char *, const char *message) {
         *static_cast<std::string *>(context) = message;
     };
     if (table.allocate(&like, &made, &problem, set_error) != 0) {
         throw nb::type_error(problem.c_str());
     }
-    if (table.to_object(made, &object) != 0) {
-        throw nb::python_error();
+    return made;
+}
+
+}  // namespace
+
+nb::object allocate(const exchange &table, const dltensor &like) {
+    const bool on_host = like.device.device_type == nb::device::cpu::value;
+    void *object = nullptr;
+    if (table.to_object(on_host ? allocate_on_host(like) : allocate_on_device(table, like), &object) != 0) {
+        throw nb::type_error(nb::python_error().what());
     }
     return nb::steal(static_cast<PyObject *>(object));
 }

@@ -11,6 +11,17 @@ namespace qdq::python::dlpack {
 namespace nb = nanobind;
 using nb::dlpack::dltensor;
 
+// DLPack's array with an owner, version 1.
+struct managed {
+    struct {
+        std::uint32_t major, minor;
+    } version;
+    void *context;
+    void (*deleter)(managed *self);
+    std::uint64_t flags;
+    dltensor tensor;
+};
+
 // DLPack's exchange table, version 1: what a type's `__dlpack_c_exchange_api__` points to. Functions return 0, or -1
 // with an error of Python's set.
 struct exchange {
@@ -19,9 +30,9 @@ struct exchange {
         void *previous;
     } header;
     using set_error = void (*)(void *context, const char *kind, const char *message);
-    int (*allocate)(const dltensor *like, void **made, void *context, set_error);
-    int (*managed_of)(void *object, void **made);
-    int (*to_object)(void *managed, void **object);  // which owns it
+    int (*allocate)(const dltensor *like, managed **made, void *context, set_error);
+    int (*managed_of)(void *object, managed **made);
+    int (*to_object)(managed *made, void **object);  // which owns it
     int (*view_of)(void *object, dltensor *view);    // valid as long as the object
     int (*current_stream)(int device_type, std::int32_t device_id, void **stream);
 };
@@ -29,8 +40,8 @@ struct exchange {
 // The table of an object's type, or nullptr.
 const exchange *find_exchange(nb::handle object);
 
-// A new array with the type, shape and device of `like`, from the library of the table. Raises TypeError where that has
-// no such arrays.
+// A new array with the type, shape and device of `like`, of the library of the table. Raises TypeError where that has
+// no such arrays, MemoryError.
 nb::object allocate(const exchange &table, const dltensor &like);
 
 }  // namespace qdq::python::dlpack
