@@ -52,15 +52,19 @@ def small_calls():
     scale, tensor, tensor_out = numpy.float32([0.01]), torch.from_numpy(x), torch.empty(4096, dtype=torch.int8)
     tensor_scale = torch.from_numpy(scale)
     plan = qdq.plan(qdq.quantize, x, scale, dtype="int8", out=out)
+    tensor_plan = qdq.plan(qdq.quantize, tensor, tensor_scale, dtype="int8", out=tensor_out)
     session = onnxruntime_session(0.01, 4096)
     return {
         "quantize, NumPy, out=": lambda: qdq.quantize(x, scale, dtype="int8", out=out),
         "quantize, NumPy, a new array": lambda: qdq.quantize(x, scale, dtype="int8"),
         "a plan, NumPy, out=": lambda: plan(x, out),
+        "a plan, torch, out=": lambda: tensor_plan(tensor, tensor_out),
         "quantize, torch, out=": lambda: qdq.quantize(tensor, tensor_scale, dtype="int8", out=tensor_out),
         "quantize, torch, a new tensor": lambda: qdq.quantize(tensor, tensor_scale, dtype="int8"),
+        "quantize, torch, a new tensor, scale a number": lambda: qdq.quantize(tensor, 0.01, dtype="int8"),
         "torch.ops.qdq.quantize": lambda: torch.ops.qdq.quantize(tensor, tensor_scale, dtype=torch.int8),
         "torch.quantize_per_tensor": lambda: torch.quantize_per_tensor(tensor, 0.01, 0, torch.qint8),
+        "torch.empty": lambda: torch.empty(4096, dtype=torch.int8),
         "ONNX Runtime, QuantizeLinear": lambda: session.run(None, {"x": x}),
     }
 
@@ -102,11 +106,11 @@ def main():
     torch.set_num_threads(1)
     qdq.set_num_threads(1)
     for name, time in least_times(small_calls(), 2000, 50).items():
-        print(f"{name:32} {time:12.3f} us")
+        print(f"{name:46} {time:12.3f} us")
     if sys.argv[1:]:
         for name, time in least_times(large_calls(sys.argv[1]), 1, 15).items():
-            print(f"{name:32} {time:12.0f} us")
-    print(f"{'import qdq':32} {import_milliseconds('qdq'):12.3f} ms")
+            print(f"{name:46} {time:12.0f} us")
+    print(f"{'import qdq':46} {import_milliseconds('qdq'):12.3f} ms")
 
 
 main()
