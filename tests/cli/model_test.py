@@ -14,6 +14,7 @@ import numpy as np
 from support import CliTest, load_model, per_channel, random, run, save_model, start
 
 HIDDEN, INNER, VOCABULARY = 64, 96, 320
+READS_YAML = os.environ["QDQ_READS_YAML"] == "1"  # no build for another processor does
 
 
 def layer(i, seed):
@@ -201,6 +202,7 @@ class Folder(FolderTest):
         self.assertEqual(targets["int-quantized"], ["re:(.*\\.)?1\\.output\\.dense$", "re:(.*\\.)?pooler\\.dense$"])
         self.assertEqual(targets["pack-quantized"], ["re:(.*\\.)?0\\.output\\.dense$", "re:(.*\\.)?\\d+\\.up$"])
 
+    @unittest.skipUnless(READS_YAML, "this build reads no YAML")
     def test_a_recipe_in_yaml_says_the_same(self):
         self.save()
         json_recipe, recipe = self.dir / "recipe.json", self.dir / "recipe.yaml"
@@ -222,6 +224,15 @@ rules:
         self.assertEqual(plans[0], plans[1])
         self.assertIn("f8e4m3 per tensor", plans[1])
 
+    @unittest.skipIf(READS_YAML, "this build reads YAML")
+    def test_a_build_without_yaml_says_so(self):
+        self.save()
+        recipe = self.dir / "recipe.yaml"
+        recipe.write_text("default: {dtype: i4}")
+        self.fail_with("recipe.yaml: this build of qdq reads recipes in JSON alone",
+                       "quantize", self.model, "-o", self.out, "--recipe", recipe, force=False)
+
+    @unittest.skipUnless(READS_YAML, "this build reads no YAML")
     def test_a_bad_recipe_in_yaml_is_a_failure_that_says_why(self):
         self.save()
         recipe = self.dir / "recipe.yml"
@@ -380,10 +391,11 @@ rules:
 class Resumption(FolderTest):
     """Runs that are killed, and the next one."""
 
-    def save_large(self, shards=4):
-        side = 1024
-        save_folder(self.model, [{f"model.layers.{i}.q_proj.weight": random((side, side), i),
-                                  f"model.layers.{i}.k_proj.weight": random((side, side), i + 50)} for i in range(shards)])
+    def save_large(self, shards=4, seed=0):
+        shutil.rmtree(self.model, ignore_errors=True)
+        shape = (1024, 1024)
+        save_folder(self.model, [{f"model.layers.{i}.q_proj.weight": random(shape, seed + i),
+                                  f"model.layers.{i}.k_proj.weight": random(shape, seed + i + 50)} for i in range(shards)])
         self.partial = self.dir / ".out.qdq-partial"
 
     def expected(self):
@@ -447,7 +459,18 @@ class Resumption(FolderTest):
         self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
         self.assertEqual(content(self.out), expected)
 
-    def test_another_type_or_input_keeps_nothing(self):
+    def test_another_input_keeps_nothing(self):
+        for shards in (4, 3):
+            with self.subTest(shards=shards):
+                self.save_large()
+                self.make_partial()
+                self.save_large(shards, seed=100)
+                self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+                self.assertEqual(content(self.out), self.expected())
+                shutil.rmtree(self.out)
+                shutil.rmtree(self.dir / "undisturbed")
+
+    def test_another_type_keeps_nothing(self):
         self.save_large()
         self.make_partial()
         self.succeed("quantize", self.model, "-o", self.out, "--dtype", "mxfp4", force=False)
