@@ -26,11 +26,19 @@ constexpr size_t piece = size_t{16} << 20;  // an interrupt is noticed within on
 constexpr std::string_view temporary_prefix = ".qdq-", temporary_suffix = ".tmp";
 constexpr size_t temporary_digits = 16;
 
-// The file that open() would find or create.
+// The file that open() would find or create. In a folder that others write to, too, anybody may have put a link where a
+// file is replaced: one of another user decides nothing, as Linux has it for open() in folders such as /tmp.
 fs::path follow_links(fs::path path) {
     constexpr int most = 40;  // as the kernel has it
-    std::error_code error;
-    for (int links = 0; links < most && fs::is_symlink(path, error); ++links) {
+    struct stat status;
+    for (int links = 0; lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode); ++links) {
+        if (links == most) {
+            errno = ELOOP;
+            throw system_failure(path.string(), "cannot write");
+        }
+        if (status.st_uid != geteuid() && status.st_uid != 0) {
+            throw failure(path.string() + ": it is a symbolic link of another user, which is not followed");
+        }
         path = path.parent_path() / fs::read_symlink(path);
     }
     return path;
@@ -40,19 +48,13 @@ failure taken(const fs::path &path) { return failure(path.string() + ": exists a
 
 // The file that would be replaced, if there is one. Renaming onto a device such as /dev/null would replace the device
 // itself.
-std::optional<struct stat> replaceable(const fs::path &path, bool replace) {
-    struct stat status;
-    if (stat(path.c_str(), &status) != 0) {
-        if (errno == ENOENT) {
-            return std::nullopt;
-        }
-        throw system_failure(path.string(), "cannot write");
+std::optional<struct stat> replaceable(const folder &inside, const std::string &name, bool replace) {
+    std::optional<struct stat> status = inside.status_of(name);
+    if (status && !S_ISREG(status->st_mode)) {
+        throw failure((inside.path() / name).string() + ": exists and is not a regular file");
     }
-    if (!S_ISREG(status.st_mode)) {
-        throw failure(path.string() + ": exists and is not a regular file");
-    }
-    if (!replace) {
-        throw taken(path);
+    if (status && !replace) {
+        throw taken(inside.path() / name);
     }
     return status;
 }
@@ -67,44 +69,37 @@ std::string random_name() {
     return name + std::string(temporary_suffix);
 }
 
-bool is_random_name(std::string_view name) {
-    if (name.size() != temporary_prefix.size() + temporary_digits + temporary_suffix.size() ||
-        !name.starts_with(temporary_prefix) || !name.ends_with(temporary_suffix)) {
-        return false;
-    }
-    std::string_view digits = name.substr(temporary_prefix.size(), temporary_digits);
-    return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-bool is_named(int descriptor, const fs::path &path) {
-    struct stat opened, named;
-    return fstat(descriptor, &opened) == 0 && lstat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
-           opened.st_ino == named.st_ino;
+bool is_named(int descriptor, const folder &inside, const std::string &name) {
+    struct stat opened;
+    std::optional<struct stat> named = inside.status_of(name);
+    return fstat(descriptor, &opened) == 0 && named && opened.st_dev == named->st_dev && opened.st_ino == named->st_ino;
 }
 
 // Each run keeps its temporary file locked; a lock goes with its process, however that ends. Only one that has the lock
 // of a file and finds it under its name may remove it, so that none removes what another has just created or renamed.
 bool lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
 
-void remove_if_abandoned(const fs::path &path) {
-    int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+void remove_if_abandoned(const folder &inside, const std::string &name) {
+    int descriptor = openat(inside.descriptor(), name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (descriptor < 0) {
         return;
     }
     struct stat status;
     bool ours = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
-    if (ours && lock(descriptor) && is_named(descriptor, path)) {
-        unlink(path.c_str());
+    if (ours && lock(descriptor) && is_named(descriptor, inside, name)) {
+        inside.remove_file(name);
     }
     close(descriptor);
 }
 
-void remove_abandoned_in(const fs::path &directory) {
-    std::error_code error;
-    for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-        if (is_random_name(entry->path().filename().string())) {
-            remove_if_abandoned(entry->path());
+void remove_abandoned_in(const folder &directory) {
+    try {
+        for (const std::string &name : directory.names()) {
+            if (is_temporary_name(name)) {
+                remove_if_abandoned(directory, name);
+            }
         }
+    } catch (const failure &) {  // a directory that may be written to, but not read
     }
 }
 
@@ -117,11 +112,26 @@ void give_permissions(int descriptor, const struct stat &old) {
 
 }  // namespace
 
-atomic_file::atomic_file(const fs::path &path, bool replace) : path_(follow_links(path)), replace_(replace) {
-    std::optional<struct stat> old = replaceable(path_, replace_);
-    fs::path directory = path_.has_parent_path() ? path_.parent_path() : ".";
-    remove_abandoned_in(directory);
-    create_temporary(directory, old ? 0600 : 0666);
+bool is_temporary_name(std::string_view name) {
+    if (name.size() != temporary_prefix.size() + temporary_digits + temporary_suffix.size() ||
+        !name.starts_with(temporary_prefix) || !name.ends_with(temporary_suffix)) {
+        return false;
+    }
+    std::string_view digits = name.substr(temporary_prefix.size(), temporary_digits);
+    return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+atomic_file::atomic_file(const fs::path &path, bool replace)
+    : atomic_file(follow_links(path), replace, followed{}) {}
+
+atomic_file::atomic_file(const fs::path &path, bool replace, followed)
+    : atomic_file(folder(path.parent_path()), path.filename().string(), replace) {}
+
+atomic_file::atomic_file(const folder &inside, const std::string &name, bool replace)
+    : folder_(inside), name_(name), replace_(replace) {
+    std::optional<struct stat> old = replaceable(folder_, name_, replace_);
+    remove_abandoned_in(folder_);
+    create_temporary(old ? 0600 : 0666);
     if (old) {
         give_permissions(descriptor_, *old);
     }
@@ -129,14 +139,14 @@ atomic_file::atomic_file(const fs::path &path, bool replace) : path_(follow_link
 
 // Another run may take the file for abandoned in the instant before it is locked here; then it has no name, or the lock
 // is taken. Where files cannot be locked at all, none is ever removed.
-void atomic_file::create_temporary(const fs::path &directory, unsigned mode) {
+void atomic_file::create_temporary(unsigned mode) {
     for (bool lost = true; lost;) {
-        temporary_ = directory / random_name();
-        descriptor_ = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        temporary_ = random_name();
+        descriptor_ = openat(folder_.descriptor(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (descriptor_ < 0) {
-            throw system_failure(path_.string(), "cannot create a file in this directory");
+            throw system_failure(path().string(), "cannot create a file in this directory");
         }
-        lost = (!lock(descriptor_) && errno == EWOULDBLOCK) || !is_named(descriptor_, temporary_);
+        lost = (!lock(descriptor_) && errno == EWOULDBLOCK) || !is_named(descriptor_, folder_, temporary_);
         if (lost) {
             close(descriptor_);
         }
@@ -145,7 +155,7 @@ void atomic_file::create_temporary(const fs::path &directory, unsigned mode) {
 
 atomic_file::~atomic_file() {
     if (descriptor_ >= 0) {
-        unlink(temporary_.c_str());
+        unlinkat(folder_.descriptor(), temporary_.c_str(), 0);
         close(descriptor_);
     }
 }
@@ -159,7 +169,7 @@ void atomic_file::write(uint64_t offset, std::span<const std::byte> bytes) {
             continue;
         }
         if (put < 0) {
-            throw system_failure(path_.string(), "cannot write");
+            throw system_failure(path().string(), "cannot write");
         }
         bytes = bytes.subspan(static_cast<size_t>(put));
         offset += static_cast<uint64_t>(put);
@@ -169,20 +179,21 @@ void atomic_file::write(uint64_t offset, std::span<const std::byte> bytes) {
 void atomic_file::publish() {
     // Without the sync a power cut soon after the rename could leave the name on an empty file.
     if (fsync(descriptor_) != 0) {
-        throw system_failure(path_.string(), "cannot write");
+        throw system_failure(path().string(), "cannot write");
     }
     throw_if_interrupted();
     // A file of this name may have appeared since it was found to be free.
-    int result = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), replace_ ? 0 : RENAME_NOREPLACE);
+    int directory = folder_.descriptor();
+    int result = renameat2(directory, temporary_.c_str(), directory, name_.c_str(), replace_ ? 0 : RENAME_NOREPLACE);
     if (result != 0 && errno == EINVAL) {  // a file system that has no such renaming, as NFS
-        replaceable(path_, replace_);
-        result = rename(temporary_.c_str(), path_.c_str());
+        replaceable(folder_, name_, replace_);
+        result = renameat(directory, temporary_.c_str(), directory, name_.c_str());
     }
     if (result != 0 && errno == EEXIST) {
-        throw taken(path_);
+        throw taken(path());
     }
     if (result != 0) {
-        throw system_failure(path_.string(), "cannot rename the finished file to this name");
+        throw system_failure(path().string(), "cannot rename the finished file to this name");
     }
     close(std::exchange(descriptor_, -1));
 }

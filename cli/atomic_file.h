@@ -1,20 +1,27 @@
 #pragma once
 
+#include "folder.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace qdq_cli {
 
 // A file that appears under its name complete, or not at all: it is written to a temporary file in the same directory
 // and renamed by publish(). Without that the destructor removes the temporary file, and where there was no time for it,
-// the next atomic_file in the directory does. A symbolic link stays one, and the file it names is written; a file that
-// is replaced leaves its permissions to the new one.
+// the next atomic_file in the directory does. A file that is replaced leaves its permissions to the new one.
 class atomic_file {
 public:
-    // Throws when the name is taken by anything but a regular file, or by one without `replace`.
+    // Throws when the name is taken by anything but a regular file, or by one without `replace`. A symbolic link stays
+    // one, and the file it names is written; one of another user is refused.
     atomic_file(const std::filesystem::path &path, bool replace);
+
+    // A file of an open folder. A link of that name is refused.
+    atomic_file(const folder &inside, const std::string &name, bool replace);
     ~atomic_file();
     atomic_file(const atomic_file &) = delete;
     atomic_file &operator=(const atomic_file &) = delete;
@@ -23,11 +30,18 @@ public:
     void publish();
 
 private:
-    void create_temporary(const std::filesystem::path &directory, unsigned mode);
+    struct followed {};
+    atomic_file(const std::filesystem::path &path, bool replace, followed);
+    std::filesystem::path path() const { return folder_.path() / name_; }
+    void create_temporary(unsigned mode);
 
-    std::filesystem::path path_, temporary_;
+    folder folder_;
+    std::string name_, temporary_;
     bool replace_;
     int descriptor_ = -1;
 };
+
+// Whether a name is one that such temporary files have.
+bool is_temporary_name(std::string_view name);
 
 }  // namespace qdq_cli

@@ -12,7 +12,7 @@ uint64_t input_bytes(const tensor_reader &input, size_t shard) {
     return total;
 }
 
-void copy_tensor(const tensor_reader &input, size_t from, tensor_writer &output, size_t to,
+void copy_tensor(const tensor_source &input, size_t from, tensor_writer &output, size_t to,
                  const progress_function &advance) {
     constexpr uint64_t piece = uint64_t{4} << 20;
     uint64_t size = byte_size(input.tensors()[from]);

@@ -25,9 +25,11 @@ public:
     virtual tensor_list outputs(size_t shard) const = 0;
     virtual metadata_map metadata(size_t shard) const = 0;
 
-    // Writes the data of outputs(shard), each once, in memory bounded by the largest tensor that is converted. Shards
-    // may be written at the same time by several threads, or processes.
-    virtual kernel_figures write(size_t shard, tensor_writer &output, const progress_function &advance) const = 0;
+    // Writes the data of outputs(shard), each once, in memory bounded by the largest tensor that is converted. `source`
+    // has the tensors of input(), and is all that is read. Shards may be written at the same time by several threads, or
+    // processes.
+    virtual kernel_figures write(size_t shard, const tensor_source &source, tensor_writer &output,
+                                 const progress_function &advance) const = 0;
 
     // Turns the model's config.json into that of the output.
     virtual void configure(nlohmann::json &config) const = 0;
@@ -40,7 +42,7 @@ public:
 uint64_t input_bytes(const tensor_reader &input, size_t shard);
 
 // Copies a tensor through a small buffer.
-void copy_tensor(const tensor_reader &input, size_t from, tensor_writer &output, size_t to,
+void copy_tensor(const tensor_source &input, size_t from, tensor_writer &output, size_t to,
                  const progress_function &advance);
 
 }  // namespace qdq_cli

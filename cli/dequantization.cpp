@@ -37,7 +37,8 @@ tensor_list dequantization::outputs(size_t shard) const {
 
 metadata_map dequantization::metadata(size_t shard) const { return without_records(input_->metadata(shard)); }
 
-kernel_figures dequantization::write(size_t shard, tensor_writer &output, const progress_function &advance) const {
+kernel_figures dequantization::write(size_t shard, const tensor_source &source, tensor_writer &output,
+                                     const progress_function &advance) const {
     kernel_caller kernels(profile_);
     code_buffers codes;
     scratch_buffer result;
@@ -48,13 +49,13 @@ kernel_figures dequantization::write(size_t shard, tensor_writer &output, const 
         }
         for_tensor(*input_, tensors_[i].index, [&] {
             if (!tensors_[i].parts) {
-                copy_tensor(*input_, tensors_[i].index, output, next, advance);
+                copy_tensor(source, tensors_[i].index, output, next, advance);
                 return;
             }
             const tensor_info &info = outputs_[i];
             std::span<std::byte> bytes = result.take(byte_size(info));
-            quantized_tensor source = load_quantized(*input_, tensors_[i], records_, codes);
-            kernels.dequantize(source.dequantize_to({info.type, info.shape, bytes.data()}));
+            quantized_tensor tensor = load_quantized(source, tensors_[i], records_, codes);
+            kernels.dequantize(tensor.dequantize_to({info.type, info.shape, bytes.data()}));
             output.write(next, bytes);
             advance(stored_bytes(*input_, tensors_[i]));
         });

@@ -19,7 +19,8 @@ public:
     const tensor_reader &input() const override { return *input_; }
     tensor_list outputs(size_t shard) const override;
     metadata_map metadata(size_t shard) const override;
-    kernel_figures write(size_t shard, tensor_writer &output, const progress_function &advance) const override;
+    kernel_figures write(size_t shard, const tensor_source &source, tensor_writer &output,
+                         const progress_function &advance) const override;
     void configure(nlohmann::json &config) const override;
     std::string description() const override;
 

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>
-#include <utility>
 
 namespace qdq_cli {
 
@@ -15,10 +14,16 @@ namespace {
 // Reads go in pieces, so that an interrupt is noticed within one of them.
 constexpr size_t piece = size_t{16} << 20;
 
+constexpr int open_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // O_NONBLOCK: a FIFO must not hang here
+
 }  // namespace
 
-input_file::input_file(std::filesystem::path path) : path_(std::move(path)) {
-    descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // O_NONBLOCK: a FIFO must not hang here
+input_file::input_file(const std::filesystem::path &path) : input_file(open(path.c_str(), open_flags), path) {}
+
+input_file::input_file(const folder &inside, const std::string &name)
+    : input_file(openat(inside.descriptor(), name.c_str(), open_flags | O_NOFOLLOW), inside.path() / name) {}
+
+input_file::input_file(int descriptor, const std::filesystem::path &path) : path_(path), descriptor_(descriptor) {
     if (descriptor_ < 0) {
         throw system_failure(path_.string(), "cannot open");
     }
@@ -48,14 +53,15 @@ void input_file::read(uint64_t offset, std::span<std::byte> bytes) const {
     }
 }
 
+std::string input_file::text() const {
+    std::string bytes(size(), '\0');
+    read(0, std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+}
+
 bool input_file::is_at(const std::filesystem::path &path) const {
     struct stat other;
     return stat(path.c_str(), &other) == 0 && other.st_dev == status_.st_dev && other.st_ino == status_.st_ino;
-}
-
-std::string input_file::version() const {
-    return std::to_string(status_.st_size) + " " + std::to_string(status_.st_mtim.tv_sec) + "." +
-           std::to_string(status_.st_mtim.tv_nsec);
 }
 
 void input_file::check_unchanged() const {

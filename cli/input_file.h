@@ -1,5 +1,7 @@
 #pragma once
 
+#include "folder.h"
+
 #include <sys/stat.h>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +15,8 @@ namespace qdq_cli {
 // message and not a SIGBUS, and the memory in use is what the caller asked for.
 class input_file {
 public:
-    explicit input_file(std::filesystem::path path);
+    explicit input_file(const std::filesystem::path &path);
+    input_file(const folder &inside, const std::string &name);  // itself, not what a link leads to
     ~input_file();
     input_file(const input_file &) = delete;
     input_file &operator=(const input_file &) = delete;
@@ -24,17 +27,18 @@ public:
     // Fills `bytes` from `offset`, or throws.
     void read(uint64_t offset, std::span<std::byte> bytes) const;
 
+    std::string text() const;  // all of it
+
     // Whether `path` leads to this file, by whatever names and links.
     bool is_at(const std::filesystem::path &path) const;
-
-    // Its size and time of modification.
-    std::string version() const;
 
     // Throws when the file has another size or time of modification than when it was opened: what was read of it may
     // then belong to two versions of it.
     void check_unchanged() const;
 
 private:
+    input_file(int descriptor, const std::filesystem::path &path);
+
     std::filesystem::path path_;
     int descriptor_;
     struct stat status_;

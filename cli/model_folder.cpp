@@ -1,12 +1,17 @@
 #include "model_folder.h"
 
 #include "error.h"
+#include "folder.h"
+#include "interrupt.h"
 #include "safetensors.h"
 #include "text.h"
 
+#include <sys/stat.h>
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <set>
+#include <utility>
 
 namespace qdq_cli {
 
@@ -49,6 +54,52 @@ std::set<std::string> files_of(const json &index) {
         files.insert(name);
     }
     return files;
+}
+
+bool is_below(const fs::path &path, const fs::path &folder) {
+    return std::ranges::mismatch(folder, path).in1 == folder.end();
+}
+
+// Visits the files of a folder and those below, in the order of their names, and what links lead to. Each folder is
+// visited once: links could make a small tree endless, or exponential.
+class file_walk {
+public:
+    file_walk(fs::path top, const std::function<void(const fs::path &)> &visit) : top_(std::move(top)), visit_(visit) {}
+
+    void walk(const fs::path &name) {
+        throw_if_interrupted();
+        struct stat status;
+        if (stat((top_ / name).c_str(), &status) != 0) {
+            throw system_failure((top_ / name).string(), "cannot read");
+        }
+        if (S_ISDIR(status.st_mode)) {
+            walk_folder(name, {status.st_dev, status.st_ino});
+        } else if (S_ISREG(status.st_mode)) {
+            visit_(name);
+        } else {
+            throw failure((top_ / name).string() + ": it is neither a file nor a folder");
+        }
+    }
+
+private:
+    void walk_folder(const fs::path &name, std::pair<dev_t, ino_t> identity) {
+        if (!visited_.insert(identity).second) {
+            throw failure((top_ / name).string() + ": it leads to a folder that belongs to the model already");
+        }
+        for (const std::string &each : folder(top_ / name).names()) {
+            if (!each.starts_with('.') || !fs::is_directory(top_ / name / each)) {
+                walk(name / each);
+            }
+        }
+    }
+
+    fs::path top_;
+    const std::function<void(const fs::path &)> &visit_;
+    std::set<std::pair<dev_t, ino_t>> visited_;
+};
+
+void for_each_file(const fs::path &top, const std::function<void(const fs::path &)> &visit) {
+    file_walk(top, visit).walk("");
 }
 
 }  // namespace
@@ -115,21 +166,30 @@ void model_folder::check_unchanged() const {
     }
 }
 
-std::string model_folder::shard_version(size_t shard) const { return shards_[shard]->version(); }
-
 std::vector<fs::path> model_folder::other_files() const {
     std::set<fs::path> ours = {config_name, index_name};
     ours.insert(names_.begin(), names_.end());
     std::vector<fs::path> found;
-    for (fs::recursive_directory_iterator entry(path_), end; entry != end; ++entry) {
-        fs::path name = entry->path().lexically_relative(path_);
-        if (entry->is_directory() && entry->path().filename().string().starts_with('.')) {
-            entry.disable_recursion_pending();
-        } else if (entry->is_regular_file() && !ours.contains(name)) {
+    for_each_file(path_, [&](const fs::path &name) {
+        if (!ours.contains(name)) {
             found.push_back(name);
         }
-    }
-    std::ranges::sort(found);
+    });
+    return found;
+}
+
+std::vector<std::string> model_folder::links_out() const {
+    fs::path inside = fs::canonical(path_);
+    // hub/models--NAME/snapshots/COMMIT, whose files are links to hub/models--NAME/blobs
+    bool is_cached = inside.parent_path().filename() == "snapshots";
+    fs::path blobs = inside.parent_path().parent_path() / "blobs";
+    std::vector<std::string> found;
+    for_each_file(path_, [&](const fs::path &name) {
+        fs::path target = fs::canonical(path_ / name);
+        if (!is_below(target, inside) && !(is_cached && is_below(target, blobs))) {
+            found.push_back(name.string() + " -> " + target.string());
+        }
+    });
     return found;
 }
 

@@ -32,9 +32,6 @@ public:
 
     const std::string &shard_name(size_t shard) const { return names_[shard]; }
 
-    // The size and the time of modification of a shard's file, which a later run compares.
-    std::string shard_version(size_t shard) const;
-
     // config.json; null where there is none.
     const nlohmann::json &config() const { return config_; }
 
@@ -42,8 +39,13 @@ public:
     const nlohmann::json &index() const { return index_; }
 
     // The files that are neither of these nor shards, by their paths in the folder. Those of hidden folders are not
-    // among them.
+    // among them; those of folders that links lead to are. Throws failure where a link leads nowhere, or to a folder that
+    // is among them already, and at what is neither a file nor a folder.
     std::vector<std::filesystem::path> other_files() const;
+
+    // Of the shards and other files those that links lead to out of the folder, as "name -> path". Those in the cache of
+    // Hugging Face's hub, where all files are links, are not among them.
+    std::vector<std::string> links_out() const;
 
     // The rows of the embeddings by config.json; 0: not known.
     int64_t vocabulary() const;

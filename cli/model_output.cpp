@@ -6,18 +6,15 @@
 #include "interrupt.h"
 #include "parallel.h"
 #include "safetensors.h"
+#include "text.h"
 #include "version.h"
 
 #include <qdq/qdq.h>
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <fstream>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -40,22 +37,67 @@ bool is_inside(const fs::path &path, const fs::path &folder) {
     return std::ranges::mismatch(outer, inner).in1 == outer.end();
 }
 
-// A folder that may be replaced: nobody loses more than a model by it.
-bool is_replaceable(const fs::path &path) {
-    return fs::is_directory(path) && (fs::is_empty(path) || fs::exists(path / config_name));
+// What a model's folder has beside its weights, at its top or in a folder of a part.
+constexpr std::string_view model_files[] = {
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tokenizer.model",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "video_preprocessor_config.json",
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "model.safetensors",
+    "model.safetensors.index.json",
+};
+
+// "model-00001-of-00004.safetensors"
+bool is_shard_name(std::string_view name) {
+    auto digits = [&] {
+        size_t count = std::min(name.find_first_not_of("0123456789"), name.size());
+        name.remove_prefix(count);
+        return count != 0;
+    };
+    auto text = [&](std::string_view wanted) {
+        bool found = name.starts_with(wanted);
+        name.remove_prefix(found ? wanted.size() : 0);
+        return found;
+    };
+    return text("model-") && digits() && text("-of-") && digits() && text(".safetensors") && name.empty();
 }
 
-void write_file(const fs::path &path, std::string_view text) {
-    atomic_file file(path, true);
+bool is_model_file(const std::string &path) {
+    std::string name = fs::path(path).filename().string();
+    return std::ranges::find(model_files, name) != std::end(model_files) || is_shard_name(name);
+}
+
+void write_file(const folder &inside, const std::string &name, std::string_view text) {
+    atomic_file file(inside, name, true);
     file.write(0, std::as_bytes(std::span(text)));
     file.publish();
 }
 
-void copy_whole(const fs::path &from, const fs::path &to) {
+// Copies a file to a path in a folder.
+void copy_whole(const fs::path &from, const folder &to, const fs::path &path) {
     constexpr uint64_t piece = uint64_t{1} << 20;
-    fs::create_directories(to.parent_path());
+    if (std::ranges::distance(path) > 1) {
+        folder inside = folder::create(to, path.begin()->string());
+        return copy_whole(from, inside, path.lexically_relative(*path.begin()));
+    }
     input_file source(from);
-    atomic_file target(to, true);
+    atomic_file target(to, path.string(), true);
     std::vector<std::byte> buffer(std::min(source.size(), piece));
     for (uint64_t done = 0; done < source.size(); done += piece) {
         std::span<std::byte> bytes = std::span(buffer).first(std::min(piece, source.size() - done));
@@ -66,21 +108,18 @@ void copy_whole(const fs::path &from, const fs::path &to) {
     target.publish();
 }
 
-// Without it a power cut may take back the names in a folder.
-void sync_folder(const fs::path &path) {
-    int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor >= 0) {
-        fsync(descriptor);
-        close(descriptor);
+std::string text_of(const tensor_list &tensors) {
+    std::string text;
+    for (const tensor_info &tensor : tensors) {
+        text += std::to_string(tensor.name.size()) + " " + tensor.name + " " + std::string(tensor.type->name) + " " +
+                shape_text(tensor.shape) + "\n";
     }
+    return text;
 }
 
-void sync_folders(const fs::path &path) {
-    sync_folder(path);
-    for (const fs::directory_entry &entry : fs::recursive_directory_iterator(path)) {
-        if (entry.is_directory()) {
-            sync_folder(entry.path());
-        }
+void refuse_losses(const fs::path &path, const std::vector<std::string> &lost) {
+    if (!lost.empty()) {
+        throw failure(path.string() + ": exists, and --force would lose what no model has: " + some_of(lost));
     }
 }
 
@@ -96,9 +135,10 @@ uint64_t total_bytes(const tensor_list &tensors) {
 
 }  // namespace
 
-// What is noted of a finished shard.
+// What is noted of a finished shard: what it was made by and of, and the digest of its file.
 struct model_output::note {
     std::string version, input, conversion, digest;
+    std::map<std::string, std::string> tensors;  // the digests of those that were read
 
     bool is_same_work(const note &other) const {
         return version == other.version && input == other.input && conversion == other.conversion;
@@ -109,12 +149,10 @@ model_output::model_output(const conversion &what, const model_folder &input, co
     : what_(what),
       input_(input),
       path_(without_slash(output.path)),
-      partial_(path_.parent_path() / ("." + path_.filename().string() + ".qdq-partial")),
-      folder_(partial_ / "model"),
-      notes_(partial_ / "digests"),
       replace_(output.replace),
       config_(input.config()),
-      description_(digest_of(what.description())) {
+      other_files_(input.other_files()),
+      input_digest_(digest_of(text_of(input.tensors()))) {
     check_place();
     if (config_.is_null()) {
         throw failure(input.path() + ": it has no " + config_name);
@@ -122,11 +160,38 @@ model_output::model_output(const conversion &what, const model_folder &input, co
     in_file(input.path(), [&] { what.configure(config_); });
 }
 
+// After a run that has finished no shard nothing is worth keeping.
 model_output::~model_output() {
-    if (lock_ >= 0) {
-        remove_if_empty();
-        close(lock_);
+    try {
+        if (work_ && work_->notes().names().empty()) {
+            work_->remove();
+        }
+    } catch (const failure &) {  // it stays for the next run
     }
+}
+
+std::set<std::string> model_output::expected_files() const {
+    std::set<std::string> files = {config_name};
+    for (size_t shard = 0; shard < input_.shard_count(); ++shard) {
+        files.insert(input_.shard_name(shard));
+    }
+    if (!input_.index().is_null()) {
+        files.insert(index_name);
+    }
+    for (const fs::path &name : other_files_) {
+        files.insert(name.string());
+    }
+    return files;
+}
+
+// The files of a folder that replacing it would lose.
+std::vector<std::string> model_output::losses(const folder &old) const {
+    std::set<std::string> expected = expected_files();
+    std::vector<std::string> lost;
+    std::ranges::copy_if(files_below(old), std::back_inserter(lost), [&](const std::string &file) {
+        return !expected.contains(file) && !is_model_file(file);
+    });
+    return lost;
 }
 
 void model_output::check_place() const {
@@ -134,69 +199,85 @@ void model_output::check_place() const {
         throw usage_error(path_.string() + ": the output and the input " + input_.path() +
                           " would be one inside the other");
     }
-    if (!fs::exists(fs::symlink_status(path_))) {
+    fs::file_status status = fs::symlink_status(path_);
+    if (!fs::exists(status)) {
         return;
     }
     if (!replace_) {
         throw taken(path_);
     }
-    if (!is_replaceable(path_)) {
-        throw failure(path_.string() + ": exists, and is neither a model nor an empty folder");
+    if (!fs::is_directory(status)) {
+        throw failure(path_.string() + ": exists, and is no folder" +
+                      (fs::is_symlink(status) ? " but a symbolic link; name what it leads to" : ""));
     }
+    refuse_losses(path_, losses(folder(path_)));
 }
 
 void model_output::begin() {
-    std::error_code error;
-    for (const fs::path &path : {folder_, notes_}) {
-        if (fs::create_directories(path, error); error) {
-            throw failure(path_.string() + ": cannot create a folder beside it: " + error.message());
-        }
+    work_.emplace(work_folder::create(path_));
+    work_->announce(expected_files());
+}
+
+model_output::note model_output::expected_note(size_t shard) const {
+    std::string results = what_.description() + "\n" + text_of(what_.outputs(shard));
+    for (const auto &[key, value] : what_.metadata(shard)) {
+        results += std::to_string(key.size()) + " " + key + " " + value + "\n";
     }
-    lock_ = open(partial_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock_ < 0 || (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)) {
-        close(std::exchange(lock_, -1));
-        throw failure(path_.string() + ": another process is writing it");
+    return {std::string(qdq_version()) + " " + commit, input_digest_, digest_of(results), "", {}};
+}
+
+model_output::note model_output::read_note(const work_folder &work, size_t shard) const {
+    std::string name = note_name(input_.shard_name(shard));
+    if (!work.notes().status_of(name)) {
+        return {};
+    }
+    json text = json::parse(input_file(work.notes(), name).text(), nullptr, false);
+    try {
+        return {text.at("version"), text.at("input"), text.at("conversion"), text.at("digest"), text.at("tensors")};
+    } catch (const json::exception &) {  // not a note
+        return {};
     }
 }
 
-fs::path model_output::shard_path(size_t shard) const { return folder_ / input_.shard_name(shard); }
-
-fs::path model_output::note_path(size_t shard) const { return notes_ / (input_.shard_name(shard) + ".json"); }
-
-model_output::note model_output::expected_note() const {
-    std::string versions;  // of all shards: a tensor's scale may be in another one
-    for (size_t i = 0; i < input_.shard_count(); ++i) {
-        versions += input_.shard_version(i);
-    }
-    return {std::string(qdq_version()) + " " + commit, versions, description_, ""};
-}
-
-model_output::note model_output::read_note(size_t shard) const {
-    std::ifstream file(note_path(shard));
-    json text = json::parse(file, nullptr, false);
-    auto field = [&](const char *key) {
-        return text.is_object() && text.contains(key) && text[key].is_string() ? text[key].get<std::string>() : "";
-    };
-    return {field("version"), field("input"), field("conversion"), field("digest")};
-}
-
-bool model_output::is_finished(size_t shard) const {
-    note found = read_note(shard);
-    return found.is_same_work(expected_note()) && fs::exists(shard_path(shard)) &&
-           digest_of_file(shard_path(shard)) == found.digest;
-}
-
-kernel_figures model_output::write_shard(size_t shard, const progress_function &advance) const {
-    fs::remove(note_path(shard));
-    safetensors_writer writer({shard_path(shard), true}, what_.outputs(shard), what_.metadata(shard));
-    kernel_figures figures = what_.write(shard, writer, advance);
-    writer.commit();
-    note done = expected_note();
+void model_output::write_note(const work_folder &work, size_t shard, const note &done) const {
     json text = {{"version", done.version},
                  {"input", done.input},
                  {"conversion", done.conversion},
-                 {"digest", digest_of_file(shard_path(shard))}};
-    write_file(note_path(shard), text.dump());
+                 {"digest", done.digest},
+                 {"tensors", done.tensors}};
+    write_file(work.notes(), note_name(input_.shard_name(shard)), text.dump());
+}
+
+// Whether tensors of the input still have these digests.
+bool model_output::has_digests(const std::map<std::string, std::string> &tensors) const {
+    return std::ranges::all_of(tensors, [&](const auto &each) {
+        std::optional<size_t> index = input_.find(each.first);
+        return index && digest_of_tensor(input_, *index) == each.second;
+    });
+}
+
+bool model_output::is_finished(size_t shard) const {
+    std::optional<work_folder> others;
+    const work_folder &work = work_ ? *work_ : others.emplace(path_);
+    note found = read_note(work, shard);
+    const std::string &name = input_.shard_name(shard);
+    return found.is_same_work(expected_note(shard)) && work.model().status_of(name) &&
+           digest_of_file(input_file(work.model(), name)) == found.digest && has_digests(found.tensors);
+}
+
+kernel_figures model_output::write_shard(size_t shard, const progress_function &advance) const {
+    std::optional<work_folder> others;
+    const work_folder &work = work_ ? *work_ : others.emplace(path_);
+    const std::string &name = input_.shard_name(shard);
+    work.notes().remove_file(note_name(name));
+    safetensors_writer writer(work.model(), name, what_.outputs(shard), what_.metadata(shard));
+    digesting_source source(input_);
+    kernel_figures figures = what_.write(shard, source, writer, advance);
+    writer.commit();
+    note done = expected_note(shard);
+    done.digest = digest_of_file(input_file(work.model(), name));
+    done.tensors = source.digests();
+    write_note(work, shard, done);
     return figures;
 }
 
@@ -213,60 +294,61 @@ void model_output::write_index() const {
     }
     index["weight_map"] = map;
     index["metadata"]["total_size"] = total;
-    write_file(folder_ / index_name, index.dump(2) + "\n");
+    write_file(work_->model(), index_name, index.dump(2) + "\n");
 }
 
 void model_output::finish() {
-    std::set<fs::path> expected = {config_name};
     for (size_t shard = 0; shard < input_.shard_count(); ++shard) {
-        if (!read_note(shard).is_same_work(expected_note()) || !fs::exists(shard_path(shard))) {
-            throw failure(path_.string() + ": " + input_.shard_name(shard) + " is not written yet");
+        const std::string &name = input_.shard_name(shard);
+        if (!read_note(*work_, shard).is_same_work(expected_note(shard)) || !work_->model().status_of(name)) {
+            throw failure(path_.string() + ": " + printable(name) + " is not written yet");
         }
-        expected.insert(input_.shard_name(shard));
     }
     if (!input_.index().is_null()) {
         write_index();
-        expected.insert(index_name);
     }
-    write_file(folder_ / config_name, config_.dump(2) + "\n");
-    for (const fs::path &name : input_.other_files()) {
-        copy_whole(fs::path(input_.path()) / name, folder_ / name);
-        expected.insert(name);
+    write_file(work_->model(), config_name, config_.dump(2) + "\n");
+    for (const fs::path &name : other_files_) {
+        copy_whole(fs::path(input_.path()) / name, work_->model(), name);
     }
-    std::vector<fs::path> stale;  // of an earlier run, of another input
-    for (const fs::directory_entry &entry : fs::recursive_directory_iterator(folder_)) {
-        if (!entry.is_directory() && !expected.contains(entry.path().lexically_relative(folder_))) {
-            stale.push_back(entry.path());
-        }
-    }
-    std::ranges::for_each(stale, [](const fs::path &path) { fs::remove(path); });
-    sync_folders(folder_);
+    sync_all(work_->model());
     publish();
 }
 
-// The old folder, if there is one, takes the place of the new one, and is removed with it.
 void model_output::publish() {
     throw_if_interrupted();
-    int result = renameat2(AT_FDCWD, folder_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
-    if (result != 0 && errno == EINVAL && !fs::exists(path_)) {  // a file system that has no such renaming
-        result = rename(folder_.c_str(), path_.c_str());
+    int from = work_->self().descriptor(), to = work_->parent().descriptor();
+    std::string name = path_.filename().string();
+    int result = renameat2(from, model_name, to, name.c_str(), RENAME_NOREPLACE);
+    if (result != 0 && errno == EINVAL && !work_->parent().status_of(name)) {  // a file system without such renaming
+        result = renameat(from, model_name, to, name.c_str());
     }
-    if (result != 0 && errno == EEXIST && replace_ && is_replaceable(path_)) {
-        result = renameat2(AT_FDCWD, folder_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE);
-    }
-    if (result != 0) {
+    if (result != 0 && errno == EEXIST && replace_) {
+        replace();
+    } else if (result != 0) {
         throw errno == EEXIST ? taken(path_) : system_failure(path_.string(), "cannot rename the finished folder");
     }
-    sync_folder(path_.has_parent_path() ? path_.parent_path() : ".");
-    std::error_code ignored;
-    fs::remove_all(partial_, ignored);
+    work_->parent().sync();
+    work_->remove();
 }
 
-// After a run that has finished no shard nothing is worth keeping.
-void model_output::remove_if_empty() const {
-    std::error_code error;
-    if (fs::exists(notes_, error) && fs::is_empty(notes_, error)) {
-        fs::remove_all(partial_, error);
+// The old folder takes the place of the new one, from where it is removed. What is removed is what was looked at: the
+// names are told before, and in the working folder nobody else exchanges it for something else.
+void model_output::replace() {
+    std::string name = path_.filename().string();
+    folder old(work_->parent(), name);
+    refuse_losses(path_, losses(old));
+    work_->announce_more(files_below(old));
+    auto exchange = [&] {
+        return renameat2(work_->self().descriptor(), model_name, work_->parent().descriptor(), name.c_str(),
+                         RENAME_EXCHANGE);
+    };
+    if (exchange() != 0) {
+        throw system_failure(path_.string(), "cannot rename the finished folder");
+    }
+    if (!old.is_at(work_->self(), model_name)) {
+        exchange();
+        throw failure(path_.string() + ": it has changed meanwhile");
     }
 }
 

@@ -2,31 +2,39 @@
 
 #include "conversion.h"
 #include "model_folder.h"
+#include "work_folder.h"
 
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace qdq_cli {
 
-// A folder that is there whole or not at all: it is made beside its place, in .NAME.qdq-partial, and renamed at the
-// end. What a run that was killed has finished of it is kept, and found by the next run that would write the same:
-// shards whose bytes have the digest that was noted with them, of this input, conversion and version of the program.
+// A folder that is there whole or not at all: it is made in a work_folder beside its place, and renamed at the end. What
+// a run that was killed has finished of it is kept, and found by the next run that would write the same: shards whose
+// bytes have the digest that was noted with them, of an input whose tensors have theirs, of this conversion and version
+// of the program.
 //
 // A run is begin(), write_shard() for each shard, and finish(). Shards may be written by other processes, with the same
 // arguments, between begin() and finish() of one.
 class model_output {
 public:
-    // Throws failure where the place is taken, usage_error where the folder would be inside the input or around it.
-    // With `replace` a model there, or an empty folder, is replaced.
+    // Throws failure where the place is taken, and where a file of the input can't be copied; usage_error where the
+    // folder would be inside the input or around it. With `replace` a folder there is replaced, if it has nothing but
+    // what a model has.
     model_output(const conversion &what, const model_folder &input, const output_options &output);
     ~model_output();
     model_output(const model_output &) = delete;
     model_output &operator=(const model_output &) = delete;
 
-    // Makes the partial folder, or finds it, and locks it. Throws failure where another process has the lock.
+    // Makes the working folder, or finds it, and locks it. Throws failure where another process has the lock, and where
+    // it is not this user's.
     void begin();
 
-    // Whether an earlier run has left this shard whole. Reads all of it.
+    // Whether an earlier run has left this shard whole. Reads all of it, and what it was made of.
     bool is_finished(size_t shard) const;
     kernel_figures write_shard(size_t shard, const progress_function &advance) const;
 
@@ -38,22 +46,25 @@ public:
 
 private:
     struct note;
-    note expected_note() const;
-    note read_note(size_t shard) const;
-    std::filesystem::path shard_path(size_t shard) const;
-    std::filesystem::path note_path(size_t shard) const;
+    note expected_note(size_t shard) const;
+    note read_note(const work_folder &work, size_t shard) const;
+    void write_note(const work_folder &work, size_t shard, const note &done) const;
+    bool has_digests(const std::map<std::string, std::string> &tensors) const;
+    std::set<std::string> expected_files() const;
+    std::vector<std::string> losses(const folder &old) const;
     void check_place() const;
     void write_index() const;
     void publish();
-    void remove_if_empty() const;
+    void replace();
 
     const conversion &what_;
     const model_folder &input_;
-    std::filesystem::path path_, partial_, folder_, notes_;
+    std::filesystem::path path_;
     bool replace_;
     nlohmann::json config_;
-    std::string description_;
-    int lock_ = -1;
+    std::vector<std::filesystem::path> other_files_;
+    std::string input_digest_;  // of the names, types and shapes of its tensors
+    std::optional<work_folder> work_;
 };
 
 // Writes all shards on `threads` threads (0: one for each processor), of which those without a shard help with tensors,

@@ -76,7 +76,7 @@ public:
     tensor_quantizer(const std::string &profile, bool packs_codes) : packs_codes_(packs_codes), kernels_(profile) {}
 
     // Writes the parts of one tensor; `first` is where the writer has the first of `outputs`.
-    void quantize(const tensor_reader &input, const quantization::step &each, const tensor_list &outputs,
+    void quantize(const tensor_source &input, const quantization::step &each, const tensor_list &outputs,
                   tensor_writer &output, size_t first) {
         const tensor_info &tensor = input.tensors()[each.input];
         const scheme &how = *each.how;
@@ -318,7 +318,8 @@ metadata_map quantization::metadata(size_t shard) const {
     return records.empty() ? old : with_records(std::move(old), records);
 }
 
-kernel_figures quantization::write(size_t shard, tensor_writer &output, const progress_function &advance) const {
+kernel_figures quantization::write(size_t shard, const tensor_source &source, tensor_writer &output,
+                                   const progress_function &advance) const {
     tensor_quantizer quantizer(profile_, input_->packs_codes());
     size_t next = 0;
     for (const step &each : steps_) {
@@ -327,10 +328,10 @@ kernel_figures quantization::write(size_t shard, tensor_writer &output, const pr
         }
         for_tensor(*input_, each.input, [&] {
             if (each.how) {
-                quantizer.quantize(*input_, each, outputs_, output, next);
+                quantizer.quantize(source, each, outputs_, output, next);
                 advance(byte_size(input_->tensors()[each.input]));
             } else {
-                copy_tensor(*input_, each.input, output, next, advance);
+                copy_tensor(source, each.input, output, next, advance);
             }
         });
         next += end_of(each) - each.first_output;

@@ -105,14 +105,20 @@ void run_quantize(const quantize_options &options) {
     selection select = select_by(rules, *input);
     quantization plan(std::move(input), select, options.profile);
     const console_options &console = options.console;
+    const auto *folder = dynamic_cast<const model_folder *>(&plan.input());
+    if (options.dry_run && folder != nullptr) {
+        json config;
+        plan.configure(config);  // these throw what the run would
+        static_cast<void>(folder->other_files());
+    }
+    if (folder != nullptr && (options.dry_run || options.ray) && !console.quiet) {
+        tell_links_out(*folder);
+    }
     if (!console.json && (options.dry_run || console.verbose)) {
         print_plan(plan);
     }
     std::optional<kernel_figures> figures;  // none of other machines
-    if (options.dry_run && is_model_folder(options.input)) {
-        json config;
-        plan.configure(config);  // throws what the run would
-    } else if (!options.dry_run) {
+    if (!options.dry_run) {
         if (options.ray) {
             run_on_ray(plan, rules, options);
         } else {

@@ -69,13 +69,13 @@ json to_json(const quantization_record &record) {
     return entry;
 }
 
-tensor_data load(const tensor_reader &file, size_t index, std::span<std::byte> bytes) {
+tensor_data load(const tensor_source &file, size_t index, std::span<std::byte> bytes) {
     file.read(index, bytes);
     const tensor_info &tensor = file.tensors()[index];
     return {tensor.type, tensor.shape, bytes.data()};
 }
 
-tensor_data load(const tensor_reader &file, size_t index, std::vector<std::byte> &bytes) {
+tensor_data load(const tensor_source &file, size_t index, std::vector<std::byte> &bytes) {
     bytes.resize(byte_size(file.tensors()[index]));
     return load(file, index, std::span(bytes));
 }
@@ -119,7 +119,7 @@ std::optional<logical_tensor> find_packed(const tensor_list &tensors, size_t ind
     return logical_tensor{*name, {}, index, parts};
 }
 
-std::vector<int64_t> read_shape(const tensor_reader &file, size_t index) {
+std::vector<int64_t> read_shape(const tensor_source &file, size_t index) {
     const tensor_info &tensor = file.tensors()[index];
     if (tensor.type != find_dtype("I64") || tensor.shape.size() != 1 || tensor.shape[0] < 1 ||
         tensor.shape[0] > static_cast<int64_t>(max_rank)) {
@@ -135,7 +135,7 @@ std::vector<int64_t> read_shape(const tensor_reader &file, size_t index) {
 }
 
 // The shape of packed codes. Those of e2m1 are two to a byte where none is told.
-std::vector<int64_t> unpacked_shape(const tensor_reader &file, const logical_tensor &tensor) {
+std::vector<int64_t> unpacked_shape(const tensor_source &file, const logical_tensor &tensor) {
     if (tensor.parts->shape) {
         return read_shape(file, *tensor.parts->shape);
     }
@@ -147,9 +147,9 @@ std::vector<int64_t> unpacked_shape(const tensor_reader &file, const logical_ten
     return shape;
 }
 
-void complete_packed(const tensor_reader &file, logical_tensor &tensor) {
+void complete_packed(const tensor_source &file, logical_tensor &tensor) {
     const tensor_info &codes = file.tensors()[tensor.index];
-    if (std::string groups = groups_name(tensor.name); file.find(groups)) {
+    if (std::string groups = groups_name(tensor.name); file.tensors().find(groups)) {
         throw failure("its groups follow " + printable(groups) + ", which is not supported");
     }
     tensor.shape = unpacked_shape(file, tensor);
@@ -159,7 +159,7 @@ void complete_packed(const tensor_reader &file, logical_tensor &tensor) {
     }
 }
 
-float read_global_scale(const tensor_reader &file, size_t index) {
+float read_global_scale(const tensor_source &file, size_t index) {
     const tensor_info &info = file.tensors()[index];
     if (info.type != &f32_dtype() || element_count(info.shape) != 1) {
         throw failure("its global scale is " + std::string(info.type->name) + " " + shape_text(info.shape));
@@ -180,7 +180,7 @@ float scale_value(const dtype &type, const std::byte *scales, int64_t i) {
 }
 
 // Turns the scales into f32, which the library takes with any codes, and divides them by the global scale, if any.
-void widen_scales(const tensor_reader &file, const quantized_parts &parts, quantized_tensor &tensor) {
+void widen_scales(const tensor_source &file, const quantized_parts &parts, quantized_tensor &tensor) {
     float global = parts.global_scale ? read_global_scale(file, *parts.global_scale) : 1;
     std::vector<std::byte> wide(static_cast<size_t>(element_count(tensor.scale.shape)) * sizeof(float));
     std::span values(reinterpret_cast<float *>(wide.data()), wide.size() / sizeof(float));
@@ -211,7 +211,7 @@ void check_zero_point(const quantized_tensor &tensor) {
     }
 }
 
-tensor_data load_codes(const tensor_reader &file, const logical_tensor &tensor, code_buffers &buffers) {
+tensor_data load_codes(const tensor_source &file, const logical_tensor &tensor, code_buffers &buffers) {
     const dtype &type = *tensor.parts->type;
     tensor_data codes = load(file, tensor.index, buffers.stored.take(byte_size(file.tensors()[tensor.index])));
     if (codes.type == &type) {
@@ -390,7 +390,7 @@ kernel_arguments quantized_tensor::dequantize_to(const tensor_data &y) const {
     return {codes, scale, zero_point, y, granularity};
 }
 
-quantized_tensor load_quantized(const tensor_reader &file, const logical_tensor &logical, const record_map &records,
+quantized_tensor load_quantized(const tensor_source &file, const logical_tensor &logical, const record_map &records,
                                 code_buffers &buffers) {
     const quantized_parts &parts = *logical.parts;
     quantized_tensor tensor;

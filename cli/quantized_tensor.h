@@ -79,7 +79,7 @@ struct code_buffers {
     scratch_buffer stored, flat;
 };
 
-quantized_tensor load_quantized(const tensor_reader &file, const logical_tensor &tensor, const record_map &records,
+quantized_tensor load_quantized(const tensor_source &file, const logical_tensor &tensor, const record_map &records,
                                 code_buffers &buffers);
 
 // How compressed-tensors keeps 4-bit codes [..., n], by rows of whole elements; `codes` change. Those of 4 bits that

@@ -140,7 +140,8 @@ metadata_map recoding::metadata(size_t shard) const {
     return of_shard.empty() ? old : with_records(std::move(old), of_shard);
 }
 
-kernel_figures recoding::write(size_t shard, tensor_writer &output, const progress_function &advance) const {
+kernel_figures recoding::write(size_t shard, const tensor_source &source, tensor_writer &output,
+                               const progress_function &advance) const {
     size_t next = 0;
     for (size_t i = 0; i < tensors_.size(); ++i) {
         const logical_tensor &tensor = tensors_[i];
@@ -150,14 +151,14 @@ kernel_figures recoding::write(size_t shard, tensor_writer &output, const progre
         for_tensor(*input_, tensor.index, [&] {
             std::vector<size_t> stored = tensor.stored();
             if (tensor.parts && form_ == code_form::onnx) {
-                write_nodes(tensor, output, next);
+                write_nodes(source, tensor, output, next);
                 advance(stored_bytes(*input_, tensor));
             } else if (tensor.parts && !input_->packs_codes()) {
-                write_packed(tensor, output, next);
+                write_packed(source, tensor, output, next);
                 advance(stored_bytes(*input_, tensor));
             } else {
                 for (size_t part = 0; part < stored.size(); ++part) {
-                    copy_tensor(*input_, stored[part], output, next + part, advance);
+                    copy_tensor(source, stored[part], output, next + part, advance);
                 }
             }
         });
@@ -167,32 +168,34 @@ kernel_figures recoding::write(size_t shard, tensor_writer &output, const progre
     return {};
 }
 
-void recoding::write_nodes(const logical_tensor &tensor, tensor_writer &output, size_t first) const {
+void recoding::write_nodes(const tensor_source &source, const logical_tensor &tensor, tensor_writer &output,
+                           size_t first) const {
     code_buffers buffers;
-    quantized_tensor source = load_quantized(*input_, tensor, records_, buffers);
-    output.write(first, {source.codes.data, byte_size({"", source.codes.type, source.codes.shape})});
-    output.write(first + 1, source.scale_bytes);
+    quantized_tensor loaded = load_quantized(source, tensor, records_, buffers);
+    output.write(first, {loaded.codes.data, byte_size({"", loaded.codes.type, loaded.codes.shape})});
+    output.write(first + 1, loaded.scale_bytes);
     if (tensor.parts->zero_point) {
-        if (source.zero_point.shape != source.scale.shape) {
-            throw failure("its zero point has shape " + shape_text(source.zero_point.shape) + ", its scale " +
-                          shape_text(source.scale.shape) + "; DequantizeLinear wants one shape");
+        if (loaded.zero_point.shape != loaded.scale.shape) {
+            throw failure("its zero point has shape " + shape_text(loaded.zero_point.shape) + ", its scale " +
+                          shape_text(loaded.scale.shape) + "; DequantizeLinear wants one shape");
         }
-        output.write(first + 2, source.zero_point_bytes);
+        output.write(first + 2, loaded.zero_point_bytes);
     }
 }
 
-void recoding::write_packed(const logical_tensor &tensor, tensor_writer &output, size_t first) const {
+void recoding::write_packed(const tensor_source &source, const logical_tensor &tensor, tensor_writer &output,
+                            size_t first) const {
     code_buffers buffers;
-    quantized_tensor source = load_quantized(*input_, tensor, records_, buffers);
-    std::span codes(source.codes.data, byte_size({"", source.codes.type, source.codes.shape}));
-    bool is_packed = source.codes.type->bits == 4;
-    output.write(first++, is_packed ? packed_codes(codes, *source.codes.type, tensor.shape, buffers.flat) : codes);
-    output.write(first++, source.scale_bytes);
+    quantized_tensor loaded = load_quantized(source, tensor, records_, buffers);
+    std::span codes(loaded.codes.data, byte_size({"", loaded.codes.type, loaded.codes.shape}));
+    bool is_packed = loaded.codes.type->bits == 4;
+    output.write(first++, is_packed ? packed_codes(codes, *loaded.codes.type, tensor.shape, buffers.flat) : codes);
+    output.write(first++, loaded.scale_bytes);
     if (is_packed) {
         output.write(first++, std::as_bytes(std::span(tensor.shape)));
     }
     if (tensor.parts->zero_point) {
-        output.write(first, stored_zero_points(source.zero_point_bytes, *source.codes.type, source.scale.shape));
+        output.write(first, stored_zero_points(loaded.zero_point_bytes, *loaded.codes.type, loaded.scale.shape));
     }
 }
 

@@ -25,7 +25,8 @@ public:
     const tensor_reader &input() const override { return *input_; }
     tensor_list outputs(size_t shard) const override;
     metadata_map metadata(size_t shard) const override;
-    kernel_figures write(size_t shard, tensor_writer &output, const progress_function &advance) const override;
+    kernel_figures write(size_t shard, const tensor_source &source, tensor_writer &output,
+                         const progress_function &advance) const override;
     void configure(nlohmann::json &config) const override;
     std::string description() const override;
 
@@ -36,8 +37,10 @@ private:
     void plan_copy(const logical_tensor &tensor);
     void plan_nodes(const logical_tensor &tensor);
     void plan_packed(const logical_tensor &tensor);
-    void write_nodes(const logical_tensor &tensor, tensor_writer &output, size_t first) const;
-    void write_packed(const logical_tensor &tensor, tensor_writer &output, size_t first) const;
+    void write_nodes(const tensor_source &source, const logical_tensor &tensor, tensor_writer &output,
+                     size_t first) const;
+    void write_packed(const tensor_source &source, const logical_tensor &tensor, tensor_writer &output,
+                      size_t first) const;
     bool is_in(const logical_tensor &tensor, size_t shard) const;
     blocking blocks_of(const logical_tensor &tensor) const;
 

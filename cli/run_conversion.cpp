@@ -12,12 +12,18 @@ namespace {
 
 kernel_figures write_file(const conversion &what, const output_options &output, const progress_function &advance) {
     std::unique_ptr<tensor_writer> writer = create_writer(output, what.input(), what.outputs(0), what.metadata(0));
-    kernel_figures figures = what.write(0, *writer, advance);
+    kernel_figures figures = what.write(0, what.input(), *writer, advance);
     writer->commit();
     return figures;
 }
 
 }  // namespace
+
+void tell_links_out(const model_folder &folder) {
+    for (const std::string &link : folder.links_out()) {
+        std::cerr << "qdq: " << folder.path() << ": a link leads out of the folder: " << printable(link) << "\n";
+    }
+}
 
 void print_outputs(const conversion &what, const output_options &output) {
     std::vector<std::vector<std::string>> rows = {{"tensor", "shape", "type", "bytes"}};
@@ -41,6 +47,9 @@ kernel_figures run_conversion(const conversion &what, const output_options &outp
     progress bar(total, progress::unit::bytes, console.quiet);
     auto advance = [&](uint64_t bytes) { bar.advance(bytes); };
     const auto *folder = dynamic_cast<const model_folder *>(&input);
+    if (folder != nullptr && !console.quiet) {
+        tell_links_out(*folder);
+    }
     if (folder != nullptr && !is_onnx(output.path)) {
         model_output model(what, *folder, output);
         return write_model(model, what, target.threads, advance);

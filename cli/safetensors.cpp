@@ -230,12 +230,22 @@ void safetensors_reader::read_at(size_t index, uint64_t offset, std::span<std::b
 safetensors_writer::safetensors_writer(const output_options &output, const tensor_list &tensors,
                                        const metadata_map &metadata)
     : file_(output.path, output.replace), offsets_(tensors.size()) {
+    begin(output.path.string(), tensors, metadata);
+}
+
+safetensors_writer::safetensors_writer(const folder &inside, const std::string &name, const tensor_list &tensors,
+                                       const metadata_map &metadata)
+    : file_(inside, name, true), offsets_(tensors.size()) {
+    begin((inside.path() / name).string(), tensors, metadata);
+}
+
+void safetensors_writer::begin(const std::string &path, const tensor_list &tensors, const metadata_map &metadata) {
     if (tensors.find(metadata_key)) {
         throw failure("no tensor can be named " + std::string(metadata_key));
     }
     uint64_t length = write_header(tensors, metadata);
     if (length > max_header_bytes) {
-        throw failure(output.path.string() + ": its header would have " + std::to_string(length) +
+        throw failure(path + ": its header would have " + std::to_string(length) +
                       " bytes, more than the limit of " + std::to_string(max_header_bytes));
     }
     file_.write(0, std::as_bytes(std::span(&length, 1)));

@@ -26,10 +26,13 @@ private:
 class safetensors_writer : public tensor_writer {
 public:
     safetensors_writer(const output_options &output, const tensor_list &tensors, const metadata_map &metadata);
+    safetensors_writer(const folder &inside, const std::string &name, const tensor_list &tensors,
+                       const metadata_map &metadata);  // replaces a file
     void write_at(size_t index, uint64_t offset, std::span<const std::byte> bytes) override;
     void commit() override;
 
 private:
+    void begin(const std::string &path, const tensor_list &tensors, const metadata_map &metadata);
     uint64_t write_header(const tensor_list &tensors, const metadata_map &metadata);
 
     atomic_file file_;

@@ -71,14 +71,6 @@ void tensor_reader::check_unchanged() const {
     }
 }
 
-std::string tensor_reader::version() const {
-    std::string text;
-    for (const auto &file : files_) {
-        text += file->version() + " ";
-    }
-    return text;
-}
-
 std::unique_ptr<tensor_reader> open_reader(const fs::path &path) {
     if (is_model_folder(path)) {
         return std::make_unique<model_folder>(path);

@@ -48,16 +48,22 @@ private:
 
 using metadata_map = std::map<std::string, std::string>;
 
-// Named tensors in files. All data is dense, row-major and little-endian, whatever the file's own order.
-class tensor_reader {
+// Named tensors. All data is dense, row-major and little-endian, whatever a file's own order.
+class tensor_source {
 public:
-    virtual ~tensor_reader() = default;
+    virtual ~tensor_source() = default;
 
-    // Fills `bytes` from the offset in the data of a tensor. The threads of a process may call it at the same time.
+    virtual const tensor_list &tensors() const = 0;
+
+    // Fills `bytes` from the offset in the data of a tensor.
     virtual void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const = 0;
     void read(size_t index, std::span<std::byte> bytes) const { read_at(index, 0, bytes); }
+};
 
-    const tensor_list &tensors() const { return tensors_; }
+// Tensors in files. The threads of a process may read at the same time.
+class tensor_reader : public tensor_source {
+public:
+    const tensor_list &tensors() const final { return tensors_; }
     std::optional<size_t> find(std::string_view name) const { return tensors_.find(name); }
 
     // The files of a model are its shards. Metadata are theirs, empty where there are none.
@@ -73,9 +79,6 @@ public:
 
     // Throws when one of the files was written to since it was opened.
     virtual void check_unchanged() const;
-
-    // The sizes and the times of modification of the files.
-    std::string version() const;
 
     // Float tensors of a lower rank (in a model: biases, norms) are not meant to be quantized.
     virtual size_t lowest_quantized_rank() const = 0;

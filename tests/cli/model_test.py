@@ -11,9 +11,10 @@ import unittest
 import ml_dtypes
 import numpy as np
 
-from support import CliTest, load_model, per_channel, random, run, save_model, start
+from support import (VOCABULARY, FolderTest, content, load_folder, load_model, per_channel, random, run, save_folder,
+                     save_model, shard_name, start)  # fmt: skip
 
-HIDDEN, INNER, VOCABULARY = 64, 96, 320
+HIDDEN, INNER = 64, 96
 READS_YAML = os.environ["QDQ_READS_YAML"] == "1"  # no build for another processor does
 
 
@@ -24,41 +25,7 @@ def layer(i, seed):
                       f"model.layers.{i}.mlp.gate.weight": random((4, HIDDEN), seed + 7)}
 
 
-def shard_name(i, count):
-    return f"model-{i + 1:05}-of-{count:05}.safetensors"
-
-
-def save_folder(path, shards, config=None):
-    """A model's folder of several shards, with a tokenizer in a folder of its own, and a hidden folder."""
-    for other in ("sub/tokenizer.json", ".cache/huggingface/download.json"):
-        (path / other).parent.mkdir(parents=True)
-        (path / other).write_text("{}")
-    (path / "config.json").write_text(json.dumps({"model_type": "llama", "vocab_size": VOCABULARY} | (config or {})))
-    weight_map = {}
-    for i, tensors in enumerate(shards):
-        save_model(path / shard_name(i, len(shards)), tensors)
-        weight_map |= {name: shard_name(i, len(shards)) for name in tensors}
-    index = {"metadata": {"kept": "yes"}, "weight_map": weight_map}
-    (path / "model.safetensors.index.json").write_text(json.dumps(index))
-
-
-def load_folder(path):
-    tensors = {}
-    for file in sorted(path.glob("*.safetensors")):
-        tensors |= load_model(file)
-    return tensors
-
-
-def content(path):
-    """Every file of a folder."""
-    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
-
-
-class FolderTest(CliTest):
-    def setUp(self):
-        super().setUp()
-        self.model, self.out = self.dir / "model", self.dir / "out"
-
+class ModelFolderTest(FolderTest):
     def save(self, *, config=None, extra=None):
         shards = [layer(0, 10) | {"model.embed_tokens.weight": random((VOCABULARY, HIDDEN))}, layer(1, 20) | (extra or {})]
         save_folder(self.model, shards, config)
@@ -72,7 +39,7 @@ class FolderTest(CliTest):
         return json.loads((self.out / "config.json").read_text())["quantization_config"]
 
 
-class Folder(FolderTest):
+class Folder(ModelFolderTest):
     def test_linear_weights_alone_are_quantized(self):
         first, second = self.save(extra={"lm_head.weight": random((VOCABULARY, HIDDEN), 3),
                                           "model.tokens.weight": random((VOCABULARY, HIDDEN), 4)})  # fmt: skip
@@ -351,7 +318,7 @@ rules:
         self.out.mkdir()
         self.fail_with("exists already; --force", "quantize", self.model, "-o", self.out, force=False)
         (self.out / "letter.txt").write_text("dear")
-        self.fail_with("neither a model nor an empty folder", "quantize", self.model, "-o", self.out)
+        self.fail_with("--force would lose what no model has: letter.txt", "quantize", self.model, "-o", self.out)
         (self.out / "letter.txt").unlink()
         self.quantize("--force")
         self.quantize("--force", "--dtype", "mxfp4")
@@ -392,10 +359,13 @@ class Resumption(FolderTest):
     """Runs that are killed, and the next one."""
 
     def save_large(self, shards=4, seed=0):
+        """Sizes and times of modification are the same for every seed, as those of reproducible archives."""
         shutil.rmtree(self.model, ignore_errors=True)
         shape = (1024, 1024)
         save_folder(self.model, [{f"model.layers.{i}.q_proj.weight": random(shape, seed + i),
                                   f"model.layers.{i}.k_proj.weight": random(shape, seed + i + 50)} for i in range(shards)])
+        for file in self.model.rglob("*"):
+            os.utime(file, (0, 0))
         self.partial = self.dir / ".out.qdq-partial"
 
     def expected(self):

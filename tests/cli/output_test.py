@@ -140,7 +140,7 @@ class Names(Output):
         self.assertEqual(self.input.read_bytes(), before)
 
     def test_refuses_names_in_no_folder(self):
-        self.fail_with("cannot create a file in this directory: No such file", "quantize", self.input,
+        self.fail_with("none: cannot open the folder: No such file", "quantize", self.input,
                        "-o", f"{self.dir}/none/out")  # fmt: skip
 
 

@@ -189,6 +189,47 @@ def save_model(path, tensors):
     Path(path).write_bytes(safetensors_bytes(header, data))
 
 
+VOCABULARY = 320
+
+
+def shard_name(i, count):
+    return f"model-{i + 1:05}-of-{count:05}.safetensors"
+
+
+def save_folder(path, shards, config=None):
+    """A model's folder of several shards, with a tokenizer in a folder of its own, and a hidden folder."""
+    for other in ("sub/tokenizer.json", ".cache/huggingface/download.json"):
+        (path / other).parent.mkdir(parents=True)
+        (path / other).write_text("{}")
+    (path / "config.json").write_text(json.dumps({"model_type": "llama", "vocab_size": VOCABULARY} | (config or {})))
+    weight_map = {}
+    for i, tensors in enumerate(shards):
+        save_model(path / shard_name(i, len(shards)), tensors)
+        weight_map |= {name: shard_name(i, len(shards)) for name in tensors}
+    index = {"metadata": {"kept": "yes"}, "weight_map": weight_map}
+    (path / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def load_folder(path):
+    tensors = {}
+    for file in sorted(path.glob("*.safetensors")):
+        tensors |= load_model(file)
+    return tensors
+
+
+def content(path):
+    """Every file of a folder."""
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+class FolderTest(CliTest):
+    """One with the places of a model's folder and of what becomes of it."""
+
+    def setUp(self):
+        super().setUp()
+        self.model, self.out = self.dir / "model", self.dir / "out"
+
+
 def sparse_model(path, tensors, side):
     """A model of `tensors` F32 tensors, all zero, of `side` x `side`, that takes no space on the disk."""
     size = side * side * 4
