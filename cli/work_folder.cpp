@@ -3,6 +3,7 @@
 #include "atomic_file.h"
 #include "error.h"
 #include "input_file.h"
+#include "interrupt.h"
 #include "text.h"
 
 #include <sys/file.h>
@@ -102,6 +103,7 @@ work_folder::~work_folder() = default;
 void work_folder::lock() {
     std::string name = working_name(output_name_);
     do {
+        throw_if_interrupted();
         self_ = std::make_unique<folder>(folder::create(parent_, name, S_IRWXU));
         check_ours(*self_);
         if (flock(self_->descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {

@@ -84,6 +84,10 @@ class Prepared(WorkFolderTest):
         os.chown(self.partial, SOMEBODY, -1)
         self.refuse(f"belongs to another user ({SOMEBODY})")
 
+    def test_nobody_else_enters_the_working_folder(self):
+        self.leave_partial()
+        self.assertEqual(self.partial.stat().st_mode & 0o777, 0o700)
+
     def test_an_own_folder_that_somebody_has_renamed_is_refused(self):
         shutil.copytree(self.victim, self.partial)
         self.partial.chmod(0o700)
@@ -228,13 +232,23 @@ class OtherFiles(WorkFolderTest):
         self.assertEqual((self.out / "linked" / "vocab.json").read_text(), "[]")
         self.assertFalse((self.out / "linked").is_symlink())
 
+    def blob(self):
+        """Where it would be in the hub's cache, were this one."""
+        blob = self.dir.resolve().parent / "blobs" / self.dir.name
+        blob.parent.mkdir(exist_ok=True)
+        blob.write_text("{}")
+        self.addCleanup(blob.unlink, missing_ok=True)
+        return blob
+
     def test_links_out_of_the_folder_are_named(self):
         (self.model / "added_tokens.json").symlink_to(self.victim / "thesis.tex")
         (self.model / "inside.json").symlink_to("config.json")
+        (self.model / "vocab.json").symlink_to(self.blob())
         for options in (("--dry-run",), ("-o", self.out)):
             result = run("quantize", self.model, *options, force=False)
-            self.assertEqual((result.returncode, result.stderr.count("\n")), (0, 1), result.stderr)
+            self.assertEqual((result.returncode, result.stderr.count("\n")), (0, 2), result.stderr)
             self.assertIn(f"added_tokens.json -> {self.victim.resolve()}/thesis.tex\n", result.stderr)
+            self.assertIn(f"vocab.json -> {self.blob()}\n", result.stderr)
         self.assertEqual((self.out / "inside.json").read_text(), (self.model / "config.json").read_text())
 
     def test_the_links_of_the_hubs_cache_are_not(self):
