@@ -6,6 +6,7 @@
 #include "progress.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -105,13 +106,22 @@ std::vector<std::string> command_line(const quantize_options &options) {
     return arguments;
 }
 
+// Waits until there is something to read. A signal that has come just before a read() would not end that.
+void wait_for_input(int pipe) {
+    constexpr int milliseconds = 100;
+    pollfd waited = {pipe, POLLIN, 0};
+    do {
+        throw_if_interrupted();
+    } while (poll(&waited, 1, milliseconds) <= 0);
+}
+
 // Of lines with a number of bytes each, until the writer is gone.
 void show_progress(int pipe, progress &bar) {
     std::string line;
     std::array<char, 4096> buffer{};
     while (true) {
+        wait_for_input(pipe);
         const ssize_t count = read(pipe, buffer.data(), buffer.size());
-        throw_if_interrupted();
         if (count == 0) {
             return;
         }

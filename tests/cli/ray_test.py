@@ -54,6 +54,18 @@ class Ray(CliTest):
         self.fail_with("--ray: the Python package has failed, with exit code 1\n", *self.arguments(),
                        env=self.environment)  # fmt: skip
 
+    def test_fails_as_the_package_is_killed(self):
+        self.python3_is("kill -9 $$")
+        self.fail_with("--ray: the Python package has failed, with exit code 137\n", *self.arguments(),
+                       env=self.environment)  # fmt: skip
+
+    def test_the_package_replaces_by_force_alone(self):
+        given = self.dir / "given"
+        self.python3_is(f"shift 2; echo \"$@\" > {given}")
+        for force in (False, True):
+            self.succeed(*self.arguments(), env=self.environment, force=force)
+            self.assertEqual("--replace" in given.read_text(), force)
+
     def test_the_package_is_given_a_recipe_of_all_options(self):
         recipe, given = self.dir / "given.json", self.dir / "given"
         self.python3_is(f"cat /dev/stdin > {recipe}; shift 2; echo \"$@\" > {given}; echo 100; echo 28")
@@ -87,6 +99,14 @@ class Ray(CliTest):
         process.send_signal(signal.SIGTERM)
         self.assertEqual((process.communicate(timeout=60), process.returncode), (("", ""), -signal.SIGTERM))
         self.assertFalse(Path("/proc", number.read_text().strip()).exists())
+
+    def test_a_signal_at_once_ends_it(self):
+        """One that comes while the package starts: about half of these come before it is waited for."""
+        self.python3_is("kill -TERM $PPID; exec sleep 600")
+        for _ in range(12):
+            process = start(*self.arguments(), env=self.environment)
+            self.addCleanup(process.kill)
+            self.assertEqual((process.communicate(timeout=60), process.returncode), (("", ""), -signal.SIGTERM))
 
 
 if __name__ == "__main__":
