@@ -1,6 +1,8 @@
 // y in the place of x: allowed where the element sizes are equal and the layouts the same.
 #include "call.h"
 
+#include <array>
+
 namespace api_test {
 namespace {
 
@@ -112,6 +114,57 @@ TEST_P(InPlace, through_a_plan_prepared_without_data) {
     void *shared = in_place.view().data;
     ASSERT_EQ(qdq_run(&plan, shared, shared, nullptr), QDQ_OK) << qdq_last_error();
     EXPECT_TRUE(apart == in_place);
+}
+
+// Packed codes at the first byte of memory, and at the fifth as many floats, or one scale.
+class PackedCodes : public testing::TestWithParam<std::tuple<direction, qdq_dtype>> {
+protected:
+    enum class beside { floats, scale };
+
+    static direction way() { return std::get<0>(GetParam()); }
+    static int64_t codes_in_4_bytes() { return 32 / reference::bits_of(std::get<1>(GetParam())); }
+
+    qdq_status status_of(int64_t count, beside fifth) {
+        const float half = 0.5f;
+        std::memcpy(&memory[4], &half, sizeof half);
+        std::memcpy(&memory[128], &half, sizeof half);
+        const qdq_tensor codes{memory.data(), std::get<1>(GetParam()), 1, &count, nullptr, {}};
+        const qdq_tensor floats{&memory[fifth == beside::floats ? 4 : 16], QDQ_F32, 1, &count, nullptr, {}};
+        const qdq_tensor scale{&memory[fifth == beside::scale ? 4 : 128], QDQ_F32, 0, nullptr, nullptr, {}};
+        const bool quantizes = way() == direction::quantize;
+        const qdq_tensor &x = quantizes ? floats : codes, &y = quantizes ? codes : floats;
+        return call({way(), &x, &scale, nullptr, &y, nullptr});
+    }
+
+private:
+    alignas(64) std::array<std::byte, 192> memory{};
+};
+
+INSTANTIATE_TEST_SUITE_P(, PackedCodes,
+                         testing::Combine(testing::Values(direction::quantize, direction::dequantize),
+                                          testing::Values(QDQ_I4, QDQ_U2, QDQ_F4E2M1)),
+                         [](const auto &info) {
+                             return name_of(std::get<0>(info.param)) + "_" + qdq_dtype_name(std::get<1>(info.param));
+                         });
+
+TEST_P(PackedCodes, that_fill_their_last_byte_in_part_have_all_of_it) {
+    const qdq_status whole = status_of(codes_in_4_bytes(), beside::floats);
+    if (whole == QDQ_UNSUPPORTED) {
+        GTEST_SKIP() << qdq_last_error();
+    }
+    EXPECT_EQ(whole, QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(status_of(codes_in_4_bytes() + 1, beside::floats), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find("overlaps x"), std::string::npos) << qdq_last_error();
+}
+
+TEST_P(PackedCodes, that_fill_their_last_byte_in_part_share_it_with_no_scale) {
+    const qdq_status whole = status_of(codes_in_4_bytes(), beside::scale);
+    if (whole == QDQ_UNSUPPORTED) {
+        GTEST_SKIP() << qdq_last_error();
+    }
+    EXPECT_EQ(whole, QDQ_OK) << qdq_last_error();
+    const bool writes_codes = way() == direction::quantize;
+    EXPECT_EQ(status_of(codes_in_4_bytes() + 1, beside::scale), writes_codes ? QDQ_INVALID_ARGUMENT : QDQ_OK);
 }
 
 }  // namespace

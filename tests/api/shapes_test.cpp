@@ -1,6 +1,8 @@
 // Ranks 0 to 8 and tensors without elements.
 #include "call.h"
 
+#include "kernel/supported.h"
+
 namespace api_test {
 namespace {
 
@@ -90,6 +92,25 @@ TEST(Lengths, at_every_offset_from_an_aligned_address) {
         call_reference({direction::quantize, &c_x, &c_scale, nullptr, &c_expected, nullptr});
         ASSERT_EQ(call({direction::quantize, &c_x, &c_scale, nullptr, &c_y, nullptr}), QDQ_OK) << qdq_last_error();
         EXPECT_TRUE(expected == y) << offset;
+    }
+}
+
+// Short rows with an operand each are computed as one long row, a part at a time, as many as there is room for. In
+// split halves no part may end within 32 codes, as one of 204 rows of 10 would.
+TEST(Lengths, of_rows_in_split_halves) {
+    if (!supported::has_row(true, QDQ_F32, QDQ_I4) || !supported::has_row(false, QDQ_I4, QDQ_F32)) {
+        GTEST_SKIP() << "this build has no i4";
+    }
+    qdq_options options{};
+    options.packing = QDQ_SPLIT_HALVES;
+    const int64_t rows = 1600;
+    const tensor_memory scale = scales({rows, 1});
+    for (int64_t columns = 1; columns <= 40; columns++) {
+        const dimensions shape{rows, columns};
+        SCOPED_TRACE(columns);
+        const tensor_memory x = floats(QDQ_F32, shape), codes = stored(QDQ_I4, shape);
+        expect_reference_result(direction::quantize, x, scale, nullptr, tensor_memory(QDQ_I4, shape), options);
+        expect_reference_result(direction::dequantize, codes, scale, nullptr, tensor_memory(QDQ_F32, shape), options);
     }
 }
 

@@ -105,6 +105,56 @@ class Compare(CliTest):
         codes = load_file(self.b)["x"]
         self.assertTrue(((codes.max(axis=1) == 127) | (codes.min(axis=1) <= -127)).all())
 
+    def test_one_zero_point_is_of_all_scales(self):
+        a = np.array([[1, 2], [500, 510]], np.float32)
+        codes = np.array([[101, 102], [127, 127]], np.int8)
+        self.save({"x": a}, {"x": codes, "x_scale": np.array([[1], [10]], np.float32),
+                             "x_zero_point": np.array([100], np.int8)})  # fmt: skip
+        self.assertEqual(self.json()[0]["x"]["clipped"], 2)  # 50 + 100 and 51 + 100
+
+    def test_the_total_is_of_all_tensors(self):
+        a = {"v": np.array([[0.5, 130, -140, 300]], np.float32), "w": np.array([[0.25, 131, 1, 2]], np.float32)}
+        b = {name: np.clip(np.floor(x), -128, 127).astype(np.int8) for name, x in a.items()}
+        self.save(a, b | {name + "_scale": np.ones((1, 1), np.float32) for name in a})
+        tensors, total = self.json()
+        self.assertEqual([tensors[name]["clipped"] for name in "vw"], [3, 1])
+        self.assertEqual((total["clipped"], total["max_error_steps"], total["max_error"]), (4, 173, 173))
+
+    def report(self):
+        path = self.dir / "report.html"
+        self.succeed("compare", self.a, self.b, "--report", path)
+        return path.read_text()
+
+    def test_report_has_layers_and_tensors_in_order(self):
+        ones = np.ones((4, 8), np.float32)
+        errors = {"model.layers.10.w": 0.5, "model.layers.2.w": 0.25, "model.layers.2.v": 0.25, "head": 0.125,
+                  "same": 0}  # fmt: skip
+        self.save({name: ones for name in errors}, {name: ones + np.float32(e) for name, e in errors.items()})
+        page = self.report()
+        self.assertIn("4 of 5 tensors differ. 640 B became 640 B; ", page)
+        self.assertEqual(re.findall(r"<title>(\S+): (\S+) dB</title>", page),
+                         [("other", "18.06"), ("model.layers.2", "12.04"), ("model.layers.10", "6.02")])  # fmt: skip
+        worst = re.findall(r"<tr><td>([\w.]+)</td><td>\[4, 8\]</td><td>F32</td><td>([\d.]+)</td>", page)
+        self.assertEqual(worst, [("model.layers.10.w", "6.02"), ("model.layers.2.v", "12.04"),
+                                 ("model.layers.2.w", "12.04"), ("head", "18.06")])  # fmt: skip
+
+    def test_report_has_the_errors_in_percent_and_the_sizes_by_type(self):
+        ones = np.ones((1, 800), np.float32)
+        codes = np.full(ones.shape, 5, np.int8)  # 1.25 by a scale of 0.25
+        self.save({"x": ones}, {"x": codes, "x_scale": np.full((1, 1), 0.25, np.float32)})
+        page = self.report()
+        errors = page[page.index("<h2>Errors") : page.index("<h2>Tensors")]
+        self.assertIn("<title>800 errors from 2^-2 to 2^-1</title>", errors)
+        self.assertEqual(re.findall(r'"middle">(\d+)</text>', errors), ["0", "20", "40", "60", "80", "100"])
+        self.assertIn("<td>I8</td><td>1</td><td>3.2 kB</td><td>804 B</td>", page)
+
+    def test_report_has_no_markup_of_names(self):
+        name = '<b>&"'
+        self.save({name: random((2, 2))}, {name: random((2, 2), 2)})
+        page = self.report()
+        self.assertIn("&lt;b&gt;&amp;&quot;", page)
+        self.assertNotIn("<b>", page)
+
     def test_restored_file_has_the_same_sqnr_but_no_steps(self):
         self.make_quantized()
         with_codes = self.json()[0]["w"]

@@ -4,6 +4,7 @@ import json
 import unittest
 
 import gguf
+import ml_dtypes
 import numpy as np
 import onnx
 from gguf import GGMLQuantizationType
@@ -92,11 +93,12 @@ class Convert(CliTest):
                 self.succeed("quantize", self.dir / "in.onnx", "-o", source, *options)
                 self.assert_same_values(source, self.convert(source, "out.safetensors"))
 
-    def folder(self, *options):
+    def folder(self, *options, dtype=np.float32):
         source = self.dir / "model"
         source.mkdir()
         (source / "config.json").write_text('{"model_type": "any", "vocab_size": 9}')
-        save_model(source / "model.safetensors", {"layers.0.up.weight": random((300, 200)), "norm.weight": random(7)})
+        save_model(source / "model.safetensors", {"layers.0.up.weight": random((300, 200)).astype(dtype),
+                                                  "norm.weight": random(7)})  # fmt: skip
         self.succeed("quantize", source, "-o", self.dir / "codes", *options)
         return self.dir / "codes"
 
@@ -113,6 +115,50 @@ class Convert(CliTest):
         back = self.convert(target, "back", "--method", "fp8")
         for name in ("model.safetensors", "config.json"):
             self.assertEqual((back / name).read_bytes(), (source / name).read_bytes())
+
+    def test_a_converted_folder_remembers_the_type_it_had(self):
+        source = self.folder("--dtype", "f8e4m3", "--block-size", "128x128", dtype=ml_dtypes.bfloat16)
+        for target, method in (("ct", "compressed-tensors"), ("back", "fp8")):
+            source = self.convert(source, target, "--method", method)
+            self.succeed("dequantize", source, "-o", self.dir / f"{target}-restored")
+            restored = load_model(self.dir / f"{target}-restored" / "model.safetensors")
+            self.assertEqual(restored["layers.0.up.weight"].dtype, ml_dtypes.bfloat16)
+
+    def test_blocks_of_two_sizes_have_their_rows_first(self):
+        source = self.folder("--dtype", "f8e4m3", "--block-size", "64x128")
+        target = self.convert(source, "ct", "--method", "compressed-tensors")
+        config = json.loads((target / "config.json").read_text())["quantization_config"]
+        self.assertEqual(config["config_groups"]["group_0"]["weights"]["block_structure"], [64, 128])
+        self.assert_same_values(source / "model.safetensors", target / "model.safetensors")
+        back = self.convert(target, "back", "--method", "fp8")
+        config = json.loads((back / "config.json").read_text())["quantization_config"]
+        self.assertEqual(config["weight_block_size"], [64, 128])
+
+    def test_fp8_in_blocks_of_another_program_is_converted(self):
+        source = self.folder("--dtype", "f8e4m3", "--block-size", "128x128")
+        tensors = load_model(source / "model.safetensors")
+        save_model(source / "model.safetensors", tensors)  # without qdq's metadata
+        target = self.convert(source, "ct", "--method", "compressed-tensors")
+        self.assert_same(load_model(target / "model.safetensors")["layers.0.up.weight_scale"],
+                         tensors["layers.0.up.weight_scale_inv"])
+        self.assert_same_values(source / "model.safetensors", target / "model.safetensors")
+
+    def test_blocks_of_one_row_do_not_become_fp8(self):
+        source = self.folder("--dtype", "f8e4m3", "--block-size", "40")
+        self.fail_with("is not f8e4m3 in blocks of 128x128", "convert", source, "-o", self.dir / "x", "--method", "fp8")
+
+    def test_scales_of_16_bits_under_a_global_one_become_f32(self):
+        source = self.dir / "x.safetensors"
+        save_model(source, {"x.weight_packed": np.arange(8, dtype=np.uint8).reshape(2, 4) * 17,
+                            "x.weight_scale": np.array([[0.5], [2]], np.float16),
+                            "x.weight_global_scale": np.array([3], np.float32)})  # fmt: skip
+        self.assert_same_values(source, self.convert(source, "x.onnx"))
+
+    def test_one_zero_point_of_several_scales_has_no_node(self):
+        source = self.dir / "x.safetensors"
+        save_model(source, {"x": np.ones((4, 6), np.int8), "x_scale": np.ones((4, 1), np.float32),
+                            "x_zero_point": np.array([5], np.int8)})  # fmt: skip
+        self.fail_with("DequantizeLinear wants one shape", "convert", source, "-o", self.dir / "x.onnx")
 
     def test_a_folder_becomes_onnx(self):
         source = self.folder("--dtype", "i8")

@@ -114,7 +114,8 @@ class Dequantize(ModelTest):
                  '{"x": {"source_dtype": "I8"}}', '{"x": {"source_dtype": "none"}}',
                  '{"x": {"source_dtype": "F32", "block_size": 2}}',
                  '{"x": {"source_dtype": "F32", "block_size": -1, "axis": 0}}',
-                 '{"x": {"source_dtype": "F32", "block_size": 1, "axis": 99999999999}}']
+                 '{"x": {"source_dtype": "F32", "block_size": 1, "axis": 99999999999}}',
+                 '{"x": {"source_dtype": "F32", "block_size": 6, "axis": 1, "block_rows": -1}}']
         for text in wrong:
             with self.subTest(text=text):
                 self.refuse('its "qdq" metadata is corrupt', {"x": codes, "x_scale": scale}, {"qdq": text})

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 
 from support import (INTEGERS, RANGES, CliTest, ModelTest, entry, in_blocks, load_model, per_channel, per_tensor,
-                     random, read_header, run, safetensors_bytes, save_model)
+                     quantize, random, read_header, run, safetensors_bytes, save_model)
 
 PACKED = ["i4", "u4", "f4e2m1"]
 SHAPES = [(4, 16), (5, 33), (3, 1), (2, 3, 5), (2, 2, 3, 8)]
@@ -78,6 +78,16 @@ class Formats(ModelTest):
             with self.subTest(code=code):
                 self.check(x, ["--block-size", 16], code, in_blocks(x, 16, code=code), block=16)
 
+    def test_ragged_blocks_of_rows_and_columns(self):
+        """Of 4 rows and 2 columns: the shapes alone, [9, 7] and [3, 4], would tell 3 rows."""
+        x = random((9, 7)) * np.linspace(1, 9, 9, dtype=np.float32)[:, None]
+        result = self.quantize(x, "--dtype", "f8e4m3", "--block-size", "4x2")
+        codes, scale, _ = quantize(x, (3, 4), (4, 2), code="f8e4m3")
+        self.assert_same(result["x.weight"], codes)
+        self.assert_same(result["x.weight_scale_inv"], scale)
+        wide = np.kron(scale, np.ones((4, 2), np.float32))[:9, :7]
+        self.assert_same(self.restore(), codes.astype(np.float32) * wide)
+
     def test_every_float_source(self):
         for code in RANGES:
             for source in (np.float16, ml_dtypes.bfloat16):
@@ -101,6 +111,17 @@ class Formats(ModelTest):
                 with self.subTest(other=other):
                     self.quantize(x, "--dtype", other)
                     self.assertEqual(self.codes.read_bytes(), expected)
+
+    def test_the_padding_of_several_tensors_is_zero(self):
+        tensors = {f"{name}.weight": random((5, 33), seed) for seed, name in enumerate("abc")}
+        for code, in_element, dtype in (("i4", 8, np.int32), ("f4e2m1", 2, np.uint8)):
+            save_model(self.input, tensors)
+            self.succeed("quantize", self.input, "-o", self.codes, "--dtype", code)
+            result = load_model(self.codes)
+            for name, x in tensors.items():
+                codes = per_channel(x, code=code)[0]
+                packed = pack_rows(codes + 8 if code == "i4" else codes, in_element, dtype)
+                self.assert_same(result[name + "_packed"], packed)
 
     def test_u4_is_i4_with_zero_points(self):
         x = random((8, 16))

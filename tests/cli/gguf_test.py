@@ -84,6 +84,22 @@ class Gguf(CliTest):
         self.succeed("dequantize", self.input, "-o", self.output)
         self.assert_same(load_model(self.output)["b"], expected["b"])
 
+    def test_metadata_of_every_type_are_passed_over(self):
+        writer = gguf.GGUFWriter(self.input, "llama")
+        for kind in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "bool", "uint64", "int64",
+                     "float64"):  # fmt: skip
+            getattr(writer, f"add_{kind}")(kind, 1)
+        writer.add_array("truths", [True, False, True])
+        writer.add_array("lists", [[1, 2], [3]])
+        writer.add_tensor("e", random((2, 3)))
+        writer.add_tensor("q", gguf.quants.quantize(random((2, 32)), Q8_0), raw_dtype=Q8_0)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        self.succeed("dequantize", self.input, "-o", self.output)
+        self.assert_same(load_model(self.output)["e"], random((2, 3)))
+
     def test_types_that_are_not_read_are_named(self):
         self.input.write_bytes(file_of([info(b"a", [256], 14, 0), info(b"b", [256], 12, 0), info(b"c", [1], 12, 0),
                                         info(b"d", [4], 99, 0)]))  # fmt: skip
@@ -111,6 +127,8 @@ class Gguf(CliTest):
             "two tensors are named a": file_of([good, info(b"a", [32], 8, 64)], bytes(128)),
             "blocks of 32": file_of([info(b"a", [33], 8, 0)], bytes(64)),
             "too large": file_of([info(b"a", [2**62, 32], 8, 0)], bytes(64)),
+            "a has 65 dimensions": file_of([info(b"a", [1] * 65, 0, 0)], bytes(64)),
+            f"{2**62} bytes at byte": file_of([], values=struct.pack("<Q", 2**62), value_count=1),  # of a name
             "a dimension of": file_of([info(b"a", [big], 0, 0)], bytes(64)),
             "not valid UTF-8": file_of([info(b"\xff", [1], 0, 0)], bytes(64)),
             "more than the file has": file_of([], values=value(b"k") + struct.pack("<IIQ", 9, 10, big), value_count=1),

@@ -3,6 +3,7 @@ import fnmatch
 import json
 import os
 import random as chance
+import re
 import shutil
 import signal
 import time
@@ -11,8 +12,8 @@ import unittest
 import ml_dtypes
 import numpy as np
 
-from support import (VOCABULARY, FolderTest, content, load_folder, load_model, per_channel, random, run, save_folder,
-                     save_model, shard_name, start)  # fmt: skip
+from support import (VOCABULARY, FolderTest, content, load_folder, load_model, per_channel, proceed, random, run,
+                     save_folder, save_model, shard_name, start, stop_when)  # fmt: skip
 
 HIDDEN, INNER = 64, 96
 READS_YAML = os.environ["QDQ_READS_YAML"] == "1"  # no build for another processor does
@@ -114,14 +115,23 @@ class Folder(ModelFolderTest):
         experts = {f"model.layers.1.mlp.experts.{i}.up_proj.weight": random((INNER, HIDDEN), i) for i in range(3)}
         stack = {"model.layers.1.mlp.experts.down_proj": random((3, HIDDEN, INNER))}
         self.save(extra=experts | stack)
-        for dtype, quantized in (("i8", False), ("nvfp4", False), ("f8e4m3", True), ("mxfp4", True)):
-            with self.subTest(dtype=dtype):
-                text = self.succeed("quantize", self.model, "-o", self.out, "--force", "--dtype", dtype)
+        for dtype, options, quantized in (("i8", [], False), ("nvfp4", [], False), ("f8e4m3", [], True),
+                                          ("mxfp4", [], True), ("i4", [], True), ("i4", ["--asymmetric"], False)):
+            with self.subTest(dtype=dtype, options=options):
+                text = self.succeed("quantize", self.model, "-o", self.out, "--force", "--dtype", dtype, *options)
                 result = load_folder(self.out)
                 for name in experts:
                     self.assertEqual(name + "_scale" in result, quantized)
                 self.assertNotIn("model.layers.1.mlp.experts.down_proj_scale", result)
                 self.assertIn(f"{1 if quantized else 4} weights of experts are left alone", text)
+
+    def test_experts_that_are_left_alone_are_so_in_config(self):
+        self.save(extra={"model.layers.1.mlp.experts.0.up_proj.weight": random((INNER, HIDDEN))})
+        for dtype, alone in (("i8", True), ("f8e4m3", False)):
+            self.quantize("--dtype", dtype, "--force")
+            config = self.config()
+            self.assertEqual("experts_left_alone" in config["config_groups"], alone)
+            self.assertEqual("re:.*\\.experts$" in config["ignore"], alone)
 
     def test_stacked_experts_are_quantized_each(self):
         x = random((3, HIDDEN, INNER)) * np.array([0.01, 1, 100], np.float32)[:, None, None]
@@ -159,6 +169,46 @@ class Folder(ModelFolderTest):
         self.assertEqual(groups["float-quantized"]["targets"], ["re:(.*\\.)?layers\\.1\\.mlp\\.down_proj$"])
         self.assertEqual(groups["pack-quantized"]["weights"]["group_size"], 32)
 
+    def test_a_rule_takes_the_type_of_the_default(self):
+        self.save()
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"default": {"dtype": "i4"}, "rules": [{"match": "*.down_proj.weight", "block_size": 32}]}')
+        result = self.quantize("--recipe", recipe)
+        self.assertEqual(result["model.layers.1.mlp.down_proj.weight_packed"].shape, (HIDDEN, INNER // 8))
+        self.assertEqual(result["model.layers.1.mlp.down_proj.weight_scale"].shape, (HIDDEN, INNER // 32))
+
+    def test_a_rule_that_matches_all_leaves_vectors_alone(self):
+        first, second = self.save()
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"rules": [{"match": "*", "dtype": "i8"}]}')
+        result = self.quantize("--recipe", recipe)
+        for name, tensor in (first | second).items():
+            self.assertEqual(name + "_scale" in result, tensor.ndim == 2, name)
+
+    def test_a_star_matches_slashes_too(self):
+        self.save(extra={"enc/0/up.weight": random((8, 8)), "enc/1.up.weight": random((8, 8))})
+        result = self.quantize("--exclude", "enc*up.weight")
+        self.assertFalse([name for name in result if name.startswith("enc") and name.endswith("_scale")])
+
+    def test_a_recipe_has_the_rows_of_blocks_of_two_sizes_first(self):
+        save_folder(self.model, [{"a.proj.weight": random((300, 200))}])
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"default": {"dtype": "f8e4m3", "block_size": [64, 128]}}')
+        self.assertEqual(self.quantize("--recipe", recipe)["a.proj.weight_scale_inv"].shape, (5, 2))
+        self.assertEqual(self.config()["weight_block_size"], [64, 128])
+        of_recipe = content(self.out)
+        self.quantize("--dtype", "f8e4m3", "--block-size", "64x128", "--force")
+        self.assertEqual(content(self.out), of_recipe)
+
+    def test_other_layers_are_left_alone_by_the_words_of_their_names(self):
+        left_alone = ("h.0.embed_positions", "h.0.q_norm", "h.0.relative_attention_bias", "wte", "h.0.router_proj",
+                      "h.0.mlp.shared_expert_gate", "h.0.mlp.gate", "output_layer")  # fmt: skip
+        quantized = ("h.0.mlp.gate_proj", "h.0.up", "h.0.wte_like")
+        save_folder(self.model, [{f"{module}.weight": random((8, 8)) for module in (*left_alone, *quantized)}])
+        result = self.quantize()
+        self.assertEqual({name for name in result if name.endswith("_scale")},
+                         {f"{module}.weight_scale" for module in quantized})
+
     def test_a_pattern_matches_no_module_of_another_group(self):
         save_folder(self.model, [{f"{module}.weight": random((8, 32)) for module in (
             "layer.0.output.dense", "layer.1.output.dense", "pooler.dense", "layer.0.up")}], {})  # fmt: skip
@@ -168,6 +218,18 @@ class Folder(ModelFolderTest):
         targets = {group["format"]: group["targets"] for group in self.config()["config_groups"].values()}
         self.assertEqual(targets["int-quantized"], ["re:(.*\\.)?1\\.output\\.dense$", "re:(.*\\.)?pooler\\.dense$"])
         self.assertEqual(targets["pack-quantized"], ["re:(.*\\.)?0\\.output\\.dense$", "re:(.*\\.)?\\d+\\.up$"])
+
+    def test_a_module_between_two_of_another_group_has_a_pattern_of_its_own(self):
+        modules = [f"model.layers.{i}.up" for i in range(3)]
+        save_folder(self.model, [{f"{module}.weight": random((8, 32)) for module in modules}])
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"rules": [{"match": "*.1.*", "dtype": "i4", "block_size": 32}]}')
+        self.quantize("--recipe", recipe)
+        for group in self.config()["config_groups"].values():
+            expected = modules[1:2] if group["format"] == "pack-quantized" else modules[::2]
+            matched = [module for module in modules
+                       if any(re.match(target.removeprefix("re:"), module) for target in group["targets"])]
+            self.assertEqual(matched, expected)
 
     @unittest.skipUnless(READS_YAML, "this build reads no YAML")
     def test_a_recipe_in_yaml_says_the_same(self):
@@ -190,6 +252,9 @@ rules:
                  for path in (json_recipe, recipe)]
         self.assertEqual(plans[0], plans[1])
         self.assertIn("f8e4m3 per tensor", plans[1])
+        recipe.write_text("default: {dtype: i4, per_tensor: false, asymmetric: false}")
+        plan = self.succeed("quantize", self.model, "--dry-run", "--recipe", recipe, force=False)
+        self.assertIn("i4 per channel", plan)
 
     @unittest.skipIf(READS_YAML, "this build reads YAML")
     def test_a_build_without_yaml_says_so(self):
@@ -213,6 +278,7 @@ rules:
             "default: {dtype: '8'}": "\"dtype\" is 8",
             "default: {dtype: 8}": "\"dtype\" is 8, which it cannot be",
             "default: {block_size: '32'}": "\"block_size\" is",
+            "default: {block_size: 32x}": "\"block_size\" is \"32x\"",
             "rules: []\nrules: []": "it has \"rules\" twice",
             "default: !!str i8": "the tag",
             "a: &a [*a]": "levels",
@@ -230,6 +296,8 @@ rules:
                               ('{"rules": [{"match": "*", "dtype": "i7"}]}', "i7"),
                               ('{"default": {"dtype": "f8e4m3", "asymmetric": true}}', "no zero points"),
                               ('{"default": {"block_size": 0}}', "not a positive integer"),
+                              ('{"default": {"dtype": "f8e4m3", "block_size": [8, 8, 8]}}', "not a positive integer"),
+                              ('{"default": {"dtype": "keep"}}', '"default" cannot be "keep"'),
                               ('{"default": {"axis": "x"}}', '"axis" is "x"')):
             recipe.write_text(text)
             self.fail_with(message, "quantize", self.model, "-o", self.out, "--recipe", recipe, force=False)
@@ -265,8 +333,25 @@ rules:
 
     def test_a_type_that_no_loader_has_is_refused_by_them(self):
         self.save()
-        self.quantize("--dtype", "i16")
-        self.assertEqual(self.config(), {"quant_method": "qdq"})
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"rules": [{"match": "*.1.*", "dtype": "f8e4m3", "block_size": [32, 32]}]}')
+        for options in (["--dtype", "i16"], ["--axis", 1], ["--recipe", recipe]):
+            self.quantize(*options, "--force")
+            self.assertEqual(self.config(), {"quant_method": "qdq"}, options)
+
+    def test_codes_with_zero_points_in_config_are_not_symmetric(self):
+        self.save()
+        for options, symmetric in ((["--dtype", "i8"], True), (["--dtype", "i8", "--asymmetric"], False),
+                                   (["--dtype", "i4"], True), (["--dtype", "u4"], False)):  # fmt: skip
+            self.quantize(*options, "--force")
+            self.assertEqual(self.config()["config_groups"]["group_0"]["weights"]["symmetric"], symmetric, options)
+
+    def test_an_output_head_is_named_once(self):
+        self.save(extra={"lm_head.weight": random((VOCABULARY, HIDDEN), 3)})
+        for options in ([], ["--dtype", "f8e4m3", "--block-size", "32x32"]):
+            self.quantize(*options, "--force")
+            config = self.config()
+            self.assertEqual((config.get("ignore") or config["modules_to_not_convert"]).count("lm_head"), 1)
 
     def test_groups_are_whole(self):
         self.save()
@@ -305,11 +390,53 @@ rules:
             ({key: file for key, file in good["weight_map"].items() if key != name}, "have 11 tensors"),
             ({**good["weight_map"], name: "../model-00001-of-00002.safetensors"}, "not a file of the folder"),
             ({**good["weight_map"], name: "sub/model-00001-of-00002.safetensors"}, "not a file of the folder"),
+            ({**good["weight_map"], name: ".hidden.safetensors"}, "not a file of the folder"),
+            ({**good["weight_map"], name: ".."}, "not a file of the folder"),
             ({**good["weight_map"], name: "other.safetensors"}, "cannot open"),
             ({}, "not a map"),
         ):
             path.write_text(json.dumps({"weight_map": weight_map}))
             self.fail_with(message, "quantize", self.model, "-o", self.out, force=False)
+
+    def test_a_config_that_is_no_object_is_refused(self):
+        self.save()
+        for name in ("config.json", "model.safetensors.index.json"):
+            kept = (self.model / name).read_text()
+            for text in ("[]", "3", "{"):
+                (self.model / name).write_text(text)
+                self.fail_with(f"{name}: it is not a JSON object", "quantize", self.model, "-o", self.out, force=False)
+            (self.model / name).write_text(kept)
+
+    def test_a_folder_without_a_config_is_refused(self):
+        self.save()
+        (self.model / "config.json").unlink()
+        self.fail_with("it has no config.json", "quantize", self.model, "-o", self.out, force=False)
+
+    def test_a_restored_model_names_its_type_as_torch_dtype_where_it_did(self):
+        for key in ("torch_dtype", "dtype"):
+            for dtype, name in (("f16", "float16"), ("bf16", "bfloat16"), ("f32", "float32")):
+                with self.subTest(key=key, dtype=dtype):
+                    shutil.rmtree(self.model, ignore_errors=True)
+                    self.save(config={key: "float64"})
+                    self.quantize("--force")
+                    self.succeed("dequantize", self.out, "-o", self.dir / "back", "--dtype", dtype)
+                    config = json.loads((self.dir / "back" / "config.json").read_text())
+                    self.assertEqual({each: config.get(each) for each in ("torch_dtype", "dtype")},
+                                     {"torch_dtype": None, "dtype": None, key: name})  # fmt: skip
+
+    def test_large_files_are_copied_whole(self):
+        self.save()
+        large = np.random.default_rng(1).bytes(3_000_000)
+        (self.model / "sub" / "large.bin").write_bytes(large)
+        self.quantize()
+        self.assertEqual((self.out / "sub" / "large.bin").read_bytes(), large)
+
+    def test_an_output_with_a_slash_is_the_same_place(self):
+        self.save()
+        self.succeed("quantize", self.model, "-o", f"{self.out}/", force=False)
+        self.assertEqual(self.files(), ["model", "out"])
+        self.assertIn("config.json", content(self.out))
+        self.fail_with("exists already; --force", "quantize", self.model, "-o", f"{self.out}/", force=False)
 
     def test_the_place_of_the_output(self):
         self.save()
@@ -333,6 +460,10 @@ rules:
         self.assertIn("bad.weight", result.stderr)
         self.assertFalse(self.out.exists())
         self.assertIn(self.files(), (before, sorted([*before, ".out.qdq-partial"])))  # a shard that is whole is kept
+
+    def test_a_run_that_has_finished_nothing_leaves_nothing(self):
+        save_folder(self.model, [{"bad.weight": np.full((4, 4), np.nan, np.float32)}])
+        self.fail_with("bad.weight", "quantize", self.model, "-o", self.out, force=False)
 
     def test_report_is_one_page(self):
         self.save()
@@ -439,6 +570,33 @@ class Resumption(FolderTest):
                 self.assertEqual(content(self.out), self.expected())
                 shutil.rmtree(self.out)
                 shutil.rmtree(self.dir / "undisturbed")
+
+    def test_another_first_shard_keeps_nothing(self):
+        self.save_large()
+        self.make_partial()
+        name = "model.layers.0.q_proj.weight"
+        shard = self.model / shard_name(0, 4)
+        save_model(shard, load_model(shard) | {name: random((1024, 1024), 99)})
+        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+        self.assertEqual(content(self.out), self.expected())
+
+    def test_another_version_keeps_nothing(self):
+        self.save_large()
+        notes = self.make_partial()
+        shards = [self.partial / "model" / note.name[:-5] for note in notes]
+        for note, shard in zip(notes, shards):
+            note.write_text(json.dumps(json.loads(note.read_text()) | {"version": "0.0.1 old"}))
+            os.utime(shard, (1, 1))
+        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+        self.assertFalse([shard.name for shard in shards if os.stat(self.out / shard.name).st_mtime == 1])
+
+    def test_two_runs_do_not_write_one_model(self):
+        self.save_large()
+        command = ("quantize", self.model, "-o", self.out, "--dtype", "nvfp4")
+        first = stop_when(start(*command), lambda: any(self.partial.glob("model/.qdq-*")))
+        self.fail_with("another process is writing it", *command, force=False)
+        self.assertEqual(proceed(first)[0], 0)
+        self.assertEqual(content(self.out), self.expected())
 
     def test_another_type_keeps_nothing(self):
         self.save_large()

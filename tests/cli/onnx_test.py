@@ -120,6 +120,36 @@ class Onnx(CliTest):
         axes = {name: helper.get_node_attr_value(node, "axis") for name, node in nodes.items()}
         self.assertEqual(axes, {"onnx::MatMul_7": 1, "fc.weight": 0, "conv.weight": 0})
 
+    def test_each_output_of_a_conv_transpose_has_its_scale(self):
+        node = helper.make_node("ConvTranspose", ["x", "w"], ["y"])
+        graph = helper.make_graph([node], "up", [value("x", [1, 6, 5, 5])], [value("y", [1, 4, 7, 7])],
+                                  [tensor("w", random((6, 4, 3, 3)))])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+        quantized = self.quantize(model)
+        self.assertEqual(helper.get_node_attr_value(dequantize_nodes(quantized)["w"], "axis"), 1)
+        self.assert_same_bits(quantized, ["w"], {"x": random((1, 6, 5, 5), 2)})
+
+    def test_other_layers_are_left_alone_by_the_names_of_nodes(self):
+        model = layers()
+        initializers(model)["router"].name = model.graph.node[3].input[1] = "onnx::MatMul_9"
+        self.assertEqual(set(dequantize_nodes(self.quantize(model))), set(WEIGHTS))
+
+    def test_a_node_without_an_axis_has_scales_along_the_second(self):
+        codes = random((3, 3)).round().astype(np.int8)
+        scale = np.array([1, 10, 100], np.float32)
+        nodes = [helper.make_node("DequantizeLinear", ["q", "s"], ["w"]), helper.make_node("MatMul", ["x", "w"], ["y"])]
+        graph = helper.make_graph(nodes, "g", [value("x", [1, 3])], [value("y", [1, 3])],
+                                  [tensor("q", codes, TensorProto.INT8), tensor("s", scale)])
+        onnx.save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7), self.codes)
+        self.assert_same(numpy_helper.to_array(initializers(self.restore())["w"]), codes.astype(np.float32) * scale)
+
+    def test_a_node_whose_scale_does_not_fit_stays(self):
+        codes = tensor("q", np.ones((2, 3)), TensorProto.INT8)
+        nodes = [helper.make_node("DequantizeLinear", ["q", "s"], ["w"], axis=0)]
+        graph = helper.make_graph(nodes, "g", [], [value("w", [2, 3])], [codes, tensor("s", np.ones(3, np.float32))])
+        onnx.save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7), self.codes)
+        self.fail_with("no quantized tensor", "dequantize", self.codes, "-o", self.output)
+
     def test_blocks_are_of_what_a_layer_sums(self):
         nodes = dequantize_nodes(self.quantize(layers(), "--dtype", "i4", "--block-size", 16))
         axes = {name: helper.get_node_attr_value(node, "axis") for name, node in nodes.items()}
@@ -273,6 +303,10 @@ class Onnx(CliTest):
         onnx.save_model(layers(), self.input, save_as_external_data=True, location="weights.bin", size_threshold=0)
         self.succeed("quantize", self.input, "-o", self.codes)
         self.assertEqual(self.files(), ["codes.onnx", "codes.onnx.data", "in.onnx", "weights.bin"])
+        places = [{each.key: each.value for each in entry.external_data}
+                  for entry in onnx.load(self.codes, load_external_data=False).graph.initializer if entry.external_data]
+        self.assertGreater(len(places), 1)
+        self.assertFalse([place for place in places if int(place["offset"]) % 4096 != 0])  # pages, for who maps them
         quantized = onnx.load(self.codes)  # with its data
         for name, each in initializers(inline).items():
             actual = initializers(quantized)[name]
