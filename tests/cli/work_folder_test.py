@@ -6,6 +6,8 @@ import shutil
 import time
 import unittest
 
+import numpy as np
+
 from support import FolderTest, content, proceed, random, run, save_folder, shard_name, start, stop_when
 
 SOMEBODY = 12345
@@ -20,12 +22,12 @@ def tree(path):
 class WorkFolderTest(FolderTest):
     def setUp(self):
         super().setUp()
-        shape = (256, 256)
-        save_folder(self.model, [{f"model.layers.{i}.q_proj.weight": random(shape, i)} for i in range(3)])
+        weights = [np.tile(random((128, 128), i), (12, 12)) for i in range(4)]  # large enough to be stopped in time
+        save_folder(self.model, [{f"model.layers.{i}.q_proj.weight": x} for i, x in enumerate(weights)])
         self.partial = self.dir / ".out.qdq-partial"
         self.victim = self.dir / "victim"
         (self.victim / "deep").mkdir(parents=True)
-        for name in ("thesis.tex", "deep/config.json", shard_name(0, 3)):
+        for name in ("thesis.tex", "deep/config.json", shard_name(0, 4)):
             (self.victim / name).write_text("mine")
         self.before = tree(self.victim)
 
@@ -34,16 +36,20 @@ class WorkFolderTest(FolderTest):
 
     def refuse(self, message):
         before = tree(self.dir)
-        self.fail_with(message, "quantize", self.model, "-o", self.out, force=False)
+        self.fail_with(message, "quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
         self.assertEqual(tree(self.dir), before)
 
     def prepare(self):
         self.partial.mkdir(mode=0o700)
 
+    def stop_after_a_shard(self, *options):
+        """A run that is stopped once it has finished a shard, and before the last."""
+        process = start("quantize", self.model, "-o", self.out, "--threads", 1, "--dtype", "nvfp4", *options)
+        return stop_when(process, lambda: 0 < len(list(self.partial.glob("digests/*.json"))) < 4)
+
     def leave_partial(self):
-        """What a run leaves that ends once it has finished a shard."""
-        process = start("quantize", self.model, "-o", self.out, "--threads", 1)
-        stop_when(process, lambda: any(self.partial.glob("digests/*.json"))).kill()
+        process = self.stop_after_a_shard()
+        process.kill()
         process.communicate()
 
 
@@ -60,14 +66,14 @@ class Prepared(WorkFolderTest):
                 shutil.rmtree(self.partial)
 
     def test_a_link_among_finished_files_is_refused(self):
-        for name, target, message in ((shard_name(0, 3), shard_name(0, 3), "cannot open: Too many levels of symbolic links"),
+        for name, target, message in ((shard_name(0, 4), shard_name(0, 4), "cannot open: Too many levels of symbolic links"),
                                       ("x", "deep", "holds x, which qdq has not written")):
             with self.subTest(name=name):
                 self.leave_partial()
                 path = self.partial / "model" / name
                 path.unlink(missing_ok=True)
                 path.symlink_to(self.victim / target)
-                self.fail_with(message, "quantize", self.model, "-o", self.out, force=False)
+                self.fail_with(message, "quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
                 shutil.rmtree(self.partial)
 
     def test_a_folder_that_others_may_write_to_is_refused(self):
@@ -106,8 +112,7 @@ class Prepared(WorkFolderTest):
                 shutil.rmtree(self.out)
 
     def test_a_folder_that_is_exchanged_while_it_is_written_changes_nothing_elsewhere(self):
-        process = start("quantize", self.model, "-o", self.out, "--threads", 1)
-        stop_when(process, lambda: any(self.partial.glob("digests/*.json")))
+        process = self.stop_after_a_shard()
         away = self.dir / "away"
         self.partial.rename(away)
         self.partial.symlink_to(self.dir / "decoy")
@@ -121,10 +126,10 @@ class Prepared(WorkFolderTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root makes links of another user")
     def test_a_link_of_another_user_at_a_files_name_is_refused(self):
-        file, link = self.victim / shard_name(0, 3), self.dir / "out.safetensors"
+        file, link = self.victim / shard_name(0, 4), self.dir / "out.safetensors"
         link.symlink_to(file)
         os.chown(link, SOMEBODY, -1, follow_symlinks=False)
-        self.fail_with("a symbolic link of another user", "quantize", self.model / shard_name(0, 3), "-o", link)
+        self.fail_with("a symbolic link of another user", "quantize", self.model / shard_name(0, 4), "-o", link)
 
 
 class Replaced(WorkFolderTest):
@@ -173,8 +178,7 @@ class Replaced(WorkFolderTest):
     def test_a_letter_that_comes_while_the_new_model_is_written_stays(self):
         self.succeed("quantize", self.model, "-o", self.out)
         old = tree(self.out)
-        process = start("quantize", self.model, "-o", self.out, "--threads", 1, "--force", "--dtype", "mxfp4")
-        stop_when(process, lambda: any(self.partial.glob("digests/*.json")))
+        process = self.stop_after_a_shard("--force")
         (self.out / "letter.txt").write_text("dear")
         code, _, error = proceed(process)
         self.assertEqual(code, 1)
