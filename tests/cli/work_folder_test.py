@@ -187,6 +187,8 @@ class Replaced(WorkFolderTest):
 
     def test_two_runs_killed_at_any_moment_leave_the_old_model_or_the_new_one(self):
         possible, times = [], chance.Random(3)
+        shutil.rmtree(self.model)
+        save_folder(self.model, [{f"model.layers.{i}.q_proj.weight": random((256, 256), i)} for i in range(3)])
         for dtype in ("i8", "mxfp4"):
             begin = time.monotonic()
             self.succeed("quantize", self.model, "-o", self.dir / dtype, "--dtype", dtype)
