@@ -143,6 +143,7 @@ class Replaced(WorkFolderTest):
             (("config.json", "thesis.tex"), "thesis.tex"),
             (("config.json", "chapters/one.tex"), "chapters/one.tex"),
             (("config.json", "model.safetensors", "other.safetensors"), "other.safetensors"),
+            (("config.json", "model--of-00002.safetensors"), "model--of-00002.safetensors"),
             (("config.json", "model-x-of-00002.safetensors"), "model-x-of-00002.safetensors"),
             (("config.json", ".git/config"), ".git/config"),
             (("config.json", *"1234567"), "1, 2, 3, 4, 5 and 2 more"),
@@ -224,7 +225,7 @@ class OtherFiles(WorkFolderTest):
             with self.subTest(message=message):
                 make()
                 self.refuse(message)
-                self.fail_with(message, "quantize", self.model, "--dry-run", force=False)
+                self.fail_with(message, "quantize", self.model, "--dry-run", "--quiet", force=False)
                 odd.unlink()
 
     def test_folders_that_links_lead_to_are_copied(self):
