@@ -121,15 +121,18 @@ bool is_temporary_name(std::string_view name) {
     return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-atomic_file::atomic_file(const fs::path &path, bool replace)
-    : atomic_file(follow_links(path), replace, followed{}) {}
+atomic_file::atomic_file(const fs::path &path, bool replace, const fs::path &succeeds)
+    : atomic_file(follow_links(path), replace, succeeds, followed{}) {}
 
-atomic_file::atomic_file(const fs::path &path, bool replace, followed)
-    : atomic_file(folder(path.parent_path()), path.filename().string(), replace) {}
+atomic_file::atomic_file(const fs::path &path, bool replace, const fs::path &succeeds, followed)
+    : atomic_file(folder(path.parent_path()), path.filename().string(), replace, succeeds) {}
 
-atomic_file::atomic_file(const folder &inside, const std::string &name, bool replace)
+atomic_file::atomic_file(const folder &inside, const std::string &name, bool replace, const fs::path &succeeds)
     : folder_(inside), name_(name), replace_(replace) {
     std::optional<struct stat> old = replaceable(folder_, name_, replace_);
+    if (struct stat other; !old && stat(succeeds.c_str(), &other) == 0) {
+        old = other;
+    }
     remove_abandoned_in(folder_);
     create_temporary(old ? 0600 : 0666);
     if (old) {

@@ -17,11 +17,13 @@ namespace qdq_cli {
 class atomic_file {
 public:
     // Throws when the name is taken by anything but a regular file, or by one without `replace`. A symbolic link stays
-    // one, and the file it names is written; one of another user is refused.
-    atomic_file(const std::filesystem::path &path, bool replace);
+    // one, and the file it names is written; one of another user is refused. A new file has the permissions of the one
+    // it succeeds, if that is there.
+    atomic_file(const std::filesystem::path &path, bool replace, const std::filesystem::path &succeeds = {});
 
     // A file of an open folder. A link of that name is refused.
-    atomic_file(const folder &inside, const std::string &name, bool replace);
+    atomic_file(const folder &inside, const std::string &name, bool replace,
+                const std::filesystem::path &succeeds = {});
     ~atomic_file();
     atomic_file(const atomic_file &) = delete;
     atomic_file &operator=(const atomic_file &) = delete;
@@ -31,7 +33,7 @@ public:
 
 private:
     struct followed {};
-    atomic_file(const std::filesystem::path &path, bool replace, followed);
+    atomic_file(const std::filesystem::path &path, bool replace, const std::filesystem::path &succeeds, followed);
     std::filesystem::path path() const { return folder_.path() / name_; }
     void create_temporary(unsigned mode);
 

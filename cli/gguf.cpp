@@ -162,6 +162,7 @@ void check_head(const input_file &file, cursor &from) {
 uint64_t read_alignment(cursor &from, uint64_t count) {
     uint64_t alignment = 32;
     for (uint64_t i = 0; i < count; ++i) {
+        throw_if_interrupted();
         std::string key = from.text();
         auto type = from.number<uint32_t>();
         if (key == "general.alignment" && type == u32_value) {
@@ -198,6 +199,7 @@ gguf_tensor read_tensor(cursor &from) {
 void refuse_other_types(const std::vector<gguf_tensor> &tensors) {
     std::map<std::string, size_t> counts;
     for (const gguf_tensor &tensor : tensors) {
+        throw_if_interrupted();
         if (!is_read(tensor.type)) {
             ++counts[type_name(tensor.type)];
         }
@@ -237,6 +239,7 @@ void check_layout(std::vector<gguf_tensor> tensors, uint64_t alignment, uint64_t
     std::ranges::sort(tensors, {}, &gguf_tensor::offset);
     uint64_t end = 0;
     for (const gguf_tensor &tensor : tensors) {
+        throw_if_interrupted();
         uint64_t size = size_of(tensor);
         if (tensor.offset % alignment != 0 || tensor.offset < end) {
             throw failure("the data of " + printable(tensor.name) + ", at " + std::to_string(tensor.offset) +
@@ -284,6 +287,7 @@ void gguf_reader::load() {
     uint64_t data_begin = (from.at() + alignment - 1) / alignment * alignment;
     check_layout(tensors, alignment, file_.size() - std::min(file_.size(), data_begin));
     for (const gguf_tensor &tensor : tensors) {
+        throw_if_interrupted();
         add_tensor(tensor, data_begin);
     }
 }
@@ -326,7 +330,7 @@ void gguf_reader::read_at(size_t index, uint64_t offset, std::span<std::byte> by
 void gguf_reader::read_blocks(const place &from, uint64_t offset, std::span<std::byte> bytes) const {
     constexpr uint64_t most_blocks = 4096;
     uint64_t wanted = from.of == content::scales ? scale_bytes : from.block_bytes - scale_bytes;  // of each block
-    std::vector<std::byte> blocks(most_blocks * from.block_bytes);
+    std::vector<std::byte> blocks(std::min(most_blocks, bytes.size() / wanted + 2) * from.block_bytes);
     std::array<std::byte, block_elements> part = {};
     while (!bytes.empty()) {
         uint64_t first = offset / wanted, end = (offset + bytes.size() + wanted - 1) / wanted;

@@ -17,6 +17,7 @@ class input_file {
 public:
     explicit input_file(const std::filesystem::path &path);
     input_file(const folder &inside, const std::string &name);  // itself, not what a link leads to
+    input_file(int descriptor, const std::filesystem::path &path);  // which is the file's from here on
     ~input_file();
     input_file(const input_file &) = delete;
     input_file &operator=(const input_file &) = delete;
@@ -37,8 +38,6 @@ public:
     void check_unchanged() const;
 
 private:
-    input_file(int descriptor, const std::filesystem::path &path);
-
     std::filesystem::path path_;
     int descriptor_;
     struct stat status_;

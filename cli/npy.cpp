@@ -1,6 +1,7 @@
 #include "npy.h"
 
 #include "error.h"
+#include "interrupt.h"
 #include "text.h"
 
 #include <algorithm>
@@ -78,7 +79,11 @@ void transpose(const std::vector<int64_t> &shape, size_t element, const std::byt
         strides[d] = strides[d - 1] * shape[d - 1];
     }
     int64_t source = 0;
+    constexpr int64_t step = 1 << 16;  // between two looks for a signal
     for (int64_t left = count; left > 0; --left) {
+        if (left % step == 0) {
+            throw_if_interrupted();
+        }
         std::memcpy(to, from + static_cast<size_t>(source) * element, element);
         to += element;
         for (size_t d = shape.size(); d-- > 0;) {

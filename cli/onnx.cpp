@@ -61,6 +61,14 @@ std::optional<std::vector<int64_t>> scale_shape_of(const onnx_node &node, const 
     return expanded;
 }
 
+void read_stored(const onnx_data &data, uint64_t offset, std::span<std::byte> bytes) {
+    if (!data.decoded.empty()) {
+        std::ranges::copy(std::span(data.decoded).subspan(offset, bytes.size()), bytes.begin());
+    } else if (!bytes.empty()) {
+        data.file->read(data.offset + offset, bytes);
+    }
+}
+
 }  // namespace
 
 onnx_reader::onnx_reader(const std::filesystem::path &path) {
@@ -68,7 +76,7 @@ onnx_reader::onnx_reader(const std::filesystem::path &path) {
     auto open_beside = [&](const std::string &location) -> const input_file & {
         const input_file *&file = opened[location];
         if (file == nullptr) {
-            file = &open(path.parent_path() / location);
+            file = &open_beneath(path.parent_path(), location);
         }
         return *file;
     };
@@ -81,24 +89,40 @@ onnx_reader::onnx_reader(const std::filesystem::path &path) {
 
 void onnx_reader::load() {
     for (size_t i = 0; i < model_.initializers.size(); ++i) {
+        throw_if_interrupted();
         if (!by_name_.emplace(model_.initializers[i].name, i).second) {
             throw failure("two initializers are named " + printable(model_.initializers[i].name));
         }
     }
     for (const onnx_node &node : model_.nodes) {
-        for (size_t i = 0; i < node.inputs.size(); ++i) {
-            if (auto used = by_name_.find(node.inputs[i]); used != by_name_.end()) {
-                uses_.emplace(used->first, std::pair(&node, i));
-            }
-        }
+        throw_if_interrupted();
+        add_weights(node);
     }
     record_map records;
     for (const onnx_node *node : find_dequantize_nodes()) {
+        throw_if_interrupted();
         add_dequantized(*node, records);
     }
     add_others();
     if (!records.empty()) {
         metadata_[0] = with_records({}, records);
+    }
+}
+
+// Where another node, or another input of this one, uses an initializer differently, it is nobody's weight.
+void onnx_reader::add_weights(const onnx_node &node) {
+    bool other_layer = names_other_layer(node.name);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+        throw_if_interrupted();
+        const onnx_initializer *used = find_initializer(node.inputs[i]);
+        if (used == nullptr) {
+            continue;
+        }
+        std::optional<onnx_weight> use = other_layer ? std::nullopt : use_as_weight(node, i, std::ssize(used->shape));
+        auto [found, first] = weights_.emplace(used->name, use);
+        if (!first && found->second != use) {
+            found->second = std::nullopt;
+        }
     }
 }
 
@@ -130,33 +154,37 @@ bool onnx_reader::is_dequantized(const onnx_node &node) const {
 
 // Those whose initializers nothing else uses: with the node these go, and with other codes others come.
 std::vector<const onnx_node *> onnx_reader::find_dequantize_nodes() const {
-    std::map<std::string, int> uses;
     std::vector<const onnx_node *> found;
+    std::multimap<std::string_view, const onnx_node *> users;  // those of `found`
+    std::vector<std::string_view> used;                        // by anything else, each of which is gone through once
     for (const onnx_node &node : model_.nodes) {
         throw_if_interrupted();
         bool dequantized = is_dequantized(node);
         for (const std::string &input : node.inputs) {
-            uses[input] += !dequantized;
+            if (!dequantized) {
+                used.push_back(input);
+            } else if (!input.empty()) {
+                users.emplace(input, &node);
+            }
         }
         if (dequantized) {
             found.push_back(&node);
         }
     }
-    for (const onnx_entry &output : model_.outputs) {
-        ++uses[output.name];
+    std::ranges::transform(model_.outputs, std::back_inserter(used), &onnx_entry::name);
+    std::set<const onnx_node *> left_alone;
+    while (!used.empty()) {
+        throw_if_interrupted();
+        auto [first, last] = users.equal_range(used.back());
+        used.pop_back();
+        for (auto user = first; user != last; ++user) {
+            if (left_alone.insert(user->second).second) {
+                std::ranges::copy(user->second->inputs, std::back_inserter(used));
+            }
+        }
+        users.erase(first, last);
     }
-    auto is_shared = [&](const onnx_node *node) {
-        return std::ranges::any_of(node->inputs,
-                                   [&](const std::string &name) { return !name.empty() && uses[name] > 0; });
-    };
-    for (bool again = true; std::exchange(again, false);) {
-        std::erase_if(found, [&](const onnx_node *node) {
-            bool shared = is_shared(node);
-            std::ranges::for_each(node->inputs, [&](const std::string &name) { uses[name] += shared; });
-            again |= shared;
-            return shared;
-        });
-    }
+    std::erase_if(found, [&](const onnx_node *node) { return left_alone.contains(node); });
     return found;
 }
 
@@ -192,6 +220,7 @@ void onnx_reader::add_others() {
     std::ranges::for_each(tensors_, [&](const tensor_info &tensor) { all.add(tensor); });
     std::vector<std::pair<size_t, size_t>> others;  // of the list, and the initializers
     for (size_t i = 0; i < model_.initializers.size(); ++i) {
+        throw_if_interrupted();
         const onnx_initializer &each = model_.initializers[i];
         if (each.type != nullptr && !held_.contains(each.name)) {
             others.emplace_back(all.size(), i);
@@ -199,6 +228,7 @@ void onnx_reader::add_others() {
         }
     }
     for (auto [index, initializer] : others) {
+        throw_if_interrupted();
         if (!find_logical_tensor(all, index).parts) {
             add(all[index], initializer);
         }
@@ -208,40 +238,23 @@ void onnx_reader::add_others() {
 void onnx_reader::read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const {
     const onnx_data &data = initializer(index).data;
     if (places_[index].is_nibbles) {
-        std::vector<std::byte> packed(data.size + data.decoded.size());
-        if (data.decoded.empty()) {
-            data.file->read(data.offset, packed);
-        } else {
-            packed = data.decoded;
-        }
+        uint64_t first = offset / 2, last = (offset + bytes.size() + 1) / 2;
+        std::vector<std::byte> packed(last - first);
+        read_stored(data, first, packed);
         bool is_signed = tensors_[index].type->lowest < 0;
         for (size_t i = 0; i < bytes.size(); ++i) {
-            int nibble = std::to_integer<int>(packed[(offset + i) / 2] >> (offset + i) % 2 * 4 & std::byte{15});
+            uint64_t at = offset + i;
+            int nibble = std::to_integer<int>(packed[at / 2 - first] >> at % 2 * 4 & std::byte{15});
             bytes[i] = static_cast<std::byte>(is_signed ? (nibble ^ 8) - 8 : nibble);
         }
-    } else if (!data.decoded.empty()) {
-        std::ranges::copy_n(data.decoded.begin() + static_cast<std::ptrdiff_t>(offset), std::ssize(bytes),
-                            bytes.begin());
-    } else if (!bytes.empty()) {
-        data.file->read(data.offset + offset, bytes);
+    } else {
+        read_stored(data, offset, bytes);
     }
 }
 
 std::optional<onnx_weight> onnx_reader::weight(const std::string &name) const {
-    std::optional<onnx_weight> found;
-    const onnx_initializer *initializer = find_initializer(name);
-    if (initializer == nullptr || names_other_layer(name)) {
-        return std::nullopt;
-    }
-    for (auto [use, end] = uses_.equal_range(name); use != end; ++use) {
-        const auto &[node, input] = use->second;
-        std::optional<onnx_weight> of_node = use_as_weight(*node, input, std::ssize(initializer->shape));
-        if (!of_node || (found && *found != *of_node) || names_other_layer(node->name)) {
-            return std::nullopt;
-        }
-        found = of_node;
-    }
-    return found;
+    auto found = weights_.find(name);
+    return found == weights_.end() || names_other_layer(name) ? std::nullopt : found->second;
 }
 
 }  // namespace qdq_cli

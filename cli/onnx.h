@@ -1,7 +1,7 @@
 #pragma once
 
-#include "atomic_file.h"
 #include "onnx_model.h"
+#include "onnx_output.h"
 #include "quantized_tensor.h"
 #include "tensor_file.h"
 
@@ -54,6 +54,7 @@ private:
     };
 
     void load();
+    void add_weights(const onnx_node &node);
     std::vector<const onnx_node *> find_dequantize_nodes() const;
     bool is_dequantized(const onnx_node &node) const;
     void add(tensor_info info, size_t initializer, bool is_nibbles = false);
@@ -61,17 +62,17 @@ private:
     void add_others();
 
     onnx_model model_;
-    std::map<std::string, size_t> by_name_;                                       // of initializers
-    std::multimap<std::string_view, std::pair<const onnx_node *, size_t>> uses_;  // of initializers, as which input
-    std::vector<place> places_;                                                   // of each tensor
+    std::map<std::string, size_t> by_name_;                           // of initializers
+    std::map<std::string_view, std::optional<onnx_weight>> weights_;  // of those that nodes use
+    std::vector<place> places_;                                       // of each tensor
     std::set<std::string> held_;
     std::set<uint64_t> made_by_;
 };
 
 // An ONNX model with other initializers: each quantized tensor x is x_quantized, x_scale and x_zero_point, and a node
 // DequantizeLinear makes x of them. The nodes and all else are those of the input, byte for byte, but for the versions
-// of ONNX and its file format, which are raised where these nodes need it. Initializers are in NAME.data beside the
-// model where they were in a file of their own, or where the model would have 2 GB, protobuf's limit.
+// of ONNX and its file format, which are raised where these nodes need it. Initializers are in a file beside the model
+// where they were in a file of their own, or where the model would have 2 GB, protobuf's limit.
 class onnx_writer final : public tensor_writer {
 public:
     // Without an input the model has no other node, and its outputs are the tensors.
@@ -89,9 +90,7 @@ private:
 
     void write_layout(const class onnx_layout &layout);
 
-    std::filesystem::path path_;
-    bool replace_;
-    std::optional<atomic_file> model_, data_;
+    onnx_output output_;
     std::vector<slot> slots_;  // of each tensor
 };
 

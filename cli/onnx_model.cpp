@@ -1,7 +1,6 @@
 #include "onnx_model.h"
 
 #include "error.h"
-#include "interrupt.h"
 #include "protobuf_scanner.h"
 #include "tensor_file.h"
 #include "text.h"
@@ -41,10 +40,50 @@ uint64_t parse_number(const std::string &text, const std::string &key) {
 
 void check_location(const std::string &location) {
     fs::path path = location;
-    if (location.empty() || path.is_absolute() || std::ranges::count(path, "..") != 0) {
+    bool named = !location.empty() && location.find('\0') == std::string::npos;
+    if (!named || path.is_absolute() || std::ranges::count(path, "..") != 0) {
         throw failure("its external data would be in " + printable(location) + ", outside the model's folder");
     }
 }
+
+// A StringStringEntryProto.
+std::pair<std::string, std::string> read_entry(protobuf_scanner &scanner, const protobuf_field &entry) {
+    std::pair<std::string, std::string> found;
+    scanner.for_each_field(entry, [&](const protobuf_field &part) {
+        (part.number == 1 ? found.first : found.second) = scanner.text(part);
+    });
+    return found;
+}
+
+// The messages that tensors are in beside the graph of a model, and which of their fields lead there.
+enum class holder { model, training, function, graph, node, attribute, sparse_tensor, tensor };
+
+struct inner_holder {
+    holder in;
+    uint32_t field;
+    holder kind;
+};
+
+constexpr inner_holder inner_holders[] = {
+    {holder::model, onnx_field::training, holder::training},
+    {holder::model, onnx_field::function, holder::function},
+    {holder::training, onnx_field::initialization, holder::graph},
+    {holder::training, onnx_field::algorithm, holder::graph},
+    {holder::function, onnx_field::function_node, holder::node},
+    {holder::function, onnx_field::attribute_default, holder::attribute},
+    {holder::graph, onnx_field::node, holder::node},
+    {holder::graph, onnx_field::initializer, holder::tensor},
+    {holder::graph, onnx_field::sparse_initializer, holder::sparse_tensor},
+    {holder::node, onnx_field::attribute, holder::attribute},
+    {holder::attribute, onnx_field::tensor, holder::tensor},
+    {holder::attribute, onnx_field::tensors, holder::tensor},
+    {holder::attribute, onnx_field::subgraph, holder::graph},
+    {holder::attribute, onnx_field::subgraphs, holder::graph},
+    {holder::attribute, onnx_field::sparse_tensor, holder::sparse_tensor},
+    {holder::attribute, onnx_field::sparse_tensors, holder::sparse_tensor},
+    {holder::sparse_tensor, onnx_field::sparse_values, holder::tensor},
+    {holder::sparse_tensor, onnx_field::sparse_indices, holder::tensor},
+};
 
 class model_parser {
 public:
@@ -58,6 +97,7 @@ public:
             } else if (field.number == onnx_field::opset_import) {
                 add_opset(field);
             } else if (field.number != onnx_field::graph) {
+                refuse_external(field, holder::model);
                 model_.other_model_fields.push_back({"", field.begin, field.end()});
             } else if (!field.has_length() || std::exchange(has_graph, true)) {
                 throw failure("it has not one graph");
@@ -91,9 +131,11 @@ private:
 
     void parse_graph(const protobuf_field &graph) {
         scanner_.for_each_field(graph, [&](const protobuf_field &field) {
-            throw_if_interrupted();
+            if (field.number != onnx_field::initializer) {
+                refuse_external(field, holder::graph);
+            }
             switch (field.number) {
-            case onnx_field::node: parse_node(field, 0); break;
+            case onnx_field::node: parse_node(field, false); break;
             case onnx_field::initializer: parse_initializer(field); break;
             case onnx_field::input: model_.inputs.push_back({name_in(field, 1), field.begin, field.end()}); break;
             case onnx_field::output: model_.outputs.push_back({name_in(field, 1), field.begin, field.end()}); break;
@@ -112,11 +154,11 @@ private:
         return name;
     }
 
-    void parse_node(const protobuf_field &message, int depth) {
+    void parse_node(const protobuf_field &message, bool is_nested) {
         onnx_node node;
         node.begin = message.begin;
         node.end = message.end();
-        node.is_nested = depth > 0;
+        node.is_nested = is_nested;
         size_t index = model_.nodes.size();
         model_.nodes.emplace_back();  // before those of its subgraphs
         scanner_.for_each_field(message, [&](const protobuf_field &field) {
@@ -126,58 +168,76 @@ private:
             case onnx_field::node_name: node.name = utf8_name(scanner_.text(field)); break;
             case onnx_field::op_type: node.op_type = utf8_name(scanner_.text(field)); break;
             case onnx_field::domain: node.is_standard = is_own_domain(scanner_.text(field)); break;
-            case onnx_field::attribute: parse_attribute(field, node, depth); break;
+            case onnx_field::attribute: parse_attribute(field, node); break;
             default: break;
             }
         });
-        if (depth > 0) {
+        if (node.op_type.empty()) {
+            throw failure("a node has no operator");
+        }
+        if (is_nested) {
             model_.nested_names.insert(node.outputs.begin(), node.outputs.end());
         }
         model_.nodes[index] = std::move(node);
     }
 
-    void parse_attribute(const protobuf_field &message, onnx_node &node, int depth) {
+    void parse_attribute(const protobuf_field &message, onnx_node &node) {
         std::string name;
         uint64_t value = 0;
         scanner_.for_each_field(message, [&](const protobuf_field &field) {
             switch (field.number) {
             case onnx_field::attribute_name: name = scanner_.text(field); break;
             case onnx_field::integer: value = field.value; break;
-            case onnx_field::tensor:
-            case onnx_field::tensors: refuse_external(field); break;
             case onnx_field::subgraph:
-            case onnx_field::subgraphs: parse_subgraph(field, depth + 1); break;
+            case onnx_field::subgraphs: parse_subgraph(field); break;
             default: break;
             }
         });
         node.attributes[name] = value;
     }
 
-    void parse_subgraph(const protobuf_field &graph, int depth) {
-        constexpr int deepest = 50;  // protobuf's own limit is 100 messages, two to each graph
-        if (depth > deepest) {
-            throw failure("more than " + std::to_string(deepest) + " graphs are nested");
-        }
+    void parse_subgraph(const protobuf_field &graph) {
         scanner_.for_each_field(graph, [&](const protobuf_field &field) {
             switch (field.number) {
-            case onnx_field::node: parse_node(field, depth); break;
-            case onnx_field::initializer:
-                refuse_external(field);
-                model_.nested_names.insert(name_in(field, onnx_field::name));
-                break;
+            case onnx_field::node: parse_node(field, true); break;
+            case onnx_field::initializer: model_.nested_names.insert(name_in(field, onnx_field::name)); break;
             case onnx_field::input: model_.nested_names.insert(name_in(field, 1)); break;
             default: break;
             }
         });
     }
 
-    // Such a tensor is copied with its node, to a place where the path in it may lead nowhere.
-    void refuse_external(const protobuf_field &tensor) {
+    // Tensors other than the initializers of the model's graph are copied as they are, to a place where a path in them
+    // may lead nowhere, or to any file.
+    void refuse_external(const protobuf_field &field, holder in) {
+        const auto *inner = std::ranges::find_if(
+            inner_holders, [&](const inner_holder &each) { return each.in == in && each.field == field.number; });
+        if (inner == std::end(inner_holders)) {
+            return;
+        }
+        if (inner->kind == holder::tensor) {
+            refuse_external_tensor(field);
+            return;
+        }
+        scanner_.for_each_field(field, [&](const protobuf_field &each) { refuse_external(each, inner->kind); });
+    }
+
+    void refuse_external_tensor(const protobuf_field &tensor) {
+        std::string name;
+        std::map<std::string, std::string> entries;
+        bool is_external = false;
         scanner_.for_each_field(tensor, [&](const protobuf_field &field) {
-            if (field.number == onnx_field::data_location && field.value != 0) {
-                throw failure("a tensor inside a node has external data, which is not supported");
+            switch (field.number) {
+            case onnx_field::name: name = scanner_.text(field); break;
+            case onnx_field::external_data: add_entry(field, entries); break;
+            case onnx_field::data_location: is_external |= field.value != 0; break;
+            default: break;
             }
         });
+        if (is_external || !entries.empty()) {
+            throw failure("the tensor " + printable(name) + " has external data in " + printable(entries["location"]) +
+                          ", which only initializers of the model's graph may have");
+        }
     }
 
     void parse_initializer(const protobuf_field &message) {
@@ -231,9 +291,7 @@ private:
     }
 
     void add_entry(const protobuf_field &field, std::map<std::string, std::string> &entries) {
-        std::string key, value;
-        scanner_.for_each_field(
-            field, [&](const protobuf_field &part) { (part.number == 1 ? key : value) = scanner_.text(part); });
+        auto [key, value] = read_entry(scanner_, field);
         entries[key] = value;
     }
 
@@ -241,7 +299,7 @@ private:
                   const std::vector<protobuf_field> &values) {
         found.type = find_onnx_dtype(data_type);
         if (found.type == nullptr) {
-            if (found.data.external) {
+            if (found.data.external || !external.empty()) {
                 throw failure("external data of the type " + std::to_string(data_type) + " are not supported");
             }
             return;
@@ -322,6 +380,24 @@ const dtype *find_onnx_dtype(uint64_t data_type) {
 int64_t onnx_node::attribute(const std::string &key, int64_t otherwise) const {
     auto found = attributes.find(key);
     return found == attributes.end() ? otherwise : static_cast<int64_t>(found->second);
+}
+
+std::set<std::string> data_locations(const input_file &file) {
+    std::set<std::string> found;
+    protobuf_scanner scanner(file);
+    constexpr uint32_t fields[] = {onnx_field::graph, onnx_field::initializer, onnx_field::external_data};
+    std::function<void(const protobuf_field &, size_t)> visit = [&](const protobuf_field &field, size_t depth) {
+        if (field.number != fields[depth]) {
+            return;
+        }
+        if (depth + 1 < std::size(fields)) {
+            scanner.for_each_field(field, [&](const protobuf_field &inner) { visit(inner, depth + 1); });
+        } else if (auto [key, value] = read_entry(scanner, field); key == "location") {
+            found.insert(value);
+        }
+    };
+    scanner.for_each_field(0, file.size(), [&](const protobuf_field &field) { visit(field, 0); });
+    return found;
 }
 
 onnx_model read_onnx_model(const input_file &file, const open_function &open) {

@@ -15,11 +15,15 @@ namespace qdq_cli {
 
 // Field numbers of onnx.proto.
 namespace onnx_field {
-enum : uint32_t { ir_version = 1, graph = 7, opset_import = 8 };         // of a model
-enum : uint32_t { node = 1, initializer = 5, input = 11, output = 12 };  // of a graph
+enum : uint32_t { ir_version = 1, graph = 7, opset_import = 8, training = 20, function = 25 };    // of a model
+enum : uint32_t { initialization = 1, algorithm = 2 };                                            // of a training
+enum : uint32_t { function_node = 7, attribute_default = 11 };                                    // of a function
+enum : uint32_t { node = 1, initializer = 5, input = 11, output = 12, sparse_initializer = 15 };  // of a graph
 enum : uint32_t { node_input = 1, node_output = 2, node_name = 3, op_type = 4, attribute = 5, domain = 7 };
 enum : uint32_t { attribute_name = 1, integer = 3, tensor = 5, subgraph = 6, tensors = 10, subgraphs = 11, kind = 20 };
-enum : uint32_t {  // of a tensor
+enum : uint32_t { sparse_tensor = 22, sparse_tensors = 23 };  // of an attribute, too
+enum : uint32_t { sparse_values = 1, sparse_indices = 2 };    // of a sparse tensor
+enum : uint32_t {                                             // of a tensor
     dims = 1,
     data_type = 2,
     segment = 3,
@@ -85,6 +89,9 @@ struct onnx_model {
 
 // Opens a file that a tensor's external data are in, relative to the model's folder.
 using open_function = std::function<const input_file &(const std::string &location)>;
+
+// The places of external data that a model names for its initializers.
+std::set<std::string> data_locations(const input_file &file);
 
 // Throws failure where it is no ONNX model, or one that refers to data that qdq would lose.
 onnx_model read_onnx_model(const input_file &file, const open_function &open);

@@ -1,4 +1,5 @@
 #include "error.h"
+#include "interrupt.h"
 #include "onnx.h"
 #include "text.h"
 
@@ -20,26 +21,40 @@ constexpr uint64_t largest_message = INT32_MAX;  // protobuf's limit
 
 // A piece of a file that is written: bytes, a range of another file, or a tensor that comes later.
 struct piece {
+    uint64_t size = 0;
     std::string bytes;
     const input_file *file = nullptr;
-    uint64_t begin = 0, size = 0;
+    uint64_t begin = 0;
     std::optional<size_t> tensor;
+
+    bool is_bytes() const { return file == nullptr && !tensor; }
+    uint64_t end() const { return begin + size; }
 };
 
-// The pieces of a message, whose sizes are known before anything is written.
+// The pieces of a message, whose sizes are known before anything is written. Bytes that follow one another, in the file
+// that they are from too, are one piece.
 class message_pieces {
 public:
-    void add(std::string bytes) {
+    void add(const std::string &bytes) {
         size_ += bytes.size();
-        pieces_.push_back({.bytes = std::move(bytes), .file = nullptr, .begin = 0, .size = 0, .tensor = {}});
+        if (!pieces_.empty() && pieces_.back().is_bytes()) {
+            pieces_.back().bytes += bytes;
+            pieces_.back().size += bytes.size();
+        } else {
+            pieces_.push_back({.size = bytes.size(), .bytes = bytes, .file = nullptr, .begin = 0, .tensor = {}});
+        }
     }
     void add_range(const input_file &file, uint64_t begin, uint64_t end) {
         size_ += end - begin;
-        pieces_.push_back({.bytes = {}, .file = &file, .begin = begin, .size = end - begin, .tensor = {}});
+        if (!pieces_.empty() && pieces_.back().file == &file && pieces_.back().end() == begin) {
+            pieces_.back().size += end - begin;
+        } else {
+            pieces_.push_back({.size = end - begin, .bytes = {}, .file = &file, .begin = begin, .tensor = {}});
+        }
     }
     void add_tensor(size_t tensor, uint64_t size) {
         size_ += size;
-        pieces_.push_back({.bytes = {}, .file = nullptr, .begin = 0, .size = size, .tensor = tensor});
+        pieces_.push_back({.size = size, .bytes = {}, .file = nullptr, .begin = 0, .tensor = tensor});
     }
     void add_pieces(message_pieces more) {
         size_ += more.size_;
@@ -164,6 +179,7 @@ constexpr operator_change operator_changes[] = {
 
 void check_raise(const onnx_model &model, uint64_t opset) {
     for (const onnx_node &node : model.nodes) {
+        throw_if_interrupted();
         for (const operator_change &change : operator_changes) {
             bool crossed = model.opset < change.opset && change.opset <= opset;
             bool affected = change.attribute.empty() || node.attributes.contains(std::string(change.attribute));
@@ -266,6 +282,11 @@ public:
             is_external_ = true;
             lay_out(all);
         }
+        if (model_.size() > largest_message) {
+            throw failure("the model would have " + std::to_string(model_.size()) +
+                          " bytes without its external data, and protobuf takes at most " +
+                          std::to_string(largest_message));
+        }
     }
 
     const message_pieces &model() const { return model_; }
@@ -281,6 +302,7 @@ private:
         opset_ = 0;
         find_names(all);
         for (const logical_tensor &tensor : all) {
+            throw_if_interrupted();
             if (tensor.parts) {
                 add_quantized(tensor);
             } else {
@@ -306,15 +328,18 @@ private:
         const onnx_model &model = input_->model();
         names_.insert(model.nested_names.begin(), model.nested_names.end());
         for (const onnx_initializer &each : model.initializers) {
+            throw_if_interrupted();
             (input_->holds(each) && !names_.contains(each.name) ? gone_ : names_).insert(each.name);
         }
         for (const onnx_node &node : model.nodes) {
+            throw_if_interrupted();
             if (!input_->makes_tensor(node)) {
                 names_.insert(node.inputs.begin(), node.inputs.end());
                 names_.insert(node.outputs.begin(), node.outputs.end());
             }
         }
         for (const onnx_entry &each : model.inputs) {
+            throw_if_interrupted();
             if (!gone_.contains(each.name)) {
                 names_.insert(each.name);
             }
@@ -422,22 +447,41 @@ private:
 
     void copy(message_pieces &to, const std::vector<onnx_entry> &entries) const {
         for (const onnx_entry &each : entries) {
+            throw_if_interrupted();
             to.add_range(input_->file(), each.begin, each.end);
         }
     }
 
+    // The place of the data is the input's; here they are in the model.
+    static void copy_external(message_pieces &graph, const onnx_initializer &each) {
+        const onnx_data &data = each.data;
+        message_pieces tensor;
+        tensor.add(tensor_header(each.name, *each.type, each.shape) + each.other_fields +
+                   message_pieces::prefix(onnx_field::raw_data, data.size));
+        tensor.add_range(*data.file, data.offset, data.offset + data.size);
+        graph.add_message(onnx_field::initializer, std::move(tensor));
+    }
+
     void copy_graph(message_pieces &graph, const onnx_model &old) const {
         for (const onnx_node &node : old.nodes) {
+            throw_if_interrupted();
             if (!node.is_nested && !input_->makes_tensor(node)) {
                 graph.add_range(input_->file(), node.begin, node.end);
             }
         }
         for (const onnx_initializer &each : old.initializers) {
-            if (!input_->holds(each)) {
+            throw_if_interrupted();
+            if (input_->holds(each)) {
+                continue;
+            }
+            if (each.data.external) {
+                copy_external(graph, each);
+            } else {
                 graph.add_range(input_->file(), each.begin, each.end);
             }
         }
         for (const onnx_entry &each : old.inputs) {
+            throw_if_interrupted();
             if (!gone_.contains(each.name)) {
                 graph.add_range(input_->file(), each.begin, each.end);
             }
@@ -459,40 +503,54 @@ private:
 
 onnx_writer::onnx_writer(const output_options &output, const onnx_reader *input, const tensor_list &tensors,
                          const metadata_map &metadata)
-    : path_(output.path), replace_(output.replace) {
-    fs::path data_path = path_.string() + ".data";
+    : output_(output, input) {
     std::optional<onnx_layout> layout;
-    in_file(input == nullptr ? path_.string() : input->path(),
-            [&] { layout.emplace(input, tensors, metadata, data_path.filename().string()); });
-    if (layout->is_external() && input != nullptr && input->reads(data_path)) {
-        throw usage_error(data_path.string() + ": the output would replace an input");
-    }
-    model_.emplace(path_, replace_);
+    in_file(input == nullptr ? output.path.string() : input->path(),
+            [&] { layout.emplace(input, tensors, metadata, output_.data_name()); });
     if (layout->is_external()) {
-        data_.emplace(data_path, replace_);
+        output_.create_data();
     }
     write_layout(*layout);
 }
 
+// The pieces one after another, through a buffer; of a tensor's data only the place is noted.
 void onnx_writer::write_layout(const onnx_layout &layout) {
     constexpr uint64_t most = uint64_t{1} << 20;
     for (const onnx_layout::place &each : layout.places()) {
         slots_.push_back({each.is_external, each.is_nibbles, each.offset});
     }
-    std::vector<std::byte> buffer(most);
-    uint64_t at = 0;
+    std::vector<std::byte> buffer;
+    uint64_t at = 0;  // of the end of the buffer
+    auto flush = [&] {
+        output_.write(at - buffer.size(), buffer);
+        buffer.clear();
+    };
     for (const piece &each : layout.model().pieces()) {
+        throw_if_interrupted();
         if (each.tensor) {
+            flush();
             slots_[*each.tensor].offset = at;
+            at += each.size;
+            continue;
         }
-        model_->write(at, std::as_bytes(std::span(each.bytes)));
-        for (uint64_t done = 0; each.file != nullptr && done < each.size; done += most) {
-            std::span<std::byte> bytes = std::span(buffer).first(std::min(most, each.size - done));
-            each.file->read(each.begin + done, bytes);
-            model_->write(at + done, bytes);
+        for (uint64_t done = 0; done < each.size;) {
+            uint64_t more = std::min(each.size - done, most - buffer.size());
+            size_t before = buffer.size();
+            buffer.resize(before + more);
+            std::span<std::byte> bytes = std::span(buffer).subspan(before);
+            if (each.file != nullptr) {
+                each.file->read(each.begin + done, bytes);
+            } else {
+                std::ranges::copy(std::as_bytes(std::span(each.bytes)).subspan(done, more), bytes.begin());
+            }
+            done += more;
+            at += more;
+            if (buffer.size() == most) {
+                flush();
+            }
         }
-        at += each.bytes.size() + each.size;
     }
+    flush();
 }
 
 void onnx_writer::write_at(size_t index, uint64_t offset, std::span<const std::byte> bytes) {
@@ -506,19 +564,13 @@ void onnx_writer::write_at(size_t index, uint64_t offset, std::span<const std::b
         bytes = packed;
         offset /= 2;
     }
-    (to.is_external ? *data_ : *model_).write(to.offset + offset, bytes);
+    if (to.is_external) {
+        output_.write_data(to.offset + offset, bytes);
+    } else {
+        output_.write(to.offset + offset, bytes);
+    }
 }
 
-// A model is there only with its own data: the old one goes before the data do.
-void onnx_writer::commit() {
-    if (data_) {
-        std::error_code ignored;
-        if (replace_) {
-            fs::remove(fs::weakly_canonical(path_), ignored);
-        }
-        data_->publish();
-    }
-    model_->publish();
-}
+void onnx_writer::commit() { output_.commit(); }
 
 }  // namespace qdq_cli

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "error.h"
 #include "input_file.h"
+#include "interrupt.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,15 +30,24 @@ class protobuf_scanner {
 public:
     explicit protobuf_scanner(const input_file &file) : file_(file) {}
 
-    // Visits the fields of the message in [begin, end). Throws failure where it is malformed.
+    // Visits the fields of the message in [begin, end), and may be called by a visit for the message in a field. Throws
+    // failure where it is malformed.
     template<typename Visit> void for_each_field(uint64_t begin, uint64_t end, Visit visit) {
+        constexpr int deepest = 100;  // protobuf's own limit
+        if (depth_ == deepest) {
+            throw failure("more than " + std::to_string(deepest) + " messages are one in another");
+        }
+        ++depth_;
         while (begin < end) {
+            throw_if_interrupted();
             protobuf_field field = read_field(begin, end);
             visit(field);
             begin = field.end();
         }
+        --depth_;
     }
     template<typename Visit> void for_each_field(const protobuf_field &message, Visit visit) {
+        check_length(message);
         for_each_field(message.payload, message.end(), visit);
     }
 
@@ -49,10 +60,13 @@ public:
 private:
     protobuf_field read_field(uint64_t begin, uint64_t end);
     uint64_t read_varint(uint64_t &at, uint64_t end);
+    const char *in_window(uint64_t at, uint64_t size);
+    static void check_length(const protobuf_field &field);  // throws where it has none
 
     const input_file &file_;
     std::vector<std::byte> window_;  // of the file, from window_begin_
     uint64_t window_begin_ = 0;
+    int depth_ = 0;  // the messages that are being visited
 };
 
 }  // namespace qdq_cli

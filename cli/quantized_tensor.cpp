@@ -277,6 +277,7 @@ std::vector<logical_tensor> find_logical_tensors(const tensor_list &tensors) {
     std::vector<bool> is_part = find_parts_of_others(tensors);
     std::vector<logical_tensor> all;
     for (size_t i = 0; i < tensors.size(); ++i) {
+        throw_if_interrupted();
         if (!is_part[i]) {
             all.push_back(find_logical_tensor(tensors, i));
         }
@@ -333,6 +334,7 @@ record_map read_records(const tensor_reader &file) {
 metadata_map with_records(metadata_map metadata, const record_map &records) {
     std::string entries;
     for (const auto &[name, record] : records) {
+        throw_if_interrupted();
         entries += (entries.empty() ? "" : ",") + json(name).dump() + ":" + to_json(record).dump();
     }
     metadata[record_key] = "{" + std::move(entries) + "}";

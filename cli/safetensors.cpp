@@ -1,6 +1,7 @@
 #include "safetensors.h"
 
 #include "error.h"
+#include "interrupt.h"
 #include "json_entries.h"
 #include "text.h"
 
@@ -167,6 +168,7 @@ std::vector<size_t> storage_order(const tensor_list &tensors) {
 std::string metadata_text(const metadata_map &metadata) {
     std::string text;
     for (const auto &[key, value] : metadata) {
+        throw_if_interrupted();
         text += (text.empty() ? "" : ",") + json(key).dump() + ":" + json(value).dump();
     }
     return "{" + std::move(text) + "}";
@@ -193,6 +195,7 @@ void safetensors_reader::load() {
     std::ranges::sort(found.tensors, {},
                       [](const stored_tensor &tensor) { return std::string_view(tensor.info.name); });
     for (stored_tensor &tensor : found.tensors) {
+        throw_if_interrupted();
         offsets_.push_back(tensor.offset);
         tensors_.add(std::move(tensor.info));
     }
@@ -207,6 +210,7 @@ void safetensors_reader::check_layout() const {
     std::ranges::sort(order, {}, extent);
     uint64_t end = 0, available = file_.size() - data_begin_;
     for (size_t index : order) {
+        throw_if_interrupted();
         auto [first, last] = extent(index);
         if (first != end) {
             throw failure("the data of " + printable(tensors()[index].name) +
@@ -269,6 +273,7 @@ uint64_t safetensors_writer::write_header(const tensor_list &tensors, const meta
     }
     std::vector<size_t> order = storage_order(tensors);
     for (size_t index : order) {
+        throw_if_interrupted();
         offsets_[index] = end;
         text += header_entry(tensors[index], end) + (index != order.back() ? "," : "");
         end += byte_size(tensors[index]);

@@ -5,6 +5,7 @@
 #include "model_folder.h"
 #include "npy.h"
 #include "onnx.h"
+#include "open_beneath.h"
 #include "safetensors.h"
 #include "text.h"
 
@@ -58,6 +59,11 @@ std::optional<size_t> tensor_list::find(std::string_view name) const {
 
 const input_file &tensor_reader::open(const fs::path &path) {
     files_.push_back(std::make_unique<input_file>(path));
+    return *files_.back();
+}
+
+const input_file &tensor_reader::open_beneath(const fs::path &folder, const fs::path &path) {
+    files_.push_back(std::make_unique<input_file>(folder / path, open_file_beneath(folder, path)));
     return *files_.back();
 }
 

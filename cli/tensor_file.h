@@ -92,6 +92,9 @@ public:
 protected:
     const input_file &open(const std::filesystem::path &path);
 
+    // By a path from a folder, which no link may lead out of.
+    const input_file &open_beneath(const std::filesystem::path &folder, const std::filesystem::path &path);
+
     tensor_list tensors_;
     std::vector<metadata_map> metadata_ = std::vector<metadata_map>(1);  // of each shard
     std::vector<std::unique_ptr<input_file>> files_;

@@ -6,7 +6,7 @@ import signal
 import time
 import unittest
 
-from support import CliTest, entry, proceed, safetensors_bytes, start, stop_when, usage
+from support import CliTest, entry, proceed, processor_time, safetensors_bytes, start, stop_when, usage
 
 SANITIZED = bool(os.environ.get("QDQ_SANITIZE"))
 EMPTY_RUN = 16 << 20  # the bytes that a run with one small tensor holds
@@ -98,16 +98,6 @@ class Headers(CliTest):
             self.assertEqual(proceed(process), (-number, "", ""))
             used = os.times().children_user + os.times().children_system - before[1]
             self.assertLess(used, 0.5 * whole)
-
-
-def processor_time(process):
-    """In seconds; 0 once it has ended."""
-    try:
-        with open(f"/proc/{process.pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except OSError:
-        return 0
 
 
 if __name__ == "__main__":

@@ -76,6 +76,27 @@ def values_in_onnxruntime(model, names, inputs):
     return run_model(model, inputs)[-len(names):]
 
 
+def varint(value):
+    digits = []
+    while value > 127:
+        digits.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*digits, value])
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def message(field, payload):
+    """A field of a protobuf message that has a length."""
+    payload = payload.encode() if isinstance(payload, str) else payload
+    return varint(field << 3 | 2) + varint(len(payload)) + payload
+
+
+tiny_tensor = message(5, number(2, F32) + message(8, "w") + message(9, bytes(4)))
+
+
 class Onnx(CliTest):
     def setUp(self):
         super().setUp()
@@ -149,6 +170,31 @@ class Onnx(CliTest):
         graph = helper.make_graph(nodes, "g", [], [value("w", [2, 3])], [codes, tensor("s", np.ones(3, np.float32))])
         onnx.save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7), self.codes)
         self.fail_with("no quantized tensor", "dequantize", self.codes, "-o", self.output)
+
+    def test_a_weight_may_be_the_first_input(self):
+        node = helper.make_node("MatMul", ["w", "x"], ["y"])
+        graph = helper.make_graph([node], "one", [value("x", [64, 5])], [value("y", [48, 5])],
+                                  [tensor("w", random((48, 64)))])  # fmt: skip
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+        for options, axis, shape in (([], 0, [48]), (["--block-size", "16"], 1, [48, 4])):
+            quantized = self.quantize(model, *options)
+            [node] = dequantize_nodes(quantized).values()
+            self.assertEqual(helper.get_node_attr_value(node, "axis"), axis)
+            self.assertEqual(list(initializers(quantized)["w_scale"].dims), shape)
+            self.assert_same_bits(quantized, ["w"], {"x": random((64, 5))})
+
+    def test_a_weight_that_is_used_in_two_ways_stays(self):
+        def uses(*nodes):
+            model = layers()
+            model.graph.node.extend(nodes)
+            return set(dequantize_nodes(self.quantize(model)))
+
+        others = set(WEIGHTS) - {"onnx::MatMul_7"}
+        self.assertEqual(uses(helper.make_node("MatMul", ["e", "onnx::MatMul_7"], ["again"])), set(WEIGHTS))
+        self.assertEqual(uses(helper.make_node("Gather", ["onnx::MatMul_7", "ids"], ["again"])), others)
+        self.assertEqual(uses(helper.make_node("Transpose", ["h"], ["t"]),
+                              helper.make_node("MatMul", ["onnx::MatMul_7", "t"], ["again"])), others)  # fmt: skip
+        self.assertEqual(uses(helper.make_node("MatMul", ["e", "onnx::MatMul_7"], ["again"], "/lm_head/MatMul")), others)
 
     def test_blocks_are_of_what_a_layer_sums(self):
         nodes = dequantize_nodes(self.quantize(layers(), "--dtype", "i4", "--block-size", 16))
@@ -250,6 +296,19 @@ class Onnx(CliTest):
         onnx.save_model(model, self.input)
         self.fail_with("already has a value named fc.weight_quantized", "quantize", self.input, "-o", self.codes)
 
+    def test_so_is_that_of_a_result_that_nothing_reads(self):
+        model = layers()
+        model.graph.node.append(helper.make_node("Identity", ["g"], ["conv.weight_scale"]))
+        onnx.save_model(model, self.input)
+        self.fail_with("already has a value named conv.weight_scale", "quantize", self.input, "-o", self.codes)
+
+    def test_two_tensors_of_one_name_are_refused(self):
+        model = self.quantize(layers())
+        twice = dequantize_nodes(model)["fc.weight"]
+        twice.output[0] = "conv.weight"
+        onnx.save_model(model, self.input)
+        self.fail_with("two tensors are named conv.weight", "dequantize", self.input, "-o", self.output)
+
     def test_restored_twice_quantized_is_the_same(self):
         self.quantize(layers(), "--dtype", "i4", "--block-size", "16")
         self.restore()
@@ -274,6 +333,21 @@ class Onnx(CliTest):
         quantized = self.quantize(model)
         self.assertEqual(set(dequantize_nodes(quantized)), {"d", "w", *WEIGHTS})
         self.assertEqual(set(dequantize_nodes(self.restore())), {"d", "w"})
+
+    def test_codes_that_are_used_otherwise_stay_with_all_whose_part_they_are(self):
+        """Each node's zero point is the codes of the next one, whose own are an output of the graph."""
+        model = layers()
+        for i in range(4):
+            model.graph.initializer.extend([tensor(f"c{i}", np.array(i), TensorProto.INT8),
+                                            tensor(f"s{i}", np.array(0.5))])  # fmt: skip
+        model.graph.node.extend(helper.make_node("DequantizeLinear", [f"c{i}", f"s{i}", f"c{i + 1}"], [f"d{i}"])
+                                for i in range(3))  # fmt: skip
+        restored = set(dequantize_nodes(self.quantize(model)))
+        self.assertEqual(set(dequantize_nodes(self.restore())), set())
+        self.assertGreaterEqual(restored, {"d0", "d1", "d2"})
+        model.graph.output.append(value("c3", [], TensorProto.INT8))
+        self.quantize(model)
+        self.assertEqual(set(dequantize_nodes(self.restore())), {"d0", "d1", "d2"})
 
     def test_initializers_that_are_inputs_too_are_so_no_more(self):
         model = layers(opset=11, ir_version=3)
@@ -352,6 +426,44 @@ class Onnx(CliTest):
         for length in range(0, len(whole), 7):
             self.input.write_bytes(whole[:length])
             self.fail_with("in.onnx: ", "quantize", self.input, "-o", self.codes)
+
+    def test_a_field_past_the_end_of_its_message_is_refused(self):
+        graph = tiny_tensor + message(1, message(4, "Op"))
+        tail = message(2, "producer")  # of the model, behind the graph
+        self.input.write_bytes(message(7, graph) + tail)
+        self.succeed("inspect", self.input)
+        for field in (varint(1 << 3 | 2) + varint(9), varint(1 << 3 | 2) + varint(2**63), varint(99 << 3 | 5) + bytes(3),
+                      varint(99 << 3 | 1) + bytes(7), varint(99 << 3 | 2) + b"\x80", varint(99 << 3) + b"\xff",
+                      b"\xff", varint(99 << 3 | 3), varint(99 << 3 | 7), b"\0", b"\x80" * 11):  # fmt: skip
+            with self.subTest(field=field.hex()):
+                self.input.write_bytes(message(7, graph + field) + tail)
+                self.fail_with("not a valid protobuf message, at its byte", "inspect", self.input)
+
+    def test_a_message_or_a_name_that_is_a_number_is_refused(self):
+        for content in (number(8, 1), number(7, 1), number(25, 1)):
+            self.input.write_bytes(content + message(7, tiny_tensor))
+            self.fail_with("in.onnx: ", "inspect", self.input)
+        for field in (number(1, 1), number(5, 1), number(11, 1), message(1, number(4, 1)), message(1, number(5, 1)),
+                      message(5, number(8, 1)), message(5, number(9, 1)), message(5, number(13, 1))):  # fmt: skip
+            self.input.write_bytes(message(7, tiny_tensor + field))
+            self.fail_with("in.onnx: ", "inspect", self.input)
+
+    def test_messages_are_nested_as_deep_as_protobuf_has_them(self):
+        def nested(depth):
+            graph = b""
+            for _ in range(depth):
+                graph = message(1, message(4, "If") + message(5, message(1, "then_branch") + message(6, graph)))
+            return graph
+
+        self.input.write_bytes(message(7, tiny_tensor + nested(30)))
+        self.succeed("inspect", self.input)
+        for depth in (34, 100, 20000):
+            self.input.write_bytes(message(7, tiny_tensor + nested(depth)))
+            self.fail_with("more than 100 messages are one in another", "inspect", self.input)
+
+    def test_a_node_without_an_operator_is_refused(self):
+        self.input.write_bytes(message(7, tiny_tensor + message(1, message(3, "name"))))
+        self.fail_with("a node has no operator", "inspect", self.input)
 
     def test_memory_does_not_grow_with_the_model(self):
         def peak(layer_count):

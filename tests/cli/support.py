@@ -1,8 +1,10 @@
 """What the tests of the command line share: running it, building files byte by byte, and the numpy formulas."""
 
+import ctypes
 import hashlib
 import json
 import os
+import platform
 import signal
 import struct
 import subprocess
@@ -40,13 +42,14 @@ def run(*arguments, force=True, **options):
     return subprocess.run([QDQ, *map(str, arguments), *forced], capture_output=True, text=True, **options)
 
 
-def usage(*arguments):
+def usage(*arguments, **options):
     """The exit status of a run, the most memory it held, in bytes, and the processor's time it took, in seconds. A
     process inherits the peak of the one that starts it, so a small one does, not this one."""
     program = ("import os, subprocess, sys; p = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL); "
                "_, status, used = os.wait4(p.pid, 0); p.returncode = status; "
                "print(os.waitstatus_to_exitcode(status), used.ru_maxrss, used.ru_utime + used.ru_stime)")
-    result = subprocess.run([sys.executable, "-c", program, QDQ, *map(str, arguments)], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", program, QDQ, *map(str, arguments)], capture_output=True, text=True,
+                            **options)  # fmt: skip
     status, kilobytes, seconds = result.stdout.split()
     return int(status), int(kilobytes) * 1024, float(seconds)
 
@@ -66,6 +69,61 @@ def counting_in(folder):
 def start(*arguments, **options):
     command = [QDQ, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def killed_at(number, argument=None, wanted=0):
+    """For preexec_fn: the kernel kills the process where it calls the system by this number, or where that argument has
+    this value, too."""
+    load, equal, give = 0x20, 0x15, 0x06
+    kill, allow = 0x80000000, 0x7FFF0000
+    program = [(load, 0, 0, 0), (equal, 0, 1 if argument is None else 3, number)]
+    if argument is not None:
+        program += [(load, 0, 0, 16 + 8 * argument), (equal, 0, 1, wanted)]
+    program += [(give, 0, 0, kill), (give, 0, 0, allow)]
+    code = b"".join(struct.pack("HBBI", *instruction) for instruction in program)
+
+    def install():
+        no_new_privileges, set_filter, filter_mode = 38, 22, 2
+        library = ctypes.CDLL(None, use_errno=True)
+        buffer = ctypes.create_string_buffer(code)
+        of_program = struct.pack("HxxxxxxQ", len(program), ctypes.addressof(buffer))
+        if library.prctl(no_new_privileges, 1, 0, 0, 0) or library.prctl(set_filter, filter_mode, of_program):
+            raise OSError(ctypes.get_errno(), "no seccomp")
+
+    return install
+
+
+MACHINE = platform.machine()
+
+
+def killed_at_renaming(replacing):
+    """Where it would rename a file over another, or to a name that no file has. glibc calls renameat() without flags."""
+    if not replacing:
+        return killed_at({"x86_64": 316}.get(MACHINE, 276), argument=4, wanted=1)
+    if MACHINE in ("x86_64", "aarch64"):
+        return killed_at({"x86_64": 264}.get(MACHINE, 38))
+    return killed_at(276, argument=4, wanted=0)
+
+
+def killed_at_unlinking():
+    return killed_at({"x86_64": 87}.get(MACHINE, 35))
+
+
+def seccomp_works():
+    try:
+        return subprocess.run(["true"], preexec_fn=killed_at_unlinking()).returncode == 0
+    except subprocess.SubprocessError:
+        return False
+
+
+def processor_time(process):
+    """In seconds; 0 once it has ended."""
+    try:
+        with open(f"/proc/{process.pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0
 
 
 def stop_when(process, condition):
