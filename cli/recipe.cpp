@@ -16,7 +16,16 @@ using nlohmann::json;
 
 namespace {
 
+// One that would become an integer all the same: 1.5 as 1, and 2^64 - 1 as -1.
+bool is_other_number(const json &value) {
+    return value.is_number_float() || (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
+}
+
 template<typename T> T value_of(const json &entry, const std::string &key) {
+    const json &given = entry.at(key);
+    if (is_other_number(given) || (given.is_array() && std::ranges::any_of(given, is_other_number))) {
+        throw failure("\"" + key + "\" is " + printable(given.dump()) + ", which is no integer of 64 bits");
+    }
     try {
         return entry.at(key).get<T>();
     } catch (const json::exception &) {

@@ -63,7 +63,7 @@ const input_file &tensor_reader::open(const fs::path &path) {
 }
 
 const input_file &tensor_reader::open_beneath(const fs::path &folder, const fs::path &path) {
-    files_.push_back(std::make_unique<input_file>(folder / path, open_file_beneath(folder, path)));
+    files_.push_back(std::make_unique<input_file>(open_file_beneath(folder, path), folder / path));
     return *files_.back();
 }
 

@@ -298,6 +298,9 @@ rules:
                               ('{"default": {"block_size": 0}}', "not a positive integer"),
                               ('{"default": {"dtype": "f8e4m3", "block_size": [8, 8, 8]}}', "not a positive integer"),
                               ('{"default": {"dtype": "keep"}}', '"default" cannot be "keep"'),
+                              ('{"default": {"axis": 1.5}}', '"axis" is 1.5, which is no integer of 64 bits'),
+                              ('{"default": {"axis": 18446744073709551615}}', "18446744073709551615, which is no integer"),
+                              ('{"default": {"block_size": [2, 1e300]}}', '"block_size" is [2,1e+300], which is no integer'),
                               ('{"default": {"axis": "x"}}', '"axis" is "x"')):
             recipe.write_text(text)
             self.fail_with(message, "quantize", self.model, "-o", self.out, "--recipe", recipe, force=False)
