@@ -7,14 +7,27 @@ import functools
 import sys
 
 
+_ARRAYS = {"torch": "Tensor", "jax": "Array", "jaxlib": "Array", "cupy": "ndarray"}  # the class of each library's
+
+
 def _library(array):
-    return type(array).__module__.partition(".")[0]
+    """The name of the library that an object's class is of: of its arrays, or of what names its types."""
+    module = type(array).__module__
+    return module.partition(".")[0] if isinstance(module, str) else ""
+
+
+def _library_of_array(array):
+    """The name of the library that an array is of; "" where only the name of its class's module says so."""
+    library = _library(array)
+    module = sys.modules.get("jax" if library == "jaxlib" else library)
+    made = getattr(module, _ARRAYS.get(library, ""), None)
+    return library if isinstance(made, type) and isinstance(array, made) else ""
 
 
 def readable(array, function, name):
     """A DLPack capsule over the memory of `array`, or a NumPy array of its elements."""
-    library = _library(array)
-    if library == "torch" and hasattr(array, "detach"):
+    library = _library_of_array(array)
+    if library == "torch":
         return sys.modules["torch"].utils.dlpack.to_dlpack(array.detach())
     if library in ("jax", "jaxlib") and array.dtype.name in ("int4", "uint4", "int2", "uint2", "float4_e2m1fn"):
         import numpy  # DLPack has no elements of one byte of these types
@@ -31,27 +44,44 @@ def readable(array, function, name):
 
 
 def check_writable(array, function):
-    if _library(array) in ("jax", "jaxlib"):
+    if _library_of_array(array) in ("jax", "jaxlib"):
         raise TypeError(f"{function}: out: an array of JAX cannot be written to")
     if not hasattr(array, "__dlpack__"):
         raise TypeError(f"{function}: out: {type(array).__name__} is no array")
+
+
+def numbers_of(value):
+    """A NumPy array of a number or of nested sequences of them: of Python's, where an integer has more than 64 bits."""
+    import numpy
+
+    try:
+        numbers = numpy.asarray(value)
+    except RuntimeError as error:  # a list that changed meanwhile
+        raise ValueError(error) from None
+    if numbers.dtype.kind in "cmMSTU" or not all(isinstance(each, (int, float)) for each in _objects(numbers)):
+        raise ValueError("it is neither a number nor a sequence of numbers")
+    return numbers
+
+
+def _objects(array):
+    return array.flat if array.dtype.kind == "O" else ()
 
 
 def operand(value, may_be_integer, like, function, name):
     """`value`, or where it is a number or a sequence of numbers, an array of them where `like` is."""
     if not isinstance(value, (int, float, list, tuple)) or isinstance(value, bool):
         return value
-    import numpy
-
     try:
-        numbers = numpy.asarray(value, None if may_be_integer else "float32")
-        dtype = "int32" if may_be_integer and numbers.dtype.kind in "iub" else "float32"
-        converted = numbers.astype(dtype)
-        if dtype == "int32" and (converted != numbers).any():
-            raise ValueError("a number is not in the range of int32")
+        numbers = numbers_of(value)
+        if may_be_integer and numbers.dtype.kind in "Oiub":
+            converted = numbers.astype("int32")
+            if (converted != numbers).any():
+                raise ValueError("a number is not in the range of int32")
+        else:
+            converted = numbers.astype("float32")
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{function}: {name}: {error}") from None
-    library = _library(like)
+    library = _library_of_array(like)
     if library == "torch":
         return sys.modules["torch"].from_numpy(converted).to(like.device)
     if library == "cupy":
@@ -61,7 +91,7 @@ def operand(value, may_be_integer, like, function, name):
 
 def empty(like, shape, dtype, function):
     """A new array of the library of `like` and where it is, or of NumPy, which `result` converts."""
-    library = _library(like)
+    library = _library_of_array(like)
     if library == "torch":
         torch = sys.modules["torch"]
         if not hasattr(torch, dtype) or dtype in ("int4", "uint4", "int2", "uint2"):
@@ -79,16 +109,16 @@ def empty(like, shape, dtype, function):
 
 def result(like, array):
     """`array`, of `empty`, as the library of `like` has it."""
-    if _library(like) in ("jax", "jaxlib"):
+    if _library_of_array(like) in ("jax", "jaxlib"):
         return sys.modules["jax"].numpy.asarray(array)
     return array
 
 
 def stream(array):
     """The address of the stream that the array's library uses now, on the array's device."""
-    if _library(array) == "torch":
+    if _library_of_array(array) == "torch":
         return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
-    if _library(array) == "cupy":
+    if _library_of_array(array) == "cupy":
         return sys.modules["cupy"].cuda.get_current_stream().ptr
     return 0
 

@@ -23,9 +23,9 @@ __all__ = ["quantize"]
 
 @contextlib.contextmanager
 def _recipe_file(recipe):
-    """The path of a recipe; of its text as a temporary file, and "" of none."""
+    """The path of a recipe, or None; of its text a temporary file's."""
     if not isinstance(recipe, str):
-        yield "" if recipe is None else os.fspath(recipe)
+        yield recipe
         return
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write(recipe)
@@ -35,7 +35,7 @@ def _recipe_file(recipe):
 
 def _open(directory, out, recipe, profile, replace):
     with _recipe_file(recipe) as file:
-        return _checkpoint.Checkpoint(os.fspath(directory), os.fspath(out), file, profile or "", replace)
+        return _checkpoint.Checkpoint(directory, out, file, profile, replace)
 
 
 def quantize(
@@ -65,8 +65,13 @@ def quantize(
         ValueError: an argument asks for something meaningless.
         RuntimeError: the model or the recipe cannot be read, `out` is there already or another process is writing it.
     """
+    if progress is not None and not callable(progress):
+        raise TypeError(f"qdq.checkpoint: progress: {type(progress).__name__} cannot be called")
+    for name, path in (("report", report), ("recipe", None if isinstance(recipe, dict) else recipe)):
+        if path is not None and not isinstance(path, (str, bytes, os.PathLike)):
+            raise TypeError(f"qdq.checkpoint: {name}: {type(path).__name__} is no path")
     if recipe is not None:
-        recipe = json.dumps(recipe) if isinstance(recipe, dict) else pathlib.Path(recipe)
+        recipe = json.dumps(recipe) if isinstance(recipe, dict) else pathlib.Path(os.fsdecode(recipe))
     model = _open(directory, out, recipe, profile, replace)
     total, done = model.summary()["bytes_before"], 0
 
@@ -83,7 +88,7 @@ def quantize(
         arguments = (os.path.abspath(directory), os.path.abspath(out), recipe, profile, replace)
         _write_on_ray(model, arguments, ray, advance)
     if report is not None:
-        _checkpoint.write_report(os.fspath(report), os.fspath(directory), os.fspath(out))
+        _checkpoint.write_report(report, directory, out)
     return model.summary()
 
 

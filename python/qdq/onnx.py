@@ -16,8 +16,11 @@ def _attributes(node):
     return {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in node.attribute}
 
 
-def _type_name(number):
-    return onnx.helper.tensor_dtype_to_np_dtype(number).name
+def _type_name(attribute, number):
+    try:
+        return onnx.helper.tensor_dtype_to_np_dtype(number).name
+    except KeyError:
+        raise ValueError(f"{attribute}: {number} is no type of ONNX's") from None
 
 
 def _zero_point(array):
@@ -36,10 +39,10 @@ def _where(attributes, scale, default_axis=1):
 
 def _quantize(attributes, x, y_scale, y_zero_point=None):
     number = attributes.get("output_dtype", 0)
-    dtype = _type_name(number) if number else "uint8" if y_zero_point is None else y_zero_point.dtype.name
+    dtype = _type_name("output_dtype", number) if number else "uint8" if y_zero_point is None else y_zero_point.dtype.name
     precision = attributes.get("precision", 0)
     if precision not in (0, onnx.TensorProto.FLOAT):
-        raise NotImplementedError(f"QuantizeLinear: precision: {_type_name(precision)} is not float32")
+        raise NotImplementedError(f"QuantizeLinear: precision: {_type_name('precision', precision)} is not float32")
     if x.dtype == numpy.int32:
         raise NotImplementedError("QuantizeLinear: x: int32 is not one of float32, float16, bfloat16")
     saturate = bool(attributes.get("saturate", 1))
@@ -49,7 +52,7 @@ def _quantize(attributes, x, y_scale, y_zero_point=None):
 
 def _dequantize(attributes, x, x_scale, x_zero_point=None):
     number = attributes.get("output_dtype", 0)
-    dtype = _type_name(number) if number else x_scale.dtype.name
+    dtype = _type_name("output_dtype", number) if number else x_scale.dtype.name
     return qdq.dequantize(
         x, x_scale, _zero_point(x_zero_point), dtype=dtype, profile="onnx", **_where(attributes, x_scale)
     )

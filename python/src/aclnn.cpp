@@ -1,12 +1,11 @@
 // CANN's C functions. What C returns through a pointer, Python returns after the status.
+#include "arguments.h"
 #include "front_ends.h"
 
 #include <acl/acl.h>
 #include <aclnn/acl_meta.h>
 #include <aclnnop/aclnn_quantize.h>
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <vector>
@@ -18,15 +17,21 @@ using namespace nb::literals;
 
 namespace {
 
-using dims = std::vector<std::int64_t>;
-
 // Addresses and handles are integers, as `ctypes` and `ndarray.ctypes.data` have them; 0 is NULL.
 template<typename T = void> T *pointer(std::uintptr_t address) { return reinterpret_cast<T *>(address); }
 std::uintptr_t address(const void *given) { return reinterpret_cast<std::uintptr_t>(given); }
 
-std::uintptr_t create_tensor(const dims &view_dims, std::uint64_t view_dims_num, int type,
-                             const std::optional<dims> &stride, std::int64_t offset, int format,
-                             const dims &storage_dims, std::uint64_t storage_dims_num, std::uintptr_t data) {
+std::uintptr_t create_tensor(nb::handle given_dims, std::uint64_t view_dims_num, int type, nb::handle given_stride,
+                             std::int64_t offset, int format, nb::handle given_storage, std::uint64_t storage_dims_num,
+                             std::uintptr_t data) {
+    constexpr const char *function = "aclCreateTensor";
+    constexpr std::size_t most = 64;
+    const std::vector<std::int64_t> view_dims = integers(function, "viewDims", given_dims, most),
+                                    storage_dims = integers(function, "storageDims", given_storage, most);
+    std::optional<std::vector<std::int64_t>> stride;
+    if (!given_stride.is_none()) {
+        stride = integers(function, "stride", given_stride, most);
+    }
     if (view_dims_num > view_dims.size() || storage_dims_num > storage_dims.size() ||
         (stride && view_dims_num > stride->size())) {
         throw nb::value_error(

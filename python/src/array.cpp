@@ -3,13 +3,13 @@
 #include "frameworks.h"
 #include "numpy_api.h"
 
+#include <qdq/compat/common.hpp>
+
 #include <algorithm>
 #include <array>
-#include <climits>
-#include <functional>
 #include <new>
-#include <numeric>
 #include <string>
+#include <vector>
 
 namespace qdq::python {
 
@@ -17,24 +17,18 @@ namespace {
 
 constexpr int most_dimensions = 8;
 
-[[noreturn]] void refuse_value(const char *function, const char *name, const std::string &rule) {
-    throw nb::value_error((std::string(function) + ": " + name + ": " + rule).c_str());
-}
-[[noreturn]] void refuse_type(const char *function, const char *name, const std::string &rule) {
-    throw nb::type_error((std::string(function) + ": " + name + ": " + rule).c_str());
-}
-
-// By NumPy's number of a type; those of ml_dtypes have numbers that it gives them when they are imported.
+// By NumPy's number of a type; those of ml_dtypes have numbers that it gives them when they are imported. The number of
+// records says nothing of their size, and their name is their class's: "float32" of a class `float` of 4 bytes.
 const element_type *find_numpy_type(PyArray_Descr *descr) {
     constexpr int known_types = 512;
     static std::array<signed char, known_types> rows{};  // 0: not looked up yet, -1: none, else the row's number and 1
     const int number = descr->type_num;
-    if (number < 0 || number >= known_types) {
+    if (number < 0 || number >= known_types || PyTypeNum_ISFLEXIBLE(number)) {
         return nullptr;
     }
     if (rows[number] == 0) {
         const nb::object name = nb::borrow(reinterpret_cast<PyObject *>(descr)).attr("name");
-        const element_type *const type = find_type(nb::cast<std::string_view>(name));
+        const element_type *const type = find_type(name);
         rows[number] = static_cast<signed char>(type != nullptr ? type->dtype + 1 : -1);
     }
     return rows[number] > 0 ? &type_of(static_cast<qdq_dtype>(rows[number] - 1)) : nullptr;
@@ -51,25 +45,41 @@ PyArray_Descr *numpy_descr(const element_type &type) {
 
 // Calls `visit` with the offset of each element, in elements, in row-major order.
 template<typename Visit> void each_offset(const qdq_tensor &t, const std::int64_t *strides, Visit &&visit) {
-    std::int64_t place[most_dimensions] = {}, offset = 0;
+    std::int64_t place[most_dimensions] = {};
+    std::uint64_t offset = 0;  // wraps past strides that no element takes
     if (std::any_of(t.shape, t.shape + t.rank, [](std::int64_t size) { return size == 0; })) {
         return;
     }
     while (true) {
-        visit(offset);
+        visit(static_cast<std::int64_t>(offset));
         int d = t.rank - 1;
         for (; d >= 0; --d) {
-            offset += strides[d];
+            const auto stride = static_cast<std::uint64_t>(strides[d]), size = static_cast<std::uint64_t>(t.shape[d]);
+            offset += stride;
             if (++place[d] < t.shape[d]) {
                 break;
             }
-            offset -= strides[d] * t.shape[d];
+            offset -= stride * size;
             place[d] = 0;
         }
         if (d < 0) {
             return;
         }
     }
+}
+
+std::int64_t divided_up(std::int64_t count, std::int64_t by) { return count / by + (count % by != 0 ? 1 : 0); }
+
+double floating(const char *function, const char *name, nb::handle number) {
+    const double value = PyFloat_AsDouble(number.ptr());
+    if (PyErr_Occurred() == nullptr) {
+        return value;
+    }
+    if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) {
+        throw nb::python_error();
+    }
+    PyErr_Clear();
+    refuse_value(function, name, shown(number) + " is past the largest float");  // 10 ** 400
 }
 
 nb::tuple shape_tuple(std::span<const std::int64_t> shape) {
@@ -82,13 +92,7 @@ nb::tuple shape_tuple(std::span<const std::int64_t> shape) {
 
 }  // namespace
 
-std::int64_t array::element_count() const {
-    std::int64_t count = 1;
-    for (int d = 0; d < view_.rank; ++d) {
-        count *= shape_[d];
-    }
-    return count;
-}
+std::int64_t array::element_count() const { return compat::element_count(shape()); }
 
 void array::set_shape(const char *function, const char *name, std::span<const std::int64_t> shape) {
     if (shape.size() > most_dimensions) {
@@ -132,6 +136,7 @@ bool array::read_numpy(const char *function, const char *name, nb::handle given)
         codes_ = view_.data;
     }
     object_ = nb::borrow(given);
+    place_ = {PyArray_DATA(from), rank, shape, strides};
     return true;
 }
 
@@ -144,18 +149,19 @@ void array::read_dlpack(const char *function, const char *name, const nb::dlpack
                         " bits, is no type of qdq's");
     }
     set_shape(function, name, {from.shape, static_cast<std::size_t>(from.ndim)});
+    place_ = {from};
     view_.dtype = type->dtype;
-    view_.data = static_cast<std::byte *>(from.data) + from.byte_offset;
-    std::int64_t dense = 1;
-    for (int d = view_.rank - 1; d >= 0; dense *= shape_[d--]) {
-        strides_[d] = from.strides != nullptr ? from.strides[d] : dense;
+    view_.data = place_.data;
+    std::uint64_t dense = 1;  // wraps where there are no elements
+    for (int d = view_.rank - 1; d >= 0; dense *= static_cast<std::uint64_t>(shape_[d--])) {
+        strides_[d] = from.strides != nullptr ? from.strides[d] : static_cast<std::int64_t>(dense);
     }
     view_.strides = strides_;
     if (lanes > 1) {
         if (!is_dense()) {
             refuse_value(function, name, "packed elements are dense");
         }
-        shape_[std::max(view_.rank - 1, 0)] *= lanes;
+        multiply_last_dimension(function, name, lanes);
     }
     const auto device = static_cast<int>(from.device.device_type);
     if (device == nb::device::cuda::value) {
@@ -182,13 +188,80 @@ void array::read(const char *function, const char *name, nb::handle given) {
     }
     memory_ = frameworks().attr("readable")(given, function, name);
     if (!read_numpy(function, name, memory_)) {
-        const auto *const view = static_cast<nb::dlpack::dltensor *>(PyCapsule_GetPointer(memory_.ptr(), "dltensor"));
-        if (view == nullptr) {
-            throw nb::python_error();
+        const nb::dlpack::dltensor *view = nullptr;
+        memory_ = dlpack::take(memory_, view);
+        if (!memory_.is_valid()) {
+            refuse_type(function, name, "what __dlpack__ gives is no capsule of a tensor");
         }
         read_dlpack(function, name, *view);
     }
     object_ = nb::borrow(given);
+}
+
+std::optional<array::place> array::place_now() const {
+    if (exchange_ != nullptr) {
+        nb::dlpack::dltensor view;
+        if (exchange_->view_of(object_.ptr(), &view) != 0) {
+            throw nb::python_error();
+        }
+        return view;
+    }
+    const nb::handle source = memory_.is_valid() ? memory_ : object_;
+    if (!source.is_valid() || !numpy_is_loaded() || !PyArray_Check(source.ptr())) {
+        return {};
+    }
+    auto *const from = reinterpret_cast<PyArrayObject *>(source.ptr());
+    return {{PyArray_DATA(from), PyArray_NDIM(from), PyArray_DIMS(from), PyArray_STRIDES(from)}};
+}
+
+void array::check_in_place(const char *function, const char *name) const {
+    const std::optional<place> now = place_now();
+    if (now && *now != place_) {
+        refuse_value(function, name, "its memory was taken away or changed its shape since it was read");
+    }
+}
+
+array::place::place(const nb::dlpack::dltensor &from)
+    : place(reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(from.data) + from.byte_offset), from.ndim,
+            from.shape, from.strides) {}
+
+template<typename Size>
+array::place::place(void *data, int rank, const Size *shape, const Size *strides) : data(data), rank(rank) {
+    const int kept = std::clamp(rank, 0, most_dimensions);
+    std::copy_n(shape, kept, this->shape);
+    if (strides != nullptr) {
+        std::copy_n(strides, kept, this->strides);
+    } else {
+        std::fill_n(this->strides, kept, 0);
+    }
+}
+
+bool array::place::operator==(const place &other) const {
+    const int kept = std::clamp(rank, 0, most_dimensions);
+    return data == other.data && rank == other.rank && std::equal(shape, shape + kept, other.shape) &&
+           std::equal(strides, strides + kept, other.strides);
+}
+
+// By the rule of qdq.h: each stride, from the smallest on, steps over all that the smaller ones reach.
+void array::check_elements_are_apart(const char *function, const char *name) const {
+    struct step {
+        std::uint64_t stride, last;
+    };
+    std::vector<step> steps;
+    for (int d = 0; d < view_.rank && element_count() > 0; ++d) {
+        const auto stride = static_cast<std::uint64_t>(strides_[d]);
+        if (shape_[d] > 1) {
+            steps.push_back({strides_[d] < 0 ? 0 - stride : stride, static_cast<std::uint64_t>(shape_[d] - 1)});
+        }
+    }
+    std::ranges::sort(steps, {}, &step::stride);
+    std::uint64_t reach = 0;
+    for (const step &each : steps) {
+        if (each.stride <= reach) {
+            refuse_value(function, name, "its strides make elements overlap one another");
+        }
+        reach += each.stride * each.last;
+    }
 }
 
 void array::check_writable(const char *function, nb::handle given) {
@@ -216,27 +289,29 @@ void array::read_operand(const char *function, const char *name, nb::handle give
         return;
     }
     if (is_integer) {
-        int overflow = 0;
-        const long long value = PyLong_AsLongLongAndOverflow(given.ptr(), &overflow);
-        if (overflow != 0 || value < INT32_MIN || value > INT32_MAX) {
-            refuse_value(function, name, std::string(nb::str(given).c_str()) + " is not in the range of int32");
-        }
-        number_.i32 = static_cast<std::int32_t>(value);
+        number_.i32 = integer_of_32_bits(function, name, given);
     } else {
-        number_.f32 = static_cast<float>(PyFloat_AsDouble(given.ptr()));
+        number_.f32 = static_cast<float>(floating(function, name, given));
     }
     view_ = {&number_, is_integer ? QDQ_I32 : QDQ_F32, 0, shape_, nullptr, {}};
     object_ = nb::borrow(given);
 }
 
 bool array::is_dense() const {
-    std::int64_t dense = 1;
-    for (int d = view_.rank - 1; d >= 0; dense *= shape_[d--]) {
-        if (shape_[d] > 1 && strides_[d] != dense) {
+    std::uint64_t dense = 1;  // wraps where there are no elements
+    for (int d = view_.rank - 1; d >= 0; dense *= static_cast<std::uint64_t>(shape_[d--])) {
+        if (shape_[d] > 1 && static_cast<std::uint64_t>(strides_[d]) != dense) {
             return element_count() == 0;
         }
     }
     return true;
+}
+
+void array::multiply_last_dimension(const char *function, const char *name, std::int64_t by) {
+    std::int64_t *const last = view_.rank > 0 ? &shape_[view_.rank - 1] : nullptr;
+    if (last != nullptr && __builtin_mul_overflow(*last, by, last)) {  // (0, 2^62) bytes of int2
+        refuse_value(function, name, "its last dimension has more than 2^63 - 1 elements");
+    }
 }
 
 void array::read_bytes(const char *function, const char *name, nb::handle given, qdq_dtype dtype,
@@ -254,12 +329,12 @@ void array::read_bytes(const char *function, const char *name, nb::handle given,
     view_.dtype = dtype;
     view_.strides = nullptr;
     if (!shape) {
-        shape_[std::max(view_.rank - 1, 0)] *= view_.rank > 0 ? per_byte : 1;
+        multiply_last_dimension(function, name, per_byte);
         return;
     }
     set_shape(function, "shape", *shape);
     if (std::ranges::any_of(*shape, [](std::int64_t size) { return size < 0; }) ||
-        (element_count() + per_byte - 1) / per_byte != bytes) {
+        divided_up(element_count(), per_byte) != bytes) {
         refuse_value(
             function, name,
             std::to_string(bytes) + " bytes are not those of a shape of " + nb::str(shape_tuple(*shape)).c_str());
@@ -307,8 +382,7 @@ void array::make_bytes(const char *function, const array &like, qdq_dtype dtype,
     if (rank > 0 && shape[rank - 1] % per_byte == 0) {
         sizes[rank - 1] /= per_byte;
     } else if (per_byte > 1) {
-        const auto count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-        sizes[0] = (count + per_byte - 1) / per_byte;
+        sizes[0] = divided_up(compat::element_count(shape), per_byte);
         rank = 1;
     }
     make(function, like, QDQ_U8, {sizes.data(), rank});
@@ -346,7 +420,7 @@ bool array::same_layout(const array &other) const {
 }
 
 std::size_t array::packed_bytes() const {
-    return static_cast<std::size_t>((element_count() * qdq_dtype_bits(view_.dtype) + 7) / 8);
+    return static_cast<std::size_t>(divided_up(element_count(), 8 / qdq_dtype_bits(view_.dtype)));
 }
 
 bool array::make_room() {

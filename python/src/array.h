@@ -1,6 +1,7 @@
 // Arrays of Python as tensors of qdq, without copies.
 #pragma once
 
+#include "arguments.h"
 #include "dlpack.h"
 #include "dtypes.h"
 
@@ -34,6 +35,12 @@ public:
     void read_bytes(const char *function, const char *name, nb::handle given, qdq_dtype dtype,
                     std::optional<std::span<const std::int64_t>> shape);
 
+    // Raises ValueError where the memory is no longer what was read: Python's code that has run since may have given it
+    // back, as numpy.ndarray.resize(refcheck=False) does. That of a capsule is the call's own.
+    void check_in_place(const char *function, const char *name) const;
+    // Raises ValueError where elements overlap. qdq does not see the strides of those that are packed for it.
+    void check_elements_are_apart(const char *function, const char *name) const;
+
     // A new array, of the framework that `like` is from.
     void make(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape);
     // The same for the bytes of its elements, as an array of uint8.
@@ -42,6 +49,7 @@ public:
     bool is_given() const { return view_.shape != nullptr; }
     bool is_numpy() const { return is_numpy_; }
     std::span<const std::int64_t> shape() const { return {shape_, static_cast<std::size_t>(view_.rank)}; }
+    bool is_dense() const;
     bool same_layout(const array &other) const;
     const qdq_tensor &view() const { return view_; }
     const qdq_tensor *view_or_null() const { return is_given() ? &view_ : nullptr; }
@@ -64,8 +72,21 @@ private:
     bool read_numpy(const char *function, const char *name, nb::handle given);
     void read_dlpack(const char *function, const char *name, const nb::dlpack::dltensor &from);
     void set_shape(const char *function, const char *name, std::span<const std::int64_t> shape);
+    void multiply_last_dimension(const char *function, const char *name, std::int64_t by);
     std::size_t packed_bytes() const;
-    bool is_dense() const;
+
+    // Where an array's elements are, as its library has it.
+    struct place {
+        void *data = nullptr;
+        int rank = 0;
+        std::int64_t shape[8], strides[8];
+        place() = default;
+        place(const nb::dlpack::dltensor &from);
+        template<typename Size>
+        place(void *data, int rank, const Size *shape, const Size *strides);  // strides may be none
+        bool operator==(const place &other) const;
+    };
+    std::optional<place> place_now() const;  // none of memory that nothing can move
 
     qdq_tensor view_{};
     std::int64_t shape_[8], strides_[8];
@@ -77,6 +98,7 @@ private:
         std::int32_t i32;
     } number_;
     nb::object object_, memory_;  // the argument, and what owns its memory where that is another
+    place place_;                 // when it was read
     void *codes_ = nullptr;       // of one_a_byte
     std::unique_ptr<std::byte[]> packed_;
 };

@@ -16,21 +16,15 @@ template<typename Value> struct named_value {
 // The value that a keyword names. `table` begins with its default.
 template<typename Value, std::size_t count>
 Value named(const direction &way, const char *keyword, nb::handle given, const named_value<Value> (&table)[count]) {
+    const std::string_view name = text(way.function, keyword, given);
     std::string names;
-    if (PyUnicode_Check(given.ptr())) {
-        const auto name = nb::cast<std::string_view>(given);
-        for (const auto &row : table) {
-            if (name == row.name) {
-                return row.value;
-            }
-            names += (names.empty() ? "" : ", ") + std::string(row.name);
+    for (const auto &row : table) {
+        if (name == row.name) {
+            return row.value;
         }
-    } else {
-        throw nb::type_error((std::string(way.function) + ": " + keyword + ": it is no string").c_str());
+        names += (names.empty() ? "" : ", ") + std::string(row.name);
     }
-    throw nb::value_error(
-        (std::string(way.function) + ": " + keyword + ": \"" + nb::str(given).c_str() + "\" is none of " + names)
-            .c_str());
+    refuse_value(way.function, keyword, '"' + std::string(name) + "\" is none of " + names);
 }
 
 constexpr named_value<qdq_scale_mode> scale_modes[] = {
@@ -43,22 +37,6 @@ constexpr named_value<qdq_rounding> roundings[] = {{"nearest_even", QDQ_NEAREST_
                                                    {"toward_zero", QDQ_TOWARD_ZERO},
                                                    {"down", QDQ_DOWN},
                                                    {"up", QDQ_UP}};
-
-std::int64_t integer(const direction &way, const char *keyword, nb::handle given) {
-    const nb::object number = nb::steal(PyNumber_Index(given.ptr()));
-    if (!number.is_valid()) {
-        PyErr_Clear();
-        throw nb::type_error((std::string(way.function) + ": " + keyword + ": it is no integer").c_str());
-    }
-    int overflow = 0;
-    const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
-    if (overflow != 0) {
-        throw nb::value_error((std::string(way.function) + ": " + keyword + ": " + nb::str(number).c_str() +
-                               " is not in the range of int64")
-                                  .c_str());
-    }
-    return value;
-}
 
 // A keyword's value where it is not its default, which leaves a profile's as it is.
 template<typename Value> void replace(Value &option, Value given) {
@@ -73,22 +51,18 @@ void check(qdq_status status) {
     switch (status) {
     case QDQ_OK: return;
     case QDQ_OUT_OF_MEMORY: PyErr_NoMemory(); throw nb::python_error();
-    case QDQ_DEVICE_ERROR: PyErr_SetString(PyExc_RuntimeError, qdq_last_error()); throw nb::python_error();
-    default: throw nb::value_error(qdq_last_error());
+    case QDQ_DEVICE_ERROR: raise(PyExc_RuntimeError, qdq_last_error());
+    default: raise(PyExc_ValueError, qdq_last_error());
     }
 }
 
 call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point, const keywords &given)
-    : way_(way), dtype_(named_type(way.function, given.dtype).dtype), packed_(given.packed) {
+    : way_(way), dtype_(named_type(way.function, "dtype", given.dtype).dtype), packed_(given.packed) {
     if (!given.stored.is_none()) {
-        stored_ = named_type(way.function, given.stored).dtype;
+        stored_ = named_type(way.function, "stored", given.stored).dtype;
     }
     if (!given.shape.is_none()) {
-        std::size_t rank = 0;
-        for (nb::handle size : given.shape) {
-            sizes_[std::min<std::size_t>(rank++, std::size(sizes_) - 1)] = integer(way, "shape", size);
-        }
-        stored_shape_ = {sizes_, std::min(rank, std::size(sizes_))};
+        stored_shape_ = integers(way.function, "shape", given.shape, 8);
     }
     read_x(x_, x);
     scale_.read_operand(way.function, "scale", scale, false, x_);
@@ -97,6 +71,17 @@ call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero
     }
     read_y(y_, given.out, x_);
     read_options(given);
+    check_in_place(x_, y_, given.out);
+}
+
+// After all that may run Python's code: an __index__, a __dlpack__.
+void call::check_in_place(const array &x, const array &y, nb::handle out) const {
+    x.check_in_place(way_.function, way_.quantizes ? "x" : "q");
+    scale_.check_in_place(way_.function, "scale");
+    zero_point_.check_in_place(way_.function, "zero_point");
+    if (!out.is_none()) {
+        y.check_in_place(way_.function, "out");
+    }
 }
 
 void call::read_x(array &x, nb::handle given) const {
@@ -119,17 +104,17 @@ void call::read_y(array &y, nb::handle out, const array &x) const {
         return;
     }
     y.read(way_.function, "out", out);
+    y.check_elements_are_apart(way_.function, "out");
     if (y.view().dtype != dtype_) {
-        throw nb::type_error((std::string(way_.function) + ": out: dtype " + type_of(y.view().dtype).name + " is not " +
-                              type_of(dtype_).name)
-                                 .c_str());
+        refuse_type(way_.function, "out",
+                    std::string("dtype ") + type_of(y.view().dtype).name + " is not " + type_of(dtype_).name);
     }
 }
 
 void call::read_options(const keywords &given) {
     if (!given.profile.is_none()) {
-        const nb::str name(given.profile);
-        check(qdq_profile_options(name.c_str(), (way_.quantizes ? y_ : x_).view().dtype, &options_));
+        const std::string_view name = text(way_.function, "profile", given.profile);
+        check(qdq_profile_options(name.data(), (way_.quantizes ? y_ : x_).view().dtype, &options_));
     }
     if (way_.quantizes) {
         replace(options_.scale_mode, named(way_, "scale_mode", given.scale_mode, scale_modes));
@@ -141,20 +126,18 @@ void call::read_options(const keywords &given) {
     }
     if (!given.axis.is_none()) {
         options_.axis = static_cast<std::int32_t>(
-            std::clamp<std::int64_t>(integer(way_, "axis", given.axis), INT32_MIN, INT32_MAX));
+            std::clamp<std::int64_t>(integer(way_.function, "axis", given.axis), INT32_MIN, INT32_MAX));
     }
     if (PyTuple_Check(given.block_size.ptr()) || PyList_Check(given.block_size.ptr())) {
-        const std::size_t rank = nb::len(given.block_size);
-        if (rank != static_cast<std::size_t>(x_.view().rank)) {
-            throw nb::value_error((std::string(way_.function) + ": block_size: " + std::to_string(rank) +
-                                   " sizes for " + std::to_string(x_.view().rank) + " dimensions")
-                                      .c_str());
+        block_shape_ = integers(way_.function, "block_size", given.block_size, 8);
+        if (block_shape_.size() != x_.shape().size()) {
+            refuse_value(way_.function, "block_size",
+                         std::to_string(block_shape_.size()) + " sizes for " + std::to_string(x_.shape().size()) +
+                             " dimensions");
         }
-        std::ranges::transform(given.block_size, block_shape_,
-                               [&](nb::handle size) { return integer(way_, "block_size", size); });
-        options_.block_shape = block_shape_;
+        options_.block_shape = block_shape_.data();
     } else if (!given.block_size.is_none()) {
-        options_.block_size = integer(way_, "block_size", given.block_size);
+        options_.block_size = integer(way_.function, "block_size", given.block_size);
     }
     options_.stream = x_.stream();
 }
@@ -163,7 +146,9 @@ nb::object call::run() {
     qdq_status status = QDQ_OUT_OF_MEMORY;
     {
         const nb::gil_scoped_release others_run;
-        if (x_.pack() && scale_.pack() && zero_point_.pack() && y_.make_room()) {
+        // Where shapes differ qdq refuses the call, and looks at no element: a copy of x could take any room. Types
+        // below 8 bits are no scale's and no zero point's.
+        if (!std::ranges::equal(x_.shape(), y_.shape()) || (x_.pack() && y_.make_room())) {
             status = way_.run(&x_.view(), &scale_.view(), zero_point_.view_or_null(), &y_.view(), &options_);
         }
         if (status == QDQ_OK) {
@@ -176,9 +161,6 @@ nb::object call::run() {
 
 plan::plan(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point, const keywords &given)
     : call(way, x, scale, zero_point, given) {
-    if (!scale_.pack() || !zero_point_.pack()) {
-        check(QDQ_OUT_OF_MEMORY);
-    }
     check(way.plan(&plan_, &x_.view(), &scale_.view(), zero_point_.view_or_null(), &y_.view(), &options_));
     x_.forget_object();
     y_.forget_object();
@@ -190,12 +172,11 @@ nb::object plan::run(nb::handle given, nb::handle out) const {
     read_y(y, out, x);
     for (const auto &[name, array, planned] : {std::tuple(way_.quantizes ? "x" : "q", &x, &x_), {"out", &y, &y_}}) {
         if (!array->same_layout(*planned)) {
-            throw nb::value_error((std::string(way_.function) + ": " + name +
-                                   ": its dtype, shape, strides or device are not those of the plan")
-                                      .c_str());
+            refuse_value(way_.function, name, "its dtype, shape, strides or device are not those of the plan");
         }
     }
     void *const stream = x.stream();
+    check_in_place(x, y, out);
     qdq_status status = QDQ_OUT_OF_MEMORY;
     {
         const nb::gil_scoped_release others_run;

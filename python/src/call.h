@@ -6,6 +6,9 @@
 #include <nanobind/nanobind.h>
 #include <qdq/qdq.h>
 
+#include <optional>
+#include <vector>
+
 namespace qdq::python {
 
 struct direction {
@@ -40,6 +43,7 @@ public:
 protected:
     void read_x(array &x, nb::handle given) const;
     void read_y(array &y, nb::handle out, const array &x) const;
+    void check_in_place(const array &x, const array &y, nb::handle out) const;
 
     const direction &way_;
     array x_, scale_, zero_point_, y_;
@@ -51,8 +55,8 @@ private:
     qdq_dtype dtype_;
     bool packed_;
     std::optional<qdq_dtype> stored_;
-    std::optional<std::span<const std::int64_t>> stored_shape_;
-    std::int64_t sizes_[9], block_shape_[8];
+    std::optional<std::vector<std::int64_t>> stored_shape_;
+    std::vector<std::int64_t> block_shape_;
 };
 
 // A call with its kernel chosen, for other x and y of the same layout; of scale and zero point it keeps the arrays.

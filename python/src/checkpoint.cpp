@@ -1,6 +1,7 @@
 // The command line's engine for whole models: qdq.checkpoint's part in C++.
 #include "checkpoint.h"
 
+#include "arguments.h"
 #include "error.h"
 #include "model_folder.h"
 #include "model_output.h"
@@ -9,7 +10,6 @@
 #include "report.h"
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <memory>
@@ -23,6 +23,8 @@ using namespace qdq_cli;
 
 namespace {
 
+constexpr const char *function = "qdq.checkpoint";
+
 std::unique_ptr<tensor_reader> open_model(const std::string &folder) {
     if (!is_model_folder(folder)) {
         throw usage_error(folder + ": it is no folder of a model");
@@ -34,26 +36,31 @@ std::unique_ptr<tensor_reader> open_model(const std::string &folder) {
 // with the same arguments, between begin() and finish() of one of them.
 class checkpoint {
 public:
-    checkpoint(const std::string &folder, const std::string &output, const std::string &recipe_file,
-               const std::string &profile, bool replace)
-        : checkpoint(open_model(folder), output, recipe_file.empty() ? recipe{} : read_recipe(recipe_file, {}), profile,
-                     replace) {}
+    checkpoint(nb::handle folder, nb::handle output, nb::handle recipe_file, nb::handle profile, bool replace)
+        : checkpoint(open_model(path(function, "directory", folder)), path(function, "out", output),
+                     recipe_file.is_none() ? recipe{} : read_recipe(path(function, "recipe", recipe_file), {}),
+                     profile.is_none() ? "" : std::string(text(function, "profile", profile)), replace) {}
 
     std::size_t shard_count() const { return plan_.input().shard_count(); }
-    std::uint64_t shard_bytes(std::size_t shard) const { return input_bytes(plan_.input(), checked(shard)); }
+    std::uint64_t shard_bytes(std::int64_t shard) const { return input_bytes(plan_.input(), checked(shard)); }
 
     void begin() { output_.begin(); }
     void finish() {
         const nb::gil_scoped_release others_run;
         output_.finish();
     }
-    void write_shard(std::size_t shard) const {
+    void write_shard(std::int64_t given) const {
+        const std::size_t shard = checked(given);
         const nb::gil_scoped_release others_run;
-        if (!output_.is_finished(checked(shard))) {
+        if (!output_.is_finished(shard)) {
             output_.write_shard(shard, [](std::uint64_t) {});
         }
     }
-    void write(int threads, nb::handle progress) {
+    void write(nb::handle given_threads, nb::handle progress) {
+        const std::int32_t threads = integer_of_32_bits(function, "threads", given_threads);
+        if (threads < 0) {
+            refuse_value(function, "threads", std::to_string(threads) + " is below 0");
+        }
         const nb::gil_scoped_release others_run;
         write_model(output_, plan_, threads, [&](std::uint64_t bytes) {
             const nb::gil_scoped_acquire ours;
@@ -69,7 +76,7 @@ public:
     nb::dict summary() const {
         std::uint64_t before = 0;
         for (std::size_t shard = 0; shard < shard_count(); ++shard) {
-            before += shard_bytes(shard);
+            before += input_bytes(plan_.input(), shard);
         }
         nb::dict figures;
         figures["shards"] = shard_count();
@@ -87,12 +94,12 @@ private:
           plan_(std::move(model), select_by(rules, folder_), profile),
           output_(plan_, folder_, {output, replace}) {}
 
-    std::size_t checked(std::size_t shard) const {
-        if (shard >= shard_count()) {
+    std::size_t checked(std::int64_t shard) const {
+        if (shard < 0 || static_cast<std::size_t>(shard) >= shard_count()) {
             throw usage_error("shard " + std::to_string(shard) + " is not in [0, " + std::to_string(shard_count()) +
                               ")");
         }
-        return shard;
+        return static_cast<std::size_t>(shard);
     }
 
     const model_folder &folder_;  // the plan's
@@ -107,26 +114,28 @@ void define_checkpoint(nb::module_ &m) {
         try {
             std::rethrow_exception(thrown);
         } catch (const usage_error &error) {
-            PyErr_SetString(PyExc_ValueError, error.what());
+            PyErr_SetObject(PyExc_ValueError, text_of(error.what()).ptr());
         } catch (const failure &error) {
-            PyErr_SetString(PyExc_RuntimeError, error.what());
+            PyErr_SetObject(PyExc_RuntimeError, text_of(error.what()).ptr());
         }
     });
     nb::class_<checkpoint>(m, "Checkpoint")
-        .def(nb::init<const std::string &, const std::string &, const std::string &, const std::string &, bool>(),
-             "folder"_a, "output"_a, "recipe_file"_a, "profile"_a, "replace"_a)
+        .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, bool>(), "folder"_a.none(), "output"_a.none(),
+             "recipe_file"_a.none(), "profile"_a.none(), "replace"_a)
         .def_prop_ro("shard_count", &checkpoint::shard_count)
         .def("shard_bytes", &checkpoint::shard_bytes, "shard"_a)
         .def("begin", &checkpoint::begin)
         .def("write_shard", &checkpoint::write_shard, "shard"_a)
         .def("finish", &checkpoint::finish)
-        .def("write", &checkpoint::write, "threads"_a, "progress"_a.none())
+        .def("write", &checkpoint::write, "threads"_a.none(), "progress"_a.none())
         .def("summary", &checkpoint::summary);
     m.def(
         "write_report",
-        [](const std::string &path, const std::string &original, const std::string &other) {
+        [](nb::handle given, nb::handle directory, nb::handle out) {
+            const std::string report = path(function, "report", given),
+                              original = path(function, "directory", directory), other = path(function, "out", out);
             const nb::gil_scoped_release others_run;
-            write_report(path, original, other);
+            write_report(report, original, other);
         },
         "path"_a, "original"_a, "other"_a);
 }

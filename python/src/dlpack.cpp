@@ -1,5 +1,7 @@
 #include "dlpack.h"
 
+#include <qdq/compat/common.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -35,6 +37,22 @@ const exchange *find_exchange(nb::handle object) {
     return table;
 }
 
+nb::object take(nb::handle capsule, const dltensor *&view) {
+    if (PyCapsule_IsValid(capsule.ptr(), "dltensor") == 0) {
+        return {};
+    }
+    auto *const owner = static_cast<unversioned *>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+    const nb::capsule taken(owner, [](void *self) noexcept {
+        auto *const of_producer = static_cast<unversioned *>(self);
+        if (of_producer->deleter != nullptr) {
+            of_producer->deleter(of_producer);
+        }
+    });
+    PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+    view = &owner->tensor;
+    return taken;
+}
+
 namespace {
 
 [[noreturn]] void refuse_memory() {
@@ -49,11 +67,10 @@ managed *allocate_on_host(const dltensor &like) {
         managed owner;
         std::int64_t sizes[8], strides[8];  // tensors have no more dimensions
     };
-    std::size_t bytes = like.dtype.bits / 8;
-    for (int d = 0; d < like.ndim; ++d) {
-        if (__builtin_mul_overflow(bytes, like.shape[d], &bytes)) {
-            refuse_memory();
-        }
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(compat::element_count({like.shape, static_cast<std::size_t>(like.ndim)}),
+                               like.dtype.bits / 8, &bytes)) {
+        refuse_memory();
     }
     std::size_t space = bytes + alignment;
     auto *const made =
@@ -63,10 +80,10 @@ managed *allocate_on_host(const dltensor &like) {
     }
     void *elements = made + 1;
     std::align(alignment, bytes, elements, space);
-    std::int64_t dense = 1;
-    for (int d = like.ndim - 1; d >= 0; dense *= like.shape[d--]) {
+    std::uint64_t dense = 1;  // wraps where there are no elements: (0, 2^62, 4)
+    for (int d = like.ndim - 1; d >= 0; dense *= static_cast<std::uint64_t>(like.shape[d--])) {
         made->sizes[d] = like.shape[d];
-        made->strides[d] = dense;
+        made->strides[d] = static_cast<std::int64_t>(dense);
     }
     made->owner = {{1, 0}, nullptr, [](managed *self) { std::free(self); }, 0, like};
     made->owner.tensor.data = elements;

@@ -11,7 +11,14 @@ namespace qdq::python::dlpack {
 namespace nb = nanobind;
 using nb::dlpack::dltensor;
 
-// DLPack's array with an owner, version 1.
+// DLPack's array with an owner, of the capsules named "dltensor".
+struct unversioned {
+    dltensor tensor;
+    void *context;
+    void (*deleter)(unversioned *self);
+};
+
+// The same of version 1.
 struct managed {
     struct {
         std::uint32_t major, minor;
@@ -36,6 +43,10 @@ struct exchange {
     int (*view_of)(void *object, dltensor *view);    // valid as long as the object
     int (*current_stream)(int device_type, std::int32_t device_id, void **stream);
 };
+
+// A capsule of a tensor taken over, as DLPack asks of a consumer: it is marked as used, and what `view` is set to is
+// valid as long as the object that is returned. An object that is not valid where it is no such capsule.
+nb::object take(nb::handle capsule, const dltensor *&view);
 
 // The table of an object's type, or nullptr.
 const exchange *find_exchange(nb::handle object);

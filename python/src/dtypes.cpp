@@ -1,9 +1,9 @@
 #include "dtypes.h"
 
+#include "arguments.h"
 #include "frameworks.h"
 
 #include <algorithm>
-#include <string>
 
 namespace qdq::python {
 
@@ -43,29 +43,30 @@ template<typename Predicate> const element_type *find(Predicate &&is_wanted) {
 
 const element_type &type_of(qdq_dtype dtype) { return types[dtype]; }
 
-const element_type *find_type(std::string_view name) {
-    return find([&](const element_type &type) { return type.name == name; });
+const element_type *find_type(nb::handle name) {
+    return find([&](const element_type &type) { return PyUnicode_CompareWithASCIIString(name.ptr(), type.name) == 0; });
 }
 
 const element_type *find_dlpack_type(int code, int bits) {
     return find([&](const element_type &type) { return type.dlpack_code == code && type.dlpack_bits == bits; });
 }
 
-const element_type &named_type(const char *function, nb::handle given) {
+const element_type &named_type(const char *function, const char *argument, nb::handle given) {
     // By the object that names a type: the strings and type objects of a program are few, and are the same at each
-    // call.
+    // call. An object of a class of Python's is asked each time: it may change its name, or claim to equal another's.
     static PyObject *const known = PyDict_New();
-    if (PyObject *const row = PyDict_GetItemWithError(known, given.ptr())) {
+    const bool is_lasting = (PyType_GetFlags(Py_TYPE(given.ptr())) & Py_TPFLAGS_HEAPTYPE) == 0;
+    PyObject *const row = is_lasting ? PyDict_GetItemWithError(known, given.ptr()) : nullptr;
+    if (row != nullptr) {
         return types[PyLong_AsLong(row)];
     }
     PyErr_Clear();  // not hashable: nothing that names a type
     const nb::object name = frameworks().attr("dtype_name")(given);
-    const element_type *const type = name.is_none() ? nullptr : find_type(nb::cast<std::string_view>(name));
+    const element_type *const type = PyUnicode_Check(name.ptr()) ? find_type(name) : nullptr;
     if (type == nullptr) {
-        const nb::str shown = nb::repr(given);
-        throw nb::type_error((std::string(function) + ": dtype: " + shown.c_str() + " is no type of qdq's").c_str());
+        refuse_type(function, argument, shown(given) + " is no type of qdq's");
     }
-    if (PyDict_Size(known) < 256) {
+    if (is_lasting && PyDict_Size(known) < 256) {
         PyDict_SetItem(known, given.ptr(), nb::int_(static_cast<int>(type->dtype)).ptr());
     }
     return *type;

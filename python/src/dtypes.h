@@ -2,11 +2,9 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string_view.h>
 #include <qdq/qdq.h>
 
 #include <cstdint>
-#include <string_view>
 
 namespace qdq::python {
 
@@ -21,12 +19,11 @@ struct element_type {
 // The row of a type. Every qdq_dtype has one.
 const element_type &type_of(qdq_dtype dtype);
 
-// The row of a name, of NumPy's number for a type, or of DLPack's; nullptr where there is none.
-const element_type *find_type(std::string_view name);
+// The row of a name, a string, or of DLPack's numbers for a type; nullptr where there is none.
+const element_type *find_type(nb::handle name);
 const element_type *find_dlpack_type(int code, int bits);
 
-// What `given` names: a string, or a type object or dtype of NumPy, ml_dtypes, PyTorch or JAX. Raises TypeError, which
-// names `function` and its argument dtype.
-const element_type &named_type(const char *function, nb::handle given);
+// What `given` names: a string, or a type object or dtype of NumPy, ml_dtypes, PyTorch or JAX. Raises TypeError.
+const element_type &named_type(const char *function, const char *name, nb::handle given);
 
 }  // namespace qdq::python

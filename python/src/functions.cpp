@@ -2,11 +2,11 @@
 #include "array.h"
 #include "front_ends.h"
 
-#include <nanobind/stl/optional.h>
 #include <qdq/compat/pypto.hpp>
 #include <qdq/compat/torch_npu.hpp>
 #include <qdq/compat/tripy.hpp>
 
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -23,26 +23,21 @@ void check(const result &done) {
         throw nb::python_error();
     }
     if (!done) {
-        PyErr_SetString(PyExc_RuntimeError, done.message());
-        throw nb::python_error();
+        raise(PyExc_RuntimeError, done.message());
     }
 }
 
 // An argument of Python's as the front ends take it; none where it is None.
 class argument {
 public:
-    argument(const char *function, const char *name, nb::handle given) {
-        if (given.is_none()) {
-            return;
+    argument(const char *function, const char *name, nb::handle given) : function_(function), name_(name) {
+        if (!given.is_none()) {
+            as_broken_rule([&] { array_.read(function_, name_, given); });
         }
-        try {
-            array_.read(function, name, given);
-        } catch (const nb::builtin_exception &refused) {  // a dtype or layout that is none of qdq's
-            check(result(QDQ_INVALID_ARGUMENT, refused.what()));
-        }
-        if (!array_.pack()) {
-            check(result(QDQ_OUT_OF_MEMORY, compat::out_of_memory));
-        }
+    }
+    // After all arguments are read, which may run Python's code.
+    void check_in_place() const {
+        as_broken_rule([&] { array_.check_in_place(function_, name_); });
     }
     tensor view() const {
         if (!array_.is_given()) {
@@ -53,10 +48,26 @@ public:
         return tensor(t.data, static_cast<dtype>(t.dtype), dimensions(array_.shape()), strides);
     }
     const array &as_array() const { return array_; }
+    bool pack() { return array_.pack(); }
 
 private:
+    template<typename Read> static void as_broken_rule(Read &&read) {
+        try {
+            read();
+        } catch (const nb::builtin_exception &refused) {  // a dtype or layout that is none of qdq's
+            check(result(QDQ_INVALID_ARGUMENT, refused.what()));
+        }
+    }
+
+    const char *function_, *name_;
     array array_;
 };
+
+void check_in_place(std::initializer_list<const argument *> arguments) {
+    for (const argument *each : arguments) {
+        each->check_in_place();
+    }
+}
 
 // What `compute` writes to a new array of the library that `like` is from.
 template<typename Compute>
@@ -78,9 +89,12 @@ nb::object made_by(const char *function, const argument &like, dtype type, std::
     return y.result(like.as_array());
 }
 
-nb::object pypto_dequantize(nb::handle input, nb::handle scale, int otype, int axis, nb::handle zero_points) {
+nb::object pypto_dequantize(nb::handle input, nb::handle scale, int otype, nb::handle given_axis,
+                            nb::handle zero_points) {
     const char *const function = pypto::detail::function;
+    const std::int32_t axis = integer_of_32_bits(function, "axis", given_axis);
     const argument x(function, "input", input), s(function, "scale", scale), z(function, "zero_points", zero_points);
+    check_in_place({&x, &s, &z});
     const tensor x_view = x.view(), s_view = s.view(), z_view = z.view();
     check(pypto::detail::check(x_view, s_view, static_cast<dtype>(otype), axis, z_view));
     return made_by(function, x, dtype::f32, x.as_array().shape(),
@@ -90,7 +104,7 @@ nb::object pypto_dequantize(nb::handle input, nb::handle scale, int otype, int a
 void set_vec_tile_shapes(const nb::args &sizes) {
     pypto::detail::tile_shape tile;
     for (nb::handle size : sizes) {
-        const auto value = nb::cast<std::int64_t>(size);
+        const std::int64_t value = integer("pypto.set_vec_tile_shapes", "sizes", size);
         if (tile.rank < tile.size.size()) {
             tile.size[tile.rank] = value;
         }
@@ -99,10 +113,12 @@ void set_vec_tile_shapes(const nb::args &sizes) {
     pypto::detail::current_tile_shape() = tile;
 }
 
-nb::object npu_quantize(nb::handle self, nb::handle scales, nb::handle zero_points, int type, std::int64_t axis,
+nb::object npu_quantize(nb::handle self, nb::handle scales, nb::handle zero_points, int type, nb::handle given_axis,
                         bool div_mode) {
     const char *const function = torch_npu::detail::function;
+    const std::int64_t axis = integer(function, "axis", given_axis);
     const argument x(function, "self", self), s(function, "scales", scales), z(function, "zero_points", zero_points);
+    check_in_place({&x, &s, &z});
     const tensor x_view = x.view(), s_view = s.view(), z_view = z.view();
     torch_npu::detail::call accepted;
     check(torch_npu::detail::check(x_view, s_view, z_view, static_cast<torch_npu::ScalarType>(type), axis, div_mode,
@@ -113,27 +129,41 @@ nb::object npu_quantize(nb::handle self, nb::handle scales, nb::handle zero_poin
     });
 }
 
-nb::object tripy(bool quantizes, nb::handle input, nb::handle scale, int type, std::optional<int> dim) {
+nb::object tripy(bool quantizes, nb::handle input, nb::handle scale, int type, nb::handle given_dim) {
     const auto &op = quantizes ? tripy::detail::quantization : tripy::detail::dequantization;
-    const argument x(op.names.function, "input", input), s(op.names.function, "scale", scale);
+    std::optional<int> dim;
+    if (!given_dim.is_none()) {
+        dim = integer_of_32_bits(op.names.function, "dim", given_dim);
+    }
+    argument x(op.names.function, "input", input);
+    const argument s(op.names.function, "scale", scale);
+    check_in_place({&x, &s});
     const tensor x_view = x.view();
     const tripy::scale_argument s_view(s.view());
     tripy::detail::call accepted;
     check(tripy::detail::check(op, x_view, s_view, static_cast<dtype>(type), dim, accepted));
     return made_by(op.names.function, x, static_cast<dtype>(type), x.as_array().shape(),
-                   [&](const qdq_tensor &y) { return tripy::detail::compute(op, accepted, y); });
+                   [&](const qdq_tensor &y) -> result {
+                       if (!x.pack()) {
+                           return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
+                       }
+                       accepted.x.data = x.as_array().data();
+                       return tripy::detail::compute(op, accepted, y);
+                   });
 }
 
 }  // namespace
 
 void define_functions(nb::module_ &m) {
-    m.def("pypto_dequantize", pypto_dequantize, "input"_a.none(), "scale"_a.none(), "otype"_a, "axis"_a,
+    m.def("pypto_dequantize", pypto_dequantize, "input"_a.none(), "scale"_a.none(), "otype"_a, "axis"_a.none(),
           "zero_points"_a.none());
     m.def("set_vec_tile_shapes", set_vec_tile_shapes);
-    m.def("npu_quantize", npu_quantize, "self"_a.none(), "scales"_a.none(), "zero_points"_a.none(), "dtype"_a, "axis"_a,
-          "div_mode"_a);
+    m.def("npu_quantize", npu_quantize, "self"_a.none(), "scales"_a.none(), "zero_points"_a.none(), "dtype"_a,
+          "axis"_a.none(), "div_mode"_a);
     m.def("tripy", tripy, "quantizes"_a, "input"_a, "scale"_a, "dtype"_a, "dim"_a.none());
-    m.def("dtype_number", [](nb::handle given) { return static_cast<int>(named_type("qdq", given).dtype); }, "dtype"_a);
+    m.def(
+        "dtype_number", [](nb::handle given) { return static_cast<int>(named_type("qdq", "dtype", given).dtype); },
+        "dtype"_a);
 }
 
 }  // namespace qdq::python

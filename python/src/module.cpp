@@ -7,6 +7,7 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <memory>
+#include <string>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -153,14 +154,23 @@ NB_MODULE(_core, m) {
           "The name of the target that calls use now, or None where this machine can run none.");
     m.def(
         "force_target",
-        [](nb::handle name) { check(qdq_force_target(name.is_none() ? nullptr : nb::cast<const char *>(name))); },
+        [](nb::handle name) {
+            check(qdq_force_target(name.is_none() ? nullptr : text("qdq.force_target", "name", name).data()));
+        },
         "name"_a.none(), nb::sig("def force_target(name: str | None) -> None"),
         "Uses only the named target from now on, in every thread; None returns to the best. ValueError for a name that "
         "is\n"
         "unknown or that this machine cannot run.");
     m.def(
-        "set_num_threads", [](int32_t count) { qdq_set_num_threads(count); }, "count"_a,
-        nb::sig("def set_num_threads(count: int) -> None"),
+        "set_num_threads",
+        [](nb::handle given) {
+            const std::int32_t count = integer_of_32_bits("qdq.set_num_threads", "count", given);
+            if (count < 0) {
+                refuse_value("qdq.set_num_threads", "count", std::to_string(count) + " is below 0");
+            }
+            qdq_set_num_threads(count);
+        },
+        "count"_a.none(), nb::sig("def set_num_threads(count: int) -> None"),
         "How many threads large work is split over: 1 for the caller's alone, 0 (as it is at first) for as many as "
         "there\n"
         "are processors. Results have the same bits for every number.");

@@ -6,7 +6,9 @@
 #include <nanobind/trampoline.h>
 #include <qdq/compat/tensorrt.hpp>
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace qdq::python {
@@ -19,21 +21,29 @@ namespace {
 // Keeps what its constants are views of, which a network of C++ leaves to its caller.
 class network : public INetworkDefinition {
 public:
+    ITensor *add_input(nb::handle name, DataType type, nb::handle shape);
     IConstantLayer *add_constant(nb::handle shape, DataType type, nb::handle weights);
+    IQuantizeLayer *add_quantize(ITensor &input, ITensor &scale, DataType type);
+    IDequantizeLayer *add_dequantize(ITensor &input, ITensor &scale, DataType type);
+    // Before a build, which reads them.
+    void check_weights() const;
 
 private:
     std::vector<std::unique_ptr<array>> weights_;
 };
 
-Dims dims_of(nb::handle shape) {
-    Dims dims{0, {}};
-    for (nb::handle size : shape) {
-        if (dims.nbDims == Dims::MAX_DIMS) {
-            throw nb::value_error("TensorRT: shape: more than 8 dimensions");
-        }
-        dims.d[dims.nbDims++] = nb::cast<std::int64_t>(size);
-    }
+Dims dims_of(const char *function, nb::handle shape) {
+    const std::vector<std::int64_t> sizes = integers(function, "shape", shape, Dims::MAX_DIMS);
+    Dims dims{static_cast<std::int32_t>(sizes.size()), {}};
+    std::ranges::copy(sizes, dims.d);
     return dims;
+}
+
+// A network holds no tensor of another, which may be gone before it.
+void check_network(const char *function, const char *name, const ITensor &tensor, const INetworkDefinition &network) {
+    if (&detail::network_of(tensor) != &network) {
+        refuse_value(function, name, "it is of another network");
+    }
 }
 
 nb::object tuple_of(const Dims &dims) {
@@ -44,17 +54,54 @@ nb::object tuple_of(const Dims &dims) {
     return nb::tuple(sizes);
 }
 
-// `weights` is dense.
+ITensor *network::add_input(nb::handle name, DataType type, nb::handle shape) {
+    constexpr const char *function = "TensorRT: add_input";
+    const Dims dims = dims_of(function, shape);
+    return addInput(text(function, "name", name).data(), type, dims);
+}
+
 IConstantLayer *network::add_constant(nb::handle shape, DataType type, nb::handle weights) {
+    constexpr const char *function = "TensorRT: add_constant";
+    const Dims dims = dims_of(function, shape);
     auto kept = std::make_unique<array>();
-    kept->read("TensorRT: add_constant", "weights", weights);
+    kept->read(function, "weights", weights);
+    if (qdq_dtype_bits(kept->view().dtype) != detail::bits_of(type)) {
+        refuse_type(function, "weights",
+                    "elements of " + std::to_string(qdq_dtype_bits(kept->view().dtype)) +
+                        " bits are not those of a DataType of " + std::to_string(detail::bits_of(type)));
+    }
+    if (!kept->is_dense()) {
+        refuse_value(function, "weights", "its elements are not dense");
+    }
     if (!kept->pack()) {
         return nullptr;
     }
-    IConstantLayer *const layer = addConstant(dims_of(shape), {type, kept->data(), kept->element_count()});
+    IConstantLayer *const layer = addConstant(dims, {type, kept->data(), kept->element_count()});
     weights_.push_back(std::move(kept));
     return layer;
 }
+
+IQuantizeLayer *network::add_quantize(ITensor &input, ITensor &scale, DataType type) {
+    check_network("TensorRT: add_quantize", "input", input, *this);
+    check_network("TensorRT: add_quantize", "scale", scale, *this);
+    return addQuantize(input, scale, type);
+}
+
+IDequantizeLayer *network::add_dequantize(ITensor &input, ITensor &scale, DataType type) {
+    check_network("TensorRT: add_dequantize", "input", input, *this);
+    check_network("TensorRT: add_dequantize", "scale", scale, *this);
+    return addDequantize(input, scale, type);
+}
+
+void network::check_weights() const {
+    for (const std::unique_ptr<array> &each : weights_) {
+        each->check_in_place("TensorRT: build_engine_with_config", "weights");
+    }
+}
+
+const char *tensor_name(nb::handle given) { return text("TensorRT", "name", given).data(); }
+
+template<typename Named> void set_name(Named &named, nb::handle name) { named.setName(tensor_name(name)); }
 
 class logger : public ILogger {
 public:
@@ -62,6 +109,8 @@ public:
     void log(Severity severity, AsciiChar const *message) noexcept override {
         const nb::gil_scoped_acquire ours;
         try {
+            const nb::object whole = text_of(message);
+            message = text("TensorRT", "message", whole).data();
             NB_OVERRIDE_PURE(log, severity, message);
         } catch (nb::python_error &error) {
             error.discard_as_unraisable("TensorRT: ILogger.log");
@@ -102,18 +151,24 @@ void define_tensorrt(nb::module_ &m) {
         .value("STRONGLY_TYPED", NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
 
     nb::class_<ITensor>(m, "ITensor")
-        .def_prop_rw("name", &ITensor::getName, &ITensor::setName)
+        .def_prop_rw("name", &ITensor::getName, &set_name<ITensor>)
         .def_prop_ro("dtype", &ITensor::getType)
         .def_prop_ro("shape", [](const ITensor &tensor) { return tuple_of(tensor.getDimensions()); })
         .def_prop_ro("is_network_output", &ITensor::isNetworkOutput);
 
     nb::class_<ILayer>(m, "ILayer")
         .def_prop_ro("type", &ILayer::getType)
-        .def_prop_rw("name", &ILayer::getName, &ILayer::setName)
+        .def_prop_rw("name", &ILayer::getName, &set_name<ILayer>)
         .def_prop_ro("num_inputs", &ILayer::getNbInputs)
         .def_prop_ro("num_outputs", &ILayer::getNbOutputs)
         .def("get_input", &ILayer::getInput, "index"_a, internal)
-        .def("set_input", &ILayer::setInput, "index"_a, "tensor"_a)
+        .def(
+            "set_input",
+            [](ILayer &layer, std::int32_t index, ITensor &tensor) {
+                check_network("TensorRT: set_input", "tensor", tensor, detail::network_of(*layer.getOutput(0)));
+                layer.setInput(index, tensor);
+            },
+            "index"_a, "tensor"_a)
         .def("get_output", &ILayer::getOutput, "index"_a, internal)
         .def("get_output_type", &ILayer::getOutputType, "index"_a)
         .def("set_output_type", &ILayer::setOutputType, "index"_a, "dtype"_a);
@@ -134,15 +189,10 @@ void define_tensorrt(nb::module_ &m) {
             [](IDequantizeLayer &layer, DataType type) { layer.setToType(type); });
 
     nb::class_<network>(m, "INetworkDefinition", nb::dynamic_attr())
-        .def(
-            "add_input",
-            [](network &n, const char *name, DataType type, nb::handle shape) {
-                return n.addInput(name, type, dims_of(shape));
-            },
-            "name"_a, "dtype"_a, "shape"_a, internal)
+        .def("add_input", &network::add_input, "name"_a, "dtype"_a, "shape"_a, internal)
         .def("_add_constant", &network::add_constant, "shape"_a, "dtype"_a, "weights"_a, internal)
-        .def("add_quantize", &network::addQuantize, "input"_a, "scale"_a, "output_type"_a = DataType::kINT8, internal)
-        .def("add_dequantize", &network::addDequantize, "input"_a, "scale"_a, "output_type"_a = DataType::kFLOAT,
+        .def("add_quantize", &network::add_quantize, "input"_a, "scale"_a, "output_type"_a = DataType::kINT8, internal)
+        .def("add_dequantize", &network::add_dequantize, "input"_a, "scale"_a, "output_type"_a = DataType::kFLOAT,
              internal)
         .def("mark_output", &network::markOutput, "tensor"_a)
         .def("unmark_output", &network::unmarkOutput, "tensor"_a)
@@ -166,14 +216,14 @@ void define_tensorrt(nb::module_ &m) {
     nb::class_<IExecutionContext>(m, "IExecutionContext")
         .def(
             "set_tensor_address",
-            [](IExecutionContext &context, const char *name, std::uintptr_t memory) {
-                return context.setTensorAddress(name, pointer(memory));
+            [](IExecutionContext &context, nb::handle name, std::uintptr_t memory) {
+                return context.setTensorAddress(tensor_name(name), pointer(memory));
             },
             "name"_a, "memory"_a)
         .def(
             "get_tensor_address",
-            [](const IExecutionContext &context, const char *name) {
-                return reinterpret_cast<std::uintptr_t>(context.getTensorAddress(name));
+            [](const IExecutionContext &context, nb::handle name) {
+                return reinterpret_cast<std::uintptr_t>(context.getTensorAddress(tensor_name(name)));
             },
             "name"_a)
         .def(
@@ -191,9 +241,18 @@ void define_tensorrt(nb::module_ &m) {
         .def("get_tensor_name", &ICudaEngine::getIOTensorName, "index"_a)
         .def(
             "get_tensor_shape",
-            [](const ICudaEngine &engine, const char *name) { return tuple_of(engine.getTensorShape(name)); }, "name"_a)
-        .def("get_tensor_dtype", &ICudaEngine::getTensorDataType, "name"_a)
-        .def("get_tensor_mode", &ICudaEngine::getTensorIOMode, "name"_a);
+            [](const ICudaEngine &engine, nb::handle name) {
+                return tuple_of(engine.getTensorShape(tensor_name(name)));
+            },
+            "name"_a)
+        .def(
+            "get_tensor_dtype",
+            [](const ICudaEngine &engine, nb::handle name) { return engine.getTensorDataType(tensor_name(name)); },
+            "name"_a)
+        .def(
+            "get_tensor_mode",
+            [](const ICudaEngine &engine, nb::handle name) { return engine.getTensorIOMode(tensor_name(name)); },
+            "name"_a);
     nb::class_<IBuilderConfig>(m, "IBuilderConfig");
     nb::class_<IBuilder>(m, "Builder")
         .def(nb::init<ILogger &>(), "logger"_a, nb::keep_alive<1, 2>())
@@ -204,6 +263,7 @@ void define_tensorrt(nb::module_ &m) {
         .def(
             "build_engine_with_config",
             [](IBuilder &builder, const network &n, IBuilderConfig &config) {
+                n.check_weights();
                 return builder.buildEngineWithConfig(n, config);
             },
             "network"_a, "config"_a, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>());

@@ -125,6 +125,58 @@ def test_errors_are_those_of_the_command_line(model, tmp_path):
         qdq.checkpoint.quantize(model, tmp_path / "out", recipe=tmp_path / "none.json")
 
 
+def test_a_folder_may_have_any_name_that_a_file_system_takes(model, tmp_path, by_command_line):
+    for name in (b"not \xff UTF-8", "caf\u00e9".encode(), b"two\nlines"):
+        source, out = os.fsencode(tmp_path) + b"/" + name, os.fsencode(tmp_path) + b"/out of " + name
+        model.rename(os.fsdecode(source))
+        qdq.checkpoint.quantize(source, out, recipe=RECIPE, report=out + b".html")  # of bytes
+        assert contents(os.fsdecode(out)) == by_command_line and os.path.exists(out + b".html")
+        with pytest.raises(RuntimeError, match="exists already"):
+            qdq.checkpoint.quantize(os.fsdecode(source), os.fsdecode(out), recipe=RECIPE)
+        os.rename(source, model)
+
+
+def test_arguments_of_no_use_are_named_and_nothing_is_written(model, tmp_path):
+    there = set(tmp_path.iterdir())
+    huge = 10**400
+    for name, value, error in (
+        ("directory", 3, TypeError),
+        ("directory", None, TypeError),
+        ("directory", f"{model}\0", ValueError),
+        ("directory", "\ud800", ValueError),
+        ("out", ["out"], TypeError),
+        ("out", f"{tmp_path}/out\0", ValueError),
+        ("profile", "onnx\0", ValueError),
+        ("profile", "\ud800", ValueError),
+        ("profile", 3, TypeError),
+        ("profile", b"onnx", TypeError),
+        ("threads", huge, ValueError),
+        ("threads", -1, ValueError),
+        ("threads", "two", TypeError),
+        ("threads", 1.5, TypeError),
+        ("progress", 3, TypeError),
+        ("report", 3, TypeError),
+        ("recipe", f"{tmp_path}/recipe\0", ValueError),
+        ("recipe", "\ud800", ValueError),
+        ("recipe", 3, TypeError),
+    ):
+        arguments = {"directory": model, "out": tmp_path / "out", name: value}
+        with pytest.raises(error, match=name) as caught:
+            qdq.checkpoint.quantize(**arguments)
+        assert type(caught.value) is error and "\n" not in str(caught.value)
+    assert set(tmp_path.iterdir()) == there
+
+
+def test_a_shard_is_one_of_the_models(model, tmp_path):
+    checkpoint = qdq.checkpoint._checkpoint.Checkpoint(model, tmp_path / "out", None, None, False)
+    assert checkpoint.shard_count == 3
+    for shard in (-1, 3, 2**62):
+        with pytest.raises(ValueError, match=rf"shard {shard} is not in \[0, 3\)"):
+            checkpoint.write_shard(shard)
+        with pytest.raises(ValueError, match=rf"shard {shard} is not in \[0, 3\)"):
+            checkpoint.shard_bytes(shard)
+
+
 def test_as_a_program_it_prints_what_it_has_done(model, tmp_path, by_command_line):
     command = [sys.executable, "-m", "qdq.checkpoint", model, tmp_path / "out", "--recipe", tmp_path / "recipe.json"]
     assert json.loads(subprocess.check_output(command, text=True))["quantized"] == 6

@@ -47,6 +47,17 @@ def test_the_output_type_is_the_attributes_the_zero_points_or_uint8():
         assert y.dtype.name == name
 
 
+@pytest.mark.parametrize("attribute", ["output_dtype", "precision"])
+@pytest.mark.parametrize("number", [99, -1, 2**40])
+def test_refuses_numbers_of_no_type(attribute, number):
+    for operator in ("QuantizeLinear", "DequantizeLinear"):
+        node = onnx.helper.make_node(operator, ["x", "s"], ["y"], **{attribute: number})
+        x = numpy.ones(1, "f4" if operator == "QuantizeLinear" else "i1")
+        if (operator, attribute) != ("DequantizeLinear", "precision"):  # which has none
+            with pytest.raises(ValueError, match=f"{attribute}: {number} is no type of ONNX's"):
+                qdq.onnx.run_node(node, [x, numpy.float32(1)])
+
+
 def test_refuses_other_operators_and_precisions():
     with pytest.raises(NotImplementedError, match="Relu is neither"):
         qdq.onnx.run_node(onnx.helper.make_node("Relu", ["x"], ["y"]), [numpy.ones(1, "f4")])

@@ -7,7 +7,7 @@ them at once. A broken rule is a TripyException.
 import enum
 
 from qdq._core import compat as _compat
-from qdq._frameworks import numpy_dtype
+from qdq._frameworks import numbers_of, numpy_dtype
 
 
 class TripyException(Exception):
@@ -110,19 +110,19 @@ def _scale(scale, floating):
     """A scale as an array: numbers are rounded to float32, and from there to the type that the call computes with."""
     if isinstance(scale, Tensor):
         return scale._array
-    import numpy
-
     try:
-        return numpy.asarray(scale, "float32").astype(numpy_dtype(floating.value))
-    except ValueError as error:
+        return numbers_of(scale).astype("float32").astype(numpy_dtype(floating.value))
+    except (TypeError, ValueError, OverflowError) as error:
         raise TripyException(f"scale: {error}") from None
 
 
-def _call(quantizes, input, scale, dtype, dim):
+def _call(quantizes, input, scale, to, dim):
     if not isinstance(input, Tensor):
         raise TripyException(f"input: {type(input).__name__} is not a Tensor")
-    floating = input.dtype if quantizes else dtype
-    number = _compat.dtype_number(dtype.value)
+    if not isinstance(to, dtype):
+        raise TripyException(f"dtype: {to!r} is none of nvtripy's")
+    floating = input.dtype if quantizes else to
+    number = _compat.dtype_number(to.value)
     try:
         return Tensor(_compat.tripy(quantizes, input._array, _scale(scale, floating), number, dim))
     except (RuntimeError, TypeError, ValueError) as error:

@@ -44,6 +44,8 @@ def dequantize(input, scale, otype, axis, zero_points=None):
         axis: one of the last two dimensions, by either number.
         zero_points: None, an empty array, or float32 of a shape that scale may have.
     """
+    if not isinstance(otype, DataType):
+        raise RuntimeError(f"pypto.dequantize: otype: {otype!r} is none of pypto's types")
     return _compat.pypto_dequantize(input, scale, _compat.dtype_number(otype.value), axis, zero_points)
 
 

@@ -43,7 +43,8 @@ def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
         lowest: self's last dimension is a multiple of 8, and the result's an eighth of it.
     """
     name = getattr(dtype, "name", None) or str(dtype).removeprefix("torch.")
-    number = ScalarType.__members__.get(name, _OTHERS.get(name, -1))
+    known = {**_OTHERS, **ScalarType.__members__}
+    number = known.get(name, -1) if isinstance(name, str) else -1
     return _compat.npu_quantize(self, scales, zero_points, number, axis, div_mode)
 
 

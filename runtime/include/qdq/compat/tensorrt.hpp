@@ -134,8 +134,16 @@ struct built_tensor {
 
 }  // namespace detail
 
+class ITensor;
 class ILayer;
 class INetworkDefinition;
+
+namespace detail {
+
+// For bindings whose networks may go before those that wrongly take their tensors.
+inline const INetworkDefinition &network_of(const ITensor &tensor);
+
+}  // namespace detail
 
 class ITensor {
 public:
@@ -152,6 +160,7 @@ public:
 private:
     friend class ILayer;
     friend class INetworkDefinition;
+    friend const INetworkDefinition &detail::network_of(const ITensor &tensor);
     explicit ITensor(const ILayer &producer) : producer_(producer) {}
 
     const ILayer &producer_;
@@ -189,6 +198,7 @@ public:
 protected:
     friend class ITensor;
     friend class INetworkDefinition;
+    friend const INetworkDefinition &detail::network_of(const ITensor &tensor);
     enum class kind { input, constant, quantize, dequantize };
     ILayer(INetworkDefinition &network, kind what, std::int32_t index)
         : network_(network), what_(what), index_(index), output_(*this) {}
@@ -662,6 +672,8 @@ inline bool all_positive(const Weights &scale) {
 }
 
 }  // namespace detail
+
+inline const INetworkDefinition &detail::network_of(const ITensor &tensor) { return tensor.producer_.network_; }
 
 inline Dims ITensor::getDimensions() const noexcept {
     const ITensor *tensor = this;
