@@ -51,9 +51,9 @@ qdq_parameter(piece_elements FOR dispatch RANGE 64 1024
   MEANING "of such a piece, at most")
 qdq_parameter(prefetch_bytes FOR dispatch RANGE 0 65536
   MEANING "how far ahead of such a piece x is fetched")
-qdq_parameter(fused_row FOR dispatch RANGE 0 1024
+qdq_parameter(fused_row FOR dispatch RANGE 0 512
   MEANING "elements of a row: shorter ones are computed end to end as one, where blocks repeat their operands")
-qdq_parameter(fused_nontemporal_row FOR dispatch RANGE 0 1024
+qdq_parameter(fused_nontemporal_row FOR dispatch RANGE 0 512
   MEANING "the same where results bypass the caches")
 qdq_parameter(fused_repeating_row FOR dispatch RANGE 0 1024
   MEANING "the same where every element repeats its operand")

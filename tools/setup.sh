@@ -22,6 +22,7 @@ git:git
 pkg-config:pkgconf
 dpkg-shlibdeps:dpkg-dev
 fakeroot:fakeroot
+musl-gcc:musl-tools
 '
 case $purpose in
 cross-*)

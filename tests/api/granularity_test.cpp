@@ -71,6 +71,18 @@ TEST_F(Granularity, a_1d_scale_of_more_than_one_load_of_operands) {
     expect_broadcast({3, 8200}, {8200}, along(1));
 }
 
+// Columns of 64 rows of 63 elements are whole groups, but more than there is room for: scales, inverses and zero points
+// of 4032. Parts of them begin at any operand.
+TEST_F(Granularity, a_1d_scale_along_rows_that_make_whole_groups_of_more_columns_than_one_load) {
+    for (const dimensions &shape : {dimensions{131, 63}, {67, 126}, {11, 1008}, {7, 2016}}) {
+        for (const qdq_stores stores : {QDQ_STORES_CACHED, QDQ_STORES_NONTEMPORAL}) {
+            qdq_options options = along(1);
+            options.stores = stores;
+            expect_broadcast(shape, {shape[1]}, options);
+        }
+    }
+}
+
 TEST_F(Granularity, a_1d_scale_on_a_1d_x_is_blocks_of_it) {
     expect_broadcast({12}, {12});
     expect_broadcast({12}, {4});

@@ -1,6 +1,7 @@
 // Every header of qdq/direct, linked for one target, gives the results of the dispatcher.
 #include "direct_rows.h"  // generated: includes the headers, and lists them as QDQ_DIRECT_ROWS(row)
 
+#include "concurrency/stack_of.h"
 #include "kernel/operand.h"
 #include "kernel/storage.h"
 #include "kernel/supported.h"
@@ -128,6 +129,21 @@ TEST_P(Direct, refuses_a_negative_count_and_null) {
     EXPECT_EQ(GetParam().call(nullptr, others, 1, 1), QDQ_INVALID_ARGUMENT);
     EXPECT_EQ(GetParam().call(some, nullptr, 1, 1), QDQ_INVALID_ARGUMENT);
     EXPECT_EQ(GetParam().call(nullptr, nullptr, 0, 1), QDQ_OK);
+}
+
+TEST_P(Direct, takes_no_more_stack_than_the_header_says) {
+    if (!concurrency_test::stack_can_be_measured) {
+        GTEST_SKIP() << "instrumented code takes more";
+    }
+    const types of = types_of(GetParam().name);
+    const kernel_test::storage x(of.x, {1000}), y(of.y, {1000});
+    qdq_status by_row = QDQ_OUT_OF_MEMORY, by_column = QDQ_OUT_OF_MEMORY;
+    concurrency_test::expect_stated_stack([&] {
+        by_row = GetParam().call(x.tensor().data, y.tensor().data, 1000, 0.1f);
+        by_column = GetParam().call(x.tensor().data, y.tensor().data, 1000, nan);
+    });
+    EXPECT_EQ(by_row, QDQ_OK);
+    EXPECT_EQ(by_column, QDQ_OK);
 }
 
 TEST(DirectTargets, need_a_processor_with_all_their_features) {

@@ -36,8 +36,11 @@
  * as a call does not see them.
  *
  * Threads. Every function may be called from any thread at any time. Errors are returned, never thrown or printed;
- * on an error nothing has been written. A call needs 64 KiB of stack, on each thread that works on it. It is no
- * cancellation point of pthread_cancel.
+ * on an error nothing has been written. A call is no cancellation point of pthread_cancel.
+ *
+ * Stack. A thread that works on a call on host tensors needs at most QDQ_STACK_BYTES of stack, with the 5 KiB in which
+ * glibc keeps the thread itself. So one that was asked to have 64 KiB can make any call, and has 4 KiB for the program:
+ * glibc takes the guard page from those 64 KiB; musl takes neither.
  *
  * Large work is split over the calling thread and threads of the library, at most 256 in all; or over the caller's
  * pool (qdq_set_parallel_for). The first call that is split creates them, a later one more if it may have more, and all
@@ -244,6 +247,9 @@ void qdq_set_num_threads(int32_t count);
 typedef void (*qdq_task)(int64_t i, void *task_context);
 typedef void (*qdq_parallel_for)(void *context, int64_t count, qdq_task task, void *task_context);
 void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context);
+
+/* Of stack: what a thread that works on a call on host tensors needs at most, with what the C library keeps there. */
+#define QDQ_STACK_BYTES (56 * 1024)
 
 /* The version of this header; qdq_version() is that of the library that runs: "0.1.0". Shared libraries of one soname,
  * libqdq.so.0, run what was compiled with their header or an earlier one. */

@@ -20,7 +20,9 @@ public:
           what(p.what),
           x(static_cast<const char *>(x)),
           y(static_cast<char *>(y)),
-          loaded(what, operand_memory, sizeof(operand_memory)) {}
+          loaded(what, operand_memory, sizeof(operand_memory)),
+          x_elements(what.quantizes() ? floats : codes),
+          y_elements(what.quantizes() ? codes : floats) {}
 
     void run(int64_t first_element, int64_t count) {
         first = first_element;
@@ -50,8 +52,10 @@ private:
     int64_t first = 0;
     operands loaded;
     alignas(64) char operand_memory[3 * sizeof(float) * (window_elements + spare_operands)];
-    alignas(64) char x_elements[window_elements * 4];
-    alignas(64) char y_elements[window_elements * 4];
+    // One of x and y is packed, the other is floats.
+    alignas(64) char floats[window_elements * sizeof(float)];
+    alignas(64) char codes[window_elements / 2];
+    char *const x_elements, *const y_elements;
 
     static uint8_t *as_bytes(char *codes) { return reinterpret_cast<uint8_t *>(codes); }
 
@@ -129,7 +133,8 @@ private:
 
 }  // namespace
 
-void run_windows(const plan &p, const void *x, void *y, int64_t first, int64_t end) {
+// Out of line for its memory, as run_serially.
+[[gnu::noinline]] void run_windows(const plan &p, const void *x, void *y, int64_t first, int64_t end) {
     window w(p, x, y);
     for (; first < end; first += window_elements) {
         w.run(first, std::min(window_elements, end - first));

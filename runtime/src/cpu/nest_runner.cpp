@@ -49,10 +49,26 @@ nest_runner::nest_runner(const call &what, const loop_nest &nest, const void *x,
       y(static_cast<char *>(y)),
       reorders_x(what.x_bits < 8 && what.packing != QDQ_LOW_FIRST),
       reorders_y(what.y_bits < 8 && what.packing != QDQ_LOW_FIRST),
-      tile_rows(is_contiguous(nest.loops[0]) && !looks_up(what, nest.loops[0], nest.rows()) ? tail_rows : tile_side),
-      x_tile(memory + memory_bytes - (tile_rows == tile_side ? tile_bytes : x_piece_bytes)),
-      y_tile(x_tile - (tile_rows == tile_side ? tile_bytes : y_piece_bytes)),
+      tile_rows(std::min(is_contiguous(nest.loops[0]) ? tail_rows : tile_side, nest.rows().extent)),
+      x_tile(memory + memory_bytes - x_tile_bytes()),
+      y_tile(x_tile - y_tile_bytes()),
       loaded(what, memory, y_tile - memory, uses_scales_where_they_lie(what, nest)) {}
+
+int64_t nest_runner::x_tile_bytes() const {
+    if (!is_contiguous(nest.loops[0])) {
+        return tile_bytes(what.x_bits);
+    }
+    const int64_t piece = dispatch_parameters::most_piece_elements * what.x_bits / 8;
+    return looks_up(what, nest.loops[0], nest.rows()) ? std::max(piece, tables_bytes) : piece;
+}
+
+int64_t nest_runner::y_tile_bytes() const {
+    return is_contiguous(nest.loops[0]) ? y_piece_bytes : tile_bytes(what.y_bits);
+}
+
+int64_t nest_runner::tile_bytes(int32_t bits) const {
+    return (tile_rows * tile_side * bits / 8 + line - 1) / line * line;
+}
 
 void nest_runner::run(const offsets &at) {
     int64_t index[most_loops] = {};
@@ -240,14 +256,28 @@ void nest_runner::run_periodic(const dimension &c, const dimension &r, offsets a
     const int64_t unit = rows_of_whole_groups(c);
     const int64_t times = std::min(r.extent, (shortest / c.extent + unit) / unit * unit);
     const int32_t variant = loaded.load({at.scale, c.scale, at.zero_point, c.zero_point, c.extent});
-    loaded.make_periodic(c.extent, times);
-    loaded.pad(times * c.extent);
+    // Where there is no room for all of them, parts begin at any of the operands.
+    const int64_t columns = times * c.extent, places = std::min(columns, loaded.room());
+    const int64_t most = places == columns ? columns : (places - c.extent) / group * group;
+    loaded.make_periodic(c.extent, places);
+    loaded.pad(places);
     const int64_t whole = r.extent / times, rest = r.extent % times;
-    run_area(area_of(kernel_form::column, variant, 1, c, times * c.extent, {whole, times * r.x, times * r.y, 0, 0},
-                     whole, at));
+    run_periodic_area(
+        area_of(kernel_form::column, variant, 1, c, columns, {whole, times * r.x, times * r.y, 0, 0}, whole, at),
+        c.extent, most);
     at.advance(r, whole * times);
     if (rest > 0) {
-        run_area(area_of(kernel_form::column, variant, 1, c, rest * c.extent, {1, 0, 0, 0, 0}, 1, at));
+        run_periodic_area(area_of(kernel_form::column, variant, 1, c, rest * c.extent, {1, 0, 0, 0, 0}, 1, at),
+                          c.extent, most);
+    }
+}
+
+// By so many columns at a time, of operands that come again after `period` columns.
+void nest_runner::run_periodic_area(const area &a, int64_t period, int64_t most) {
+    for (int64_t column = 0; column < a.columns; column += most) {
+        area part = part_of(a, column, std::min(most, a.columns - column), 0, a.rows);
+        part.operand %= period;
+        run_area(part);
     }
 }
 

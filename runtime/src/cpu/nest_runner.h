@@ -4,6 +4,7 @@
 
 #include "cpu/kernel_call.h"
 #include "cpu/operands.h"
+#include "plan/loops.h"
 #include "plan/regions.h"
 
 namespace qdq::runtime {
@@ -17,13 +18,20 @@ public:
 private:
     static constexpr int64_t tile_side = 64;           // gathered and scattered tiles
     static constexpr int64_t widest = 4;               // bytes of an element
+    static constexpr int64_t most_codes_per_byte = 4;  // of 2 bits
     static constexpr int64_t tail_rows = 8;            // of a tile that holds what is left of contiguous rows
-    static constexpr int64_t memory_bytes = 56 << 10;  // of operands and tiles
-    static constexpr int64_t tile_bytes = tile_side * tile_side * widest;
-    static constexpr int64_t tables_bytes = tile_bytes / 2;  // in x_tile
-    static constexpr int64_t x_piece_bytes = dispatch_parameters::most_piece_elements * widest;
+    static constexpr int64_t memory_bytes = 38 << 10;  // of operands and tiles: most of QDQ_STACK_BYTES
+    static constexpr int64_t tables_bytes = 8 << 10;   // in x_tile
     static constexpr int64_t y_piece_bytes = 2 * dispatch_parameters::most_piece_bytes;
-    static_assert(tail_rows * tile_side * widest <= x_piece_bytes && tail_rows * tile_side * widest <= y_piece_bytes);
+    static_assert(tail_rows * tile_side <= dispatch_parameters::most_piece_elements);
+    static_assert(tail_rows * tile_side * widest <= y_piece_bytes);
+    // Of contiguous rows: what run_periodic and run_fused need.
+    static constexpr int64_t least_room =
+        operands::least_room(memory_bytes - dispatch_parameters::most_piece_elements * widest - y_piece_bytes);
+    static_assert(longest_period / 2 + group <= least_room);
+    static_assert(most_codes_per_byte * dispatch_parameters::most_fused_row <= least_room &&
+                  most_codes_per_byte * dispatch_parameters::most_fused_nontemporal_row <= least_room &&
+                  dispatch_parameters::most_fused_repeating_row <= least_room);
 
     // A kernel's view of a part of a call, with its operands loaded.
     struct area {
@@ -49,13 +57,16 @@ private:
     const char *const x;
     char *const y;
     const bool reorders_x, reorders_y;  // packed, and not with the low nibble first
-    // The end of `memory` holds tiles of x and y: whole ones where elements are gathered or scattered; small ones, and
-    // room for more operands, where both are contiguous.
+    // The end of `memory` holds tiles of x and y: whole ones where elements are gathered or scattered; where both are
+    // contiguous, staged pieces, tables and what is left of rows. The rest is for operands.
     const int64_t tile_rows;
     char *const x_tile, *const y_tile;
     operands loaded;
     alignas(64) char memory[memory_bytes];
 
+    int64_t x_tile_bytes() const;
+    int64_t y_tile_bytes() const;
+    int64_t tile_bytes(int32_t bits) const;  // whole cache lines, as changes of packing take them
     void run_plane(const offsets &at);
     void run_by_kernels(const dimension &c, const dimension &r, const offsets &at);
     void run_by_lookup(const dimension &c, const dimension &r, offsets at);
@@ -65,6 +76,7 @@ private:
     void run_one_operand(const dimension &c, const dimension &r, const offsets &at);
     void run_fused(const dimension &c, const dimension &r, offsets at, kernel_form form);
     void run_periodic(const dimension &c, const dimension &r, offsets at);
+    void run_periodic_area(const area &a, int64_t period, int64_t most);
     void run_area(const area &a);
     void run_in_place(const area &a);
     void run_within_reach(const area &a);

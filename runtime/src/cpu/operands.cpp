@@ -158,9 +158,9 @@ template<typename T> void repeat_each(T *values, int64_t count, int64_t times) {
     }
 }
 
-template<typename T> void repeat_all(T *values, int64_t count, int64_t times) {
-    for (int64_t i = count; i < count * times; i += count) {
-        std::copy_n(values, count, values + i);
+template<typename T> void repeat_all(T *values, int64_t count, int64_t places) {
+    for (int64_t i = count; i < places; i += count) {
+        std::copy_n(values, std::min(count, places - i), values + i);
     }
 }
 
@@ -188,8 +188,8 @@ bool scales_lie_ready(const call &what, int64_t stride) {
 operands::operands(const call &what, void *memory, int64_t bytes, bool scales_lie_ready) : what(what) {
     const bool divides = what.quantizes() && !what.multiply;
     const int64_t arrays = !scales_lie_ready + divides + (what.zero_point != nullptr);
-    const int64_t each = bytes / std::max<int64_t>(arrays, 1) / 64 * 64;  // whole cache lines
-    most = std::min(most_columns, (each / int64_t{sizeof(float)} - spare_operands) / group * group);
+    const int64_t each = array_bytes(bytes, std::max<int64_t>(arrays, 1));
+    most = std::min(most_columns, room_of_array(each));
     auto next_array = [each, next = static_cast<char *>(memory)]() mutable -> void * {
         next += each;
         return next - each;
@@ -267,8 +267,8 @@ void operands::repeat(int64_t count, int64_t times) {
     }
 }
 
-void operands::make_periodic(int64_t count, int64_t times) {
-    for_each_buffer([&](auto *values, int) { repeat_all(values, count, times); });
+void operands::make_periodic(int64_t count, int64_t places) {
+    for_each_buffer([&](auto *values, int) { repeat_all(values, count, places); });
 }
 
 void operands::pad(int64_t count) {

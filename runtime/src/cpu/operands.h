@@ -29,6 +29,9 @@ public:
 
     int64_t room() const { return most; }
 
+    // The room that calls of the most arrays, of scales, inverses and zero points, have in so many bytes.
+    static constexpr int64_t least_room(int64_t bytes) { return room_of_array(array_bytes(bytes, 3)); }
+
     const float *scale;
     const float *inverse;       // of scales that divide; else any memory, which no kernel reads
     const int32_t *zero_point;  // zeros without one
@@ -51,8 +54,8 @@ public:
     // Puts every one of the first `count` operands `times` over, in order.
     void repeat(int64_t count, int64_t times);
 
-    // Puts the first `count` operands `times` over, one after another.
-    void make_periodic(int64_t count, int64_t times);
+    // Puts the first `count` operands over and over, one after another, up to so many places.
+    void make_periodic(int64_t count, int64_t places);
 
     // Puts harmless operands after the first `count`.
     void pad(int64_t count);
@@ -63,6 +66,12 @@ private:
     float *own_scale;         // NULL where scales lie ready
     float *own_inverse;       // NULL where nothing divides
     int32_t *own_zero_point;  // NULL without a zero point
+
+    // Whole cache lines.
+    static constexpr int64_t array_bytes(int64_t bytes, int64_t arrays) { return bytes / arrays / 64 * 64; }
+    static constexpr int64_t room_of_array(int64_t bytes) {
+        return (bytes / int64_t{sizeof(float)} - spare_operands) / group * group;
+    }
 
     // Calls change(buffer, a harmless operand) for each that a call has, of scales of its own.
     template<typename Change> void for_each_buffer(Change change);

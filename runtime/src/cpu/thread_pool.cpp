@@ -11,7 +11,8 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr size_t worker_stack = 1 << 20;  // a call needs 160 KiB; the C library puts thread-local variables here, too
+constexpr size_t worker_stack = 1 << 20;  // the C library puts thread-local variables here, too
+static_assert(worker_stack / 2 >= QDQ_STACK_BYTES);
 
 // One call's work. It lives on the stack of its caller, who leaves when no helper is at it.
 struct job {

@@ -168,7 +168,6 @@ bool fuses_rows(const call &what, const dimension &c, const dimension &r) {
     const dispatch_parameters &tuned = *what.tuned;
     const int64_t short_row = what.nontemporal ? tuned.fused_nontemporal_row : tuned.fused_row;
     if (c.varies()) {
-        constexpr int64_t longest_period = 4096;
         return (c.extent % group != 0 || (what.nontemporal && c.extent < short_row)) &&
                rows_of_whole_groups(c) * c.extent <= longest_period;
     }

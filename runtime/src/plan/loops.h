@@ -21,6 +21,8 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
 // the wider element type's, so that the narrower is the one to transpose.
 void normalize(const call &what, const blocked_dimension *dimensions, int count, loop_nest &nest);
 
+constexpr int64_t longest_period = 4096;  // columns of fused rows that share the operands along them, at most
+
 // Whether rows are fused into one, with the operands repeated along it: they lie end to end, and are short with an
 // operand each, or leave lanes of a group empty and share the operands along them.
 bool fuses_rows(const call &what, const dimension &c, const dimension &r);
