@@ -1,6 +1,7 @@
 #include "quantization_config.h"
 
 #include "error.h"
+#include "interrupt.h"
 #include "text.h"
 
 #include <algorithm>
@@ -60,6 +61,7 @@ bool is_matrix(const tensor_info &tensor) {
 std::map<std::string, bool> patterns_alike(const std::vector<module_scheme> &modules) {
     std::map<std::string, std::pair<std::optional<scheme>, bool>> found;
     for (const module_scheme &each : modules) {
+        throw_if_interrupted();
         if (!each.how && !is_matrix(each.tensor)) {
             continue;
         }
@@ -203,8 +205,21 @@ bool leaves_experts_alone(const std::vector<module_scheme> &modules) {
     });
 }
 
+// Each end of a name may become a pattern: those of a name of 80 000 parts would have 13 GB.
+void check_names(const std::vector<module_scheme> &modules) {
+    constexpr std::ptrdiff_t most_parts = 100;
+    for (const module_scheme &each : modules) {
+        throw_if_interrupted();
+        if (std::ranges::count(each.tensor.name, '.') >= most_parts) {
+            throw failure("the name of " + printable(each.tensor.name) + " has more than " +
+                          std::to_string(most_parts) + " parts");
+        }
+    }
+}
+
 json compressed_tensors_config(const std::vector<module_scheme> &modules, const std::vector<scheme> &schemes) {
     constexpr const char *experts = "re:.*\\.experts$";
+    check_names(modules);
     std::vector<std::string> ignored = with_head(patterns_of(modules, std::nullopt), modules);
     json groups = json::object();
     for (size_t i = 0; i < schemes.size(); ++i) {

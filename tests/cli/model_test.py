@@ -356,6 +356,17 @@ rules:
             config = self.config()
             self.assertEqual((config.get("ignore") or config["modules_to_not_convert"]).count("lm_head"), 1)
 
+    def test_a_name_of_very_many_parts_is_refused(self):
+        """The patterns of all ends of it would be of many GB."""
+        for parts in (100, 101, 80000):
+            name = "a." * (parts - 1) + "weight"
+            self.save(extra={name: random((HIDDEN, HIDDEN))})
+            if parts <= 100:
+                self.quantize("--force")
+            else:
+                self.fail_with("has more than 100 parts", "quantize", self.model, "-o", self.out)
+            shutil.rmtree(self.model)
+
     def test_groups_are_whole(self):
         self.save()
         self.fail_with("down_proj.weight [64, 96]: its 96 columns are no whole number of blocks of 64", "quantize",

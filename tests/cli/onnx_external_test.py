@@ -196,7 +196,7 @@ class Links(External):
         self.refuse("weights.bin: not a regular file")
 
     def test_a_name_that_ends_early_is_refused(self):
-        set_location(self.input, "weights.bin\0/../x")
+        set_location(self.input, "weights.bin\0x")
         os.rename(self.outside, self.weights)
         self.refuse("outside the model's folder")
 
@@ -331,6 +331,9 @@ class Replacing(External):
                 self.kill_at(kill, self.inputs[1])
                 self.assertIn(self.restore(), self.expected)
                 self.assertEqual(self.restore() == before, step != "old data")
+                before = self.restore()
+                self.kill_at(killed_at_renaming(replacing=False), self.inputs[2])
+                self.assertEqual(self.restore(), before)
                 self.quantize(self.inputs[2])
                 self.assertEqual(len(self.files()), whole)
                 self.data()

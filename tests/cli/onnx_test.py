@@ -215,6 +215,18 @@ class Onnx(CliTest):
                 for actual, expected in zip(run_model(quantized, IDS), run_model(restored, IDS)):
                     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-4)
 
+    def test_zero_points_of_4_bits_are_those_of_their_scales(self):
+        """The columns are positive and negative by turns, with the zero point at either end of the codes."""
+        weights = np.abs(random((64, 48))) * np.where(np.arange(48) % 2, -1, 1).astype(np.float32)
+        node = helper.make_node("MatMul", ["x", "w"], ["y"])
+        graph = helper.make_graph([node], "one", [value("x", [5, 64])], [value("y", [5, 48])], [tensor("w", weights)])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+        for dtype in ("u4", "i4"):
+            quantized = self.quantize(model, "--dtype", dtype, "--asymmetric")
+            scale = numpy_helper.to_array(initializers(quantized)["w_scale"])
+            restored = numpy_helper.to_array(initializers(self.restore())["w"])
+            self.assertLess(np.max(np.abs(restored - weights) / scale), 0.51)
+
     def test_formats_of_e2m1_are_what_onnx_says_they_are(self):
         from onnx.reference import ReferenceEvaluator
 
@@ -295,6 +307,15 @@ class Onnx(CliTest):
         del model.graph.output[1]
         onnx.save_model(model, self.input)
         self.fail_with("already has a value named fc.weight_quantized", "quantize", self.input, "-o", self.codes)
+
+    def test_so_is_one_that_is_taken_in_a_subgraph(self):
+        branch = helper.make_graph([helper.make_node("Identity", ["g"], ["b"])], "branch", [], [value("b", [5, 40])],
+                                   [tensor("conv.weight_quantized", random(1))])  # fmt: skip
+        model = layers()
+        model.graph.initializer.append(numpy_helper.from_array(np.array(True), "c"))
+        model.graph.node.append(helper.make_node("If", ["c"], ["z"], then_branch=branch, else_branch=branch))
+        onnx.save_model(model, self.input)
+        self.fail_with("already has a value named conv.weight_quantized", "quantize", self.input, "-o", self.codes)
 
     def test_so_is_that_of_a_result_that_nothing_reads(self):
         model = layers()
