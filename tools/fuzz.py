@@ -21,6 +21,7 @@ FUZZERS = {
     "descriptors": "descriptors that nothing keeps valid, with no memory behind them",
     "files": "whole commands on .safetensors, .npy, .onnx and .gguf files",
     "front_ends": "the five front ends on any arguments, on two targets",
+    "python": "calls of the Python package with any arguments, which change, lie or overflow while they are read",
 }
 ASKED_CPU_HOURS = 4
 LONGEST_INPUT = {"files": 4096}

@@ -38,6 +38,7 @@ AREAS = {  # where a fault of each lies, and on which sources, beside their own,
     "Front ends": (("runtime/include/qdq/compat/", "runtime/compat/"), ("runtime/include/", "runtime/compat/")),
     "Runtime": (("runtime/",), ("runtime/", *KERNEL_SOURCES)),
     "Command line": (("cli/",), ("cli/", "runtime/include/")),
+    "Python": (("python/",), ("python/", "cli/", "runtime/")),
 }
 SLOWEST = 120, 1200  # seconds a test may take with a fault, or twenty times as long as without; and without one
 
@@ -51,7 +52,8 @@ class Fault:
     what: str                          # in words, for the table
     find: str                          # occurs once in the file
     replace: str
-    tests: list                        # "<ctest name>[ <filter of GoogleTest, or -k of unittest>]", in the order of trying
+    tests: list                        # "<ctest name>[ <filter of GoogleTest, or -k of unittest or pytest>]", in the
+                                       # order of trying
     kernels: list = field(default_factory=list)  # regular expressions: which kernels are compiled with the fault
     changes_nothing: str = ""          # why no result differs: the tests must pass
 
@@ -186,11 +188,13 @@ class Tests:
         self.seconds = {}
         ninja(*self.targets(wanted))
         shown = quietly([ROOT / ".venv/bin/ctest", "--test-dir", BUILD, "--show-only=json-v1"])
-        self.commands = {}
+        self.commands, self.set_up_by, self.requires = {}, {}, {}
         for test in json.loads(shown)["tests"]:
             properties = {each["name"]: each["value"] for each in test["properties"]}
             environment = dict(each.split("=", 1) for each in properties.get("ENVIRONMENT", []))
             self.commands[test["name"]] = (test.get("command"), environment)
+            self.set_up_by |= dict.fromkeys(properties.get("FIXTURES_SETUP", []), test["name"])
+            self.requires[test["name"]] = properties.get("FIXTURES_REQUIRED", [])
 
     @staticmethod
     def targets(tests):
@@ -198,8 +202,15 @@ class Tests:
         of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
                    "schedules.invariance": ["qdq_generators", "kernel.rows"]}
         names = {test.split()[0] for test in tests}
+        of_wheel = ["qdq_cli", "qdq_compat_aclnn"]  # what a wheel's build links, and its tests run
         return sorted({target for name in names
-                       for target in of_name.get(name, ["qdq_cli" if name.startswith("cli.") else name])})
+                       for target in of_name.get(name, of_wheel if name.startswith("python.") else
+                                                 ["qdq_cli"] if name.startswith("cli.") else [name])})
+
+    def set_up(self, tests):
+        """What CTest runs before them: python.wheel."""
+        for fixture in sorted({fixture for test in tests for fixture in self.requires[test.split()[0]]}):
+            quietly(self.commands[self.set_up_by[fixture]][0])
 
     def run(self, test):
         """What failed, or "" where nothing did."""
@@ -207,7 +218,8 @@ class Tests:
         command, environment = self.commands[name]
         of_python = "python" in pathlib.Path(command[0]).name
         if of_python:
-            options = ["-f", *(["-k", wanted] if wanted else [])] if name.startswith("cli.") else []
+            of_kind = {"cli": ["-f"], "python": ["-x", "-vv"]}.get(name.split(".")[0])
+            options = [*of_kind, *(["-k", wanted] if wanted else [])] if of_kind else []
         else:
             options = ["--gtest_brief=0", "--gtest_fail_fast", f"--gtest_filter={wanted or '*'}"]
         limit = max(SLOWEST[0], 20 * self.seconds[test]) if test in self.seconds else SLOWEST[1]
@@ -219,7 +231,7 @@ class Tests:
             output = (late.stdout or b"").decode(errors="replace")
             return f"{last_test(output, of_python)} does not end"
         self.seconds.setdefault(test, time.monotonic() - begin)
-        if re.search(r"Running 0 tests|^Ran 0 tests", done.stdout, re.M):
+        if re.search(r"Running 0 tests|^Ran 0 tests|^=* ?(no tests ran|\d+ deselected) in", done.stdout, re.M):
             raise Broken(f"{test}: no test has that name")
         if done.returncode == 0:
             return ""
@@ -227,12 +239,13 @@ class Tests:
 
 
 def failed_test(output, of_python):
-    found = re.search(r"^(?:FAIL|ERROR): (\w+)" if of_python else r"^\[  FAILED  \] ([\w./]+)", output, re.M)
-    return found[1] if found else ""
+    of_pytest = r"^FAILED \S+::(\w+)"
+    found = re.search(rf"^(?:FAIL|ERROR): (\w+)|{of_pytest}" if of_python else r"^\[  FAILED  \] ([\w./]+)", output, re.M)
+    return next(filter(None, found.groups())) if found else ""
 
 
 def last_test(output, of_python):
-    begun = re.findall(r"^\[ RUN      \] ([\w./]+)", output, re.M)
+    begun = re.findall(r"^\S+::(\w+)" if of_python else r"^\[ RUN      \] ([\w./]+)", output, re.M)
     return begun[-1] if begun else "it"
 
 
@@ -243,6 +256,7 @@ def build_without_faults(faults):
     kernels.build_all()
     sources = {test: fault.sources() for fault in faults for test in fault.tests}
     tests = Tests(sources)
+    tests.set_up(sources)
     kept = WORK / "sound.json"
     passed_in = json.loads(kept.read_text()) if kept.exists() else {}
     for test in sorted(sources):
@@ -266,6 +280,7 @@ def plant(fault, tests, kernels):
             kernels.prepare(fault.kernels)
         ninja(*tests.targets(fault.tests))
         kernels.built()
+        tests.set_up(fault.tests)
         for test in fault.tests:
             if failed := tests.run(test):
                 return CAUGHT, f"{test.split()[0]}: {failed}"

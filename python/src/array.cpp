@@ -68,6 +68,12 @@ template<typename Visit> void each_offset(const qdq_tensor &t, const std::int64_
     }
 }
 
+void check_rank(const char *function, const char *name, std::int64_t rank) {
+    if (rank < 0 || rank > most_dimensions) {
+        refuse_value(function, name, std::to_string(rank) + " dimensions are more than 8");
+    }
+}
+
 std::int64_t divided_up(std::int64_t count, std::int64_t by) { return count / by + (count % by != 0 ? 1 : 0); }
 
 double floating(const char *function, const char *name, nb::handle number) {
@@ -94,13 +100,11 @@ nb::tuple shape_tuple(std::span<const std::int64_t> shape) {
 
 std::int64_t array::element_count() const { return compat::element_count(shape()); }
 
-void array::set_shape(const char *function, const char *name, std::span<const std::int64_t> shape) {
-    if (shape.size() > most_dimensions) {
-        refuse_value(function, name, std::to_string(shape.size()) + " dimensions are more than 8");
-    }
-    std::ranges::copy(shape, shape_);
+void array::set_element_shape(const char *function, const char *name, std::span<const std::int64_t> shape) {
+    check_rank(function, name, static_cast<std::int64_t>(shape.size()));
+    std::ranges::copy(shape, element_shape_);
     view_.rank = static_cast<std::int32_t>(shape.size());
-    view_.shape = shape_;
+    view_.shape = element_shape_;
 }
 
 bool array::read_numpy(const char *function, const char *name, nb::handle given) {
@@ -117,9 +121,7 @@ bool array::read_numpy(const char *function, const char *name, nb::handle given)
     }
     const int rank = PyArray_NDIM(from);
     const npy_intp *const shape = PyArray_DIMS(from), *const strides = PyArray_STRIDES(from);
-    if (rank > most_dimensions) {
-        refuse_value(function, name, std::to_string(rank) + " dimensions are more than 8");
-    }
+    check_rank(function, name, rank);
     const npy_intp size = PyDataType_ELSIZE(descr);
     for (int d = 0; d < rank; ++d) {
         shape_[d] = shape[d];
@@ -136,7 +138,9 @@ bool array::read_numpy(const char *function, const char *name, nb::handle given)
         codes_ = view_.data;
     }
     object_ = nb::borrow(given);
-    place_ = {PyArray_DATA(from), rank, shape, strides};
+    numpy_ = given.ptr();
+    data_ = view_.data;
+    rank_ = rank;
     return true;
 }
 
@@ -148,15 +152,16 @@ void array::read_dlpack(const char *function, const char *name, const nb::dlpack
                     "its type, DLPack's " + std::to_string(from.dtype.code) + " of " + std::to_string(from.dtype.bits) +
                         " bits, is no type of qdq's");
     }
-    set_shape(function, name, {from.shape, static_cast<std::size_t>(from.ndim)});
-    place_ = {from};
-    view_.dtype = type->dtype;
-    view_.data = place_.data;
+    check_rank(function, name, from.ndim);
+    data_ = from.data;
+    rank_ = from.ndim;
+    std::copy_n(from.shape, rank_, shape_);
     std::uint64_t dense = 1;  // wraps where there are no elements
-    for (int d = view_.rank - 1; d >= 0; dense *= static_cast<std::uint64_t>(shape_[d--])) {
+    for (int d = rank_ - 1; d >= 0; dense *= static_cast<std::uint64_t>(shape_[d--])) {
         strides_[d] = from.strides != nullptr ? from.strides[d] : static_cast<std::int64_t>(dense);
     }
-    view_.strides = strides_;
+    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(from.data) + from.byte_offset;
+    view_ = {reinterpret_cast<void *>(first), type->dtype, rank_, shape_, strides_, {}};
     if (lanes > 1) {
         if (!is_dense()) {
             refuse_value(function, name, "packed elements are dense");
@@ -198,52 +203,43 @@ void array::read(const char *function, const char *name, nb::handle given) {
     object_ = nb::borrow(given);
 }
 
-std::optional<array::place> array::place_now() const {
+// `unit` is what of `strides`, which may be none, an element takes.
+template<typename Size>
+bool array::was_read_at(const void *data, int rank, const Size *shape, const Size *strides, std::int64_t unit) const {
+    bool same = data == data_ && rank == rank_;
+    for (int d = 0; same && d < rank; ++d) {
+        const auto stride = static_cast<std::uint64_t>(strides_[d]) * static_cast<std::uint64_t>(unit);
+        same = shape[d] == shape_[d] &&
+               (shape[d] <= 1 || strides == nullptr || static_cast<std::uint64_t>(strides[d]) == stride);
+    }
+    return same;
+}
+
+// The memory of a capsule, and a number, stay where they are.
+bool array::is_in_place() const {
     if (exchange_ != nullptr) {
-        nb::dlpack::dltensor view;
-        if (exchange_->view_of(object_.ptr(), &view) != 0) {
+        nb::dlpack::dltensor now;
+        if (exchange_->view_of(object_.ptr(), &now) != 0) {
             throw nb::python_error();
         }
-        return view;
+        return was_read_at(now.data, now.ndim, now.shape, now.strides, 1);
     }
-    const nb::handle source = memory_.is_valid() ? memory_ : object_;
-    if (!source.is_valid() || !numpy_is_loaded() || !PyArray_Check(source.ptr())) {
-        return {};
-    }
-    auto *const from = reinterpret_cast<PyArrayObject *>(source.ptr());
-    return {{PyArray_DATA(from), PyArray_NDIM(from), PyArray_DIMS(from), PyArray_STRIDES(from)}};
+    auto *const now = reinterpret_cast<PyArrayObject *>(numpy_);
+    return now == nullptr || was_read_at(PyArray_DATA(now), PyArray_NDIM(now), PyArray_DIMS(now), PyArray_STRIDES(now),
+                                         PyArray_ITEMSIZE(now));
 }
 
 void array::check_in_place(const char *function, const char *name) const {
-    const std::optional<place> now = place_now();
-    if (now && *now != place_) {
+    if (!is_in_place()) {
         refuse_value(function, name, "its memory was taken away or changed its shape since it was read");
     }
 }
 
-array::place::place(const nb::dlpack::dltensor &from)
-    : place(reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(from.data) + from.byte_offset), from.ndim,
-            from.shape, from.strides) {}
-
-template<typename Size>
-array::place::place(void *data, int rank, const Size *shape, const Size *strides) : data(data), rank(rank) {
-    const int kept = std::clamp(rank, 0, most_dimensions);
-    std::copy_n(shape, kept, this->shape);
-    if (strides != nullptr) {
-        std::copy_n(strides, kept, this->strides);
-    } else {
-        std::fill_n(this->strides, kept, 0);
-    }
-}
-
-bool array::place::operator==(const place &other) const {
-    const int kept = std::clamp(rank, 0, most_dimensions);
-    return data == other.data && rank == other.rank && std::equal(shape, shape + kept, other.shape) &&
-           std::equal(strides, strides + kept, other.strides);
-}
-
 // By the rule of qdq.h: each stride, from the smallest on, steps over all that the smaller ones reach.
 void array::check_elements_are_apart(const char *function, const char *name) const {
+    if (layout_ == layout::as_qdq) {
+        return;
+    }
     struct step {
         std::uint64_t stride, last;
     };
@@ -308,7 +304,8 @@ bool array::is_dense() const {
 }
 
 void array::multiply_last_dimension(const char *function, const char *name, std::int64_t by) {
-    std::int64_t *const last = view_.rank > 0 ? &shape_[view_.rank - 1] : nullptr;
+    set_element_shape(function, name, shape());
+    std::int64_t *const last = view_.rank > 0 ? &element_shape_[view_.rank - 1] : nullptr;
     if (last != nullptr && __builtin_mul_overflow(*last, by, last)) {  // (0, 2^62) bytes of int2
         refuse_value(function, name, "its last dimension has more than 2^63 - 1 elements");
     }
@@ -332,7 +329,7 @@ void array::read_bytes(const char *function, const char *name, nb::handle given,
         multiply_last_dimension(function, name, per_byte);
         return;
     }
-    set_shape(function, "shape", *shape);
+    set_element_shape(function, "shape", *shape);
     if (std::ranges::any_of(*shape, [](std::int64_t size) { return size < 0; }) ||
         divided_up(element_count(), per_byte) != bytes) {
         refuse_value(
@@ -388,7 +385,7 @@ void array::make_bytes(const char *function, const array &like, qdq_dtype dtype,
     make(function, like, QDQ_U8, {sizes.data(), rank});
     view_.dtype = dtype;
     view_.strides = nullptr;
-    set_shape(function, "out", shape);
+    set_element_shape(function, "out", shape);
 }
 
 void *array::stream() const {
@@ -413,7 +410,7 @@ nb::object array::result(const array &like) const {
 bool array::same_layout(const array &other) const {
     return view_.dtype == other.view_.dtype && view_.rank == other.view_.rank && layout_ == other.layout_ &&
            view_.device.kind == other.view_.device.kind && view_.device.id == other.view_.device.id &&
-           std::equal(shape_, shape_ + view_.rank, other.shape_) &&
+           std::ranges::equal(shape(), other.shape()) &&
            (view_.strides == nullptr || other.view_.strides == nullptr
                 ? view_.strides == other.view_.strides
                 : std::equal(strides_, strides_ + view_.rank, other.strides_));

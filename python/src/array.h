@@ -38,7 +38,7 @@ public:
     // Raises ValueError where the memory is no longer what was read: Python's code that has run since may have given it
     // back, as numpy.ndarray.resize(refcheck=False) does. That of a capsule is the call's own.
     void check_in_place(const char *function, const char *name) const;
-    // Raises ValueError where elements overlap. qdq does not see the strides of those that are packed for it.
+    // Raises ValueError where elements overlap of those that are packed for qdq, which does not see their strides.
     void check_elements_are_apart(const char *function, const char *name) const;
 
     // A new array, of the framework that `like` is from.
@@ -48,7 +48,7 @@ public:
 
     bool is_given() const { return view_.shape != nullptr; }
     bool is_numpy() const { return is_numpy_; }
-    std::span<const std::int64_t> shape() const { return {shape_, static_cast<std::size_t>(view_.rank)}; }
+    std::span<const std::int64_t> shape() const { return {view_.shape, static_cast<std::size_t>(view_.rank)}; }
     bool is_dense() const;
     bool same_layout(const array &other) const;
     const qdq_tensor &view() const { return view_; }
@@ -71,25 +71,21 @@ public:
 private:
     bool read_numpy(const char *function, const char *name, nb::handle given);
     void read_dlpack(const char *function, const char *name, const nb::dlpack::dltensor &from);
-    void set_shape(const char *function, const char *name, std::span<const std::int64_t> shape);
+    void set_element_shape(const char *function, const char *name, std::span<const std::int64_t> shape);
     void multiply_last_dimension(const char *function, const char *name, std::int64_t by);
     std::size_t packed_bytes() const;
 
-    // Where an array's elements are, as its library has it.
-    struct place {
-        void *data = nullptr;
-        int rank = 0;
-        std::int64_t shape[8], strides[8];
-        place() = default;
-        place(const nb::dlpack::dltensor &from);
-        template<typename Size>
-        place(void *data, int rank, const Size *shape, const Size *strides);  // strides may be none
-        bool operator==(const place &other) const;
-    };
-    std::optional<place> place_now() const;  // none of memory that nothing can move
+    bool is_in_place() const;
+    template<typename Size>
+    bool was_read_at(const void *data, int rank, const Size *shape, const Size *strides, std::int64_t unit) const;
 
     qdq_tensor view_{};
+    // As the array's library has them.
+    PyObject *numpy_ = nullptr;  // NumPy's array that it is, or gives
+    const void *data_ = nullptr;
+    int rank_ = 0;
     std::int64_t shape_[8], strides_[8];
+    std::int64_t element_shape_[8];  // the view's, where an array's element holds several
     layout layout_ = layout::as_qdq;
     bool is_numpy_ = true;
     const dlpack::exchange *exchange_ = nullptr;  // of its type, if any
@@ -98,7 +94,6 @@ private:
         std::int32_t i32;
     } number_;
     nb::object object_, memory_;  // the argument, and what owns its memory where that is another
-    place place_;                 // when it was read
     void *codes_ = nullptr;       // of one_a_byte
     std::unique_ptr<std::byte[]> packed_;
 };

@@ -32,6 +32,7 @@ const exchange *find_exchange(nb::handle object) {
     }
     if (known.size() < 64) {
         Py_INCREF(reinterpret_cast<PyObject *>(type));
+        capsule.inc_ref();  // it may own the table, and the type may lose it
         known.push_back({type, table});
     }
     return table;

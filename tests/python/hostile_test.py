@@ -2,6 +2,7 @@
 
 import fractions
 import itertools
+import sys
 
 import ml_dtypes
 import numpy
@@ -162,6 +163,14 @@ class TestMemoryThatMoves:
         assert (y == 2).all()
         with pytest.raises(ValueError):
             numpy.from_dlpack(Shared(memory))
+
+    def test_a_capsules_memory_goes_back_to_its_producer(self):
+        memory = numpy.ones(X.shape, "f4")
+        before = sys.getrefcount(memory)
+        qdq.quantize(Capsule(memory), 0.5, dtype="int8")
+        with pytest.raises(ValueError, match="axis"):
+            qdq.quantize(Capsule(memory), [0.5] * 4, dtype="int8", axis=9)
+        assert sys.getrefcount(memory) == before
 
     def test_a_resized_weight_is_not_built(self):
         builder = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR))
@@ -430,6 +439,15 @@ class TestArrays:
                 return capsule
 
         with pytest.raises(TypeError, match="x: what __dlpack__ gives is no capsule of a tensor"):
+            qdq.quantize(Gives(X), 1.0, dtype="int8")
+
+    @pytest.mark.parametrize("device", [None, 1, (), (1,), {0: 1}, "cpu"], ids=repr)
+    def test_what_is_no_device_is_refused(self, device):
+        class Gives(Capsule):
+            def __dlpack_device__(self):
+                return device
+
+        with pytest.raises(TypeError, match="x: what __dlpack_device__ gives is no pair"):
             qdq.quantize(Gives(X), 1.0, dtype="int8")
 
     def test_lists_that_hold_themselves_are_refused(self):
