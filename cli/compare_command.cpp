@@ -14,7 +14,7 @@ using nlohmann::json;
 namespace {
 
 std::vector<std::string> table_row(const comparison &each, const std::string &shape) {
-    return {printable(each.name),
+    return {shortened(each.name),
             shape,
             std::to_string(each.bytes_before),
             std::to_string(each.bytes_after),
@@ -62,9 +62,9 @@ void print_json(const std::vector<comparison> &all) {
         json entry = to_json(all[i]);
         entry["name"] = all[i].name;
         entry["shape"] = all[i].shape;
-        std::cout << (i == 0 ? "\n" : ",\n") << entry;
+        std::cout << (i == 0 ? "\n" : ",\n") << json_text(entry);
     }
-    std::cout << "\n],\n\"total\": " << to_json(total_of(all)) << "}\n";
+    std::cout << "\n],\n\"total\": " << json_text(to_json(total_of(all))) << "}\n";
 }
 
 }  // namespace

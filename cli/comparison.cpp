@@ -91,7 +91,7 @@ struct comparer::sides {
     void refuse_extra_tensors() const {
         for (const logical_tensor &tensor : other.tensors()) {
             if (!original.find(tensor.name)) {
-                throw failure(other.path() + ": " + printable(tensor.name) + " is not in " + original.path());
+                throw failure(other.path() + ": " + shortened(tensor.name) + " is not in " + original.path());
             }
         }
     }

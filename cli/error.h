@@ -1,5 +1,7 @@
 #pragma once
 
+#include "text.h"
+
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -7,14 +9,17 @@
 
 namespace qdq_cli {
 
+// The messages of both may quote names and files. They are escaped here, once and for whoever shows them, and may hold
+// a zero before.
+
 // The work could not be done: exit code 1.
 struct failure : std::runtime_error {
-    using std::runtime_error::runtime_error;
+    explicit failure(const std::string &message) : std::runtime_error(one_line(message)) {}
 };
 
 // The command line asks for something meaningless: exit code 2.
 struct usage_error : std::runtime_error {
-    using std::runtime_error::runtime_error;
+    explicit usage_error(const std::string &message) : std::runtime_error(one_line(message)) {}
 };
 
 // "path: what: reason", the reason taken from errno.

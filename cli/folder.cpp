@@ -160,7 +160,7 @@ std::string some_of(const std::vector<std::string> &names) {
     constexpr size_t most = 5;
     std::string text;
     for (size_t i = 0; i < std::min(names.size(), most); ++i) {
-        text += (i == 0 ? "" : ", ") + printable(names[i]);
+        text += (i == 0 ? "" : ", ") + shortened(names[i]);
     }
     return text + (names.size() > most ? " and " + std::to_string(names.size() - most) + " more" : "");
 }

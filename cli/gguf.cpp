@@ -3,6 +3,7 @@
 #include "error.h"
 #include "interrupt.h"
 #include "nibbles.h"
+#include "parsing.h"
 #include "quantized_tensor.h"
 #include "text.h"
 
@@ -98,6 +99,9 @@ private:
             throw failure("the file is truncated: " + std::to_string(bytes) + " bytes at byte " + std::to_string(at_) +
                           " are more than its " + std::to_string(file_.size()));
         }
+        if (bytes > max_text_bytes - at_) {
+            throw failure("its header has more than " + std::to_string(max_text_bytes) + " bytes");
+        }
     }
 
     const std::byte *take(size_t bytes) {
@@ -123,11 +127,10 @@ constexpr uint32_t u32_value = 4, string_value = 8, array_value = 9;
 // The bytes of a value of metadata by its type: u8, i8, u16, i16, u32, i32, f32, bool, -, -, u64, i64, f64.
 constexpr std::array<uint64_t, 13> value_bytes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-void skip_values(cursor &from, uint32_t type, uint64_t count, int depth) {
-    constexpr int deepest = 8;
-    if (type >= value_bytes.size() || depth > deepest) {
+void skip_values(cursor &from, uint32_t type, uint64_t count, size_t depth) {
+    if (type >= value_bytes.size() || depth > max_levels) {
         throw failure("its metadata have a value of type " + std::to_string(type) +
-                      (depth > deepest ? ", in too many arrays" : ", which there is not"));
+                      (depth > max_levels ? ", in too many arrays" : ", which there is not"));
     }
     if (value_bytes[type] != 0) {
         from.skip(count, value_bytes[type]);
@@ -182,12 +185,12 @@ gguf_tensor read_tensor(cursor &from) {
     gguf_tensor tensor = {.name = utf8_name(from.text()), .shape = {}};
     auto rank = from.number<uint32_t>();
     if (rank > max_rank) {
-        throw failure(printable(tensor.name) + " has " + std::to_string(rank) + " dimensions");
+        throw failure(shortened(tensor.name) + " has " + std::to_string(rank) + " dimensions");
     }
     for (uint32_t i = 0; i < rank; ++i) {
         auto extent = from.number<uint64_t>();
         if (extent > INT64_MAX) {
-            throw failure(printable(tensor.name) + " has a dimension of " + std::to_string(extent));
+            throw failure(shortened(tensor.name) + " has a dimension of " + std::to_string(extent));
         }
         tensor.shape.insert(tensor.shape.begin(), static_cast<int64_t>(extent));
     }
@@ -218,7 +221,7 @@ uint64_t block_bytes_of(uint32_t type) { return scale_bytes + (type == q8_0 ? bl
 
 std::vector<int64_t> scale_shape_of(const gguf_tensor &tensor) {
     if (tensor.shape.empty() || tensor.shape.back() % block_elements != 0) {
-        throw failure(printable(tensor.name) + ": rows of " + shape_text(tensor.shape) + " are not in blocks of " +
+        throw failure(shortened(tensor.name) + ": rows of " + shape_text(tensor.shape) + " are not in blocks of " +
                       std::to_string(block_elements));
     }
     std::vector<int64_t> shape = tensor.shape;
@@ -242,12 +245,12 @@ void check_layout(std::vector<gguf_tensor> tensors, uint64_t alignment, uint64_t
         throw_if_interrupted();
         uint64_t size = size_of(tensor);
         if (tensor.offset % alignment != 0 || tensor.offset < end) {
-            throw failure("the data of " + printable(tensor.name) + ", at " + std::to_string(tensor.offset) +
+            throw failure("the data of " + shortened(tensor.name) + ", at " + std::to_string(tensor.offset) +
                           (tensor.offset < end ? ", overlap another tensor"
                                                : ", are not at a multiple of " + std::to_string(alignment)));
         }
         if (tensor.offset > available || size > available - tensor.offset) {
-            throw failure("the data of " + printable(tensor.name) + ", " + std::to_string(size) + " bytes at " +
+            throw failure("the data of " + shortened(tensor.name) + ", " + std::to_string(size) + " bytes at " +
                           std::to_string(tensor.offset) + ", end after the file's " + std::to_string(available) +
                           " bytes of data");
         }

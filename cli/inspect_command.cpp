@@ -94,7 +94,7 @@ void print_inspection(const std::vector<inspection> &all) {
     uint64_t bytes = 0;
     for (const inspection &each : all) {
         bool quantized = !each.scale_shape.empty();
-        rows.push_back({printable(each.name), each.type, shape_text(each.shape),
+        rows.push_back({shortened(each.name), each.type, shape_text(each.shape),
                         quantized ? shape_text(each.scale_shape) : "", quantized ? range(each.scales) : "",
                         each.values ? range(*each.values) : "", std::to_string(each.bytes),
                         each.values ? std::to_string(each.values->zeros) : "-",
@@ -125,7 +125,7 @@ void print_json(const std::vector<inspection> &all) {
         }
         tensors.push_back(std::move(entry));
     }
-    std::cout << json({{"tensors", tensors}}).dump(1) << "\n";
+    std::cout << json_text({{"tensors", tensors}}, 1) << "\n";
 }
 
 }  // namespace

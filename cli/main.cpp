@@ -3,6 +3,7 @@
 #include "format.h"
 #include "generate_command.h"
 #include "interrupt.h"
+#include "text.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -282,6 +283,9 @@ int run_command_line(int argc, char **argv) {
     CLI::App app("Quantize and dequantize tensors, with the same bits on every target.", "qdq");
     app.require_subcommand(1);
     app.set_version_flag("--version", version_text);
+    app.failure_message([](const CLI::App *, const CLI::Error &error) {  // which quotes arguments
+        return one_line(error.what()) + "\nRun with --help for more information.\n";
+    });
     app.footer("Exit codes: 0 success, 1 failure, 2 wrong usage.");
     quantize_options quantize;
     dequantize_options dequantize;
@@ -312,7 +316,7 @@ int run_command_line(int argc, char **argv) {
 }
 
 int report(const char *message, int code) {
-    std::cerr << "qdq: " << message << "\n";
+    std::cerr << "qdq: " << one_line(message) << "\n";
     return code;
 }
 

@@ -3,12 +3,12 @@
 #include "error.h"
 #include "folder.h"
 #include "interrupt.h"
+#include "parsing.h"
 #include "safetensors.h"
 #include "text.h"
 
 #include <sys/stat.h>
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <set>
 #include <utility>
@@ -22,12 +22,11 @@ namespace {
 
 constexpr const char *single_name = "model.safetensors";
 
-json read_json(const fs::path &path) {
+json object_in(const fs::path &path) {
     if (!fs::exists(path)) {
         return nullptr;
     }
-    std::ifstream file(path);
-    json content = json::parse(file, nullptr, false);
+    json content = read_json(path);
     if (!content.is_object()) {
         throw failure(path.string() + ": it is not a JSON object");
     }
@@ -49,7 +48,7 @@ std::set<std::string> files_of(const json &index) {
     for (const json &file : weight_map(index)) {
         auto name = file.get<std::string>();
         if (fs::path(name).filename() != name || name.empty() || name.starts_with('.')) {
-            throw failure("it names " + printable(name) + ", which is not a file of the folder");
+            throw failure("it names " + shortened(name) + ", which is not a file of the folder");
         }
         files.insert(name);
     }
@@ -110,8 +109,8 @@ bool is_model_folder(const fs::path &path) {
 }
 
 model_folder::model_folder(const fs::path &path) : path_(path) {
-    config_ = read_json(path_ / config_name);
-    index_ = read_json(path_ / index_name);
+    config_ = object_in(path_ / config_name);
+    index_ = object_in(path_ / index_name);
     metadata_.clear();
     if (index_.is_null()) {
         if (!fs::exists(path_ / single_name)) {
@@ -143,8 +142,11 @@ void model_folder::check_index() const {
     for (const auto &[tensor, file] : weight_map(index_).items()) {
         std::optional<size_t> found = find(tensor);
         if (!found || shard_name(shard_of(*found)) != file.get<std::string>()) {
-            throw failure(printable(tensor) + " is not in " + file.get<std::string>());
+            throw failure(shortened(tensor) + " is not in " + file.get<std::string>());
         }
+    }
+    if (json metadata = index_.value("metadata", json()); !metadata.is_object() && !metadata.is_null()) {
+        throw failure("its \"metadata\" is not an object");  // total_size goes there
     }
     if (tensors().size() != weight_map(index_).size()) {
         throw failure("the files have " + std::to_string(tensors().size()) + " tensors, its \"weight_map\" " +

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "interrupt.h"
 #include "parallel.h"
+#include "parsing.h"
 #include "safetensors.h"
 #include "text.h"
 #include "version.h"
@@ -231,12 +232,13 @@ model_output::note model_output::read_note(const work_folder &work, size_t shard
     if (!work.notes().status_of(name)) {
         return {};
     }
-    json text = json::parse(input_file(work.notes(), name).text(), nullptr, false);
     try {
+        json text = parse_json(input_file(work.notes(), name).text());
         return {text.at("version"), text.at("input"), text.at("conversion"), text.at("digest"), text.at("tensors")};
     } catch (const json::exception &) {  // not a note
-        return {};
+    } catch (const failure &) {
     }
+    return {};
 }
 
 void model_output::write_note(const work_folder &work, size_t shard, const note &done) const {
@@ -301,7 +303,7 @@ void model_output::finish() {
     for (size_t shard = 0; shard < input_.shard_count(); ++shard) {
         const std::string &name = input_.shard_name(shard);
         if (!read_note(*work_, shard).is_same_work(expected_note(shard)) || !work_->model().status_of(name)) {
-            throw failure(path_.string() + ": " + printable(name) + " is not written yet");
+            throw failure(path_.string() + ": " + shortened(name) + " is not written yet");
         }
     }
     if (!input_.index().is_null()) {

@@ -145,7 +145,7 @@ uint64_t npy_reader::add_array(const input_file &file, uint64_t begin, size_t pa
     npy_header header = parse_npy_header(text);
     const dtype *type = find_npy_dtype(header.descr);
     if (type == nullptr) {
-        throw failure("arrays of type " + printable(header.descr) + " are not supported");
+        throw failure("arrays of type " + shortened(header.descr) + " are not supported");
     }
     if (part == 1 && !type->is_float()) {
         throw failure("its scale is " + std::string(type->name));

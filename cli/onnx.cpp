@@ -91,7 +91,7 @@ void onnx_reader::load() {
     for (size_t i = 0; i < model_.initializers.size(); ++i) {
         throw_if_interrupted();
         if (!by_name_.emplace(model_.initializers[i].name, i).second) {
-            throw failure("two initializers are named " + printable(model_.initializers[i].name));
+            throw failure("two initializers are named " + shortened(model_.initializers[i].name));
         }
     }
     for (const onnx_node &node : model_.nodes) {

@@ -33,7 +33,7 @@ uint64_t parse_number(const std::string &text, const std::string &key) {
     uint64_t value = 0;
     auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || rest != text.data() + text.size()) {
-        throw failure("the \"" + key + "\" of its external data is " + printable(text) + ", not a natural number");
+        throw failure("the \"" + key + "\" of its external data is " + shortened(text) + ", not a natural number");
     }
     return value;
 }
@@ -42,7 +42,7 @@ void check_location(const std::string &location) {
     fs::path path = location;
     bool named = !location.empty() && location.find('\0') == std::string::npos;
     if (!named || path.is_absolute() || std::ranges::count(path, "..") != 0) {
-        throw failure("its external data would be in " + printable(location) + ", outside the model's folder");
+        throw failure("its external data would be in " + shortened(location) + ", outside the model's folder");
     }
 }
 
@@ -235,7 +235,7 @@ private:
             }
         });
         if (is_external || !entries.empty()) {
-            throw failure("the tensor " + printable(name) + " has external data in " + printable(entries["location"]) +
+            throw failure("the tensor " + shortened(name) + " has external data in " + shortened(entries["location"]) +
                           ", which only initializers of the model's graph may have");
         }
     }
@@ -271,7 +271,7 @@ private:
             default: append(field, found.other_fields);
             }
         });
-        in_file(printable(found.name), [&] { complete(found, data_type, external, values); });
+        in_file(shortened(found.name), [&] { complete(found, data_type, external, values); });
         model_.initializers.push_back(std::move(found));
     }
 
@@ -325,7 +325,7 @@ private:
         if (data.offset > data.file->size() || data.size > data.file->size() - data.offset) {
             throw failure("its external data would be " + std::to_string(data.size) + " bytes at " +
                           std::to_string(data.offset) + " of the " + std::to_string(data.file->size()) + " in " +
-                          printable(external["location"]));
+                          shortened(external["location"]));
         }
     }
 

@@ -107,7 +107,7 @@ dequantize_form form_of(const tensor_info &codes, const std::vector<int64_t> &sc
     }
     if (scale.size() != shape.size() || of_blocks.size() > 1) {
         throw failure("ONNX's DequantizeLinear has one scale for a tensor, for each index of an axis, or for each " +
-                      std::string("block of one axis; ") + printable(codes.name) + " " + shape_text(shape) +
+                      std::string("block of one axis; ") + shortened(codes.name) + " " + shape_text(shape) +
                       " has scales of " + shape_text(scale));
     }
     size_t axis = of_blocks.empty() ? shape.size() - 1 : of_blocks[0];
@@ -195,7 +195,7 @@ void check_raise(const onnx_model &model, uint64_t opset) {
 
 std::string tensor_header(const std::string &name, const dtype &type, const std::vector<int64_t> &shape) {
     if (onnx_type_of(type) == 0) {
-        throw failure("ONNX has no type " + std::string(type.name) + ", that of " + printable(name));
+        throw failure("ONNX has no type " + std::string(type.name) + ", that of " + shortened(name));
     }
     std::string bytes;
     pbf_writer tensor(bytes);
@@ -348,7 +348,7 @@ private:
 
     std::string new_name(const std::string &name) {
         if (!names_.insert(name).second) {
-            throw failure("the model already has a value named " + printable(name));
+            throw failure("the model already has a value named " + shortened(name));
         }
         return name;
     }
@@ -365,7 +365,7 @@ private:
         const quantized_parts &parts = *tensor.parts;
         const tensor_info &codes = tensors_[parts.codes], &scale = tensors_[parts.scale];
         if (codes.type != parts.type || parts.global_scale) {
-            throw failure("ONNX's DequantizeLinear takes no codes as those of " + printable(tensor.name));
+            throw failure("ONNX's DequantizeLinear takes no codes as those of " + shortened(tensor.name));
         }
         blocking known;
         if (auto record = records_.find(tensor.name); record != records_.end()) {

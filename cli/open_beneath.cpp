@@ -60,7 +60,7 @@ void push_parts(std::vector<std::string> &parts, const fs::path &path) {
 
 int open_file_beneath(const fs::path &folder, const fs::path &path) {
     constexpr int most_links = 40;  // as many as the kernel follows
-    std::string shown = (folder / printable(path.string())).string(), last_link;
+    std::string shown = (folder / shortened(path.string())).string(), last_link;
     std::vector<descriptor> opened;  // the folder, and those down to where the path has led
     opened.emplace_back(open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     std::vector<std::string> parts;
@@ -87,7 +87,7 @@ int open_file_beneath(const fs::path &folder, const fs::path &path) {
             throw system_failure(shown, "cannot open");
         }
         ++links;
-        last_link = "the link " + printable(part) + ", to " + printable(target->string());
+        last_link = "the link " + shortened(part) + ", to " + shortened(target->string());
         push_parts(parts, *target);
     }
     return opened.back().release();

@@ -23,7 +23,7 @@ void check_read_as(const std::vector<logical_tensor> &wanted, const tensor_list 
         return a.name == b.name && a.stored().size() == b.stored().size();
     };
     if (auto [first, other] = std::ranges::mismatch(wanted, found, same); first != wanted.end()) {
-        throw failure("the names of new tensors would make them parts of " + printable(first->name));
+        throw failure("the names of new tensors would make them parts of " + shortened(first->name));
     }
 }
 
@@ -265,7 +265,7 @@ quantized_parts quantization::plan_parts(const tensor_info &tensor, const scheme
 
 void quantization::refuse_taken(const std::string &name) const {
     if (input_->find(name)) {
-        throw failure("the file already has a tensor named " + printable(name));
+        throw failure("the file already has a tensor named " + shortened(name));
     }
 }
 

@@ -161,7 +161,7 @@ json weights_of(const scheme &how) {
 void check_groups(const module_scheme &module) {
     int64_t group_size = group_size_of(*module.how), columns = module.tensor.shape.back();
     if (module.how->scales.block_rows == 0 && group_size != 0 && columns % group_size != 0) {
-        throw failure(printable(module.tensor.name) + " " + shape_text(module.tensor.shape) + ": its " +
+        throw failure(shortened(module.tensor.name) + " " + shape_text(module.tensor.shape) + ": its " +
                       std::to_string(columns) + " columns are no whole number of blocks of " +
                       std::to_string(group_size) + ", as compressed-tensors wants them; --exclude leaves it alone");
     }
@@ -211,7 +211,7 @@ void check_names(const std::vector<module_scheme> &modules) {
     for (const module_scheme &each : modules) {
         throw_if_interrupted();
         if (std::ranges::count(each.tensor.name, '.') >= most_parts) {
-            throw failure("the name of " + printable(each.tensor.name) + " has more than " +
+            throw failure("the name of " + shortened(each.tensor.name) + " has more than " +
                           std::to_string(most_parts) + " parts");
         }
     }

@@ -55,7 +55,7 @@ void print_plan(const quantization &plan) {
     std::vector<std::vector<std::string>> rows = {{"tensor", "shape", "from", "to", "bytes before", "bytes after"}};
     for (const quantization::step &each : plan.steps()) {
         const tensor_info &tensor = plan.input().tensors()[each.input];
-        rows.push_back({printable(tensor.name), shape_text(tensor.shape), std::string(tensor.type->name),
+        rows.push_back({shortened(tensor.name), shape_text(tensor.shape), std::string(tensor.type->name),
                         each.how ? scheme_text(*each.how) : "left alone", std::to_string(byte_size(tensor)),
                         std::to_string(plan.output_bytes(each))});
     }
@@ -129,7 +129,7 @@ void run_quantize(const quantize_options &options) {
         }
     }
     if (console.json) {
-        std::cout << plan_to_json(plan).dump(1) << "\n";
+        std::cout << json_text(plan_to_json(plan), 1) << "\n";
         return;
     }
     if (!options.dry_run && !console.quiet) {

@@ -123,13 +123,13 @@ std::vector<int64_t> read_shape(const tensor_source &file, size_t index) {
     const tensor_info &tensor = file.tensors()[index];
     if (tensor.type != find_dtype("I64") || tensor.shape.size() != 1 || tensor.shape[0] < 1 ||
         tensor.shape[0] > static_cast<int64_t>(max_rank)) {
-        throw failure(printable(tensor.name) + " is " + std::string(tensor.type->name) + " " +
+        throw failure(shortened(tensor.name) + " is " + std::string(tensor.type->name) + " " +
                       shape_text(tensor.shape) + ", not a list of I64");
     }
     std::vector<int64_t> shape(static_cast<size_t>(tensor.shape[0]));
     file.read(index, std::as_writable_bytes(std::span(shape)));
     if (std::ranges::min(shape) < 0) {
-        throw failure(printable(tensor.name) + " is " + shape_text(shape));
+        throw failure(shortened(tensor.name) + " is " + shape_text(shape));
     }
     return shape;
 }
@@ -140,7 +140,7 @@ std::vector<int64_t> unpacked_shape(const tensor_source &file, const logical_ten
         return read_shape(file, *tensor.parts->shape);
     }
     if (tensor.parts->type->core == QDQ_I4) {
-        throw failure("there is no " + printable(shape_name(tensor.name)) + " beside it");
+        throw failure("there is no " + shortened(shape_name(tensor.name)) + " beside it");
     }
     std::vector<int64_t> shape = file.tensors()[tensor.index].shape;
     shape.back() = element_count({shape.back(), 2});
@@ -150,7 +150,7 @@ std::vector<int64_t> unpacked_shape(const tensor_source &file, const logical_ten
 void complete_packed(const tensor_source &file, logical_tensor &tensor) {
     const tensor_info &codes = file.tensors()[tensor.index];
     if (std::string groups = groups_name(tensor.name); file.tensors().find(groups)) {
-        throw failure("its groups follow " + printable(groups) + ", which is not supported");
+        throw failure("its groups follow " + shortened(groups) + ", which is not supported");
     }
     tensor.shape = unpacked_shape(file, tensor);
     if (packed_rows packing(*tensor.parts->type->core, tensor.shape); packing.shape() != codes.shape) {
@@ -287,7 +287,7 @@ std::vector<logical_tensor> find_logical_tensors(const tensor_list &tensors) {
     std::ranges::sort(names);
     if (auto twice = std::ranges::adjacent_find(names); twice != names.end()) {
         std::string name(*twice);
-        throw failure("it has both " + printable(name) + " and " + printable(packed_name(name)));
+        throw failure("it has both " + shortened(name) + " and " + shortened(packed_name(name)));
     }
     return all;
 }
@@ -425,7 +425,7 @@ void for_tensor(const tensor_reader &file, size_t index, const std::function<voi
         work();
     } catch (const failure &error) {
         const tensor_info &tensor = file.tensors()[index];
-        throw failure(file.path() + ": " + printable(tensor.name) + " (" + std::string(tensor.type->name) + " " +
+        throw failure(file.path() + ": " + shortened(tensor.name) + " (" + std::string(tensor.type->name) + " " +
                       shape_text(tensor.shape) + "): " + error.what());
     }
 }

@@ -1,12 +1,12 @@
 #include "recipe.h"
 
 #include "error.h"
+#include "parsing.h"
 #include "text.h"
 
 #include <fnmatch.h>
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -24,22 +24,22 @@ bool is_other_number(const json &value) {
 template<typename T> T value_of(const json &entry, const std::string &key) {
     const json &given = entry.at(key);
     if (is_other_number(given) || (given.is_array() && std::ranges::any_of(given, is_other_number))) {
-        throw failure("\"" + key + "\" is " + printable(given.dump()) + ", which is no integer of 64 bits");
+        throw failure("\"" + key + "\" is " + shortened(given.dump()) + ", which is no integer of 64 bits");
     }
     try {
         return entry.at(key).get<T>();
     } catch (const json::exception &) {
-        throw failure("\"" + key + "\" is " + printable(entry.at(key).dump()) + ", which it cannot be");
+        throw failure("\"" + key + "\" is " + shortened(entry.at(key).dump()) + ", which it cannot be");
     }
 }
 
 void refuse_unknown_keys(const json &entry, std::initializer_list<std::string_view> known) {
     if (!entry.is_object()) {
-        throw failure(printable(entry.dump()) + " is not an object");
+        throw failure(shortened(entry.dump()) + " is not an object");
     }
     for (const auto &[key, value] : entry.items()) {
         if (std::ranges::find(known, key) == known.end()) {
-            throw failure("\"" + printable(key) + "\" is not a key of a recipe");
+            throw failure("\"" + shortened(key) + "\" is not a key of a recipe");
         }
     }
 }
@@ -49,7 +49,7 @@ void parse_block_size(const json &entry, granularity &scales) {
                                      ? value_of<std::vector<int64_t>>(entry, "block_size")
                                      : std::vector{value_of<int64_t>(entry, "block_size")};
     if (sizes.empty() || sizes.size() > 2 || std::ranges::min(sizes) <= 0) {
-        throw failure("\"block_size\" is " + printable(entry.at("block_size").dump()) +
+        throw failure("\"block_size\" is " + shortened(entry.at("block_size").dump()) +
                       ", not a positive integer or two");
     }
     scales.block_size = sizes.back();
@@ -66,7 +66,7 @@ std::optional<scheme> parse_scheme(const json &entry, const scheme &otherwise) {
         }
         how.type = find_format(name);
         if (how.type == nullptr) {
-            throw failure("\"dtype\" is " + printable(name) + ", which is neither a type nor \"keep\"");
+            throw failure("\"dtype\" is " + shortened(name) + ", which is neither a type nor \"keep\"");
         }
     }
     if (entry.contains("axis")) {
@@ -186,20 +186,9 @@ recipe parse_recipe(const json &text, const scheme &otherwise) {
 }
 
 recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise) {
-    std::ifstream file(path);
-    if (!file) {
-        throw system_failure(path.string(), "cannot open");
-    }
+    std::string text = read_text(path);
     recipe result;
-    in_file(path.string(), [&] {
-        json text;
-        try {
-            text = json::parse(file, nullptr, true, true);
-        } catch (const json::parse_error &error) {
-            throw failure("it is not valid JSON, at its byte " + std::to_string(error.byte));
-        }
-        result = parse_recipe(text, otherwise);
-    });
+    in_file(path.string(), [&] { result = parse_recipe(parse_json(text, true), otherwise); });
     return result;
 }
 

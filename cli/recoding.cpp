@@ -17,7 +17,7 @@ bool is_fp8_in_blocks(const logical_tensor &tensor, const blocking &blocks) {
 }
 
 std::string described(const logical_tensor &tensor) {
-    return printable(tensor.name) + " (" + std::string(tensor.parts->type->name) + " " + shape_text(tensor.shape) + ")";
+    return shortened(tensor.name) + " (" + std::string(tensor.parts->type->name) + " " + shape_text(tensor.shape) + ")";
 }
 
 }  // namespace

@@ -23,10 +23,10 @@ svg { width: 100%; height: auto } svg text { font: 11px system-ui, sans-serif; f
 </style></head><body>
 )";
 
-// Names come from files, and must not become markup.
+// Names come from files and paths, and must not become markup.
 std::string html(std::string_view text) {
     std::string escaped;
-    for (char c : printable(text)) {
+    for (char c : printable(shortened(text))) {
         switch (c) {
         case '<': escaped += "&lt;"; break;
         case '>': escaped += "&gt;"; break;

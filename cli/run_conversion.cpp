@@ -21,7 +21,7 @@ kernel_figures write_file(const conversion &what, const output_options &output, 
 
 void tell_links_out(const model_folder &folder) {
     for (const std::string &link : folder.links_out()) {
-        std::cerr << "qdq: " << folder.path() << ": a link leads out of the folder: " << printable(link) << "\n";
+        std::cerr << "qdq: " << printable(folder.path() + ": a link leads out of the folder: " + link) << "\n";
     }
 }
 
@@ -30,7 +30,7 @@ void print_outputs(const conversion &what, const output_options &output) {
     size_t shards = is_onnx(output.path) ? 1 : what.input().shard_count();
     for (size_t shard = 0; shard < shards; ++shard) {
         for (const tensor_info &tensor : what.outputs(shard)) {
-            rows.push_back({printable(tensor.name), shape_text(tensor.shape), std::string(tensor.type->name),
+            rows.push_back({shortened(tensor.name), shape_text(tensor.shape), std::string(tensor.type->name),
                             std::to_string(byte_size(tensor))});
         }
     }

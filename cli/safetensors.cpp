@@ -3,6 +3,7 @@
 #include "error.h"
 #include "interrupt.h"
 #include "json_entries.h"
+#include "parsing.h"
 #include "text.h"
 
 #include <algorithm>
@@ -17,7 +18,6 @@ using nlohmann::json;
 namespace {
 
 constexpr size_t length_bytes = 8;
-constexpr uint64_t max_header_bytes = 100'000'000;  // the limit of the format's own library
 constexpr const char *metadata_key = "__metadata__", *offsets_key = "data_offsets";
 
 uint64_t header_length(const input_file &file) {
@@ -26,9 +26,9 @@ uint64_t header_length(const input_file &file) {
     }
     uint64_t length = 0;
     file.read(0, std::as_writable_bytes(std::span(&length, 1)));
-    if (length > max_header_bytes) {
+    if (length > max_text_bytes) {
         throw failure("not a safetensors file: its header would have " + std::to_string(length) +
-                      " bytes, more than the limit of " + std::to_string(max_header_bytes));
+                      " bytes, more than the limit of " + std::to_string(max_text_bytes));
     }
     if (length > file.size() - length_bytes) {
         throw failure("the header is truncated: it should have " + std::to_string(length) + " bytes, the file has " +
@@ -54,7 +54,7 @@ std::vector<int64_t> parse_naturals(const json &values, const std::string &name,
         naturals.push_back(valid ? values[i].get<int64_t>() : 0);
     }
     if (!valid) {
-        throw failure("the \"" + std::string(key) + "\" of " + printable(name) + " is not a list of natural numbers");
+        throw failure("the \"" + std::string(key) + "\" of " + shortened(name) + " is not a list of natural numbers");
     }
     return naturals;
 }
@@ -63,7 +63,7 @@ const dtype *parse_dtype(const json &value, const std::string &name) {
     std::string text = value.is_string() ? value.get<std::string>() : "not a string";
     const dtype *type = find_dtype(text);
     if (type == nullptr) {
-        throw failure("the type of " + printable(name) + " is unknown: " + printable(text));
+        throw failure("the type of " + shortened(name) + " is unknown: " + shortened(text));
     }
     return type;
 }
@@ -71,11 +71,11 @@ const dtype *parse_dtype(const json &value, const std::string &name) {
 uint64_t parse_offsets(const json &values, const tensor_info &tensor) {
     std::vector<int64_t> offsets = parse_naturals(values, tensor.name, offsets_key);
     if (offsets.size() != 2 || offsets[0] > offsets[1]) {
-        throw failure("the \"data_offsets\" of " + printable(tensor.name) + " are not a begin and an end");
+        throw failure("the \"data_offsets\" of " + shortened(tensor.name) + " are not a begin and an end");
     }
     auto size = static_cast<uint64_t>(offsets[1] - offsets[0]);
     if (uint64_t expected = byte_size(tensor); size != expected) {
-        throw failure(printable(tensor.name) + " has " + std::to_string(size) + " bytes, but its shape " +
+        throw failure(shortened(tensor.name) + " has " + std::to_string(size) + " bytes, but its shape " +
                       shape_text(tensor.shape) + " of " + std::string(tensor.type->name) + " takes " +
                       std::to_string(expected));
     }
@@ -109,7 +109,7 @@ public:
             add_metadata(key, value);
         } else if (key == dtype_key || key == shape_key || key == offsets_key) {
             if (!fields_.emplace(key, std::move(value)).second) {
-                throw failure("the entry of " + printable(name_) + " has two \"" + key + "\"");
+                throw failure("the entry of " + shortened(name_) + " has two \"" + key + "\"");
             }
         }
     }
@@ -137,14 +137,14 @@ private:
             fail_on_metadata();
         }
         if (!metadata.emplace(key, value.get<std::string>()).second) {
-            throw failure("the header's __metadata__ names " + printable(key) + " twice");
+            throw failure("the header's __metadata__ names " + shortened(key) + " twice");
         }
     }
 
     const json &required(const char *key) const {
         auto found = fields_.find(key);
         if (found == fields_.end()) {
-            throw failure("the entry of " + printable(name_) + " has no \"" + key + "\"");
+            throw failure("the entry of " + shortened(name_) + " has no \"" + key + "\"");
         }
         return *found;
     }
@@ -213,11 +213,11 @@ void safetensors_reader::check_layout() const {
         throw_if_interrupted();
         auto [first, last] = extent(index);
         if (first != end) {
-            throw failure("the data of " + printable(tensors()[index].name) +
+            throw failure("the data of " + shortened(tensors()[index].name) +
                           (first < end ? " overlaps another tensor" : " leaves a gap before it"));
         }
         if (last > available) {
-            throw failure("the data of " + printable(tensors()[index].name) + " ends at byte " + std::to_string(last) +
+            throw failure("the data of " + shortened(tensors()[index].name) + " ends at byte " + std::to_string(last) +
                           ", out of the file's " + std::to_string(available) + " bytes of data");
         }
         end = last;
@@ -248,9 +248,9 @@ void safetensors_writer::begin(const std::string &path, const tensor_list &tenso
         throw failure("no tensor can be named " + std::string(metadata_key));
     }
     uint64_t length = write_header(tensors, metadata);
-    if (length > max_header_bytes) {
+    if (length > max_text_bytes) {
         throw failure(path + ": its header would have " + std::to_string(length) +
-                      " bytes, more than the limit of " + std::to_string(max_header_bytes));
+                      " bytes, more than the limit of " + std::to_string(max_text_bytes));
     }
     file_.write(0, std::as_bytes(std::span(&length, 1)));
     for (uint64_t &offset : offsets_) {

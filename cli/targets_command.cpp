@@ -56,12 +56,12 @@ void run_targets(const targets_options &options) {
                            {"why", each.why}});
     }
     if (options.console.json) {
-        std::cout << nlohmann::json({{"targets", targets}}).dump(1) << "\n";
+        std::cout << json_text({{"targets", targets}}, 1) << "\n";
         return;
     }
     std::cout << terminal_table(rows, 4);
     if (options.why && !is_chosen) {
-        std::cout << "no target is chosen: " << qdq_last_error() << "\n";
+        std::cout << "no target is chosen: " << one_line(qdq_last_error()) << "\n";
     }
 }
 

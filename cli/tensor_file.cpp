@@ -46,7 +46,7 @@ uint64_t byte_size(const tensor_info &tensor) {
 
 void tensor_list::add(tensor_info tensor) {
     if (find(tensor.name)) {
-        throw failure("two tensors are named " + printable(tensor.name));
+        throw failure("two tensors are named " + shortened(tensor.name));
     }
     tensors_.push_back(std::move(tensor));
     by_name_.emplace(tensors_.back().name, tensors_.size() - 1);

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +17,50 @@ namespace {
 
 bool starts_character(unsigned char utf8) { return (utf8 & 0xc0) != 0x80; }
 
+struct character {
+    char32_t code;
+    size_t bytes;
+};
+
+// A byte that begins no character of UTF-8 counts as one, U+FFFF, which is none. So does the first one of a longer form
+// than a character needs: 0xc1 0x81 would be an A.
+character character_at(std::string_view text, size_t at) {
+    auto first = static_cast<unsigned char>(text[at]);
+    if (first < 0x80) {
+        return {first, 1};
+    }
+    constexpr character none = {0xffff, 1};
+    constexpr std::array<char32_t, 5> least = {0, 0, 0x80, 0x800, 0x10000};
+    size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc0 || first >= 0xf8 || bytes > text.size() - at) {
+        return none;
+    }
+    char32_t code = first & (0x7f >> bytes);
+    for (size_t i = 1; i < bytes; ++i) {
+        auto next = static_cast<unsigned char>(text[at + i]);
+        if (starts_character(next)) {
+            return none;
+        }
+        code = code << 6 | (next & 0x3f);
+    }
+    bool surrogate = code >= 0xd800 && code < 0xe000;
+    return code < least[bytes] || code > 0x10ffff || surrogate ? none : character{code, bytes};
+}
+
+// Neither control characters, nor what ends a line, nor what turns the direction of others.
+bool is_shown(char32_t code) {
+    bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+    bool line_or_direction = (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+                             code == 0x200e || code == 0x200f || code == 0x061c;
+    return !control && !line_or_direction && code != 0xffff;
+}
+
+std::string hexadecimal(char byte) {
+    char text[5];
+    std::snprintf(text, sizeof text, "\\x%02x", static_cast<unsigned char>(byte));
+    return text;
+}
+
 size_t width_of(std::string_view utf8) {
     return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), starts_character));
 }
@@ -25,7 +70,7 @@ std::vector<size_t> column_widths(const std::vector<std::vector<std::string>> &r
     for (const auto &row : rows) {
         widths.resize(std::max(widths.size(), row.size()));
         for (size_t i = 0; i < row.size(); ++i) {
-            widths[i] = std::max(widths[i], width_of(row[i]));
+            widths[i] = std::max(widths[i], width_of(printable(row[i])));
         }
     }
     return widths;
@@ -63,26 +108,37 @@ std::string bytes_text(uint64_t bytes) {
     return fixed(value, 1) + " " + units[unit];
 }
 
-std::string printable(std::string_view name) {
-    constexpr size_t longest = 200;
-    std::string text;
-    for (size_t i = 0; i < name.size(); ++i) {
-        auto byte = static_cast<unsigned char>(name[i]);
-        if (i >= longest && starts_character(byte)) {
-            return text + "...";
-        }
-        auto next = static_cast<unsigned char>(i + 1 < name.size() ? name[i + 1] : 0);
-        bool two_bytes = byte == 0xc2 && next < 0xa0;  // U+0080 .. U+009F
-        if (byte < 0x20 || byte == 0x7f || two_bytes) {
-            char escaped[5];
-            std::snprintf(escaped, sizeof escaped, "\\x%02x", two_bytes ? next : byte);
-            text += escaped;
-            i += two_bytes;
-        } else {
-            text += name[i];
+std::string printable(std::string_view text) {
+    std::string shown;
+    for (size_t at = 0; at < text.size();) {
+        auto [code, bytes] = character_at(text, at);
+        for (size_t end = at + bytes; at < end; ++at) {
+            shown += is_shown(code) ? std::string(1, text[at]) : hexadecimal(text[at]);
         }
     }
-    return text;
+    return shown;
+}
+
+std::string shortened(std::string_view name) {
+    constexpr size_t longest = 200;
+    size_t end = std::min(name.size(), longest);
+    while (end < name.size() && end > longest - 4 && !starts_character(static_cast<unsigned char>(name[end]))) {
+        --end;
+    }
+    return std::string(name.substr(0, end)) + (end < name.size() ? "..." : "");
+}
+
+std::string one_line(std::string_view message) {
+    constexpr size_t half = 4096;  // begins with a path, and ends with the reason
+    if (message.size() <= 2 * half) {
+        return printable(message);
+    }
+    return printable(message.substr(0, half)) + "..." + printable(message.substr(message.size() - half));
+}
+
+std::string json_text(const nlohmann::json &value, int indent) {
+    constexpr bool ascii_alone = true;
+    return value.dump(indent, ' ', ascii_alone);
 }
 
 std::string utf8_name(std::string name) {
@@ -100,8 +156,8 @@ std::string table(const std::vector<std::vector<std::string>> &rows, size_t left
     for (const auto &row : rows) {
         std::string line;
         for (size_t i = 0; i < row.size(); ++i) {
-            std::string padding(widths[i] - width_of(row[i]), ' ');
-            line += (i ? "  " : "") + (i < left ? row[i] + padding : padding + row[i]);
+            std::string cell = printable(row[i]), padding(widths[i] - width_of(cell), ' ');
+            line += (i ? "  " : "") + (i < left ? cell + padding : padding + cell);
         }
         line.erase(line.find_last_not_of(' ') + 1);
         text += line + "\n";

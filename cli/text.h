@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +17,18 @@ std::string shape_text(const std::vector<int64_t> &shape);
 // "90.9 MB", decimal units.
 std::string bytes_text(uint64_t bytes);
 
-// A tensor name as it may be shown on a terminal: control characters, which a file can put there, are escaped, and what
-// follows the first 200 bytes is left out.
-std::string printable(std::string_view name);
+// A text whose control characters, which would reach a terminal, and bytes that are no UTF-8, are written as \x1b.
+// Where names, and bytes of files, leave qdq they pass here: messages as they become exceptions, tables, and reports.
+std::string printable(std::string_view text);
+
+// The message of an exception, escaped. Of a very long one the middle is left out.
+std::string one_line(std::string_view message);
+
+// The name of a tensor, which a file can make as long as it likes, without what follows its first 200 bytes.
+std::string shortened(std::string_view name);
+
+// JSON in ASCII: U+009B is a control character to a terminal, and none that JSON must escape.
+std::string json_text(const nlohmann::json &value, int indent = -1);
 
 // The name of a tensor, which could not be printed as JSON if it were no UTF-8; throws failure where it is not.
 std::string utf8_name(std::string name);

@@ -195,7 +195,7 @@ void run_verify(const verify_options &options) {
         different += !verify_target(name, options, threads, found);
     }
     if (options.console.json) {
-        std::cout << json({{"targets", found}}).dump(1) << "\n";
+        std::cout << json_text({{"targets", found}}, 1) << "\n";
     }
     if (checked == 0) {
         throw failure("no target was checked");

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "input_file.h"
 #include "interrupt.h"
+#include "parsing.h"
 #include "text.h"
 
 #include <sys/file.h>
@@ -78,7 +79,7 @@ work_folder::work_folder(const fs::path &output, create_tag)
         bool ours = name == model_name || name == notes_name || name == announced_name || is_temporary_name(name);
         if (!ours || self_->has_folder(name) != (name == model_name || name == notes_name)) {
             throw failure(self_->path().string() + ": the folder is for what qdq has not finished, and holds " +
-                          printable(name) + ", which qdq has not written; move that away, or name another output");
+                          shortened(name) + ", which qdq has not written; move that away, or name another output");
         }
     }
     model_ = std::make_unique<folder>(folder::create(*self_, model_name));
@@ -116,7 +117,9 @@ std::set<std::string> work_folder::announced() const {
     if (!self_->status_of(announced_name)) {
         return {};
     }
-    json names = json::parse(input_file(*self_, announced_name).text(), nullptr, false);
+    json names;
+    in_file((self_->path() / announced_name).string(),
+            [&] { names = parse_json(input_file(*self_, announced_name).text()); });
     std::set<std::string> files;
     for (const json &name : names.is_array() ? names : json::array()) {
         files.insert(name.is_string() ? name.get<std::string>() : "");

@@ -1,13 +1,14 @@
 #include "yaml.h"
 
 #include "error.h"
+#include "parsing.h"
 #include "text.h"
 
 #include <charconv>
-#include <fstream>
 #include <utility>
 
 #if QDQ_YAML
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 #endif
 
@@ -23,12 +24,10 @@ namespace {
 
 class converter {
 public:
-    json value(const YAML::Node &node, int depth = 0) {
-        constexpr int deepest = 20;
-        constexpr size_t most = 100'000;
-        if (depth > deepest || ++count_ > most) {
-            throw failure("it has more than " + std::to_string(most) + " values, or " + std::to_string(deepest) +
-                          " levels");
+    json value(const YAML::Node &node, size_t depth = 0) {
+        take(1);
+        if (node.IsSequence() || node.IsMap()) {
+            check_level(depth);
         }
         switch (node.Type()) {
         case YAML::NodeType::Scalar: return scalar(node);
@@ -42,9 +41,12 @@ public:
         case YAML::NodeType::Map: {
             json map = json::object();
             for (const auto &each : node) {
-                std::string name = utf8_name(each.first.Scalar());
+                if (!each.first.IsScalar()) {
+                    throw failure("it has a key that is no text");
+                }
+                std::string name = text_of(each.first);
                 if (!map.emplace(name, value(each.second, depth + 1)).second) {
-                    throw failure("it has \"" + printable(name) + "\" twice");
+                    throw failure("it has \"" + shortened(name) + "\" twice");
                 }
             }
             return map;
@@ -54,14 +56,28 @@ public:
     }
 
 private:
+    // What a few aliases can make of a small file.
+    void take(size_t bytes) {
+        bytes_ += bytes;
+        if (bytes_ > max_yaml_bytes) {
+            throw failure("its values, with aliases written out, have more than " + std::to_string(max_yaml_bytes) +
+                          " bytes");
+        }
+    }
+
+    std::string text_of(const YAML::Node &scalar) {
+        take(scalar.Scalar().size());
+        return utf8_name(scalar.Scalar());
+    }
+
     // yaml-cpp's tag of what is quoted is "!", and of what is not "?".
-    static json scalar(const YAML::Node &node) {
-        std::string text = utf8_name(node.Scalar());
+    json scalar(const YAML::Node &node) {
+        std::string text = text_of(node);
         if (node.Tag() == "!" || (node.Tag() == "?" && text.empty())) {
             return text;
         }
         if (node.Tag() != "?") {
-            throw failure("it has the tag " + printable(node.Tag()) + ", which is not supported");
+            throw failure("it has the tag " + shortened(node.Tag()) + ", which is not supported");
         }
         if (text == "true" || text == "false") {
             return text == "true";
@@ -72,20 +88,19 @@ private:
         return is_number ? json(number) : json(std::move(text));
     }
 
-    size_t count_ = 0;
+    size_t bytes_ = 0;
 };
 
 }  // namespace
 
 json read_yaml(const std::filesystem::path &path) {
-    std::ifstream file(path);
-    if (!file) {
-        throw system_failure(path.string(), "cannot open");
-    }
+    std::string text = read_text(path, max_yaml_bytes);
     json content;
     in_file(path.string(), [&] {
         try {
-            content = converter().value(YAML::Load(file));
+            content = converter().value(YAML::Load(text));
+        } catch (const YAML::DeepRecursion &) {  // of 500 levels
+            check_level(max_levels);
         } catch (const YAML::Exception &error) {
             throw failure("it is not valid YAML, in its line " + std::to_string(error.mark.line + 1) + ": " +
                           error.msg);

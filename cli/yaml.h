@@ -9,8 +9,8 @@ namespace qdq_cli {
 bool is_yaml(const std::filesystem::path &path);
 
 // The content of such a file as JSON: scalars that are not quoted may be integers, true, false and null. Throws failure
-// where it is no YAML, or has what no recipe needs: tags, keys twice, more than 100000 values or 20 levels, which a few
-// aliases can make of a small file. A build without yaml-cpp throws always.
+// where it is no YAML, is beyond the bounds of parsing.h, or has what no recipe needs: tags, and keys twice. A build
+// without yaml-cpp throws always.
 nlohmann::json read_yaml(const std::filesystem::path &path);
 
 }  // namespace qdq_cli

@@ -8,10 +8,12 @@
 #include "quantization.h"
 #include "recipe.h"
 #include "report.h"
+#include "text.h"
 
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -117,6 +119,8 @@ void define_checkpoint(nb::module_ &m) {
             PyErr_SetObject(PyExc_ValueError, text_of(error.what()).ptr());
         } catch (const failure &error) {
             PyErr_SetObject(PyExc_RuntimeError, text_of(error.what()).ptr());
+        } catch (const std::filesystem::filesystem_error &error) {
+            PyErr_SetObject(PyExc_RuntimeError, text_of(one_line(error.what()).c_str()).ptr());
         }
     });
     nb::class_<checkpoint>(m, "Checkpoint")

@@ -225,7 +225,7 @@ class Compare(CliTest):
         x = {"evil\x1b[2J\n\u0085": random((2, 2)), "größe": random((2, 2))}
         self.save(x, {name: tensor + 1 for name, tensor in x.items()})
         text = self.succeed("compare", self.a, self.b)
-        self.assertIn("evil\\x1b[2J\\x0a\\x85 ", text)
+        self.assertIn("evil\\x1b[2J\\x0a\\xc2\\x85 ", text)
         self.assertNotIn("\x1b", text)
         self.assertNotIn("\u0085", text)
         self.assertIn("größe", text)

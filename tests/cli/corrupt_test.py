@@ -74,15 +74,19 @@ class Corrupt(CliTest):
 
     def test_invalid_json(self):
         for header in ("{", "{}}", "{]", '{"x"}', '{"x":}', "{'x': 1}", '{"x": nul}', '{"__metadata__": {},}',
-                       b'{"\xff": 1}', b'{"x": "\xc3"}', "{\0}", '{"x": "\\ud800"}', "{" * 1000, '{"x":' * 100000, '{"a": 1e999}'):
+                       b'{"\xff": 1}', b'{"x": "\xc3"}', "{\0}", '{"x": "\\ud800"}', "{" * 1000, '{"x":' * 19, '{"a": 1e999}'):
             with self.subTest(header=header[:20]):
                 self.refuse_header("the header is not valid JSON", header)
 
     def test_deep_nesting(self):
-        depth = 200000
+        """Of a list in an entry, which is at the third level."""
+        depth = 18
         self.refuse_header('the entry of x has no "dtype"', '{"x": ' + "[" * depth + "]" * depth + "}")
         self.refuse_header("the type of x is unknown", '{"x": {"dtype": ' + "[" * depth + "]" * depth + "}}")
         self.refuse_header('has no "dtype"', '{"x": ' + '{"a":' * depth + "1" + "}" * depth + "}")
+        for depth in (20, 200000):
+            for text in ("[" * depth + "]" * depth, "[" * depth, '{"a":' * depth + "1" + "}" * depth):
+                self.refuse_header("the header has more than 20 levels of lists and objects", '{"x": ' + text + "}")
 
     def test_duplicate_names(self):
         good = json.dumps(GOOD)

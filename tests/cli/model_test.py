@@ -281,8 +281,10 @@ rules:
             "default: {block_size: 32x}": "\"block_size\" is \"32x\"",
             "rules: []\nrules: []": "it has \"rules\" twice",
             "default: !!str i8": "the tag",
+            "[a]: 1": "it has a key that is no text",
+            "? ? ? 1": "it has a key that is no text",
             "a: &a [*a]": "levels",
-            laughs: "it has more than 100000 values",
+            laughs: "aliases written out",
         }.items():
             with self.subTest(text=text):
                 recipe.write_text(text)
@@ -411,6 +413,9 @@ rules:
         ):
             path.write_text(json.dumps({"weight_map": weight_map}))
             self.fail_with(message, "quantize", self.model, "-o", self.out, force=False)
+        for metadata in ([], "x", 3):
+            path.write_text(json.dumps(good | {"metadata": metadata}))
+            self.fail_with('index.json: its "metadata" is not an object', "quantize", self.model, "-o", self.out, force=False)
 
     def test_a_config_that_is_no_object_is_refused(self):
         self.save()

@@ -177,6 +177,31 @@ def test_a_shard_is_one_of_the_models(model, tmp_path):
             checkpoint.shard_bytes(shard)
 
 
+def test_recipes_are_bounded_as_the_command_line_bounds_them(model, tmp_path):
+    recipe = tmp_path / "recipe.json"
+    for depth in (21, 100_000):
+        recipe.write_text("[" * depth + "]" * depth)
+        for given in (recipe, {"rules": [json.loads("[" * 20 + "]" * 20)]}):
+            with pytest.raises(RuntimeError, match="more than 20 levels of lists and objects"):
+                qdq.checkpoint.quantize(model, tmp_path / "out", recipe=given)
+    os.truncate(recipe, 100_000_001)
+    with pytest.raises(RuntimeError, match="recipe.json: it has more than 100000000 bytes"):
+        qdq.checkpoint.quantize(model, tmp_path / "out", recipe=recipe)
+
+
+def test_no_error_steers_a_terminal(model, tmp_path):
+    evil, shown = "\x1b[31m\n\u009b", "\\x1b[31m\\x0a\\xc2\\x9b"
+    with pytest.raises(RuntimeError, match="too long") as of_the_system:
+        qdq.checkpoint.quantize(model, tmp_path / (evil + "x" * 300))
+    with pytest.raises(ValueError, match="no folder") as usage:
+        qdq.checkpoint.quantize(tmp_path / evil, tmp_path / "out")
+    (model / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"x": evil}}))
+    with pytest.raises(RuntimeError, match="cannot open") as missing:
+        qdq.checkpoint.quantize(model, tmp_path / "out")
+    for raised in (missing, usage, of_the_system):
+        assert shown in str(raised.value) and evil not in str(raised.value)
+
+
 def test_as_a_program_it_prints_what_it_has_done(model, tmp_path, by_command_line):
     command = [sys.executable, "-m", "qdq.checkpoint", model, tmp_path / "out", "--recipe", tmp_path / "recipe.json"]
     assert json.loads(subprocess.check_output(command, text=True))["quantized"] == 6

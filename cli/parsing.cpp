@@ -1,0 +1,124 @@
+#include "parsing.h"
+
+#include "error.h"
+#include "input_file.h"
+#include "interrupt.h"
+
+#include <fstream>
+#include <span>
+#include <vector>
+
+namespace qdq_cli {
+
+using nlohmann::json;
+
+namespace {
+
+void check_size(const std::filesystem::path &path, uint64_t bytes, uint64_t most) {
+    if (bytes > most) {
+        throw failure(path.string() + ": it has more than " + std::to_string(most) + " bytes");
+    }
+}
+
+class json_builder : public json_events {
+public:
+    json result;
+
+private:
+    void name(std::string &key) override { key_ = std::move(key); }
+    void value(json scalar) override { next() = std::move(scalar); }
+    void begin(json empty) override {
+        json &place = next();
+        place = std::move(empty);
+        open_.push_back(&place);
+    }
+    void end() override { open_.pop_back(); }
+
+    json &next() {
+        if (open_.empty()) {
+            return result;
+        }
+        json &parent = *open_.back();
+        return parent.is_object() ? parent[key_] : parent.emplace_back();
+    }
+
+    std::vector<json *> open_;  // nothing is added to a list or an object while one in it is open
+    std::string key_;
+};
+
+}  // namespace
+
+void check_level(size_t levels_around, const std::string &what) {
+    if (levels_around >= max_levels) {
+        throw failure(what + " has more than " + std::to_string(max_levels) + " levels of lists and objects");
+    }
+}
+
+std::string read_text(const std::filesystem::path &path, uint64_t most) {
+    constexpr size_t piece = size_t{1} << 20;
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+        throw system_failure(path.string(), "cannot open");
+    }
+    std::string text;
+    while (file) {
+        throw_if_interrupted();
+        size_t size = text.size();
+        text.resize(size + piece);
+        file.read(text.data() + size, piece);
+        text.resize(size + static_cast<size_t>(file.gcount()));
+        check_size(path, text.size(), most);
+    }
+    if (file.bad()) {
+        throw system_failure(path.string(), "cannot read");
+    }
+    return text;
+}
+
+bool json_events::key(string_t &name_of_next) {
+    throw_if_interrupted();
+    name(name_of_next);
+    return true;
+}
+
+// The parser's own message may quote the file, whatever bytes are there.
+bool json_events::parse_error(size_t position, const std::string &, const json::exception &) {
+    throw failure(what_ + " is not valid JSON, at its byte " + std::to_string(position));
+}
+
+bool json_events::scalar(json each) {
+    value(std::move(each));
+    return true;
+}
+
+bool json_events::start(json empty) {
+    throw_if_interrupted();
+    check_level(depth_, what_);
+    begin(std::move(empty));
+    ++depth_;
+    return true;
+}
+
+bool json_events::finish() {
+    --depth_;
+    end();
+    return true;
+}
+
+json parse_json(const std::string &text, bool with_comments) {
+    json_builder builder;
+    json::sax_parse(text, &builder, json::input_format_t::json, true, with_comments);
+    return std::move(builder.result);
+}
+
+json read_json(const std::filesystem::path &path) {
+    input_file file(path);
+    check_size(path, file.size(), max_text_bytes);
+    std::string text(file.size(), '\0');
+    file.read(0, std::as_writable_bytes(std::span(text)));
+    json content;
+    in_file(path.string(), [&] { content = parse_json(text); });
+    return content;
+}
+
+}  // namespace qdq_cli
