@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 import unittest
@@ -27,7 +28,7 @@ def objects(depth):
     return '{"a":' * depth + "1" + "}" * depth
 
 
-class FolderTest(CliTest):
+class SmallFolderTest(CliTest):
     """A model with one weight, and what its folder holds beside it."""
 
     def setUp(self):
@@ -42,6 +43,14 @@ class FolderTest(CliTest):
     def quantize(self, *options):
         return ("quantize", self.model, "-o", self.out, *options)
 
+    def place_of_a_note(self):
+        """Where a run that was killed has left one: in a folder of its own, which lists the model's files."""
+        partial = self.dir / ".out.qdq-partial"
+        (partial / "digests").mkdir(parents=True)
+        partial.chmod(0o700)
+        (partial / "files.json").write_text('["model.safetensors"]')
+        return partial / "digests" / "model.safetensors.json"
+
     def refuse(self, message, *command, **options):
         self.fail_with(message, *(command or self.quantize()), force=False, timeout=60, **options)
 
@@ -54,7 +63,7 @@ class FolderTest(CliTest):
         self.refuse(f"recipe.yaml: {message}", *self.quantize("--recipe", self.yaml))
 
 
-class Depth(FolderTest):
+class Depth(SmallFolderTest):
     DEPTHS = (LEVELS + 1, 10_000, 100_000, 1_000_000)
 
     def nested(self):
@@ -106,11 +115,16 @@ class Depth(FolderTest):
             self.refuse("too many arrays", "inspect", path)
 
     def test_of_the_note_of_a_shard(self):
-        notes = self.dir / ".out.qdq-partial" / "digests"
         for text in (lists(1_000_000), objects(1_000_000), '{"digest": 1e999}'):
-            notes.mkdir(parents=True)
-            (notes / "model.safetensors.json").write_text(text)
+            self.place_of_a_note().write_text(text)
             self.succeed(*self.quantize(), timeout=60)
+
+    def test_of_the_list_of_files(self):
+        for text in (lists(1_000_000), objects(1_000_000), "{"):
+            listed = self.place_of_a_note().parent.parent / "files.json"
+            listed.write_text(text)
+            self.refuse("files.json: ")
+            shutil.rmtree(listed.parent)
 
     def test_up_to_the_bound_is_kept(self):
         self.config.write_text(objects(LEVELS))
@@ -124,7 +138,7 @@ class Depth(FolderTest):
             self.refuse_yaml('"a" is not a key', objects(LEVELS))
 
 
-class Size(FolderTest):
+class Size(SmallFolderTest):
     def grow(self, path, bytes_):
         path.touch()
         os.truncate(path, bytes_)
@@ -222,9 +236,7 @@ class Size(FolderTest):
             self.refuse(f"{path.name}: not a regular file")
             path.unlink()
             self.config.write_text("{}")
-        notes = self.dir / ".out.qdq-partial" / "digests"
-        notes.mkdir(parents=True)
-        os.mkfifo(notes / "model.safetensors.json")
+        os.mkfifo(self.place_of_a_note())
         self.succeed(*self.quantize(), timeout=60)
 
 
@@ -232,7 +244,7 @@ EVIL = "evil\x1b]0;t\x07\x9b2J\x7f\r\u202e\u2028\t"
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-class Terminal(FolderTest):
+class Terminal(SmallFolderTest):
     """No control character comes out but the end of a line, and no byte that is no UTF-8."""
 
     def shown(self, *command):

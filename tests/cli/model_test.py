@@ -421,9 +421,9 @@ rules:
         self.save()
         for name in ("config.json", "model.safetensors.index.json"):
             kept = (self.model / name).read_text()
-            for text in ("[]", "3", "{"):
+            for text, message in (("[]", "a JSON object"), ("3", "a JSON object"), ("{", "valid JSON, at its byte 2")):
                 (self.model / name).write_text(text)
-                self.fail_with(f"{name}: it is not a JSON object", "quantize", self.model, "-o", self.out, force=False)
+                self.fail_with(f"{name}: it is not {message}", "quantize", self.model, "-o", self.out, force=False)
             (self.model / name).write_text(kept)
 
     def test_a_folder_without_a_config_is_refused(self):
