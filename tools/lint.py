@@ -94,9 +94,9 @@ def main():
             printed = "".join(output.result() for output in outputs)
             found = findings_in(printed) or printed.splitlines()[:1]
             findings += len(found)
-            rows.append({"what": f"{check} on {folders}", "asked": "clean",
-                         "measured": f"{len(found)} findings in {len(names)} sources", "command": "make lint"})
-            print(f"{check}: {rows[-1]['measured']}\n{printed}", end="", flush=True)
+            rows.append({"what": f"{check} on every source of {folders}", "asked": "clean",
+                         "measured": f"{len(found)} findings", "command": "make lint"})
+            print(f"{check}: {len(found)} findings in {len(names)} sources\n{printed}", end="", flush=True)
     if not options.files:
         options.figures.mkdir(parents=True, exist_ok=True)
         (options.figures / "lint.json").write_text(json.dumps(rows, indent=1) + "\n")

@@ -39,6 +39,7 @@ AREAS = {  # where a fault of each lies, and on which sources, beside their own,
     "Runtime": (("runtime/",), ("runtime/", *KERNEL_SOURCES)),
     "Command line": (("cli/",), ("cli/", "runtime/include/")),
     "Python": (("python/",), ("python/", "cli/", "runtime/")),
+    "Tools": (("tools/",), ("tools/", "docs/", "kernels/", "tests/kernel/", "CMakePresets.json", "Makefile")),
 }
 SLOWEST = 120, 1200  # seconds a test may take with a fault, or twenty times as long as without; and without one
 
@@ -200,7 +201,7 @@ class Tests:
     def targets(tests):
         """What CMake builds for them."""
         of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
-                   "schedules.invariance": ["qdq_generators", "kernel.rows"]}
+                   "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"]}
         names = {test.split()[0] for test in tests}
         of_wheel = ["qdq_cli", "qdq_compat_aclnn"]  # what a wheel's build links, and its tests run
         return sorted({target for name in names
