@@ -29,6 +29,15 @@ struct piece {
 
     bool is_bytes() const { return file == nullptr && !tensor; }
     uint64_t end() const { return begin + size; }
+
+    // Not of a tensor.
+    void read(uint64_t offset, std::span<std::byte> to) const {
+        if (file != nullptr) {
+            file->read(begin + offset, to);
+        } else {
+            std::ranges::copy(std::as_bytes(std::span(bytes)).subspan(offset, to.size()), to.begin());
+        }
+    }
 };
 
 // The pieces of a message, whose sizes are known before anything is written. Bytes that follow one another, in the file
@@ -537,12 +546,7 @@ void onnx_writer::write_layout(const onnx_layout &layout) {
             uint64_t more = std::min(each.size - done, most - buffer.size());
             size_t before = buffer.size();
             buffer.resize(before + more);
-            std::span<std::byte> bytes = std::span(buffer).subspan(before);
-            if (each.file != nullptr) {
-                each.file->read(each.begin + done, bytes);
-            } else {
-                std::ranges::copy(std::as_bytes(std::span(each.bytes)).subspan(done, more), bytes.begin());
-            }
+            each.read(done, std::span(buffer).subspan(before));
             done += more;
             at += more;
             if (buffer.size() == most) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
