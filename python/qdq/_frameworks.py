@@ -4,8 +4,8 @@ A library is known by the module of its arrays' type. None is imported but by it
 """
 
 import functools
+import numbers
 import sys
-
 
 _ARRAYS = {"torch": "Tensor", "jax": "Array", "jaxlib": "Array", "cupy": "ndarray"}  # the class of each library's
 
@@ -58,16 +58,18 @@ def numbers_of(value):
     import numpy
 
     try:
-        numbers = numpy.asarray(value)
+        array = numpy.asarray(value)
     except RuntimeError as error:  # a list that changed meanwhile
         raise ValueError(error) from None
-    if numbers.dtype.kind in "cmMSTU" or not all(isinstance(each, (int, float)) for each in _objects(numbers)):
+    objects = array.flat if array.dtype.kind == "O" else ()
+    if array.dtype.kind in "cmMSTU" or not all(isinstance(each, numbers.Number) for each in objects):
         raise ValueError("it is neither a number nor a sequence of numbers")
-    return numbers
+    return array
 
 
-def _objects(array):
-    return array.flat if array.dtype.kind == "O" else ()
+def floats_of(value):
+    """The same as float32."""
+    return numbers_of(value).astype("float64").astype("float32")
 
 
 def operand(value, may_be_integer, like, function, name):
@@ -75,13 +77,13 @@ def operand(value, may_be_integer, like, function, name):
     if not isinstance(value, (int, float, list, tuple)) or isinstance(value, bool):
         return value
     try:
-        numbers = numbers_of(value)
-        if may_be_integer and numbers.dtype.kind in "Oiub":
-            converted = numbers.astype("int32")
-            if (converted != numbers).any():
+        given = numbers_of(value)
+        if may_be_integer and given.dtype.kind in "Oiub":
+            converted = given.astype("int32")
+            if (converted != given).any():
                 raise ValueError("a number is not in the range of int32")
         else:
-            converted = numbers.astype("float32")
+            converted = floats_of(given)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{function}: {name}: {error}") from None
     library = _library_of_array(like)

@@ -61,17 +61,22 @@ qdq.set_num_threads(1)
     return function;
 }
 
-PyObject *driver() {
-    start_python();
-    return import_driver();
+PyObject *one_input() {
+    static PyObject *const function = (start_python(), import_driver());
+    return function;
 }
 
 }  // namespace
 
+// Before libFuzzer counts the edges that it has loaded.
+extern "C" int LLVMFuzzerInitialize(int *, char ***) {
+    one_input();
+    return 0;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static PyObject *const one_input = driver();
     PyObject *const result =
-        PyObject_CallFunction(one_input, "y#", reinterpret_cast<const char *>(data), static_cast<Py_ssize_t>(size));
+        PyObject_CallFunction(one_input(), "y#", reinterpret_cast<const char *>(data), static_cast<Py_ssize_t>(size));
     if (result == nullptr) {
         fail();
     }

@@ -62,20 +62,20 @@ class Draw:
     def act(self):
         """What an argument's code does while it is read."""
         self.acted = True
-        what = self.between(0, 6)
-        if what == 0:
-            raise Hostile
-        if what == 1 and self.lists:
-            self.one_of(self.lists).clear()
-        elif what == 2 and self.lists:
-            self.one_of(self.lists).extend([1] * self.one_of([1, 9, 1000]))
-        elif what == 3 and self.arrays:
+        what = self.between(0, 9)
+        if what < 4 and self.arrays:
             self.resize(self.one_of(self.arrays))
-        elif what == 4 and self.depth == 0:
+        elif what < 6 and self.lists:
+            self.one_of(self.lists).clear()
+        elif what < 8 and self.lists:
+            self.one_of(self.lists).extend([1] * self.one_of([1, 9, 1000]))
+        elif what == 8 and self.depth == 0:
             self.depth = 1
             attempt(self, one_call)
             self.depth = 0
-        elif what == 5:
+        elif self.chance(3):
+            raise Hostile
+        elif self.chance(2):
             raise self.one_of([TypeError, ValueError, OverflowError, MemoryError, BufferError])("of an argument")
 
     def resize(self, array):
@@ -162,7 +162,7 @@ class Draw:
         dtype = numpy.dtype(self.one_of(OTHERS)) if self.odd(25) else oracle.dtype(self.one_of(names))
         if dtype.hasobject or self.size_of(shape, dtype.itemsize) > BASE or len(shape) > 8:
             return self.large(shape, dtype)
-        if self.chance(4):  # which may be resized
+        if self.chance(2):  # which may be resized
             made = numpy.random.default_rng(self.between(0, 255)).bytes(self.size_of(shape, dtype.itemsize))
             made = numpy.frombuffer(made, dtype).reshape(shape).copy()
             self.arrays.append(made)
@@ -303,12 +303,14 @@ class Draw:
         return {name: self.anything() if self.odd(25) else value for name, value in made.items()}
 
     def axis(self):
-        return self.number() if self.odd(4) else self.between(-3, 3)
+        if self.odd(4):
+            return self.number()
+        return self.hostile_number(self.between(-3, 3)) if self.odd(3) else self.between(-3, 3)
 
     def block_size(self):
         if self.chance(2):
             return self.integer()
-        return self.list_of(lambda: self.number() if self.odd(2) else self.between(0, 6), 5)
+        return self.list_of(lambda: self.hostile_number(self.between(0, 6)) if self.odd(3) else self.between(0, 6), 5)
 
 
 def set_of(items):

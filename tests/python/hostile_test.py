@@ -191,7 +191,9 @@ class TestNumbers:
         with pytest.raises(ValueError, match="qdq.quantize: scale: "):
             qdq.quantize(X, scale, dtype="int8")
 
-    def test_a_scale_of_integers_past_64_bits_is_taken(self):
+    def test_a_scale_of_integers_past_64_bits_or_of_fractions_is_taken(self):
+        y = qdq.quantize(X, [fractions.Fraction(1, 2)], dtype="int8")
+        assert oracle.same_bits(y, qdq.quantize(X, 0.5, dtype="int8"))
         y = qdq.quantize(X * 1e30, [10**30], dtype="int8")
         assert oracle.same_bits(y, qdq.quantize(X * 1e30, 10**30, dtype="int8"))
 
@@ -206,7 +208,7 @@ class TestNumbers:
         with pytest.raises(ValueError, match=f"qdq.quantize: {keyword}: .* is not in the range of int64"):
             qdq.quantize(X, 1.0, dtype="int8", **{keyword: number})
 
-    @pytest.mark.parametrize("zero_point", [HUGE, UNPRINTABLE, [2**70], [HUGE], [None], ["3"], [fractions.Fraction(3)]])
+    @pytest.mark.parametrize("zero_point", [HUGE, UNPRINTABLE, [2**70], [HUGE], [None], ["3"], [fractions.Fraction(7, 2)]])
     def test_a_zero_point_that_is_no_int32_is_refused(self, zero_point):
         with pytest.raises(ValueError, match="qdq.quantize: zero_point: "):
             qdq.quantize(X, 1.0, zero_point, dtype="int8")
@@ -488,6 +490,10 @@ class TestFrontEnds:
     def test_a_type_that_is_none_of_the_front_ends_is_named(self, dtype):
         with pytest.raises(tp.TripyException, match="dtype: "):
             tp.quantize(tp.Tensor([1.0]), 1.0, dtype)
+        with pytest.raises(tp.TripyException, match="dtype: "):
+            tp.dequantize(tp.Tensor([1], tp.int8), 1.0, dtype)
+        with pytest.raises(tp.TripyException, match="dtype: "):
+            tp.cast(tp.Tensor([1.0]), dtype or "none")
         with pytest.raises(RuntimeError, match="otype: "):
             pypto.dequantize(numpy.zeros((2, 2), "i1"), numpy.ones(2, "f4"), dtype, -1)
         with pytest.raises((RuntimeError, TypeError), match="dtype: "):

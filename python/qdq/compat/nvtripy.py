@@ -7,7 +7,7 @@ them at once. A broken rule is a TripyException.
 import enum
 
 from qdq._core import compat as _compat
-from qdq._frameworks import numbers_of, numpy_dtype
+from qdq._frameworks import floats_of, numpy_dtype
 
 
 class TripyException(Exception):
@@ -40,6 +40,12 @@ __all__ = [
 ]
 
 
+def _checked(given):
+    if not isinstance(given, dtype):
+        raise TripyException(f"dtype: {given!r} is none of nvtripy's")
+    return given
+
+
 class Tensor:
     """A tensor of the host's memory.
 
@@ -54,7 +60,7 @@ class Tensor:
         array = numpy.asarray(data)
         if dtype is None and not hasattr(data, "dtype"):
             dtype = int32 if array.dtype.kind in "iu" else float32
-        self._array = array if dtype is None else array.astype(numpy_dtype(dtype.value), copy=False)
+        self._array = array if dtype is None else array.astype(numpy_dtype(_checked(dtype).value), copy=False)
 
     @property
     def dtype(self):
@@ -111,7 +117,7 @@ def _scale(scale, floating):
     if isinstance(scale, Tensor):
         return scale._array
     try:
-        return numbers_of(scale).astype("float32").astype(numpy_dtype(floating.value))
+        return floats_of(scale).astype(numpy_dtype(floating.value))
     except (TypeError, ValueError, OverflowError) as error:
         raise TripyException(f"scale: {error}") from None
 
@@ -119,10 +125,8 @@ def _scale(scale, floating):
 def _call(quantizes, input, scale, to, dim):
     if not isinstance(input, Tensor):
         raise TripyException(f"input: {type(input).__name__} is not a Tensor")
-    if not isinstance(to, dtype):
-        raise TripyException(f"dtype: {to!r} is none of nvtripy's")
-    floating = input.dtype if quantizes else to
-    number = _compat.dtype_number(to.value)
+    floating = input.dtype if quantizes else _checked(to)
+    number = _compat.dtype_number(_checked(to).value)
     try:
         return Tensor(_compat.tripy(quantizes, input._array, _scale(scale, floating), number, dim))
     except (RuntimeError, TypeError, ValueError) as error:
