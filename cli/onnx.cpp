@@ -141,7 +141,7 @@ bool onnx_reader::is_dequantized(const onnx_node &node) const {
     const onnx_initializer *codes = find_initializer(node.inputs[0]), *scale = find_initializer(node.inputs[1]),
                            *zero_point = shifted ? find_initializer(node.inputs[2]) : nullptr;
     bool typed = codes != nullptr && scale != nullptr && codes->type != nullptr && scale->type != nullptr &&
-                 codes->type->is_code() && scale->type->is_float() && element_count(codes->shape) != 0;
+                 codes->type->is_code() && scale->type->is_float();
     if (!typed) {
         return false;
     }
@@ -202,7 +202,8 @@ void onnx_reader::add_dequantized(const onnx_node &node, record_map &records) {
     quantization_record record = {.source = scales.type};
     if (node.attribute("block_size", default_block_size) > 0 && scale_shape.size() == stored.shape.size()) {
         record.axis = static_cast<int64_t>(*axis_of(node, stored.shape.size()));
-        record.block_size = std::min(node.attribute("block_size", 0), stored.shape[static_cast<size_t>(record.axis)]);
+        int64_t extent = std::max<int64_t>(stored.shape[static_cast<size_t>(record.axis)], 1);
+        record.block_size = std::min(node.attribute("block_size", 0), extent);
     }
     records[name] = record;
     made_by_.insert(node.begin);

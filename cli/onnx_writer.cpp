@@ -102,6 +102,9 @@ dequantize_form form_of(const tensor_info &codes, const std::vector<int64_t> &sc
     if (element_count(scale) == 1) {
         return {};
     }
+    if (element_count(scale) == 0 && element_count(shape) == 0) {  // a scale for each index of an axis that has none
+        return {{0}, std::ranges::find(shape, 0) - shape.begin(), 0};
+    }
     std::vector<size_t> of_each, of_blocks;  // the dimensions that have a scale for each index, and for each block
     for (size_t d = 0; d < shape.size() && scale.size() == shape.size(); ++d) {
         if (scale[d] == shape[d] && shape[d] != 1) {
@@ -312,6 +315,9 @@ private:
         find_names(all);
         for (const logical_tensor &tensor : all) {
             throw_if_interrupted();
+            if (input_ == nullptr && tensor.name.empty()) {
+                throw failure("a tensor has no name, which to ONNX is a value that is not there");
+            }
             if (tensor.parts) {
                 add_quantized(tensor);
             } else {

@@ -177,6 +177,21 @@ class Convert(CliTest):
             self.assertEqual([node.output[0] for node in onnx.load(path).graph.node], names)
             self.succeed("compare", folder, path)
 
+    def test_tensors_without_elements_become_onnx_and_back(self):
+        path = self.dir / "codes.safetensors"
+        for shape in ((2, 0), (0, 2), (0, 0), (0,), (3, 0, 2)):
+            with self.subTest(shape=shape):
+                save_model(path, {"a": np.zeros(shape, np.int8), "a_scale": np.zeros(shape, np.float16)})
+                target = self.convert(path, "out.onnx")
+                self.assert_same_values(path, target)
+                self.assert_same_values(path, self.convert(target, "back.safetensors"))
+                onnx.checker.check_model(onnx.load(target), full_check=True)
+
+    def test_what_onnx_has_no_name_for_is_refused(self):
+        path = self.dir / "codes.safetensors"
+        save_model(path, {"": np.zeros((2, 2), np.int8), "_scale": np.ones((2, 1), np.float32)})
+        self.fail_with("a tensor has no name", "convert", path, "-o", self.dir / "out.onnx")
+
     def test_what_cannot_be_is_refused(self):
         i8, cases = self.quantized(), []
         blocks = self.dir / "blocks.safetensors"

@@ -295,6 +295,18 @@ class Onnx(CliTest):
         self.assertEqual(types["conv.weight"], TensorProto.INT8)
         self.assert_same_bits(quantized)
 
+    def test_weights_without_elements_are_quantized_and_restored(self):
+        for shape in ((0, 32), (32, 0)):
+            for options in ([], ["--block-size", 16], ["--per-tensor"], ["--dtype", "u4", "--asymmetric"]):
+                with self.subTest(shape=shape, options=options):
+                    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+                    graph = helper.make_graph(nodes, "g", [value("x", [2, shape[0]])], [value("y", [2, shape[1]])],
+                                              [tensor("w", np.zeros(shape))])
+                    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+                    self.quantize(model, *options)
+                    self.succeed("compare", self.input, self.codes)
+                    self.assertEqual(list(initializers(self.restore())["w"].dims), list(shape))
+
     def test_what_has_no_form_is_refused(self):
         onnx.save_model(layers(), self.input)
         for options in (["--dtype", "nvfp4"], ["--dtype", "f8e4m3", "--block-size", "16x16"]):
