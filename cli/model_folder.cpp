@@ -1,5 +1,6 @@
 #include "model_folder.h"
 
+#include "atomic_file.h"
 #include "error.h"
 #include "folder.h"
 #include "interrupt.h"
@@ -47,7 +48,8 @@ std::set<std::string> files_of(const json &index) {
     std::set<std::string> files;
     for (const json &file : weight_map(index)) {
         auto name = file.get<std::string>();
-        if (fs::path(name).filename() != name || name.empty() || name.starts_with('.')) {
+        bool named = !name.empty() && name.find('\0') == std::string::npos;  // "a\0b" would open a
+        if (!named || fs::path(name).filename() != name || name.starts_with('.')) {
             throw failure("it names " + shortened(name) + ", which is not a file of the folder");
         }
         files.insert(name);
@@ -168,12 +170,13 @@ void model_folder::check_unchanged() const {
     }
 }
 
+// Not the temporary files of a run that was killed, of which the next one to write in their folder removes any.
 std::vector<fs::path> model_folder::other_files() const {
     std::set<fs::path> ours = {config_name, index_name};
     ours.insert(names_.begin(), names_.end());
     std::vector<fs::path> found;
     for_each_file(path_, [&](const fs::path &name) {
-        if (!ours.contains(name)) {
+        if (!ours.contains(name) && !is_temporary_name(name.filename().string())) {
             found.push_back(name);
         }
     });

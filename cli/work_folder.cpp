@@ -60,6 +60,16 @@ void remove_all_but(const folder &top, const std::set<std::string> &kept) {
     remove_files(top, found);
 }
 
+std::vector<fs::path> missing_above(const fs::path &path) {
+    std::vector<fs::path> missing;
+    std::error_code error;
+    for (fs::path above = path.parent_path(); !above.empty() && !fs::exists(above, error);
+         above = above.parent_path()) {
+        missing.push_back(above);
+    }
+    return missing;
+}
+
 }  // namespace
 
 std::string note_name(const std::string &shard) { return shard + ".json"; }
@@ -90,11 +100,14 @@ work_folder::work_folder(const fs::path &output, create_tag)
 }
 
 work_folder work_folder::create(const fs::path &output) {
+    std::vector<fs::path> made = missing_above(output);
     std::error_code error;
     if (fs::create_directories(output.parent_path(), error); error && output.has_parent_path()) {
         throw failure(output.parent_path().string() + ": cannot create the folder: " + error.message());
     }
-    return {output, create_tag{}};
+    work_folder created(output, create_tag{});
+    created.made_ = std::move(made);
+    return created;
 }
 
 work_folder::work_folder(work_folder &&) noexcept = default;
@@ -163,6 +176,9 @@ void work_folder::remove() const {
     }
     self_->remove_file(announced_name);
     parent_.remove_empty_folder(working_name(output_name_));
+    for (const fs::path &empty : made_) {  // not those that the output is in
+        rmdir(empty.c_str());
+    }
 }
 
 }  // namespace qdq_cli

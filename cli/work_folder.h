@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace qdq_cli {
 
@@ -49,6 +50,7 @@ private:
     std::set<std::string> announced() const;
     void write_announced(const std::set<std::string> &files) const;
 
+    std::vector<std::filesystem::path> made_;  // the folders around it that there were not, the innermost first
     folder parent_;
     std::string output_name_;
     std::unique_ptr<folder> self_, model_, notes_;

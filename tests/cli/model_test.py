@@ -408,6 +408,7 @@ rules:
             ({**good["weight_map"], name: "sub/model-00001-of-00002.safetensors"}, "not a file of the folder"),
             ({**good["weight_map"], name: ".hidden.safetensors"}, "not a file of the folder"),
             ({**good["weight_map"], name: ".."}, "not a file of the folder"),
+            ({**good["weight_map"], name: shard_name(0, 2) + "\0b"}, "not a file of the folder"),
             ({**good["weight_map"], name: "other.safetensors"}, "cannot open"),
             ({}, "not a map"),
         ):

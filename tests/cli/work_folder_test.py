@@ -132,6 +132,15 @@ class Prepared(WorkFolderTest):
         self.fail_with("a symbolic link of another user", "quantize", self.model / shard_name(0, 4), "-o", link)
 
 
+    def test_folders_that_were_made_for_the_output_go_with_a_failure(self):
+        shutil.rmtree(self.model)
+        save_folder(self.model, [{"model.layers.0.q_proj.weight": np.full((4, 32), np.nan, np.float32)}])
+        before = tree(self.dir)
+        for place in ("new/out", "new/deep/out", "new/deep/out/"):
+            self.fail_with("NaN", "quantize", self.model, "-o", f"{self.dir}/{place}")
+            self.assertEqual(tree(self.dir), before)
+
+
 class Replaced(WorkFolderTest):
     def project(self, *files):
         for name in files:
@@ -213,6 +222,13 @@ class Replaced(WorkFolderTest):
 
 
 class OtherFiles(WorkFolderTest):
+    def test_temporary_files_of_killed_runs_are_not_copied(self):
+        for name in (".qdq-0123456789abcdef.tmp", "deep/.qdq-0123456789abcdef.tmp", "deep/.qdq-0123.tmp"):
+            (self.model / name).parent.mkdir(exist_ok=True)
+            (self.model / name).write_text("")
+        self.succeed("quantize", self.model, "-o", self.out)
+        self.assertEqual([each for each in tree(self.out) if ".tmp" in each], ["deep/.qdq-0123.tmp"])
+
     def test_what_cannot_be_copied_fails_before_anything_is_written(self):
         odd = self.model / "odd"
         for make, message in (
