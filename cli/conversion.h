@@ -26,8 +26,8 @@ public:
     virtual metadata_map metadata(size_t shard) const = 0;
 
     // Writes the data of outputs(shard), each once, in memory bounded by the largest tensor that is converted. `source`
-    // has the tensors of input(), and is all that is read. Shards may be written at the same time by several threads, or
-    // processes.
+    // has the tensors of input(), and is all that is read. Shards may be written at the same time by several threads,
+    // or processes.
     virtual kernel_figures write(size_t shard, const tensor_source &source, tensor_writer &output,
                                  const progress_function &advance) const = 0;
 

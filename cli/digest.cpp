@@ -62,9 +62,8 @@ std::string digest_of_file(const input_file &file) {
 }
 
 std::string digest_of_tensor(const tensor_source &source, size_t index) {
-    return digest_of_pieces(byte_size(source.tensors()[index]), [&](uint64_t offset, std::span<std::byte> bytes) {
-        source.read_at(index, offset, bytes);
-    });
+    return digest_of_pieces(byte_size(source.tensors()[index]),
+                            [&](uint64_t offset, std::span<std::byte> bytes) { source.read_at(index, offset, bytes); });
 }
 
 void digesting_source::read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const {

@@ -16,7 +16,7 @@ namespace qdq_cli {
 class input_file {
 public:
     explicit input_file(const std::filesystem::path &path);
-    input_file(const folder &inside, const std::string &name);  // itself, not what a link leads to
+    input_file(const folder &inside, const std::string &name);      // itself, not what a link leads to
     input_file(int descriptor, const std::filesystem::path &path);  // which is the file's from here on
     ~input_file();
     input_file(const input_file &) = delete;

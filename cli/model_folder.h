@@ -39,12 +39,12 @@ public:
     const nlohmann::json &index() const { return index_; }
 
     // The files that are neither of these nor shards, by their paths in the folder. Those of hidden folders are not
-    // among them; those of folders that links lead to are. Throws failure where a link leads nowhere, or to a folder that
-    // is among them already, and at what is neither a file nor a folder.
+    // among them; those of folders that links lead to are. Throws failure where a link leads nowhere, or to a folder
+    // that is among them already, and at what is neither a file nor a folder.
     std::vector<std::filesystem::path> other_files() const;
 
-    // Of the shards and other files those that links lead to out of the folder, as "name -> path". Those in the cache of
-    // Hugging Face's hub, where all files are links, are not among them.
+    // Of the shards and other files those that links lead to out of the folder, as "name -> path". Those in the cache
+    // of Hugging Face's hub, where all files are links, are not among them.
     std::vector<std::string> links_out() const;
 
     // The rows of the embeddings by config.json; 0: not known.

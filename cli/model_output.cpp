@@ -189,9 +189,8 @@ std::set<std::string> model_output::expected_files() const {
 std::vector<std::string> model_output::losses(const folder &old) const {
     std::set<std::string> expected = expected_files();
     std::vector<std::string> lost;
-    std::ranges::copy_if(files_below(old), std::back_inserter(lost), [&](const std::string &file) {
-        return !expected.contains(file) && !is_model_file(file);
-    });
+    std::ranges::copy_if(files_below(old), std::back_inserter(lost),
+                         [&](const std::string &file) { return !expected.contains(file) && !is_model_file(file); });
     return lost;
 }
 

@@ -13,10 +13,10 @@
 
 namespace qdq_cli {
 
-// A folder that is there whole or not at all: it is made in a work_folder beside its place, and renamed at the end. What
-// a run that was killed has finished of it is kept, and found by the next run that would write the same: shards whose
-// bytes have the digest that was noted with them, of an input whose tensors have theirs, of this conversion and version
-// of the program.
+// A folder that is there whole or not at all: it is made in a work_folder beside its place, and renamed at the end.
+// What a run that was killed has finished of it is kept, and found by the next run that would write the same: shards
+// whose bytes have the digest that was noted with them, of an input whose tensors have theirs, of this conversion and
+// version of the program.
 //
 // A run is begin(), write_shard() for each shard, and finish(). Shards may be written by other processes, with the same
 // arguments, between begin() and finish() of one.

@@ -10,8 +10,8 @@ namespace qdq_cli {
 kernel_figures run_conversion(const conversion &what, const output_options &output, const target_options &target,
                               const console_options &console);
 
-// Says on standard error which files of the model are links to elsewhere, for those who did not put them there: what they
-// lead to is copied, and may be nobody else's business.
+// Says on standard error which files of the model are links to elsewhere, for those who did not put them there: what
+// they lead to is copied, and may be nobody else's business.
 void tell_links_out(const class model_folder &folder);
 
 // A table of what a conversion makes.

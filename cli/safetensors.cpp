@@ -249,8 +249,8 @@ void safetensors_writer::begin(const std::string &path, const tensor_list &tenso
     }
     uint64_t length = write_header(tensors, metadata);
     if (length > max_text_bytes) {
-        throw failure(path + ": its header would have " + std::to_string(length) +
-                      " bytes, more than the limit of " + std::to_string(max_text_bytes));
+        throw failure(path + ": its header would have " + std::to_string(length) + " bytes, more than the limit of " +
+                      std::to_string(max_text_bytes));
     }
     file_.write(0, std::as_bytes(std::span(&length, 1)));
     for (uint64_t &offset : offsets_) {

@@ -1,6 +1,6 @@
-"""Runs every fuzzer on all processors and adds what they did up.
+"""Runs the fuzzers, one after another, each on all processors, and adds what they did up.
 
-usage: tools/fuzz.py --build build/fuzz --minutes N [--figures build/reliability/fuzz.json]
+usage: tools/fuzz.py --build build/fuzz --minutes N [--only NAME ...] [--jobs N] [--figures build/reliability/fuzz.json]
 
 Each fuzzer has an equal share of the minutes. It begins with the inputs of tests/fuzz/corpus/<name> and those it has
 found before, which it keeps in <build>/corpus/<name>. Inputs that broke something in any run are in <build>/findings; the
@@ -20,11 +20,16 @@ FUZZERS = {
     "calls": "valid calls in guarded memory, on two targets, against the oracle",
     "descriptors": "descriptors that nothing keeps valid, with no memory behind them",
     "files": "whole commands on .safetensors, .npy, .onnx and .gguf files",
+    "folders": "models' folders with links, and what is found beside their output",
     "front_ends": "the five front ends on any arguments, on two targets",
+    "gguf": "whole commands on drawn GGUF files",
+    "onnx": "whole commands on drawn ONNX models, with external data, subgraphs and functions",
     "python": "calls of the Python package with any arguments, which change, lie or overflow while they are read",
+    "recipes": "recipes in JSON and YAML",
 }
-ASKED_CPU_HOURS = 4
-LONGEST_INPUT = {"files": 4096}
+ASKED_CPU_HOURS = 7
+LONGEST_INPUT = {"files": 4096, "folders": 1024, "gguf": 1024, "onnx": 1024, "recipes": 1024}  # of the others: 512
+LARGEST_ALLOCATION = 256  # MB, by commands on files of some kilobytes
 CORPUS = pathlib.Path(__file__).parents[1] / "tests/fuzz/corpus"
 
 
@@ -42,6 +47,7 @@ class Run:
             folder.mkdir(parents=True, exist_ok=True)
         command = [program_of(name, build), f"-max_total_time={seconds}", "-reload=10", "-len_control=0",
                    f"-max_len={LONGEST_INPUT.get(name, 512)}", "-timeout=100", "-report_slow_units=100",
+                   f"-malloc_limit_mb={LARGEST_ALLOCATION if name in LONGEST_INPUT else 0}",
                    "-print_final_stats=1", "-use_value_profile=1", f"-artifact_prefix={build / 'findings'}/{name}-",
                    corpus, CORPUS / name]
         symbolizer = {"ASAN_SYMBOLIZER_PATH": "/usr/bin/llvm-symbolizer-19"}
@@ -76,10 +82,10 @@ def left(name, build):
     return sum(breaks(program_of(name, build), path) for path in found)
 
 
-def fuzz(name, build, seconds):
-    """What all processes of one fuzzer did, in `seconds` of them side by side."""
+def fuzz(name, build, seconds, jobs):
+    """What so many processes of one fuzzer did, in `seconds` of them side by side."""
     began = time.time()
-    runs = [Run(name, build, seconds, number) for number in range(os.cpu_count())]
+    runs = [Run(name, build, seconds, number) for number in range(jobs)]
     failures = [run for run in runs if not run.finish()]
     figures = {
         "executions": sum(run.executions for run in runs),
@@ -121,14 +127,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--minutes", type=float, required=True)
+    parser.add_argument("--only", nargs="+", choices=FUZZERS, default=list(FUZZERS), metavar="NAME")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--figures", type=pathlib.Path, default=pathlib.Path("build/reliability/fuzz.json"))
     options = parser.parse_args()
     build = options.build.resolve()
     before = json.loads(options.figures.read_text()) if options.figures.exists() else []
     totals = {row["fuzzer"]: row for row in before if "fuzzer" in row}
     options.figures.parent.mkdir(parents=True, exist_ok=True)
-    for name in FUZZERS:
-        now = fuzz(name, build, max(int(options.minutes * 60 / len(FUZZERS)), 1))
+    for name in options.only:
+        now = fuzz(name, build, max(int(options.minutes * 60 / len(options.only)), 1), options.jobs)
         totals[name] = row(name, add(totals.get(name, {}), now))
         rows = [totals[known] for known in FUZZERS if known in totals]
         options.figures.write_text(json.dumps([*rows, total_row(rows)], indent=1) + "\n")

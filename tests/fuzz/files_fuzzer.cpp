@@ -1,94 +1,15 @@
 // Whole commands of the command line on .safetensors, .npy, .onnx and .gguf files that anyone may have written. They
 // end with one of the documented exit codes; what quantize has written, dequantize and compare read.
-#include "support/choices.h"
+#include "commands.h"
 
-#include <unistd.h>
-#include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <streambuf>
-#include <string>
-#include <vector>
+#include <algorithm>
+#include <span>
 
-int qdq_cli_main(int argc, char **argv);
-
-namespace {
-
-namespace fs = std::filesystem;
+using namespace qdq_fuzz;
 using test_support::choices;
 using bytes = std::string;
 
-class nowhere : public std::streambuf {
-    int overflow(int c) override { return traits_type::not_eof(c); }
-    std::streamsize xsputn(const char *, std::streamsize count) override { return count; }
-};
-
-// A folder in memory where there is one; it is removed when the process ends well.
-class scratch_folder {
-public:
-    scratch_folder()
-        : path_((fs::exists("/dev/shm") ? "/dev/shm" : fs::temp_directory_path()) /
-                fs::path("qdq-fuzz-" + std::to_string(getpid()))) {
-        fs::create_directories(path_);
-    }
-    ~scratch_folder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    std::string operator/(const std::string &name) const { return path_ / name; }
-    void clear() const {
-        for (const auto &entry : fs::directory_iterator(path_)) {
-            fs::remove_all(entry.path());
-        }
-    }
-
-private:
-    fs::path path_;
-};
-
-const scratch_folder &scratch() {
-    static const scratch_folder folder;
-    return folder;
-}
-
-void write(const std::string &name, const bytes &content) {
-    std::ofstream(scratch() / name, std::ios::binary)
-        .write(content.data(), static_cast<std::streamsize>(content.size()));
-}
-
-int run(std::vector<std::string> arguments) {
-    static nowhere sink;
-    arguments.insert(arguments.begin(), "qdq");
-    std::vector<char *> argv;
-    for (std::string &argument : arguments) {
-        argv.push_back(argument.data());
-    }
-    argv.push_back(nullptr);
-    std::streambuf *const out = std::cout.rdbuf(&sink), *const err = std::cerr.rdbuf(&sink);
-    const int code = qdq_cli_main(static_cast<int>(arguments.size()), argv.data());
-    std::cout.rdbuf(out);
-    std::cerr.rdbuf(err);
-    if (code < 0 || code > 2) {
-        std::fprintf(stderr, "exit code %d\n", code);
-        std::abort();
-    }
-    return code;
-}
-
-// qdq's own output must be read by it.
-void run_well(const std::vector<std::string> &arguments) {
-    if (const int code = run(arguments); code != 0) {
-        std::string line;
-        for (const std::string &argument : arguments) {
-            line += " " + argument;
-        }
-        std::fprintf(stderr, "qdq%s: exit code %d on a file that qdq has written\n", line.c_str(), code);
-        std::abort();
-    }
-}
+namespace {
 
 void add_length(bytes &to, uint64_t length, int count) {
     for (int i = 0; i < count; i++) {
@@ -122,29 +43,6 @@ bytes draw_file(choices &from, bool is_npy, const bytes &content) {
     return with_length(is_npy, joined, end);
 }
 
-std::vector<std::string> draw_quantize_options(choices &from) {
-    std::vector<std::string> options{
-        "--dtype", from.one_of<std::string>({"i8", "u8", "i16", "u16", "i32", "i4", "u4", "f8e4m3", "f8e5m2", "f4e2m1",
-                                             "mxfp8", "mxfp4", "nvfp4"})};
-    auto perhaps = [&](int64_t one_in, std::vector<std::string> more) {
-        if (from.chance(one_in)) {
-            options.insert(options.end(), more.begin(), more.end());
-        }
-    };
-    perhaps(4, {"--axis", std::to_string(from.between(-3, 3))});
-    perhaps(4, {"--block-size", std::to_string(from.one_of<int64_t>({1, 2, 16, 32, 1000000, INT64_MAX}))});
-    perhaps(4, {"--per-tensor"});
-    perhaps(3, {"--asymmetric"});
-    perhaps(6, {"--profile",
-                from.one_of<std::string>({"onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto", "?"})});
-    return options;
-}
-
-std::vector<std::string> operator+(std::vector<std::string> a, const std::vector<std::string> &b) {
-    a.insert(a.end(), b.begin(), b.end());
-    return a;
-}
-
 // A .gguf or .onnx file by its first bytes, the latter those of its version; it is not changed.
 std::string suffix_of_other_kind(const bytes &content) {
     return content.starts_with("GGUF") ? ".gguf" : content.starts_with('\x08') ? ".onnx" : "";
@@ -168,7 +66,7 @@ void restore_and_convert(const std::string &suffix) {
 void quantize_and_back(choices &from, const std::string &name, const std::string &suffix) {
     const std::string input = scratch() / name, codes = scratch() / ("codes" + suffix),
                       back = scratch() / ("back" + suffix);
-    if (run(std::vector<std::string>{"quantize", input, "-o", codes} + draw_quantize_options(from)) == 0) {
+    if (run(arguments{"quantize", input, "-o", codes} + draw_quantize_options(from)) == 0) {
         run_well({"dequantize", codes, "-o", back});
         run_well({"compare", input, codes});
         run_well({"compare", input, back, "--json"});
@@ -185,9 +83,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const bytes content(reinterpret_cast<const char *>(data) + drawn, size - drawn);
     const bool is_npy = from.chance(2);
     const std::string suffix = is_npy ? ".npy" : ".safetensors";
-    scratch().clear();
+    begin();
     if (const std::string other = suffix_of_other_kind(content); !other.empty()) {
-        write("in" + other, content);
+        write(scratch() / ("in" + other), content);
         restore_and_convert(other);
         return 0;
     }
@@ -198,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             break;
         }
         const size_t end = is_npy ? std::min(content.find('\xfe', begin), content.size()) : content.size();
-        write(name, draw_file(from, is_npy, content.substr(begin, end - begin)));
+        write(scratch() / name, draw_file(from, is_npy, content.substr(begin, end - begin)));
         begin = end + 1;
     }
     const std::string input = scratch() / names[0];
