@@ -36,7 +36,9 @@ def readable(array, function, name):
     if hasattr(array, "__dlpack__"):
         device = array.__dlpack_device__()
         if not isinstance(device, tuple) or len(device) != 2:
-            raise TypeError(f"{function}: {name}: what __dlpack_device__ gives is no pair of a device's type and number")
+            raise TypeError(
+                f"{function}: {name}: what __dlpack_device__ gives is no pair of a device's type and number"
+            )
         # -1: no waiting. The call is put into the stream that the array's library uses now.
         return array.__dlpack__(stream=-1) if device[0] != 1 else array.__dlpack__()
     if hasattr(array, "__array__"):

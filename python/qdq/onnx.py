@@ -39,7 +39,9 @@ def _where(attributes, scale, default_axis=1):
 
 def _quantize(attributes, x, y_scale, y_zero_point=None):
     number = attributes.get("output_dtype", 0)
-    dtype = _type_name("output_dtype", number) if number else "uint8" if y_zero_point is None else y_zero_point.dtype.name
+    dtype = (
+        _type_name("output_dtype", number) if number else "uint8" if y_zero_point is None else y_zero_point.dtype.name
+    )
     precision = attributes.get("precision", 0)
     if precision not in (0, onnx.TensorProto.FLOAT):
         raise NotImplementedError(f"QuantizeLinear: precision: {_type_name('precision', precision)} is not float32")

@@ -1,7 +1,7 @@
 """One call of anything that qdq has, of arguments that nothing keeps valid, drawn from the bytes of a test or a fuzzer.
 
-A call returns what its arguments ask for, or raises an error that says which argument is wrong. It writes to the elements
-of `out` and nowhere else, and not at all where it fails.
+A call returns what its arguments ask for, or raises an error that says which argument is wrong. It writes to the
+elements of `out` and nowhere else, and not at all where it fails.
 """
 
 import fractions
@@ -106,8 +106,8 @@ class Draw:
             return self.one_of([0.0, -0.0, 1.0, 1e-40, 3e38, 1e39, float("inf"), float("nan")])
         if self.chance(2):
             return self.hostile_number(self.integer())
-        return self.one_of([True, None, numpy.float32(0.5), numpy.int8(3), numpy.float64(2), numpy.array(0.5, "f4"), "3",
-                            b"3", 1j, fractions.Fraction(1, 2), object(), ml_dtypes.bfloat16(2)])  # fmt: skip
+        return self.one_of([True, None, numpy.float32(0.5), numpy.int8(3), numpy.float64(2), numpy.array(0.5, "f4"),
+                            "3", b"3", 1j, fractions.Fraction(1, 2), object(), ml_dtypes.bfloat16(2)])  # fmt: skip
 
     def list_of(self, item, most=9):
         made = [item() for _ in range(self.between(0, most))]
@@ -127,7 +127,9 @@ class Draw:
     def dtype(self, likely=NAMES):
         name = self.one_of(NAMES if self.odd(9) else likely)
         if self.odd(9):
-            return self.one_of([self.text(), None, 3, [], b"int8", object(), numpy.float64, torch_npu.qint8, self.named()])
+            return self.one_of(
+                [self.text(), None, 3, [], b"int8", object(), numpy.float64, torch_npu.qint8, self.named()]
+            )
         return self.one_of([name, name, oracle.dtype(name), oracle.dtype(name).type])
 
     def named(self):
@@ -361,7 +363,7 @@ def quantize_or_dequantize(draw):
     made = call_and_plan(draw, function, arguments, keywords, before, memory)
     if made is None or draw.acted:
         return
-    check_result(function, arguments, keywords, made)
+    check_result(draw, function, arguments, keywords, made)
     if memory is not None:
         assert (memory[mask == 0] == before[mask == 0]).all(), "it has written beside the elements of out"
 
@@ -381,8 +383,8 @@ def call_and_plan(draw, function, arguments, keywords, before, memory):
     return made
 
 
-def check_result(function, arguments, keywords, made):
-    """Dense copies of the arguments give the same bits."""
+def check_result(draw, function, arguments, keywords, made):
+    """Dense copies of the arguments give the same bits, unless one acts when it is read again."""
     x, out = arguments[0], keywords["out"]
     assert out is None or made is out
     if not isinstance(made, numpy.ndarray) or not isinstance(x, numpy.ndarray) or 0 in x.shape:
@@ -392,7 +394,7 @@ def check_result(function, arguments, keywords, made):
     again = function(*dense, **{**keywords, "out": None})
     if keywords.get("packed"):  # bytes, for which out may have any shape
         again, made = again.ravel(), made.ravel()
-    assert oracle.same_bits(again, made), "strides have changed the result"
+    assert draw.acted or oracle.same_bits(again, made), "strides have changed the result"
 
 
 def front_end(draw):
@@ -441,8 +443,7 @@ def tensorrt_network(draw):
     builder = tensorrt.Builder(logger)
     network, other = builder.create_network(), builder.create_network()
     logger.network = network
-    types = list(tensorrt.DataType.__members__.values()) if hasattr(tensorrt.DataType, "__members__") else [
-        tensorrt.float32, tensorrt.int8, tensorrt.int4, tensorrt.fp4, tensorrt.fp8, tensorrt.float16, tensorrt.int64]  # fmt: skip
+    types = list(tensorrt.DataType)
     tensors, layers = [other.add_input("foreign", tensorrt.float32, (2,))], []
     if draw.chance(2):
         del other

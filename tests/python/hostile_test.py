@@ -1,4 +1,4 @@
-"""Arguments that change, lie or overflow while a call reads them: a clear error, or the result of what was there first."""
+"""Arguments that change, lie or overflow while a call reads them: a clear error, or what was there first counts."""
 
 import fractions
 import itertools
@@ -208,7 +208,9 @@ class TestNumbers:
         with pytest.raises(ValueError, match=f"qdq.quantize: {keyword}: .* is not in the range of int64"):
             qdq.quantize(X, 1.0, dtype="int8", **{keyword: number})
 
-    @pytest.mark.parametrize("zero_point", [HUGE, UNPRINTABLE, [2**70], [HUGE], [None], ["3"], [fractions.Fraction(7, 2)]])
+    @pytest.mark.parametrize(
+        "zero_point", [HUGE, UNPRINTABLE, [2**70], [HUGE], [None], ["3"], [fractions.Fraction(7, 2)]]
+    )
     def test_a_zero_point_that_is_no_int32_is_refused(self, zero_point):
         with pytest.raises(ValueError, match="qdq.quantize: zero_point: "):
             qdq.quantize(X, 1.0, zero_point, dtype="int8")
@@ -251,7 +253,9 @@ class TestTexts:
 
     @pytest.mark.parametrize("keyword", ["scale_mode", "zero_point_mode", "rounding", "profile"])
     def test_options_are_named_by_whole_texts(self, keyword):
-        name = {"scale_mode": "divide", "zero_point_mode": "after_rounding", "rounding": "up", "profile": "onnx"}[keyword]
+        name = {"scale_mode": "divide", "zero_point_mode": "after_rounding", "rounding": "up", "profile": "onnx"}[
+            keyword
+        ]
         with pytest.raises(ValueError, match=f"qdq.quantize: {keyword}: {self.NUL}"):
             qdq.quantize(X, 1.0, dtype="int8", **{keyword: name + "\0"})
         with pytest.raises(ValueError, match=f"qdq.quantize: {keyword}: {self.NUL}"):
