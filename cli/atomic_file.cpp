@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace qdq_cli {
 
@@ -87,19 +88,24 @@ void remove_if_abandoned(const folder &inside, const std::string &name) {
     struct stat status;
     bool ours = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
     if (ours && lock(descriptor) && is_named(descriptor, inside, name)) {
-        inside.remove_file(name);
+        unlinkat(inside.descriptor(), name.c_str(), 0);
     }
     close(descriptor);
 }
 
-void remove_abandoned_in(const folder &directory) {
+std::vector<std::string> names_in(const folder &directory) {
     try {
-        for (const std::string &name : directory.names()) {
-            if (is_temporary_name(name)) {
-                remove_if_abandoned(directory, name);
-            }
+        return directory.names();
+    } catch (const failure &) {
+        return {};  // a directory that may be written to, but not read
+    }
+}
+
+void remove_abandoned_in(const folder &directory) {
+    for (const std::string &name : names_in(directory)) {
+        if (is_temporary_name(name)) {
+            remove_if_abandoned(directory, name);
         }
-    } catch (const failure &) {  // a directory that may be written to, but not read
     }
 }
 

@@ -167,7 +167,8 @@ model_output::~model_output() {
         if (work_ && work_->notes().names().empty()) {
             work_->remove();
         }
-    } catch (const failure &) {  // it stays for the next run
+    } catch (const failure &) {
+        work_.reset();  // it stays for the next run
     }
 }
 
@@ -221,7 +222,7 @@ void model_output::begin() {
 model_output::note model_output::expected_note(size_t shard) const {
     std::string results = what_.description() + "\n" + text_of(what_.outputs(shard));
     for (const auto &[key, value] : what_.metadata(shard)) {
-        results += std::to_string(key.size()) + " " + key + " " + value + "\n";
+        results.append(std::to_string(key.size())).append(" ").append(key).append(" ").append(value).append("\n");
     }
     return {std::string(qdq_version()) + " " + commit, input_digest_, digest_of(results), "", {}};
 }
@@ -234,10 +235,11 @@ model_output::note model_output::read_note(const work_folder &work, size_t shard
     try {
         json text = parse_json(input_file(work.notes(), name).text());
         return {text.at("version"), text.at("input"), text.at("conversion"), text.at("digest"), text.at("tensors")};
-    } catch (const json::exception &) {  // not a note
+    } catch (const json::exception &) {
+        return {};  // not a note
     } catch (const failure &) {
+        return {};
     }
-    return {};
 }
 
 void model_output::write_note(const work_folder &work, size_t shard, const note &done) const {

@@ -75,7 +75,8 @@ int open_file_beneath(const fs::path &folder, const fs::path &path) {
         }
         bool leads_out = part == ".." || fs::path(part).is_absolute();
         if (leads_out || links > most_links) {
-            throw failure(shown + ": " + last_link + (leads_out ? ", leads out of the folder" : ", is in a circle"));
+            shown.append(": ").append(last_link).append(leads_out ? ", leads out of the folder" : ", is in a circle");
+            throw failure(shown);
         }
         int flags = parts.empty() ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY;  // a FIFO must not hang here
         descriptor next(openat(opened.back().number(), part.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));

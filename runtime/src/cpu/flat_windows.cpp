@@ -43,19 +43,18 @@ public:
     }
 
 private:
-    enum { collect_all, collect_operands, scatter_results } phase = collect_all;
-
+    alignas(64) char operand_memory[3 * sizeof(float) * (window_elements + spare_operands)];
+    // One of x and y is packed, the other is floats.
+    alignas(64) char floats[window_elements * sizeof(float)];
+    alignas(64) char codes[window_elements / 2];
     const plan &p;
     const call &what;
     const char *const x;
     char *const y;
     int64_t first = 0;
     operands loaded;
-    alignas(64) char operand_memory[3 * sizeof(float) * (window_elements + spare_operands)];
-    // One of x and y is packed, the other is floats.
-    alignas(64) char floats[window_elements * sizeof(float)];
-    alignas(64) char codes[window_elements / 2];
     char *const x_elements, *const y_elements;
+    enum { collect_all, collect_operands, scatter_results } phase = collect_all;
 
     static uint8_t *as_bytes(char *codes) { return reinterpret_cast<uint8_t *>(codes); }
 
