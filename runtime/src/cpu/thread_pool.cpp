@@ -12,7 +12,7 @@ namespace qdq::runtime {
 namespace {
 
 constexpr size_t worker_stack = size_t{1} << 20;  // the C library puts thread-local variables here, too
-static_assert(worker_stack / 2 >= size_t{QDQ_STACK_BYTES});
+static_assert(worker_stack / 2 >= static_cast<size_t>(QDQ_STACK_BYTES));
 
 // One call's work. It lives on the stack of its caller, who leaves when no helper is at it.
 struct job {
