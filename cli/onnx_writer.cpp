@@ -359,6 +359,10 @@ private:
                 names_.insert(each.name);
             }
         }
+        for (const onnx_entry &each : model.outputs) {  // of a graph that is wrong: no node makes it
+            throw_if_interrupted();
+            names_.insert(each.name);
+        }
     }
 
     std::string new_name(const std::string &name) {

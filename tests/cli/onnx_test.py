@@ -329,6 +329,12 @@ class Onnx(CliTest):
         onnx.save_model(model, self.input)
         self.fail_with("already has a value named conv.weight_quantized", "quantize", self.input, "-o", self.codes)
 
+    def test_so_is_that_of_an_output_that_nothing_makes(self):
+        model = layers()
+        model.graph.output.append(value("conv.weight_scale", [6]))
+        onnx.save_model(model, self.input)
+        self.fail_with("already has a value named conv.weight_scale", "quantize", self.input, "-o", self.codes)
+
     def test_so_is_that_of_a_result_that_nothing_reads(self):
         model = layers()
         model.graph.node.append(helper.make_node("Identity", ["g"], ["conv.weight_scale"]))

@@ -29,6 +29,7 @@ const sandbox &scratch();
 // Empties `work`, and fills `outside` anew.
 void begin();
 
+// Nothing where it is no file.
 std::string read(const std::filesystem::path &path);
 
 // Makes the folders that the path needs, too. Where the path cannot be, or is taken, nothing happens.

@@ -313,9 +313,9 @@ void restore(choices &from, const std::string &input, const std::string &suffix)
     }
 }
 
-void convert(choices &from, const std::string &input) {
+void convert(choices &from, const std::string &input, bool is_readable) {
     const std::string other = scratch() / "other.safetensors", back = scratch() / "back.onnx";
-    if (run(arguments{"convert", input, "-o", other} + draw_place(from, other)) == 0) {
+    if (run(arguments{"convert", input, "-o", other} + draw_place(from, other)) == 0 && is_readable) {
         run_well({"compare", input, other});
         if (run({"convert", other, "-o", back}) == 0) {
             run_well({"compare", other, back});
@@ -328,7 +328,7 @@ void run_commands(choices &from, const std::string &input, bool is_readable) {
     case 0: quantize_and_back(from, input, is_readable); break;
     case 1: restore(from, input, ".onnx"); break;
     case 2: restore(from, input, ".safetensors"); break;
-    case 3: convert(from, input); break;
+    case 3: convert(from, input, is_readable); break;
     default: run({"inspect", input, "--json"});
     }
 }
