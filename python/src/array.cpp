@@ -191,6 +191,7 @@ void array::read(const char *function, const char *name, nb::handle given) {
         read_dlpack(function, name, view);
         return;
     }
+    has_run_code_ = true;
     memory_ = frameworks().attr("readable")(given, function, name);
     if (!read_numpy(function, name, memory_)) {
         const nb::dlpack::dltensor *view = nullptr;
@@ -279,6 +280,7 @@ void array::read_operand(const char *function, const char *name, nb::handle give
     const bool is_number = (PyFloat_Check(given.ptr()) || PyLong_Check(given.ptr())) && !PyBool_Check(given.ptr());
     if (!is_number || like.view_.device.kind != QDQ_DEVICE_HOST) {
         const bool is_array = dlpack::find_exchange(given) != nullptr;
+        has_run_code_ = !is_array;
         read(function, name,
              is_array ? nb::borrow(given)
                       : frameworks().attr("operand")(given, may_be_integer, like.object_, function, name));

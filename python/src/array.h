@@ -38,6 +38,8 @@ public:
     // Raises ValueError where the memory is no longer what was read: Python's code that has run since may have given it
     // back, as numpy.ndarray.resize(refcheck=False) does. That of a capsule is the call's own.
     void check_in_place(const char *function, const char *name) const;
+    // Whether it has run such code to be read: no array of NumPy's and none with an exchange table has.
+    bool has_run_code() const { return has_run_code_; }
     // Raises ValueError where elements overlap of those that are packed for qdq, which does not see their strides.
     void check_elements_are_apart(const char *function, const char *name) const;
 
@@ -87,7 +89,7 @@ private:
     std::int64_t shape_[8], strides_[8];
     std::int64_t element_shape_[8];  // the view's, where an array's element holds several
     layout layout_ = layout::as_qdq;
-    bool is_numpy_ = true;
+    bool is_numpy_ = true, has_run_code_ = false;
     const dlpack::exchange *exchange_ = nullptr;  // of its type, if any
     union {
         float f32;

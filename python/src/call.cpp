@@ -71,17 +71,22 @@ call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero
     }
     read_y(y_, given.out, x_);
     read_options(given);
-    check_in_place(x_, y_, given.out);
+    const auto runs_code = [](nb::handle number) { return !number.is_none() && !PyLong_CheckExact(number.ptr()); };
+    if (runs_code(given.axis) || runs_code(given.block_size) || x_.has_run_code() || y_.has_run_code() ||
+        scale_.has_run_code() || zero_point_.has_run_code()) {
+        check_in_place(x_, y_);
+        check_operands_in_place();
+    }
 }
 
-// After all that may run Python's code: an __index__, a __dlpack__.
-void call::check_in_place(const array &x, const array &y, nb::handle out) const {
+void call::check_in_place(const array &x, const array &y) const {
     x.check_in_place(way_.function, way_.quantizes ? "x" : "q");
+    y.check_in_place(way_.function, "out");
+}
+
+void call::check_operands_in_place() const {
     scale_.check_in_place(way_.function, "scale");
     zero_point_.check_in_place(way_.function, "zero_point");
-    if (!out.is_none()) {
-        y.check_in_place(way_.function, "out");
-    }
 }
 
 void call::read_x(array &x, nb::handle given) const {
@@ -176,7 +181,10 @@ nb::object plan::run(nb::handle given, nb::handle out) const {
         }
     }
     void *const stream = x.stream();
-    check_in_place(x, y, out);
+    check_operands_in_place();
+    if (x.has_run_code() || y.has_run_code()) {
+        check_in_place(x, y);
+    }
     qdq_status status = QDQ_OUT_OF_MEMORY;
     {
         const nb::gil_scoped_release others_run;

@@ -43,7 +43,8 @@ public:
 protected:
     void read_x(array &x, nb::handle given) const;
     void read_y(array &y, nb::handle out, const array &x) const;
-    void check_in_place(const array &x, const array &y, nb::handle out) const;
+    void check_in_place(const array &x, const array &y) const;
+    void check_operands_in_place() const;
 
     const direction &way_;
     array x_, scale_, zero_point_, y_;

@@ -68,6 +68,28 @@ def oracle_name(dtype):
     return str(dtype).removeprefix("torch.")
 
 
+class TestStorageThatIsTakenAway:
+    TAKEN = "its memory was taken away"
+
+    def test_by_an_axis_that_is_read(self):
+        class Axis:
+            def __index__(self):
+                x.resize_(0)
+                return 0
+
+        x = torch.ones(4096)
+        with pytest.raises(ValueError, match=f"x: {self.TAKEN}"):
+            qdq.quantize(x, torch.ones(4096), dtype="int8", axis=Axis())
+
+    def test_of_the_scale_of_a_plan(self):
+        x, scale = torch.ones(4096), torch.ones(4096)
+        plan = qdq.plan(qdq.quantize, x, scale, dtype="int8", axis=0)
+        assert (plan(x) == 1).all()
+        scale.untyped_storage().resize_(0)
+        with pytest.raises(ValueError, match=f"scale: {self.TAKEN}"):
+            plan(x)
+
+
 class TestOperators:
     def samples(self):
         x = numbers(4, 6)
