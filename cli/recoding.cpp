@@ -101,6 +101,9 @@ void recoding::plan_packed(const logical_tensor &tensor) {
     if (parts.type->core == QDQ_U4 && !parts.zero_point) {
         throw failure(described(tensor) + " has unsigned codes without zero points: compressed-tensors has none");
     }
+    if (parts.type->core == QDQ_F4E2M1 && parts.zero_point) {
+        throw failure(described(tensor) + " has zero points: compressed-tensors has them of integers alone");
+    }
     if (parts.type->bits >= 8) {
         outputs_.back() = {codes, scale};
     } else {

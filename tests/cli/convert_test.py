@@ -216,6 +216,15 @@ class Convert(CliTest):
         onnx.save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]), self.dir / "x.onnx")
         self.fail_with("compressed-tensors has none", "convert", self.dir / "x.onnx", "-o", self.dir / "x.safetensors")
 
+    def test_f4e2m1_with_zero_points_is_refused(self):
+        codes, zero = (helper.make_tensor(name, onnx.TensorProto.FLOAT4E2M1, shape, raw, raw=True)
+                       for name, shape, raw in (("q", [2, 2], b"\x10\x32"), ("z", [], b"\0")))
+        scale = helper.make_tensor("s", onnx.TensorProto.FLOAT, [], [2.0])
+        node = helper.make_node("DequantizeLinear", ["q", "s", "z"], ["w"])
+        graph = helper.make_graph([node], "g", [], [helper.make_tensor_value_info("w", 1, [2, 2])], [codes, scale, zero])
+        onnx.save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)]), self.dir / "x.onnx")
+        self.fail_with("has zero points: compressed-tensors", "convert", self.dir / "x.onnx", "-o", self.dir / "x.safetensors")
+
     def test_verbose_lists_what_is_made(self):
         source = self.quantized()
         self.assertIn("a.weight_scale", self.succeed("convert", source, "-o", self.dir / "a.onnx", "--verbose"))
