@@ -286,6 +286,7 @@ void array::read_operand(const char *function, const char *name, nb::handle give
                       : frameworks().attr("operand")(given, may_be_integer, like.object_, function, name));
         return;
     }
+    has_run_code_ = !PyFloat_CheckExact(given.ptr()) && !PyLong_CheckExact(given.ptr());  // a class's __float__
     if (is_integer) {
         number_.i32 = integer_of_32_bits(function, name, given);
     } else {

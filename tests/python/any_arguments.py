@@ -234,6 +234,8 @@ class Draw:
                 def __dlpack__(self, **_):
                     if draw.chance(3):
                         draw.act()
+                    # A capsule's memory is its producer's to keep, which NumPy does but for resize(refcheck=False).
+                    draw.arrays = [each for each in draw.arrays if each is not array]
                     if Capsule.capsule is None or not draw.chance(9):
                         Capsule.capsule = given.__dlpack__() if given is array else given
                     return Capsule.capsule

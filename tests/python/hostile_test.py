@@ -122,6 +122,17 @@ class TestMemoryThatMoves:
         with pytest.raises(ValueError, match=f"x: {self.MOVED}"):
             qdq.quantize(x, [Number(1.0)], dtype="int8")
 
+    def test_x_that_is_resized_while_a_number_is_read(self):
+        class Number(int):
+            def __float__(self):
+                free()
+                return 1.0
+
+        x = numpy.ones(1 << 20, "f4")
+        free = freed(x)
+        with pytest.raises(ValueError, match=f"x: {self.MOVED}"):
+            qdq.quantize(x, Number(1), dtype="int8")
+
     def test_out_that_is_resized_while_a_size_is_read(self):
         out = numpy.empty(X.shape, "i1")
         with pytest.raises(ValueError, match=f"out: {self.MOVED}"):
