@@ -50,7 +50,7 @@ public:
 private:
     std::string draw_name() {
         static const std::vector<std::string> known = {
-            "w",       "w_quantized",    "w_scale",  "w_zero_point", "v",      "v_packed", "v_scale", "lm_head.weight",
+            "w",       "w_quantized",    "x_scale",  "w_zero_point", "v",      "y_packed", "y_scale", "lm_head.weight",
             "experts", "\x1b]0;x\x07\n", "\xc2\x9b", "\xff",         "a/b.c*", "",         "w",       "v"};
         return from_.chance(2) && !names_.empty() ? from_.one_of(names_) : from_.one_of(known);
     }
