@@ -247,6 +247,12 @@ void safetensors_writer::begin(const std::string &path, const tensor_list &tenso
     if (tensors.find(metadata_key)) {
         throw failure("no tensor can be named " + std::string(metadata_key));
     }
+    for (const tensor_info &tensor : tensors) {
+        if (find_dtype(tensor.type->name) == nullptr) {  // as ONNX's uint4 that no DequantizeLinear reads
+            throw failure(path + ": " + shortened(tensor.name) + " is of type " + std::string(tensor.type->name) +
+                          ", which a .safetensors file cannot have");
+        }
+    }
     uint64_t length = write_header(tensors, metadata);
     if (length > max_text_bytes) {
         throw failure(path + ": its header would have " + std::to_string(length) + " bytes, more than the limit of " +

@@ -529,6 +529,16 @@ class Onnx(CliTest):
         self.succeed("dequantize", self.codes, "-o", self.dir / "out.safetensors", "--dtype", "bf16")
         self.assertEqual(load_model(self.dir / "out.safetensors")["fc.weight"].dtype, ml_dtypes.bfloat16)
 
+    def test_types_that_safetensors_lacks_are_refused_there(self):
+        """A uint4 initializer is copied from .onnx to .onnx. Written to .safetensors, qdq itself could not read it."""
+        model = layers()
+        model.graph.initializer.append(helper.make_tensor("table", TensorProto.UINT4, [2], b"\x21", raw=True))
+        self.quantize(model)
+        restored = self.dir / "restored.safetensors"
+        self.fail_with("table is of type U4, which a .safetensors file cannot have", "dequantize", self.codes, "-o",
+                       restored)
+        self.assertFalse(restored.exists())
+
     def test_models_of_other_kinds_do_not_become_onnx(self):
         save_model(self.dir / "x.safetensors", {"w": random((4, 4))})
         self.fail_with("qdq convert", "quantize", self.dir / "x.safetensors", "-o", self.codes, code=2)
