@@ -221,6 +221,8 @@ class Tests:
         if of_python:
             of_kind = {"cli": ["-f"], "python": ["-x", "-vv"]}.get(name.split(".")[0])
             options = [*of_kind, *(["-k", wanted] if wanted else [])] if of_kind else []
+        elif name.startswith("fuzz."):  # the whole corpus
+            options = []
         else:
             options = ["--gtest_brief=0", "--gtest_fail_fast", f"--gtest_filter={wanted or '*'}"]
         limit = max(SLOWEST[0], 20 * self.seconds[test]) if test in self.seconds else SLOWEST[1]
@@ -246,7 +248,8 @@ def failed_test(output, of_python):
 
 
 def last_test(output, of_python):
-    begun = re.findall(r"^\S+::(\w+)" if of_python else r"^\[ RUN      \] ([\w./]+)", output, re.M)
+    begun = re.findall(r"^\S+::(\w+)" if of_python else r"^(?:\[ RUN      \] |\S+/corpus/)([\w./-]+)",
+                       output, re.M)
     return begun[-1] if begun else "it"
 
 
