@@ -1,15 +1,13 @@
 #include "commands.h"
 #include "comparison.h"
+#include "json.h"
 #include "progress.h"
 #include "report.h"
 #include "text.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace qdq_cli {
-
-using nlohmann::json;
 
 namespace {
 

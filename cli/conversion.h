@@ -1,11 +1,11 @@
 #pragma once
 
+#include "json.h"
 #include "kernel_call.h"
 #include "tensor_file.h"
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace qdq_cli {
@@ -32,7 +32,7 @@ public:
                                  const progress_function &advance) const = 0;
 
     // Turns the model's config.json into that of the output.
-    virtual void configure(nlohmann::json &config) const = 0;
+    virtual void configure(json &config) const = 0;
 
     // All that the output depends on beside the input and the version of this program.
     virtual std::string description() const = 0;

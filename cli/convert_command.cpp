@@ -6,7 +6,6 @@
 #include "text.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace qdq_cli {
 
@@ -35,8 +34,8 @@ void run_convert(const convert_options &options) {
     }
     run_conversion(plan, options.output, options.target, options.console);
     if (options.console.json) {
-        std::cout << nlohmann::json({{"tensors", plan.input().tensors().size()}, {"converted", plan.quantized_count()}})
-                  << "\n";
+        json summary = {{"tensors", plan.input().tensors().size()}, {"converted", plan.quantized_count()}};
+        std::cout << summary.dump() << "\n";
     } else if (!options.console.quiet) {
         std::cout << "converted " << plan.quantized_count() << " quantized tensors, bit for bit\n";
     }

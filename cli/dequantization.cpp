@@ -65,7 +65,7 @@ kernel_figures dequantization::write(size_t shard, const tensor_source &source, 
     return kernels.figures();
 }
 
-void dequantization::configure(nlohmann::json &config) const {
+void dequantization::configure(json &config) const {
     config.erase("quantization_config");
     if (type_ != nullptr) {
         const char *name = *type_->core == QDQ_F32 ? "float32" : *type_->core == QDQ_F16 ? "float16" : "bfloat16";

@@ -5,7 +5,6 @@
 #include "text.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace qdq_cli {
 
@@ -36,11 +35,11 @@ void run_dequantize(const dequantize_options &options) {
     kernel_figures figures = run_conversion(plan, options.output, options.target, options.console);
     uint64_t before = bytes_of(plan.input().tensors()), after = bytes_of(plan.outputs());
     if (options.console.json) {
-        std::cout << nlohmann::json({{"tensors", plan.outputs().size()},
-                                     {"restored", plan.restored_count()},
-                                     {"bytes_before", before},
-                                     {"bytes_after", after}})
-                  << "\n";
+        json summary = {{"tensors", plan.outputs().size()},
+                        {"restored", plan.restored_count()},
+                        {"bytes_before", before},
+                        {"bytes_after", after}};
+        std::cout << summary.dump() << "\n";
     } else if (!options.console.quiet) {
         std::cout << "dequantized " << plan.restored_count() << " of " << plan.outputs().size()
                   << " tensors: " << bytes_text(before) << " -> " << bytes_text(after) << "\n"

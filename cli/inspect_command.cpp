@@ -1,5 +1,6 @@
 #include "commands.h"
 #include "float_values.h"
+#include "json.h"
 #include "progress.h"
 #include "text.h"
 #include "value_reader.h"
@@ -7,12 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 namespace qdq_cli {
-
-using nlohmann::json;
 
 namespace {
 

@@ -8,8 +8,6 @@
 
 namespace qdq_cli {
 
-using nlohmann::json;
-
 namespace {
 
 // The object of all entries is at depth 1, an entry at depth 2, a list in it at depth 3.
@@ -85,7 +83,7 @@ private:
 
 void visit_entries(const std::string &header, size_t max_list, entry_visitor &visitor) {
     event_handler handler(max_list, visitor);
-    json::sax_parse(header, &handler);
+    handler.parse(header);
 }
 
 }  // namespace qdq_cli

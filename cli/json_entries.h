@@ -1,7 +1,8 @@
 #pragma once
 
+#include "json.h"
+
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 
 namespace qdq_cli {
@@ -16,7 +17,7 @@ public:
 
     // A field of the entry, here "dtype" and "shape". In a list, what is itself a list or an object is null; an object
     // is empty.
-    virtual void field(const std::string &key, nlohmann::json value) = 0;
+    virtual void field(const std::string &key, json value) = 0;
 
     virtual void end() = 0;
 };

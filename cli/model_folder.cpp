@@ -17,8 +17,6 @@
 namespace qdq_cli {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
-
 namespace {
 
 constexpr const char *single_name = "model.safetensors";
@@ -35,9 +33,9 @@ json object_in(const fs::path &path) {
 }
 
 const json &weight_map(const json &index) {
-    auto found = index.find("weight_map");
-    bool valid = found != index.end() && found->is_object() && !found->empty() &&
-                 std::ranges::all_of(*found, [](const json &file) { return file.is_string(); });
+    const json *found = index.find("weight_map");
+    bool valid = found != nullptr && found->is_object() && !found->empty() &&
+                 std::ranges::all_of(found->items(), [](const auto &field) { return field.second.is_string(); });
     if (!valid) {
         throw failure("its \"weight_map\" is not a map from tensors to files");
     }
@@ -46,7 +44,7 @@ const json &weight_map(const json &index) {
 
 std::set<std::string> files_of(const json &index) {
     std::set<std::string> files;
-    for (const json &file : weight_map(index)) {
+    for (const auto &[tensor, file] : weight_map(index).items()) {
         auto name = file.get<std::string>();
         bool named = !name.empty() && name.find('\0') == std::string::npos;  // "a\0b" would open a
         if (!named || fs::path(name).filename() != name || name.starts_with('.')) {
@@ -202,9 +200,10 @@ int64_t model_folder::vocabulary() const {
     if (config_.is_null()) {
         return 0;
     }
-    for (const json *config : {&config_, config_.contains("text_config") ? &config_["text_config"] : &config_}) {
-        if (config->is_object() && config->contains("vocab_size") && (*config)["vocab_size"].is_number_integer()) {
-            return (*config)["vocab_size"].get<int64_t>();
+    const json *text_config = config_.find("text_config");
+    for (const json *config : {&config_, text_config != nullptr ? text_config : &config_}) {
+        if (const json *size = config->find("vocab_size"); size != nullptr && size->is_number_integer()) {
+            return size->get<int64_t>();
         }
     }
     return 0;

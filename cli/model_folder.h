@@ -1,10 +1,10 @@
 #pragma once
 
+#include "json.h"
 #include "tensor_file.h"
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -33,10 +33,10 @@ public:
     const std::string &shard_name(size_t shard) const { return names_[shard]; }
 
     // config.json; null where there is none.
-    const nlohmann::json &config() const { return config_; }
+    const json &config() const { return config_; }
 
     // model.safetensors.index.json; null where there is none, and one file.
-    const nlohmann::json &index() const { return index_; }
+    const json &index() const { return index_; }
 
     // The files that are neither of these nor shards, by their paths in the folder. Those of hidden folders are not
     // among them; those of folders that links lead to are. Throws failure where a link leads nowhere, or to a folder
@@ -59,7 +59,7 @@ private:
     void check_index() const;
 
     std::filesystem::path path_;
-    nlohmann::json config_, index_;
+    json config_, index_;
     std::vector<std::string> names_;
     std::vector<std::unique_ptr<tensor_reader>> shards_;
     std::vector<place> places_;  // of each tensor

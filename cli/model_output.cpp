@@ -23,8 +23,6 @@
 namespace qdq_cli {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
-
 namespace {
 
 // "OUT/" as "OUT".
@@ -234,8 +232,10 @@ model_output::note model_output::read_note(const work_folder &work, size_t shard
     }
     try {
         json text = parse_json(input_file(work.notes(), name).text());
-        return {text.at("version"), text.at("input"), text.at("conversion"), text.at("digest"), text.at("tensors")};
-    } catch (const json::exception &) {
+        auto field = [&](const char *key) { return text.at(key).get<std::string>(); };
+        return {field("version"), field("input"), field("conversion"), field("digest"),
+                text.at("tensors").get<std::map<std::string, std::string>>()};
+    } catch (const json_error &) {
         return {};  // not a note
     } catch (const failure &) {
         return {};

@@ -61,7 +61,7 @@ private:
     const model_folder &input_;
     std::filesystem::path path_;
     bool replace_;
-    nlohmann::json config_;
+    json config_;
     std::vector<std::filesystem::path> other_files_;
     std::string input_digest_;  // of the names, types and shapes of its tensors
     std::optional<work_folder> work_;

@@ -5,12 +5,11 @@
 #include "interrupt.h"
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <vector>
 
 namespace qdq_cli {
-
-using nlohmann::json;
 
 namespace {
 
@@ -39,7 +38,7 @@ private:
             return result;
         }
         json &parent = *open_.back();
-        return parent.is_object() ? parent[key_] : parent.emplace_back();
+        return parent.is_object() ? parent[key_] : parent.push_back({});
     }
 
     std::vector<json *> open_;  // nothing is added to a list or an object while one in it is open
@@ -75,39 +74,64 @@ std::string read_text(const std::filesystem::path &path, uint64_t most) {
     return text;
 }
 
-bool json_events::key(string_t &name_of_next) {
-    throw_if_interrupted();
-    name(name_of_next);
-    return true;
-}
+// Those of nlohmann's parser.
+class parser_events final : public nlohmann::json_sax<nlohmann::json> {
+public:
+    explicit parser_events(json_events &told) : told_(told) {}
 
-// The parser's own message may quote the file, whatever bytes are there.
-bool json_events::parse_error(size_t position, const std::string &, const json::exception &) {
-    throw failure(what_ + " is not valid JSON, at its byte " + std::to_string(position));
-}
+    bool null() override { return scalar(nullptr); }
+    bool boolean(bool value) override { return scalar(value); }
+    bool number_integer(number_integer_t value) override { return scalar(value); }
+    bool number_unsigned(number_unsigned_t value) override { return scalar(value); }
+    bool number_float(number_float_t value, const string_t &) override { return scalar(value); }
+    bool string(string_t &value) override { return scalar(std::move(value)); }
+    bool binary(binary_t &) override { return false; }  // JSON has none
+    bool key(string_t &name) override {
+        throw_if_interrupted();
+        told_.name(name);
+        return true;
+    }
+    bool start_object(size_t) override { return start(json::object()); }
+    bool start_array(size_t) override { return start(json::array()); }
+    bool end_object() override { return finish(); }
+    bool end_array() override { return finish(); }
 
-bool json_events::scalar(json each) {
-    value(std::move(each));
-    return true;
-}
+    // The parser's own message may quote the file, whatever bytes are there.
+    bool parse_error(size_t position, const std::string &, const nlohmann::json::exception &) override {
+        throw failure(told_.what_ + " is not valid JSON, at its byte " + std::to_string(position));
+    }
 
-bool json_events::start(json empty) {
-    throw_if_interrupted();
-    check_level(depth_, what_);
-    begin(std::move(empty));
-    ++depth_;
-    return true;
-}
+private:
+    bool scalar(json value) {
+        told_.value(std::move(value));
+        return true;
+    }
 
-bool json_events::finish() {
-    --depth_;
-    end();
-    return true;
+    bool start(json empty) {
+        throw_if_interrupted();
+        check_level(told_.depth_, told_.what_);
+        told_.begin(std::move(empty));
+        ++told_.depth_;
+        return true;
+    }
+
+    bool finish() {
+        --told_.depth_;
+        told_.end();
+        return true;
+    }
+
+    json_events &told_;
+};
+
+void json_events::parse(const std::string &text, bool with_comments) {
+    parser_events events(*this);
+    nlohmann::json::sax_parse(text, &events, nlohmann::json::input_format_t::json, true, with_comments);
 }
 
 json parse_json(const std::string &text, bool with_comments) {
     json_builder builder;
-    json::sax_parse(text, &builder, json::input_format_t::json, true, with_comments);
+    builder.parse(text, with_comments);
     return std::move(builder.result);
 }
 

@@ -340,7 +340,7 @@ kernel_figures quantization::write(size_t shard, const tensor_source &source, te
     return quantizer.figures();
 }
 
-void quantization::configure(nlohmann::json &config) const {
+void quantization::configure(json &config) const {
     std::vector<module_scheme> modules;
     modules.reserve(steps_.size());
     for (const step &each : steps_) {

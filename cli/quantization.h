@@ -37,7 +37,7 @@ public:
     metadata_map metadata(size_t shard) const override;
     kernel_figures write(size_t shard, const tensor_source &source, tensor_writer &output,
                          const progress_function &advance) const override;
-    void configure(nlohmann::json &config) const override;
+    void configure(json &config) const override;
     std::string description() const override;
 
     const std::vector<step> &steps() const { return steps_; }

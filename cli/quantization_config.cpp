@@ -12,8 +12,6 @@
 
 namespace qdq_cli {
 
-using nlohmann::json;
-
 namespace {
 
 constexpr std::string_view weight_suffix = ".weight";

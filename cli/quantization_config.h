@@ -1,8 +1,8 @@
 #pragma once
 
+#include "json.h"
 #include "recipe.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -26,6 +26,6 @@ bool is_loaded(const tensor_info &expert_weight, const scheme &how);
 //                                            linear layers that were left alone
 //   other types                              {"quant_method": "qdq"}, which others refuse, rather than compute nonsense
 // Throws failure where compressed-tensors has the type, but not for this shape: its groups are whole.
-nlohmann::json quantization_config(const std::vector<module_scheme> &modules, bool blocks_as_fp8 = true);
+json quantization_config(const std::vector<module_scheme> &modules, bool blocks_as_fp8 = true);
 
 }  // namespace qdq_cli

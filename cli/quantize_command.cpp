@@ -9,11 +9,8 @@
 #include "yaml.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace qdq_cli {
-
-using nlohmann::json;
 
 namespace {
 

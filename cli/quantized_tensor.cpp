@@ -14,8 +14,6 @@
 
 namespace qdq_cli {
 
-using nlohmann::json;
-
 namespace {
 
 constexpr const char *record_key = "qdq";
@@ -27,7 +25,7 @@ quantization_record parse_record(const json &entry) {
     if (entry.contains("block_size")) {
         record.axis = entry.at("axis").get<int64_t>();
         record.block_size = entry.at("block_size").get<int64_t>();
-        record.block_rows = entry.value("block_rows", int64_t{0});
+        record.block_rows = entry.value("block_rows", 0).get<int64_t>();
     }
     bool valid = record.source != nullptr && record.source->is_float() && record.axis >= 0 && record.axis < INT32_MAX &&
                  record.block_size >= 0 && record.block_rows >= 0;

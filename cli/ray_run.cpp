@@ -15,7 +15,6 @@
 #include <array>
 #include <charconv>
 #include <csignal>
-#include <nlohmann/json.hpp>
 
 namespace qdq_cli {
 

@@ -7,19 +7,14 @@
 #include <fnmatch.h>
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace qdq_cli {
 
-using nlohmann::json;
-
 namespace {
 
 // One that would become an integer all the same: 1.5 as 1, and 2^64 - 1 as -1.
-bool is_other_number(const json &value) {
-    return value.is_number_float() || (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
-}
+bool is_other_number(const json &value) { return value.is_number() && !value.is_number_integer(); }
 
 template<typename T> T value_of(const json &entry, const std::string &key) {
     const json &given = entry.at(key);
@@ -28,7 +23,7 @@ template<typename T> T value_of(const json &entry, const std::string &key) {
     }
     try {
         return entry.at(key).get<T>();
-    } catch (const json::exception &) {
+    } catch (const json_error &) {
         throw failure("\"" + key + "\" is " + shortened(entry.at(key).dump()) + ", which it cannot be");
     }
 }
@@ -167,15 +162,19 @@ recipe parse_recipe(const json &text, const scheme &otherwise) {
     refuse_unknown_keys(text, {"default", "rules"});
     recipe result = {.rules = {}, .otherwise = otherwise};
     if (text.contains("default")) {
-        refuse_unknown_keys(text["default"], {"dtype", "axis", "per_tensor", "block_size", "asymmetric"});
-        std::optional<scheme> how = parse_scheme(text["default"], otherwise);
+        refuse_unknown_keys(text.at("default"), {"dtype", "axis", "per_tensor", "block_size", "asymmetric"});
+        std::optional<scheme> how = parse_scheme(text.at("default"), otherwise);
         if (!how) {
             throw failure(
                 "\"default\" cannot be \"keep\"; {\"match\": \"*\", \"dtype\": \"keep\"} as the last rule can");
         }
         result.otherwise = *how;
     }
-    for (const json &entry : text.value("rules", json::array())) {
+    const json rules = text.value("rules", nullptr);
+    if (!rules.is_array() && !rules.is_null()) {
+        throw failure("\"rules\" is " + shortened(rules.dump()) + ", which it cannot be");
+    }
+    for (const json &entry : rules) {
         refuse_unknown_keys(entry, {"match", "dtype", "axis", "per_tensor", "block_size", "asymmetric"});
         if (!entry.contains("match")) {
             throw failure("a rule has no \"match\"");

@@ -2,11 +2,11 @@
 
 #include "format.h"
 #include "granularity.h"
+#include "json.h"
 #include "tensor_file.h"
 
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,10 +51,10 @@ struct recipe {
 // Keys: dtype, axis, per_tensor, block_size (a number, or [rows, columns]), asymmetric. What a rule does not say it
 // takes from `otherwise` only for the type; granularity and scale rule are its own. Throws failure.
 recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise);
-recipe parse_recipe(const nlohmann::json &text, const scheme &otherwise);
+recipe parse_recipe(const json &text, const scheme &otherwise);
 
 // What read_recipe() reads as the same recipe.
-nlohmann::json recipe_json(const recipe &rules);
+json recipe_json(const recipe &rules);
 
 // What is to become of a tensor: nothing, if it is left alone.
 using selection = std::function<std::optional<scheme>(const tensor_info &)>;

@@ -202,7 +202,7 @@ void recoding::write_packed(const tensor_source &source, const logical_tensor &t
     }
 }
 
-void recoding::configure(nlohmann::json &config) const {
+void recoding::configure(json &config) const {
     std::vector<module_scheme> modules;
     for (const logical_tensor &tensor : tensors_) {
         std::optional<scheme> how;

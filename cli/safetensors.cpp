@@ -13,8 +13,6 @@
 
 namespace qdq_cli {
 
-using nlohmann::json;
-
 namespace {
 
 constexpr size_t length_bytes = 8;
@@ -50,7 +48,7 @@ std::vector<int64_t> parse_naturals(const json &values, const std::string &name,
     std::vector<int64_t> naturals;
     bool valid = values.is_array();
     for (size_t i = 0; valid && i < values.size(); ++i) {
-        valid = values[i].is_number_unsigned() && values[i].get<uint64_t>() <= INT64_MAX;
+        valid = values[i].is_number_unsigned() && values[i].is_number_integer();
         naturals.push_back(valid ? values[i].get<int64_t>() : 0);
     }
     if (!valid) {
@@ -108,7 +106,7 @@ public:
         if (is_metadata()) {
             add_metadata(key, value);
         } else if (key == dtype_key || key == shape_key || key == offsets_key) {
-            if (!fields_.emplace(key, std::move(value)).second) {
+            if (!fields_.emplace(key, std::move(value))) {
                 throw failure("the entry of " + shortened(name_) + " has two \"" + key + "\"");
             }
         }
@@ -142,8 +140,8 @@ private:
     }
 
     const json &required(const char *key) const {
-        auto found = fields_.find(key);
-        if (found == fields_.end()) {
+        const json *found = fields_.find(key);
+        if (found == nullptr) {
             throw failure("the entry of " + shortened(name_) + " has no \"" + key + "\"");
         }
         return *found;

@@ -1,9 +1,9 @@
 #include "commands.h"
+#include "json.h"
 #include "text.h"
 #include "version.h"
 
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace qdq_cli {
 
@@ -43,7 +43,7 @@ std::vector<target_row> all_targets() {
 
 void run_targets(const targets_options &options) {
     std::vector<std::vector<std::string>> rows = {{"target", "usable", "chosen", options.why ? "why" : "problem"}};
-    nlohmann::json targets = nlohmann::json::array();
+    json targets = json::array();
     bool is_chosen = false;
     for (const target_row &each : all_targets()) {
         is_chosen |= each.chosen;

@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include "error.h"
+#include "json.h"
 
 #include <unistd.h>
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
 namespace qdq_cli {
 
@@ -136,15 +136,12 @@ std::string one_line(std::string_view message) {
     return printable(message.substr(0, half)) + "..." + printable(message.substr(message.size() - half));
 }
 
-std::string json_text(const nlohmann::json &value, int indent) {
-    constexpr bool ascii_alone = true;
-    return value.dump(indent, ' ', ascii_alone);
-}
+std::string json_text(const json &value, int indent) { return value.dump(indent, json::bytes::ascii); }
 
 std::string utf8_name(std::string name) {
     try {
-        static_cast<void>(nlohmann::json(name).dump());
-    } catch (const nlohmann::json::exception &) {
+        static_cast<void>(json(name).dump());
+    } catch (const json_error &) {
         throw failure("the name of a tensor or node is not valid UTF-8");
     }
     return name;

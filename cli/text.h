@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace qdq_cli {
+
+class json;
 
 // printf's %.*f.
 std::string fixed(double value, int digits);
@@ -28,7 +29,7 @@ std::string one_line(std::string_view message);
 std::string shortened(std::string_view name);
 
 // JSON in ASCII: U+009B is a control character to a terminal, and none that JSON must escape.
-std::string json_text(const nlohmann::json &value, int indent = -1);
+std::string json_text(const json &value, int indent = -1);
 
 // The name of a tensor, which could not be printed as JSON if it were no UTF-8; throws failure where it is not.
 std::string utf8_name(std::string name);

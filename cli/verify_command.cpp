@@ -1,6 +1,7 @@
 #include "commands.h"
 #include "error.h"
 #include "interrupt.h"
+#include "json.h"
 #include "progress.h"
 #include "text.h"
 
@@ -12,7 +13,6 @@
 #include <functional>
 #include <future>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -22,8 +22,6 @@ namespace qdq_cli {
 namespace {
 
 using conformance::finding;
-using nlohmann::json;
-
 const conformance::library tested = {qdq_quantize, qdq_dequantize};
 
 // Calls task(i) for every i in [0, count), on this thread, which draws the bar and sees signals, and on others.

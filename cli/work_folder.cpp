@@ -10,14 +10,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace qdq_cli {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
-
 namespace {
 
 constexpr const char *notes_name = "digests", *announced_name = "files.json";
@@ -141,7 +138,7 @@ std::set<std::string> work_folder::announced() const {
 }
 
 void work_folder::write_announced(const std::set<std::string> &files) const {
-    std::string text = json(files).dump(-1, ' ', false, json::error_handler_t::replace);
+    std::string text = json(files).dump(-1, json::bytes::replaced);
     atomic_file file(*self_, announced_name, true);
     file.write(0, std::as_bytes(std::span(text)));
     file.publish();

@@ -14,8 +14,6 @@
 
 namespace qdq_cli {
 
-using nlohmann::json;
-
 bool is_yaml(const std::filesystem::path &path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
 
 #if QDQ_YAML
@@ -45,7 +43,7 @@ public:
                     throw failure("it has a key that is no text");
                 }
                 std::string name = text_of(each.first);
-                if (!map.emplace(name, value(each.second, depth + 1)).second) {
+                if (!map.emplace(name, value(each.second, depth + 1))) {
                     throw failure("it has \"" + shortened(name) + "\" twice");
                 }
             }

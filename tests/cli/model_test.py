@@ -295,6 +295,8 @@ rules:
         recipe = self.dir / "recipe.json"
         for text, message in (("{", "not valid JSON"), ("[]", "not an object"), ('{"rule": []}', '"rule" is not a key'),
                               ('{"rules": [{"dtype": "i8"}]}', 'no "match"'),
+                              ('{"rules": 5}', '"rules" is 5, which it cannot be'),
+                              ('{"rules": {"match": "*"}}', '"rules" is {"match":"*"}, which it cannot be'),
                               ('{"rules": [{"match": "*", "dtype": "i7"}]}', "i7"),
                               ('{"default": {"dtype": "f8e4m3", "asymmetric": true}}', "no zero points"),
                               ('{"default": {"block_size": 0}}', "not a positive integer"),

@@ -99,6 +99,12 @@ class Prepared(WorkFolderTest):
         self.partial.chmod(0o700)
         self.refuse("which qdq has not written")
 
+    def test_a_file_whose_name_is_no_utf8_is_copied(self):
+        name = os.fsdecode(b"note-\xff.txt")
+        (self.model / name).write_text("dear")
+        self.succeed("quantize", self.model, "-o", self.out, force=False)
+        self.assertEqual((self.out / name).read_text(), "dear")
+
     def test_a_file_that_was_put_among_finished_ones_stays(self):
         for where in ("", "model", "digests"):
             with self.subTest(where=where):
