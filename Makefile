@@ -63,10 +63,12 @@ build: $(STAMP) $(CROSS_STAMP)
 	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
 	@$(CMAKE) --build build/$(PRESET)
 
+# A build of its own, with the kernels of two targets, unless there is one with all of them.
+DEMO_PRESET = $(if $(wildcard build/$(PRESET)/cli/qdq),$(PRESET),$(patsubst release,demo,$(PRESET)))
 demo: $(STAMP) $(CROSS_STAMP)
-	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
-	@$(CMAKE) --build build/$(PRESET) --target qdq_cli
-	cli/demo.sh $(VENV)/bin/python build/$(PRESET) "$(or $(MODEL),$$($(VENV)/bin/python tools/demo_model.py))"
+	@$(CMAKE) --preset $(DEMO_PRESET) --log-level=WARNING
+	@$(CMAKE) --build build/$(DEMO_PRESET) --target qdq_cli
+	cli/demo.sh $(VENV)/bin/python build/$(DEMO_PRESET) "$(or $(MODEL),$$($(VENV)/bin/python tools/demo_model.py))"
 
 test: build
 	@rm -f build/$(PRESET)/tests.xml

@@ -94,6 +94,44 @@ function(qdq_targets_of processor out)
   set(${out} ${targets} PARENT_SCOPE)
 endfunction()
 
+# The best target for this machine's processor, by the dispatcher's own detection, and the one that needs least of it.
+function(qdq_native_targets out)
+  if(CMAKE_CROSSCOMPILING)
+    message(FATAL_ERROR "QDQ_TARGETS: native is of the machine that builds, and ${CMAKE_CXX_COMPILER} compiles for another")
+  endif()
+  qdq_targets_of(${CMAKE_SYSTEM_PROCESSOR} targets)
+  set(asked)
+  foreach(target ${targets})
+    get_property(needs GLOBAL PROPERTY QDQ_TARGET_${target}_NEEDS)
+    list(TRANSFORM needs PREPEND qdq_)
+    list(JOIN needs " | " needs)
+    string(APPEND asked "    if (!qdq::runtime::cpu_problem(${needs})) std::puts(\"${target}\");\n")
+  endforeach()
+  set(source ${PROJECT_BINARY_DIR}/generators/native_targets.cpp)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT "// Generated from kernels/manifest.cmake: prints what can run here.
+#include \"targets/cpu_features.h\"
+
+#include <cstdio>
+
+int main() {
+${asked}}
+")
+  set(folders ${PROJECT_SOURCE_DIR}/runtime/src ${PROJECT_SOURCE_DIR}/runtime/include ${QDQ_GENERATED_INCLUDES})
+  try_run(ran compiled
+    SOURCES ${source} ${PROJECT_SOURCE_DIR}/runtime/src/targets/cpu_features_${CMAKE_SYSTEM_PROCESSOR}.cpp
+    NO_CACHE CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${folders}" CXX_STANDARD 20
+    COMPILE_OUTPUT_VARIABLE messages RUN_OUTPUT_VARIABLE usable)
+  string(REGEX MATCHALL "[^\n]+" usable "${usable}")
+  if(NOT compiled OR NOT usable)
+    message(FATAL_ERROR "QDQ_TARGETS: no target can run on this machine: ${targets}\n${messages}")
+  endif()
+  list(GET usable 0 best)
+  list(GET usable -1 plainest)
+  set(native ${best} ${plainest})
+  list(REMOVE_DUPLICATES native)
+  set(${out} ${native} PARENT_SCOPE)
+endfunction()
+
 # Stops where the manifest has no target of a name for QDQ_TARGETS or QDQ_DEVICE_TARGETS.
 function(qdq_require_known option name)
   string(REPLACE QDQ_ QDQ_KNOWN_ property ${option})

@@ -1,7 +1,7 @@
 # Every option: what it does and its default.
 
 # The targets to compile kernels for, best first; kernels/manifest.cmake describes each. Empty: all that are for the
-# processor the compiler compiles for.
+# processor the compiler compiles for. native: the best that this machine can run, and the plainest to compare with.
 set(QDQ_TARGETS "" CACHE STRING "Targets to compile kernels for")
 
 # The kernel rows to compile, by globs over their names, which kernels/manifest.cmake's types make:
