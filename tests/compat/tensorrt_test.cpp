@@ -457,8 +457,29 @@ TEST_F(TensorRTNetwork, refuses_inputs_from_itself_later_layers_or_other_network
     expect_refused({"y", "earlier"});
     INetworkDefinition other;
     layer.setInput(1, add(other, "", {}));
-    expect_refused({"y", "earlier"});
+    expect_refused({"y", "scale", "earlier"});
     layer.setInput(1, scale);
+    expect_runs();
+}
+
+TEST_F(TensorRTNetwork, keeps_no_tensor_of_another_network_which_may_be_gone_when_it_is_built) {
+    mark();
+    auto other = std::make_unique<INetworkDefinition>();
+    ITensor *const foreign = other->addInput("x", DataType::kFLOAT, {1, {4}});
+    IQuantizeLayer *const second = network.addQuantize(*foreign, scale);
+    IDequantizeLayer *const third = network.addDequantize(*layer.getOutput(0), *foreign);
+    layer.setInput(0, *foreign);
+    EXPECT_NE(second->getInput(0), foreign);
+    EXPECT_NE(third->getInput(1), foreign);
+    EXPECT_NE(layer.getInput(0), foreign);
+    other.reset();
+    EXPECT_EQ(second->getOutput(0)->getDimensions().nbDims, -1);
+    expect_refused({"y", "input", "earlier"});
+    layer.setInput(0, *network.getInput(0));
+    expect_refused({"Quantize", "input", "earlier"});
+    second->setInput(0, *network.getInput(0));
+    expect_refused({"Dequantize", "scale", "earlier"});
+    third->setInput(1, scale);
     expect_runs();
 }
 

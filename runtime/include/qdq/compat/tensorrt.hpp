@@ -32,8 +32,9 @@
 //     dequantize    (input - zeroPt) * scale
 //
 // As in TensorRT, a network belongs to one thread, layers and tensors belong to it, and a mistake in a layer shows when
-// the network is built: build() and run() name the layer, or its output where it has no name of its own. The add
-// functions return NULL when memory is short, or a name is NULL.
+// the network is built: build() and run() name the layer, or its output where it has no name of its own. A tensor of
+// another network is such a mistake, and is not kept: that network may be gone by then. The add functions return NULL
+// when memory is short, or a name is NULL.
 //
 // TensorRT's operator reference and NvInfer.h differ in places. The reference is followed in that input and scale (of a
 // dequantize layer: output and scale) have one type, that zeroPt is f32, and that blocks are for int4 and fp4.
@@ -211,6 +212,11 @@ protected:
 
 private:
     bool computes() const { return what_ == kind::quantize || what_ == kind::dequantize; }
+    // Another network may be gone before this one. None of its tensors is kept: the layer's own output, which no layer
+    // has as an input, stands in its place, and a build says so.
+    void take(std::size_t index, ITensor &tensor) {
+        inputs_[index] = &tensor.producer_.network_ == &network_ ? &tensor : &output_;
+    }
     // What a message calls it.
     char const *label() const { return name_.is_set() ? getName() : output_.getName(); }
     detail::verdict check(const ITensor &x, const ITensor &scale) const;
@@ -412,8 +418,8 @@ private:
         if (layer == nullptr) {
             return nullptr;
         }
-        layer->inputs_[0] = &input;
-        layer->inputs_[1] = &scale;
+        layer->take(0, input);
+        layer->take(1, scale);
         layer->output_.type_ = type;
         return layer;
     }
@@ -679,7 +685,7 @@ inline Dims ITensor::getDimensions() const noexcept {
     const ITensor *tensor = this;
     while (tensor->producer_.computes()) {
         const ITensor *input = tensor->producer_.inputs_[0];
-        if (&input->producer_.network_ != &producer_.network_ || input->producer_.index_ >= tensor->producer_.index_) {
+        if (input->producer_.index_ >= tensor->producer_.index_) {
             return {-1, {}};
         }
         tensor = input;
@@ -691,7 +697,7 @@ inline void ILayer::setInput(std::int32_t index, ITensor &tensor) noexcept {
     if (index < 0 || index > 2 || !computes()) {
         return;
     }
-    inputs_[index] = &tensor;
+    take(static_cast<std::size_t>(index), tensor);
     network_.is_built_ = false;
 }
 inline void ILayer::setAxis(std::int32_t axis) noexcept {
@@ -712,10 +718,11 @@ inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) con
     using namespace detail;
     const bool quantizes = what_ == kind::quantize;
     const DataType floating = quantizes ? x.type_ : output_.type_, stored = quantizes ? output_.type_ : x.type_;
-    for (const ITensor *each : inputs_) {
-        if (each != nullptr && (&each->producer_.network_ != &network_ || each->producer_.index_ >= index_)) {
-            return compat::fail("TensorRT: %s: input \"%s\" is not from an earlier layer of this network", label(),
-                                each->getName());
+    for (std::size_t i = 0; i < std::size(inputs_); ++i) {
+        const ITensor *each = inputs_[i];
+        if (each != nullptr && each->producer_.index_ >= index_) {
+            constexpr const char *names[] = {"input", "scale", "zeroPt"};
+            return compat::fail("TensorRT: %s: %s: it is not from an earlier layer of this network", label(), names[i]);
         }
         if (each != nullptr && volume(each->getDimensions()) > INT32_MAX) {
             return compat::fail("TensorRT: %s: input \"%s\", %s, has more than 2147483647 elements", label(),
