@@ -13,7 +13,7 @@
 // torch_npu's documentation lists the types of each argument but not which go together: every combination is taken
 // here. (The CANN operators behind npu_quantize take fewer: bf16 only all together in div_mode, scales of the type of a
 // 16-bit self otherwise.) The axis means what those operators take it for: any dimension in div_mode, one of the last
-// two otherwise. qint32 names int32 too, as in op-plugin's own tests.
+// two otherwise, where op-plugin hands on -1 for every axis above -2 (QuantizeKernelNpuOpApi.cpp). qint32 names int32 too, as in op-plugin's own tests.
 #pragma once
 
 #include <qdq/compat/common.hpp>
@@ -146,17 +146,24 @@ inline verdict check_types(const qdq_tensor &x, const qdq_tensor &s, const qdq_t
 // Fills `dimension`, which stays 0 where one scale serves every element.
 inline verdict check_axis(const qdq_tensor &x, const qdq_tensor &s, std::int64_t axis, bool div_mode,
                           std::int32_t &dimension) {
-    const std::int32_t rank = x.rank, lowest = div_mode ? -rank : std::max(-rank, -2);
-    const bool ignored = div_mode && compat::element_count(compat::shape_of(s)) == 1;
-    if (ignored) {
+    const std::int32_t rank = x.rank;
+    if (!div_mode) {
+        const std::int64_t from_the_end = axis < -1 ? axis : -1;
+        if (from_the_end < std::max(-rank, -2)) {
+            return compat::fail("torch_npu.npu_quantize: axis: %lld is below %d for a self of %d dimensions",
+                                static_cast<long long>(axis), int(std::max(-rank, -2)), int(rank));
+        }
+        dimension = rank + static_cast<std::int32_t>(from_the_end);
         return QDQ_OK;
     }
-    if (axis < lowest || axis >= rank) {
-        return compat::fail("torch_npu.npu_quantize: axis: %lld is not in [%d, %d) for a self of %d dimensions",
-                            static_cast<long long>(axis), int(lowest), int(rank), int(rank));
+    if (compat::element_count(compat::shape_of(s)) == 1) {
+        return QDQ_OK;
     }
-    const auto given = static_cast<std::int32_t>(axis);
-    dimension = div_mode ? (given < 0 ? given + rank : given) : given == -2 ? rank - 2 : rank - 1;
+    if (axis < -rank || axis >= rank) {
+        return compat::fail("torch_npu.npu_quantize: axis: %lld is not in [%d, %d) for a self of %d dimensions",
+                            static_cast<long long>(axis), int(-rank), int(rank), int(rank));
+    }
+    dimension = static_cast<std::int32_t>(axis < 0 ? axis + rank : axis);
     return QDQ_OK;
 }
 
@@ -263,9 +270,9 @@ constexpr bool is_dense(const qdq_tensor &t) {
 //              axis; may be strided
 // zero_points  i8, u8, i32, bf16                 scales' type
 // dtype        qint8, quint8, qint32, int32      qint8, quint4x2
-// axis         a dimension of self, negative     in [-2, rank): -2 is the last but one, which a self of one dimension
-//              counted from the last; not        lacks; any other the last
-//              looked at for one scale
+// axis         a dimension of self, negative     -2 is the last but one, which a self of one dimension lacks; any above
+//              counted from the last; not        that the last, also one past self's dimensions, as the default is
+//              looked at for one scale           for a self of one
 //
 // The result has self's shape and is i8, u8 or i32. For quint4x2 it is i32, eight int4 in each, the first in the lowest
 // bits: self's last dimension is a multiple of 8, and the result's is an eighth of it.
