@@ -43,7 +43,8 @@ std::uintptr_t create_tensor(nb::handle given_dims, std::uint64_t view_dims_num,
 }
 
 nb::tuple get_workspace_size(std::uintptr_t x, std::uintptr_t scales, std::uintptr_t zero_points, int dtype,
-                             std::int32_t axis, std::uintptr_t out) {
+                             nb::handle given_axis, std::uintptr_t out) {
+    const std::int32_t axis = integer_of_32_bits("aclnnQuantizeGetWorkspaceSize", "axis", given_axis);
     std::uint64_t size = 0;
     aclOpExecutor *executor = nullptr;
     const aclnnStatus status = aclnnQuantizeGetWorkspaceSize(
@@ -88,8 +89,8 @@ void define_aclnn(nb::module_ &m) {
     m.def(
         "aclDestroyTensor", [](std::uintptr_t tensor) { return aclDestroyTensor(pointer<aclTensor>(tensor)); },
         "tensor"_a);
-    m.def("aclnnQuantizeGetWorkspaceSize", get_workspace_size, "x"_a, "scales"_a, "zeroPoints"_a, "dtype"_a, "axis"_a,
-          "out"_a);
+    m.def("aclnnQuantizeGetWorkspaceSize", get_workspace_size, "x"_a, "scales"_a, "zeroPoints"_a, "dtype"_a,
+          "axis"_a.none(), "out"_a);
     m.def(
         "aclnnQuantize",
         [](std::uintptr_t workspace, std::uint64_t size, std::uintptr_t executor, std::uintptr_t stream) {

@@ -91,6 +91,9 @@ std::string path(const char *function, const char *name, nb::handle given) {
 }
 
 std::int64_t integer(const char *function, const char *name, nb::handle given) {
+    if (PyBool_Check(given.ptr())) {  // which has __index__: True would be axis 1
+        refuse_type(function, name, "it is a bool, and no integer");
+    }
     PyObject *const index = PyNumber_Index(given.ptr());
     if (index == nullptr && caught(PyExc_TypeError)) {
         refuse_type(function, name, "it is no integer");

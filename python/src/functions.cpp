@@ -27,6 +27,15 @@ void check(const result &done) {
     }
 }
 
+// What `read` gives. A TypeError or ValueError of ours is a broken rule, what an argument's own code raises is raised.
+template<typename Read> auto as_broken_rule(Read &&read) {
+    try {
+        return read();
+    } catch (const nb::builtin_exception &refused) {
+        raise(PyExc_RuntimeError, refused.what());
+    }
+}
+
 // An argument of Python's as the front ends take it; none where it is None.
 class argument {
 public:
@@ -51,14 +60,6 @@ public:
     bool pack() { return array_.pack(); }
 
 private:
-    template<typename Read> static void as_broken_rule(Read &&read) {
-        try {
-            read();
-        } catch (const nb::builtin_exception &refused) {  // a dtype or layout that is none of qdq's
-            check(result(QDQ_INVALID_ARGUMENT, refused.what()));
-        }
-    }
-
     const char *function_, *name_;
     array array_;
 };
@@ -92,7 +93,7 @@ nb::object made_by(const char *function, const argument &like, dtype type, std::
 nb::object pypto_dequantize(nb::handle input, nb::handle scale, int otype, nb::handle given_axis,
                             nb::handle zero_points) {
     const char *const function = pypto::detail::function;
-    const std::int32_t axis = integer_of_32_bits(function, "axis", given_axis);
+    const std::int32_t axis = as_broken_rule([&] { return integer_of_32_bits(function, "axis", given_axis); });
     const argument x(function, "input", input), s(function, "scale", scale), z(function, "zero_points", zero_points);
     check_in_place({&x, &s, &z});
     const tensor x_view = x.view(), s_view = s.view(), z_view = z.view();
@@ -104,7 +105,7 @@ nb::object pypto_dequantize(nb::handle input, nb::handle scale, int otype, nb::h
 void set_vec_tile_shapes(const nb::args &sizes) {
     pypto::detail::tile_shape tile;
     for (nb::handle size : sizes) {
-        const std::int64_t value = integer("pypto.set_vec_tile_shapes", "sizes", size);
+        const std::int64_t value = as_broken_rule([&] { return integer("pypto.set_vec_tile_shapes", "sizes", size); });
         if (tile.rank < tile.size.size()) {
             tile.size[tile.rank] = value;
         }
@@ -114,9 +115,13 @@ void set_vec_tile_shapes(const nb::args &sizes) {
 }
 
 nb::object npu_quantize(nb::handle self, nb::handle scales, nb::handle zero_points, int type, nb::handle given_axis,
-                        bool div_mode) {
+                        nb::handle given_div_mode) {
     const char *const function = torch_npu::detail::function;
     const std::int64_t axis = integer(function, "axis", given_axis);
+    if (!PyBool_Check(given_div_mode.ptr())) {
+        refuse_type(function, "div_mode", "it is no bool");
+    }
+    const bool div_mode = given_div_mode.ptr() == Py_True;
     const argument x(function, "self", self), s(function, "scales", scales), z(function, "zero_points", zero_points);
     check_in_place({&x, &s, &z});
     const tensor x_view = x.view(), s_view = s.view(), z_view = z.view();
@@ -159,7 +164,7 @@ void define_functions(nb::module_ &m) {
           "zero_points"_a.none());
     m.def("set_vec_tile_shapes", set_vec_tile_shapes);
     m.def("npu_quantize", npu_quantize, "self"_a.none(), "scales"_a.none(), "zero_points"_a.none(), "dtype"_a,
-          "axis"_a.none(), "div_mode"_a);
+          "axis"_a.none(), "div_mode"_a.none());
     m.def("tripy", tripy, "quantizes"_a, "input"_a, "scale"_a, "dtype"_a, "dim"_a.none());
     m.def(
         "dtype_number", [](nb::handle given) { return static_cast<int>(named_type("qdq", "dtype", given).dtype); },

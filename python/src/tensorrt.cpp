@@ -27,6 +27,7 @@ public:
     IDequantizeLayer *add_dequantize(ITensor &input, ITensor &scale, DataType type);
     // Before a build, which reads them.
     void check_weights() const;
+    int visit(visitproc visit, void *arg) const;
 
 private:
     std::vector<std::unique_ptr<array>> weights_;
@@ -99,9 +100,66 @@ void network::check_weights() const {
     }
 }
 
+int network::visit(visitproc visit, void *arg) const {
+    for (const std::unique_ptr<array> &each : weights_) {
+        Py_VISIT(each->object().ptr());
+    }
+    return 0;
+}
+
+// What refers to objects of Python shows them to its garbage collector, which sees none of what keep_alive keeps.
+// A logger's class refers to its module by its functions: where the module's names refer to what was made with the
+// logger, they are a cycle.
+template<typename Kept> int traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<Kept>(self)->visit(visit, arg) : 0;
+}
+template<typename Kept>
+PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void *>(traverse<Kept>)}, {0, nullptr}};
+
+// An object of TensorRT's, and of Python's the one that must outlive it.
+template<typename Made> class made_with {
+public:
+    made_with(nb::object needed, std::unique_ptr<Made> made) : needed_(std::move(needed)), made_(std::move(made)) {}
+    Made &operator*() const { return *made_; }
+    Made *operator->() const { return made_.get(); }
+    const nb::object &needed() const { return needed_; }
+    int visit(visitproc visit, void *arg) const {
+        Py_VISIT(needed_.ptr());
+        return 0;
+    }
+
+private:
+    nb::object needed_;
+    std::unique_ptr<Made> made_;
+};
+using builder = made_with<IBuilder>;           // and its logger
+using engine = made_with<ICudaEngine>;         // and its builder's logger
+using context = made_with<IExecutionContext>;  // and its engine
+
+// None where there is none.
+template<typename Made> std::unique_ptr<made_with<Made>> keeping(nb::object needed, Made *made) {
+    return made != nullptr ? std::make_unique<made_with<Made>>(std::move(needed), std::unique_ptr<Made>(made))
+                           : nullptr;
+}
+
+void make_builder(builder *self, nb::handle logger) {
+    if (!nb::isinstance<ILogger>(logger)) {
+        refuse_type("TensorRT: Builder", "logger", std::string(nb::inst_name(logger).c_str()) + " is no ILogger");
+    }
+    if (!nb::inst_ready(logger)) {
+        refuse_type("TensorRT: Builder", "logger", "its class has an __init__ that does not call ILogger's");
+    }
+    new (self) builder(nb::borrow(logger), std::make_unique<IBuilder>(*nb::inst_ptr<ILogger>(logger)));
+}
+
 const char *tensor_name(nb::handle given) { return text("TensorRT", "name", given).data(); }
 
 template<typename Named> void set_name(Named &named, nb::handle name) { named.setName(tensor_name(name)); }
+
+template<typename Layer> void set_axis(Layer &layer, nb::handle axis) {
+    layer.setAxis(integer_of_32_bits("TensorRT", "axis", axis));
+}
 
 class logger : public ILogger {
 public:
@@ -175,20 +233,18 @@ void define_tensorrt(nb::module_ &m) {
     nb::class_<IConstantLayer, ILayer>(m, "IConstantLayer");
     nb::class_<IQuantizeLayer, ILayer>(m, "IQuantizeLayer")
         .def_prop_rw(
-            "axis", [](const IQuantizeLayer &layer) { return layer.getAxis(); },
-            [](IQuantizeLayer &layer, std::int32_t axis) { layer.setAxis(axis); })
+            "axis", [](const IQuantizeLayer &layer) { return layer.getAxis(); }, &set_axis<IQuantizeLayer>)
         .def_prop_rw(
             "to_type", [](const IQuantizeLayer &layer) { return layer.getToType(); },
             [](IQuantizeLayer &layer, DataType type) { layer.setToType(type); });
     nb::class_<IDequantizeLayer, ILayer>(m, "IDequantizeLayer")
         .def_prop_rw(
-            "axis", [](const IDequantizeLayer &layer) { return layer.getAxis(); },
-            [](IDequantizeLayer &layer, std::int32_t axis) { layer.setAxis(axis); })
+            "axis", [](const IDequantizeLayer &layer) { return layer.getAxis(); }, &set_axis<IDequantizeLayer>)
         .def_prop_rw(
             "to_type", [](const IDequantizeLayer &layer) { return layer.getToType(); },
             [](IDequantizeLayer &layer, DataType type) { layer.setToType(type); });
 
-    nb::class_<network>(m, "INetworkDefinition", nb::dynamic_attr())
+    nb::class_<network>(m, "INetworkDefinition", nb::type_slots(collected<network>))
         .def("add_input", &network::add_input, "name"_a, "dtype"_a, "shape"_a, internal)
         .def("_add_constant", &network::add_constant, "shape"_a, "dtype"_a, "weights"_a, internal)
         .def("add_quantize", &network::add_quantize, "input"_a, "scale"_a, "output_type"_a = DataType::kINT8, internal)
@@ -213,60 +269,61 @@ void define_tensorrt(nb::module_ &m) {
         .export_values();
     log.def(nb::init<>()).def("log", &ILogger::log, "severity"_a, "msg"_a);
 
-    nb::class_<IExecutionContext>(m, "IExecutionContext")
+    nb::class_<context>(m, "IExecutionContext", nb::type_slots(collected<context>))
         .def(
             "set_tensor_address",
-            [](IExecutionContext &context, nb::handle name, std::uintptr_t memory) {
-                return context.setTensorAddress(tensor_name(name), pointer(memory));
+            [](const context &context, nb::handle name, std::uintptr_t memory) {
+                return context->setTensorAddress(tensor_name(name), pointer(memory));
             },
             "name"_a, "memory"_a)
         .def(
             "get_tensor_address",
-            [](const IExecutionContext &context, nb::handle name) {
-                return reinterpret_cast<std::uintptr_t>(context.getTensorAddress(tensor_name(name)));
+            [](const context &context, nb::handle name) {
+                return reinterpret_cast<std::uintptr_t>(context->getTensorAddress(tensor_name(name)));
             },
             "name"_a)
         .def(
             "execute_async_v3",
-            [](IExecutionContext &context, std::uintptr_t stream) {
+            [](const context &context, std::uintptr_t stream) {
                 const nb::gil_scoped_release others_run;
-                return context.enqueueV3(pointer(stream));
+                return context->enqueueV3(pointer(stream));
             },
             "stream_handle"_a)
-        .def_prop_ro("engine", &IExecutionContext::getEngine, internal);
-    nb::class_<ICudaEngine>(m, "ICudaEngine")
-        .def("create_execution_context", &ICudaEngine::createExecutionContext, nb::keep_alive<0, 1>(),
-             nb::rv_policy::take_ownership)
-        .def_prop_ro("num_io_tensors", &ICudaEngine::getNbIOTensors)
-        .def("get_tensor_name", &ICudaEngine::getIOTensorName, "index"_a)
+        .def_prop_ro("engine", &context::needed);
+    nb::class_<engine>(m, "ICudaEngine", nb::type_slots(collected<engine>))
+        .def("create_execution_context",
+             [](const engine &engine) { return keeping(nb::find(engine), engine->createExecutionContext()); })
+        .def_prop_ro("num_io_tensors", [](const engine &engine) { return engine->getNbIOTensors(); })
+        .def(
+            "get_tensor_name", [](const engine &engine, std::int32_t index) { return engine->getIOTensorName(index); },
+            "index"_a)
         .def(
             "get_tensor_shape",
-            [](const ICudaEngine &engine, nb::handle name) {
-                return tuple_of(engine.getTensorShape(tensor_name(name)));
-            },
+            [](const engine &engine, nb::handle name) { return tuple_of(engine->getTensorShape(tensor_name(name))); },
             "name"_a)
         .def(
             "get_tensor_dtype",
-            [](const ICudaEngine &engine, nb::handle name) { return engine.getTensorDataType(tensor_name(name)); },
+            [](const engine &engine, nb::handle name) { return engine->getTensorDataType(tensor_name(name)); },
             "name"_a)
         .def(
             "get_tensor_mode",
-            [](const ICudaEngine &engine, nb::handle name) { return engine.getTensorIOMode(tensor_name(name)); },
-            "name"_a);
+            [](const engine &engine, nb::handle name) { return engine->getTensorIOMode(tensor_name(name)); }, "name"_a);
     nb::class_<IBuilderConfig>(m, "IBuilderConfig");
-    nb::class_<IBuilder>(m, "Builder")
-        .def(nb::init<ILogger &>(), "logger"_a, nb::keep_alive<1, 2>())
+    nb::class_<builder>(m, "Builder", nb::type_slots(collected<builder>))
+        .def("__init__", make_builder, "logger"_a.none())
         .def(
-            "create_network", [](IBuilder &, NetworkDefinitionCreationFlags) { return std::make_unique<network>(); },
+            "create_network", [](builder &, NetworkDefinitionCreationFlags) { return std::make_unique<network>(); },
             "flags"_a = 0)
-        .def("create_builder_config", &IBuilder::createBuilderConfig, nb::rv_policy::take_ownership)
+        .def(
+            "create_builder_config", [](const builder &builder) { return builder->createBuilderConfig(); },
+            nb::rv_policy::take_ownership)
         .def(
             "build_engine_with_config",
-            [](IBuilder &builder, const network &n, IBuilderConfig &config) {
+            [](const builder &builder, const network &n, IBuilderConfig &config) {
                 n.check_weights();
-                return builder.buildEngineWithConfig(n, config);
+                return keeping(builder.needed(), builder->buildEngineWithConfig(n, config));
             },
-            "network"_a, "config"_a, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>());
+            "network"_a, "config"_a);
 }
 
 }  // namespace qdq::python

@@ -1,5 +1,10 @@
 """Each document's example, and the errors and dtype names of each system."""
 
+import gc
+import subprocess
+import sys
+import textwrap
+
 import ml_dtypes
 import numpy
 import pytest
@@ -46,6 +51,21 @@ class TestPypto:
     def test_a_broken_rule_is_a_runtime_error_that_names_the_argument(self, arguments, message):
         with pytest.raises(RuntimeError, match=message):
             pypto.dequantize(*arguments)
+
+    def test_what_is_no_type_shape_or_integer_is_a_runtime_error_too(self):
+        x, scale = numpy.ones((2, 2), "i1"), numpy.ones(2, "f4")
+        with pytest.raises(RuntimeError, match="pypto.dequantize: otype: 'float32' is none of pypto's types"):
+            pypto.dequantize(x, scale, "float32", -1)
+        with pytest.raises(RuntimeError, match="pypto.dequantize: axis: it is no integer"):
+            pypto.dequantize(x, scale, pypto.DT_FP32, 1.0)
+        with pytest.raises(RuntimeError, match="pypto.tensor: dtype: 'int8' is none of pypto's types"):
+            pypto.tensor([3], "int8")
+        for shape in ([-3], [1.5], "3", [2**70], None):
+            with pytest.raises(RuntimeError, match="pypto.tensor: shape: "):
+                pypto.tensor(shape, pypto.DT_INT8)
+        for sizes in ([4, 16], 1.5, "4", 2**70):
+            with pytest.raises(RuntimeError, match="pypto.set_vec_tile_shapes: sizes: "):
+                pypto.set_vec_tile_shapes(sizes)
 
     def test_a_tile_shape_holds_until_it_is_forgotten(self):
         x, scale = numpy.ones((2, 2), "i1"), numpy.ones(2, "f4")
@@ -123,7 +143,33 @@ class TestNvtripy:
         quant = tp.quantize(tp.Tensor([0.0, 1.0]), 1.0, tp.int4)
         with pytest.raises(tp.TripyException, match="int4 cannot be printed"):
             repr(quant)
-        assert repr(tp.dequantize(quant, 1.0, tp.float32)) == "tensor([0., 1.], dtype=float32, shape=(2,))"
+        restored = tp.dequantize(quant, 1.0, tp.float32)
+        assert repr(restored) == "tensor([0.0000, 1.0000], dtype=float32, loc=cpu:0, shape=(2,))"
+
+    @pytest.mark.parametrize("dtype", [tp.float32, tp.float16, tp.bfloat16, tp.float8])
+    def test_prints_numbers_as_nvtripy_does(self, dtype):
+        restored = tp.dequantize(tp.Tensor([1, 2, 3], tp.int8), 0.99872, tp.float32)
+        assert repr(restored) == "tensor([0.9987, 1.9974, 2.9962], dtype=float32, loc=cpu:0, shape=(3,))"
+        assert repr(tp.Tensor([[0.5, 1.0], [-2.0, 3.0]], dtype)) == (
+            "tensor(\n    [[0.5000, 1.0000],\n     [-2.0000, 3.0000]], \n"
+            f"    dtype={dtype.name}, loc=cpu:0, shape=(2, 2))"
+        )
+        assert repr(tp.Tensor(1.5, dtype)) == f"tensor(1.5, dtype={dtype.name}, loc=cpu:0, shape=())"
+        assert repr(tp.Tensor([3, -1])) == "tensor([3, -1], dtype=int32, loc=cpu:0, shape=(2,))"
+        assert repr(tp.Tensor([[1, 2]])) == "tensor(\n    [[1, 2]], \n    dtype=int32, loc=cpu:0, shape=(1, 2))"
+        assert repr(tp.Tensor([], dtype)) == f"tensor([], dtype={dtype.name}, loc=cpu:0, shape=(0,))"
+
+    def test_prints_ten_numbers_in_a_line_and_the_ends_of_more_than_forty(self):
+        rows = repr(tp.reshape(tp.arange(24, tp.int32), (2, 12))).split("\n")
+        assert rows[1:5] == [
+            "    [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9,", "      10, 11],",
+            "     [12, 13, 14, 15, 16, 17, 18, 19, 20, 21,", "      22, 23]], ",
+        ]  # fmt: skip
+        assert "[0, 1, 2, ..., 38, 39, 40]" in repr(tp.arange(41, tp.int32))
+        assert "..." not in repr(tp.arange(40, tp.int32))
+        rows = repr(tp.reshape(tp.arange(100, tp.int32), (50, 2))).split("\n")
+        assert rows[3:6] == ["     [4, 5],", "     ...,", "     [94, 95],"]
+        assert "3]],\n\n     [[4" in repr(tp.reshape(tp.arange(8, tp.int32), (2, 2, 2)))
 
     @pytest.mark.parametrize("floating", [tp.float32, tp.float16, tp.bfloat16])
     @pytest.mark.parametrize("stored", [tp.int8, tp.int4, tp.float8])
@@ -131,6 +177,53 @@ class TestNvtripy:
         input = tp.cast(tp.Tensor([[-2.0, 1.0, 3.0]]), dtype=floating)
         output = tp.dequantize(tp.quantize(input, 0.5, stored), 0.5, floating)
         assert output.dtype == floating and output.tolist() == [[-2.0, 1.0, 3.0]]
+
+    @pytest.mark.parametrize(
+        "scale", [None, [None, 1.0, 2.0], "1.5", b"2", "nan", [["1.5"]], object(), [object()], 1j, 10**400], ids=repr
+    )
+    def test_a_scale_that_is_no_number_is_a_tripy_exception(self, scale):
+        for call in (
+            lambda: tp.quantize(tp.Tensor([0.0, 1.0, 2.0]), scale, tp.int8),
+            lambda: tp.dequantize(tp.Tensor([0, 1, 2], tp.int8), scale, tp.float32, 0),
+        ):
+            with pytest.raises(tp.TripyException, match="scale: "):
+                call()
+
+    @pytest.mark.parametrize(
+        "make, message",
+        [
+            (lambda: tp.Tensor(numpy.ones(3)), "Tensor: data: dtype float64 is none of nvtripy's.* float32"),
+            (lambda: tp.Tensor(numpy.ones(3, "i8")), "Tensor: data: dtype int64"),
+            (lambda: tp.Tensor(numpy.array(["a"])), "Tensor: data: dtype <U1"),
+            (lambda: tp.Tensor(numpy.array(["a"]), tp.int8), "Tensor: data: dtype <U1"),
+            (lambda: tp.Tensor(None), "Tensor: data: "),
+            (lambda: tp.Tensor("1.5"), "Tensor: data: "),
+            (lambda: tp.Tensor([1.0, None]), "Tensor: data: "),
+            (lambda: tp.Tensor([[1.0], [1.0, 2.0]]), "Tensor: data: "),
+            (lambda: tp.Tensor([10**400]), "Tensor: data: "),
+            (lambda: tp.Tensor([2**31]), "Tensor: data: .* int32"),
+            (lambda: tp.Tensor([300], tp.int8), "Tensor: data: .* int8"),
+            (lambda: tp.Tensor([1.5], tp.int8), "Tensor: data: .* int8"),
+            (lambda: tp.Tensor([float("nan")], tp.int4), "Tensor: data: .* int4"),
+            (lambda: tp.Tensor([1.0], "float32"), "dtype: 'float32' is none of nvtripy's"),
+            (lambda: tp.arange("3"), "arange: "),
+            (lambda: tp.arange(None), "arange: "),
+            (lambda: tp.arange(3, "float32"), "dtype: "),
+            (lambda: tp.reshape([1.0], (1,)), "reshape: input: list is not a Tensor"),
+            (lambda: tp.reshape(tp.arange(6), (4, 2)), "reshape: shape: "),
+            (lambda: tp.reshape(tp.arange(6), (2.0, 3.0)), "reshape: shape: "),
+            (lambda: tp.cast(3, tp.int8), "cast: input: int is not a Tensor"),
+            (lambda: tp.cast(tp.arange(3), None), "dtype: None is none of nvtripy's"),
+            (lambda: tp.quantize(numpy.ones(3, "f4"), 1.0, tp.int8), "quantize: input: ndarray is not a Tensor"),
+        ],
+    )  # fmt: skip
+    def test_a_tensor_that_cannot_be_made_is_a_tripy_exception(self, make, message):
+        with pytest.raises(tp.TripyException, match=message):
+            make()
+
+    def test_takes_arrays_of_other_types_with_a_dtype(self):
+        assert tp.Tensor(numpy.ones(3), tp.float32).dtype == tp.float32
+        assert tp.Tensor(numpy.ones(3, "i8"), dtype=tp.int8).tolist() == [1, 1, 1]
 
     @pytest.mark.parametrize(
         "scale, dtype, dim, message",
@@ -223,6 +316,20 @@ class TestTensorRT:
         assert (quantize.type, network.get_layer(2).type) == (trt.LayerType.QUANTIZE, trt.LayerType.DEQUANTIZE)
         assert (x.shape, x.dtype, network.num_layers, quantize.get_input(0).name) == ((2,), trt.float32, 3, "x")
 
+    def test_arguments_of_wrong_types_are_named(self):
+        network = trt.Builder(Lines()).create_network()
+        with pytest.raises(TypeError, match="add_input: shape: it is no integer"):
+            network.add_input("x", trt.float32, (1.0, 2.0))
+        with pytest.raises(TypeError, match="Builder: logger: int is no ILogger"):
+            trt.Builder(3)
+
+        class Half(trt.ILogger):
+            def __init__(self):
+                pass
+
+        with pytest.raises(TypeError, match="Builder: logger: .*__init__"):
+            trt.Builder(Half())
+
     def test_what_fails_is_a_line_of_the_logger_and_none(self):
         logger = Lines()
         network = trt.Builder(logger).create_network()
@@ -253,6 +360,46 @@ class TestTensorRT:
         assert context.set_tensor_address("x", x.ctypes.data)
         assert context.set_tensor_address(engine.get_tensor_name(1), y.ctypes.data)
         assert context.execute_async_v3(0) and y.tolist() == [0xE4]  # 2 and -4, the first in the low half
+
+    @pytest.mark.parametrize("last", ["logger", "builder", "network", "tensor", "engine", "context"])
+    def test_a_programs_own_logger_and_what_it_made_are_gone_at_its_end(self, last):
+        """Their class holds the module by its functions, and the module holds them: a cycle that Python must see."""
+        program = """
+            import numpy
+            from qdq.compat import tensorrt as trt
+            class Log(trt.ILogger):
+                def log(self, severity, message):
+                    print(message)
+            logger = Log()
+            if last > 0: builder = trt.Builder(logger)
+            if last > 1: network = builder.create_network()
+            if last > 2:
+                tensor = network.add_input("x", trt.float32, (2,))
+                layer = network.add_quantize(tensor, network.add_constant((), numpy.float32(1)).get_output(0))
+                network.mark_output(layer.get_output(0))
+            if last > 3: engine = builder.build_engine_with_config(network, builder.create_builder_config())
+            if last > 4: context = engine.create_execution_context()
+        """
+        number = ["logger", "builder", "network", "tensor", "engine", "context"].index(last)
+        run = subprocess.run(
+            [sys.executable, "-c", f"last = {number}\n{textwrap.dedent(program)}"], capture_output=True, text=True
+        )
+        assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+    def test_an_engine_and_its_context_outlive_the_names_of_what_they_need(self):
+        logger = Lines()
+        builder = trt.Builder(logger)
+        network = builder.create_network()
+        layer = network.add_quantize(
+            network.add_input("x", trt.float32, (2,)), network.add_constant((), numpy.float32(1)).get_output(0)
+        )
+        network.mark_output(layer.get_output(0))
+        context = builder.build_engine_with_config(network, builder.create_builder_config()).create_execution_context()
+        lines = logger.lines
+        del builder, network, layer, logger
+        gc.collect()
+        assert context.engine.num_io_tensors == 2
+        assert context.set_tensor_address("y", 0) is False and "y" in lines[0][1]
 
     def test_the_logger_of_tensorrt_writes_to_standard_error_what_is_severe_enough(self, capfd):
         trt.Logger(trt.Logger.ERROR).log(trt.Logger.WARNING, "not this")

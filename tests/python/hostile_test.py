@@ -254,8 +254,42 @@ class TestNumbers:
             torch_npu.npu_quantize(X, scale, None, torch_npu.qint8, axis=value)
         with pytest.raises(tp.TripyException, match="dim: "):
             tp.quantize(tp.Tensor(X), 1.0, tp.int8, value)
-        with pytest.raises(ValueError, match="set_vec_tile_shapes: sizes: "):
+        with pytest.raises(RuntimeError, match="set_vec_tile_shapes: sizes: "):
             pypto.set_vec_tile_shapes(HUGE)
+
+    @pytest.mark.parametrize("value", [True, False])
+    def test_a_bool_is_no_integer(self, value):
+        """It would be axis 0 or 1: `npu_quantize(x, s, None, qint8, False)` would divide along axis 0."""
+        NO_BOOL = "it is a bool, and no integer"
+        codes, scale = numpy.zeros((2, 2), "i1"), numpy.ones(2, "f4")
+        for keyword in ("axis", "block_size"):
+            with pytest.raises(TypeError, match=f"qdq.quantize: {keyword}: {NO_BOOL}"):
+                qdq.quantize(X, [1.0] * 4, dtype="int8", **{keyword: value})
+        with pytest.raises(TypeError, match=f"block_size: {NO_BOOL}"):
+            qdq.quantize(X, 1.0, dtype="int8", block_size=(value, 1))
+        with pytest.raises(TypeError, match=f"count: {NO_BOOL}"):
+            qdq.set_num_threads(value)
+        with pytest.raises(RuntimeError, match=f"pypto.dequantize: axis: {NO_BOOL}"):
+            pypto.dequantize(codes, scale, pypto.DT_FP32, value)
+        with pytest.raises(RuntimeError, match=f"pypto.set_vec_tile_shapes: sizes: {NO_BOOL}"):
+            pypto.set_vec_tile_shapes(4, value)
+        with pytest.raises(TypeError, match=f"torch_npu.npu_quantize: axis: {NO_BOOL}"):
+            torch_npu.npu_quantize(X[:2, :2], scale, None, torch_npu.qint8, value)
+        with pytest.raises(tp.TripyException, match=f"nvtripy.quantize: dim: {NO_BOOL}"):
+            tp.quantize(tp.Tensor(X[:2, :2]), [1.0, 1.0], tp.int8, dim=value)
+        network = trt.Builder(trt.Logger()).create_network()
+        one = network.add_constant((), numpy.float32(1)).get_output(0)
+        for layer in (network.add_quantize(one, one), network.add_dequantize(one, one)):
+            with pytest.raises(TypeError, match=f"TensorRT: axis: {NO_BOOL}"):
+                layer.axis = value
+            assert layer.axis == -1
+        with pytest.raises(TypeError, match=f"axis: {NO_BOOL}"):
+            aclnn.aclnnQuantizeGetWorkspaceSize(0, 0, 0, aclnn.ACL_INT8, value, 0)
+
+    @pytest.mark.parametrize("value", [1, 0, None, "False", 1.0])
+    def test_div_mode_is_a_bool(self, value):
+        with pytest.raises(TypeError, match="torch_npu.npu_quantize: div_mode: it is no bool"):
+            torch_npu.npu_quantize(X, numpy.ones(1, "f4"), None, torch_npu.qint8, 1, value)
 
     def test_what_an_integers_own_code_raises_is_raised(self):
         class Stop(Exception):
@@ -268,6 +302,8 @@ class TestNumbers:
             qdq.quantize(X, 1.0, dtype="int8", axis=Acts(0, stop))
         with pytest.raises(Stop):
             qdq.quantize(X, 1.0, dtype="int8", block_size=[Acts(0, stop), 1])
+        with pytest.raises(Stop):
+            pypto.dequantize(numpy.zeros((2, 2), "i1"), numpy.ones(2, "f4"), pypto.DT_FP32, Acts(0, stop))
 
 
 class TestTexts:
@@ -532,5 +568,5 @@ class TestFrontEnds:
 
     @pytest.mark.parametrize("size", ["4", 1.5, None])
     def test_a_tile_shape_is_of_integers(self, size):
-        with pytest.raises(TypeError, match="set_vec_tile_shapes: sizes: it is no integer"):
+        with pytest.raises(RuntimeError, match="set_vec_tile_shapes: sizes: it is no integer"):
             pypto.set_vec_tile_shapes(size)

@@ -4,10 +4,12 @@ With the functions that its examples make their tensors by. A tensor here is on 
 them at once. A broken rule is a TripyException.
 """
 
+import contextlib
 import enum
+import textwrap
 
 from qdq._core import compat as _compat
-from qdq._frameworks import floats_of, numpy_dtype
+from qdq._frameworks import floats_of, numbers_of, numpy_dtype
 
 
 class TripyException(Exception):
@@ -26,6 +28,7 @@ class dtype(enum.Enum):
     int32 = "int32"
 
 
+_NAMES = {each.value: each for each in dtype}  # NumPy's and ml_dtypes'
 globals().update(dtype.__members__)
 __all__ = [
     "Tensor",
@@ -46,6 +49,43 @@ def _checked(given):
     return given
 
 
+@contextlib.contextmanager
+def _broken_rules(where):
+    """What the arguments of the block break is a TripyException that names them."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TripyException(f"nvtripy.{where}: {error}") from None
+
+
+def _array_of(function, input):
+    if not isinstance(input, Tensor):
+        raise TripyException(f"nvtripy.{function}: input: {type(input).__name__} is not a Tensor")
+    return input._array
+
+
+def _converted(array, to):
+    """An array's elements as another type. NumPy's text, dates and records are no numbers."""
+    import numpy
+
+    if array.dtype.name not in _NAMES and array.dtype.kind not in "biuf":
+        raise TypeError(f"dtype {array.dtype} is no type of numbers")
+    with numpy.errstate(invalid="ignore", over="ignore"):  # NaN as an integer
+        return array.astype(numpy_dtype(to.value), copy=False)
+
+
+def _elements(numbers, to):
+    """Numbers as elements of a type, or of int32 where all are integers and of float32 otherwise."""
+    array = numbers_of(numbers)
+    to = to or (int32 if array.dtype.kind in "iu" else float32)
+    if to not in (int4, int8, int32):
+        return floats_of(array).astype(numpy_dtype(to.value))
+    converted = _converted(array, to)
+    if (converted.astype(array.dtype) != array).any():
+        raise ValueError(f"it has a number that is none of {to.name}")
+    return converted
+
+
 class Tensor:
     """A tensor of the host's memory.
 
@@ -57,14 +97,23 @@ class Tensor:
     def __init__(self, data, dtype=None):
         import numpy
 
-        array = numpy.asarray(data)
-        if dtype is None and not hasattr(data, "dtype"):
-            dtype = int32 if array.dtype.kind in "iu" else float32
-        self._array = array if dtype is None else array.astype(numpy_dtype(_checked(dtype).value), copy=False)
+        to = None if dtype is None else _checked(dtype)
+        with _broken_rules("Tensor: data"):
+            if not hasattr(data, "__array__"):
+                self._array = _elements(data, to)
+                return
+            self._array = numpy.asarray(data)
+            if to is not None:
+                self._array = _converted(self._array, to)
+        if self._array.dtype.name not in _NAMES:
+            raise TripyException(
+                f"nvtripy.Tensor: data: dtype {self._array.dtype} is none of nvtripy's that qdq has, "
+                f"{', '.join(each.name for each in _NAMES.values())}: a dtype, as tp.float32, converts it"
+            )
 
     @property
     def dtype(self):
-        return dtype(self._array.dtype.name)
+        return _NAMES[self._array.dtype.name]
 
     @property
     def shape(self):
@@ -89,46 +138,61 @@ class Tensor:
     def __repr__(self):
         if self.dtype is int4:
             raise TripyException("int4 cannot be printed: dequantize it first")
-        import numpy
+        elements = _printed(self.tolist(), self.rank, self._array.size > 40)
+        line, margin = ("\n", "    ") if self.rank > 1 else ("", "")
+        what = f"dtype={self.dtype.name}, loc=cpu:0, shape={self.shape}"
+        return f"tensor({line}{textwrap.indent(elements, margin)}, {line}{margin}{what})"
 
-        elements = numpy.array2string(self._array, separator=", ", prefix="tensor(")
-        return f"tensor({elements}, dtype={self.dtype.name}, shape={self.shape})"
+
+def _printed(elements, rank, cuts, depth=0):
+    """Nested lists as nvtripy prints them: floats with four digits, ten numbers in a line; cut: three at either end."""
+    if not isinstance(elements, list):
+        return f"{elements:.4f}" if isinstance(elements, float) and rank > 0 else str(elements)
+    inner = depth < rank - 1
+    cut = cuts and len(elements) > 6
+    shown = [_printed(each, rank, cuts, depth + 1) for each in (elements[:3] + elements[-3:] if cut else elements)]
+    shown[3:3] = ["..."] if cut else []
+    lines = shown if inner else [", ".join(shown[i : i + 10]) for i in range(0, len(shown), 10)]
+    gap = "\n" * (rank - depth - 1) if inner else "\n"
+    return "[" + f",{gap}{' ' * (depth + 1)}".join(lines) + "]"
 
 
 def arange(stop, dtype=dtype.float32):
     """The numbers from 0 to `stop`, which is not among them."""
     import numpy
 
-    return Tensor(numpy.arange(stop), dtype)
+    with _broken_rules("arange: stop"):
+        numbers = numpy.arange(stop)
+    return Tensor(numbers, dtype)
 
 
 def reshape(input, shape):
     """The elements of `input` in another shape."""
-    return Tensor(input._array.reshape(shape))
+    array = _array_of("reshape", input)
+    with _broken_rules("reshape: shape"):
+        return Tensor(array.reshape(shape))
 
 
 def cast(input, dtype):
     """The elements of `input` as another type."""
-    return Tensor(input._array, dtype)
+    return Tensor(_array_of("cast", input), _checked(dtype))
 
 
-def _scale(scale, floating):
+def _scale(function, scale, floating):
     """A scale as an array: numbers are rounded to float32, and from there to the type that the call computes with."""
     if isinstance(scale, Tensor):
         return scale._array
-    try:
+    with _broken_rules(f"{function}: scale"):
         return floats_of(scale).astype(numpy_dtype(floating.value))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise TripyException(f"scale: {error}") from None
 
 
 def _call(quantizes, input, scale, to, dim):
-    if not isinstance(input, Tensor):
-        raise TripyException(f"input: {type(input).__name__} is not a Tensor")
+    function = "quantize" if quantizes else "dequantize"
+    array = _array_of(function, input)
     floating = input.dtype if quantizes else _checked(to)
     number = _compat.dtype_number(_checked(to).value)
     try:
-        return Tensor(_compat.tripy(quantizes, input._array, _scale(scale, floating), number, dim))
+        return Tensor(_compat.tripy(quantizes, array, _scale(function, scale, floating), number, dim))
     except (RuntimeError, TypeError, ValueError) as error:
         raise TripyException(str(error)) from None
 

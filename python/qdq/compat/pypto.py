@@ -25,13 +25,25 @@ globals().update(DataType.__members__)
 __all__ = ["DataType", "dequantize", "set_vec_tile_shapes", "tensor", *DataType.__members__]
 
 
+def _name_of(function, argument, dtype):
+    if not isinstance(dtype, DataType):
+        raise RuntimeError(f"pypto.{function}: {argument}: {dtype!r} is none of pypto's types")
+    return dtype.value
+
+
 def tensor(shape, dtype, name=""):
     """A NumPy array of zeros. `name` is for pypto's graphs, which are not here."""
     import numpy
 
     from qdq._frameworks import numpy_dtype
 
-    return numpy.zeros(shape, numpy_dtype(dtype.value))
+    element = numpy_dtype(_name_of("tensor", "dtype", dtype))
+    if not isinstance(shape, (list, tuple)):
+        raise RuntimeError(f"pypto.tensor: shape: {shape!r} is no list of sizes")
+    try:
+        return numpy.zeros(shape, element)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise RuntimeError(f"pypto.tensor: shape: {shape!r}: {error}") from None
 
 
 def dequantize(input, scale, otype, axis, zero_points=None):
@@ -44,9 +56,8 @@ def dequantize(input, scale, otype, axis, zero_points=None):
         axis: one of the last two dimensions, by either number.
         zero_points: None, an empty array, or float32 of a shape that scale may have.
     """
-    if not isinstance(otype, DataType):
-        raise RuntimeError(f"pypto.dequantize: otype: {otype!r} is none of pypto's types")
-    return _compat.pypto_dequantize(input, scale, _compat.dtype_number(otype.value), axis, zero_points)
+    number = _compat.dtype_number(_name_of("dequantize", "otype", otype))
+    return _compat.pypto_dequantize(input, scale, number, axis, zero_points)
 
 
 def set_vec_tile_shapes(*sizes):
