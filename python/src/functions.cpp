@@ -115,13 +115,9 @@ void set_vec_tile_shapes(const nb::args &sizes) {
 }
 
 nb::object npu_quantize(nb::handle self, nb::handle scales, nb::handle zero_points, int type, nb::handle given_axis,
-                        nb::handle given_div_mode) {
+                        bool div_mode) {
     const char *const function = torch_npu::detail::function;
     const std::int64_t axis = integer(function, "axis", given_axis);
-    if (!PyBool_Check(given_div_mode.ptr())) {
-        refuse_type(function, "div_mode", "it is no bool");
-    }
-    const bool div_mode = given_div_mode.ptr() == Py_True;
     const argument x(function, "self", self), s(function, "scales", scales), z(function, "zero_points", zero_points);
     check_in_place({&x, &s, &z});
     const tensor x_view = x.view(), s_view = s.view(), z_view = z.view();
@@ -164,7 +160,7 @@ void define_functions(nb::module_ &m) {
           "zero_points"_a.none());
     m.def("set_vec_tile_shapes", set_vec_tile_shapes);
     m.def("npu_quantize", npu_quantize, "self"_a.none(), "scales"_a.none(), "zero_points"_a.none(), "dtype"_a,
-          "axis"_a.none(), "div_mode"_a.none());
+          "axis"_a.none(), "div_mode"_a);
     m.def("tripy", tripy, "quantizes"_a, "input"_a, "scale"_a, "dtype"_a, "dim"_a.none());
     m.def(
         "dtype_number", [](nb::handle given) { return static_cast<int>(named_type("qdq", "dtype", given).dtype); },

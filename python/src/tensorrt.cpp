@@ -121,7 +121,6 @@ PyType_Slot collected[] = {{Py_tp_traverse, reinterpret_cast<void *>(traverse<Ke
 template<typename Made> class made_with {
 public:
     made_with(nb::object needed, std::unique_ptr<Made> made) : needed_(std::move(needed)), made_(std::move(made)) {}
-    Made &operator*() const { return *made_; }
     Made *operator->() const { return made_.get(); }
     const nb::object &needed() const { return needed_; }
     int visit(visitproc visit, void *arg) const {

@@ -1,6 +1,7 @@
 """Each document's example, and the errors and dtype names of each system."""
 
 import gc
+import inspect
 import subprocess
 import sys
 import textwrap
@@ -88,6 +89,25 @@ class TestTorchNpu:
             dtype=torch_npu.qint8, axis=-1, div_mode=False,
         )  # fmt: skip
         assert y.tolist() == [[2, 6]]  # 1.5 and 5.5, rounded to even
+
+    def test_takes_todays_name_of_self_too(self):
+        x, scales = numpy.float32([[1.0, 9.0]]), numpy.float32([0.5])
+        y = torch_npu.npu_quantize(input=x, scales=scales, zero_points=None, dtype=torch_npu.qint8)
+        assert y.tolist() == [[2, 18]]
+        with pytest.raises(TypeError, match="self"):
+            torch_npu.npu_quantize(x, scales, None, torch_npu.qint8, input=x)
+        with pytest.raises(TypeError, match="self"):
+            torch_npu.npu_quantize(self=x, input=x, scales=scales, zero_points=None, dtype=torch_npu.qint8)
+        with pytest.raises(TypeError, match="div_mod"):
+            torch_npu.npu_quantize(x, scales, None, torch_npu.qint8, div_mod=True)
+        signature = inspect.signature(torch_npu.npu_quantize)
+        assert str(signature) == "(self, scales, zero_points, dtype, axis=1, div_mode=True)"
+
+    def test_any_axis_above_minus_2_is_the_last_without_div_mode(self):
+        y = torch_npu.npu_quantize(
+            numpy.float32([1, 2, 3]), numpy.float32([1, 10, 20]), None, torch_npu.qint8, div_mode=False
+        )
+        assert y.tolist() == [1, 20, 60]
 
     def test_quint4x2_is_eight_codes_in_an_int32(self):
         x = numpy.arange(8, dtype=numpy.float32)

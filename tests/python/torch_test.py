@@ -16,7 +16,8 @@ torch = pytest.importorskip("torch")
 warnings.filterwarnings("ignore", message=".*will be removed.*")
 
 import qdq.torch  # noqa: E402
-from qdq.compat import pypto, torch_npu  # noqa: E402
+from qdq.compat import pypto, torch_npu, torchair as tng  # noqa: E402
+from qdq.compat.torchair import CompilerConfig  # noqa: E402
 
 ROWS = torch.tensor([0.5, 0.25, 2.0, 1.0])
 
@@ -198,6 +199,64 @@ class TestFrontEnds:
         assert (
             out.numpy() == oracle.quantize(x.numpy(), scale.numpy(), None, "int8", axis=-1, scale_mode="multiply")
         ).all()
+
+    def test_documented_example_of_a_graph_of_torch_npu(self):
+        """The document's third sample, line by line."""
+        x = torch.randn((2, 3, 12), dtype=torch.float16).npu()
+        scale = torch.tensor(([3] * 12), dtype=torch.float16).npu()
+        div_mode = False
+
+        class Network(torch.nn.Module):
+            def __init__(self):
+                super(Network, self).__init__()
+
+            def forward(self, x, scale, zero_points, dst_type, div_mode):
+                return torch_npu.npu_quantize(x, scale, zero_points=zero_points, dtype=dst_type, div_mode=div_mode)
+
+        model = Network()
+        config = CompilerConfig()
+        npu_backend = tng.get_npu_backend(compiler_config=config)
+        config.debug.graph_dump.type = "pbtxt"
+        model = torch.compile(model, fullgraph=True, backend=npu_backend, dynamic=True)
+        output_data = model(x, scale, None, dst_type=torch.qint8, div_mode=div_mode)
+        assert torch.equal(output_data, Network()(x, scale, None, torch.qint8, div_mode))
+        x = torch.randn((5, 7, 12), dtype=torch.float16)
+        assert torch.equal(model(x, scale, None, torch.qint8, False), Network()(x, scale, None, torch.qint8, False))
+
+    @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+    @pytest.mark.parametrize("dtype", ["qint8", "quint8", "int32", "quint4x2"])
+    def test_torch_npu_compiles_without_graph_breaks(self, backend, dtype):
+        def through(x, scales):
+            how = {"axis": -2, "div_mode": False} if dtype == "quint4x2" else {"axis": 0}
+            q = torch_npu.npu_quantize(input=torch.relu(x), scales=scales, zero_points=None, dtype=to, **how)
+            return q + 1
+
+        x, scales = numbers(4, 16), ROWS
+        torch.compiler.reset()  # it counts how often one function is compiled
+        compiled = torch.compile(through, fullgraph=True, dynamic=True, backend=backend)
+        for to in (getattr(torch, dtype), getattr(torch_npu, dtype)):
+            made, expected = compiled(x, scales), through(x, scales)
+            assert made.dtype == expected.dtype and torch.equal(made, expected)
+
+    def test_npu_quantize_keeps_the_rules_of_operators(self):
+        none, x, eight = None, numbers(4, 16), torch.full((16,), 0.5)
+        for arguments in (
+            (x, ROWS, none, 12, 0, True), (x, ROWS, torch.ones(4, dtype=torch.int32), 13, 0),
+            (x, eight, none, 3), (x, eight, none, 14), (x.bfloat16(), eight.bfloat16(), none, 12, -1, False),
+            (x, ROWS[:1], none, 16, -1, False), (x[0], eight, none, 12, 1, False), (x[:0], ROWS[:1], none, 13),
+        ):  # fmt: skip
+            torch.library.opcheck(torch.ops.qdq.npu_quantize.default, arguments)
+
+    def test_torch_npu_refuses_tensors_as_arrays(self):
+        x = numbers(4, 16)
+        with pytest.raises(RuntimeError, match="npu_quantize: scales: shape"):
+            torch_npu.npu_quantize(x, ROWS, None, torch.qint8)
+        with pytest.raises(TypeError, match="axis: it is a bool, and no integer"):
+            torch_npu.npu_quantize(x, ROWS, None, torch.qint8, False)
+        with pytest.raises(TypeError, match="div_mode: it is no bool"):
+            torch_npu.npu_quantize(x, ROWS, None, torch.qint8, 0, 1)
+        mixed = torch_npu.npu_quantize(x, ROWS.numpy(), None, torch.qint8, 0)
+        assert torch.equal(mixed, torch_npu.npu_quantize(x, ROWS, None, torch.qint8, 0))
 
     @pytest.mark.parametrize("dtype", [torch.quint8, torch.int32, torch.qint32])
     def test_torch_npu_takes_the_dtypes_of_torch(self, dtype):

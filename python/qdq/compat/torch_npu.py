@@ -1,10 +1,12 @@
 """torch_npu.npu_quantize over torch's tensors and NumPy's arrays, on the host.
 
 As torch_npu does, it adds `npu()` to the tensors of a torch that is imported already: here it gives the tensor itself,
-whose memory stays the host's. A broken rule is a RuntimeError.
+whose memory stays the host's. Of such a torch npu_quantize is an operator too, torch.ops.qdq.npu_quantize, which
+torch.compile traces without a graph break. A broken rule is a RuntimeError, an argument of another type a TypeError.
 """
 
 import enum
+import functools
 import sys
 
 from qdq._core import compat as _compat
@@ -27,6 +29,21 @@ __all__ = ["ScalarType", "npu_quantize", *ScalarType.__members__]
 _OTHERS = {"uint8": 0, "int8": 1, "float16": 5, "float32": 6, "bfloat16": 15}
 
 
+def _named_input(function):
+    """`function`, whose first argument, self, may be named input too: so today's torch_npu and its documents call it."""
+
+    @functools.wraps(function)
+    def call(*arguments, **keywords):
+        if "input" in keywords:
+            if arguments or "self" in keywords:
+                raise TypeError(f"torch_npu.{function.__name__}: self: it is given twice, once as input")
+            keywords["self"] = keywords.pop("input")
+        return function(*arguments, **keywords)
+
+    return call
+
+
+@_named_input
 def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
     """round(self / scales + zero_points), or round(self * scales + zero_points) without div_mode.
 
@@ -36,7 +53,7 @@ def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
             dimension, or in self's number of dimensions with 1 everywhere else.
         zero_points: None, or of scales' shape: int8, uint8, int32 or bfloat16; without div_mode of scales' dtype.
         dtype: qint8, quint8 or int32 (qint32); without div_mode qint8 or quint4x2.
-        axis: a dimension of self; without div_mode -2 is the last but one, any other the last.
+        axis: a dimension of self; without div_mode -2 is the last but one, any above it the last.
 
     Returns:
         int8, uint8 or int32, of self's shape. For quint4x2 int32, each of eight codes of 4 bits, the first in the
@@ -45,7 +62,13 @@ def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
     name = getattr(dtype, "name", None) or str(dtype).removeprefix("torch.")
     known = {**_OTHERS, **ScalarType.__members__}
     number = known.get(name, -1) if isinstance(name, str) else -1
-    return _compat.npu_quantize(self, scales, zero_points, number, axis, div_mode)
+    if isinstance(axis, bool):  # which torch's operators would take as 0 or 1
+        raise TypeError("torch_npu.npu_quantize: axis: it is a bool, and no integer")
+    if not isinstance(div_mode, bool):
+        raise TypeError("torch_npu.npu_quantize: div_mode: it is no bool")
+    tensors = (self, scales) if zero_points is None else (self, scales, zero_points)
+    compute = _operator if all(isinstance(each, _Tensor) for each in tensors) else _compat.npu_quantize
+    return compute(self, scales, zero_points, number, axis, div_mode)
 
 
 def _npu(self, *arguments, **keywords):
@@ -53,5 +76,10 @@ def _npu(self, *arguments, **keywords):
     return self
 
 
-if "torch" in sys.modules and not hasattr(sys.modules["torch"].Tensor, "npu"):
-    sys.modules["torch"].Tensor.npu = _npu
+_Tensor, _operator = (), None
+if "torch" in sys.modules:
+    from qdq.compat._npu_operator import npu_quantize as _operator
+
+    _Tensor = sys.modules["torch"].Tensor
+    if not hasattr(_Tensor, "npu"):
+        _Tensor.npu = _npu
