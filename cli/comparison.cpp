@@ -113,7 +113,7 @@ struct comparer::sides {
         result.shape = tensor.shape;
         result.bytes_before = original.bytes(tensor);
         result.bytes_after = other.bytes(its_other);
-        result.dtype = other.codes_type(its_other).name;
+        result.dtype = other.codes_type(its_other);
         bool same_kind = &original.type(tensor) == &other.type(its_other) && !tensor.parts && !its_other.parts;
         if (same_kind && std::ranges::equal(original.raw(tensor), other.raw(its_other))) {
             return result;

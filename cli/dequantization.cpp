@@ -2,9 +2,31 @@
 
 #include "error.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace qdq_cli {
+
+namespace {
+
+// Copies a tensor of F32 to another float type.
+void round_tensor(const tensor_source &input, size_t from, const dtype &type, kernel_caller &kernels,
+                  tensor_writer &output, size_t to, const progress_function &advance) {
+    constexpr uint64_t piece = uint64_t{1} << 20;  // values
+    auto count = static_cast<uint64_t>(element_count(input.tensors()[from].shape));
+    uint64_t width = static_cast<uint64_t>(type.bits) / 8;
+    std::vector<std::byte> values(std::min(count, piece) * sizeof(float)), result(std::min(count, piece) * width);
+    for (uint64_t done = 0; done < count; done += piece) {
+        uint64_t taken = std::min(piece, count - done);
+        std::span<std::byte> bytes = std::span(values).first(taken * sizeof(float));
+        input.read_at(from, done * sizeof(float), bytes);
+        kernels.round(bytes, type, result.data());
+        output.write_at(to, done * width, std::span(result).first(taken * width));
+        advance(bytes.size());
+    }
+}
+
+}  // namespace
 
 dequantization::dequantization(std::unique_ptr<tensor_reader> input, const dtype *type, std::string profile)
     : input_(std::move(input)), type_(type), profile_(std::move(profile)), records_(read_records(*input_)) {
@@ -12,7 +34,7 @@ dequantization::dequantization(std::unique_ptr<tensor_reader> input, const dtype
     tensors_ = logical_tensors(*input_);
     for (const logical_tensor &tensor : tensors_) {
         const dtype *result = input_->tensors()[tensor.index].type;
-        if (tensor.parts) {
+        if (is_restored(tensor)) {
             auto record = records_.find(tensor.name);
             const dtype *recorded = record == records_.end() ? &f32_dtype() : record->second.source;
             result = type_ != nullptr ? type_ : recorded;
@@ -23,6 +45,10 @@ dequantization::dequantization(std::unique_ptr<tensor_reader> input, const dtype
     if (restored_ == 0) {
         throw failure(input_->path() + ": it has no quantized tensor with its scale beside it");
     }
+}
+
+bool dequantization::is_restored(const logical_tensor &tensor) const {
+    return tensor.parts || input_->is_decoded(tensor.index);
 }
 
 tensor_list dequantization::outputs(size_t shard) const {
@@ -48,11 +74,15 @@ kernel_figures dequantization::write(size_t shard, const tensor_source &source, 
             continue;
         }
         for_tensor(*input_, tensors_[i].index, [&] {
-            if (!tensors_[i].parts) {
+            const tensor_info &info = outputs_[i];
+            if (info.type == input_->tensors()[tensors_[i].index].type) {
                 copy_tensor(source, tensors_[i].index, output, next, advance);
                 return;
             }
-            const tensor_info &info = outputs_[i];
+            if (!tensors_[i].parts) {
+                round_tensor(source, tensors_[i].index, *info.type, kernels, output, next, advance);
+                return;
+            }
             std::span<std::byte> bytes = result.take(byte_size(info));
             quantized_tensor tensor = load_quantized(source, tensors_[i], records_, codes);
             kernels.dequantize(tensor.dequantize_to({info.type, info.shape, bytes.data()}));

@@ -28,6 +28,8 @@ public:
     size_t restored_count() const { return restored_; }
 
 private:
+    bool is_restored(const logical_tensor &tensor) const;
+
     std::unique_ptr<tensor_reader> input_;
     const dtype *type_;
     std::string profile_;

@@ -33,7 +33,7 @@ void run_dequantize(const dequantize_options &options) {
         print_outputs(plan, options.output);
     }
     kernel_figures figures = run_conversion(plan, options.output, options.target, options.console);
-    uint64_t before = bytes_of(plan.input().tensors()), after = bytes_of(plan.outputs());
+    uint64_t before = stored_bytes(plan.input()), after = bytes_of(plan.outputs());
     if (options.console.json) {
         json summary = {{"tensors", plan.outputs().size()},
                         {"restored", plan.restored_count()},

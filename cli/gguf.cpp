@@ -1,6 +1,7 @@
 #include "gguf.h"
 
 #include "error.h"
+#include "ggml_blocks.h"
 #include "interrupt.h"
 #include "nibbles.h"
 #include "parsing.h"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <utility>
 
 namespace qdq_cli {
@@ -19,48 +19,22 @@ namespace qdq_cli {
 struct gguf_tensor {
     std::string name;
     std::vector<int64_t> shape;
-    uint32_t type = 0;
+    ggml_type type = {};
     uint64_t offset = 0;  // in the data
 };
 
 namespace {
 
-constexpr int64_t block_elements = 32;
+constexpr int64_t code_block_elements = 32;  // of Q8_0 and Q4_0
 constexpr uint64_t scale_bytes = 2;
 constexpr uint32_t q4_0 = 2, q8_0 = 8;
 
-struct gguf_type {
-    uint32_t number;
-    const char *name;
-    const char *dtype;  // what it is elsewhere; null: blocks, or nothing that qdq reads
-};
+// That of tensors which qdq does not read.
+constexpr dtype unread = {"unsupported", "", 0, std::nullopt, 0, 0, 0};
 
-constexpr gguf_type gguf_types[] = {
-    {0, "F32", "F32"},        {1, "F16", "F16"},       {q4_0, "Q4_0", nullptr},  {3, "Q4_1", nullptr},
-    {6, "Q5_0", nullptr},     {7, "Q5_1", nullptr},    {q8_0, "Q8_0", nullptr},  {9, "Q8_1", nullptr},
-    {10, "Q2_K", nullptr},    {11, "Q3_K", nullptr},   {12, "Q4_K", nullptr},    {13, "Q5_K", nullptr},
-    {14, "Q6_K", nullptr},    {15, "Q8_K", nullptr},   {16, "IQ2_XXS", nullptr}, {17, "IQ2_XS", nullptr},
-    {18, "IQ3_XXS", nullptr}, {19, "IQ1_S", nullptr},  {20, "IQ4_NL", nullptr},  {21, "IQ3_S", nullptr},
-    {22, "IQ2_S", nullptr},   {23, "IQ4_XS", nullptr}, {24, "I8", "I8"},         {25, "I16", "I16"},
-    {26, "I32", "I32"},       {27, "I64", "I64"},      {28, "F64", "F64"},       {29, "IQ1_M", nullptr},
-    {30, "BF16", "BF16"},     {34, "TQ1_0", nullptr},  {35, "TQ2_0", nullptr},   {39, "MXFP4", nullptr},
-    {40, "NVFP4", nullptr},
-};
+bool has_codes(const ggml_type &type) { return type.number == q4_0 || type.number == q8_0; }
 
-const gguf_type *find_type(uint32_t number) {
-    const auto *found = std::ranges::find(gguf_types, number, &gguf_type::number);
-    return found == std::end(gguf_types) ? nullptr : found;
-}
-
-bool is_read(uint32_t number) {
-    const gguf_type *type = find_type(number);
-    return type != nullptr && (type->dtype != nullptr || number == q4_0 || number == q8_0);
-}
-
-std::string type_name(uint32_t number) {
-    const gguf_type *type = find_type(number);
-    return type == nullptr ? "number " + std::to_string(number) : type->name;
-}
+bool is_read(const ggml_type &type) { return type.dtype != nullptr || type.decode != nullptr || has_codes(type); }
 
 // Reads numbers and strings one after another.
 class cursor {
@@ -194,48 +168,55 @@ gguf_tensor read_tensor(cursor &from) {
         }
         tensor.shape.insert(tensor.shape.begin(), static_cast<int64_t>(extent));
     }
-    tensor.type = from.number<uint32_t>();
+    tensor.type = ggml_type_of(from.number<uint32_t>());
     tensor.offset = from.number<uint64_t>();
     return tensor;
 }
 
-void refuse_other_types(const std::vector<gguf_tensor> &tensors) {
-    std::map<std::string, size_t> counts;
+std::string type_name(const gguf_tensor &tensor) {
+    return tensor.type.name == nullptr ? "type " + std::to_string(tensor.type.number) : tensor.type.name;
+}
+
+void refuse_unread(const std::vector<gguf_tensor> &tensors) {
+    constexpr size_t most_named = 5;
+    std::string names;
+    size_t count = 0;
     for (const gguf_tensor &tensor : tensors) {
         throw_if_interrupted();
-        if (!is_read(tensor.type)) {
-            ++counts[type_name(tensor.type)];
+        if (!is_read(tensor.type) && ++count <= most_named) {
+            names += (count == 1 ? "" : ", ") + shortened(tensor.name) + " (" + type_name(tensor) + ")";
         }
     }
-    std::string text;
-    for (const auto &[name, count] : counts) {
-        text += (text.empty() ? "" : ", ") + name + " (" + std::to_string(count) + " tensors)";
-    }
-    if (!text.empty()) {
-        throw failure("it has tensors of types that are not supported: " + text +
-                      "; Q8_0, Q4_0, F32, F16, BF16, F64 and integers are");
+    if (count != 0) {
+        throw failure("it has tensors of types that are not supported: " + names +
+                      (count > most_named ? " and " + std::to_string(count - most_named) + " more" : "") +
+                      "; `qdq inspect` lists all");
     }
 }
 
-uint64_t block_bytes_of(uint32_t type) { return scale_bytes + (type == q8_0 ? block_elements : block_elements / 2); }
-
-std::vector<int64_t> scale_shape_of(const gguf_tensor &tensor) {
-    if (tensor.shape.empty() || tensor.shape.back() % block_elements != 0) {
+// The blocks of a tensor, whose last dimension is in whole ones.
+std::vector<int64_t> block_shape_of(const gguf_tensor &tensor) {
+    int64_t elements = tensor.type.block_elements;
+    if (elements > 1 && (tensor.shape.empty() || tensor.shape.back() % elements != 0)) {
         throw failure(shortened(tensor.name) + ": rows of " + shape_text(tensor.shape) + " are not in blocks of " +
-                      std::to_string(block_elements));
+                      std::to_string(elements));
     }
     std::vector<int64_t> shape = tensor.shape;
-    shape.back() /= block_elements;
+    if (elements > 1) {
+        shape.back() /= elements;
+    }
     return shape;
 }
 
+// In the file; 0 for types that it knows and qdq does not.
 uint64_t size_of(const gguf_tensor &tensor) {
-    if (const char *name = find_type(tensor.type)->dtype) {
-        return byte_size({tensor.name, find_dtype(name), tensor.shape});
-    }
-    std::vector<int64_t> blocks = scale_shape_of(tensor);
     static_cast<void>(byte_size({tensor.name, &f32_dtype(), tensor.shape}));  // throws where it is too large
-    return static_cast<uint64_t>(element_count(blocks)) * block_bytes_of(tensor.type);
+    uint64_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<uint64_t>(element_count(block_shape_of(tensor))),
+                               uint64_t{tensor.type.block_bytes}, &bytes)) {
+        throw failure("shape " + shape_text(tensor.shape) + " is too large");
+    }
+    return bytes;
 }
 
 void check_layout(std::vector<gguf_tensor> tensors, uint64_t alignment, uint64_t available) {
@@ -258,10 +239,16 @@ void check_layout(std::vector<gguf_tensor> tensors, uint64_t alignment, uint64_t
     }
 }
 
-// The bytes of a block's codes: those of 4 bits as they follow one another, of which the block has the first half in
-// the low nibbles and the second in the high ones.
-void take_nibbles(const std::byte *codes, std::byte *to) {
-    constexpr size_t half = block_elements / 2;
+// What is taken of a block: its scale, its codes, or all of its values.
+void take_scale(const std::byte *block, std::byte *to) { std::copy_n(block, scale_bytes, to); }
+
+void take_codes(const std::byte *block, std::byte *to) { std::copy_n(block + scale_bytes, code_block_elements, to); }
+
+// The bytes of codes of 4 bits as they follow one another, of which the block has the first half in the low nibbles and
+// the second in the high ones.
+void take_nibbles(const std::byte *block, std::byte *to) {
+    constexpr size_t half = code_block_elements / 2;
+    const std::byte *codes = block + scale_bytes;
     for (size_t i = 0; i < half; i += 2) {
         constexpr std::byte low{0x0f};
         to[i / 2] = (codes[i] & low) | codes[i + 1] << 4;
@@ -271,11 +258,11 @@ void take_nibbles(const std::byte *codes, std::byte *to) {
 
 }  // namespace
 
-gguf_reader::gguf_reader(const std::filesystem::path &path) : file_(open(path)) {
-    in_file(path.string(), [&] { load(); });
+gguf_reader::gguf_reader(const std::filesystem::path &path, other_types others) : file_(open(path)) {
+    in_file(path.string(), [&] { load(others); });
 }
 
-void gguf_reader::load() {
+void gguf_reader::load(other_types others) {
     cursor from(file_);
     check_head(file_, from);
     auto tensor_count = from.number<uint64_t>();
@@ -286,7 +273,9 @@ void gguf_reader::load() {
         throw_if_interrupted();
         tensors.push_back(read_tensor(from));
     }
-    refuse_other_types(tensors);
+    if (others == other_types::refused) {
+        refuse_unread(tensors);
+    }
     uint64_t data_begin = (from.at() + alignment - 1) / alignment * alignment;
     check_layout(tensors, alignment, file_.size() - std::min(file_.size(), data_begin));
     for (const gguf_tensor &tensor : tensors) {
@@ -301,29 +290,42 @@ void gguf_reader::add(tensor_info info, place from) {
 }
 
 void gguf_reader::add_tensor(const gguf_tensor &tensor, uint64_t data_begin) {
-    uint64_t offset = data_begin + tensor.offset;
-    if (const char *name = find_type(tensor.type)->dtype) {
-        add({tensor.name, find_dtype(name), tensor.shape}, {content::as_is, offset, 0, {}});
-        return;
+    const ggml_type &type = tensor.type;
+    place from = {.type = type_name(tensor), .offset = data_begin + tensor.offset, .bytes = size_of(tensor)};
+    if (has_codes(type)) {
+        add_codes(tensor, from);
+    } else if (type.decode != nullptr) {
+        from.blocks = {type.block_bytes, type.block_elements * sizeof(float), type.decode};
+        add({tensor.name, &f32_dtype(), tensor.shape}, std::move(from));
+    } else {
+        add({tensor.name, type.dtype == nullptr ? &unread : find_dtype(type.dtype), tensor.shape}, std::move(from));
     }
-    uint64_t block_bytes = block_bytes_of(tensor.type);
-    if (tensor.type == q8_0) {
-        add({tensor.name, &dtype_of(QDQ_I8), tensor.shape}, {content::codes, offset, block_bytes, {}});
+}
+
+void gguf_reader::add_codes(const gguf_tensor &tensor, const place &from) {
+    uint64_t block_bytes = tensor.type.block_bytes;
+    auto add_part = [&](tensor_info info, const block_form &blocks, std::vector<int64_t> shape = {}) {
+        uint64_t bytes = byte_size(info);
+        std::string type(info.type->name);
+        add(std::move(info), {type, from.offset, bytes, blocks, std::move(shape)});
+    };
+    if (tensor.type.number == q8_0) {
+        add_part({tensor.name, &dtype_of(QDQ_I8), tensor.shape}, {block_bytes, block_bytes - scale_bytes, take_codes});
     } else {
         packed_rows packing(QDQ_I4, tensor.shape);
-        add({packed_name(tensor.name), &packing.type(), packing.shape()}, {content::nibbles, offset, block_bytes, {}});
-        add({shape_name(tensor.name), find_dtype("I64"), {std::ssize(tensor.shape)}},
-            {content::shape, 0, 0, tensor.shape});
+        add_part({packed_name(tensor.name), &packing.type(), packing.shape()},
+                 {block_bytes, block_bytes - scale_bytes, take_nibbles});
+        add_part({shape_name(tensor.name), find_dtype("I64"), {std::ssize(tensor.shape)}}, {}, tensor.shape);
     }
-    add({scale_name(tensor.name), &dtype_of(QDQ_F16), scale_shape_of(tensor)},
-        {content::scales, offset, block_bytes, {}});
+    add_part({scale_name(tensor.name), &dtype_of(QDQ_F16), block_shape_of(tensor)},
+             {block_bytes, scale_bytes, take_scale});
 }
 
 void gguf_reader::read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const {
     const place &from = places_[index];
-    if (from.of == content::shape) {
+    if (!from.shape.empty()) {
         std::ranges::copy(std::as_bytes(std::span(from.shape)).subspan(offset, bytes.size()), bytes.begin());
-    } else if (from.of == content::as_is) {
+    } else if (from.blocks.take == nullptr) {
         file_.read(from.offset + offset, bytes);
     } else {
         read_blocks(from, offset, bytes);
@@ -332,20 +334,14 @@ void gguf_reader::read_at(size_t index, uint64_t offset, std::span<std::byte> by
 
 void gguf_reader::read_blocks(const place &from, uint64_t offset, std::span<std::byte> bytes) const {
     constexpr uint64_t most_blocks = 4096;
-    uint64_t wanted = from.of == content::scales ? scale_bytes : from.block_bytes - scale_bytes;  // of each block
-    std::vector<std::byte> blocks(std::min(most_blocks, bytes.size() / wanted + 2) * from.block_bytes);
-    std::array<std::byte, block_elements> part = {};
+    const auto &[block_bytes, wanted, take] = from.blocks;
+    std::vector<std::byte> blocks(std::min(most_blocks, bytes.size() / wanted + 2) * block_bytes), part(wanted);
     while (!bytes.empty()) {
         uint64_t first = offset / wanted, end = (offset + bytes.size() + wanted - 1) / wanted;
         uint64_t count = std::min(most_blocks, end - first);
-        file_.read(from.offset + first * from.block_bytes, std::span(blocks).first(count * from.block_bytes));
+        file_.read(from.offset + first * block_bytes, std::span(blocks).first(count * block_bytes));
         for (uint64_t i = 0; i < count; ++i) {
-            const std::byte *block = blocks.data() + i * from.block_bytes;
-            if (from.of == content::nibbles) {
-                take_nibbles(block + scale_bytes, part.data());
-            } else {
-                std::copy_n(block + (from.of == content::codes ? scale_bytes : 0), wanted, part.data());
-            }
+            take(blocks.data() + i * block_bytes, part.data());
             uint64_t skipped = offset % wanted, taken = std::min<uint64_t>(wanted - skipped, bytes.size());
             std::copy_n(part.data() + skipped, taken, bytes.data());
             bytes = bytes.subspan(taken);

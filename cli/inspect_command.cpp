@@ -24,6 +24,7 @@ struct inspection {
     std::string name, type;
     std::vector<int64_t> shape;
     uint64_t bytes = 0;
+    bool supported = true;             // its type is one that qdq reads
     std::optional<statistics> values;  // nothing: they are no numbers that qdq knows
     std::vector<int64_t> scale_shape;  // empty: not quantized
     statistics scales;
@@ -57,9 +58,10 @@ std::vector<inspection> inspect(value_reader &file, progress &bar) {
     std::vector<inspection> all;
     for (const logical_tensor &tensor : file.tensors()) {
         inspection result = {.name = tensor.name,
-                             .type = std::string(file.codes_type(tensor).name),
+                             .type = std::string(file.codes_type(tensor)),
                              .shape = tensor.shape,
                              .bytes = file.bytes(tensor),
+                             .supported = file.is_supported(tensor),
                              .values = {},
                              .scale_shape = {},
                              .scales = {}};
@@ -92,10 +94,10 @@ void print_inspection(const std::vector<inspection> &all) {
     uint64_t bytes = 0;
     for (const inspection &each : all) {
         bool quantized = !each.scale_shape.empty();
-        rows.push_back({shortened(each.name), each.type, shape_text(each.shape),
-                        quantized ? shape_text(each.scale_shape) : "", quantized ? range(each.scales) : "",
-                        each.values ? range(*each.values) : "", std::to_string(each.bytes),
-                        each.values ? std::to_string(each.values->zeros) : "-",
+        rows.push_back({shortened(each.name), each.type + (each.supported ? "" : " (unsupported)"),
+                        shape_text(each.shape), quantized ? shape_text(each.scale_shape) : "",
+                        quantized ? range(each.scales) : "", each.values ? range(*each.values) : "",
+                        std::to_string(each.bytes), each.values ? std::to_string(each.values->zeros) : "-",
                         each.values ? std::to_string(each.values->nans) : "-"});
         bytes += each.bytes;
     }
@@ -110,6 +112,9 @@ void print_json(const std::vector<inspection> &all) {
     json tensors = json::array();
     for (const inspection &each : all) {
         json entry = {{"name", each.name}, {"dtype", each.type}, {"shape", each.shape}, {"bytes", each.bytes}};
+        if (!each.supported) {
+            entry["unsupported"] = true;
+        }
         if (each.values) {
             entry.update({{"min", finite(each.values->least)},
                           {"max", finite(each.values->most)},
@@ -129,7 +134,7 @@ void print_json(const std::vector<inspection> &all) {
 }  // namespace
 
 void run_inspect(const inspect_options &options) {
-    value_reader file(options.input);
+    value_reader file(options.input, other_types::listed);
     uint64_t total = 0;
     for (const logical_tensor &tensor : file.tensors()) {
         total += file.bytes(tensor);

@@ -47,6 +47,16 @@ qdq_options kernel_caller::options_for(const dtype &code) const {
     return options;
 }
 
+void kernel_caller::round(std::span<std::byte> values, const dtype &type, std::byte *result) {
+    std::vector<int64_t> shape = {static_cast<int64_t>(values.size() / sizeof(float))};
+    std::vector<std::byte> ones(values.size() / sizeof(float), std::byte{1});
+    dequantize({{&dtype_of(QDQ_I8), shape, ones.data()},
+                {&f32_dtype(), shape, values.data()},
+                {},
+                {&type, shape, result},
+                {}});
+}
+
 void kernel_caller::call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const dtype &code) {
     qdq_tensor x = view(arguments.x), scale = view(arguments.scale), y = view(arguments.y), zero_point = {};
     bool shifted = arguments.zero_point.data != nullptr;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ public:
 
     void quantize(const kernel_arguments &arguments) { call(qdq_quantize, arguments, *arguments.y.type); }
     void dequantize(const kernel_arguments &arguments) { call(qdq_dequantize, arguments, *arguments.x.type); }
+
+    // F32 values in a float type: what 1 stands for with these scales.
+    void round(std::span<std::byte> values, const dtype &type, std::byte *result);
 
     const kernel_figures &figures() const { return figures_; }
 

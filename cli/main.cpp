@@ -72,7 +72,8 @@ x_packed with x_scale.)";
 
 constexpr const char *convert_footer =
     R"(Codes, scales and zero points stay as they are: each value is the same before and after.
-  .gguf                  Q8_0 and Q4_0 to .safetensors (i8 and i4 in blocks of 32, F16 scales) or .onnx
+  .gguf                  Q8_0 and Q4_0 to .safetensors (i8 and i4 in blocks of 32, F16 scales) or .onnx; others
+                         become F32
   .safetensors, folder   to .onnx: a graph of DequantizeLinear nodes, whose outputs are the weights
   .onnx                  DequantizeLinear of initializers to .safetensors
   folder                 f8e4m3 in blocks of rows and columns to a folder: x_scale_inv with --method fp8, as DeepSeek's

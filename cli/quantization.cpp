@@ -139,16 +139,9 @@ private:
         return codes;
     }
 
-    // In f16 or bf16: what 1 stands for with these scales.
     std::vector<std::byte> narrowed(std::vector<float> &values, const dtype &type) {
-        std::vector<std::byte> ones(values.size(), std::byte{1});
-        std::vector<int64_t> shape = {static_cast<int64_t>(values.size())};
-        std::vector<std::byte> result(byte_size({"", &type, shape}));
-        kernels_.dequantize({{&dtype_of(QDQ_I8), shape, ones.data()},
-                             {&f32_dtype(), shape, std::as_writable_bytes(std::span(values)).data()},
-                             {},
-                             {&type, shape, result.data()},
-                             {}});
+        std::vector<std::byte> result(byte_size({"", &type, {std::ssize(values)}}));
+        kernels_.round(std::as_writable_bytes(std::span(values)), type, result.data());
         return result;
     }
 

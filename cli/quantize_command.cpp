@@ -40,23 +40,17 @@ recipe recipe_of(const quantize_options &options) {
     return result;
 }
 
-uint64_t total_input_bytes(const quantization &plan) {
-    uint64_t total = 0;
-    for (const tensor_info &tensor : plan.input().tensors()) {
-        total += byte_size(tensor);
-    }
-    return total;
-}
-
 void print_plan(const quantization &plan) {
     std::vector<std::vector<std::string>> rows = {{"tensor", "shape", "from", "to", "bytes before", "bytes after"}};
     for (const quantization::step &each : plan.steps()) {
         const tensor_info &tensor = plan.input().tensors()[each.input];
-        rows.push_back({shortened(tensor.name), shape_text(tensor.shape), std::string(tensor.type->name),
-                        each.how ? scheme_text(*each.how) : "left alone", std::to_string(byte_size(tensor)),
+        const stored_form before = plan.input().form(each.input);
+        rows.push_back({shortened(tensor.name), shape_text(tensor.shape), std::string(before.type),
+                        each.how ? scheme_text(*each.how) : "left alone", std::to_string(before.bytes),
                         std::to_string(plan.output_bytes(each))});
     }
-    rows.push_back({"total", "", "", "", std::to_string(total_input_bytes(plan)), std::to_string(plan.output_bytes())});
+    rows.push_back(
+        {"total", "", "", "", std::to_string(stored_bytes(plan.input())), std::to_string(plan.output_bytes())});
     std::cout << terminal_table(rows, 4);
 }
 
@@ -64,25 +58,26 @@ json plan_to_json(const quantization &plan) {
     json tensors = json::array();
     for (const quantization::step &each : plan.steps()) {
         const tensor_info &tensor = plan.input().tensors()[each.input];
+        const stored_form before = plan.input().form(each.input);
         tensors.push_back({{"name", tensor.name},
                            {"shape", tensor.shape},
-                           {"dtype", tensor.type->name},
+                           {"dtype", before.type},
                            {"scheme", each.how ? json(scheme_text(*each.how)) : json()},
-                           {"bytes_before", byte_size(tensor)},
+                           {"bytes_before", before.bytes},
                            {"bytes_after", plan.output_bytes(each)}});
     }
     return {{"tensors", tensors},
             {"total",
              {{"tensors", plan.input().tensors().size()},
               {"quantized", plan.quantized_count()},
-              {"bytes_before", total_input_bytes(plan)},
+              {"bytes_before", stored_bytes(plan.input())},
               {"bytes_after", plan.output_bytes()}}}};
 }
 
 void print_summary(const quantization &plan, const recipe &rules, const std::optional<kernel_figures> &figures) {
     std::cout << "quantized " << plan.quantized_count() << " of " << plan.input().tensors().size() << " tensors to "
               << (rules.rules.empty() ? std::string(rules.otherwise.type->option) : "the types of the recipe") << ": "
-              << bytes_text(total_input_bytes(plan)) << " -> " << bytes_text(plan.output_bytes()) << "\n"
+              << bytes_text(stored_bytes(plan.input())) << " -> " << bytes_text(plan.output_bytes()) << "\n"
               << (figures ? figures->text() + "\n" : "");
 }
 

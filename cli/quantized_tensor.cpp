@@ -304,7 +304,15 @@ std::vector<logical_tensor> logical_tensors(const tensor_reader &file) {
 uint64_t stored_bytes(const tensor_reader &file, const logical_tensor &tensor) {
     uint64_t total = 0;
     for (size_t part : tensor.stored()) {
-        total += byte_size(file.tensors()[part]);
+        total += file.form(part).bytes;
+    }
+    return total;
+}
+
+uint64_t stored_bytes(const tensor_reader &file) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < file.tensors().size(); ++i) {
+        total += file.form(i).bytes;
     }
     return total;
 }

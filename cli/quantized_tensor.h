@@ -50,8 +50,9 @@ std::vector<logical_tensor> find_logical_tensors(const tensor_list &tensors);
 // The tensors of a file. Throws, too, when the parts of packed codes do not fit together.
 std::vector<logical_tensor> logical_tensors(const tensor_reader &file);
 
-// The size of a tensor in the file, with all its parts.
+// The size of a tensor in the file, with all its parts, and that of all tensors.
 uint64_t stored_bytes(const tensor_reader &file, const logical_tensor &tensor);
+uint64_t stored_bytes(const tensor_reader &file);
 
 // What the shapes and types of a quantized tensor do not tell. It is kept in the metadata of the file.
 struct quantization_record {

@@ -5,6 +5,7 @@
 #include "quantization_config.h"
 #include "text.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace qdq_cli {
@@ -38,7 +39,10 @@ recoding::recoding(std::unique_ptr<tensor_reader> input, code_form form)
         }
     }
     if (quantized_ == 0) {
-        throw failure(input_->path() + ": it has no quantized tensor with its scale beside it");
+        bool decoded = std::ranges::any_of(tensors_, [&](const auto &each) { return input_->is_decoded(each.index); });
+        throw failure(input_->path() + (decoded ? ": its blocks have no codes with one scale each; `qdq dequantize` "
+                                                  "restores them"
+                                                : ": it has no quantized tensor with its scale beside it"));
     }
 }
 

@@ -77,7 +77,7 @@ void tensor_reader::check_unchanged() const {
     }
 }
 
-std::unique_ptr<tensor_reader> open_reader(const fs::path &path) {
+std::unique_ptr<tensor_reader> open_reader(const fs::path &path, other_types others) {
     if (is_model_folder(path)) {
         return std::make_unique<model_folder>(path);
     }
@@ -85,7 +85,7 @@ std::unique_ptr<tensor_reader> open_reader(const fs::path &path) {
         return std::make_unique<npy_reader>(path);
     }
     if (path.extension() == ".gguf") {
-        return std::make_unique<gguf_reader>(path);
+        return std::make_unique<gguf_reader>(path, others);
     }
     if (is_onnx(path)) {
         return std::make_unique<onnx_reader>(path);

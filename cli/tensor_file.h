@@ -60,6 +60,12 @@ public:
     void read(size_t index, std::span<std::byte> bytes) const { read_at(index, 0, bytes); }
 };
 
+// What a file holds of a tensor, which may be read as another type: its type there, by the file's own name for it.
+struct stored_form {
+    std::string_view type;
+    uint64_t bytes = 0;
+};
+
 // Tensors in files. The threads of a process may read at the same time.
 class tensor_reader : public tensor_source {
 public:
@@ -70,6 +76,11 @@ public:
     virtual size_t shard_count() const { return 1; }
     virtual size_t shard_of(size_t) const { return 0; }
     const metadata_map &metadata(size_t shard) const { return metadata_[shard]; }
+
+    virtual stored_form form(size_t index) const { return {tensors_[index].type->name, byte_size(tensors_[index])}; }
+
+    // Whether it is read as another type than it has in the file.
+    bool is_decoded(size_t index) const { return form(index).type != tensors_[index].type->name; }
 
     // The path it was opened by.
     virtual std::string path() const { return files_.front()->path().string(); }
@@ -112,7 +123,11 @@ public:
 // Whether a path is that of an ONNX model.
 bool is_onnx(const std::filesystem::path &path);
 
-std::unique_ptr<tensor_reader> open_reader(const std::filesystem::path &path);
+// What becomes of tensors of types that qdq does not read: the file is refused, or they are listed without data.
+enum class other_types { refused, listed };
+
+std::unique_ptr<tensor_reader> open_reader(const std::filesystem::path &path,
+                                           other_types others = other_types::refused);
 
 // Where a result goes.
 struct output_options {

@@ -4,8 +4,8 @@
 
 namespace qdq_cli {
 
-value_reader::value_reader(const std::string &path)
-    : file_(open_reader(path)), records_(read_records(*file_)), tensors_(logical_tensors(*file_)) {
+value_reader::value_reader(const std::string &path, other_types others)
+    : file_(open_reader(path, others)), records_(read_records(*file_)), tensors_(logical_tensors(*file_)) {
     for (size_t i = 0; i < tensors_.size(); ++i) {
         by_name_[tensors_[i].name] = i;
     }
@@ -16,8 +16,8 @@ const logical_tensor *value_reader::find(const std::string &name) const {
     return found == by_name_.end() ? nullptr : &tensors_[found->second];
 }
 
-const dtype &value_reader::codes_type(const logical_tensor &tensor) const {
-    return tensor.parts ? *tensor.parts->type : type(tensor);
+std::string_view value_reader::codes_type(const logical_tensor &tensor) const {
+    return tensor.parts ? tensor.parts->type->name : file_->form(tensor.index).type;
 }
 
 std::span<const std::byte> value_reader::raw(const logical_tensor &tensor) {

@@ -16,7 +16,7 @@ namespace qdq_cli {
 // A file or a folder whose tensors are read as f32, those that are quantized, too.
 class value_reader {
 public:
-    explicit value_reader(const std::string &path);
+    explicit value_reader(const std::string &path, other_types others = other_types::refused);
 
     std::string path() const { return file_->path(); }
     void check_unchanged() const { file_->check_unchanged(); }
@@ -25,9 +25,10 @@ public:
 
     const dtype &type(const logical_tensor &tensor) const { return *file_->tensors()[tensor.index].type; }
 
-    // The type of the codes where it is quantized.
-    const dtype &codes_type(const logical_tensor &tensor) const;
+    // The type of the codes where it is quantized, by the file's name where it has one of its own.
+    std::string_view codes_type(const logical_tensor &tensor) const;
     uint64_t bytes(const logical_tensor &tensor) const { return stored_bytes(*file_, tensor); }
+    bool is_supported(const logical_tensor &tensor) const { return type(tensor).bits != 0; }
     bool has_values(const logical_tensor &tensor) const { return tensor.parts || type(tensor).is_float(); }
 
     void name_in_failures(const logical_tensor &tensor, const std::function<void()> &work) const {

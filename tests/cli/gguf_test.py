@@ -1,5 +1,6 @@
 """GGUF files, as gguf's own writer makes them, against its own dequantize."""
 
+import json
 import struct
 import unittest
 
@@ -11,6 +12,8 @@ from gguf import GGMLQuantizationType
 from support import CliTest, load_model, random
 
 Q8_0, Q4_0 = GGMLQuantizationType.Q8_0, GGMLQuantizationType.Q4_0
+OTHER_BLOCKS = [GGMLQuantizationType[name] for name in ("Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
+                                                        "IQ4_NL", "MXFP4")]  # fmt: skip
 
 
 def value(text):
@@ -100,10 +103,92 @@ class Gguf(CliTest):
         self.succeed("dequantize", self.input, "-o", self.output)
         self.assert_same(load_model(self.output)["e"], random((2, 3)))
 
+    def described(self, *arguments):
+        return json.loads(self.succeed(*arguments, "--json"))
+
+    def block_bytes(self, kind, count):
+        """Blocks of random bytes, some of which have scales of 0, infinity, NaN, the least and the largest."""
+        size = gguf.GGML_QUANT_SIZES[kind][1]
+        blocks = np.random.default_rng(kind).integers(0, 256, (count, size), np.uint8)
+        special = np.array([0, 0x8000, 1, 0x03FF, 0x7BFF, 0x7C00, 0xFC00, 0x7E00], np.uint16).view(np.uint8).reshape(-1, 2)
+        for at in [*range(0, 4, 2), *range(size - 4, size, 2)]:  # where a type has its scales
+            chosen = np.random.default_rng(at).permutation(count)[: 4 * len(special)]
+            blocks[chosen, at : at + 2] = np.tile(special, (4, 1))
+        blocks[:3, 0] = 0, 1, 255  # a power of two, of MXFP4
+        return blocks
+
+    def test_values_of_blocks_without_one_scale_are_ggufs_own(self):
+        expected = {}
+        writer = gguf.GGUFWriter(self.input, "llama")
+        for kind in OTHER_BLOCKS:
+            elements, size = gguf.GGML_QUANT_SIZES[kind]
+            rows = self.block_bytes(kind, 5000).reshape(1000, 5 * size)  # more than are read at once
+            writer.add_tensor(kind.name, rows, raw_dtype=kind)
+            with np.errstate(all="ignore"):
+                expected[kind.name] = gguf.quants.dequantize(rows, kind)
+            self.assertEqual(expected[kind.name].shape, (1000, 5 * elements))
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        self.succeed("dequantize", self.input, "-o", self.output)
+        restored = load_model(self.output)
+        for name, values in expected.items():
+            with self.subTest(name=name):
+                self.assertLess(np.isnan(values).mean(), 0.5)
+                nan = np.isnan(values)  # of which no bit but the kind is gguf's to say
+                np.testing.assert_array_equal(np.isnan(restored[name]), nan)
+                self.assert_same(np.where(nan, np.float32(0), restored[name]), np.where(nan, np.float32(0), values))
+        self.succeed("dequantize", self.input, "-o", self.dir / "b.safetensors", "--dtype", "bf16")
+        rounded = load_model(self.dir / "b.safetensors")
+        for name, values in expected.items():
+            with self.subTest(name=name), np.errstate(all="ignore"):
+                nan = np.isnan(values)
+                self.assert_same(np.where(nan, 0, rounded[name]), np.where(nan, 0, values.astype(ml_dtypes.bfloat16)))
+        self.succeed("compare", self.input, self.output)
+        described = {each["name"]: each for each in self.described("inspect", self.input)["tensors"]}
+        for kind in OTHER_BLOCKS:
+            self.assertEqual((described[kind.name]["dtype"], described[kind.name]["bytes"]),
+                             (kind.name, 5000 * gguf.GGML_QUANT_SIZES[kind][1]))  # fmt: skip
+
+    def test_they_are_quantized_as_f32(self):
+        rows = gguf.quants.quantize(random((64, 256)), GGMLQuantizationType.Q5_1)
+        writer = gguf.GGUFWriter(self.input, "llama")
+        writer.add_tensor("a", rows, raw_dtype=GGMLQuantizationType.Q5_1)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        plain = self.dir / "plain.safetensors"
+        self.fail_with("`qdq dequantize` restores them", "convert", self.input, "-o", self.output)
+        self.succeed("dequantize", self.input, "-o", plain)
+        self.succeed("quantize", plain, "-o", self.dir / "a.safetensors", "--dtype", "i8")
+        plan = self.described("quantize", self.input, "-o", self.dir / "b.safetensors", "--dtype", "i8")
+        self.assertEqual((plan["tensors"][0]["dtype"], plan["tensors"][0]["bytes_before"]), ("Q5_1", 64 * 8 * 24))
+        codes, others = load_model(self.dir / "a.safetensors"), load_model(self.dir / "b.safetensors")
+        for name in ("a", "a_scale"):
+            self.assert_same(others[name], codes[name])
+
     def test_types_that_are_not_read_are_named(self):
-        self.input.write_bytes(file_of([info(b"a", [256], 14, 0), info(b"b", [256], 12, 0), info(b"c", [1], 12, 0),
-                                        info(b"d", [4], 99, 0)]))  # fmt: skip
-        self.fail_with("Q4_K (2 tensors), Q6_K (1 tensors), number 99 (1 tensors)", "inspect", self.input)
+        readable = np.arange(2, dtype=np.float32)
+        self.input.write_bytes(file_of([info(b"a", [256], 19, 0), info(b"b", [512], 16, 64), info(b"c", [3], 99, 256),
+                                        info(b"d", [2], 0, 288)], bytes(288) + readable.tobytes()))  # fmt: skip
+        tensors = {each["name"]: each for each in self.described("inspect", self.input)["tensors"]}
+        self.assertEqual([(name, each["dtype"], each["shape"], each["bytes"]) for name, each in tensors.items()],
+                         [("a", "IQ1_S", [256], 50), ("b", "IQ2_XXS", [512], 132), ("c", "type 99", [3], 0),
+                          ("d", "F32", [2], 8)])  # fmt: skip
+        self.assertNotIn("min", tensors["a"])
+        self.assertEqual([each.get("unsupported", False) for each in tensors.values()], [True, True, True, False])
+        self.assertEqual((tensors["d"]["min"], tensors["d"]["max"]), (0, 1))
+        self.assertIn("IQ2_XXS (unsupported)", self.succeed("inspect", self.input))
+        named = "not supported: a (IQ1_S), b (IQ2_XXS), c (type 99); `qdq inspect` lists all"
+        self.fail_with(named, "dequantize", self.input, "-o", self.output)
+        self.fail_with(named, "quantize", self.input, "-o", self.output, "--dtype", "i8")
+        self.fail_with(named, "convert", self.input, "-o", self.output)
+        self.fail_with(named, "compare", self.input, self.input)
+        self.assertFalse(self.output.exists())
+        self.input.write_bytes(file_of([info(b"%d" % i, [1], 99, 0) for i in range(8)]))
+        self.fail_with("4 (type 99) and 3 more", "dequantize", self.input, "-o", self.output)
 
     def test_every_truncation_is_refused(self):
         self.write({"a.weight": (random((1, 32)), Q8_0)})
