@@ -84,7 +84,9 @@ $(PEERS_STAMP): requirements-peers.txt $(STAMP)
 peers: $(PEERS_STAMP) build
 	$(CTEST) --preset $(PRESET) --label-regex peers --verbose
 
-wheel: $(VENV)/.wheel-installed build
+wheel: $(VENV)/.wheel-installed
+	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
+	@$(CMAKE) --build build/$(PRESET) --target qdq_cli qdq_compat_aclnn
 	$(VENV)/bin/python tools/wheels.py build/$(PRESET) build/wheels $(PYTHON)
 
 # The device targets' part of tests that take every target, and what only they have.
@@ -125,7 +127,9 @@ $(BENCH_STAMP): $(BENCH_REQUIREMENTS) requirements.txt requirements-peers.txt to
 bench: $(BENCH_STAMP) build
 	$(VENV)/bin/python bench/run.py --binary build/$(PRESET)/bench/qdq_kernels_bench
 
-tune: build
+tune: $(STAMP)
+	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
+	@$(CMAKE) --build build/$(PRESET) --target qdq_generators qdq_shared qdq_measure_kernel
 	$(VENV)/bin/python tools/tune.py --build build/$(PRESET) --budget $(BUDGET) $(if $(TARGET),--target '$(TARGET)') \
 		$(if $(KERNELS),--kernels '$(KERNELS)')
 

@@ -3,6 +3,23 @@
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/qdq)
 
+# A build of some targets, as make demo's, lacks what is to be installed: it says so before anything is.
+# qdq_install_wants(<component> <target>...)
+function(qdq_install_wants component)
+  foreach(target ${ARGN})
+    install(CODE "
+      if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
+        message(FATAL_ERROR \"$<TARGET_FILE_NAME:${target}> is not built: \"
+                            \"make build, or cmake --build ${PROJECT_BINARY_DIR}, comes before cmake --install\")
+      endif()" COMPONENT ${component})
+  endforeach()
+endfunction()
+qdq_install_wants(runtime qdq_shared)
+qdq_install_wants(development qdq qdq_compat_aclnn)
+if(QDQ_BUILD_CLI)
+  qdq_install_wants(tools qdq_cli)
+endif()
+
 install(TARGETS qdq qdq_shared qdq_cpp qdq_compat_aclnn EXPORT qdq-targets
   ARCHIVE COMPONENT development
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)

@@ -3,6 +3,7 @@
 import os
 import random as random_numbers
 import resource
+import shutil
 import signal
 import stat
 import time
@@ -11,7 +12,7 @@ import unittest
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from support import CliTest, counting_in, proceed, random, sparse_model, start, stop_when
+from support import QDQ, CliTest, counting_in, proceed, random, sparse_model, start, stop_when
 
 
 class Output(CliTest):
@@ -104,7 +105,8 @@ class Replacing(Output):
         os.chown(self.output, 12345, 23456)
         for path in (self.dir, self.input):
             os.chown(path, 12345, 12345)
-        self.quantize(user=12345, group=12345, extra_groups=[], env=counting_in(self.dir))
+        program = shutil.copy(QDQ, self.dir)  # they may not enter the folder that the build is in
+        self.quantize(user=12345, group=12345, extra_groups=[], env=counting_in(self.dir), program=program, cwd=self.dir)
         status = self.output.stat()
         self.assertEqual((status.st_uid, status.st_gid, self.mode(self.output)), (12345, 12345, 0o604))
 

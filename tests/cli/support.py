@@ -36,10 +36,10 @@ RANGES = {
 INTEGERS = [code for code in RANGES if not code.startswith("f")]
 
 
-def run(*arguments, force=True, **options):
+def run(*arguments, force=True, program=QDQ, **options):
     """Most tests write one file again and again: they replace it without a word about it."""
     forced = ["--force"] if force and arguments and arguments[0] in ("quantize", "dequantize") else []
-    return subprocess.run([QDQ, *map(str, arguments), *forced], capture_output=True, text=True, **options)
+    return subprocess.run([program, *map(str, arguments), *forced], capture_output=True, text=True, **options)
 
 
 def usage(*arguments, **options):
