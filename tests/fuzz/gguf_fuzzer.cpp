@@ -74,11 +74,32 @@ drawn_tensor draw_tensor(choices &from) {
         uint32_t type;
         uint64_t elements, bytes;  // of a block
     };
-    const auto of =
-        from.one_of<kind>({{0, 1, 4},      {8, 32, 34},  {2, 32, 18},   {1, 1, 2},      {30, 1, 2},     {28, 1, 8},
-                           {24, 1, 1},     {26, 1, 4},   {27, 1, 8},    {3, 32, 20},    {6, 32, 22},    {7, 32, 24},
-                           {20, 32, 18},   {39, 32, 17}, {10, 256, 84}, {11, 256, 110}, {12, 256, 144}, {13, 256, 176},
-                           {14, 256, 210}, {9, 32, 36},  {16, 256, 66}, {77, 1, 0}});
+    constexpr uint32_t unknown = 77;
+    auto of = from.one_of<kind>({{0, 1, 4},
+                                 {8, 32, 34},
+                                 {2, 32, 18},
+                                 {1, 1, 2},
+                                 {30, 1, 2},
+                                 {28, 1, 8},
+                                 {24, 1, 1},
+                                 {26, 1, 4},
+                                 {27, 1, 8},
+                                 {3, 32, 20},
+                                 {39, 32, 17},
+                                 {unknown, 1, 0}});
+    if (of.type == unknown) {  // or one of the others, of which the last two are not read
+        of = from.one_of<kind>({of,
+                                {6, 32, 22},
+                                {7, 32, 24},
+                                {20, 32, 18},
+                                {10, 256, 84},
+                                {11, 256, 110},
+                                {12, 256, 144},
+                                {13, 256, 176},
+                                {14, 256, 210},
+                                {9, 32, 36},
+                                {16, 256, 66}});
+    }
     drawn_tensor tensor = {.name = draw_name(from), .shape = {}, .type = of.type};
     uint64_t count = 1;
     for (int64_t rank = from.between(0, 4); rank > 0; rank--) {
