@@ -130,6 +130,24 @@ def stream(array):
     return 0
 
 
+def check_arguments(function, arguments, keywords):
+    """TypeError where a call's arguments are not those of `function`, a builtin of qdq's."""
+    import difflib
+    import inspect
+
+    name, signature = f"qdq.{function.__name__}", inspect.signature(function)
+    for keyword in keywords:
+        if keyword not in signature.parameters:
+            meant = difflib.get_close_matches(keyword, signature.parameters, 1)
+            hint = f"; is {meant[0]} meant?" if meant else ""
+            raise TypeError(f"{name}: got an unexpected keyword argument {keyword!a}{hint}")
+    try:
+        signature.bind(*arguments, **keywords)
+    except TypeError as error:
+        hint = ', as dtype="int8"' if str(error).endswith("'dtype'") else ""
+        raise TypeError(f"{name}: {error}{hint}") from None
+
+
 def dtype_name(dtype):
     """NumPy's or ml_dtypes' name of what a string, a dtype or a type object stands for; None for others."""
     if isinstance(dtype, str):

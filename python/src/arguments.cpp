@@ -90,6 +90,13 @@ std::string path(const char *function, const char *name, nb::handle given) {
     return {bytes.c_str(), bytes.size()};
 }
 
+bool boolean(const char *function, const char *name, nb::handle given) {
+    if (!PyBool_Check(given.ptr())) {
+        refuse_type(function, name, "it is no bool");
+    }
+    return given.ptr() == Py_True;
+}
+
 std::int64_t integer(const char *function, const char *name, nb::handle given) {
     if (PyBool_Check(given.ptr())) {  // which has __index__: True would be axis 1
         refuse_type(function, name, "it is a bool, and no integer");

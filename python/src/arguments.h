@@ -30,6 +30,8 @@ std::string_view text(const char *function, const char *name, nb::handle given);
 // The bytes of a path: a string, bytes, or an object with __fspath__.
 std::string path(const char *function, const char *name, nb::handle given);
 
+bool boolean(const char *function, const char *name, nb::handle given);
+
 // What has __index__ and is no bool. That may raise errors of its own.
 std::int64_t integer(const char *function, const char *name, nb::handle given);
 std::int32_t integer_of_32_bits(const char *function, const char *name, nb::handle given);

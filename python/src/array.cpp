@@ -115,9 +115,7 @@ bool array::read_numpy(const char *function, const char *name, nb::handle given)
     PyArray_Descr *const descr = PyArray_DESCR(from);
     const element_type *const type = find_numpy_type(descr);
     if (type == nullptr || PyArray_ISBYTESWAPPED(from)) {
-        refuse_type(
-            function, name,
-            "dtype " + std::string(nb::str(reinterpret_cast<PyObject *>(descr)).c_str()) + " is no type of qdq's");
+        refuse_type(function, name, "dtype " + no_type(nb::str(reinterpret_cast<PyObject *>(descr)).c_str()));
     }
     const int rank = PyArray_NDIM(from);
     const npy_intp *const shape = PyArray_DIMS(from), *const strides = PyArray_STRIDES(from);
@@ -148,9 +146,7 @@ void array::read_dlpack(const char *function, const char *name, const nb::dlpack
     const element_type *const type = find_dlpack_type(from.dtype.code, from.dtype.bits);
     const int lanes = from.dtype.lanes, bits = type != nullptr ? qdq_dtype_bits(type->dtype) : 0;
     if (type == nullptr || (bits < 8 ? lanes * bits != 8 : lanes != 1)) {
-        refuse_type(function, name,
-                    "its type, DLPack's " + std::to_string(from.dtype.code) + " of " + std::to_string(from.dtype.bits) +
-                        " bits, is no type of qdq's");
+        refuse_type(function, name, "dtype " + no_type(dlpack_type_name(from.dtype.code, from.dtype.bits)));
     }
     check_rank(function, name, from.ndim);
     data_ = from.data;

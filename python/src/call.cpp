@@ -57,7 +57,9 @@ void check(qdq_status status) {
 }
 
 call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point, const keywords &given)
-    : way_(way), dtype_(named_type(way.function, "dtype", given.dtype).dtype), packed_(given.packed) {
+    : way_(way),
+      dtype_(named_type(way.function, "dtype", given.dtype).dtype),
+      packed_(boolean(way.function, "packed", given.packed)) {
     if (!given.stored.is_none()) {
         stored_ = named_type(way.function, "stored", given.stored).dtype;
     }
@@ -71,6 +73,7 @@ call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero
     }
     read_y(y_, given.out, x_);
     read_options(given);
+    check_axis_and_blocks_are_clear(given);
     // Only code of an argument's can have moved what was read before. Asking tensors again takes 60 ns each.
     const auto runs_code = [](nb::handle number) { return !number.is_none() && !PyLong_CheckExact(number.ptr()); };
     if (runs_code(given.axis) || runs_code(given.block_size) || x_.has_run_code() || y_.has_run_code() ||
@@ -126,7 +129,7 @@ void call::read_options(const keywords &given) {
         replace(options_.scale_mode, named(way_, "scale_mode", given.scale_mode, scale_modes));
         replace(options_.quantize_zp, named(way_, "zero_point_mode", given.zero_point_mode, quantize_zps));
         replace(options_.rounding, named(way_, "rounding", given.rounding, roundings));
-        replace(options_.no_saturate, given.saturate ? 0 : 1);
+        replace(options_.no_saturate, boolean(way_.function, "saturate", given.saturate) ? 0 : 1);
     } else {
         replace(options_.dequantize_zp, named(way_, "zero_point_mode", given.zero_point_mode, dequantize_zps));
     }
@@ -146,6 +149,29 @@ void call::read_options(const keywords &given) {
         options_.block_size = integer(way_.function, "block_size", given.block_size);
     }
     options_.stream = x_.stream();
+}
+
+// What qdq would take for granted of shapes that say less than a program means. In a square matrix one scale for each
+// column looks like one for each row, and 33 blocks of 4096 columns, meant to be of 128, are blocks of 125.
+void call::check_axis_and_blocks_are_clear(const keywords &given) const {
+    if (!given.block_size.is_none()) {
+        return;
+    }
+    const auto scale = scale_.shape(), x = x_.shape();
+    if (scale.size() == 1 && x.size() > 1 && scale[0] > 1 && given.axis.is_none() &&
+        std::ranges::count(x, scale[0]) > 1) {
+        refuse_value(way_.function, "axis",
+                     "several dimensions of " + std::string(way_.quantizes ? "x" : "q") + " have scale's length, " +
+                         std::to_string(scale[0]) + ": it says which one scale varies along");
+    }
+    for (std::size_t d = 0; scale.size() == x.size() && d < x.size(); ++d) {
+        if (scale[d] > 0 && scale[d] < x[d] && x[d] % scale[d] != 0) {
+            refuse_value(way_.function, "scale",
+                         "shape[" + std::to_string(d) + "], " + std::to_string(scale[d]) + ", does not divide " +
+                             (way_.quantizes ? "x" : "q") + "'s, " + std::to_string(x[d]) +
+                             ": block_size says how long its blocks are");
+        }
+    }
 }
 
 nb::object call::run() {

@@ -25,10 +25,7 @@ inline constexpr direction dequantization{"qdq.dequantize", false, qdq_dequantiz
 // The keywords, as Python gives them.
 struct keywords {
     nb::handle dtype, axis, block_size, scale_mode, zero_point_mode, rounding;
-    bool saturate;
-    nb::handle profile, out;
-    bool packed;
-    nb::handle stored, shape;
+    nb::handle saturate, profile, out, packed, stored, shape;
 };
 
 class call {
@@ -52,6 +49,7 @@ protected:
 
 private:
     void read_options(const keywords &given);
+    void check_axis_and_blocks_are_clear(const keywords &given) const;
 
     qdq_dtype dtype_;
     bool packed_;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <regex>
 #include <string>
 
 namespace qdq::python {
@@ -109,6 +110,15 @@ private:
     model_output output_;
 };
 
+// A message of the command line's in Python's words: "--force replaces it" is "replace=True replaces it".
+std::string in_words_of_python(std::string said) {
+    static const std::regex force("(^| )--force\\b"), of_two_words("(^| )--([a-z]+)-([a-z]+)"),
+        option("(^| )--([a-z])");
+    said = std::regex_replace(said, force, "$1replace=True");
+    said = std::regex_replace(said, of_two_words, "$1$2_$3");
+    return std::regex_replace(said, option, "$1$2");
+}
+
 }  // namespace
 
 void define_checkpoint(nb::module_ &m) {
@@ -116,9 +126,9 @@ void define_checkpoint(nb::module_ &m) {
         try {
             std::rethrow_exception(thrown);
         } catch (const usage_error &error) {
-            PyErr_SetObject(PyExc_ValueError, text_of(error.what()).ptr());
+            PyErr_SetObject(PyExc_ValueError, text_of(in_words_of_python(error.what())).ptr());
         } catch (const failure &error) {
-            PyErr_SetObject(PyExc_RuntimeError, text_of(error.what()).ptr());
+            PyErr_SetObject(PyExc_RuntimeError, text_of(in_words_of_python(error.what())).ptr());
         } catch (const std::filesystem::filesystem_error &error) {
             PyErr_SetObject(PyExc_RuntimeError, text_of(one_line(error.what()).c_str()).ptr());
         }

@@ -39,7 +39,37 @@ template<typename Predicate> const element_type *find(Predicate &&is_wanted) {
     return found != std::end(types) ? found : nullptr;
 }
 
+// What an unknown name may have meant. The command line's are not taken: "i4" is NumPy's name of int32, too.
+std::string meant(nb::handle name) {
+    const element_type *const of_command_line = find([&](const element_type &type) {
+        return PyUnicode_CompareWithASCIIString(name.ptr(), qdq_dtype_name(type.dtype)) == 0;
+    });
+    if (of_command_line != nullptr) {
+        return std::string(": in Python, where names are NumPy's and ml_dtypes', it is ") + of_command_line->name;
+    }
+    if (PyUnicode_CompareWithASCIIString(name.ptr(), "float64") == 0) {
+        return "";  // which no_type() explains
+    }
+    std::string names;
+    for (const element_type &type : types) {
+        names += (names.empty() ? ": those are " : ", ") + std::string(type.name);
+    }
+    return names;
+}
+
 }  // namespace
+
+std::string no_type(std::string_view name) {
+    return std::string(name) + " is no type of qdq's" + (name.find("float64") != name.npos ? ": use float32" : "");
+}
+
+std::string dlpack_type_name(int code, int bits) {
+    constexpr const char *names[] = {"int", "uint", "float", "", "bfloat", "complex", "bool"};
+    if (code < 0 || static_cast<std::size_t>(code) >= std::size(names) || *names[code] == '\0') {
+        return "DLPack's " + std::to_string(code) + " of " + std::to_string(bits) + " bits";
+    }
+    return names[code] + std::to_string(bits);
+}
 
 const element_type &type_of(qdq_dtype dtype) { return types[dtype]; }
 
@@ -64,7 +94,7 @@ const element_type &named_type(const char *function, const char *argument, nb::h
     const nb::object name = frameworks().attr("dtype_name")(given);
     const element_type *const type = PyUnicode_Check(name.ptr()) ? find_type(name) : nullptr;
     if (type == nullptr) {
-        refuse_type(function, argument, shown(given) + " is no type of qdq's");
+        refuse_type(function, argument, no_type(shown(given)) + (PyUnicode_Check(name.ptr()) ? meant(name) : ""));
     }
     if (is_lasting && PyDict_Size(known) < 256) {
         PyDict_SetItem(known, given.ptr(), nb::int_(static_cast<int>(type->dtype)).ptr());

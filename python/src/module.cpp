@@ -1,4 +1,5 @@
 // qdq._core: what `import qdq` gives.
+#include "builtins.h"
 #include "call.h"
 #include "checkpoint.h"
 #include "front_ends.h"
@@ -36,8 +37,10 @@ Args:
     dtype: what y holds: int8, uint8, int16, uint16, int32, int4, uint4, int2, uint2, float8_e4m3fn, float8_e5m2,
         float8_e4m3fnuz, float8_e5m2fnuz, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn. A string, or a type of NumPy,
         ml_dtypes, PyTorch or JAX.
-    axis: x's dimension that a scale of one dimension varies along, or that `block_size` cuts; None is 0.
-    block_size: elements in a block along `axis`, or a tuple of x's rank; None: from the shapes of x and scale.
+    axis: x's dimension that a scale of one dimension varies along, or that `block_size` cuts; None is 0, unless the
+        scale has the length of several dimensions: ONNX would take 1 then, and torch asks for it, as this does.
+    block_size: elements in a block along `axis`, or a tuple of x's rank; None: from the shapes of x and scale, where
+        the scale's divides x's.
     scale_mode: "divide", "multiply" (x * scale) or "reciprocal" (x * (1 / scale), rounded twice).
     zero_point_mode: "after_rounding", or "before_rounding": saturate(round(x / scale + zero_point)).
     rounding: "nearest_even", "nearest_away", "toward_zero", "down" or "up".
@@ -79,46 +82,55 @@ Returns:
 Raises:
     As quantize.)";
 
-#define QDQ_QUANTIZE_SIGNATURE                                                                                 \
-    "(x: object, scale: object, zero_point: object | None = None, *, dtype: object, axis: int | None = None, " \
-    "block_size: int | tuple[int, ...] | None = None, scale_mode: str = 'divide', "                            \
-    "zero_point_mode: str = 'after_rounding', rounding: str = 'nearest_even', saturate: bool = True, "         \
-    "profile: str | None = None, out: object | None = None, packed: bool = False)"
-#define QDQ_DEQUANTIZE_SIGNATURE                                                                                    \
-    "(q: object, scale: object, zero_point: object | None = None, *, dtype: object = 'float32', "                   \
-    "axis: int | None = None, block_size: int | tuple[int, ...] | None = None, zero_point_mode: str = 'subtract', " \
-    "profile: str | None = None, out: object | None = None, stored: object | None = None, "                         \
-    "shape: tuple[int, ...] | None = None)"
+constexpr char quantize_signature[] =
+    "(x, scale, zero_point=None, *, dtype, axis=None, block_size=None, scale_mode='divide', "
+    "zero_point_mode='after_rounding', rounding='nearest_even', saturate=True, profile=None, out=None, packed=False)";
+constexpr char dequantize_signature[] =
+    "(q, scale, zero_point=None, *, dtype='float32', axis=None, block_size=None, zero_point_mode='subtract', "
+    "profile=None, out=None, stored=None, shape=None)";
 
 // Functions with quantize's and dequantize's arguments, which they hand to `use`.
-template<auto use> void define_quantize(nb::module_ &m, const char *name, const char *signature, const char *doc) {
-    m.def(
-        name,
-        [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
-           nb::handle block_size, nb::handle scale_mode, nb::handle zero_point_mode, nb::handle rounding, bool saturate,
-           nb::handle profile, nb::handle out, bool packed) {
-            return use(quantization, x, scale, zero_point,
-                       {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, profile, out, packed,
-                        nb::handle(Py_None), nb::handle(Py_None)});
-        },
-        nb::sig(signature), doc, "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
-        "dtype"_a.none(), "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
-        "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even", "saturate"_a = true,
-        "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a = false);
+template<auto use> void define_quantize(nb::module_ &m, const char *name, const char *doc) {
+    define_builtin(
+        m, name, quantize_signature, doc,
+        nb::cpp_function(
+            [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
+               nb::handle block_size, nb::handle scale_mode, nb::handle zero_point_mode, nb::handle rounding,
+               nb::handle saturate, nb::handle profile, nb::handle out, nb::handle packed) {
+                return use(quantization, x, scale, zero_point,
+                           {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, profile, out,
+                            packed, nb::handle(Py_None), nb::handle(Py_None)});
+            },
+            nb::name(name), "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
+            "dtype"_a.none(), "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
+            "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even", "saturate"_a.none() = true,
+            "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false));
 }
 
-template<auto use> void define_dequantize(nb::module_ &m, const char *name, const char *signature, const char *doc) {
-    m.def(
-        name,
-        [](nb::handle q, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
-           nb::handle block_size, nb::handle zero_point_mode, nb::handle profile, nb::handle out, nb::handle stored,
-           nb::handle shape) {
-            return use(dequantization, q, scale, zero_point,
-                       {dtype, axis, block_size, {}, zero_point_mode, {}, true, profile, out, false, stored, shape});
-        },
-        nb::sig(signature), doc, "q"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
-        "dtype"_a = "float32", "axis"_a = nb::none(), "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract",
-        "profile"_a = nb::none(), "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none());
+template<auto use> void define_dequantize(nb::module_ &m, const char *name, const char *doc) {
+    define_builtin(
+        m, name, dequantize_signature, doc,
+        nb::cpp_function(
+            [](nb::handle q, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
+               nb::handle block_size, nb::handle zero_point_mode, nb::handle profile, nb::handle out, nb::handle stored,
+               nb::handle shape) {
+                return use(dequantization, q, scale, zero_point,
+                           {dtype,
+                            axis,
+                            block_size,
+                            {},
+                            zero_point_mode,
+                            {},
+                            nb::handle(Py_True),
+                            profile,
+                            out,
+                            nb::handle(Py_False),
+                            stored,
+                            shape});
+            },
+            nb::name(name), "q"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
+            "dtype"_a = "float32", "axis"_a = nb::none(), "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract",
+            "profile"_a = nb::none(), "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none()));
 }
 
 nb::list targets() {
@@ -133,47 +145,46 @@ nb::list targets() {
 }  // namespace
 
 NB_MODULE(_core, m) {
-    define_quantize<run>(m, "quantize", "def quantize" QDQ_QUANTIZE_SIGNATURE " -> object", quantize_doc);
-    define_dequantize<run>(m, "dequantize", "def dequantize" QDQ_DEQUANTIZE_SIGNATURE " -> object", dequantize_doc);
+    define_quantize<run>(m, "quantize", quantize_doc);
+    define_dequantize<run>(m, "dequantize", dequantize_doc);
 
     nb::class_<plan>(m, "Plan", "What qdq.plan returns.")
-        .def("__call__", &plan::run, "x"_a, "out"_a = nb::none(),
-             nb::sig("def __call__(self, x: object, out: object | None = None) -> object"),
+        .def("__call__", &plan::run, "x"_a.none(), "out"_a = nb::none(),
              "The result for `x`, an array with the dtype, shape and strides of the one that was planned with: `out`,\n"
              "which has those of the y that was planned, or a new array. ValueError where they differ.");
-    define_quantize<make_plan>(m, "plan_quantize", "def plan_quantize" QDQ_QUANTIZE_SIGNATURE " -> Plan",
-                               "qdq.plan(qdq.quantize, ...).");
-    define_dequantize<make_plan>(m, "plan_dequantize", "def plan_dequantize" QDQ_DEQUANTIZE_SIGNATURE " -> Plan",
-                                 "qdq.plan(qdq.dequantize, ...).");
+    define_quantize<make_plan>(m, "plan_quantize", "qdq.plan(qdq.quantize, ...).");
+    define_dequantize<make_plan>(m, "plan_dequantize", "qdq.plan(qdq.dequantize, ...).");
 
-    m.def("targets", targets, nb::sig("def targets() -> list[tuple[str, str | None]]"),
-          "The targets that qdq has kernels for, the best first: the name of each, and why this machine cannot run it, "
-          "or\n"
-          "None where it can.");
-    m.def("current_target", qdq_current_target, nb::sig("def current_target() -> str | None"),
-          "The name of the target that calls use now, or None where this machine can run none.");
-    m.def(
-        "force_target",
-        [](nb::handle name) {
-            check(qdq_force_target(name.is_none() ? nullptr : text("qdq.force_target", "name", name).data()));
-        },
-        "name"_a.none(), nb::sig("def force_target(name: str | None) -> None"),
-        "Uses only the named target from now on, in every thread; None returns to the best. ValueError for a name that "
-        "is\n"
-        "unknown or that this machine cannot run.");
-    m.def(
-        "set_num_threads",
-        [](nb::handle given) {
-            const std::int32_t count = integer_of_32_bits("qdq.set_num_threads", "count", given);
-            if (count < 0) {
-                refuse_value("qdq.set_num_threads", "count", std::to_string(count) + " is below 0");
-            }
-            qdq_set_num_threads(count);
-        },
-        "count"_a.none(), nb::sig("def set_num_threads(count: int) -> None"),
-        "How many threads large work is split over: 1 for the caller's alone, 0 (as it is at first) for as many as "
-        "there\n"
-        "are processors. Results have the same bits for every number.");
+    define_builtin(m, "targets", "()",
+                   "The targets that qdq has kernels for, the best first: the name of each, and why this machine\n"
+                   "cannot run it, or None where it can.",
+                   nb::cpp_function(targets));
+    define_builtin(m, "current_target", "()",
+                   "The name of the target that calls use now, or None where this machine can run none.",
+                   nb::cpp_function(qdq_current_target));
+    define_builtin(
+        m, "force_target", "(name)",
+        "Uses only the named target from now on, in every thread; None returns to the best. ValueError for a name "
+        "that\n"
+        "is unknown or that this machine cannot run.",
+        nb::cpp_function(
+            [](nb::handle name) {
+                check(qdq_force_target(name.is_none() ? nullptr : text("qdq.force_target", "name", name).data()));
+            },
+            "name"_a.none()));
+    define_builtin(
+        m, "set_num_threads", "(count)",
+        "How many threads large work is split over: 1 for the caller's alone, 0 (as it is at first) for as many as\n"
+        "there are processors. Results have the same bits for every number.",
+        nb::cpp_function(
+            [](nb::handle given) {
+                const std::int32_t count = integer_of_32_bits("qdq.set_num_threads", "count", given);
+                if (count < 0) {
+                    refuse_value("qdq.set_num_threads", "count", std::to_string(count) + " is below 0");
+                }
+                qdq_set_num_threads(count);
+            },
+            "count"_a.none()));
 
     nb::module_ compat = m.def_submodule("compat", "The front ends, for the modules of qdq.compat.");
     define_functions(compat);

@@ -52,12 +52,22 @@ def test_y_may_be_x_where_elements_are_of_one_size():
 @pytest.mark.parametrize(
     "arguments, keywords, error, message",
     [
-        ((X, 0.1), {"dtype": "int9"}, TypeError, "dtype: 'int9' is no type of qdq's"),
+        ((X, 0.1), {"dtype": "int9"}, TypeError, "dtype: 'int9' is no type of qdq's: those are float32, .*, uint2$"),
+        ((X, 0.1), {"dtype": "fp8"}, TypeError, "dtype: 'fp8' is no type of qdq's: those are .* float8_e4m3fn"),
+        ((X, 0.1), {"dtype": "f8e4m3"}, TypeError, "'f8e4m3' is no type of qdq's: in Python, .* it is float8_e4m3fn$"),
+        ((X, 0.1), {"dtype": "i8"}, TypeError, "'i8' is no type of qdq's: in Python, .* it is int8$"),
         ((X, 0.1), {"dtype": []}, TypeError, "dtype: "),
         ((X, 0.1), {"dtype": None}, TypeError, "dtype: "),
-        ((X, 0.1), {}, TypeError, "quantize"),
-        ((X, 0.1), {"dtype": "int8", "bad": 1}, TypeError, "quantize"),
-        ((X.astype("f8"), 0.1), {"dtype": "int8"}, TypeError, "x: dtype float64 is no type of qdq's"),
+        ((X, 0.1), {}, TypeError, "^qdq.quantize: missing a required .*argument: 'dtype', as dtype=\"int8\"$"),
+        ((X,), {"dtype": "int8"}, TypeError, "^qdq.quantize: missing a required argument: 'scale'$"),
+        ((X, 0.1, 0, "int8"), {}, TypeError, "^qdq.quantize: too many positional arguments$"),
+        ((X, 0.1), {"dtype": "int8", "scale": 1}, TypeError, "^qdq.quantize: multiple values for argument 'scale'$"),
+        ((X, 0.1), {"dtype": "int8", "bad": 1}, TypeError, "^qdq.quantize: got an unexpected keyword argument 'bad'$"),
+        ((X, 0.1), {"dtype": "int8", "axes": 1}, TypeError, "keyword argument 'axes'; is axis meant?"),
+        ((X, 0.1), {"dtype": "int8", "saturate": 1}, TypeError, "^qdq.quantize: saturate: it is no bool$"),
+        ((X, 0.1), {"dtype": "int8", "packed": None}, TypeError, "^qdq.quantize: packed: it is no bool$"),
+        ((X.astype("f8"), 0.1), {"dtype": "int8"}, TypeError, "x: dtype float64 is no type of qdq's: use float32$"),
+        ((X, X.astype("f8")), {"dtype": "int8"}, TypeError, "scale: dtype float64 is no type of qdq's: use float32$"),
         ((X.astype(">f4"), 0.1), {"dtype": "int8"}, TypeError, "x: dtype >f4"),
         (("x", 0.1), {"dtype": "int8"}, TypeError, "x: str is no array"),
         ((X, None), {"dtype": "int8"}, TypeError, "scale: NoneType is no array"),
@@ -89,6 +99,60 @@ def test_y_may_be_x_where_elements_are_of_one_size():
 def test_a_bad_argument_is_named(arguments, keywords, error, message):
     with pytest.raises(error, match=message.replace("(", r"\(")):
         qdq.quantize(*arguments, **keywords)
+
+
+def test_a_bad_argument_of_other_functions_is_named():
+    with pytest.raises(TypeError, match="^qdq.dequantize: dtype: 'float64' is no type of qdq's: use float32$"):
+        qdq.dequantize(numpy.zeros(2, "i1"), 0.1, dtype="float64")
+    with pytest.raises(TypeError, match="^qdq.dequantize: got an unexpected keyword argument 'scal'; is scale meant"):
+        qdq.dequantize(numpy.zeros(2, "i1"), scal=0.1)
+    with pytest.raises(TypeError, match="^qdq.plan_quantize: missing a required .*argument: 'dtype'"):
+        qdq.plan(qdq.quantize, X, 0.1)
+    with pytest.raises(TypeError, match="^qdq.force_target: missing a required argument: 'name'"):
+        qdq.force_target()
+    with pytest.raises(TypeError, match="^qdq.targets: too many positional arguments"):
+        qdq.targets(1)
+
+
+def test_what_an_arguments_code_raises_is_no_wrong_argument():
+    class Raises:
+        def __index__(self):
+            raise TypeError("of its own")
+
+    with pytest.raises(TypeError, match="it is no integer"):
+        qdq.quantize(X, [0.1] * 4, dtype="int8", axis="x")
+    with pytest.raises(TypeError, match="axis"):
+        qdq.quantize(X, [0.1] * 4, dtype="int8", axis=Raises())
+
+
+class TestShapesThatSayLessThanTheyMean:
+    SQUARE = numpy.ones((4, 4), "f4")
+
+    def test_a_scale_for_each_channel_of_a_square_matrix_wants_an_axis(self):
+        for call in (qdq.quantize, lambda *arguments, **keywords: qdq.plan(qdq.quantize, *arguments, **keywords)):
+            with pytest.raises(ValueError, match="axis: several dimensions of x have scale's length, 4: it says which"):
+                call(self.SQUARE, [1.0, 2.0, 3.0, 4.0], dtype="int8")
+        with pytest.raises(ValueError, match="qdq.dequantize: axis: several dimensions of q"):
+            qdq.dequantize(numpy.ones((2, 4, 4), "i1"), [1.0, 2.0, 3.0, 4.0])
+        for axis, first in ((0, [1, 1, 1, 1]), (1, [1, 0, 0, 0]), (-1, [1, 0, 0, 0])):
+            y = qdq.quantize(self.SQUARE, [1.0, 2.0, 3.0, 4.0], dtype="int8", axis=axis)
+            assert y[0].tolist() == first
+
+    def test_where_shapes_say_which_dimension_is_meant_the_axis_may_be_left_out(self):
+        assert qdq.quantize(X, [1.0] * 4, dtype="int8").shape == X.shape
+        assert qdq.quantize(X[:, 0], [1.0] * 4, dtype="int8").shape == (4,)
+        assert qdq.quantize(self.SQUARE, [1.0], dtype="int8").shape == (4, 4)
+        assert qdq.quantize(self.SQUARE, numpy.ones((4, 1), "f4"), dtype="int8").shape == (4, 4)
+
+    def test_blocks_that_do_not_divide_want_a_block_size(self):
+        x, scale = numpy.ones((2, 4096), "f4"), numpy.ones((2, 33), "f4")
+        with pytest.raises(ValueError, match=r"scale: shape\[1\], 33, does not divide x's, 4096: block_size says how long"):
+            qdq.quantize(x, scale, dtype="int8")
+        for how in ({"axis": 1, "block_size": 125}, {"block_size": (1, 125)}):
+            assert (qdq.quantize(x, scale, dtype="int8", **how) == 1).all()
+        assert (qdq.quantize(x, scale[:, :32], dtype="int8") == 1).all()
+        with pytest.raises(ValueError, match="block_size"):
+            qdq.quantize(x[0], scale[0], dtype="int8")
 
 
 def test_refuses_memory_that_it_cannot_view():

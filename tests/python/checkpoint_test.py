@@ -112,7 +112,7 @@ def test_goes_on_after_it_was_stopped_to_the_same_bytes(model, tmp_path, by_comm
 
 def test_errors_are_those_of_the_command_line(model, tmp_path):
     (tmp_path / "taken").mkdir()
-    with pytest.raises(RuntimeError, match="taken: exists already"):
+    with pytest.raises(RuntimeError, match="taken: exists already; replace=True replaces it"):
         qdq.checkpoint.quantize(model, tmp_path / "taken")
     qdq.checkpoint.quantize(model, tmp_path / "taken", replace=True)
     with pytest.raises(ValueError, match="one inside the other"):

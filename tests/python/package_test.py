@@ -29,8 +29,8 @@ def test_import_qdq_imports_no_other_package():
 def test_the_wheel_has_stubs_for_every_function():
     files = importlib.resources.files(qdq)
     assert files.joinpath("py.typed").is_file()
-    stub = ast.parse(files.joinpath("_core.pyi").read_text())
-    functions = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef)}
+    stub = ast.parse(files.joinpath("_core", "__init__.pyi").read_text())
+    functions = {node.name: node for node in reversed(stub.body) if isinstance(node, ast.FunctionDef)}
     for name in ("quantize", "dequantize", "targets", "current_target", "force_target", "set_num_threads"):
         assert name in functions and ast.get_docstring(functions[name])
     arguments = functions["quantize"].args
@@ -51,6 +51,18 @@ def test_the_wheel_has_the_licenses_of_what_the_extension_contains():
 def test_everything_public_has_a_docstring():
     for name in qdq.__all__:
         assert inspect.getdoc(getattr(qdq, name)), name
+
+
+def test_inspect_reads_every_signature():
+    for name in qdq.__all__:
+        if not inspect.isclass(getattr(qdq, name)):
+            assert inspect.signature(getattr(qdq, name)), name
+    assert str(inspect.signature(qdq.quantize)) == (
+        "(x, scale, zero_point=None, *, dtype, axis=None, block_size=None, scale_mode='divide', "
+        "zero_point_mode='after_rounding', rounding='nearest_even', saturate=True, profile=None, out=None, packed=False)"
+    )
+    assert list(inspect.signature(qdq.force_target).parameters) == ["name"]
+    assert qdq.quantize.__doc__.startswith("y = saturate") and qdq.quantize.__module__ == "qdq._core"
 
 
 def test_the_version_is_the_projects():

@@ -59,6 +59,13 @@ class TestTensors:
         expected = oracle.dequantize(oracle.quantize(x.numpy(), 0.5, None, "float4_e2m1fn"), 0.5, None, "float32")
         assert (y.numpy() == expected).all()
 
+    def test_a_tensor_of_float64_is_named(self):
+        for arguments in ((numbers(4).double(), 0.1), (numbers(4), numbers(1).double())):
+            with pytest.raises(TypeError, match="dtype float64 is no type of qdq's: use float32"):
+                qdq.quantize(*arguments, dtype="int8")
+        with pytest.raises(TypeError, match="x: dtype bool is no type of qdq's"):
+            qdq.quantize(torch.ones(4, dtype=torch.bool), 0.1, dtype="int8")
+
     def test_a_plan_of_tensors(self):
         x = numbers(4, 6)
         plan = qdq.plan(qdq.quantize, x, ROWS, dtype="int8", axis=0)
