@@ -9,6 +9,9 @@
 `import qdq` imports no other package. docs/python.md has more.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from qdq._core import (
     Plan,
     current_target,
@@ -34,7 +37,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def plan(function, /, *arguments, **keywords) -> Plan:
+def plan(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Plan:
     """A call of qdq.quantize or qdq.dequantize with its arguments checked and its kernel chosen, for many x.
 
     >>> import numpy, qdq
@@ -45,7 +48,7 @@ def plan(function, /, *arguments, **keywords) -> Plan:
 
     It keeps the arrays of scale and zero point, whose elements each run reads. Any thread may run it.
     """
-    planners = {quantize: plan_quantize, dequantize: plan_dequantize}
+    planners: dict[Callable[..., Any], Callable[..., Plan]] = {quantize: plan_quantize, dequantize: plan_dequantize}
     if function not in planners:
         raise TypeError("qdq.plan: function: it is neither qdq.quantize nor qdq.dequantize")
     return planners[function](*arguments, **keywords)

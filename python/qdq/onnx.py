@@ -3,6 +3,9 @@
 y, = qdq.onnx.run_node(node, [x, y_scale, y_zero_point])
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy
 import onnx
 from onnx.backend.base import Backend
@@ -63,7 +66,7 @@ def _dequantize(attributes, x, x_scale, x_zero_point=None):
 _OPERATORS = {"QuantizeLinear": _quantize, "DequantizeLinear": _dequantize}
 
 
-def run_node(node, inputs):
+def run_node(node: onnx.NodeProto, inputs: Sequence[Any]) -> tuple[Any, ...]:
     """The outputs of a node, as a tuple of one.
 
     Args:

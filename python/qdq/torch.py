@@ -142,7 +142,9 @@ def _check(function, input, dtype):
         raise RuntimeError(f"{function}: input: {input.dtype} is not torch.float32")
 
 
-def quantize_per_tensor(input, scale, zero_point, dtype):
+def quantize_per_tensor(
+    input: torch.Tensor, scale: float | torch.Tensor, zero_point: int | torch.Tensor, dtype: torch.dtype
+) -> torch.Tensor:
     """torch.quantize_per_tensor: a quantized tensor of `dtype`, torch.qint8, torch.quint8 or torch.qint32.
 
     Args:
@@ -160,7 +162,9 @@ def quantize_per_tensor(input, scale, zero_point, dtype):
     return torch._make_per_tensor_quantized_tensor(codes, scale, zero_point)
 
 
-def quantize_per_channel(input, scales, zero_points, axis, dtype):
+def quantize_per_channel(
+    input: torch.Tensor, scales: torch.Tensor, zero_points: torch.Tensor, axis: int, dtype: torch.dtype
+) -> torch.Tensor:
     """torch.quantize_per_channel: the same with a scale and a zero point for each element of dimension `axis`.
 
     Args:
@@ -176,7 +180,7 @@ def quantize_per_channel(input, scales, zero_points, axis, dtype):
     return torch._make_per_channel_quantized_tensor(codes, scales, zero_points, axis)
 
 
-def dequantize(input):
+def dequantize(input: torch.Tensor) -> torch.Tensor:
     """torch.dequantize of a quantized tensor: float32."""
     codes = input.int_repr()
     if input.qscheme() == torch.per_tensor_affine:

@@ -7,9 +7,14 @@ them at once. A broken rule is a TripyException.
 import contextlib
 import enum
 import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from qdq._core import compat as _compat
 from qdq._frameworks import floats_of, numbers_of, numpy_dtype
+
+if TYPE_CHECKING:  # NumPy is imported by what makes arrays
+    from numpy.typing import NDArray
 
 
 class TripyException(Exception):
@@ -29,28 +34,23 @@ class dtype(enum.Enum):
 
 
 _NAMES = {each.value: each for each in dtype}  # NumPy's and ml_dtypes'
-globals().update(dtype.__members__)
-__all__ = [
-    "Tensor",
-    "TripyException",
-    "arange",
-    "cast",
-    "dequantize",
-    "dtype",
-    "quantize",
-    "reshape",
-    *dtype.__members__,
-]
+float32, float16, bfloat16, float8 = dtype.float32, dtype.float16, dtype.bfloat16, dtype.float8
+int4, int8, int32 = dtype.int4, dtype.int8, dtype.int32
+__all__ = ["Tensor", "TripyException", "arange", "bfloat16", "cast", "dequantize", "dtype", "float16", "float32", "float8",
+           "int32", "int4", "int8", "quantize", "reshape"]  # fmt: skip
+
+_Dtype: TypeAlias = dtype  # which arguments are named, too
+_Scale: TypeAlias = "Tensor | float | Sequence[float] | Sequence[Sequence[float]]"
 
 
-def _checked(given):
+def _checked(given: object) -> dtype:
     if not isinstance(given, dtype):
         raise TripyException(f"dtype: {given!r} is none of nvtripy's")
     return given
 
 
 @contextlib.contextmanager
-def _broken_rules(where):
+def _broken_rules(where: str) -> Iterator[None]:
     """What the arguments of the block break is a TripyException that names them."""
     try:
         yield
@@ -58,13 +58,13 @@ def _broken_rules(where):
         raise TripyException(f"nvtripy.{where}: {error}") from None
 
 
-def _array_of(function, input):
+def _array_of(function: str, input: object) -> "NDArray[Any]":
     if not isinstance(input, Tensor):
         raise TripyException(f"nvtripy.{function}: input: {type(input).__name__} is not a Tensor")
     return input._array
 
 
-def _converted(array, to):
+def _converted(array: "NDArray[Any]", to: dtype) -> "NDArray[Any]":
     """An array's elements as another type. NumPy's text, dates and records are no numbers."""
     import numpy
 
@@ -74,7 +74,7 @@ def _converted(array, to):
         return array.astype(numpy_dtype(to.value), copy=False)
 
 
-def _elements(numbers, to):
+def _elements(numbers: object, to: dtype | None) -> "NDArray[Any]":
     """Numbers as elements of a type, or of int32 where all are integers and of float32 otherwise."""
     array = numbers_of(numbers)
     to = to or (int32 if array.dtype.kind in "iu" else float32)
@@ -94,7 +94,7 @@ class Tensor:
         dtype: of the elements; None: the array's, int32 of integers and float32 of other numbers.
     """
 
-    def __init__(self, data, dtype=None):
+    def __init__(self, data: Any, dtype: _Dtype | None = None) -> None:
         import numpy
 
         to = None if dtype is None else _checked(dtype)
@@ -112,30 +112,30 @@ class Tensor:
             )
 
     @property
-    def dtype(self):
+    def dtype(self) -> _Dtype:
         return _NAMES[self._array.dtype.name]
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, ...]:
         return self._array.shape
 
     @property
-    def rank(self):
+    def rank(self) -> int:
         return self._array.ndim
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> "NDArray[Any]":
         return self._array if dtype is None else self._array.astype(dtype)
 
-    def __dlpack__(self, **keywords):
+    def __dlpack__(self, **keywords: Any) -> Any:
         return self._array.__dlpack__(**keywords)
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> Any:
         return self._array.__dlpack_device__()
 
-    def tolist(self):
+    def tolist(self) -> Any:
         return self._array.tolist()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if self.dtype is int4:
             raise TripyException("int4 cannot be printed: dequantize it first")
         elements = _printed(self.tolist(), self.rank, self._array.size > 40)
@@ -144,7 +144,7 @@ class Tensor:
         return f"tensor({line}{textwrap.indent(elements, margin)}, {line}{margin}{what})"
 
 
-def _printed(elements, rank, cuts, depth=0):
+def _printed(elements: Any, rank: int, cuts: bool, depth: int = 0) -> str:
     """Nested lists as nvtripy prints them: floats with four digits, ten numbers in a line; cut: three at either end."""
     if not isinstance(elements, list):
         return f"{elements:.4f}" if isinstance(elements, float) and rank > 0 else str(elements)
@@ -157,7 +157,7 @@ def _printed(elements, rank, cuts, depth=0):
     return "[" + f",{gap}{' ' * (depth + 1)}".join(lines) + "]"
 
 
-def arange(stop, dtype=dtype.float32):
+def arange(stop: float, dtype: _Dtype = dtype.float32) -> Tensor:
     """The numbers from 0 to `stop`, which is not among them."""
     import numpy
 
@@ -166,19 +166,19 @@ def arange(stop, dtype=dtype.float32):
     return Tensor(numbers, dtype)
 
 
-def reshape(input, shape):
+def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """The elements of `input` in another shape."""
     array = _array_of("reshape", input)
     with _broken_rules("reshape: shape"):
         return Tensor(array.reshape(shape))
 
 
-def cast(input, dtype):
+def cast(input: Tensor, dtype: _Dtype) -> Tensor:
     """The elements of `input` as another type."""
     return Tensor(_array_of("cast", input), _checked(dtype))
 
 
-def _scale(function, scale, floating):
+def _scale(function: str, scale: _Scale, floating: dtype) -> "NDArray[Any]":
     """A scale as an array: numbers are rounded to float32, and from there to the type that the call computes with."""
     if isinstance(scale, Tensor):
         return scale._array
@@ -186,7 +186,7 @@ def _scale(function, scale, floating):
         return floats_of(scale).astype(numpy_dtype(floating.value))
 
 
-def _call(quantizes, input, scale, to, dim):
+def _call(quantizes: bool, input: Tensor, scale: _Scale, to: dtype, dim: int | None) -> Tensor:
     function = "quantize" if quantizes else "dequantize"
     array = _array_of(function, input)
     floating = input.dtype if quantizes else _checked(to)
@@ -197,7 +197,7 @@ def _call(quantizes, input, scale, to, dim):
         raise TripyException(str(error)) from None
 
 
-def quantize(input, scale, dtype, dim=None):
+def quantize(input: Tensor, scale: _Scale, dtype: _Dtype, dim: int | None = None) -> Tensor:
     """saturate(round(input / scale)).
 
     Args:
@@ -211,6 +211,6 @@ def quantize(input, scale, dtype, dim=None):
     return _call(True, input, scale, dtype, dim)
 
 
-def dequantize(input, scale, dtype, dim=None):
+def dequantize(input: Tensor, scale: _Scale, dtype: _Dtype, dim: int | None = None) -> Tensor:
     """input * scale: of int8, int4 or float8 to float32, float16 or bfloat16. The rest as of quantize."""
     return _call(False, input, scale, dtype, dim)

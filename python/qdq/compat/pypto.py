@@ -4,8 +4,13 @@ A broken rule is a RuntimeError, as pypto's own library raises.
 """
 
 import enum
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from qdq._core import compat as _compat
+
+if TYPE_CHECKING:  # NumPy is imported by what makes arrays
+    from numpy.typing import NDArray
 
 
 class DataType(enum.Enum):
@@ -21,17 +26,20 @@ class DataType(enum.Enum):
     DT_FP32 = "float32"
 
 
-globals().update(DataType.__members__)
-__all__ = ["DataType", "dequantize", "set_vec_tile_shapes", "tensor", *DataType.__members__]
+DT_INT8, DT_INT16, DT_INT32 = DataType.DT_INT8, DataType.DT_INT16, DataType.DT_INT32
+DT_UINT8, DT_UINT16 = DataType.DT_UINT8, DataType.DT_UINT16
+DT_FP16, DT_BF16, DT_FP32 = DataType.DT_FP16, DataType.DT_BF16, DataType.DT_FP32
+__all__ = ["DT_BF16", "DT_FP16", "DT_FP32", "DT_INT16", "DT_INT32", "DT_INT8", "DT_UINT16", "DT_UINT8", "DataType",
+           "dequantize", "set_vec_tile_shapes", "tensor"]  # fmt: skip
 
 
-def _name_of(function, argument, dtype):
+def _name_of(function: str, argument: str, dtype: object) -> str:
     if not isinstance(dtype, DataType):
         raise RuntimeError(f"pypto.{function}: {argument}: {dtype!r} is none of pypto's types")
     return dtype.value
 
 
-def tensor(shape, dtype, name=""):
+def tensor(shape: Sequence[int], dtype: DataType, name: str = "") -> "NDArray[Any]":
     """A NumPy array of zeros. `name` is for pypto's graphs, which are not here."""
     import numpy
 
@@ -46,7 +54,7 @@ def tensor(shape, dtype, name=""):
         raise RuntimeError(f"pypto.tensor: shape: {shape!r}: {error}") from None
 
 
-def dequantize(input, scale, otype, axis, zero_points=None):
+def dequantize(input: Any, scale: Any, otype: DataType, axis: int, zero_points: Any = None) -> Any:
     """(float(input) + zero_points) * scale, of input's shape.
 
     Args:
@@ -60,7 +68,7 @@ def dequantize(input, scale, otype, axis, zero_points=None):
     return _compat.pypto_dequantize(input, scale, number, axis, zero_points)
 
 
-def set_vec_tile_shapes(*sizes):
+def set_vec_tile_shapes(*sizes: int) -> None:
     """How pypto is to cut the output into tiles, for the calling thread.
 
     It changes no result, but its sizes are above 0 and as many as the output has dimensions, or the next dequantize

@@ -6,6 +6,7 @@ a context has computed when execute_async_v3 returns. What fails is a line of th
 """
 
 import sys
+from typing import Any
 
 from qdq._core import compat as _compat
 from qdq._core.compat import (
@@ -54,7 +55,7 @@ _NUMPY_NAMES = {
 _DATA_TYPES = {name: dtype for dtype, name in _NUMPY_NAMES.items()}
 
 
-def nptype(trt_type):
+def nptype(trt_type: DataType) -> Any:
     """NumPy's type, or ml_dtypes', for one of TensorRT's. TypeError where there is none."""
     from qdq._frameworks import numpy_dtype
 
@@ -72,11 +73,11 @@ class Logger(ILogger):
     INFO = ILogger.Severity.INFO
     VERBOSE = ILogger.Severity.VERBOSE
 
-    def __init__(self, min_severity=ILogger.Severity.WARNING):
+    def __init__(self, min_severity: ILogger.Severity = ILogger.Severity.WARNING) -> None:
         super().__init__()
         self.min_severity = min_severity
 
-    def log(self, severity, msg):
+    def log(self, severity: ILogger.Severity, msg: str) -> None:
         if severity.value <= self.min_severity.value:
             print(f"[TRT] [{severity.name[0]}] {msg}", file=sys.stderr)
 
@@ -84,27 +85,27 @@ class Logger(ILogger):
 class Weights:
     """The elements of a constant: of an array, whose memory it shares, or none of a type."""
 
-    def __init__(self, a):
+    def __init__(self, a: Any) -> None:
         import numpy
 
         self._array = numpy.empty(0, nptype(a)) if isinstance(a, DataType) else numpy.ascontiguousarray(a)
 
     @property
-    def dtype(self):
+    def dtype(self) -> DataType:
         name = self._array.dtype.name
         if name not in _DATA_TYPES:
             raise TypeError(f"TensorRT: weights: dtype {name} is none of TensorRT's that qdq has")
         return _DATA_TYPES[name]
 
     @property
-    def size(self):
+    def size(self) -> int:
         return self._array.size
 
-    def numpy(self):
+    def numpy(self) -> Any:
         return self._array
 
 
-def _add_constant(self, shape, weights):
+def _add_constant(self: INetworkDefinition, shape: Any, weights: Any) -> IConstantLayer:
     """A layer whose output is a constant. The network keeps the array."""
     weights = weights if isinstance(weights, Weights) else Weights(weights)
     return self._add_constant(shape, weights.dtype, weights.numpy())

@@ -8,6 +8,8 @@ torch.compile traces without a graph break. A broken rule is a RuntimeError, an 
 import enum
 import functools
 import sys
+from collections.abc import Callable
+from typing import Any
 
 from qdq._core import compat as _compat
 
@@ -22,18 +24,19 @@ class ScalarType(enum.IntEnum):
     quint4x2 = 16
 
 
-globals().update(ScalarType.__members__)
-__all__ = ["ScalarType", "npu_quantize", *ScalarType.__members__]
+int32, qint8, quint8 = ScalarType.int32, ScalarType.qint8, ScalarType.quint8
+qint32, quint4x2 = ScalarType.qint32, ScalarType.quint4x2
+__all__ = ["ScalarType", "int32", "npu_quantize", "qint32", "qint8", "quint4x2", "quint8"]
 
 # PyTorch's numbers of other dtypes, which npu_quantize refuses by their names.
 _OTHERS = {"uint8": 0, "int8": 1, "float16": 5, "float32": 6, "bfloat16": 15}
 
 
-def _named_input(function):
+def _named_input(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, whose first argument, self, may be named input too: so today's torch_npu and its documents call it."""
 
     @functools.wraps(function)
-    def call(*arguments, **keywords):
+    def call(*arguments: Any, **keywords: Any) -> Any:
         if "input" in keywords:
             if arguments or "self" in keywords:
                 raise TypeError(f"torch_npu.{function.__name__}: self: it is given twice, once as input")
@@ -44,7 +47,9 @@ def _named_input(function):
 
 
 @_named_input
-def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
+def npu_quantize(
+    self: Any, scales: Any, zero_points: Any, dtype: Any, axis: int = 1, div_mode: bool = True
+) -> Any:
     """round(self / scales + zero_points), or round(self * scales + zero_points) without div_mode.
 
     Args:
@@ -71,12 +76,13 @@ def npu_quantize(self, scales, zero_points, dtype, axis=1, div_mode=True):
     return compute(self, scales, zero_points, number, axis, div_mode)
 
 
-def _npu(self, *arguments, **keywords):
+def _npu(self: Any, *arguments: Any, **keywords: Any) -> Any:
     """The tensor itself."""
     return self
 
 
-_Tensor, _operator = (), None
+_Tensor: Any = ()
+_operator: Any = None
 if "torch" in sys.modules:
     from qdq.compat._npu_operator import npu_quantize as _operator
 

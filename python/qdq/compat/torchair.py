@@ -5,6 +5,7 @@
 """
 
 import types
+from typing import Any
 
 __all__ = ["CompilerConfig", "get_npu_backend"]
 
@@ -12,10 +13,10 @@ __all__ = ["CompilerConfig", "get_npu_backend"]
 class CompilerConfig:
     """Settings of graphs on NPUs: they are kept, and nothing here looks at them."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.debug = types.SimpleNamespace(graph_dump=types.SimpleNamespace(type=None))
 
 
-def get_npu_backend(*, compiler_config=None, custom_decompositions=None):
+def get_npu_backend(*, compiler_config: CompilerConfig | None = None, custom_decompositions: Any = None) -> str:
     """A backend's name for torch.compile: the graph is traced, and its operators run as they are."""
     return "aot_eager"
