@@ -10,21 +10,21 @@ from typing import Any
 
 from qdq._core import compat as _compat
 from qdq._core.compat import (
-    Builder,
-    DataType,
-    IBuilderConfig,
-    IConstantLayer,
-    ICudaEngine,
-    IDequantizeLayer,
-    IExecutionContext,
-    ILayer,
-    ILogger,
-    INetworkDefinition,
-    IQuantizeLayer,
-    ITensor,
-    LayerType,
-    NetworkDefinitionCreationFlag,
-    TensorIOMode,
+    Builder as Builder,
+    DataType as DataType,
+    IBuilderConfig as IBuilderConfig,
+    IConstantLayer as IConstantLayer,
+    ICudaEngine as ICudaEngine,
+    IDequantizeLayer as IDequantizeLayer,
+    IExecutionContext as IExecutionContext,
+    ILayer as ILayer,
+    ILogger as ILogger,
+    INetworkDefinition as INetworkDefinition,
+    IQuantizeLayer as IQuantizeLayer,
+    ITensor as ITensor,
+    LayerType as LayerType,
+    NetworkDefinitionCreationFlag as NetworkDefinitionCreationFlag,
+    TensorIOMode as TensorIOMode,
 )
 
 float32 = DataType.FLOAT
