@@ -61,7 +61,7 @@ def test_tensors_give_tensors(mypy):
         "reveal_type(qdq.quantize(x, 0.5, dtype='int8', out=out))\n"
         "reveal_type(qdq.plan(qdq.quantize, x, 0.5, dtype='int8')(x))\n",
     )
-    assert re.findall(r'Revealed type is "([a-z.]+)', said) == ["torch._tensor.", "numpy.ndarray", "torch._tensor."]
+    assert re.findall(r'Revealed type is "(\w+)\.', said) == ["torch", "numpy", "torch"]
 
 
 WRONG = """
