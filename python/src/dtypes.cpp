@@ -68,7 +68,8 @@ std::string dlpack_type_name(int code, int bits) {
     if (code < 0 || static_cast<std::size_t>(code) >= std::size(names) || *names[code] == '\0') {
         return "DLPack's " + std::to_string(code) + " of " + std::to_string(bits) + " bits";
     }
-    return names[code] + std::to_string(bits);
+    constexpr int bool_code = 6;
+    return names[code] + (code == bool_code ? std::string() : std::to_string(bits));
 }
 
 const element_type &type_of(qdq_dtype dtype) { return types[dtype]; }

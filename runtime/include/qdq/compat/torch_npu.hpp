@@ -13,7 +13,8 @@
 // torch_npu's documentation lists the types of each argument but not which go together: every combination is taken
 // here. (The CANN operators behind npu_quantize take fewer: bf16 only all together in div_mode, scales of the type of a
 // 16-bit self otherwise.) The axis means what those operators take it for: any dimension in div_mode, one of the last
-// two otherwise, where op-plugin hands on -1 for every axis above -2 (QuantizeKernelNpuOpApi.cpp). qint32 names int32 too, as in op-plugin's own tests.
+// two otherwise, where op-plugin hands on -1 for every axis above -2 (QuantizeKernelNpuOpApi.cpp). qint32 names int32
+// too, as in op-plugin's own tests.
 #pragma once
 
 #include <qdq/compat/common.hpp>
