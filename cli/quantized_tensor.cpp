@@ -189,23 +189,27 @@ void widen_scales(const tensor_source &file, const quantized_parts &parts, quant
     tensor.scale = {&f32_dtype(), tensor.scale.shape, tensor.scale_bytes.data()};
 }
 
-void unpack_zero_point(quantized_tensor &tensor) {
-    const std::vector<int64_t> &shape = tensor.scale.shape;
-    bool packed = tensor.zero_point.type->core == QDQ_I32 && shape.size() >= 2;
-    if (packed && tensor.zero_point.shape == packed_zero_points_shape(shape)) {
-        tensor.zero_point_bytes = unpack_zero_points(tensor.zero_point_bytes, shape);
-        tensor.zero_point = {&dtype_of(QDQ_I8), shape, tensor.zero_point_bytes.data()};
-    }
+bool is_packed_zero_point(const dtype &code, const dtype &type, const std::vector<int64_t> &shape,
+                          const std::vector<int64_t> &scale_shape) {
+    return code.core == QDQ_I4 && type.core == QDQ_I32 && scale_shape.size() >= 2 &&
+           shape == packed_zero_points_shape(scale_shape);
 }
 
-void check_zero_point(const quantized_tensor &tensor) {
-    const tensor_data &zero_point = tensor.zero_point;
-    if (zero_point.type != &zero_point_dtype(*tensor.codes.type)) {
+void unpack_zero_point(quantized_tensor &tensor) {
+    tensor.zero_point_bytes = unpack_zero_points(tensor.zero_point_bytes, tensor.scale.shape);
+    tensor.zero_point = {&dtype_of(QDQ_I8), tensor.scale.shape, tensor.zero_point_bytes.data()};
+}
+
+void check_zero_point(const tensor_info &zero_point, const dtype &code, const std::vector<int64_t> &scale_shape) {
+    if (is_packed_zero_point(code, *zero_point.type, zero_point.shape, scale_shape)) {
+        return;
+    }
+    if (zero_point.type != &zero_point_dtype(code)) {
         throw failure("its zero point is " + std::string(zero_point.type->name) + " " + shape_text(zero_point.shape));
     }
-    if (element_count(zero_point.shape) != 1 && zero_point.shape != tensor.scale.shape) {
+    if (element_count(zero_point.shape) != 1 && zero_point.shape != scale_shape) {
         throw failure("its zero point has shape " + shape_text(zero_point.shape) + ", its scale " +
-                      shape_text(tensor.scale.shape));
+                      shape_text(scale_shape));
     }
 }
 
@@ -296,6 +300,13 @@ std::vector<logical_tensor> logical_tensors(const tensor_reader &file) {
     for (logical_tensor &tensor : all) {
         if (tensor.parts && tensor.parts->type != file.tensors()[tensor.index].type) {
             for_tensor(file, tensor.index, [&] { complete_packed(file, tensor); });
+        }
+        if (tensor.parts && tensor.parts->zero_point) {
+            const tensor_list &all_tensors = file.tensors();
+            for_tensor(file, tensor.index, [&] {
+                check_zero_point(all_tensors[*tensor.parts->zero_point], *tensor.parts->type,
+                                 all_tensors[tensor.parts->scale].shape);
+            });
         }
     }
     return all;
@@ -409,10 +420,9 @@ quantized_tensor load_quantized(const tensor_source &file, const logical_tensor 
     }
     if (parts.zero_point) {
         tensor.zero_point = load(file, *parts.zero_point, tensor.zero_point_bytes);
-        if (parts.type->core == QDQ_I4) {
+        if (is_packed_zero_point(*parts.type, *tensor.zero_point.type, tensor.zero_point.shape, tensor.scale.shape)) {
             unpack_zero_point(tensor);
         }
-        check_zero_point(tensor);
     }
     tensor.granularity.scale_shape = tensor.scale.shape;
     if (auto record = records.find(logical.name); record != records.end()) {

@@ -169,6 +169,12 @@ class Gguf(CliTest):
         for name in ("a", "a_scale"):
             self.assert_same(others[name], codes[name])
 
+    def test_a_zero_point_that_fits_none_is_refused_before_it_is_copied(self):
+        self.write({"a": (random((8, 64)), Q8_0), "a_zero_point": (random((1,)), None), "b": (random((4, 64)), None)})
+        for command in ("inspect", "convert", "quantize", "dequantize"):
+            output = [] if command == "inspect" else ["-o", self.output]
+            self.fail_with("in.gguf: a (I8 [8, 64]): its zero point is F32 [1]", command, self.input, *output)
+
     def test_types_that_are_not_read_are_named(self):
         readable = np.arange(2, dtype=np.float32)
         self.input.write_bytes(file_of([info(b"a", [256], 19, 0), info(b"b", [512], 16, 64), info(b"c", [3], 99, 256),
