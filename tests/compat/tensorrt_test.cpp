@@ -483,6 +483,21 @@ TEST_F(TensorRTNetwork, keeps_no_tensor_of_another_network_which_may_be_gone_whe
     expect_runs();
 }
 
+TEST_F(TensorRTNetwork, reads_a_zero_point_that_has_been_marked_and_is_no_more) {
+    mark();
+    const float zero = 0, one = 1;
+    ITensor &zero_point = add(network, "", {{}, DataType::kFLOAT, &zero});
+    IQuantizeLayer *second = network.addQuantize(*network.getInput(0), scale);
+    second->setInput(2, zero_point);
+    network.markOutput(zero_point);
+    network.unmarkOutput(zero_point);
+    expect_runs();
+    network.markOutput(zero_point);
+    network.setTensorAddress(zero_point.getName(), const_cast<float *>(&one));
+    network.unmarkOutput(zero_point);
+    expect_runs();
+}
+
 TEST_F(TensorRTNetwork, follows_changes_between_runs) {
     mark();
     const std::vector<float> other_x{5, 6, 7, 8};

@@ -169,7 +169,7 @@ private:
     DataType type_ = DataType::kFLOAT;
     Dims dims_{};
     std::int32_t marked_ = 0;  // which output of the network it is, counted from 1
-    void *address_ = nullptr;  // of an input, an output or a constant: the caller's memory
+    void *address_ = nullptr;  // of an input or an output: the caller's memory
 };
 
 class ILayer {
@@ -335,7 +335,7 @@ public:
             return nullptr;
         }
         layer->weights_ = weights;
-        describe(*layer, weights.type, dimensions)->address_ = const_cast<void *>(weights.values);
+        describe(*layer, weights.type, dimensions);
         return layer;
     }
     IQuantizeLayer *addQuantize(ITensor &input, ITensor &scale, DataType outputType = DataType::kINT8) noexcept {
@@ -811,7 +811,7 @@ inline detail::verdict ILayer::check_zero_point(const ITensor &zero_point, const
                             text(scale.dims_).c_str());
     }
     for (std::int64_t i = 0; i < volume(zero_point.dims_); i++) {
-        if ((bits_at<std::uint32_t>(zero_point.address_, i) & 0x7fffffffu) != 0) {
+        if ((bits_at<std::uint32_t>(zero_point.producer_.weights_.values, i) & 0x7fffffffu) != 0) {
             return compat::fail("TensorRT: %s: zeroPt: element %lld is not 0", name, static_cast<long long>(i));
         }
     }
