@@ -70,7 +70,7 @@ void decode_iq4_nl(const std::byte *block, std::byte *values) {
 // Half of 2^(code - 127): ggml's codes are the values of e2m1 twice. 255 is a scale here, where it is NaN in e8m0, and
 // code 8 is 0, not -0.
 float half_power(uint8_t code) {
-    uint32_t bits = code < 2 ? uint32_t{0x00200000} << code : uint32_t{code} - 1 << 23;
+    uint32_t bits = code < 2 ? uint32_t{0x00200000} << code : (uint32_t{code} - 1) << 23;
     return std::bit_cast<float>(bits);
 }
 
