@@ -17,6 +17,7 @@
 namespace qdq_cli {
 
 namespace fs = std::filesystem;
+
 namespace {
 
 constexpr const char *single_name = "model.safetensors";

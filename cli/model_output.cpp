@@ -23,6 +23,7 @@
 namespace qdq_cli {
 
 namespace fs = std::filesystem;
+
 namespace {
 
 // "OUT/" as "OUT".

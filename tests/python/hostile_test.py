@@ -42,6 +42,17 @@ class Capsule:
         return self.array.__dlpack__()
 
 
+def acting_number(kind, act):
+    """1, of a class of its own, which acts when it is read as a float."""
+
+    class Number(kind):
+        def __float__(self):
+            act()
+            return 1.0
+
+    return Number(1)
+
+
 def freed(array):
     """What gives an array's memory back, and takes it for others."""
 
@@ -85,12 +96,7 @@ class TestSequencesThatChange:
         assert tensor != 0 and aclnn.aclDestroyTensor(tensor) == aclnn.ACL_SUCCESS
 
     def test_a_scale_that_grows_is_refused_or_read_as_it_was(self):
-        class Grows(float):
-            def __float__(self):
-                scale.append(1.0)
-                return 1.0
-
-        scale = [Grows(1.0), 1.0, 1.0, 1.0]
+        scale = [acting_number(float, lambda: scale.append(1.0)), 1.0, 1.0, 1.0]
         try:
             y = qdq.quantize(X, scale, dtype="int8", axis=0)
         except ValueError:
@@ -112,26 +118,16 @@ class TestMemoryThatMoves:
             qdq.quantize(x, 1.0, dtype="int8", out=Capsule(out, freed(x)))
 
     def test_x_that_is_resized_while_a_scale_is_read(self):
-        class Number(float):
-            def __float__(self):
-                free()
-                return 1.0
-
         x = numpy.ones(1 << 20, "f4")
-        free = freed(x)
+        scale = [acting_number(float, freed(x))]
         with pytest.raises(ValueError, match=f"x: {self.MOVED}"):
-            qdq.quantize(x, [Number(1.0)], dtype="int8")
+            qdq.quantize(x, scale, dtype="int8")
 
     def test_x_that_is_resized_while_a_number_is_read(self):
-        class Number(int):
-            def __float__(self):
-                free()
-                return 1.0
-
         x = numpy.ones(1 << 20, "f4")
-        free = freed(x)
+        scale = acting_number(int, freed(x))
         with pytest.raises(ValueError, match=f"x: {self.MOVED}"):
-            qdq.quantize(x, Number(1), dtype="int8")
+            qdq.quantize(x, scale, dtype="int8")
 
     def test_out_that_is_resized_while_a_size_is_read(self):
         out = numpy.empty(X.shape, "i1")
