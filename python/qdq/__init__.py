@@ -9,8 +9,7 @@
 `import qdq` imports no other package. docs/python.md has more.
 """
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
 
 from qdq._core import (
     Plan,
@@ -35,6 +34,11 @@ __all__ = [
     "targets",
 ]
 __version__ = "0.1.0"
+
+TYPE_CHECKING = False  # mypy takes it for typing's, whose import would double that of this package
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def plan(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Plan:
