@@ -77,9 +77,9 @@ Expr align_nearest(Expr a);
 Expr round_to_integral(const instructions &on, Expr a, Expr rounding);
 
 // t as an integer code of any rounding, zero point (a float that is added before rounding, or an int32 after it) and
-// range; NaN gives the lowest.
-Expr general_code(const instructions &on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr lowest,
-                  Expr highest);
+// range, to which the code of NaN saturates, too.
+Expr general_code(const instructions &on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr nan,
+                  Expr lowest, Expr highest);
 
 // Low bits of a float that are the code nearest to t + offset, for an integral offset within 2^20 and codes of 16 bits:
 // after what aligns t to integers, as in align_nearest, the offset is added while still in floating point.

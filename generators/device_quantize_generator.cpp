@@ -101,7 +101,7 @@ private:
             return;
         }
         Expr multiplies = *in.multiplies != 0;
-        Expr fast = *in.rounding == int(QDQ_NEAREST_EVEN) && *in.no_saturate == 0;
+        Expr fast = *in.rounding == int(QDQ_NEAREST_EVEN) && (stored().is_integer() || *in.no_saturate == 0);
         for (int i = 0; i < kernel.operand_lanes(); i++) {
             fast = fast && element().allows_fast(multiplies, operands(i));
         }
@@ -128,7 +128,12 @@ private:
         if (o.addend.defined()) {
             o.addend = cast<float>(o.addend);
         }
-        return element().fast_code(w == fast_multiply, v, o);
+        Expr code = element().fast_code(w == fast_multiply, v, o);
+        if (stored().is_integer()) {  // the lowest of NaN
+            Expr nan = clamp(element().nan_code(), *in.lowest, *in.highest);
+            code = select(*in.no_saturate != 0 && not_a_number(v), nan, code);
+        }
+        return code;
     }
 
     device_inputs in;

@@ -95,18 +95,15 @@ Expr decode_float(const instructions &on, const float_layout &layout, Expr bits)
 
 Expr ieee_f16_value(const instructions &on, Expr bits) {
     Expr word = cast<uint32_t>(bits);
-    Expr sign = (word & bit_pattern(0x8000)) << 16;
-    if (on.f16) {
-        Expr value = cast<float>(reinterpret<float16_t>(bits));
-        if (!on.ptx) {
-            return value;
-        }
-        // PTX's conversion may lose the sign of a NaN.
-        return reinterpret<float>(reinterpret<uint32_t>(abs_bits(on, value)) | sign);
+    Expr value = on.f16 ? cast<float>(reinterpret<float16_t>(bits)) : decode_float(on, f16_layout, word);
+    if (on.f16 && !on.ptx) {
+        return value;
     }
-    // Halide 21's emulation makes NaN infinite.
+    // PTX's conversion may lose the sign of a NaN, and Halide 21's emulation makes NaN infinite. By integers: of
+    // (value & 0x7fffffff) | sign LLVM makes abs.f32, and PTX leaves open which NaN that gives of one.
     Expr is_nan = (word & bit_pattern(f16_layout.magnitude_mask())) > bit_pattern(f16_layout.last_number());
-    return select(is_nan, reinterpret<float>(sign | bit_pattern(0x7fc00000)), decode_float(on, f16_layout, word));
+    Expr sign = (word & bit_pattern(0x8000)) << 16;
+    return select(is_nan, reinterpret<float>(sign | bit_pattern(0x7fc00000)), value);
 }
 
 }  // namespace

@@ -26,10 +26,12 @@ Expr quantize_element::general_code(const Expr &multiplies, const Expr &adds_bef
     Expr t = is_const_one(multiplies)    ? product
              : is_const_zero(multiplies) ? quotient
                                          : lazily(multiplies, product, quotient);
-    return stored.is_float()
-               ? cast<int32_t>(encode_any(on, stored.layout, t, x, given.no_saturate))
-               : qdq::general_code(on, t, adds_before, o.offset, o.addend, given.rounding, given.lowest, given.highest);
+    return stored.is_float() ? cast<int32_t>(encode_any(on, stored.layout, t, x, given.no_saturate))
+                             : qdq::general_code(on, t, adds_before, o.offset, o.addend, given.rounding, nan_code(),
+                                                 given.lowest, given.highest);
 }
+
+Expr quantize_element::nan_code() const { return select(given.no_saturate != 0, 0, given.lowest); }
 
 Expr quantize_element::fast_codes(bool multiplies, const std::vector<Expr> &x,
                                   const std::vector<quantize_operands> &o) const {
@@ -70,9 +72,11 @@ Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operan
     if (stored.is_float()) {
         return select(multiplies, bits >= 1 && bits <= bit_pattern(0x7f7fffff), divides);
     }
+    // What is NaN by x alone: 0 times infinity is, too.
+    Expr multiplies_numbers = multiplies && (given.no_saturate == 0 || (bits >= 1 && bits <= bit_pattern(0x7f7fffff)));
     Expr small = !less(float(small_zero_point), abs_bits(on, o.offset)) && !not_a_number(o.offset) &&
                  o.addend >= -small_zero_point && o.addend <= small_zero_point;
-    return (multiplies || divides) && (stored.bits == 32 ? small && o.addend == 0 : small);
+    return (multiplies_numbers || divides) && (stored.bits == 32 ? small && o.addend == 0 : small);
 }
 
 // x / scale where that is below a limit, otherwise the limit, nearly: neither product nor remainder overflows upwards.

@@ -30,7 +30,7 @@ public:
     struct options {
         Expr rounding;         // qdq_rounding; of the general variants
         Expr lowest, highest;  // of integer types: the range to saturate to
-        Expr no_saturate;      // of float types, in the general variants
+        Expr no_saturate;      // of float types, in the general variants; of integer types: NaN gives 0
     };
 
     // Throws std::invalid_argument where the instructions lack what a method needs.
@@ -56,6 +56,9 @@ public:
 
     // The sum of such a code and an addend that is left, in 16 bits.
     Expr sum_of_words(const Expr &code, const Expr &addend) const;
+
+    // The code of NaN of an integer type, but that it saturates; fast variants give the lowest.
+    Expr nan_code() const;
 
     // Whether what variants.h asks of a fast variant's operands holds. The addend is an int32 here.
     Expr allows_fast(const Expr &multiplies, const quantize_operands &o) const;

@@ -29,7 +29,7 @@ public:
     Input<int32_t> rounding{"rounding"};                 // general: qdq_rounding
     Input<int32_t> lowest{"lowest"};                     // integer types: the range to saturate to
     Input<int32_t> highest{"highest"};
-    Input<int32_t> no_saturate{"no_saturate"};  // general, float types
+    Input<int32_t> no_saturate{"no_saturate"};  // general: float types; integer types: NaN gives 0
     Output<Buffer<void, 2>> y{"y"};             // bytes of packed codes
 
     void configure() {

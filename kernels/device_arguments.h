@@ -71,7 +71,7 @@ template<template<typename> typename Field> struct device_arguments {
     Field<int32_t> rounding;    // quantize, integer types: qdq_rounding,
     Field<int32_t> lowest;      // and the range to saturate to
     Field<int32_t> highest;
-    Field<int32_t> no_saturate;  // quantize, float types
+    Field<int32_t> no_saturate;  // quantize, float types; integer types: NaN gives 0
     Field<int32_t> sign;         // dequantize: 1 adds the zero point, -1 subtracts it
 };
 

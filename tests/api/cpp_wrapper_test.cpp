@@ -83,7 +83,8 @@ TEST(Wrapper, passes_every_option) {
                            .quant_min = -7,
                            .quant_max = 8,
                            .block_shape = block_shape,
-                           .stream = &stream};
+                           .stream = &stream,
+                           .nan = qdq::nan_code::zero};
     const qdq_options c = how.c();
     EXPECT_EQ(c.scale_mode, QDQ_MULTIPLY);
     EXPECT_EQ(c.quantize_zp, QDQ_ZP_BEFORE_ROUNDING);
@@ -96,6 +97,7 @@ TEST(Wrapper, passes_every_option) {
     EXPECT_EQ(c.quant_max, 8);
     EXPECT_EQ(c.block_shape, block_shape);
     EXPECT_EQ(c.stream, &stream);
+    EXPECT_EQ(c.nan, QDQ_NAN_ZERO);
 }
 
 TEST(Wrapper, passes_the_device_on) {
@@ -112,6 +114,7 @@ TEST(Wrapper, defaults_to_all_zero_options) {
     EXPECT_EQ(c.scale_mode, zero.scale_mode);
     EXPECT_EQ(c.rounding, zero.rounding);
     EXPECT_EQ(c.no_saturate, 0);
+    EXPECT_EQ(c.nan, QDQ_NAN_LOWEST);
     EXPECT_EQ(c.block_size, 0);
     EXPECT_EQ(c.quant_max, 0);
 }

@@ -128,6 +128,7 @@ void drawn_call::draw_options(qdq_dtype stored_type) {
                 {QDQ_NEAREST_EVEN, QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP});
             options.quantize_zp = from.one_of<qdq_quantize_zp>({QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING});
             draw_range(stored_type);
+            options.nan = from.one_of<qdq_nan>({QDQ_NAN_LOWEST, QDQ_NAN_ZERO});
         } else if (is_f8(stored_type)) {
             options.no_saturate = from.chance(4);
         }

@@ -563,6 +563,9 @@ TEST_P(Rejects, values_outside_the_enums) {
         options = {};
         set_raw(options.dequantize_zp, value);
         expect_invalid({"dequantize_zp", std::to_string(value)});
+        options = {};
+        set_raw(options.nan, value);
+        expect_invalid({"nan", std::to_string(value)});
     }
     for (int value : {-1, 3, 1000}) {
         options = {};

@@ -43,6 +43,13 @@ TEST(Profile, acl_adds_the_zero_point_before_rounding) {
     EXPECT_EQ(profile("acl", QDQ_I8).scale_mode, QDQ_DIVIDE);
 }
 
+TEST(Profile, acl_alone_makes_0_of_nan) {
+    EXPECT_EQ(profile("acl", QDQ_I8).nan, QDQ_NAN_ZERO);
+    for (const char *name : {"onnx", "torch", "torchao", "tensorrt", "tripy", "pypto"}) {
+        EXPECT_EQ(profile(name, QDQ_I8).nan, QDQ_NAN_LOWEST) << name;
+    }
+}
+
 TEST(Profile, tensorrt_and_tripy_divide) {
     EXPECT_EQ(profile("tensorrt", QDQ_I8).scale_mode, QDQ_DIVIDE);
     EXPECT_EQ(profile("tripy", QDQ_F8E4M3).scale_mode, QDQ_DIVIDE);

@@ -136,7 +136,7 @@ class SharedLibrary(unittest.TestCase):
     def test_exports_only_the_c_interface(self):
         exported = symbols(self.nm, self.library, "-D", "--defined-only")
         self.assertTrue(any(s.name == "qdq_quantize" for s in exported))
-        foreign = [s for s in exported if s.kind in "TDBRVWi" and not re.fullmatch(r"qdq_[a-z_]+", s.name)]
+        foreign = [s for s in exported if s.kind in "TDBRVWi" and not re.fullmatch(r"qdq_[a-z_]+\d?", s.name)]
         self.assertEqual(foreign[:20], [], f"{len(foreign)} names beside the C interface")
 
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -164,6 +165,18 @@ TEST_F(Aclnn, adds_the_zero_point_before_rounding) {
     out = make({1}, ACL_INT8, y.data());
     expect_accepted();
     EXPECT_EQ(y[0], 2);
+}
+
+TEST_F(Aclnn, makes_0_of_nan_whatever_the_zero_point) {
+    memory[0] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<int8_t> one{1};
+    const float scale = 1;
+    x = make({1}, ACL_FLOAT, memory.data());
+    scales = make({1}, ACL_FLOAT, &scale);
+    zero_points = make({1}, ACL_INT8, one.data());
+    out = make({1}, ACL_INT8, y.data());
+    expect_accepted();
+    EXPECT_EQ(y[0], 0);
 }
 
 TEST_F(Aclnn, gives_the_nullptr_status_for_a_missing_tensor) {
@@ -680,6 +693,7 @@ protected:
         tensor_memory y(stored, shape, strides_of(y_layouts.next(), shape));
         qdq_options options{};
         options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
+        options.nan = QDQ_NAN_ZERO;
         const tensor_memory expected = filled(y, [&](const int64_t *i) {
             const dimensions at{one_scale ? 0 : i[dimension]};
             return reference::quantize_element(float_at(x, i), float_at(scales, at.data()),

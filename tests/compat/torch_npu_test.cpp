@@ -6,6 +6,7 @@
 #include <qdq/compat/torch_npu.hpp>
 
 #include <bit>
+#include <limits>
 
 namespace compat_test {
 namespace {
@@ -77,6 +78,14 @@ TEST_F(TorchNpu, adds_the_zero_point_before_rounding) {
     const std::vector<int8_t> zero_point{1};
     EXPECT_EQ(of<int8_t>(npu_quantize(x, one, zero_point, qint8, 0)), (std::vector<int8_t>{2, 2}));
     EXPECT_EQ(of<int8_t>(npu_quantize(x, one, half, qint8, 0, false)), (std::vector<int8_t>{1, 2}));
+}
+
+TEST_F(TorchNpu, makes_0_of_nan_whatever_the_zero_point) {
+    const std::vector<float> x{std::numeric_limits<float>::quiet_NaN(), 1}, one{1}, five{5};
+    const std::vector<int8_t> zero_point{5};
+    EXPECT_EQ(of<int8_t>(npu_quantize(x, one, zero_point, qint8, 0)), (std::vector<int8_t>{0, 6}));
+    EXPECT_EQ(of<int8_t>(npu_quantize(x, one, five, qint8, 0, false)), (std::vector<int8_t>{0, 6}));
+    EXPECT_EQ(of<int32_t>(npu_quantize(x, one, none, qint32, 0)), (std::vector<int32_t>{0, 1}));
 }
 
 TEST_F(TorchNpu, axis_is_1_and_div_mode_true_unless_given) {
@@ -352,6 +361,7 @@ protected:
         qdq_options options{};
         options.scale_mode = what.div_mode ? QDQ_DIVIDE : QDQ_MULTIPLY;
         options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
+        options.nan = QDQ_NAN_ZERO;
         const bool packed = what.stored == QDQ_I4;
         tensor_memory y(what.stored, what.shape, packed ? dimensions{} : strides_of(y_layouts.next(), what.shape));
         const tensor_memory expected = filled(y, [&](const int64_t *i) {

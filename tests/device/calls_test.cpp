@@ -85,12 +85,19 @@ TEST_P(DeviceCalls, mixed_placement_names_the_tensors) {
     EXPECT_EQ(c.y_array.values<int8_t>(), std::vector<int8_t>(length, 99)) << "nothing was written";
 }
 
+// All in one memory: scale, y, x. What x claims ends past the memory, and no two tensors overlap, wherever a driver
+// puts that; small memories may lie side by side (CUDA's in blocks of 2 MiB).
 TEST_P(DeviceCalls, memory_that_is_not_there_is_a_status) {
     call c(*own, some_floats(), 0.5f);
-    const int64_t too_many[] = {1 << 26};
-    qdq_tensor x = c.x, y = c.y;
-    x.shape = y.shape = too_many;
-    expect_refused(qdq_quantize(&x, &c.scale, nullptr, &y, &c.options), QDQ_DEVICE_ERROR, {GetParam().c_str()});
+    constexpr int64_t too_many = 1 << 26, at_y = 256, at_x = at_y + too_many, bytes = at_x + 4 * length;
+    const std::vector<uint8_t> zeros(bytes);
+    const array all(*own, QDQ_U8, {bytes}, zeros.data(), bytes);
+    const qdq_tensor scale = part_of(all, 0, c.scale);
+    qdq_tensor x = part_of(all, at_x, c.x), y = part_of(all, at_y, c.y);
+    ASSERT_EQ(qdq_quantize(&x, &scale, nullptr, &y, &c.options), QDQ_OK) << qdq_last_error();
+    const int64_t claimed[] = {too_many};
+    x.shape = y.shape = claimed;
+    expect_refused(qdq_quantize(&x, &scale, nullptr, &y, &c.options), QDQ_DEVICE_ERROR, {GetParam().c_str()});
     if (kind == QDQ_DEVICE_CUDA) {
         float host = 1;
         x = c.x;

@@ -44,6 +44,15 @@ private:
     view view_;
 };
 
+// A tensor like another, so many bytes into an array's memory.
+inline qdq_tensor part_of(const array &memory, int64_t bytes, qdq_tensor like) {
+    const qdq_tensor whole = memory.tensor();
+    const bool has_addresses = whole.device.kind == QDQ_DEVICE_CUDA;
+    like.data = has_addresses ? static_cast<char *>(whole.data) + bytes : whole.data;
+    like.device.offset = has_addresses ? 0 : bytes;
+    return like;
+}
+
 constexpr int64_t length = 1000;
 
 inline std::vector<float> some_floats(float first = -50) {

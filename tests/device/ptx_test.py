@@ -47,6 +47,15 @@ def wider_side(name):
     return [side for side, wide in (("ld", bits(source)), ("st", bits(target))) if wide == max(bits(source), bits(target))]
 
 
+def bits_of_any_nan(source):
+    """Lines that take bits of what abs.f32 and cvt.f32.f16 give: of a NaN that is any NaN. Comparisons may."""
+    given = set(re.findall(r"\b(?:abs\.f32|cvt\.f32\.f16)\s+(%\w+),", source))
+    for line in source.splitlines():
+        taken = re.match(r"\s*(?:and|or|xor|shl|shr|lop3|prmt|bfi|bfe)\.\S+\s+%\w+,(.*);", line)
+        if taken and given & set(re.findall(r"%\w+", taken[1])):
+            yield line.strip()
+
+
 def faults(path):
     name, source = path.stem, decompressed_text(compressed_text(path))
     found = []
@@ -61,6 +70,7 @@ def faults(path):
             found.append(f"is not rounded correctly: {line.strip()}")
         if re.search(r"\.local\b", line):
             found.append(f"local memory: {line.strip()}")
+    found += [f"takes bits of what may be any NaN: {line}" for line in bits_of_any_nan(source)]
     if not name.endswith("_strided"):
         for access in wider_side(name):
             if not re.search(SIXTEEN_BYTES.format(access), source):

@@ -129,6 +129,7 @@ struct odd_options {
         odd(options.quant_max, 200);
         odd(options.packing, 2);
         odd(options.stores, 2);
+        odd(options.nan, 1);
         if (from.chance(6)) {
             options.block_size = any_number(from);
         }

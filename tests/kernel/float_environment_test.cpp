@@ -205,6 +205,31 @@ protected:
         }
     }
 
+    void expect_no_subnormal_operand(const call_shape &shape, qdq_dtype x_type, qdq_scale_mode mode,
+                                     qdq_rounding rounding) {
+        constexpr uint32_t tiny_bits = (127 - 101) << 23;
+        storage x(x_type, shape.shape), y(stored(), shape.shape), scale(QDQ_F32, shape.scale_shape);
+        for (int64_t i = 0; i < x.elements(); ++i) {
+            const uint32_t bits = static_cast<uint32_t>(i * 1000003) % tiny_bits;
+            x.set_code(i, x_type == QDQ_F32 ? bits : bits >> 16);
+        }
+        for (int64_t i = 0; i < scale.elements(); ++i) {
+            scale.set_code(i, std::bit_cast<uint32_t>(i % 3 == 0 ? -0.1f : 0.3f));
+        }
+        const qdq_tensor c_x = x.tensor(), c_scale = scale.tensor(), c_y = y.tensor();
+        qdq_options options{};
+        options.scale_mode = mode;
+        options.rounding = rounding;
+        options.axis = -1;
+        options.block_size = shape.block_size;
+        const uint64_t control = test_support::fp_control();
+        test_support::set_fp_flags(0);
+        EXPECT_EQ(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, &options), QDQ_OK) << qdq_last_error();
+        EXPECT_EQ(test_support::fp_control(), control) << "not restored";
+        EXPECT_EQ(test_support::fp_flags() & test_support::subnormal_operand_flag, 0u)
+            << reference::name_of(x_type) << " " << test_support::describe(options);
+    }
+
     void compare_in_every_environment(prepared_call call) {
         qdq_set_num_threads(call.threads);
         for (const fp_environment &environment : test_support::hostile_environments()) {
@@ -341,6 +366,22 @@ TEST_P(HostileFpEnvironment, no_exception_flag_is_cleared) {
             test_support::set_fp_flags(0);
             EXPECT_EQ(status, QDQ_OK);
             EXPECT_EQ(flags_after, test_support::every_fp_flag) << environment.name;
+        }
+    }
+}
+
+// Processors take a hundred cycles for an operation on one. An x below 2^-101 leaves such remainders. By each way that
+// a call may take.
+TEST_P(HostileFpEnvironment, tiny_x_leaves_no_operation_on_subnormal_numbers) {
+    for (const call_shape &shape : call_shapes) {
+        for (qdq_dtype x_type : {QDQ_F32, QDQ_BF16, QDQ_F16}) {
+            for (qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY, QDQ_RECIPROCAL}) {
+                for (qdq_rounding rounding : {QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO}) {
+                    if (shape.threads == 1 && (rounding == QDQ_NEAREST_EVEN || reference::is_integer(stored()))) {
+                        expect_no_subnormal_operand(shape, x_type, mode, rounding);
+                    }
+                }
+            }
         }
     }
 }

@@ -101,6 +101,7 @@ std::vector<qdq_options> option_combinations(qdq_dtype stored, qdq_scale_mode mo
                         continue;
                     }
                     qdq_options options{};
+                    options.nan = combinations.size() % 2 == 0 ? QDQ_NAN_LOWEST : QDQ_NAN_ZERO;
                     options.scale_mode = mode;
                     options.rounding = rounding;
                     options.quantize_zp = order;
@@ -348,6 +349,31 @@ TEST_P(QuantizeTest, packs_in_every_order_over_every_layout) {
     }
 }
 
+// By every variant, on each way that x takes to a kernel; blocks, rows and columns of NaNs and few of them.
+TEST_P(QuantizeTest, gives_nan_the_code_of_zero_over_every_layout) {
+    if (!reference::is_integer(stored())) {
+        GTEST_SKIP() << "float formats have a NaN, or their largest value";
+    }
+    const reference::integer_range all = reference::range_of(stored());
+    size_t turn = 0;
+    for (const layout &l : layouts()) {
+        for (const std::vector<float> &scales : {ordinary_scales, corner_scales()}) {
+            for (const qdq_dtype x_type : supported::float_types) {
+                qdq_options options{};
+                options.nan = QDQ_NAN_ZERO;
+                options.scale_mode = turn % 3 == 0 ? QDQ_MULTIPLY : QDQ_DIVIDE;
+                options.quantize_zp = turn % 2 == 0 ? QDQ_ZP_AFTER_ROUNDING : QDQ_ZP_BEFORE_ROUNDING;
+                if (turn % 5 == 4) {  // without 0
+                    options.quant_min = static_cast<int32_t>(all.lowest);
+                    options.quant_max = all.lowest < 0 ? -1 : 1;
+                }
+                compare_layout(l, scales, turn % 4 != 0, x_type, QDQ_F32, QDQ_I8, options);
+                ++turn;
+            }
+        }
+    }
+}
+
 TEST_P(QuantizeTest, one_zero_point_serves_all_scales) {
     const storage x = tricky_x(QDQ_F32, 0.1f, QDQ_DIVIDE, {5, 200});
     const operand scale(QDQ_F32, {0.1, 0.2, 0.3, 0.4, 0.5}, {5});
@@ -364,6 +390,9 @@ TEST_P(QuantizeTest, writes_over_x_where_element_sizes_are_equal) {
             continue;
         }
         storage in_place = tricky_x(x_type, 0.1f, QDQ_DIVIDE, {3, 1001});
+        for (int64_t i = 0; x_type != QDQ_F32 && i < in_place.elements(); ++i) {
+            in_place.set_code(i, static_cast<uint32_t>(i * 7919) & 0xffff);  // NaNs, too
+        }
         const storage x = in_place;
         const storage expected(stored(), {3, 1001});
         const operand scale(QDQ_F32, {0.1});
@@ -371,11 +400,17 @@ TEST_P(QuantizeTest, writes_over_x_where_element_sizes_are_equal) {
         qdq_tensor in_place_x = in_place.tensor();
         qdq_tensor in_place_y = in_place_x;
         in_place_y.dtype = stored();
-        reference::quantize(x.tensor(), scale_tensor, nullptr, expected.tensor(), nullptr);
-        ASSERT_EQ(test_support::quantize(&in_place_x, &scale_tensor, nullptr, &in_place_y, nullptr), QDQ_OK)
-            << qdq_last_error();
-        EXPECT_TRUE(
-            same_codes(stored(), expected.bytes(), in_place.bytes(), x.elements(), [](int64_t) { return "in place"; }));
+        for (qdq_nan nan : {QDQ_NAN_LOWEST, QDQ_NAN_ZERO}) {
+            in_place = x;
+            in_place_x.data = in_place_y.data = in_place.tensor().data;
+            qdq_options options{};
+            options.nan = nan;
+            reference::quantize(x.tensor(), scale_tensor, nullptr, expected.tensor(), &options);
+            ASSERT_EQ(test_support::quantize(&in_place_x, &scale_tensor, nullptr, &in_place_y, &options), QDQ_OK)
+                << qdq_last_error();
+            EXPECT_TRUE(same_codes(stored(), expected.bytes(), in_place.bytes(), x.elements(),
+                                   [](int64_t) { return "in place"; }));
+        }
     }
 }
 

@@ -32,17 +32,18 @@ void store_packed(int64_t bits, int64_t i, uint32_t code, void *y) {
     byte = static_cast<uint8_t>((shift == 0 ? 0 : byte) | (code & ((1u << bits) - 1)) << shift);
 }
 
-void saturate_packed(const float *rounded, int64_t count, int64_t zero_point, integer_range range, int64_t bits,
-                     void *y) {
+void saturate_packed(const float *rounded, int64_t count, int64_t zero_point, integer_range range, qdq_nan nan,
+                     int64_t bits, void *y) {
     for (int64_t i = 0; i < count; ++i) {
-        store_packed(bits, i, static_cast<uint32_t>(add_and_saturate(rounded[i], zero_point, range)), y);
+        store_packed(bits, i, static_cast<uint32_t>(add_and_saturate(rounded[i], zero_point, range, nan)), y);
     }
 }
 
 template<typename Stored>
-void saturate_integers(const float *rounded, int64_t count, int64_t zero_point, integer_range range, Stored *y) {
+void saturate_integers(const float *rounded, int64_t count, int64_t zero_point, integer_range range, qdq_nan nan,
+                       Stored *y) {
     for (int64_t i = 0; i < count; ++i) {
-        y[i] = static_cast<Stored>(add_and_saturate(rounded[i], zero_point, range));
+        y[i] = static_cast<Stored>(add_and_saturate(rounded[i], zero_point, range, nan));
     }
 }
 
@@ -79,7 +80,8 @@ uint32_t quantize_element(float x, float scale, const zero_point &z, qdq_dtype y
     }
     const integer_range range = saturation_range(y, options);
     const int64_t value = with_rounding(options.rounding, [&](auto rounding) {
-        return quantize_to_integer<rounding.value>(x, scale, z, options.scale_mode, options.quantize_zp, range);
+        return quantize_to_integer<rounding.value>(x, scale, z, options.scale_mode, options.quantize_zp, range,
+                                                   options.nan);
     });
     const uint64_t mask = (uint64_t{1} << bits_of(y)) - 1;
     return static_cast<uint32_t>(static_cast<uint64_t>(value) & mask);
@@ -110,15 +112,15 @@ void saturate_span(const float *rounded, int64_t count, int64_t zero_point, qdq_
                    const qdq_options &options, void *y) {
     const integer_range range = saturation_range(y_type, options);
     switch (y_type) {
-    case QDQ_I8: return saturate_integers(rounded, count, zero_point, range, static_cast<int8_t *>(y));
-    case QDQ_U8: return saturate_integers(rounded, count, zero_point, range, static_cast<uint8_t *>(y));
-    case QDQ_I16: return saturate_integers(rounded, count, zero_point, range, static_cast<int16_t *>(y));
-    case QDQ_U16: return saturate_integers(rounded, count, zero_point, range, static_cast<uint16_t *>(y));
-    case QDQ_I32: return saturate_integers(rounded, count, zero_point, range, static_cast<int32_t *>(y));
+    case QDQ_I8: return saturate_integers(rounded, count, zero_point, range, options.nan, static_cast<int8_t *>(y));
+    case QDQ_U8: return saturate_integers(rounded, count, zero_point, range, options.nan, static_cast<uint8_t *>(y));
+    case QDQ_I16: return saturate_integers(rounded, count, zero_point, range, options.nan, static_cast<int16_t *>(y));
+    case QDQ_U16: return saturate_integers(rounded, count, zero_point, range, options.nan, static_cast<uint16_t *>(y));
+    case QDQ_I32: return saturate_integers(rounded, count, zero_point, range, options.nan, static_cast<int32_t *>(y));
     case QDQ_I4:
     case QDQ_U4:
     case QDQ_I2:
-    case QDQ_U2: return saturate_packed(rounded, count, zero_point, range, bits_of(y_type), y);
+    case QDQ_U2: return saturate_packed(rounded, count, zero_point, range, options.nan, bits_of(y_type), y);
     default: std::abort();
     }
 }

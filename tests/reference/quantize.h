@@ -57,11 +57,19 @@ template<qdq_rounding rounding> inline float round_to_integer(float t) {
     return may_have_fraction ? rounded : t;
 }
 
+// The code of NaN.
+inline int64_t code_of_nan(qdq_nan nan, integer_range range) {
+    if (nan == QDQ_NAN_LOWEST || range.lowest > 0) {
+        return range.lowest;
+    }
+    return range.highest < 0 ? range.highest : 0;
+}
+
 // An integral float (or NaN, or an infinity) plus an integer of at most 33 bits, exactly, then saturated.
-inline int64_t add_and_saturate(float integral, int64_t zero_point, integer_range range) {
+inline int64_t add_and_saturate(float integral, int64_t zero_point, integer_range range, qdq_nan nan) {
     constexpr float far = 1099511627776.0f;  // 2^40: beyond any type's range whatever the zero point
     if (integral != integral) {
-        return range.lowest;
+        return code_of_nan(nan, range);
     }
     if (integral >= far) {
         return range.highest;
@@ -87,17 +95,18 @@ inline int64_t as_integer(const zero_point &z) {
     if (z.real != z.real) {
         return 0;
     }
-    return add_and_saturate(round_to_integer<QDQ_NEAREST_EVEN>(z.real), 0, {-2147483648LL, 2147483647LL});
+    return add_and_saturate(round_to_integer<QDQ_NEAREST_EVEN>(z.real), 0, {-2147483648LL, 2147483647LL},
+                            QDQ_NAN_LOWEST);
 }
 
 template<qdq_rounding rounding>
 inline int64_t quantize_to_integer(float x, float scale, const zero_point &z, qdq_scale_mode scale_mode,
-                                   qdq_quantize_zp order, integer_range range) {
+                                   qdq_quantize_zp order, integer_range range, qdq_nan nan) {
     const float t = scaled(x, scale, scale_mode);
     if (order == QDQ_ZP_BEFORE_ROUNDING) {
-        return add_and_saturate(round_to_integer<rounding>(t + as_float(z)), 0, range);
+        return add_and_saturate(round_to_integer<rounding>(t + as_float(z)), 0, range, nan);
     }
-    return add_and_saturate(round_to_integer<rounding>(t), as_integer(z), range);
+    return add_and_saturate(round_to_integer<rounding>(t), as_integer(z), range, nan);
 }
 
 // The range of an integer y: quant_min..quant_max, or the type's own where both are 0.

@@ -54,6 +54,9 @@ std::string describe(const qdq_options &options) {
     if (options.no_saturate != 0) {
         text += ", no_saturate";
     }
+    if (options.nan == QDQ_NAN_ZERO) {
+        text += ", nan zero";
+    }
     text += formatted(", axis %d, block_size %" PRId64 ", range %d..%d", options.axis, options.block_size,
                       options.quant_min, options.quant_max);
     return text;

@@ -24,6 +24,7 @@ inline void set_fp_control(uint64_t control) { _mm_setcsr(static_cast<unsigned>(
 
 // The sticky exception flags.
 inline constexpr uint64_t every_fp_flag = 0x3f;
+inline constexpr uint64_t subnormal_operand_flag = 0x02;
 inline uint64_t fp_flags() { return _mm_getcsr() & every_fp_flag; }
 inline void set_fp_flags(uint64_t flags) { _mm_setcsr(static_cast<unsigned>((_mm_getcsr() & ~every_fp_flag) | flags)); }
 
@@ -50,6 +51,7 @@ inline void set_fp_control(uint64_t control) { asm volatile("msr fpcr, %0" ::"r"
 
 // The sticky exception flags, in FPSR.
 inline constexpr uint64_t every_fp_flag = 0x9f;
+inline constexpr uint64_t subnormal_operand_flag = 0;  // one that is computed with raises none
 inline uint64_t fp_flags() {
     uint64_t status;
     asm volatile("mrs %0, fpsr" : "=r"(status));
@@ -81,6 +83,7 @@ inline void set_fp_control(uint64_t control) { asm volatile("fsrm %0" ::"r"(cont
 
 // The sticky exception flags.
 inline constexpr uint64_t every_fp_flag = 0x1f;
+inline constexpr uint64_t subnormal_operand_flag = 0;  // there is none
 inline uint64_t fp_flags() {
     uint64_t flags;
     asm volatile("frflags %0" : "=r"(flags));

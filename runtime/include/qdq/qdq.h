@@ -13,7 +13,8 @@
  *                r = round(t) + zero_point   (QDQ_ZP_AFTER_ROUNDING: an exact integer sum; ONNX, PyTorch)
  *                r = round(t + zero_point)   (QDQ_ZP_BEFORE_ROUNDING: an f32 sum; CANN, oneDNN)
  *                y = saturate(r)
- *                Integer y: NaN gives the lowest code (as ONNX Runtime), infinities saturate.
+ *                Integer y: NaN gives the lowest code (QDQ_NAN_LOWEST; as ONNX Runtime), or 0, within the range that
+ *                y saturates to and whatever the zero point is (QDQ_NAN_ZERO; CANN). Infinities saturate.
  *                Float y (f8, f6, f4): t rounds once to nearest even, subnormals included; NaN stays NaN (with the
  *                sign of x; f6 and f4 types have no NaN and give their largest value, e2m1 +6); overflow saturates to
  *                the largest finite value.
@@ -116,6 +117,11 @@ typedef enum { QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES } qdq_packing;
  * ones. */
 typedef enum { QDQ_STORES_BY_SIZE, QDQ_STORES_CACHED, QDQ_STORES_NONTEMPORAL } qdq_stores;
 
+/* What quantize makes of NaN where y is integer: the lowest code, or 0. That is CANN's own: its reference for
+ * aclnnQuantize makes 0 of NaN after it has added the zero point (cann/ops-nn, quant/quantize/tests/assets/golden.py),
+ * as PTX's cvt.rni.s32.f32 does. */
+typedef enum { QDQ_NAN_LOWEST, QDQ_NAN_ZERO } qdq_nan;
+
 /* Where a tensor lives. All zero bytes are the host. All tensors of a call must live on one device: nothing is moved.
  * CUDA: `id` is the device's number and `data` a device pointer, of cudaMalloc, cuMemAlloc or another allocator.
  * OpenCL: `data` is a cl_mem, whose first element is `offset` bytes from its beginning; `id` is 0, as a queue names its
@@ -164,6 +170,7 @@ typedef struct {
      * qdq_run takes one of its own. On the host NULL. */
     void *stream;
     qdq_stores stores;
+    qdq_nan nan; /* quantize to an integer y; else without effect */
 } qdq_options;
 
 /* Fills `options` with those under which qdq computes as another system does for a stored type:
@@ -176,6 +183,13 @@ typedef struct {
  *   "pypto"     pypto's dequantize
  * An unknown name or a type that is not a stored one is QDQ_INVALID_ARGUMENT. */
 qdq_status qdq_profile_options(const char *profile, qdq_dtype stored, qdq_options *options);
+
+/* The functions that read qdq_options have a symbol for each header that added to it: callers compiled with an earlier
+ * one left `nan` unset, and the functions of these names, which they call, do not look at it. */
+#define qdq_quantize qdq_quantize_2
+#define qdq_dequantize qdq_dequantize_2
+#define qdq_plan_quantize qdq_plan_quantize_2
+#define qdq_plan_dequantize qdq_plan_dequantize_2
 
 /* y = quantize(x). x: F32, F16, BF16. scale: a float type. zero_point: NULL for none. y has x's shape.
  * y may alias x exactly (same address, shape and strides) where the element sizes are equal; any other overlap with

@@ -71,6 +71,7 @@ enum class rounding {
     up = QDQ_UP
 };
 enum class stores { by_size = QDQ_STORES_BY_SIZE, cached = QDQ_STORES_CACHED, nontemporal = QDQ_STORES_NONTEMPORAL };
+enum class nan_code { lowest = QDQ_NAN_LOWEST, zero = QDQ_NAN_ZERO };
 enum class packing { low_first = QDQ_LOW_FIRST, high_first = QDQ_HIGH_FIRST, split_halves = QDQ_SPLIT_HALVES };
 
 // Storage for the types C++ has no name for. The 4-bit pairs hold two elements and the 2-bit quads four, the first in
@@ -299,6 +300,7 @@ struct options {
     const std::int64_t *block_shape = nullptr;       // instead of axis and block_size: one for each dimension of x
     void *stream = nullptr;                          // of calls on a device's tensors alone
     qdq::stores stores = qdq::stores::by_size;       // a hint, which changes no result
+    nan_code nan = nan_code::lowest;                 // of quantize, to an integer type
 
     constexpr qdq_options c() const {
         return {static_cast<qdq_scale_mode>(scale_mode),
@@ -313,7 +315,8 @@ struct options {
                 static_cast<qdq_packing>(packing),
                 block_shape,
                 stream,
-                static_cast<qdq_stores>(stores)};
+                static_cast<qdq_stores>(stores),
+                static_cast<qdq_nan>(nan)};
     }
 };
 

@@ -40,9 +40,11 @@ public:
         what.x_type = x.dtype;
         what.y_type = y.dtype;
         fast = fast_scale(what).contains(std::bit_cast<uint32_t>(scale));
+        flushes = flushes_subnormals(what, &scale, 1);
     }
 
     void run(const void *from, void *to, int64_t count) const {
+        const flushing_float_environment environment(flushes);
         const char *source = static_cast<const char *>(from);
         char *result = static_cast<char *>(to);
         int64_t done = 0;
@@ -63,7 +65,7 @@ private:
     const Row &row;
     const element_type &x = type_of(quantizes ? row.float_type : row.stored_type);
     const element_type &y = type_of(quantizes ? row.stored_type : row.float_type);
-    bool fast;
+    bool fast, flushes;
 
     // Less than a group, through memory that has room for one.
     void run_rest(const char *from, char *to, int64_t count) const {

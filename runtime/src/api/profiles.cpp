@@ -14,16 +14,19 @@ struct profile {
     qdq_quantize_zp quantize_zp;
     qdq_dequantize_zp dequantize_zp;
     bool casts_overflow;  // to infinity or NaN, of every type that has them but e4m3fn
+    qdq_nan nan;          // of integers
 };
 
+// CANN's references make 0 of NaN, after the zero point is added: np.nan_to_num(nan=0), clip and a cast to int8 in
+// cann/ops-nn, quant/quantize and quant/ascend_quant_v2, tests/assets/golden.py.
 constexpr profile profiles[] = {
-    {"onnx", QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, false},
-    {"torch", QDQ_RECIPROCAL, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, true},
-    {"torchao", QDQ_RECIPROCAL, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, false},
-    {"acl", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
-    {"tensorrt", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
-    {"tripy", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false},
-    {"pypto", QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_ADD, false},
+    {"onnx", QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, false, QDQ_NAN_LOWEST},
+    {"torch", QDQ_RECIPROCAL, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, true, QDQ_NAN_LOWEST},
+    {"torchao", QDQ_RECIPROCAL, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, false, QDQ_NAN_LOWEST},
+    {"acl", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false, QDQ_NAN_ZERO},
+    {"tensorrt", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false, QDQ_NAN_LOWEST},
+    {"tripy", QDQ_DIVIDE, QDQ_ZP_BEFORE_ROUNDING, QDQ_ZP_SUBTRACT, false, QDQ_NAN_LOWEST},
+    {"pypto", QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_ADD, false, QDQ_NAN_LOWEST},
 };
 
 }  // namespace
@@ -46,6 +49,7 @@ qdq_status qdq_profile_options(const char *name, qdq_dtype stored, qdq_options *
             options->scale_mode = type.is_float() && !type.is_packed() ? QDQ_DIVIDE : p.scale_mode;
             options->quantize_zp = p.quantize_zp;
             options->dequantize_zp = p.dequantize_zp;
+            options->nan = p.nan;
             options->no_saturate = p.casts_overflow && type.layout.has_nan() && stored != QDQ_F8E4M3;
             return QDQ_OK;
         }

@@ -7,6 +7,7 @@
 #include "support/status.h"
 #include "targets/device_backend.h"
 
+#include <cstddef>
 #include <cstring>
 
 namespace runtime = qdq::runtime;
@@ -52,6 +53,7 @@ qdq_status plan_only(qdq_plan *out, const runtime::arguments &given) {
 
 }  // namespace
 
+// The functions of the header, by the symbols that it gives them.
 qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                         const qdq_options *options) {
     return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true});
@@ -73,6 +75,58 @@ qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_te
     return plan_only(plan,
                      {"qdq_plan_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, false});
 }
+
+// The same by the names of the first header, whose options end before `nan`.
+#undef qdq_quantize
+#undef qdq_dequantize
+#undef qdq_plan_quantize
+#undef qdq_plan_dequantize
+
+namespace {
+
+class first_options {
+public:
+    explicit first_options(const qdq_options *given) : there(given != nullptr) {
+        if (there) {
+            std::memcpy(&options, given, offsetof(qdq_options, nan));
+        }
+    }
+    const qdq_options *get() const { return there ? &options : nullptr; }
+
+private:
+    const bool there;
+    qdq_options options{};
+};
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::visibility("default")]] qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale,
+                                                       const qdq_tensor *zero_point, const qdq_tensor *y,
+                                                       const qdq_options *options) {
+    return qdq_quantize_2(x, scale, zero_point, y, first_options(options).get());
+}
+
+[[gnu::visibility("default")]] qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale,
+                                                         const qdq_tensor *zero_point, const qdq_tensor *y,
+                                                         const qdq_options *options) {
+    return qdq_dequantize_2(x, scale, zero_point, y, first_options(options).get());
+}
+
+[[gnu::visibility("default")]] qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x,
+                                                            const qdq_tensor *scale, const qdq_tensor *zero_point,
+                                                            const qdq_tensor *y, const qdq_options *options) {
+    return qdq_plan_quantize_2(plan, x, scale, zero_point, y, first_options(options).get());
+}
+
+[[gnu::visibility("default")]] qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x,
+                                                              const qdq_tensor *scale, const qdq_tensor *zero_point,
+                                                              const qdq_tensor *y, const qdq_options *options) {
+    return qdq_plan_dequantize_2(plan, x, scale, zero_point, y, first_options(options).get());
+}
+
+}  // extern "C"
 
 qdq_status qdq_run(const qdq_plan *opaque, const void *x, void *y, void *stream) {
     if (!opaque) {

@@ -1,7 +1,9 @@
 #include "cpu/direct_call.h"
 
+#include "cpu/float_environment.h"
 #include "cpu/kernel_buffer.h"
 #include "cpu/kernel_call.h"
+#include "cpu/nan_codes.h"
 #include "plan/loops.h"
 
 #include <algorithm>
@@ -59,8 +61,8 @@ void set_direct_call(const call &what, const loop_nest &nest, direct_call &direc
                       !(looks_up_pairs(what, c, r) && r.extent % 2 != 0);
     const direct_view v = direct.looks_up ? view_of_lookup(c, r) : view_of(what, c, r);
     const bool in_order = !what.packs() || what.packing == QDQ_LOW_FIRST;
-    direct.possible = nest.count <= 2 && c.x == 1 && c.y == 1 && in_order && v.columns > 0 &&
-                      (direct.looks_up || fits_kernel(v, r)) &&
+    direct.possible = (!what.nan_is_zero || tells_nan(what)) && nest.count <= 2 && c.x == 1 && c.y == 1 && in_order &&
+                      v.columns > 0 && (direct.looks_up || fits_kernel(v, r)) &&
                       (v.operands == 1 || (direct.plain && v.operands <= direct_call::most_operands &&
                                            scales_lie_ready(what, c.varies() ? c.scale : r.scale)));
     if (!direct.possible) {
@@ -163,7 +165,11 @@ bool call_directly(const plan &p, const void *x, void *y) {
     set_buffer(inverse_buffer, own.inverse, scale_type, 1, d.operand_shape);
     set_buffer(zero_point_buffer, own.zero_point, zero_point_type, 1, d.operand_shape);
     set_buffer(y_buffer, y, d.y_type, 2, d.y_shape);
+    const flushing_float_environment environment(flushes_subnormals(what, own.scale, d.operand_shape[0].extent));
     call_kernel(what, d.form, own.variant, x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer);
+    if (what.nan_is_zero) {
+        code_nan(what, {x, d.x_shape[1].stride}, {y, d.y_shape[1].stride}, d.x_shape[0].extent, d.x_shape[1].extent);
+    }
     return true;
 }
 

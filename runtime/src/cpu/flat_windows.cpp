@@ -1,5 +1,6 @@
 #include "cpu/flat_windows.h"
 
+#include "cpu/float_environment.h"
 #include "cpu/kernel_call.h"
 #include "cpu/movement.h"
 #include "cpu/packing.h"
@@ -118,6 +119,7 @@ private:
     void compute(int64_t count) {
         const int32_t variant = loaded.choose_variant(count);
         loaded.pad(count);
+        const flushing_float_environment environment(loaded.flushes);
         kernel_caller(what, kernel_form::column, variant, 1)
             .run(loaded, 0, {x_elements, 0}, {y_elements, 0}, (count + group - 1) / group * group, 1);
     }

@@ -1,7 +1,10 @@
 #include "cpu/kernel_call.h"
 
 #include "cpu/kernel_buffer.h"
+#include "cpu/movement.h"
+#include "cpu/nan_codes.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -46,14 +49,15 @@ void call_kernel(const call &what, kernel_form form, int32_t variant, const hali
         encode(what, form, x, scale, inverse, y);
     } else if (what.quantizes()) {
         what.quantize->forms[int(form)](input(x), input(scale), input(inverse), input(zero_point), variant, what.before,
-                                        what.rounding, what.lowest, what.highest, what.no_saturate, &y);
+                                        what.rounding, what.lowest, what.highest, what.no_saturate || what.nan_is_zero,
+                                        &y);
     } else {
         what.dequantize->forms[int(form)](input(x), input(scale), input(zero_point), variant, what.add ? 1 : -1, &y);
     }
 }
 
 kernel_caller::kernel_caller(const call &what, kernel_form form, int32_t variant, int64_t operand_step)
-    : what(what), form(form), variant(variant) {
+    : what(what), form(form), variant(variant), operand_step(operand_step) {
     set_buffer(x, nullptr, halide_type(what.x_type), 2, x_shape);
     set_buffer(scale, nullptr, scale_type, 1, operand_shape);
     set_buffer(inverse, nullptr, scale_type, 1, operand_shape);
@@ -63,8 +67,8 @@ kernel_caller::kernel_caller(const call &what, kernel_form form, int32_t variant
     operand_shape[0].stride = int32_t(operand_step);
 }
 
-void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
-                        int64_t rows) {
+void kernel_caller::run_kernel(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to,
+                               int64_t columns, int64_t rows) {
     auto bytes_at = [=](const auto *values) {
         return reinterpret_cast<uint8_t *>(
             const_cast<std::remove_const_t<std::remove_pointer_t<decltype(values)>> *>(values + first_operand));
@@ -81,6 +85,57 @@ void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x
     y_shape[1].stride = row_stride(what.y_bits, to.pitch, rows);
     operand_shape[0].extent = int32_t(operand_count(what, form, columns, rows));
     call_kernel(what, form, variant, x, scale, inverse, zero_point, y);
+}
+
+// A few rows, or parts of one, at a time.
+void kernel_caller::run_and_code_nan(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to,
+                                     int64_t columns, int64_t rows) {
+    constexpr int64_t in_cache = 4096;  // elements, of which a kernel call costs little
+    const int64_t most = tells_nan(what) ? in_cache : nan_places::most;
+    const int64_t most_columns = std::min(columns, most), most_rows = most / most_columns;
+    for (int64_t row = 0; row < rows; row += most_rows) {
+        for (int64_t column = 0; column < columns; column += most_columns) {
+            const int64_t operand = form == kernel_form::row      ? row * operand_step
+                                    : form == kernel_form::column ? column
+                                                                  : column / what.block;
+            const char *const x_data = static_cast<const char *>(from.data);
+            char *const y_data = static_cast<char *>(to.data);
+            run_part_and_code_nan(loaded, first_operand + operand,
+                                  {address(x_data, row * from.pitch + column, what.x_bits), from.pitch},
+                                  {address(y_data, row * to.pitch + column, what.y_bits), to.pitch},
+                                  std::min(most_columns, columns - column), std::min(most_rows, rows - row));
+        }
+    }
+}
+
+// Where y may be x, the kernel runs after x has been looked at.
+void kernel_caller::run_part_and_code_nan(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to,
+                                          int64_t columns, int64_t rows) {
+    if (tells_nan(what)) {
+        run_kernel(loaded, first_operand, from, to, columns, rows);
+        code_nan(what, from, to, columns, rows);
+        return;
+    }
+    nan_places nan(what);
+    for (int64_t row = 0; row < rows; row++) {
+        const char *const x_data = static_cast<const char *>(from.data);
+        nan.find(address(x_data, row * from.pitch, what.x_bits), columns, row * columns);
+    }
+    run_kernel(loaded, first_operand, from, to, columns, rows);
+    for (int64_t row = 0; row < rows; row++) {
+        char *const y_data = static_cast<char *>(to.data);
+        nan.put_codes(row * columns, columns, address(y_data, row * to.pitch, what.y_bits));
+    }
+}
+
+void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
+                        int64_t rows) {
+    const bool codes_nan = what.nan_is_zero && !needs_column(what, variant);
+    if (codes_nan) {
+        run_and_code_nan(loaded, first_operand, from, to, columns, rows);
+    } else {
+        run_kernel(loaded, first_operand, from, to, columns, rows);
+    }
 }
 
 lookup_function lookup_of(const call &what) {

@@ -42,6 +42,13 @@ private:
     const call &what;
     const kernel_form form;
     const int32_t variant;
+    const int64_t operand_step;
+    void run_kernel(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
+                    int64_t rows);
+    void run_and_code_nan(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
+                          int64_t rows);
+    void run_part_and_code_nan(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to,
+                               int64_t columns, int64_t rows);
     halide_buffer_t x, scale, inverse, zero_point, y;
     halide_dimension_t x_shape[2], operand_shape[1], y_shape[2];
 };

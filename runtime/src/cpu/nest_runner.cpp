@@ -1,5 +1,6 @@
 #include "cpu/nest_runner.h"
 
+#include "cpu/float_environment.h"
 #include "cpu/movement.h"
 #include "cpu/packing.h"
 #include "plan/loops.h"
@@ -302,6 +303,7 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
 }
 
 void nest_runner::run_area(const area &a) {
+    const flushing_float_environment environment(loaded.flushes);
     if (!a.contiguous()) {
         run_tiled(a);
     } else if (is_staged(what)) {

@@ -283,6 +283,8 @@ int32_t operands::choose_quantize(int64_t count) {
         !what.zero_point || (what.before ? all_small_floats(zero_point, count) : all_small(zero_point, count, most));
     const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small &&
                           !(adds_after && what.y_type == QDQ_I32) && all_within(scale, count, fast_scale(what));
+    const bool divides_fast = has_fast && fast_scale(what).last == divisors.last;  // which have been looked at
+    flushes = divides_fast ? may_flush_subnormals(what) : flushes_subnormals(what, scale, count);
     if (!has_fast) {
         return int32_t(what.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide);
     }

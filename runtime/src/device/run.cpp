@@ -151,7 +151,7 @@ private:
         in.rounding = what.rounding;
         in.lowest = what.lowest;
         in.highest = what.highest;
-        in.no_saturate = what.no_saturate;
+        in.no_saturate = what.no_saturate || what.nan_is_zero;
         in.sign = what.add ? 1 : -1;
     }
 

@@ -30,6 +30,7 @@ void set_call(draft &d) {
     what.add = options.dequantize_zp == QDQ_ZP_ADD;
     what.rounding = options.rounding;
     what.no_saturate = what.quantizes() && !codes.is_integer() && options.no_saturate != 0;
+    what.nan_is_zero = what.quantizes() && codes.is_integer() && options.nan == QDQ_NAN_ZERO && what.lowest < 0;
     what.narrowed = what.quantizes() && (what.lowest != codes.lowest() || what.highest != codes.highest());
     what.x_type = given.x->dtype;
     what.y_type = given.y->dtype;

@@ -16,7 +16,8 @@ qdq_status check_choices(const draft &d) {
                    {"dequantize_zp", stored_value(d.options.dequantize_zp), QDQ_ZP_ADD},
                    {"rounding", stored_value(d.options.rounding), QDQ_UP},
                    {"packing", stored_value(d.options.packing), QDQ_SPLIT_HALVES},
-                   {"stores", stored_value(d.options.stores), QDQ_STORES_NONTEMPORAL}};
+                   {"stores", stored_value(d.options.stores), QDQ_STORES_NONTEMPORAL},
+                   {"nan", stored_value(d.options.nan), QDQ_NAN_ZERO}};
     for (const auto &choice : choices) {
         if (choice.value < 0 || choice.value > choice.most) {
             return d.invalid("%s: options: %s %d is not in 0..%d", choice.name, choice.value, choice.most);

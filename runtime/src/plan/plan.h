@@ -56,6 +56,7 @@ struct call {
     bool before;       // quantize: the zero point is added before rounding
     bool add;          // dequantize: the zero point is added
     bool narrowed;     // quantize: the range is not the type's own
+    bool nan_is_zero;  // quantize: the code of NaN is that of 0, which is not the lowest
     bool nontemporal;  // y is too large for the caches
     qdq_packing packing;
     int32_t rounding;

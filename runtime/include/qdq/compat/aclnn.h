@@ -6,6 +6,8 @@
  *
  *   out = saturate(round(x / scales + zeroPoints))       an f32 sum, rounded to nearest even (qdq.h: "acl")
  *
+ * NaN gives 0, whatever zeroPoints are, as in CANN's reference (ops-nn, quant/quantize/tests/assets/golden.py).
+ *
  * Where CANN's documents and sources differ, the sources (ops-nn/quant/quantize, opbase) are followed:
  *   - scales may be f32 or f16 beside any x; only bf16 asks for equal types (the document wants x's own type);
  *   - a format is refused when it is a private one (FRACTAL_NZ, NC1HWC0, ...), not whenever it is not ND.

@@ -13,6 +13,9 @@
 //
 // pypto's documentation says that, and its example passes [3, 1] for an x of [3, 4]. Both are taken: a scale has one
 // dimension fewer than input, or a dimension of size 1 where it would be dropped.
+// Beware: pypto's documentation adds the zero point, and so does this; pypto's own implementation, as it is now,
+// subtracts it: (float(input) - zero_points) * scale. For its results, pass the zero points negated.
+//
 // Newer releases of pypto also take an input of one dimension; here it has two to four, as documented before.
 #pragma once
 

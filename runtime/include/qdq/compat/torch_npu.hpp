@@ -3,7 +3,9 @@
 //     div_mode        result = saturate(round(self / scales + zero_points))
 //     not div_mode    result = saturate(round(self * scales + zero_points))
 //
-// as f32 sums, rounded to nearest even; the zero point counts before rounding, as CANN documents.
+// as f32 sums, rounded to nearest even; the zero point counts before rounding, as CANN documents. NaN gives 0, whatever
+// the zero point is, as in CANN's references for the operators behind it (cann/ops-nn, quant/quantize and
+// quant/ascend_quant_v2, tests/assets/golden.py).
 //
 //     const auto scales = torch_npu::tensor(std::vector(12, 0.1f)).bfloat16();
 //     auto y = torch_npu::npu_quantize(x, scales, torch_npu::None, torch_npu::qint8, -1, false);

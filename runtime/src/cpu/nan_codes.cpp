@@ -1,0 +1,162 @@
+#include "cpu/nan_codes.h"
+
+#include "cpu/movement.h"
+#include "support/types.h"
+
+#include <algorithm>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace qdq::runtime {
+
+namespace {
+
+uint16_t infinity_of(const call &what) { return what.x_type == QDQ_F16 ? 0x7c00 : 0x7f80; }
+
+bool has_nan16(const char *x, int64_t count, int16_t infinity) {
+    int16_t largest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        largest = std::max(largest, static_cast<int16_t>(element<int16_t>(x, i) & 0x7fff));
+    }
+    return largest > infinity;
+}
+
+bool has_nan32(const char *x, int64_t count) {
+#if defined(__x86_64__)  // one comparison for two registers: it is true where either number is NaN
+    const float *numbers = reinterpret_cast<const float *>(x);
+    __m128 found = _mm_setzero_ps();
+    for (int64_t i = 0; i < count; i += 8) {
+        found = _mm_or_ps(found, _mm_cmpunord_ps(_mm_loadu_ps(numbers + i), _mm_loadu_ps(numbers + i + 4)));
+    }
+    return _mm_movemask_ps(found) != 0;
+#else
+    int32_t largest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        largest = std::max(largest, element<int32_t>(x, i) & 0x7fffffff);
+    }
+    return largest > 0x7f800000;
+#endif
+}
+
+#if defined(__x86_64__)
+
+[[gnu::target("avx2")]] bool has_nan32_avx2(const char *x, int64_t count) {
+    const float *numbers = reinterpret_cast<const float *>(x);
+    __m256 found = _mm256_setzero_ps(), other = found;
+    for (int64_t i = 0; i < count; i += 32) {
+        const float *const four = numbers + i;
+        const __m256 first = _mm256_cmp_ps(_mm256_loadu_ps(four), _mm256_loadu_ps(four + 8), _CMP_UNORD_Q);
+        const __m256 second = _mm256_cmp_ps(_mm256_loadu_ps(four + 16), _mm256_loadu_ps(four + 24), _CMP_UNORD_Q);
+        found = _mm256_or_ps(found, first);
+        other = _mm256_or_ps(other, second);
+    }
+    return _mm256_movemask_ps(_mm256_or_ps(found, other)) != 0;
+}
+
+bool has_nan(const call &what, const char *x, int64_t count) {
+    constexpr uint32_t with_avx2 = qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16;
+    if (what.x_type != QDQ_F32) {
+        return has_nan16(x, count, static_cast<int16_t>(infinity_of(what)));
+    }
+    return (what.on->features & with_avx2) != 0 ? has_nan32_avx2(x, count) : has_nan32(x, count);
+}
+
+#else
+
+bool has_nan(const call &what, const char *x, int64_t count) {
+    return what.x_type == QDQ_F32 ? has_nan32(x, count) : has_nan16(x, count, static_cast<int16_t>(infinity_of(what)));
+}
+
+#endif
+
+template<typename Bits> void tell_numbers(const char *x, int64_t count, Bits infinity, uint8_t *is_number) {
+    constexpr Bits magnitude = Bits(~Bits{0}) >> 1;
+    for (int64_t i = 0; i < count; i++) {
+        is_number[i] = Bits(element<Bits>(x, i) & magnitude) > infinity ? 0 : 0xff;
+    }
+}
+
+void put_bytes(const uint8_t *is_number, int64_t count, int32_t code, char *y) {
+    for (int64_t i = 0; i < count; i++) {
+        y[i] = static_cast<char>((y[i] & is_number[i]) | (code & ~is_number[i]));
+    }
+}
+
+// Codes of 2, 4, 16 or 32 bits. Compiled for size: as loops over vectors they added 10 KB to every program.
+[[gnu::cold]] void put_others(const uint8_t *is_number, int64_t count, int32_t code, int bits, char *y) {
+    for (int64_t i = 0; i < count; i++) {
+        if (is_number[i]) {
+            continue;
+        }
+        if (bits >= 8) {
+            std::memcpy(y + i * (bits / 8), &code, static_cast<size_t>(bits) / 8);  // low byte first
+        } else {
+            const int shift = static_cast<int>(i * bits % 8), mask = ((1 << bits) - 1) << shift;
+            char &byte = y[i * bits / 8];
+            byte = static_cast<char>((byte & ~mask) | ((code << shift) & mask));
+        }
+    }
+}
+
+bool has_lowest_code(const call &what, const char *y, int64_t count) {
+    if (what.y_bits == 8) {
+        return std::memchr(y, what.lowest & 0xff, static_cast<size_t>(count)) != nullptr;
+    }
+    int16_t same = 0;
+    for (int64_t i = 0; i < count; i++) {
+        same |= static_cast<int16_t>(-(element<int16_t>(y, i) == static_cast<int16_t>(what.lowest)));
+    }
+    return same != 0;
+}
+
+}  // namespace
+
+void code_nan(const call &what, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows) {
+    for (int64_t row = 0; row < rows; row++) {
+        const char *x = address(static_cast<const char *>(from.data), row * from.pitch, what.x_bits);
+        char *y = address(static_cast<char *>(to.data), row * to.pitch, what.y_bits);
+        for (int64_t done = 0, count; done < columns; done += count) {
+            count = std::min(nan_places::most, columns - done);
+            char *const codes = address(y, done, what.y_bits);
+            if (has_lowest_code(what, codes, count)) {
+                nan_places nan(what);
+                nan.find(address(x, done, what.x_bits), count, 0);
+                nan.put_codes(0, count, codes);
+            }
+        }
+    }
+}
+
+void nan_places::find(const void *x, int64_t count, int64_t place) {
+    const char *const from = static_cast<const char *>(x);
+    const bool found = has_nan(what, from, count);
+    if (found && !any) {
+        std::memset(is_number, 0xff, static_cast<size_t>(place));
+        any = true;
+    }
+    if (found && what.x_type == QDQ_F32) {
+        tell_numbers<uint32_t>(from, count, 0x7f800000, is_number + place);
+    } else if (found) {
+        tell_numbers<uint16_t>(from, count, infinity_of(what), is_number + place);
+    } else if (any) {
+        std::memset(is_number + place, 0xff, static_cast<size_t>(count));
+    }
+}
+
+void nan_places::put_codes(int64_t place, int64_t count, void *y) const {
+    if (!any) {
+        return;
+    }
+    const int32_t code = std::min(0, what.highest);
+    char *const codes = static_cast<char *>(y);
+    if (what.y_bits == 8) {
+        put_bytes(is_number + place, count, code, codes);
+    } else {
+        put_others(is_number + place, count, code, what.y_bits, codes);
+    }
+}
+
+}  // namespace qdq::runtime

@@ -1,0 +1,71 @@
+// The functions by the names that the first qdq.h gave them: what was compiled with it left `nan` unset.
+#include <qdq/qdq.h>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#undef qdq_quantize
+#undef qdq_dequantize
+#undef qdq_plan_quantize
+#undef qdq_plan_dequantize
+
+extern "C" {
+decltype(qdq_quantize_2) qdq_quantize;
+decltype(qdq_dequantize_2) qdq_dequantize;
+decltype(qdq_plan_quantize_2) qdq_plan_quantize;
+decltype(qdq_plan_dequantize_2) qdq_plan_dequantize;
+}
+
+namespace {
+
+struct call {
+    float floats[2] = {std::numeric_limits<float>::quiet_NaN(), 3};
+    int8_t codes[2] = {99, 99};
+    float scale = 0.5f;
+    int64_t shape[1] = {2};
+    qdq_tensor f = {floats, QDQ_F32, 1, shape, nullptr, {}};
+    qdq_tensor q = {codes, QDQ_I8, 1, shape, nullptr, {}};
+    qdq_tensor s = {&scale, QDQ_F32, 0, nullptr, nullptr, {}};
+    qdq_options options{};
+
+    explicit call(int nan) {
+        options.scale_mode = QDQ_MULTIPLY;
+        std::memcpy(&options.nan, &nan, sizeof(nan));
+    }
+};
+
+TEST(FirstHeader, nan_is_not_looked_at) {
+    for (int nan : {0, 1, 2, -1, 0x55555555}) {
+        call c(nan);
+        ASSERT_EQ(qdq_quantize(&c.f, &c.s, nullptr, &c.q, &c.options), QDQ_OK) << qdq_last_error();
+        EXPECT_EQ(c.codes[0], -128);
+        EXPECT_EQ(c.codes[1], 2) << "the other options count";
+        ASSERT_EQ(qdq_dequantize(&c.q, &c.s, nullptr, &c.f, &c.options), QDQ_OK) << qdq_last_error();
+        EXPECT_EQ(c.floats[1], 1);
+        qdq_plan plan;
+        ASSERT_EQ(qdq_plan_dequantize(&plan, &c.q, &c.s, nullptr, &c.f, &c.options), QDQ_OK) << qdq_last_error();
+        ASSERT_EQ(qdq_plan_quantize(&plan, &c.f, &c.s, nullptr, &c.q, &c.options), QDQ_OK) << qdq_last_error();
+        const float x[2] = {std::numeric_limits<float>::quiet_NaN(), 4};
+        ASSERT_EQ(qdq_run(&plan, x, c.codes, nullptr), QDQ_OK) << qdq_last_error();
+        EXPECT_EQ(c.codes[0], -128);
+        EXPECT_EQ(c.codes[1], 2);
+    }
+}
+
+TEST(FirstHeader, no_options_are_the_defaults) {
+    call c(1);
+    ASSERT_EQ(qdq_quantize(&c.f, &c.s, nullptr, &c.q, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(c.codes[1], 6);
+}
+
+TEST(FirstHeader, the_functions_of_this_one_look_at_nan) {
+    call c(1);
+    ASSERT_EQ(qdq_quantize_2(&c.f, &c.s, nullptr, &c.q, &c.options), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(c.codes[0], 0);
+    const call odd(2);
+    EXPECT_EQ(qdq_quantize_2(&c.f, &c.s, nullptr, &c.q, &odd.options), QDQ_INVALID_ARGUMENT);
+}
+
+}  // namespace
