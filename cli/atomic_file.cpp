@@ -2,6 +2,7 @@
 
 #include "error.h"
 #include "interrupt.h"
+#include "words.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -45,7 +46,9 @@ fs::path follow_links(fs::path path) {
     return path;
 }
 
-failure taken(const fs::path &path) { return failure(path.string() + ": exists already; --force replaces it"); }
+failure taken(const fs::path &path) {
+    return failure(path.string() + ": exists already; " + replacing_option() + " replaces it");
+}
 
 // The file that would be replaced, if there is one. Renaming onto a device such as /dev/null would replace the device
 // itself.

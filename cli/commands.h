@@ -23,6 +23,7 @@ struct quantize_options {
     std::string profile;  // of qdq_profile_options; empty: none
     granularity scales;
     bool asymmetric = false;
+    std::string activations;  // "dynamic", or empty: they are left alone
     std::vector<std::string> include, exclude;
     std::optional<std::filesystem::path> recipe, report;
     std::optional<std::string> ray;  // the address of a cluster

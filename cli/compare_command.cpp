@@ -3,6 +3,7 @@
 #include "json.h"
 #include "progress.h"
 #include "report.h"
+#include "run_conversion.h"
 #include "text.h"
 
 #include <iostream>
@@ -42,27 +43,13 @@ void print_table(const std::vector<comparison> &all, bool with_unchanged) {
     std::cout << terminal_table(rows, 2);
 }
 
-// JSON has no infinity: the SQNR of an exact copy is null.
-json to_json(const comparison &each) {
-    json entry = {{"bytes_before", each.bytes_before},
-                  {"bytes_after", each.bytes_after},
-                  {"unchanged", each.unchanged},
-                  {"sqnr_db", each.unchanged ? json() : json(each.sqnr_db())},
-                  {"max_error", each.max_error},
-                  {"max_error_steps", each.max_steps ? json(*each.max_steps) : json()},
-                  {"clipped", each.clipped ? json(*each.clipped) : json()}};
-    return entry;
-}
-
-void print_json(const std::vector<comparison> &all) {
+void print_json(const std::vector<comparison> &all, const std::vector<std::string> &warnings) {
     std::cout << "{\"tensors\": [";
     for (size_t i = 0; i < all.size(); ++i) {
-        json entry = to_json(all[i]);
-        entry["name"] = all[i].name;
-        entry["shape"] = all[i].shape;
-        std::cout << (i == 0 ? "\n" : ",\n") << json_text(entry);
+        std::cout << (i == 0 ? "\n" : ",\n") << json_text(named_json(all[i]));
     }
-    std::cout << "\n],\n\"total\": " << json_text(to_json(total_of(all))) << "}\n";
+    std::cout << "\n],\n\"total\": " << json_text(to_json(total_of(all)))
+              << ",\n\"warnings\": " << json_text(escaped(warnings)) << "}\n";
 }
 
 }  // namespace
@@ -70,6 +57,8 @@ void print_json(const std::vector<comparison> &all) {
 void run_compare(const compare_options &options) {
     apply(options.target);
     comparer both(options.original, options.other);
+    std::vector<std::string> warnings = both.odd_scales();
+    warn(warnings, options.console);
     std::vector<comparison> all;
     {
         progress bar(both.bytes(), progress::unit::bytes, options.console.quiet);
@@ -79,7 +68,7 @@ void run_compare(const compare_options &options) {
         write_report(*options.report, all, options.original, options.other);
     }
     if (options.console.json) {
-        print_json(all);
+        print_json(all, warnings);
     } else if (!options.console.quiet) {
         print_table(all, options.console.verbose);
     }

@@ -147,6 +147,12 @@ uint64_t comparer::bytes() const {
     return total;
 }
 
+std::vector<std::string> comparer::odd_scales() const {
+    std::vector<std::string> found = sides_->original.odd_scales(), more = sides_->other.odd_scales();
+    found.insert(found.end(), more.begin(), more.end());
+    return found;
+}
+
 std::vector<comparison> comparer::run(const progress_function &advance) {
     const value_reader &original = sides_->original;
     std::vector<comparison> results;
@@ -181,6 +187,25 @@ comparison total_of(const std::vector<comparison> &all) {
         }
     }
     return total;
+}
+
+// JSON has no infinity: the SQNR of an exact copy is null.
+json to_json(const comparison &each) {
+    json entry = {{"bytes_before", each.bytes_before},
+                  {"bytes_after", each.bytes_after},
+                  {"unchanged", each.unchanged},
+                  {"sqnr_db", each.unchanged ? json() : json(each.sqnr_db())},
+                  {"max_error", each.max_error},
+                  {"max_error_steps", each.max_steps ? json(*each.max_steps) : json()},
+                  {"clipped", each.clipped ? json(*each.clipped) : json()}};
+    return entry;
+}
+
+json named_json(const comparison &each) {
+    json entry = to_json(each);
+    entry["name"] = each.name;
+    entry["shape"] = each.shape;
+    return entry;
 }
 
 }  // namespace qdq_cli

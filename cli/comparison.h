@@ -37,13 +37,18 @@ public:
     comparer(const std::string &original, const std::string &other);
     ~comparer();
 
-    uint64_t bytes() const;  // of the original
+    uint64_t bytes() const;                       // of the original
+    std::vector<std::string> odd_scales() const;  // of both
     std::vector<comparison> run(const progress_function &advance);
 
 private:
     struct sides;
     std::unique_ptr<sides> sides_;
 };
+
+// Of all tensors, and of one with its name and shape.
+json to_json(const comparison &each);
+json named_json(const comparison &each);
 
 comparison total_of(const std::vector<comparison> &all);
 

@@ -1,28 +1,49 @@
 """Sentence embeddings of a BERT encoder with mean pooling, by NumPy: those of all-MiniLM-L6-v2 without PyTorch."""
 
-import functools
 import json
-import re
+import os
 from pathlib import Path
 
-import numpy as np
-import tokenizers
-from safetensors.numpy import load_file
+# NumPy reads these as it is loaded. Of threads that share a busy processor each product waits for the slowest.
+os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 
-LONGEST = 24  # tokens of a sentence that are looked at: the demo has four minutes
+import numpy as np  # noqa: E402
+import tokenizers  # noqa: E402
+from safetensors.numpy import load_file  # noqa: E402
+
+LONGEST = 24  # tokens of a sentence that are looked at
+
+# A text that no result is written into: everybody does everything.
+WHO = [
+    "My neighbour", "The retired engineer", "A young doctor", "The captain of the ferry", "Our history teacher",
+    "A travelling musician", "The baker from the corner", "Her eldest cousin", "The night nurse", "A patient librarian",
+]  # fmt: skip
+WHAT = [
+    "repairs old bicycles in a shed by the river.",
+    "has just missed the last train to the coast.",
+    "grows tomatoes on the roof of the town hall.",
+    "never answers the telephone before breakfast.",
+    "is learning to play the violin without a teacher.",
+    "found a silver coin under the floor of the kitchen.",
+    "writes long letters to a friend in Lisbon.",
+    "believes that the price of bread will double again.",
+    "won the chess tournament with a careless sacrifice.",
+    "photographs the same tree on the first day of every month.",
+    "lost an umbrella in the rain on the way to the museum.",
+    "explains to children how a telescope gathers light.",
+    "voted against the new road through the forest.",
+    "keeps bees behind the house and sells their honey.",
+    "measured the depth of the lake with a rope and a stone.",
+    "dreams of sailing around the world alone.",
+    "paid too much for a painting of a horse.",
+    "cooks soup for forty people every Sunday.",
+    "cannot remember the name of the street.",
+    "wants to know why the computer is so slow today.",
+]
 
 
-@functools.cache
-def sentences(count=200):
-    """The first sentences of this repository's own documentation."""
-    root = Path(__file__).parent.parent
-    text = ""
-    documents = sorted(set((root / "docs").glob("*.md")) - {root / "docs" / "command_line.md"})  # which has the results
-    for path in [root / "README.md", *documents]:
-        lines = path.read_text().splitlines()
-        text += "\n".join(line for line in lines if re.match(r"[A-Za-z]", line)) + "\n"
-    found = [" ".join(each.split()) for each in re.split(r"(?<=[.!?:;])\s", text)]
-    return [each for each in found if 30 <= len(each) <= 300][:count]
+def sentences():
+    return [f"{who} {what}" for who in WHO for what in WHAT]
 
 
 def error_function(x):
@@ -54,7 +75,9 @@ class SentenceEncoder:
         self.tokenizer.enable_padding()
 
     def linear(self, x, name):
-        return x @ self.weights[name + ".weight"].T + self.weights[name + ".bias"]
+        flat = x.reshape(-1, x.shape[-1])  # one product, where NumPy would make one for each sentence
+        y = flat @ self.weights[name + ".weight"].T + self.weights[name + ".bias"]
+        return y.reshape(*x.shape[:-1], -1)
 
     def norm(self, x, name):
         x = x - x.mean(-1, keepdims=True)
@@ -81,7 +104,7 @@ class SentenceEncoder:
         inner = gelu(self.linear(x, f"{name}.intermediate.dense"))
         return self.norm(x + self.linear(inner, f"{name}.output.dense"), f"{name}.output.LayerNorm")
 
-    def embed_batch(self, texts):
+    def embed(self, texts):
         encoded = self.tokenizer.encode_batch(texts)
         ids, mask = (np.array([getattr(each, field) for each in encoded]) for field in ("ids", "attention_mask"))
         table = {part: self.weights[f"embeddings.{part}_embeddings.weight"] for part in ("word", "position", "token_type")}
@@ -91,9 +114,3 @@ class SentenceEncoder:
             x = self.layer(x, mask.astype(bool), f"encoder.layer.{i}").astype(np.float32)
         mean = (x * mask[..., None]).sum(1) / mask.sum(1, keepdims=True)
         return mean / np.linalg.norm(mean, axis=1, keepdims=True)
-
-    def embed(self, texts, batch=25):
-        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # so that little of a batch is padding
-        result = np.concatenate([self.embed_batch([texts[i] for i in order[k : k + batch]])
-                                 for k in range(0, len(order), batch)])  # fmt: skip
-        return result[np.argsort(order)]

@@ -12,10 +12,10 @@ from pathlib import Path
 from demo_embeddings import SentenceEncoder, sentences
 
 OPTIONS = [
-    "i32", "i16", "u16", "i8", "u8", "f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "f8e4m3 --block-size 128x128", "mxfp8",
+    "i32", "i16", "u16", "i8", "u8", "f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "f8e4m3 --block-size 128x128", "mxfp8", "mxfp6e2m3", "mxfp6e3m2",
     "i4 --block-size 32", "u4 --block-size 32", "f4e2m1 --block-size 32", "nvfp4", "mxfp4",
 ]  # fmt: skip
-EMBEDDED = ["i8", "f8e4m3", "mxfp8", "i4 --block-size 32", "nvfp4", "mxfp4"]  # each takes seconds
+EMBEDDED = ["i8", "f8e4m3", "mxfp8", "mxfp6e2m3", "mxfp6e3m2", "i4 --block-size 32", "nvfp4", "mxfp4"]  # each takes seconds
 
 
 def run(*command):

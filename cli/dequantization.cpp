@@ -1,6 +1,8 @@
 #include "dequantization.h"
 
 #include "error.h"
+#include "quantization_config.h"
+#include "words.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,6 +29,16 @@ void round_tensor(const tensor_source &input, size_t from, const dtype &type, ke
 }
 
 }  // namespace
+
+void check_restorable(const std::string &input, const output_options &output, const std::string &dtype) {
+    refuse_gguf(output);
+    if (is_onnx(output.path) && !is_onnx(input)) {
+        throw usage_error(output.path.string() + ": only an ONNX model is restored to one");
+    }
+    if (is_onnx(output.path) && !dtype.empty()) {
+        throw usage_error(option_text("dtype") + " " + dtype + ": the nodes of an ONNX model have their types already");
+    }
+}
 
 dequantization::dequantization(std::unique_ptr<tensor_reader> input, const dtype *type, std::string profile)
     : input_(std::move(input)), type_(type), profile_(std::move(profile)), records_(read_records(*input_)) {
@@ -97,10 +109,25 @@ kernel_figures dequantization::write(size_t shard, const tensor_source &source, 
 
 void dequantization::configure(json &config) const {
     config.erase("quantization_config");
-    if (type_ != nullptr) {
-        const char *name = *type_->core == QDQ_F32 ? "float32" : *type_->core == QDQ_F16 ? "float16" : "bfloat16";
-        config[config.contains("torch_dtype") ? "torch_dtype" : "dtype"] = name;
+    const dtype *type = type_ == nullptr && model_dtype(config) == "bfloat16" ? recorded_type() : type_;
+    if (type != nullptr) {
+        set_model_dtype(config, *type);
     }
+}
+
+// That of all weights before they were quantized, which may have made a model of F32 one of BF16; null: it is unknown.
+const dtype *dequantization::recorded_type() const {
+    const dtype *type = nullptr;
+    for (const logical_tensor &tensor : tensors_) {
+        if (is_restored(tensor)) {
+            auto record = records_.find(tensor.name);
+            if (record == records_.end() || (type != nullptr && record->second.source != type)) {
+                return nullptr;
+            }
+            type = record->second.source;
+        }
+    }
+    return type;
 }
 
 std::string dequantization::description() const {

@@ -9,6 +9,9 @@
 
 namespace qdq_cli {
 
+// Throws usage_error where what is restored cannot go there, or not as `dtype`; that is empty where it is as recorded.
+void check_restorable(const std::string &input, const output_options &output, const std::string &dtype);
+
 // Restores the tensors that are quantized, and copies the rest.
 class dequantization : public conversion {
 public:
@@ -29,6 +32,7 @@ public:
 
 private:
     bool is_restored(const logical_tensor &tensor) const;
+    const dtype *recorded_type() const;
 
     std::unique_ptr<tensor_reader> input_;
     const dtype *type_;

@@ -1,6 +1,6 @@
 #include "commands.h"
 #include "dequantization.h"
-#include "error.h"
+#include "odd_scales.h"
 #include "run_conversion.h"
 #include "text.h"
 
@@ -22,13 +22,11 @@ uint64_t bytes_of(const tensor_list &tensors) {
 
 void run_dequantize(const dequantize_options &options) {
     apply(options.target);
-    if (is_onnx(options.output.path) && (!is_onnx(options.input) || !options.dtype.empty())) {
-        throw usage_error(!is_onnx(options.input)
-                              ? options.output.path.string() + ": only an ONNX model is restored to one"
-                              : "--dtype " + options.dtype + ": the nodes of an ONNX model have their types already");
-    }
+    check_restorable(options.input, options.output, options.dtype);
     const dtype *type = options.dtype.empty() ? nullptr : find_dtype(options.dtype);
     dequantization plan(open_reader(options.input), type, options.profile);
+    std::vector<std::string> warnings = odd_scales(plan.input());
+    warn(warnings, options.console);
     if (options.console.verbose && !options.console.json) {
         print_outputs(plan, options.output);
     }
@@ -38,7 +36,8 @@ void run_dequantize(const dequantize_options &options) {
         json summary = {{"tensors", plan.outputs().size()},
                         {"restored", plan.restored_count()},
                         {"bytes_before", before},
-                        {"bytes_after", after}};
+                        {"bytes_after", after},
+                        {"warnings", escaped(warnings)}};
         std::cout << summary.dump() << "\n";
     } else if (!options.console.quiet) {
         std::cout << "dequantized " << plan.restored_count() << " of " << plan.outputs().size()

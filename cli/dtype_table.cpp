@@ -52,6 +52,8 @@ constexpr dtype file_dtypes[] = {
 };
 
 constexpr dtype other_dtypes[] = {
+    own("F6_E2M3", "", QDQ_F6E2M3),
+    own("F6_E3M2", "", QDQ_F6E3M2),
     own("I4", "", QDQ_I4),
     own("U4", "", QDQ_U4),
 };
@@ -78,6 +80,18 @@ const dtype &dtype_of(qdq_dtype core) {
     }
     throw std::invalid_argument("not a type of this library's: " + std::to_string(core));
 }
+
+const dtype &in_memory(const dtype &stored) {
+    const dtype *other = stored.core ? nullptr : find(other_dtypes, &dtype::name, stored.name);
+    return other != nullptr ? *other : stored;
+}
+
+const dtype &in_file(const dtype &code) {
+    const dtype *stored = find_dtype(code.name);
+    return stored != nullptr ? *stored : code;
+}
+
+bool is_dense(const dtype &code) { return in_file(code).bits == 6; }
 
 const dtype &zero_point_dtype(const dtype &code) {
     return code.bits >= 8 ? code : dtype_of(code.lowest < 0 ? QDQ_I8 : QDQ_U8);

@@ -25,8 +25,14 @@ struct dtype {
 const dtype *find_dtype(std::string_view name);
 const dtype *find_npy_dtype(std::string_view descr);
 
-// The type of this library's, which a file may be unable to hold: I4 and U4.
+// The type of this library's, which a file may be unable to hold, I4 and U4, or hold in fewer bits: F6_E2M3 and F6_E3M2
+// are packed densely there, and one to a byte here.
 const dtype &dtype_of(qdq_dtype core);
+
+// The type of codes in memory for that in a file, and the other way round: of F6 another one.
+const dtype &in_memory(const dtype &stored);
+const dtype &in_file(const dtype &code);
+bool is_dense(const dtype &code);  // in files four to three bytes
 
 // The type of zero points of codes: their own, or that of one byte.
 const dtype &zero_point_dtype(const dtype &code);

@@ -21,6 +21,8 @@ constexpr format formats[] = {
     {"f8e5m2fnuz", {"e5m2fnuz", "float8_e5m2fnuz"}, QDQ_F8E5M2FNUZ},
     {"f4e2m1", {"fp4", "e2m1", "e2m1fn", "f4e2m1fn", "float4_e2m1fn"}, QDQ_F4E2M1},
     {"mxfp8", {}, QDQ_F8E4M3, scale_form::power_of_two, 32},
+    {"mxfp6e2m3", {"mxfp6_e2m3"}, QDQ_F6E2M3, scale_form::power_of_two, 32},
+    {"mxfp6e3m2", {"mxfp6_e3m2"}, QDQ_F6E3M2, scale_form::power_of_two, 32},
     {"mxfp4", {}, QDQ_F4E2M1, scale_form::power_of_two, 32},
     {"nvfp4", {}, QDQ_F4E2M1, scale_form::two_level, 16},
 };

@@ -139,7 +139,7 @@ std::string zsh(std::string text) {
 }
 
 std::string zsh_values(const option_text &option) {
-    const bool is_file = option.value == "FILE" || option.names.empty();
+    const bool is_file = option.value == "FILE" || option.value == "PATH" || option.names.empty();
     const std::string what = !option.choices.empty() ? "(" + join(option.choices, " ") + ")" : is_file ? "_files" : " ";
     return option.value.empty() ? "" : ":" + zsh(option.value) + ":" + what;
 }

@@ -312,7 +312,7 @@ void gguf_reader::add_codes(const gguf_tensor &tensor, const place &from) {
     if (tensor.type.number == q8_0) {
         add_part({tensor.name, &dtype_of(QDQ_I8), tensor.shape}, {block_bytes, block_bytes - scale_bytes, take_codes});
     } else {
-        packed_rows packing(QDQ_I4, tensor.shape);
+        packed_rows packing(dtype_of(QDQ_I4), tensor.shape);
         add_part({packed_name(tensor.name), &packing.type(), packing.shape()},
                  {block_bytes, block_bytes - scale_bytes, take_nibbles});
         add_part({shape_name(tensor.name), find_dtype("I64"), {std::ssize(tensor.shape)}}, {}, tensor.shape);

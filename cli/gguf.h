@@ -18,6 +18,7 @@ public:
     void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const override;
     size_t lowest_quantized_rank() const override { return 2; }
     bool has_metadata() const override { return true; }
+    bool has_signed_scales() const override { return true; }  // Q4_0: the value farthest from 0, divided by -8
     stored_form form(size_t index) const override { return {places_[index].type, places_[index].bytes}; }
 
 private:

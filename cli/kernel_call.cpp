@@ -2,6 +2,7 @@
 
 #include "error.h"
 #include "text.h"
+#include "words.h"
 
 #include <chrono>
 #include <utility>
@@ -27,7 +28,7 @@ void apply(const target_options &options) {
     qdq_set_num_threads(options.threads);
     if (!options.target.empty()) {
         if (qdq_status status = qdq_force_target(options.target.c_str()); status != QDQ_OK) {
-            throw failure("--target " + options.target + ": " + error_text(status));
+            throw failure(option_text("target") + " " + options.target + ": " + error_text(status));
         }
     }
 }
@@ -35,7 +36,7 @@ void apply(const target_options &options) {
 kernel_caller::kernel_caller(std::string profile) : profile_(std::move(profile)) {
     qdq_options unused;
     if (!profile_.empty() && qdq_profile_options(profile_.c_str(), QDQ_I8, &unused) != QDQ_OK) {
-        throw usage_error("--profile " + profile_ + ": " + qdq_last_error());
+        throw usage_error(option_text("profile") + " " + profile_ + ": " + qdq_last_error());
     }
 }
 

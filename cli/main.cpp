@@ -5,6 +5,8 @@
 #include "interrupt.h"
 #include "text.h"
 
+#include <qdq/qdq.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -12,6 +14,8 @@
 #include <iostream>
 #include <map>
 #include <new>
+#include <numeric>
+#include <utility>
 
 namespace {
 
@@ -20,9 +24,9 @@ using namespace qdq_cli;
 constexpr int exit_failure = 1, exit_usage = 2;
 
 constexpr const char *quantize_footer = R"(Types:
-  The integers and floats of --dtype also go by their other common names (int8, fp8, e4m3fn, ...). Three formats fix
-  their blocks and scales: mxfp8 and mxfp4 have blocks of 32 with a power of two (e8m0), nvfp4 blocks of 16 with an
-  e4m3fn and one F32 for the tensor.
+  The integers and floats of --dtype also go by their other common names (int8, fp8, e4m3fn, ...). Five formats fix
+  their blocks and scales: mxfp8, mxfp6e2m3, mxfp6e3m2 and mxfp4 have blocks of 32 with a power of two (e8m0), nvfp4
+  blocks of 16 with an e4m3fn and one F32 for the tensor.
 Files:
   A .safetensors file: its float tensors with two or more dimensions are quantized, the others copied.
   A model's folder, with config.json, and model.safetensors or the shards of model.safetensors.index.json: the weights
@@ -38,20 +42,26 @@ Files:
     {"default": {"dtype": "i4", "block_size": 128},
      "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
                {"match": "model.layers.0.*", "dtype": "keep"}]}
-  with dtype, axis, per_tensor, block_size (also [128, 128]) and asymmetric, as the options.
+  with dtype, axis, per_tensor, block_size (also [128, 128]), asymmetric and activations, as the options.
 Ray:
   --ray takes an address as ray.init does: auto, ray://HOST:PORT, or local for a cluster of this machine. python3 runs
   it, and needs the packages qdq and ray, as every machine of the cluster does, and the folders under the same paths.
   A shard is a task, run again where its worker dies; the output is byte for byte that of one machine.
+Layout:
   Names, types and shapes are those of compressed-tensors, which defines i8, i4, f8e4m3, mxfp8, mxfp4 and nvfp4; the
   other types follow them. The scale of x.weight is x.weight_scale (F32), its zero point, if it has one,
   x.weight_zero_point. A weight [out, in] has a scale [out, 1] per channel, [1] per tensor, [out, ceil(in / N)] in
   blocks of N.
+    i8              x.weight, I8; in a folder, symmetric and without --activations dynamic, x.weight_packed holds codes
+                    + 128, I32 [out, ceil(in / 4)], low byte first, and x.weight_shape the shape
     i4, u4          x.weight_packed holds codes + 8 (u4: the codes), I32 [out, ceil(in / 8)], low nibble first, and
                     x.weight_shape the shape; zero points are packed too, I32 [ceil(out / 8), ...], except [1]
     f4e2m1, mxfp4, nvfp4
                     x.weight_packed holds the codes, U8 [out, ceil(in / 2)]; there is x.weight_shape where `in` is odd
     mxfp8, mxfp4    x.weight_scale is U8, the exponent + 127
+    mxfp6e2m3, mxfp6e3m2
+                    x.weight is F6_E2M3 or F6_E3M2, four codes in three bytes, the first in the lowest bits, and
+                    x.weight_scale is F8_E8M0: safetensors' own types, as compressed-tensors has no f6
     nvfp4           x.weight_scale is F8_E4M3; a block's scale is x.weight_scale / x.weight_global_scale
   An array is an .npy file, of a type numpy has. Its scale and zero point follow the codes in the same file: load it
   with open() and one numpy.load() after the other. Those that others put beside x.npy, in x.scale.npy and
@@ -63,7 +73,8 @@ Scales (the rules of compressed-tensors, in f32):
   --asymmetric: scale = (max - min) / (highest - lowest), with min <= 0 <= max;
                 zero point = round(lowest - min / scale). Integers only.
   A scale that would be 0, as that of an all-zero channel, is 2^-23. NaN and infinite values are refused.
-  mxfp4, mxfp8: scale = 2^(e - 2) and 2^(e - 8), where amax is in [7/8 2^e, 7/8 2^(e + 1)).
+  mxfp4, mxfp6e2m3, mxfp6e3m2, mxfp8:
+                scale = 2^(e - 2), 2^(e - 2), 2^(e - 4), 2^(e - 8), where amax is in [7/8 2^e, 7/8 2^(e + 1)).
   nvfp4:        scale = e4m3fn(global * amax / 6), 1/8 where that is 0, over global = 2688 / amax of the tensor.)";
 
 constexpr const char *dequantize_footer = R"(Restores names, shapes and, where the file records it, the type of each
@@ -92,9 +103,16 @@ by formula, in the default and in hostile floating-point environments, and compa
 published ones: docs/conformance.md. Where one differs, the first wrong result is printed with its operands and the
 right one, and the exit code is 1. Nothing is written to disk.)";
 
+// What help shows of an option that takes one of these names, and shells complete.
+std::string one_of(const std::vector<std::string> &names) { return "NAME:{" + CLI::detail::join(names) + "}"; }
+
 void add_target_options(CLI::App &command, target_options &target,
                         const std::string &threads = "Threads for large tensors") {
-    command.add_option("--target", target.target, "Use only this target (see `qdq targets`)")->type_name("NAME");
+    std::vector<std::string> names;
+    for (int32_t i = 0; i < qdq_target_count(); ++i) {
+        names.emplace_back(qdq_target_name(i));
+    }
+    command.add_option("--target", target.target, "Use only this target (see `qdq targets`)")->type_name(one_of(names));
     command.add_option("--threads", target.threads, threads + "; 0: one for each processor")
         ->check(CLI::Range(0, 4096))
         ->type_name("N");
@@ -118,10 +136,8 @@ CLI::Option *add_output_options(CLI::App &command, output_options &output) {
 }
 
 void add_profile_option(CLI::App &command, std::string &profile) {
-    command
-        .add_option("--profile", profile,
-                    "Compute as another system does: onnx, torch, torchao, acl,\ntensorrt, tripy or pypto")
-        ->type_name("NAME");
+    command.add_option("--profile", profile, "Compute as another system does")
+        ->type_name(one_of({"onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"}));
 }
 
 // 0 for what is no positive integer.
@@ -165,9 +181,9 @@ void add_quantize(CLI::App &app, quantize_options &options) {
     CLI::App &command = *app.add_subcommand("quantize", "Quantize the weights of a model, or an array");
     command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx or .npy file")->required();
     add_output_options(command, options.output)->required(false);
-    command.add_option("--dtype", options.format, "The type to quantize to")
+    command.add_option("--dtype", options.format, "The type to quantize to (default i8)")
         ->transform(format_name())
-        ->capture_default_str();
+        ->type_name("ONE");
     CLI::Option *axis = command.add_option("--axis", options.scales.axis,
                                            "One scale for each index of this axis (default 0),\n"
                                            "or, with --block-size, the axis cut into blocks (default -1)");
@@ -178,6 +194,11 @@ void add_quantize(CLI::App &app, quantize_options &options) {
     block_size->type_name("N");
     per_tensor->excludes(axis)->excludes(block_size);
     command.add_flag("--asymmetric", options.asymmetric, "Use zero points, and the range from minimum to maximum");
+    command
+        .add_option("--activations", options.activations,
+                    "dynamic: quantize the layers' inputs, too, as the model runs,\nwith one scale per token")
+        ->check(CLI::IsMember({"dynamic"}))
+        ->type_name("HOW");
     command.add_option("--include", options.include, "Quantize the tensors whose names match, too")
         ->type_name("GLOB")
         ->allow_extra_args(false);
@@ -211,7 +232,7 @@ void add_dequantize(CLI::App &app, dequantize_options &options) {
     command.add_option("--dtype", options.dtype, "The type to restore to (default: as it was)")
         ->transform(
             CLI::CheckedTransformer(std::map<std::string, std::string>(float_names), CLI::ignore_case).description(""))
-        ->type_name("f32|f16|bf16");
+        ->type_name(one_of({"f32", "f16", "bf16"}));
     add_profile_option(command, options.profile);
     add_target_options(command, options.target);
     command.add_flag("--verbose", options.console.verbose, "Print what becomes of each tensor");
@@ -279,13 +300,81 @@ void add_generate(CLI::App &app, std::string &what) {
     command.callback([&what, &app] { run_generate(what, app); });
 }
 
+// The one of these words that is a slip of the pen away, or nothing: how many letters must be added, left out or
+// exchanged.
+std::string closest(const std::string &word, const std::vector<std::string> &known) {
+    constexpr size_t most = 2;
+    std::pair<size_t, std::string> best = {most + 1, ""};
+    for (const std::string &each : known) {
+        std::vector<size_t> row(each.size() + 1);
+        std::iota(row.begin(), row.end(), size_t{0});
+        for (size_t i = 0; i < word.size(); ++i) {
+            size_t diagonal = std::exchange(row[0], i + 1);
+            for (size_t j = 0; j < each.size(); ++j) {
+                size_t exchanged = diagonal + (word[i] != each[j]);
+                diagonal = row[j + 1];
+                row[j + 1] = std::min({exchanged, row[j] + 1, row[j + 1] + 1});
+            }
+        }
+        best = std::min(best, {row.back(), each});
+    }
+    return best.second;
+}
+
+std::vector<std::string> option_names(const CLI::App &command) {
+    std::vector<std::string> names;
+    for (const CLI::Option *option : command.get_options()) {
+        for (const std::string &name : option->get_lnames()) {
+            names.push_back("--" + name);
+        }
+    }
+    return names;
+}
+
+void check_command(const CLI::App &app, const std::string &word) {
+    std::vector<std::string> names;
+    for (const CLI::App *command : app.get_subcommands(nullptr)) {
+        names.push_back(command->get_name());
+    }
+    if (!word.starts_with('-') && std::ranges::find(names, word) == names.end()) {
+        std::string meant = closest(word, names);
+        throw usage_error(
+            word + " is no command: " + (meant.empty() ? "`qdq --help` lists them" : "is `qdq " + meant + "` meant?"));
+    }
+}
+
+// Of the first option that its command has not: the one that is meant, or the command that has it.
+std::string about_unknown_option(const CLI::App &app) {
+    for (const CLI::App *command : app.get_subcommands()) {
+        for (const std::string &given : app.remaining(true)) {
+            std::string name = given.substr(0, given.find('='));
+            if (!name.starts_with("--") || name == "--") {
+                continue;
+            }
+            std::string text = name + " is no option of `qdq " + command->get_name() + "`", owners;
+            if (std::string meant = closest(name, option_names(*command)); !meant.empty()) {
+                return text + ": is " + meant + " meant?";
+            }
+            for (const CLI::App *other : app.get_subcommands(nullptr)) {
+                std::vector<std::string> names = option_names(*other);
+                bool owns = std::ranges::find(names, name) != names.end();
+                owners += owns ? (owners.empty() ? ": it is one of " : " and ") + other->get_name() : "";
+            }
+            return text + owners;
+        }
+    }
+    return "";
+}
+
 // Runs the subcommand as its arguments are parsed. Output that could not be written is a failure too.
 int run_command_line(int argc, char **argv) {
     CLI::App app("Quantize and dequantize tensors, with the same bits on every target.", "qdq");
     app.require_subcommand(1);
     app.set_version_flag("--version", version_text);
-    app.failure_message([](const CLI::App *, const CLI::Error &error) {  // which quotes arguments
-        return one_line(error.what()) + "\nRun with --help for more information.\n";
+    app.failure_message([&app](const CLI::App *, const CLI::Error &error) {  // which quotes arguments
+        std::string unknown =
+            error.get_exit_code() == int(CLI::ExitCodes::ExtrasError) ? about_unknown_option(app) : "";
+        return one_line(unknown.empty() ? error.what() : unknown) + "\nRun with --help for more information.\n";
     });
     app.footer("Exit codes: 0 success, 1 failure, 2 wrong usage.");
     quantize_options quantize;
@@ -304,6 +393,7 @@ int run_command_line(int argc, char **argv) {
     add_targets(app, targets);
     add_verify(app, verify);
     add_generate(app, generate);
+    check_command(app, argc > 1 ? argv[1] : "--");
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {

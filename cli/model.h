@@ -50,8 +50,10 @@ public:
     void finish() { output_->finish(); }
 
     // begin(), every shard that is not finished, and finish(). `threads`: 0 is one for each processor.
-    kernel_figures run(int threads, const progress_function &advance) {
-        return write_model(*output_, *plan_, threads, advance);
+    finished_shards run(int threads, const progress_function &advance) {
+        finished_shards finished;
+        write_model(*output_, *plan_, threads, advance, finished);
+        return finished;
     }
 
 private:

@@ -9,6 +9,7 @@
 #include "safetensors.h"
 #include "text.h"
 #include "version.h"
+#include "words.h"
 
 #include <qdq/qdq.h>
 
@@ -119,11 +120,14 @@ std::string text_of(const tensor_list &tensors) {
 
 void refuse_losses(const fs::path &path, const std::vector<std::string> &lost) {
     if (!lost.empty()) {
-        throw failure(path.string() + ": exists, and --force would lose what no model has: " + some_of(lost));
+        throw failure(path.string() + ": exists, and " + replacing_option() +
+                      " would lose what no model has: " + some_of(lost));
     }
 }
 
-failure taken(const fs::path &path) { return failure(path.string() + ": exists already; --force replaces it"); }
+failure taken(const fs::path &path) {
+    return failure(path.string() + ": exists already; " + replacing_option() + " replaces it");
+}
 
 uint64_t total_bytes(const tensor_list &tensors) {
     uint64_t total = 0;
@@ -356,15 +360,14 @@ void model_output::replace() {
     }
 }
 
-kernel_figures write_model(model_output &output, const conversion &what, int threads,
-                           const progress_function &advance) {
+void write_model(model_output &output, const conversion &what, int threads, const progress_function &advance,
+                 finished_shards &finished) {
     size_t shards = what.input().shard_count();
     size_t processors = threads > 0 ? static_cast<size_t>(threads) : std::max(std::thread::hardware_concurrency(), 1u);
     size_t workers = std::min(processors, shards);
     qdq_set_num_threads(static_cast<int32_t>(std::max<size_t>(processors / workers, 1)));
     std::atomic<bool> stopped = false;
     std::mutex mutex;
-    kernel_figures figures;
     output.begin();
     auto advance_or_stop = [&](uint64_t bytes) {
         if (stopped) {
@@ -375,15 +378,31 @@ kernel_figures write_model(model_output &output, const conversion &what, int thr
     auto write_shard = [&](size_t shard) {
         if (output.is_finished(shard)) {
             advance(input_bytes(what.input(), shard));
+            std::lock_guard lock(mutex);
+            ++finished.count;
+            ++finished.taken_over;
             return;
         }
         kernel_figures of_shard = output.write_shard(shard, advance_or_stop);
         std::lock_guard lock(mutex);
-        figures.add(of_shard);
+        ++finished.count;
+        finished.figures.add(of_shard);
     };
     run_in_parallel(workers, shards, write_shard, [&] { stopped = true; });
     output.finish();
-    return figures;
+}
+
+void write_conversion(const conversion &what, const output_options &output, int threads,
+                      const progress_function &advance, finished_shards &finished) {
+    const auto *folder = dynamic_cast<const model_folder *>(&what.input());
+    if (folder != nullptr && !is_onnx(output.path)) {
+        model_output model(what, *folder, output);
+        write_model(model, what, threads, advance, finished);
+        return;
+    }
+    std::unique_ptr<tensor_writer> writer = create_writer(output, what.input(), what.outputs(0), what.metadata(0));
+    finished.figures = what.write(0, what.input(), *writer, advance);
+    writer->commit();
 }
 
 }  // namespace qdq_cli

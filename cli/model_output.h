@@ -67,8 +67,19 @@ private:
     std::optional<work_folder> work_;
 };
 
+// What a run has done of a folder.
+struct finished_shards {
+    kernel_figures figures;
+    size_t count = 0, taken_over = 0;  // of `count` those that an earlier run has left whole
+};
+
 // Writes all shards on `threads` threads (0: one for each processor), of which those without a shard help with tensors,
-// and what else the folder has.
-kernel_figures write_model(model_output &output, const conversion &what, int threads, const progress_function &advance);
+// and what else the folder has. Where it throws, `finished` is what is kept.
+void write_model(model_output &output, const conversion &what, int threads, const progress_function &advance,
+                 finished_shards &finished);
+
+// Writes what a conversion makes of its input, a file to a file and a folder to a folder, or an .onnx file.
+void write_conversion(const conversion &what, const output_options &output, int threads,
+                      const progress_function &advance, finished_shards &finished);
 
 }  // namespace qdq_cli

@@ -41,7 +41,35 @@ granularity granularity_of(const scheme &how, const tensor_info &tensor) {
 }
 
 const dtype &scale_dtype(const tensor_info &tensor, const scheme &how) {
-    return how.scales_as_weights ? *tensor.type : stored_scale_dtype(how.type->scales);
+    switch (how.stored_scales) {
+    case scale_storage::of_weights: return *tensor.type;
+    case scale_storage::bf16: return dtype_of(QDQ_BF16);
+    default: return stored_scale_dtype(*how.type);
+    }
+}
+
+// What safetensors' own library refuses: 6 bits each that end inside a byte.
+void check_whole_bytes(const dtype &stored, const std::vector<int64_t> &shape) {
+    if (int64_t count = element_count(shape); stored.bits == 6 && count % 4 != 0) {
+        throw failure("its " + std::to_string(count) + " elements of 6 bits fill no whole bytes");
+    }
+}
+
+bool is_float_of_rank(const tensor_info &tensor, size_t lowest) {
+    return tensor.type->is_float() && tensor.shape.size() >= lowest;
+}
+
+// Either there is nothing of the kind, or rules and names leave all of it alone.
+failure nothing_selected(const tensor_reader &input) {
+    size_t lowest = input.lowest_quantized_rank();
+    auto possible = std::ranges::count_if(input.tensors(),
+                                          [&](const tensor_info &tensor) { return is_float_of_rank(tensor, lowest); });
+    std::string kind = "(float, with at least " + std::to_string(lowest) + " dimensions)";
+    if (possible == 0) {
+        return failure(input.path() + ": it has no tensor to quantize " + kind);
+    }
+    return failure(input.path() + ": nothing is quantized: the rules, or the names, of all " +
+                   std::to_string(possible) + " tensors that could be " + kind + " leave them alone");
 }
 
 // One scale for each block is all that DequantizeLinear takes, and its blocks have one row.
@@ -49,6 +77,9 @@ void check_onnx(const scheme &how) {
     if (how.type->scales == scale_form::two_level || how.scales.block_rows != 0) {
         throw failure("ONNX's DequantizeLinear has no " + scheme_text(how) +
                       ": its blocks have one scale, and one row");
+    }
+    if (is_dense(how.type->code_dtype())) {
+        throw failure("ONNX has no type for " + std::string(how.type->option));
     }
 }
 
@@ -73,7 +104,7 @@ void check_npy(const tensor_info &tensor, const scheme &how, const blocking &gra
 // Quantizes one tensor after another, with the same buffers.
 class tensor_quantizer {
 public:
-    tensor_quantizer(const std::string &profile, bool packs_codes) : packs_codes_(packs_codes), kernels_(profile) {}
+    explicit tensor_quantizer(const std::string &profile) : kernels_(profile) {}
 
     // Writes the parts of one tensor; `first` is where the writer has the first of `outputs`.
     void quantize(const tensor_source &input, const quantization::step &each, const tensor_list &outputs,
@@ -100,19 +131,21 @@ public:
         auto write = [&](size_t part, std::span<const std::byte> data) {
             output.write(first + part - each.first_output, data);
         };
-        write_parts(write, *find_logical_tensor(outputs, each.first_output).parts, how, tensor.shape, scale_shape,
-                    codes, set);
+        const quantized_parts parts = *find_logical_tensor(outputs, each.first_output).parts;
+        bool is_packed = outputs[parts.codes].type != &in_file(code);
+        write_parts(write, parts, is_packed, code, tensor.shape, scale_shape, codes, set);
     }
 
     const kernel_figures &figures() const { return kernels_.figures(); }
 
 private:
     template<typename Write>
-    void write_parts(const Write &write, const quantized_parts &parts, const scheme &how,
+    void write_parts(const Write &write, const quantized_parts &parts, bool is_packed, const dtype &code,
                      const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape,
                      std::span<std::byte> codes, scale_set &set) {
-        bool is_packed = packs_codes_ && how.type->code_dtype().bits == 4;
-        write(parts.codes, is_packed ? packed_codes(codes, how.type->code_dtype(), shape, rows_) : codes);
+        write(parts.codes, is_packed        ? packed_codes(codes, code, shape, rows_)
+                           : is_dense(code) ? dense_codes(codes, rows_)
+                                            : codes);
         write(parts.scale, set.stored);
         if (parts.shape) {
             write(*parts.shape, std::as_bytes(std::span(shape)));
@@ -121,9 +154,8 @@ private:
             write(*parts.global_scale, std::as_bytes(std::span(&set.global, 1)));
         }
         if (parts.zero_point) {
-            write(*parts.zero_point, packs_codes_
-                                         ? stored_zero_points(set.zero_points, how.type->code_dtype(), scale_shape)
-                                         : set.zero_points);
+            write(*parts.zero_point,
+                  is_packed ? stored_zero_points(set.zero_points, code, scale_shape) : set.zero_points);
         }
     }
 
@@ -145,7 +177,6 @@ private:
         return result;
     }
 
-    bool packs_codes_;
     scratch_buffer source_, codes_, rows_;
     kernel_caller kernels_;
 };
@@ -153,15 +184,28 @@ private:
 }  // namespace
 
 selection select_by(const recipe &rules, const tensor_reader &input) {
-    if (const auto *folder = dynamic_cast<const model_folder *>(&input)) {
+    const auto *folder = dynamic_cast<const model_folder *>(&input);
+    bool dynamic = rules.otherwise.dynamic_activations || std::ranges::any_of(rules.rules, [](const rule &each) {
+                       return each.how && each.how->dynamic_activations;
+                   });
+    if (dynamic && folder == nullptr) {
+        throw usage_error("--activations is of a model's folder, whose config.json says so");
+    }
+    if (folder != nullptr) {
         auto is_wanted = [vocabulary = folder->vocabulary(), how = rules.otherwise](const tensor_info &tensor) {
             return is_linear_weight(tensor, vocabulary) && (!is_expert_weight(tensor) || is_loaded(tensor, how));
         };
-        // transformers holds scales in the type of the model, and rounds those of another type.
-        return [select = select_by(rules, is_wanted)](const tensor_info &tensor) {
+        selection select = select_by(rules, is_wanted);
+        bool bf16 = std::ranges::any_of(input.tensors(), [&](const tensor_info &tensor) {
             std::optional<scheme> how = select(tensor);
-            if (how) {
-                how->scales_as_weights = how->type->scales == scale_form::f32 && how->scales.block_rows == 0;
+            return how && is_restored_to_bf16(*how);
+        });
+        // transformers holds scales in the type of the model, and rounds those of another type.
+        return [select, rounded = bf16 ? scale_storage::bf16 : scale_storage::of_weights](const tensor_info &tensor) {
+            std::optional<scheme> how = select(tensor);
+            if (how && how->type->scales == scale_form::f32 && how->scales.block_rows == 0) {
+                how->stored_scales = rounded;
+                how->packs_bytes = packs_bytes(*how);
             }
             return how;
         };
@@ -175,14 +219,26 @@ selection select_by(const recipe &rules, const tensor_reader &input) {
             if (how) {
                 check_onnx(*how);
                 choose_axis(*how, graph->weight(tensor.name).value_or(onnx_weight{0, std::ssize(tensor.shape) - 1}));
-                how->scales_as_weights = true;  // DequantizeLinear has results of the scale's type
+                how->stored_scales = scale_storage::of_weights;  // DequantizeLinear has results of the scale's type
             }
             return how;
         };
     }
     return select_by(rules, [lowest = input.lowest_quantized_rank()](const tensor_info &tensor) {
-        return tensor.type->is_float() && tensor.shape.size() >= lowest;
+        return is_float_of_rank(tensor, lowest);
     });
+}
+
+std::vector<size_t> rules_that_match_nothing(const tensor_reader &input, const recipe &rules) {
+    std::vector<size_t> found;
+    for (size_t i = 0; i < rules.rules.size(); ++i) {
+        throw_if_interrupted();
+        auto matched = [&](const tensor_info &tensor) { return matches(rules.rules[i], tensor.name); };
+        if (std::ranges::none_of(input.tensors(), matched)) {
+            found.push_back(i);
+        }
+    }
+    return found;
 }
 
 size_t count_experts_left_alone(const quantization &plan, const recipe &rules) {
@@ -213,8 +269,7 @@ quantization::quantization(std::unique_ptr<tensor_reader> input, const selection
         next += !is_part;
     }
     if (records_.empty()) {
-        throw failure(input_->path() + ": it has no tensor to quantize (float, with at least " +
-                      std::to_string(input_->lowest_quantized_rank()) + " dimensions)");
+        throw nothing_selected(*input_);
     }
     in_file(input_->path(), [&] { check_read_as(logical, outputs_); });
 }
@@ -224,7 +279,8 @@ quantized_parts quantization::plan_quantized(const tensor_info &tensor, const sc
     if (!input_->has_metadata()) {
         check_npy(tensor, how, granularity);
     }
-    records_[tensor.name] = {tensor.type, granularity.axis, granularity.block_size, granularity.block_rows};
+    records_[tensor.name] = {tensor.type, granularity.axis, granularity.block_size, granularity.block_rows,
+                             how.packs_bytes};
     return plan_parts(tensor, how, granularity.scale_shape);
 }
 
@@ -233,12 +289,14 @@ quantized_parts quantization::plan_parts(const tensor_info &tensor, const scheme
     const std::string &name = tensor.name;
     const dtype &code = how.type->code_dtype();
     quantized_parts parts = {.type = &code};
-    if (code.bits >= 8 || !input_->packs_codes()) {
+    bool is_packed = how.packs_bytes || (code.bits == 4 && input_->packs_codes());
+    if (!is_packed) {
         parts.codes = outputs_.size();
-        outputs_.add({name, &code, tensor.shape});
+        check_whole_bytes(in_file(code), tensor.shape);
+        outputs_.add({name, &in_file(code), tensor.shape});
     } else {
         refuse_taken(groups_name(name));
-        packed_rows packing(how.type->codes, tensor.shape);
+        packed_rows packing(code, tensor.shape);
         parts.codes = add_part({packed_name(name), &packing.type(), packing.shape()});
         if (code.is_integer_code() || tensor.shape.back() % 2 != 0) {
             auto rank = static_cast<int64_t>(tensor.shape.size());
@@ -251,7 +309,7 @@ quantized_parts quantization::plan_parts(const tensor_info &tensor, const scheme
         parts.global_scale = add_part({global_scale_name(name), &f32_dtype(), {1}});
     }
     if (has_zero_points(code, how.asymmetric)) {
-        parts.zero_point = add_part(zero_point_info(zero_point_name(name), code, scale_shape, input_->packs_codes()));
+        parts.zero_point = add_part(zero_point_info(zero_point_name(name), code, scale_shape, is_packed));
     }
     return parts;
 }
@@ -313,7 +371,7 @@ metadata_map quantization::metadata(size_t shard) const {
 
 kernel_figures quantization::write(size_t shard, const tensor_source &source, tensor_writer &output,
                                    const progress_function &advance) const {
-    tensor_quantizer quantizer(profile_, input_->packs_codes());
+    tensor_quantizer quantizer(profile_);
     size_t next = 0;
     for (const step &each : steps_) {
         if (input_->shard_of(each.input) != shard) {
@@ -339,14 +397,14 @@ void quantization::configure(json &config) const {
     for (const step &each : steps_) {
         modules.push_back({input_->tensors()[each.input], each.how});
     }
-    config["quantization_config"] = quantization_config(modules);
+    set_quantization_config(config, modules);
 }
 
 std::string quantization::description() const {
     std::string text = "quantize " + profile_;
     for (const step &each : steps_) {
         text += "\n" + input_->tensors()[each.input].name + ": " + (each.how ? scheme_text(*each.how) : "copy") +
-                (each.how && each.how->scales_as_weights ? " with scales of its type" : "");
+                (each.how && each.how->stored_scales == scale_storage::of_weights ? " with scales of its type" : "");
     }
     return text;
 }

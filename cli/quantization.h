@@ -16,6 +16,9 @@ namespace qdq_cli {
 // not be loaded so.
 selection select_by(const recipe &rules, const tensor_reader &input);
 
+// The rules whose globs match no name of the input, by their places in the recipe.
+std::vector<size_t> rules_that_match_nothing(const tensor_reader &input, const recipe &rules);
+
 // The weights of experts that such a selection leaves alone for that reason alone.
 size_t count_experts_left_alone(const class quantization &plan, const recipe &rules);
 

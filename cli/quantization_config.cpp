@@ -3,6 +3,7 @@
 #include "error.h"
 #include "interrupt.h"
 #include "text.h"
+#include "words.h"
 
 #include <algorithm>
 #include <map>
@@ -111,7 +112,8 @@ const char *format_of(const scheme &how) {
         return "float-quantized";
     }
     switch (how.type->codes) {
-    case QDQ_I8: return by_rows ? "int-quantized" : nullptr;
+    case QDQ_I8:
+        return !by_rows ? nullptr : how.dynamic_activations || how.asymmetric ? "int-quantized" : "pack-quantized";
     case QDQ_U4:
     case QDQ_I4: return by_rows ? "pack-quantized" : nullptr;
     case QDQ_F8E4M3:
@@ -161,7 +163,8 @@ void check_groups(const module_scheme &module) {
     if (module.how->scales.block_rows == 0 && group_size != 0 && columns % group_size != 0) {
         throw failure(shortened(module.tensor.name) + " " + shape_text(module.tensor.shape) + ": its " +
                       std::to_string(columns) + " columns are no whole number of blocks of " +
-                      std::to_string(group_size) + ", as compressed-tensors wants them; --exclude leaves it alone");
+                      std::to_string(group_size) + ", as compressed-tensors wants them; " + excluding_option() +
+                      " leaves it alone");
     }
 }
 
@@ -189,10 +192,22 @@ json fp8_config(const std::vector<module_scheme> &modules, const scheme &how) {
             {"modules_to_not_convert", with_head(names, modules)}};
 }
 
+// Each token's inputs have a scale of their own, which the largest of them decides.
+json input_activations_of(const scheme &how) {
+    if (!how.dynamic_activations) {
+        return nullptr;
+    }
+    return {{"num_bits", 8},
+            {"type", how.type->code_dtype().is_integer_code() ? "int" : "float"},
+            {"symmetric", true},
+            {"dynamic", true},
+            {"strategy", "token"}};
+}
+
 json group_of(const std::vector<std::string> &targets, const scheme &how) {
     return {{"targets", targets},
             {"weights", weights_of(how)},
-            {"input_activations", nullptr},
+            {"input_activations", input_activations_of(how)},
             {"output_activations", nullptr},
             {"format", format_of(how)}};
 }
@@ -240,17 +255,8 @@ json compressed_tensors_config(const std::vector<module_scheme> &modules, const 
             {"global_compression_ratio", nullptr}};
 }
 
-}  // namespace
-
-bool is_loaded(const tensor_info &expert_weight, const scheme &how) {
-    if (how.scales.block_rows != 0 || format_of(how) == nullptr) {
-        return true;
-    }
-    bool one_scale_form = how.type->scales == scale_form::f32 && !how.asymmetric;
-    bool loaded =
-        how.type->codes == QDQ_F8E4M3 || how.type->codes == QDQ_I4 ? one_scale_form : how.type == find_format("mxfp4");
-    return loaded && !is_expert_stack(expert_weight);
-}
+// Where config.json names the type of a model. Of two transformers takes the first.
+constexpr const char *dtype_keys[] = {"dtype", "torch_dtype"};
 
 json quantization_config(const std::vector<module_scheme> &modules, bool blocks_as_fp8) {
     std::vector<scheme> schemes;
@@ -273,6 +279,60 @@ json quantization_config(const std::vector<module_scheme> &modules, bool blocks_
         }
     }
     return compressed_tensors_config(modules, schemes);
+}
+
+}  // namespace
+
+bool is_restored_to_bf16(const scheme &how) { return how.type->scales != scale_form::f32; }
+
+bool packs_bytes(const scheme &how) {
+    const char *form = format_of(how);
+    return how.type->codes == QDQ_I8 && form != nullptr && form == std::string_view("pack-quantized");
+}
+
+bool is_loaded(const tensor_info &expert_weight, const scheme &how) {
+    if (how.scales.block_rows != 0 || format_of(how) == nullptr) {
+        return true;
+    }
+    bool one_scale_form = how.type->scales == scale_form::f32 && !how.asymmetric;
+    bool loaded = how.type->codes == QDQ_F8E4M3 || how.type->codes == QDQ_I4 || packs_bytes(how)
+                      ? one_scale_form
+                      : how.type == find_format("mxfp4");
+    return loaded && !is_expert_stack(expert_weight);
+}
+
+void set_quantization_config(json &config, const std::vector<module_scheme> &modules, bool blocks_as_fp8) {
+    json methods = quantization_config(modules, blocks_as_fp8);
+    bool bf16 =
+        methods.at("quant_method").get<std::string>() == "compressed-tensors" &&
+        std::ranges::any_of(modules, [](const auto &each) { return each.how && is_restored_to_bf16(*each.how); });
+    config["quantization_config"] = std::move(methods);
+    if (bf16) {
+        set_model_dtype(config, dtype_of(QDQ_BF16));
+    }
+}
+
+std::string model_dtype(const json &config) {
+    for (const char *key : dtype_keys) {
+        if (const json *named = config.find(key); named != nullptr && named->is_string()) {
+            return named->get<std::string>();
+        }
+    }
+    return "";
+}
+
+void set_model_dtype(json &config, const dtype &type) {
+    const char *name = *type.core == QDQ_F32 ? "float32" : *type.core == QDQ_F16 ? "float16" : "bfloat16";
+    bool named = false;
+    for (const char *key : dtype_keys) {
+        if (config.contains(key)) {
+            config[key] = name;
+            named = true;
+        }
+    }
+    if (!named) {
+        config[dtype_keys[0]] = name;
+    }
 }
 
 }  // namespace qdq_cli

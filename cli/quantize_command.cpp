@@ -1,5 +1,6 @@
 #include "commands.h"
 #include "error.h"
+#include "folder.h"
 #include "model_folder.h"
 #include "quantization.h"
 #include "ray_run.h"
@@ -26,7 +27,10 @@ recipe read_any_recipe(const std::filesystem::path &path, const scheme &otherwis
 
 // What --exclude names is left alone, then what --include names is quantized, then the rules of the recipe are asked.
 recipe recipe_of(const quantize_options &options) {
-    scheme how = {find_format(options.format), options.scales, options.asymmetric};
+    scheme how = {.type = find_format(options.format),
+                  .scales = options.scales,
+                  .asymmetric = options.asymmetric,
+                  .dynamic_activations = !options.activations.empty()};
     check(how);
     recipe given = options.recipe ? read_any_recipe(*options.recipe, how) : recipe{{}, how};
     recipe result = {.rules = {}, .otherwise = given.otherwise};
@@ -38,6 +42,14 @@ recipe recipe_of(const quantize_options &options) {
     }
     result.rules.insert(result.rules.end(), given.rules.begin(), given.rules.end());
     return result;
+}
+
+// An array has no name that a glob could match.
+void check_names_choose(const quantize_options &options) {
+    if (is_npy(options.input) && !(options.exclude.empty() && options.include.empty())) {
+        throw usage_error(std::string(options.exclude.empty() ? "--include: " : "--exclude: ") + options.input +
+                          ": it holds one array, which no name chooses");
+    }
 }
 
 void print_plan(const quantization &plan) {
@@ -52,6 +64,45 @@ void print_plan(const quantization &plan) {
     rows.push_back(
         {"total", "", "", "", std::to_string(stored_bytes(plan.input())), std::to_string(plan.output_bytes())});
     std::cout << terminal_table(rows, 4);
+}
+
+// Of the rules of recipe_of(), which match no name: a sentence for each that has given such.
+std::vector<std::string> unmatched(const tensor_reader &input, const recipe &rules, const quantize_options &options) {
+    size_t excluded = options.exclude.size(), included = excluded + options.include.size();
+    std::vector<std::string> patterns[3];
+    for (size_t place : rules_that_match_nothing(input, rules)) {
+        patterns[(place >= excluded) + (place >= included)].push_back(rules.rules[place].pattern);
+    }
+    std::vector<std::string> warnings;
+    for (size_t i = 0; const char *given_by : {"--exclude", "--include", "--recipe"}) {
+        if (!patterns[i].empty()) {
+            warnings.push_back(std::string(given_by) + ": no tensor matches " + some_of(patterns[i]));
+        }
+        ++i;
+    }
+    return warnings;
+}
+
+// A long row of 4-bit integers has one value that decides how coarse all others become.
+bool wants_blocks(const quantization::step &each) {
+    bool is_coarse =
+        each.how && each.how->type->code_dtype().bits == 4 && each.how->type->code_dtype().is_integer_code();
+    return is_coarse && each.how->scales.block_size == 0 && !each.how->scales.per_tensor;
+}
+
+// What else could have been asked for.
+std::vector<std::string> hints(const quantization &plan, const recipe &rules) {
+    std::vector<std::string> found;
+    if (auto coarse = std::ranges::find_if(plan.steps(), wants_blocks); coarse != plan.steps().end()) {
+        found.push_back(std::string(coarse->how->type->option) +
+                        " has one scale for each channel here: --block-size 32 or 128, in a recipe "
+                        "\"block_size\", loses less");
+    }
+    if (size_t experts = count_experts_left_alone(plan, rules); experts != 0) {
+        found.push_back(std::to_string(experts) + " weights of experts are left alone: transformers would not load " +
+                        "them as " + scheme_text(rules.otherwise) + "; --include '*experts*' quantizes them");
+    }
+    return found;
 }
 
 json plan_to_json(const quantization &plan) {
@@ -88,12 +139,16 @@ void run_quantize(const quantize_options &options) {
     if (!options.dry_run && options.output.path.empty()) {
         throw usage_error("--output is required, but for --dry-run");
     }
+    refuse_gguf(options.output);
     if (!options.output.path.empty() && is_onnx(options.input) != is_onnx(options.output.path)) {
         throw usage_error(options.output.path.string() + ": a quantized model is a file as " + options.input +
                           "; `qdq convert` makes another kind of it");
     }
+    check_names_choose(options);
     recipe rules = recipe_of(options);
     std::unique_ptr<tensor_reader> input = open_reader(options.input);
+    std::vector<std::string> warnings = unmatched(*input, rules, options);
+    warn(warnings, options.console);
     selection select = select_by(rules, *input);
     quantization plan(std::move(input), select, options.profile);
     const console_options &console = options.console;
@@ -121,15 +176,19 @@ void run_quantize(const quantize_options &options) {
         }
     }
     if (console.json) {
-        std::cout << json_text(plan_to_json(plan), 1) << "\n";
+        json result = plan_to_json(plan);
+        result["warnings"] = escaped(warnings);
+        result["hints"] = escaped(hints(plan, rules));
+        std::cout << json_text(result, 1) << "\n";
         return;
     }
     if (!options.dry_run && !console.quiet) {
         print_summary(plan, rules, figures);
     }
-    if (size_t experts = count_experts_left_alone(plan, rules); experts != 0 && !console.quiet) {
-        std::cout << experts << " weights of experts are left alone: transformers would not load them as "
-                  << scheme_text(rules.otherwise) << "; --include '*experts*' quantizes them\n";
+    if (!console.quiet) {
+        for (const std::string &hint : hints(plan, rules)) {
+            std::cout << hint << "\n";
+        }
     }
 }
 

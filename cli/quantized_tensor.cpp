@@ -27,6 +27,7 @@ quantization_record parse_record(const json &entry) {
         record.block_size = entry.at("block_size").get<int64_t>();
         record.block_rows = entry.value("block_rows", 0).get<int64_t>();
     }
+    record.packs_bytes = entry.value("packs_bytes", false).get<bool>();
     bool valid = record.source != nullptr && record.source->is_float() && record.axis >= 0 && record.axis < INT32_MAX &&
                  record.block_size >= 0 && record.block_rows >= 0;
     if (!valid) {
@@ -44,7 +45,8 @@ public:
         fields_ = is_object ? json::object() : json();
     }
     void field(const std::string &key, json value) override {
-        if (key == "source_dtype" || key == "axis" || key == "block_size" || key == "block_rows") {
+        if (key == "source_dtype" || key == "axis" || key == "block_size" || key == "block_rows" ||
+            key == "packs_bytes") {
             fields_[key] = std::move(value);
         }
     }
@@ -64,6 +66,9 @@ json to_json(const quantization_record &record) {
     if (record.block_rows != 0) {
         entry["block_rows"] = record.block_rows;
     }
+    if (record.packs_bytes) {
+        entry["packs_bytes"] = true;
+    }
     return entry;
 }
 
@@ -77,6 +82,8 @@ tensor_data load(const tensor_source &file, size_t index, std::vector<std::byte>
     bytes.resize(byte_size(file.tensors()[index]));
     return load(file, index, std::span(bytes));
 }
+
+bool packs_zero_points(const std::vector<int64_t> &shape) { return shape.size() >= 2; }
 
 bool is_exponent(const dtype &scale) { return scale.core == QDQ_U8 || scale.core == QDQ_E8M0; }
 
@@ -145,13 +152,25 @@ std::vector<int64_t> unpacked_shape(const tensor_source &file, const logical_ten
     return shape;
 }
 
-void complete_packed(const tensor_source &file, logical_tensor &tensor) {
+using recorded_bytes = std::function<bool(const std::string &name)>;
+
+// Whether the I32 of packed codes hold four of 8 bits each. Rows of 4 codes or fewer have one either way.
+bool are_bytes(const tensor_info &words, const logical_tensor &tensor, const recorded_bytes &is_recorded) {
+    bool bytes = packed_shape(dtype_of(QDQ_I8), tensor.shape) == words.shape;
+    bool nibbles = packed_shape(dtype_of(QDQ_I4), tensor.shape) == words.shape;
+    return bytes && (!nibbles || is_recorded(tensor.name));
+}
+
+void complete_packed(const tensor_source &file, logical_tensor &tensor, const recorded_bytes &is_recorded) {
     const tensor_info &codes = file.tensors()[tensor.index];
     if (std::string groups = groups_name(tensor.name); file.tensors().find(groups)) {
         throw failure("its groups follow " + shortened(groups) + ", which is not supported");
     }
     tensor.shape = unpacked_shape(file, tensor);
-    if (packed_rows packing(*tensor.parts->type->core, tensor.shape); packing.shape() != codes.shape) {
+    if (codes.type->core == QDQ_I32 && are_bytes(codes, tensor, is_recorded)) {
+        tensor.parts->type = &dtype_of(QDQ_I8);
+    }
+    if (packed_rows packing(*tensor.parts->type, tensor.shape); packing.shape() != codes.shape) {
         throw failure("codes of shape " + shape_text(tensor.shape) + " are packed in shape " +
                       shape_text(packing.shape()));
     }
@@ -177,34 +196,34 @@ float scale_value(const dtype &type, const std::byte *scales, int64_t i) {
     return is_exponent(type) ? float_value<QDQ_E8M0>(code) : float_value<QDQ_F8E4M3>(code);
 }
 
-// Turns the scales into f32, which the library takes with any codes, and divides them by the global scale, if any.
-void widen_scales(const tensor_source &file, const quantized_parts &parts, quantized_tensor &tensor) {
-    float global = parts.global_scale ? read_global_scale(file, *parts.global_scale) : 1;
-    std::vector<std::byte> wide(static_cast<size_t>(element_count(tensor.scale.shape)) * sizeof(float));
-    std::span values(reinterpret_cast<float *>(wide.data()), wide.size() / sizeof(float));
-    for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = scale_value(*tensor.scale.type, tensor.scale.data, static_cast<int64_t>(i)) / global;
-    }
-    tensor.scale_bytes = std::move(wide);
-    tensor.scale = {&f32_dtype(), tensor.scale.shape, tensor.scale_bytes.data()};
+// Scales as f32, which the library takes with any codes.
+tensor_data load_wide_scales(const tensor_source &file, const quantized_parts &parts, std::vector<std::byte> &bytes) {
+    std::vector<float> values = load_scales(file, parts);
+    std::span wide = std::as_bytes(std::span(values));
+    bytes.assign(wide.begin(), wide.end());
+    return {&f32_dtype(), file.tensors()[parts.scale].shape, bytes.data()};
 }
 
-bool is_packed_zero_point(const dtype &code, const dtype &type, const std::vector<int64_t> &shape,
-                          const std::vector<int64_t> &scale_shape) {
-    return code.core == QDQ_I4 && type.core == QDQ_I32 && scale_shape.size() >= 2 &&
-           shape == packed_zero_points_shape(scale_shape);
+bool is_packed_zero_point(const tensor_list &tensors, const quantized_parts &parts) {
+    const tensor_info &zero_point = tensors[*parts.zero_point];
+    const std::vector<int64_t> &scale_shape = tensors[parts.scale].shape;
+    bool packed_codes = tensors[parts.codes].type != parts.type && parts.type->is_integer_code();
+    return packed_codes && zero_point.type->core == QDQ_I32 && packs_zero_points(scale_shape) &&
+           zero_point.shape == packed_zero_points_shape(scale_shape, *parts.type);
 }
 
 void unpack_zero_point(quantized_tensor &tensor) {
-    tensor.zero_point_bytes = unpack_zero_points(tensor.zero_point_bytes, tensor.scale.shape);
+    tensor.zero_point_bytes = unpack_zero_points(tensor.zero_point_bytes, tensor.scale.shape, *tensor.codes.type);
     tensor.zero_point = {&dtype_of(QDQ_I8), tensor.scale.shape, tensor.zero_point_bytes.data()};
 }
 
-void check_zero_point(const tensor_info &zero_point, const dtype &code, const std::vector<int64_t> &scale_shape) {
-    if (is_packed_zero_point(code, *zero_point.type, zero_point.shape, scale_shape)) {
+void check_zero_point(const tensor_list &tensors, const quantized_parts &parts) {
+    const tensor_info &zero_point = tensors[*parts.zero_point];
+    const std::vector<int64_t> &scale_shape = tensors[parts.scale].shape;
+    if (is_packed_zero_point(tensors, parts)) {
         return;
     }
-    if (zero_point.type != &zero_point_dtype(code)) {
+    if (zero_point.type != &zero_point_dtype(*parts.type)) {
         throw failure("its zero point is " + std::string(zero_point.type->name) + " " + shape_text(zero_point.shape));
     }
     if (element_count(zero_point.shape) != 1 && zero_point.shape != scale_shape) {
@@ -219,15 +238,20 @@ tensor_data load_codes(const tensor_source &file, const logical_tensor &tensor, 
     if (codes.type == &type) {
         return codes;
     }
-    packed_rows packing(*type.core, tensor.shape);
+    if (&in_memory(*codes.type) == &type) {
+        std::span<std::byte> flat = buffers.flat.take(byte_size({"", &type, tensor.shape}));
+        unpack_sixes({codes.data, byte_size(file.tensors()[tensor.index])}, flat);
+        return {&type, tensor.shape, flat.data()};
+    }
+    packed_rows packing(type, tensor.shape);
     std::span<std::byte> flat(codes.data, byte_size({"", &type, tensor.shape}));
     if (packing.is_padded()) {
         std::span<const std::byte> rows(codes.data, byte_size({"", codes.type, codes.shape}));
         flat = buffers.flat.take(flat.size());
         packing.unpad(rows, flat);
     }
-    if (type.core == QDQ_I4) {
-        add_eight(flat);
+    if (type.is_integer_code()) {
+        add_offset(flat, type);
     }
     return {&type, tensor.shape, flat.data()};
 }
@@ -240,10 +264,6 @@ std::vector<bool> find_parts_of_others(const tensor_list &tensors) {
         std::for_each(stored.begin() + 1, stored.end(), [&](size_t part) { is_part[part] = true; });
     }
     return is_part;
-}
-
-bool packs_zero_points(const dtype &code, const std::vector<int64_t> &shape) {
-    return code.bits == 4 && shape.size() >= 2;
 }
 
 }  // namespace
@@ -272,7 +292,7 @@ logical_tensor find_logical_tensor(const tensor_list &tensors, size_t index) {
         return *packed;
     }
     const tensor_info &stored = tensors[index];
-    return {stored.name, stored.shape, index, find_parts(tensors, index, *stored.type, stored.name)};
+    return {stored.name, stored.shape, index, find_parts(tensors, index, in_memory(*stored.type), stored.name)};
 }
 
 std::vector<logical_tensor> find_logical_tensors(const tensor_list &tensors) {
@@ -297,16 +317,20 @@ std::vector<logical_tensor> find_logical_tensors(const tensor_list &tensors) {
 std::vector<logical_tensor> logical_tensors(const tensor_reader &file) {
     std::vector<logical_tensor> all;
     in_file(file.path(), [&] { all = find_logical_tensors(file.tensors()); });
+    std::optional<record_map> records;
+    auto is_recorded = [&](const std::string &name) {
+        if (!records) {
+            records = read_records(file);
+        }
+        auto found = records->find(name);
+        return found != records->end() && found->second.packs_bytes;
+    };
     for (logical_tensor &tensor : all) {
-        if (tensor.parts && tensor.parts->type != file.tensors()[tensor.index].type) {
-            for_tensor(file, tensor.index, [&] { complete_packed(file, tensor); });
+        if (tensor.parts && tensor.parts->type != &in_memory(*file.tensors()[tensor.index].type)) {
+            for_tensor(file, tensor.index, [&] { complete_packed(file, tensor, is_recorded); });
         }
         if (tensor.parts && tensor.parts->zero_point) {
-            const tensor_list &all_tensors = file.tensors();
-            for_tensor(file, tensor.index, [&] {
-                check_zero_point(all_tensors[*tensor.parts->zero_point], *tensor.parts->type,
-                                 all_tensors[tensor.parts->scale].shape);
-            });
+            for_tensor(file, tensor.index, [&] { check_zero_point(file.tensors(), *tensor.parts); });
         }
     }
     return all;
@@ -375,24 +399,30 @@ blocking usual_blocks(const std::vector<int64_t> &shape, const std::vector<int64
 
 tensor_info zero_point_info(const std::string &name, const dtype &code, const std::vector<int64_t> &shape,
                             bool is_packed) {
-    if (is_packed && packs_zero_points(code, shape)) {
-        return {name, &dtype_of(QDQ_I32), packed_zero_points_shape(shape)};
+    if (is_packed && packs_zero_points(shape)) {
+        return {name, &dtype_of(QDQ_I32), packed_zero_points_shape(shape, code)};
     }
     return {name, code.bits >= 8 ? &code : is_packed ? &dtype_of(QDQ_I8) : &zero_point_dtype(code), shape};
 }
 
 std::span<std::byte> packed_codes(std::span<std::byte> codes, const dtype &code, const std::vector<int64_t> &shape,
                                   scratch_buffer &rows) {
-    if (code.core == QDQ_I4) {
-        add_eight(codes);
+    if (code.core == QDQ_I4 || code.core == QDQ_I8) {
+        add_offset(codes, code);
     }
-    packed_rows packing(*code.core, shape);
+    packed_rows packing(code, shape);
     if (!packing.is_padded()) {
         return codes;
     }
     std::span<std::byte> padded = rows.take(byte_size({"", &packing.type(), packing.shape()}));
     packing.pad(codes, padded);
     return padded;
+}
+
+std::span<std::byte> dense_codes(std::span<std::byte> codes, scratch_buffer &packed) {
+    std::span<std::byte> dense = packed.take((codes.size() * 6 + 7) / 8);
+    pack_sixes(codes, dense);
+    return dense;
 }
 
 std::vector<std::byte> stored_zero_points(std::vector<std::byte> values, const dtype &code,
@@ -402,11 +432,22 @@ std::vector<std::byte> stored_zero_points(std::vector<std::byte> values, const d
             value = static_cast<std::byte>(std::to_integer<int>(value) - 8);
         }
     }
-    return packs_zero_points(code, shape) ? pack_zero_points(values, shape) : values;
+    return packs_zero_points(shape) ? pack_zero_points(values, shape, code) : values;
 }
 
 kernel_arguments quantized_tensor::dequantize_to(const tensor_data &y) const {
     return {codes, scale, zero_point, y, granularity};
+}
+
+std::vector<float> load_scales(const tensor_source &file, const quantized_parts &parts) {
+    std::vector<std::byte> bytes;
+    tensor_data stored = load(file, parts.scale, bytes);
+    float global = parts.global_scale ? read_global_scale(file, *parts.global_scale) : 1;
+    std::vector<float> values(static_cast<size_t>(element_count(stored.shape)));
+    for (size_t i = 0; i < values.size(); ++i) {
+        values[i] = scale_value(*stored.type, stored.data, static_cast<int64_t>(i)) / global;
+    }
+    return values;
 }
 
 quantized_tensor load_quantized(const tensor_source &file, const logical_tensor &logical, const record_map &records,
@@ -414,13 +455,12 @@ quantized_tensor load_quantized(const tensor_source &file, const logical_tensor 
     const quantized_parts &parts = *logical.parts;
     quantized_tensor tensor;
     tensor.codes = load_codes(file, logical, buffers);
-    tensor.scale = load(file, parts.scale, tensor.scale_bytes);
-    if (!tensor.scale.type->is_float() || parts.global_scale) {
-        widen_scales(file, parts, tensor);
-    }
+    bool as_stored = file.tensors()[parts.scale].type->is_float() && !parts.global_scale;
+    tensor.scale =
+        as_stored ? load(file, parts.scale, tensor.scale_bytes) : load_wide_scales(file, parts, tensor.scale_bytes);
     if (parts.zero_point) {
         tensor.zero_point = load(file, *parts.zero_point, tensor.zero_point_bytes);
-        if (is_packed_zero_point(*parts.type, *tensor.zero_point.type, tensor.zero_point.shape, tensor.scale.shape)) {
+        if (is_packed_zero_point(file.tensors(), parts)) {
             unpack_zero_point(tensor);
         }
     }

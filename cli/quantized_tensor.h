@@ -15,8 +15,8 @@
 
 namespace qdq_cli {
 
-// What belongs to a quantized tensor x, by the conventions of compressed-tensors. Its codes are x, or, when they have
-// 4 bits, x_packed.
+// What belongs to a quantized tensor x, by the conventions of compressed-tensors. Its codes are x, or, when they are
+// packed, as all of 4 bits are, x_packed.
 std::string scale_name(const std::string &name);
 std::string block_scale_name(const std::string &name);  // of blocks of rows and columns, as DeepSeek's models have it
 std::string zero_point_name(const std::string &name);
@@ -58,6 +58,7 @@ uint64_t stored_bytes(const tensor_reader &file);
 struct quantization_record {
     const dtype *source = &f32_dtype();
     int64_t axis = 0, block_size = 0, block_rows = 0;  // as in `blocking`
+    bool packs_bytes = false;  // an I32 has codes of 8 bits, which rows of 4 codes or fewer do not tell
 };
 using record_map = std::map<std::string, quantization_record>;
 
@@ -80,13 +81,18 @@ struct code_buffers {
     scratch_buffer stored, flat;
 };
 
+// The scales of a quantized tensor in f32, divided by the global one where there is one.
+std::vector<float> load_scales(const tensor_source &file, const quantized_parts &parts);
+
 quantized_tensor load_quantized(const tensor_source &file, const logical_tensor &tensor, const record_map &records,
                                 code_buffers &buffers);
 
-// How compressed-tensors keeps 4-bit codes [..., n], by rows of whole elements; `codes` change. Those of 4 bits that
-// are unsigned become signed, with their zero points: the convention has no others, and adds 8 to all.
+// How compressed-tensors packs codes [..., n], by rows of whole elements; `codes` change. Those of 4 bits that are
+// unsigned become signed, with their zero points: the convention has no others, and adds 8 to all.
 std::span<std::byte> packed_codes(std::span<std::byte> codes, const dtype &code, const std::vector<int64_t> &shape,
                                   scratch_buffer &rows);
+// Codes of 6 bits, which are one to a byte, as in_file() of their type.
+std::span<std::byte> dense_codes(std::span<std::byte> codes, scratch_buffer &packed);
 std::vector<std::byte> stored_zero_points(std::vector<std::byte> values, const dtype &code,
                                           const std::vector<int64_t> &shape);
 

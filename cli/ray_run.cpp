@@ -4,6 +4,7 @@
 #include "interrupt.h"
 #include "model_folder.h"
 #include "progress.h"
+#include "run_conversion.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -114,8 +115,8 @@ void wait_for_input(int pipe) {
     } while (poll(&waited, 1, milliseconds) <= 0);
 }
 
-// Of lines with a number of bytes each, until the writer is gone.
-void show_progress(int pipe, progress &bar) {
+// Of lines with the number of bytes of a shard each, until the writer is gone.
+void show_progress(int pipe, progress &bar, size_t &finished) {
     std::string line;
     std::array<char, 4096> buffer{};
     while (true) {
@@ -132,6 +133,7 @@ void show_progress(int pipe, progress &bar) {
             uint64_t bytes = 0;
             std::from_chars(line.data(), line.data() + line.size(), bytes);
             bar.advance(bytes);
+            ++finished;
             line.clear();
         }
     }
@@ -152,11 +154,18 @@ void run_on_ray(const quantization &plan, const recipe &rules, const quantize_op
     const int piped = pipe2(ends.data(), O_CLOEXEC);
     const descriptor read_end(piped == 0 ? ends[0] : -1);
     auto write_end = std::make_unique<descriptor>(ends[1]);
-    child python(command_line(options), recipe_file.number(), write_end->number());
-    write_end.reset();
-    progress bar(total, progress::unit::bytes, options.console.quiet);
-    show_progress(read_end.number(), bar);
-    const int code = python.wait();
+    int code = 0;
+    size_t finished = 0;
+    try {
+        child python(command_line(options), recipe_file.number(), write_end->number());
+        write_end.reset();
+        progress bar(total, progress::unit::bytes, options.console.quiet);
+        show_progress(read_end.number(), bar, finished);
+        code = python.wait();
+    } catch (const interrupted &) {  // and the program has ended, and its bar
+        tell_kept(options.output.path, finished, plan.input().shard_count());
+        throw;
+    }
     if (code == exit_not_installed) {
         throw failure(
             "--ray: python3 finds no package qdq, or no ray: pip install qdq's wheel (make wheel) and ray into an "

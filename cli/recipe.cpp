@@ -76,8 +76,14 @@ std::optional<scheme> parse_scheme(const json &entry, const scheme &otherwise) {
     if (entry.contains("asymmetric")) {
         how.asymmetric = value_of<bool>(entry, "asymmetric");
     }
+    if (entry.contains("activations")) {
+        how.dynamic_activations = value_of<std::string>(entry, "activations") == "dynamic";
+        if (!how.dynamic_activations) {
+            throw failure("\"activations\" is " + shortened(entry.at("activations").dump()) + ", not \"dynamic\"");
+        }
+    }
     try {
-        check(how);
+        check(how, asker::recipe);
     } catch (const usage_error &error) {  // an option on the command line, but not in a file
         throw failure(error.what());
     }
@@ -87,6 +93,9 @@ std::optional<scheme> parse_scheme(const json &entry, const scheme &otherwise) {
 json scheme_json(const scheme &how) {
     const granularity &scales = how.scales;
     json entry = {{"dtype", how.type->option}, {"per_tensor", scales.per_tensor}, {"asymmetric", how.asymmetric}};
+    if (how.dynamic_activations) {
+        entry["activations"] = "dynamic";
+    }
     if (scales.axis) {
         entry["axis"] = *scales.axis;
     }
@@ -121,23 +130,31 @@ bool is_left_alone(std::string_view component) {
 
 }  // namespace
 
-void check(const scheme &how) {
+void check(const scheme &how, asker who) {
+    auto option = [&](std::string_view said) { return option_text(said, who); };
     std::string name(how.type->option);
     const granularity &scales = how.scales;
     if (how.asymmetric && !how.type->code_dtype().is_integer_code()) {
-        throw usage_error("--asymmetric: " + name + " has no zero points");
+        throw usage_error(option("asymmetric") + ": " + name + " has no zero points");
     }
     if (how.type->block_size != 0 && scales != granularity{}) {
-        throw usage_error("--dtype " + name + " has blocks of " + std::to_string(how.type->block_size) +
-                          " along the last axis; it takes no --axis, --per-tensor or --block-size");
+        throw usage_error(option("dtype") + " " + name + " has blocks of " + std::to_string(how.type->block_size) +
+                          " along the last axis; it takes no " + option("axis") + ", " + option("per-tensor") + " or " +
+                          option("block-size"));
     }
     if (scales.block_rows != 0 && (how.type->codes != QDQ_F8E4M3 || scales.axis)) {
-        throw usage_error("--block-size " + std::to_string(scales.block_rows) + "x" +
+        throw usage_error(option("block-size") + " " + std::to_string(scales.block_rows) + "x" +
                           std::to_string(scales.block_size) +
-                          ": blocks of rows and columns are of f8e4m3, and take no --axis");
+                          ": blocks of rows and columns are of f8e4m3, and take no " + option("axis"));
     }
     if (scales.per_tensor && (scales.axis || scales.block_size != 0)) {
         throw usage_error("one scale per tensor has neither an axis nor blocks");
+    }
+    bool one_scale_a_row = how.type->block_size == 0 && scales.block_size == 0 && !scales.axis && !how.asymmetric;
+    bool is_product_of_bytes = how.type->codes == QDQ_I8 || how.type->codes == QDQ_F8E4M3;
+    if (how.dynamic_activations && !(is_product_of_bytes && one_scale_a_row)) {
+        throw usage_error("--activations dynamic: they are quantized beside weights of i8 or f8e4m3, symmetric, with " +
+                          std::string("one scale per channel or per tensor, not of ") + scheme_text(how));
     }
 }
 
@@ -155,14 +172,15 @@ std::string scheme_text(const scheme &how) {
     if (scales.axis) {
         text += " along axis " + std::to_string(*scales.axis);
     }
-    return text + (how.asymmetric ? ", asymmetric" : "");
+    return text + (how.asymmetric ? ", asymmetric" : "") + (how.dynamic_activations ? ", dynamic activations" : "");
 }
 
 recipe parse_recipe(const json &text, const scheme &otherwise) {
     refuse_unknown_keys(text, {"default", "rules"});
     recipe result = {.rules = {}, .otherwise = otherwise};
     if (text.contains("default")) {
-        refuse_unknown_keys(text.at("default"), {"dtype", "axis", "per_tensor", "block_size", "asymmetric"});
+        refuse_unknown_keys(text.at("default"),
+                            {"dtype", "axis", "per_tensor", "block_size", "asymmetric", "activations"});
         std::optional<scheme> how = parse_scheme(text.at("default"), otherwise);
         if (!how) {
             throw failure(
@@ -175,7 +193,7 @@ recipe parse_recipe(const json &text, const scheme &otherwise) {
         throw failure("\"rules\" is " + shortened(rules.dump()) + ", which it cannot be");
     }
     for (const json &entry : rules) {
-        refuse_unknown_keys(entry, {"match", "dtype", "axis", "per_tensor", "block_size", "asymmetric"});
+        refuse_unknown_keys(entry, {"match", "dtype", "axis", "per_tensor", "block_size", "asymmetric", "activations"});
         if (!entry.contains("match")) {
             throw failure("a rule has no \"match\"");
         }

@@ -4,6 +4,7 @@
 #include "granularity.h"
 #include "json.h"
 #include "tensor_file.h"
+#include "words.h"
 
 #include <filesystem>
 #include <functional>
@@ -13,19 +14,24 @@
 
 namespace qdq_cli {
 
+// The type in which scales are stored, and to which they are rounded.
+enum class scale_storage { of_format, of_weights, bf16 };
+
 // How a tensor is quantized: to which type, with which scales, by which rule. Symmetric scales follow the largest
 // magnitude, asymmetric ones the range from minimum to maximum.
 struct scheme {
     const format *type = find_format("i8");
     granularity scales;
     bool asymmetric = false;
-    bool scales_as_weights = false;  // F32 scales are stored, and rounded, in the type of the weights
+    bool dynamic_activations = false;  // the layer's inputs are quantized as well, while the model runs
+    bool packs_bytes = false;          // four codes of 8 bits are stored in an I32
+    scale_storage stored_scales = scale_storage::of_format;
 
     bool operator==(const scheme &) const = default;
 };
 
-// Throws usage_error where the type takes no such scales.
-void check(const scheme &how);
+// Throws usage_error where the type takes no such scales, in the words of who asked.
+void check(const scheme &how, asker who = who_asks());
 
 // "i4 in blocks of 32, asymmetric"
 std::string scheme_text(const scheme &how);
@@ -48,8 +54,9 @@ struct recipe {
 //   {"default": {"dtype": "i4", "block_size": 128},
 //    "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
 //              {"match": "model.layers.0.*", "dtype": "keep"}]}
-// Keys: dtype, axis, per_tensor, block_size (a number, or [rows, columns]), asymmetric. What a rule does not say it
-// takes from `otherwise` only for the type; granularity and scale rule are its own. Throws failure.
+// Keys: dtype, axis, per_tensor, block_size (a number, or [rows, columns]), asymmetric, activations ("dynamic"). What a
+// rule does not say it takes from `otherwise` only for the type; granularity and scale rule are its own. Throws
+// failure.
 recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise);
 recipe parse_recipe(const json &text, const scheme &otherwise);
 

@@ -1,9 +1,11 @@
 #include "recoding.h"
 
 #include "error.h"
+#include "model_folder.h"
 #include "onnx.h"
 #include "quantization_config.h"
 #include "text.h"
+#include "words.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,6 +24,22 @@ std::string described(const logical_tensor &tensor) {
 }
 
 }  // namespace
+
+code_form form_of(const std::string &input, const output_options &output, const std::string &method) {
+    refuse_gguf(output);
+    bool folder = is_model_folder(input), graph = is_onnx(output.path);
+    std::string option = option_text("method");
+    if (!method.empty() && (!folder || graph)) {
+        throw usage_error(option + " is of the config.json of a folder that becomes a folder");
+    }
+    if (folder && !graph && method.empty()) {
+        throw usage_error("a folder becomes a folder with " + option + " compressed-tensors or " + option + " fp8");
+    }
+    if (graph && is_onnx(input)) {
+        throw usage_error(output.path.string() + ": the input is an ONNX model already");
+    }
+    return graph ? code_form::onnx : method == "fp8" ? code_form::fp8 : code_form::compressed_tensors;
+}
 
 recoding::recoding(std::unique_ptr<tensor_reader> input, code_form form)
     : input_(std::move(input)),
@@ -92,6 +110,9 @@ void recoding::plan_nodes(const logical_tensor &tensor) {
     const quantized_parts &parts = *tensor.parts;
     const tensor_info &scale = input_->tensors()[parts.scale];
     bool widened = !scale.type->is_float() || parts.global_scale;
+    if (is_dense(*parts.type)) {
+        throw failure(described(tensor) + ": ONNX has no such type");
+    }
     outputs_.back() = {{tensor.name, parts.type, tensor.shape},
                        {scale_name(tensor.name), widened ? &f32_dtype() : scale.type, scale.shape}};
     if (parts.zero_point) {
@@ -108,16 +129,17 @@ void recoding::plan_packed(const logical_tensor &tensor) {
     if (parts.type->core == QDQ_F4E2M1 && parts.zero_point) {
         throw failure(described(tensor) + " has zero points: compressed-tensors has them of integers alone");
     }
-    if (parts.type->bits >= 8) {
+    bool is_packed = parts.type->bits == 4;
+    if (!is_packed) {
         outputs_.back() = {codes, scale};
     } else {
-        packed_rows packing(*parts.type->core, tensor.shape);
+        packed_rows packing(*parts.type, tensor.shape);
         outputs_.back() = {{packed_name(tensor.name), &packing.type(), packing.shape()},
                            scale,
                            {shape_name(tensor.name), find_dtype("I64"), {std::ssize(tensor.shape)}}};
     }
     if (parts.zero_point) {
-        outputs_.back().push_back(zero_point_info(zero_point_name(tensor.name), *parts.type, scale.shape, true));
+        outputs_.back().push_back(zero_point_info(zero_point_name(tensor.name), *parts.type, scale.shape, is_packed));
     }
 }
 
@@ -202,7 +224,9 @@ void recoding::write_packed(const tensor_source &source, const logical_tensor &t
         output.write(first++, std::as_bytes(std::span(tensor.shape)));
     }
     if (tensor.parts->zero_point) {
-        output.write(first, stored_zero_points(loaded.zero_point_bytes, *loaded.codes.type, loaded.scale.shape));
+        output.write(first, is_packed
+                                ? stored_zero_points(loaded.zero_point_bytes, *loaded.codes.type, loaded.scale.shape)
+                                : loaded.zero_point_bytes);
     }
 }
 
@@ -222,7 +246,7 @@ void recoding::configure(json &config) const {
         modules.push_back(
             {{tensor.name, tensor.parts ? &f32_dtype() : input_->tensors()[tensor.index].type, tensor.shape}, how});
     }
-    config["quantization_config"] = quantization_config(modules, form_ == code_form::fp8);
+    set_quantization_config(config, modules, form_ == code_form::fp8);
 }
 
 std::string recoding::description() const { return form_ == code_form::fp8 ? "convert to fp8" : "convert"; }

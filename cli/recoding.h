@@ -16,6 +16,10 @@ enum class code_form {
     onnx,                // for DequantizeLinear nodes
 };
 
+// The form that an output of this name has; `method` is the quant_method of a folder's config.json, or empty. Throws
+// usage_error where there is none.
+code_form form_of(const std::string &input, const output_options &output, const std::string &method);
+
 // The same codes, scales and zero points in another form: no value changes by a bit.
 class recoding : public conversion {
 public:

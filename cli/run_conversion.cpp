@@ -1,5 +1,7 @@
 #include "run_conversion.h"
 
+#include "error.h"
+#include "interrupt.h"
 #include "model_output.h"
 #include "progress.h"
 #include "text.h"
@@ -8,16 +10,19 @@
 
 namespace qdq_cli {
 
-namespace {
-
-kernel_figures write_file(const conversion &what, const output_options &output, const progress_function &advance) {
-    std::unique_ptr<tensor_writer> writer = create_writer(output, what.input(), what.outputs(0), what.metadata(0));
-    kernel_figures figures = what.write(0, what.input(), *writer, advance);
-    writer->commit();
-    return figures;
+void warn(const std::vector<std::string> &warnings, const console_options &console) {
+    for (const std::string &warning : warnings) {
+        std::cerr << (console.quiet ? "" : "qdq: warning: " + printable(warning) + "\n");
+    }
 }
 
-}  // namespace
+json escaped(const std::vector<std::string> &texts) {
+    json list = json::array();
+    for (const std::string &text : texts) {
+        list.push_back(printable(text));
+    }
+    return list;
+}
 
 void tell_links_out(const model_folder &folder) {
     for (const std::string &link : folder.links_out()) {
@@ -37,8 +42,18 @@ void print_outputs(const conversion &what, const output_options &output) {
     std::cout << terminal_table(rows, 3);
 }
 
-kernel_figures run_conversion(const conversion &what, const output_options &output, const target_options &target,
-                              const console_options &console) {
+void tell_kept(const std::filesystem::path &output, size_t finished, size_t shards) {
+    if (finished != 0) {
+        std::cerr << "qdq: interrupted: " << finished << " of " << shards << " shards are finished, and kept beside "
+                  << printable(output.string()) << ": the same command goes on from there\n";
+    }
+}
+
+namespace {
+
+// Under a bar, which is gone when it returns.
+void write(const conversion &what, const output_options &output, int threads, const console_options &console,
+           finished_shards &finished) {
     const tensor_reader &input = what.input();
     uint64_t total = 0;
     for (size_t shard = 0; shard < input.shard_count(); ++shard) {
@@ -50,11 +65,25 @@ kernel_figures run_conversion(const conversion &what, const output_options &outp
     if (folder != nullptr && !console.quiet) {
         tell_links_out(*folder);
     }
-    if (folder != nullptr && !is_onnx(output.path)) {
-        model_output model(what, *folder, output);
-        return write_model(model, what, target.threads, advance);
+    write_conversion(what, output, threads, advance, finished);
+}
+
+}  // namespace
+
+kernel_figures run_conversion(const conversion &what, const output_options &output, const target_options &target,
+                              const console_options &console) {
+    finished_shards finished;
+    size_t shards = what.input().shard_count();
+    try {
+        write(what, output, target.threads, console, finished);
+    } catch (const interrupted &) {
+        tell_kept(output.path, finished.count, shards);
+        throw;
     }
-    return write_file(what, output, advance);
+    if (finished.taken_over != 0 && !console.quiet) {
+        std::cerr << "qdq: " << finished.taken_over << " of " << shards << " shards are those of an earlier run\n";
+    }
+    return finished.figures;
 }
 
 }  // namespace qdq_cli

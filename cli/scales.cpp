@@ -72,8 +72,9 @@ float symmetric_scale(float amax, const dtype &code) {
     return amax / static_cast<float>((code.highest - code.lowest) / 2);
 }
 
-// The exponents are those of the largest power of two in the format, 4 or 256. Adding a quarter of the mantissa carries
-// into the exponent from 1.75 on: 7 / 4 is what e2m1 still rounds to 6, 448 / 256 the largest e4m3fn.
+// The exponents are those of the largest power of two in the format, 4, 16 or 256. Adding a quarter of the mantissa
+// carries into the exponent from 1.75 on: 7 / 4 is what e2m1 still rounds to 6, 448 / 256 the largest e4m3fn. Of f6
+// other thresholds gain less than 0.1 dB.
 float power_of_two_scale(float amax, const dtype &code) {
     constexpr int32_t quarter = 1 << 21;
     int exponent = ((std::bit_cast<int32_t>(amax) + quarter) >> 23) - 127 - std::ilogb(code.highest);
@@ -149,9 +150,10 @@ void store_code(const dtype &code, int64_t value, std::vector<std::byte> &codes)
 
 }  // namespace
 
-const dtype &stored_scale_dtype(scale_form form) {
-    switch (form) {
-    case scale_form::power_of_two: return dtype_of(QDQ_U8);
+// compressed-tensors has exponents as U8, and no f6.
+const dtype &stored_scale_dtype(const format &of) {
+    switch (of.scales) {
+    case scale_form::power_of_two: return dtype_of(is_dense(of.code_dtype()) ? QDQ_E8M0 : QDQ_U8);
     case scale_form::two_level: return dtype_of(QDQ_F8E4M3);
     default: return f32_dtype();
     }

@@ -17,7 +17,8 @@ namespace qdq_cli {
 //   asymmetric   scale = (max - min) / (highest - lowest)
 //                zero point = round(lowest - min / scale), ties to even, clamped to the codes
 //   A scale that would be 0 (the block is all zero, or too small to tell) is 2^-23, the f32 epsilon.
-//   mxfp4, mxfp8 scale = 2^(e - 2) and 2^(e - 8), where amax is in [7/8 2^e, 7/8 2^(e + 1))
+//   mxfp4, mxfp6e2m3, mxfp6e3m2, mxfp8
+//                scale = 2^(e - 2), 2^(e - 2), 2^(e - 4), 2^(e - 8), where amax is in [7/8 2^e, 7/8 2^(e + 1))
 //   nvfp4        scale = e4m3fn(global * amax / 6), 1/8 where that is 0, over global = 448 * 6 / (amax of the tensor)
 struct scale_set {
     std::vector<float> scales;
@@ -35,7 +36,7 @@ scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, 
                          const format &format, bool asymmetric, const dtype &stored, const scale_encoder &encode);
 
 // The type of the scales in the file.
-const dtype &stored_scale_dtype(scale_form form);
+const dtype &stored_scale_dtype(const format &of);
 
 // Whether compute_scales() gives zero points.
 bool has_zero_points(const dtype &code, bool asymmetric);

@@ -16,10 +16,7 @@ namespace qdq_cli {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 bool is_npy(const fs::path &path) { return path.extension() == ".npy"; }
-}  // namespace
 
 bool is_onnx(const fs::path &path) { return path.extension() == ".onnx"; }
 
@@ -93,6 +90,12 @@ std::unique_ptr<tensor_reader> open_reader(const fs::path &path, other_types oth
     return std::make_unique<safetensors_reader>(path);
 }
 
+void refuse_gguf(const output_options &output) {
+    if (output.path.extension() == ".gguf") {
+        throw usage_error(output.path.string() + ": GGUF files are read, not written");
+    }
+}
+
 std::unique_ptr<tensor_writer> create_writer(const output_options &output, const tensor_reader &input,
                                              const tensor_list &tensors, const metadata_map &metadata) {
     if (is_npy(output.path) != is_npy(input.path())) {
@@ -105,9 +108,7 @@ std::unique_ptr<tensor_writer> create_writer(const output_options &output, const
     if (is_npy(output.path)) {
         return std::make_unique<npy_writer>(output, tensors);
     }
-    if (output.path.extension() == ".gguf") {
-        throw usage_error(output.path.string() + ": GGUF files are read, not written");
-    }
+    refuse_gguf(output);
     if (is_onnx(output.path)) {
         return std::make_unique<onnx_writer>(output, dynamic_cast<const onnx_reader *>(&input), tensors, metadata);
     }

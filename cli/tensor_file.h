@@ -97,6 +97,9 @@ public:
     // Whether 4-bit codes are held as compressed-tensors has them, with their zero points, or as they are.
     virtual bool packs_codes() const { return true; }
 
+    // Whether scales of 0, and negative ones, are what writers of this kind of file make of ordinary values.
+    virtual bool has_signed_scales() const { return false; }
+
     // Whether files of this kind keep metadata.
     virtual bool has_metadata() const = 0;
 
@@ -120,8 +123,9 @@ public:
     virtual void commit() = 0;
 };
 
-// Whether a path is that of an ONNX model.
+// Whether a path is that of an ONNX model, and of an array.
 bool is_onnx(const std::filesystem::path &path);
+bool is_npy(const std::filesystem::path &path);
 
 // What becomes of tensors of types that qdq does not read: the file is refused, or they are listed without data.
 enum class other_types { refused, listed };
@@ -134,6 +138,9 @@ struct output_options {
     std::filesystem::path path;
     bool replace = false;  // a file of this name
 };
+
+// Throws usage_error where the output would be a file, or a folder, that its name says is what qdq only reads.
+void refuse_gguf(const output_options &output);
 
 // Throws usage_error when an input would be replaced, or when the output is of another kind of file than `input`.
 std::unique_ptr<tensor_writer> create_writer(const output_options &output, const tensor_reader &input,

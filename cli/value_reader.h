@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernel_call.h"
+#include "odd_scales.h"
 #include "quantized_tensor.h"
 
 #include <functional>
@@ -28,6 +29,7 @@ public:
     // The type of the codes where it is quantized, by the file's name where it has one of its own.
     std::string_view codes_type(const logical_tensor &tensor) const;
     uint64_t bytes(const logical_tensor &tensor) const { return stored_bytes(*file_, tensor); }
+    std::vector<std::string> odd_scales() const { return qdq_cli::odd_scales(*file_); }
     bool is_supported(const logical_tensor &tensor) const { return type(tensor).bits != 0; }
     bool has_values(const logical_tensor &tensor) const { return tensor.parts || type(tensor).is_float(); }
 

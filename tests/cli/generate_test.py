@@ -1,11 +1,14 @@
 """The manual page and the shells' completions: each knows every option, and each shell takes what it is given."""
 
+import json
 import re
 import shutil
 import subprocess
 import unittest
 
-from support import CliTest
+import numpy as np
+
+from support import CliTest, run
 
 COMMANDS = ("quantize", "dequantize", "convert", "compare", "inspect", "targets", "verify", "generate")
 
@@ -34,9 +37,20 @@ class Generate(CliTest):
         self.assertEqual(self.completions("de"), {"dequantize"})
         for command in COMMANDS:
             self.assertEqual(self.completions(command, "-"), self.options(command), command)
-        self.assertEqual(self.completions("quantize", "x", "--dtype", "mx"), {"mxfp8", "mxfp4"})
+        self.assertEqual(self.completions("quantize", "x", "--dtype", "mx"), {"mxfp8", "mxfp6e2m3", "mxfp6e3m2", "mxfp4"})
         self.assertEqual(self.completions("quantize", "model"), set())  # left to the names of files
         self.assertEqual(self.completions("generate", ""), {"man", "bash", "zsh", "fish"})
+        self.assertEqual(self.completions("dequantize", "x", "--dtype", "b"), {"bf16"})
+
+    def test_bash_completes_targets_and_profiles(self):
+        targets = {each["name"] for each in json.loads(self.succeed("targets", "--json"))["targets"]}
+        for command in ("quantize", "dequantize", "compare", "verify"):
+            self.assertEqual(self.completions(command, "x", "--target", ""), targets)
+        profiles = self.completions("quantize", "x", "--profile", "")
+        self.assertEqual(profiles, self.completions("dequantize", "x", "--profile", ""))
+        np.save(self.dir / "x.npy", np.ones((2, 2), np.float32))
+        unknown = run("quantize", self.dir / "x.npy", "-o", self.dir / "y.npy", "--profile", "?").stderr
+        self.assertEqual(profiles, set(re.split(", (?:or )?| or ", unknown.strip().partition("is none of ")[2])))
 
     def test_the_manual_page_has_every_option(self):
         page = self.succeed("generate", "man")
@@ -62,7 +76,8 @@ class Generate(CliTest):
                     self.assertRegex(script.read_text(), rf"[- )]{option.lstrip('-')}[ \[]")
 
     def test_fish_completes_commands_and_values(self):
-        for line, expected in (("qdq ta", "targets"), ("qdq quantize --dtype nv", "nvfp4")):
+        for line, expected in (("qdq ta", "targets"), ("qdq quantize --dtype nv", "nvfp4"),
+                               ("qdq quantize --profile torcha", "torchao")):
             script = f"{self.succeed('generate', 'fish')}\ncomplete -C '{line}'"
             status, output, _ = shell("fish", "--no-config", "-c", script)
             self.assertEqual((status, output.split()[0]), (0, expected))

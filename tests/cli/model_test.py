@@ -12,8 +12,8 @@ import unittest
 import ml_dtypes
 import numpy as np
 
-from support import (VOCABULARY, FolderTest, content, load_folder, load_model, per_channel, proceed, random, run,
-                     save_folder, save_model, shard_name, start, stop_when)  # fmt: skip
+from support import (VOCABULARY, FolderTest, content, in_blocks, load_folder, load_model, pack_bytes, per_channel,
+                     per_tensor, proceed, random, run, save_folder, save_model, shard_name, start, stop_when)  # fmt: skip
 
 HIDDEN, INNER = 64, 96
 READS_YAML = os.environ["QDQ_READS_YAML"] == "1"  # no build for another processor does
@@ -48,7 +48,7 @@ class Folder(ModelFolderTest):
         for name, tensor in (first | second).items():
             if name.endswith("_proj.weight"):
                 codes, scales, _ = per_channel(tensor)
-                self.assert_same(result[name], codes)
+                self.assert_same(result[name + "_packed"], pack_bytes(codes))
                 self.assert_same(result[name + "_scale"], scales)
             else:
                 self.assert_same(result[name], tensor)
@@ -109,13 +109,16 @@ class Folder(ModelFolderTest):
                 scale = (np.abs(x.astype(dtype).astype(np.float32)).max(1, keepdims=True) / np.float32(127.5)).astype(dtype)
                 self.assert_same(result["a.weight_scale"], scale)
                 steps = x.astype(dtype).astype(np.float32) / scale.astype(np.float32)
-                self.assert_same(result["a.weight"], np.clip(np.rint(steps), -128, 127).astype(np.int8))
+                codes = np.clip(np.rint(steps), -128, 127).astype(np.int8)
+                self.assert_same(result["a.weight_packed"], pack_bytes(codes))
 
     def test_experts_are_left_alone_where_they_would_not_be_loaded(self):
         experts = {f"model.layers.1.mlp.experts.{i}.up_proj.weight": random((INNER, HIDDEN), i) for i in range(3)}
         stack = {"model.layers.1.mlp.experts.down_proj": random((3, HIDDEN, INNER))}
         self.save(extra=experts | stack)
-        for dtype, options, quantized in (("i8", [], False), ("nvfp4", [], False), ("f8e4m3", [], True),
+        for dtype, options, quantized in (("i8", [], True), ("i8", ["--asymmetric"], False),
+                                          ("i8", ["--activations", "dynamic"], False), ("nvfp4", [], False),
+                                          ("f8e4m3", [], True), ("f8e4m3", ["--activations", "dynamic"], True),
                                           ("mxfp4", [], True), ("i4", [], True), ("i4", ["--asymmetric"], False)):
             with self.subTest(dtype=dtype, options=options):
                 text = self.succeed("quantize", self.model, "-o", self.out, "--force", "--dtype", dtype, *options)
@@ -127,7 +130,7 @@ class Folder(ModelFolderTest):
 
     def test_experts_that_are_left_alone_are_so_in_config(self):
         self.save(extra={"model.layers.1.mlp.experts.0.up_proj.weight": random((INNER, HIDDEN))})
-        for dtype, alone in (("i8", True), ("f8e4m3", False)):
+        for dtype, alone in (("mxfp8", True), ("f8e4m3", False)):
             self.quantize("--dtype", dtype, "--force")
             config = self.config()
             self.assertEqual("experts_left_alone" in config["config_groups"], alone)
@@ -140,7 +143,7 @@ class Folder(ModelFolderTest):
         result = self.quantize("--include", "*experts*")
         for i in range(3):
             codes, scales, _ = per_channel(x[i])
-            self.assert_same(result[name][i], codes)
+            self.assert_same(result[name + "_packed"][i], pack_bytes(codes))
             self.assert_same(result[name + "_scale"][i], scales)
         result = self.quantize("--include", "*experts*", "--per-tensor", "--force")
         self.assertEqual(result[name + "_scale"].shape, (3, 1, 1))
@@ -150,8 +153,8 @@ class Folder(ModelFolderTest):
         self.save()
         result = self.quantize("--exclude", "*.down_proj.*", "--include", "*embed_tokens*", "--include", "*.down_proj.weight")
         quantized = {name[:-6] for name in result if name.endswith("_scale")}
-        wanted = {name for name in result if fnmatch.fnmatch(name, "*_proj.weight") and "down_proj" not in name}
-        self.assertEqual(quantized, wanted | {"model.embed_tokens.weight"})
+        wanted = {name for name in result if fnmatch.fnmatch(name, "*_proj.weight_packed") and "down_proj" not in name}
+        self.assertEqual(quantized, {name.removesuffix("_packed") for name in wanted} | {"model.embed_tokens.weight"})
 
     def test_a_recipe_decides_by_its_first_matching_rule(self):
         self.save()
@@ -214,9 +217,9 @@ class Folder(ModelFolderTest):
             "layer.0.output.dense", "layer.1.output.dense", "pooler.dense", "layer.0.up")}], {})  # fmt: skip
         recipe = self.dir / "recipe.json"
         recipe.write_text('{"rules": [{"match": "layer.0.*", "dtype": "i4", "block_size": 32}]}')
-        self.quantize("--recipe", recipe)
+        self.quantize("--recipe", recipe, "--dtype", "f8e4m3")
         targets = {group["format"]: group["targets"] for group in self.config()["config_groups"].values()}
-        self.assertEqual(targets["int-quantized"], ["re:(.*\\.)?1\\.output\\.dense$", "re:(.*\\.)?pooler\\.dense$"])
+        self.assertEqual(targets["float-quantized"], ["re:(.*\\.)?1\\.output\\.dense$", "re:(.*\\.)?pooler\\.dense$"])
         self.assertEqual(targets["pack-quantized"], ["re:(.*\\.)?0\\.output\\.dense$", "re:(.*\\.)?\\d+\\.up$"])
 
     def test_a_module_between_two_of_another_group_has_a_pattern_of_its_own(self):
@@ -224,7 +227,7 @@ class Folder(ModelFolderTest):
         save_folder(self.model, [{f"{module}.weight": random((8, 32)) for module in modules}])
         recipe = self.dir / "recipe.json"
         recipe.write_text('{"rules": [{"match": "*.1.*", "dtype": "i4", "block_size": 32}]}')
-        self.quantize("--recipe", recipe)
+        self.quantize("--recipe", recipe, "--dtype", "f8e4m3")
         for group in self.config()["config_groups"].values():
             expected = modules[1:2] if group["format"] == "pack-quantized" else modules[::2]
             matched = [module for module in modules
@@ -309,6 +312,17 @@ rules:
             recipe.write_text(text)
             self.fail_with(message, "quantize", self.model, "-o", self.out, "--recipe", recipe, force=False)
 
+    def test_a_recipe_is_refused_in_its_own_words(self):
+        self.save()
+        recipe = self.dir / "recipe.json"
+        for scheme, message in (
+            ({"dtype": "mxfp4", "per_tensor": True}, "dtype mxfp4 has blocks of 32 along the last axis; it takes no axis, "
+                                                     "per_tensor or block_size"),
+            ({"dtype": "f8e4m3", "asymmetric": True}, "recipe.json: asymmetric: f8e4m3 has no zero points"),
+        ):  # fmt: skip
+            recipe.write_text(json.dumps({"default": scheme}))
+            self.fail_with(message, "quantize", self.model, "-o", self.out, "--recipe", recipe, force=False)
+
     def test_dry_run_writes_nothing_and_tells_the_sizes(self):
         self.save()
         text = self.succeed("quantize", self.model, "--dry-run", "--dtype", "mxfp4", force=False)
@@ -322,7 +336,7 @@ rules:
     def test_config_of_each_format(self):
         self.save()
         for dtype, form, weights in (
-            ("i8", "int-quantized", {"num_bits": 8, "type": "int", "strategy": "channel"}),
+            ("i8", "pack-quantized", {"num_bits": 8, "type": "int", "strategy": "channel"}),
             ("f8e4m3", "float-quantized", {"num_bits": 8, "type": "float", "strategy": "channel"}),
             ("mxfp8", "mxfp8-quantized", {"strategy": "group", "group_size": 32, "scale_dtype": "torch.uint8"}),
             ("mxfp4", "mxfp4-pack-quantized", {"num_bits": 4, "type": "float", "scale_dtype": "torch.uint8"}),
@@ -334,9 +348,148 @@ rules:
                 self.assertEqual((config["quant_method"], config["format"]), ("compressed-tensors", form))
                 group = config["config_groups"]["group_0"]
                 self.assertEqual((group["targets"], group["format"]), (["Linear"], form))
+                self.assertIsNone(group["input_activations"])
                 self.assertEqual(group["weights"], group["weights"] | weights)
                 self.assertEqual(config["ignore"], ["re:(.*\\.)?embed_tokens$", "re:(.*\\.)?layers\\.\\d+\\.mlp\\.gate$",
                                                     "lm_head"])  # fmt: skip
+
+    def test_int8_is_packed_and_read_again(self):
+        """Four codes to an int32, 128 added; rows of 4 codes or fewer fill as many words as those of 4 bits."""
+        for columns in (1, 2, 3, 4, 5, 8, 33, 64):
+            x = random((9, columns)) * np.linspace(-3, 9, 9, dtype=np.float32)[:, None]
+            for options, expected in (
+                ([], per_channel(x)),
+                (["--per-tensor"], per_tensor(x)),
+                (["--block-size", columns], in_blocks(x, columns)),
+            ):
+                with self.subTest(columns=columns, options=options):
+                    shutil.rmtree(self.model, ignore_errors=True)
+                    save_folder(self.model, [{"a.weight": x}])
+                    result = self.quantize("--force", *options)
+                    codes, scale, zero_point = expected
+                    tensors = {"a.weight_packed": pack_bytes(codes), "a.weight_scale": scale,
+                               "a.weight_shape": np.array(x.shape)}  # fmt: skip
+                    self.assertEqual(set(result), set(tensors))
+                    for name, tensor in tensors.items():
+                        self.assert_same(result[name], tensor)
+                    self.assert_read(self.out, x, codes.astype(np.float32) * scale)
+                    if columns > 4:  # others pack zero points, too, four of a column to an int32
+                        zero_points = np.arange(-120, 120, 27, dtype=np.int8).reshape(9, 1) * np.ones_like(scale, np.int8)
+                        zero_points = zero_points if scale.ndim == 2 else zero_points[:1, 0]
+                        packed = pack_bytes(np.ascontiguousarray(zero_points.T)).T if scale.ndim == 2 else zero_points
+                        foreign = self.dir / "foreign"
+                        shutil.rmtree(foreign, ignore_errors=True)
+                        save_folder(foreign, [tensors | {"a.weight_zero_point": np.ascontiguousarray(packed)}])
+                        self.assert_read(foreign, x, (codes.astype(np.float32) - zero_points.astype(np.float32)) * scale)
+
+    def assert_read(self, codes, x, restored):
+        """Every command reads a.weight of a quantized folder."""
+        self.succeed("dequantize", codes, "-o", self.dir / "back", "--force")
+        self.assert_same(load_folder(self.dir / "back")["a.weight"], restored)
+        (row,) = json.loads(self.succeed("inspect", codes, "--json"))["tensors"]
+        self.assertEqual((row["dtype"], row["shape"]), ("I8", list(x.shape)))
+        (row,) = json.loads(self.succeed("compare", self.dir / "back", codes, "--json"))["tensors"]
+        self.assertIsNone(row["sqnr_db"])
+        self.succeed("convert", codes, "-o", self.dir / "a.onnx", "--force")
+        self.succeed("dequantize", self.dir / "a.onnx", "-o", self.dir / "a.safetensors", "--force")
+
+    def test_int8_that_no_loader_packs_is_not_packed(self):
+        self.save()
+        for options in (["--axis", 1], ["--activations", "dynamic"], ["--asymmetric"]):
+            result = self.quantize("--force", *options)
+            self.assertEqual(result["model.layers.0.mlp.down_proj.weight"].dtype, np.int8)
+
+    def test_other_programs_packed_codes(self):
+        """Rows of one word are of 4 bits where nothing tells."""
+        codes = np.arange(-6, 6, dtype=np.int8).reshape(2, 6) * 20
+        save_model(self.dir / "a.safetensors", {
+            "a.weight_packed": pack_bytes(codes), "a.weight_shape": np.array([2, 6]),
+            "a.weight_scale": np.ones((2, 1), np.float32), "b.weight_packed": np.full((2, 1), 0x21, np.int32),
+            "b.weight_shape": np.array([2, 2]), "b.weight_scale": np.ones((2, 1), np.float32)})  # fmt: skip
+        self.succeed("dequantize", self.dir / "a.safetensors", "-o", self.dir / "b.safetensors")
+        result = load_model(self.dir / "b.safetensors")
+        self.assert_same(result["a.weight"], codes.astype(np.float32))
+        self.assert_same(result["b.weight"], np.array([[-7, -6]] * 2, np.float32))
+
+    def test_dynamic_activations_are_in_config(self):
+        self.save()
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"rules": [{"match": "*", "dtype": "i8", "activations": "dynamic"}]}')
+        for options, form, type_ in ((["i8"], "int-quantized", "int"), (["f8e4m3"], "float-quantized", "float"),
+                                     (["i8", "--per-tensor"], "int-quantized", "int"),
+                                     (["i4", "--recipe", recipe], "int-quantized", "int")):  # fmt: skip
+            with self.subTest(options=options):
+                more = [] if recipe in options else ["--activations", "dynamic"]
+                text = self.succeed("quantize", self.model, "-o", self.out, "--force", "--verbose", "--dtype",
+                                    *options, *more)  # fmt: skip
+                self.assertIn(", dynamic activations", text)
+                group = self.config()["config_groups"]["group_0"]
+                self.assertEqual((self.config()["format"], group["format"]), (form, form))
+                self.assertEqual(group["input_activations"], {
+                    "num_bits": 8, "type": type_, "symmetric": True, "dynamic": True, "strategy": "token"})  # fmt: skip
+
+    def test_dynamic_activations_where_there_are_none(self):
+        self.save()
+        for options in (["--dtype", "i4"], ["--dtype", "mxfp8"], ["--dtype", "f8e5m2"], ["--asymmetric"], ["--axis", 0],
+                        ["--block-size", 32], ["--dtype", "f8e4m3", "--block-size", "32x32"]):  # fmt: skip
+            with self.subTest(options=options):
+                self.fail_with("--activations dynamic: they are quantized beside weights of i8 or f8e4m3, symmetric",
+                               "quantize", self.model, "-o", self.out, "--activations", "dynamic", *options, code=2)
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"rules": [{"match": "*", "activations": "static"}]}')
+        self.fail_with('"activations" is "static", not "dynamic"', "quantize", self.model, "-o", self.out,
+                       "--recipe", recipe)  # fmt: skip
+        file = self.model / shard_name(0, 2)
+        recipe.write_text('{"rules": [{"match": "*", "activations": "dynamic"}]}')
+        for options in (["--activations", "dynamic"], ["--recipe", recipe]):
+            self.fail_with("--activations is of a model's folder", "quantize", file, "-o", self.dir / "x.safetensors",
+                           *options, code=2)  # fmt: skip
+
+    def named_types(self, folder):
+        config = json.loads((folder / "config.json").read_text())
+        return {key: config[key] for key in ("dtype", "torch_dtype") if key in config}
+
+    def test_a_model_whose_weights_are_restored_to_bf16_is_of_that_type(self):
+        """compressed-tensors restores to bf16 what has no F32 scales, and a product takes factors of one type."""
+        tensors = {f"{name}.weight": random((HIDDEN, HIDDEN)) for name in ("a", "b")}
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"rules": [{"match": "a.*", "dtype": "i16"}]}')
+        for source, name in ((np.float32, "float32"), (np.float16, "float16"), (ml_dtypes.bfloat16, "bfloat16")):
+            for keys in ({}, {"dtype": name}, {"torch_dtype": name}, {"dtype": name, "torch_dtype": name}):
+                shutil.rmtree(self.model, ignore_errors=True)
+                save_folder(self.model, [{key: x.astype(source) for key, x in tensors.items()}], keys)
+                for options, bf16 in ((["mxfp4"], True), (["mxfp8"], True), (["nvfp4"], True), (["i8"], False),
+                                      (["f8e4m3"], False), (["mxfp4", "--recipe", recipe], False)):  # fmt: skip
+                    with self.subTest(source=name, keys=keys, options=options):
+                        self.quantize("--force", "--dtype", *options)
+                        expected = dict.fromkeys(keys or ["dtype"], "bfloat16") if bf16 else keys
+                        self.assertEqual(self.named_types(self.out), expected)
+                        self.succeed("dequantize", self.out, "-o", self.dir / "back", "--force")
+                        restored = dict.fromkeys(expected, name)
+                        self.assertEqual(self.named_types(self.dir / "back"), restored)
+                        self.assertEqual(load_folder(self.dir / "back")["a.weight"].dtype, source)
+
+    def test_scales_beside_weights_that_are_restored_to_bf16_are_bf16(self):
+        self.save()
+        recipe = self.dir / "recipe.json"
+        recipe.write_text('{"default": {"dtype": "i8"}, "rules": [{"match": "*.layers.0.*", "dtype": "mxfp4"}]}')
+        name = "model.layers.1.mlp.down_proj.weight_scale"
+        rounded = self.quantize("--recipe", recipe)[name]
+        self.assertEqual(rounded.dtype, ml_dtypes.bfloat16)
+        exact = self.quantize("--dtype", "i8", "--force")[name]
+        self.assert_same(rounded, exact.astype(ml_dtypes.bfloat16))
+
+    def test_weights_of_another_type_than_the_model_restore_none(self):
+        """Of two types there is none to name; and what others have quantized does not tell its own."""
+        self.save(extra={"b.weight": random((HIDDEN, HIDDEN)).astype(np.float16)})
+        self.quantize("--dtype", "mxfp4")
+        self.succeed("dequantize", self.out, "-o", self.dir / "back")
+        self.assertEqual(self.named_types(self.dir / "back"), {"dtype": "bfloat16"})
+        foreign = self.dir / "foreign"
+        save_folder(foreign, [{key: x for key, x in load_folder(self.out).items() if not key.startswith("b.")}],
+                    {"dtype": "bfloat16"})  # fmt: skip
+        self.succeed("dequantize", foreign, "-o", self.dir / "back", "--force")
+        self.assertEqual(self.named_types(self.dir / "back"), {"dtype": "bfloat16"})
 
     def test_a_type_that_no_loader_has_is_refused_by_them(self):
         self.save()
@@ -537,7 +690,7 @@ class Resumption(FolderTest):
             process.kill()
             process.communicate()
             if not self.out.exists():  # whole or absent
-                self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+                self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False, warned="of an earlier run")
             self.assertEqual(content(self.out), expected)
             for path in sorted(self.out.rglob("*"), reverse=True):
                 path.unlink() if path.is_file() else path.rmdir()
@@ -567,7 +720,9 @@ class Resumption(FolderTest):
         expected = self.expected()
         shards = [self.partial / "model" / note.name[:-5] for note in self.make_partial()]
         before = [os.stat(shard).st_ino for shard in shards]
-        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+        result = run("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(result.stderr, f"qdq: {len(shards)} of 4 shards are those of an earlier run\n")
         self.assertEqual([os.stat(self.out / shard.name).st_ino for shard in shards], before)
         self.assertEqual(content(self.out), expected)
         self.assertEqual(self.files(), ["model", "out", "undisturbed"])
@@ -579,7 +734,7 @@ class Resumption(FolderTest):
         raw = bytearray(shard.read_bytes())
         raw[-1] ^= 1
         shard.write_bytes(raw)
-        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False, warned="of an earlier run")
         self.assertEqual(content(self.out), expected)
 
     def test_another_input_keeps_nothing(self):
@@ -588,7 +743,7 @@ class Resumption(FolderTest):
                 self.save_large()
                 self.make_partial()
                 self.save_large(shards, seed=100)
-                self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+                self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False, warned="of an earlier run")
                 self.assertEqual(content(self.out), self.expected())
                 shutil.rmtree(self.out)
                 shutil.rmtree(self.dir / "undisturbed")
@@ -599,7 +754,7 @@ class Resumption(FolderTest):
         name = "model.layers.0.q_proj.weight"
         shard = self.model / shard_name(0, 4)
         save_model(shard, load_model(shard) | {name: random((1024, 1024), 99)})
-        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False, warned="of an earlier run")
         self.assertEqual(content(self.out), self.expected())
 
     def test_another_version_keeps_nothing(self):
@@ -609,7 +764,7 @@ class Resumption(FolderTest):
         for note, shard in zip(notes, shards):
             note.write_text(json.dumps(json.loads(note.read_text()) | {"version": "0.0.1 old"}))
             os.utime(shard, (1, 1))
-        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False)
+        self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False, warned="of an earlier run")
         self.assertFalse([shard.name for shard in shards if os.stat(self.out / shard.name).st_mtime == 1])
 
     def test_two_runs_do_not_write_one_model(self):
@@ -629,13 +784,19 @@ class Resumption(FolderTest):
 
     def test_an_interrupted_run_ends_by_the_signal_and_keeps_what_is_finished(self):
         self.save_large()
-        process = start("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", "--threads", 1)
-        while not list(self.partial.glob("digests/*.json")):
-            self.assertIsNone(process.poll())
-        process.send_signal(signal.SIGTERM)
-        process.communicate()
-        self.assertIn(process.returncode, (-signal.SIGTERM, 0))
-        self.assertNotEqual(self.out.exists(), self.partial.exists())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            command = ("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", "--threads", 1, "--force")
+            process = stop_when(start(*command), lambda: len(self.notes()) in (1, 2, 3))
+            process.send_signal(number)
+            code, _, told = proceed(process)
+            kept = len(self.notes())
+            self.assertEqual(code, -number)
+            self.assertEqual(told, f"qdq: interrupted: {kept} of 4 shards are finished, and kept beside {self.out}: "
+                                   "the same command goes on from there\n")  # fmt: skip
+            self.assertFalse(self.out.exists())
+            told = run(*command).stderr
+            self.assertEqual(told, f"qdq: {kept} of 4 shards are those of an earlier run\n")
+            shutil.rmtree(self.out)
 
 
 if __name__ == "__main__":

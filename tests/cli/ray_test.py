@@ -18,6 +18,7 @@ OPTIONS = (
     ["--dtype", "f8e4m3", "--block-size", "16x32"],
     ["--dtype", "nvfp4", "--exclude", "*.down.*", "--include", "*embed*"],
     ["--axis", -1],
+    ["--activations", "dynamic", "--dtype", "f8e4m3"],
     ["--per-tensor", "--include", "*embed*"],
 )
 
@@ -99,6 +100,19 @@ class Ray(CliTest):
         process.send_signal(signal.SIGTERM)
         self.assertEqual((process.communicate(timeout=60), process.returncode), (("", ""), -signal.SIGTERM))
         self.assertFalse(Path("/proc", number.read_text().strip()).exists())
+
+    def test_a_signal_says_how_many_shards_are_finished(self):
+        told = self.dir / "told"
+        self.python3_is(f"echo 100; touch {told}; exec sleep 600")
+        process = start(*self.arguments(), env=self.environment)
+        while not told.exists():
+            time.sleep(0.01)
+        time.sleep(0.5)  # what was written is read
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertEqual(error, f"qdq: interrupted: 1 of 1 shards are finished, and kept beside {self.dir}/out: "
+                                "the same command goes on from there\n")  # fmt: skip
 
     def test_a_signal_at_once_ends_it(self):
         """One that comes while the package starts: about half of these come before it is waited for."""

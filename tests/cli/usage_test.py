@@ -3,11 +3,12 @@ import os
 import re
 import unittest
 
+import numpy as np
 from safetensors.numpy import save_file
 
 from support import CliTest, random, run
 
-DTYPES = "{i8,u8,i16,u16,i32,i4,u4,f8e4m3,f8e5m2,f8e4m3fnuz,f8e5m2fnuz,f4e2m1,mxfp8,mxfp4,nvfp4}"
+DTYPES = "{i8,u8,i16,u16,i32,i4,u4,f8e4m3,f8e5m2,f8e4m3fnuz,f8e5m2fnuz,f4e2m1,mxfp8,mxfp6e2m3,mxfp6e3m2,mxfp4,nvfp4}"
 
 
 class Usage(CliTest):
@@ -59,7 +60,7 @@ class Usage(CliTest):
 
     def test_formats_with_blocks_of_their_own_take_no_others(self):
         save_file({"x": random((2, 2))}, self.dir / "in")
-        for dtype, size in (("mxfp8", 32), ("mxfp4", 32), ("nvfp4", 16)):
+        for dtype, size in (("mxfp8", 32), ("mxfp6e3m2", 32), ("mxfp4", 32), ("nvfp4", 16)):
             for options in (["--axis", 0], ["--per-tensor"], ["--block-size", size]):
                 self.fail_with(f"--dtype {dtype} has blocks of {size} along the last axis", "quantize", self.dir / "in",
                                "-o", self.dir / "out", "--dtype", dtype, *options, code=2)  # fmt: skip
@@ -95,6 +96,55 @@ class Usage(CliTest):
                           ["dequantize", "in"], ["compare", "a"], ["targets", "extra"],
                           ["verify", "extra"]):
             self.usage_error(*arguments)
+
+    def test_a_command_or_an_option_that_there_is_not_is_told_with_what_may_be_meant(self):
+        for arguments, said in (
+            (["quantise", "in"], "quantise is no command: is `qdq quantize` meant?"),
+            (["quentise", "in"], "quentise is no command: is `qdq quantize` meant?"),
+            (["dequantise"], "dequantise is no command: is `qdq dequantize` meant?"),
+            (["inpsect"], "inpsect is no command: is `qdq inspect` meant?"),
+            (["frobnicate"], "frobnicate is no command: `qdq --help` lists them"),
+            (["\x1b[31m"], "\\x1b[31m is no command"),
+            (["quantize", "in", "-o", "out", "--dytpe", "i4"], "--dytpe is no option of `qdq quantize`: is --dtype meant?"),
+            (["quantize", "in", "-o", "out", "--blocksize=32"], "`qdq quantize`: is --block-size meant?"),
+            (["convert", "in", "-o", "out", "--exclude", "x"],
+             "--exclude is no option of `qdq convert`: it is one of quantize\n"),
+            (["inspect", "in", "--profile", "x"],
+             "--profile is no option of `qdq inspect`: it is one of quantize and dequantize\n"),
+            (["inspect", "in", "--frobnicate"], "--frobnicate is no option of `qdq inspect`\n"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assertIn(said, self.usage_error(*arguments))
+
+    def test_the_layout_has_a_heading_of_its_own(self):
+        headings = re.findall(r"^([A-Z][^\n]*):$", self.succeed("quantize", "--help"), re.MULTILINE)
+        self.assertIn("Layout", headings)
+        layout = self.succeed("quantize", "--help").partition("\nLayout:\n")[2]
+        self.assertTrue(layout.lstrip().startswith("Names, types and shapes are those of compressed-tensors"))
+
+    def test_gguf_files_are_not_written(self):
+        save_file({"x": random((2, 32))}, self.dir / "in.safetensors")
+        folder = self.dir / "model"
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        save_file({"x.weight": random((2, 32))}, folder / "model.safetensors")
+        for source in (self.dir / "in.safetensors", folder):
+            for command in ("quantize", "dequantize", "convert"):
+                self.fail_with("out.gguf: GGUF files are read, not written", command, source, "-o",
+                               self.dir / "out.gguf", code=2)  # fmt: skip
+
+    def test_what_no_name_chooses_and_what_rules_leave_alone(self):
+        np.save(self.dir / "x.npy", random((2, 32)))
+        for option in ("--exclude", "--include"):
+            self.fail_with(f"{option}: {self.dir}/x.npy: it holds one array, which no name chooses", "quantize",
+                           self.dir / "x.npy", "-o", self.dir / "y.npy", option, "x*", code=2)  # fmt: skip
+        save_file({"x": random((2, 32)), "y": random((2, 32))}, self.dir / "in.safetensors")
+        self.fail_with("in.safetensors: nothing is quantized: the rules, or the names, of all 2 tensors that could be "
+                       "(float, with at least 2 dimensions) leave them alone", "quantize", self.dir / "in.safetensors",
+                       "-o", self.dir / "out.safetensors", "--exclude", "*")  # fmt: skip
+        save_file({"x": random((32,))}, self.dir / "in.safetensors")
+        self.fail_with("it has no tensor to quantize (float, with at least 2 dimensions)", "quantize",
+                       self.dir / "in.safetensors", "-o", self.dir / "out.safetensors")  # fmt: skip
 
     def test_targets(self):
         lines = self.succeed("targets").splitlines()

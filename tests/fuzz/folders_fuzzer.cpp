@@ -219,7 +219,12 @@ arguments draw_conversion(choices &from) {
     if (from.chance(4)) {
         options = options + arguments{"--include", from.one_of<std::string>({"*", "*experts*"})};
     }
-    return options + arguments{"--threads", from.one_of<std::string>({"1", "2"})};
+    const int64_t drawn = from.between(0, 7);
+    const bool has_activations = options[1] == "i8" || options[1] == "f8e4m3";
+    if (has_activations && drawn >= 6) {
+        options = options + arguments{"--activations", "dynamic"};
+    }
+    return options + arguments{"--threads", std::to_string(1 + drawn % 2)};
 }
 
 std::string draw_output(choices &from) {

@@ -66,7 +66,7 @@ json draw_scheme(choices &from) {
     perhaps("asymmetric", from.chance(2));
     perhaps("axis", from.one_of<json>({0, 1, -1, 5}));
     if (from.chance(24)) {
-        entry[from.one_of<std::string>({"dype", "", "match"})] = draw_odd(from);
+        entry[from.one_of<std::string>({"dype", "", "match", "activations"})] = draw_odd(from);
     }
     return entry;
 }

@@ -1,5 +1,6 @@
 """The files of `qdq quantize` against those of compressed-tensors, which vLLM loads: names, types, shapes and bytes."""
 
+import json
 import logging
 import os
 import subprocess
@@ -16,6 +17,7 @@ try:
     import compressed_tensors
     import torch
     from compressed_tensors.compressors.base import BaseCompressor
+    from compressed_tensors.compressors.format import infer_module_format
     from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
     from compressed_tensors.quantization.utils import calculate_qparams
     from compressed_tensors.quantization.utils.helpers import generate_gparam
@@ -74,6 +76,21 @@ def compress(x, form, args):
     return compressor.compress(state, QuantizationScheme(targets=["Linear"], weights=args))
 
 
+def in_a_folder(x, options):
+    """What a model's folder has of a weight, and the config's format and scheme of it."""
+    with tempfile.TemporaryDirectory(prefix="qdq-test-") as folder:
+        model, output = Path(folder, "in"), Path(folder, "out")
+        model.mkdir()
+        Path(model, "config.json").write_text("{}")
+        save_file({"x.weight": x}, Path(model, "model.safetensors"))
+        subprocess.run([os.environ["QDQ_CLI"], "quantize", model, "-o", output, *options], check=True,
+                       stdout=subprocess.DEVNULL)  # fmt: skip
+        config = json.loads(Path(output, "config.json").read_text())["quantization_config"]
+        tensors = load_file(Path(output, "model.safetensors"))
+        scheme = QuantizationScheme.model_validate(config["config_groups"]["group_0"])
+        return {name.removeprefix("x."): tensor for name, tensor in tensors.items()}, config["format"], scheme
+
+
 class AgainstCompressedTensors(unittest.TestCase):
     def quantize(self, x, options):
         with tempfile.TemporaryDirectory(prefix="qdq-test-") as folder:
@@ -83,19 +100,40 @@ class AgainstCompressedTensors(unittest.TestCase):
                            stdout=subprocess.DEVNULL)  # fmt: skip
             return load_file(output)
 
+    def assert_same_tensors(self, actual, expected):
+        self.assertEqual(set(actual), set(expected))
+        for name in expected:
+            theirs, ours = expected[name], actual[name]
+            self.assertEqual((ours.dtype, ours.shape), (theirs.dtype, theirs.shape), name)
+            theirs, ours = (each.reshape(-1).view(torch.uint8) for each in (theirs, ours))
+            self.assertTrue(torch.equal(ours, theirs), name)
+
     def test_every_format(self):
         torch.manual_seed(1)
         for options, form, args in CASES:
             for columns in (64, 2048) if "group_size" in args else (64, 36, 2049):
                 with self.subTest(options=options, columns=columns):
                     x = torch.randn(37, columns) * torch.linspace(0.1, 5, 37)[:, None]
-                    expected, actual = compress(x, form, args), self.quantize(x, options)
-                    self.assertEqual(set(actual), set(expected))
-                    for name in expected:
-                        theirs, ours = expected[name], actual[name]
-                        self.assertEqual((ours.dtype, ours.shape), (theirs.dtype, theirs.shape), name)
-                        theirs, ours = (each.reshape(-1).view(torch.uint8) for each in (theirs, ours))
-                        self.assertTrue(torch.equal(ours, theirs), name)
+                    self.assert_same_tensors(self.quantize(x, options), compress(x, form, args))
+
+    def test_every_format_in_a_folder(self):
+        """With the format that compressed-tensors infers from the scheme in config.json."""
+        torch.manual_seed(1)
+        dynamic = [([*options, "--activations", "dynamic"], form, args) for options, form, args in CASES
+                   if options[1:] in (["i8"], ["i8", "--per-tensor"], ["f8e4m3"], ["f8e4m3", "--per-tensor"])]  # fmt: skip
+        for options, form, args in [*CASES, *dynamic]:
+            is_inferred = "--asymmetric" not in options  # transformers expects no packed zero points
+            is_packed = form == "int-quantized" and (options, form, args) not in dynamic
+            form = "pack-quantized" if is_packed and is_inferred else form
+            for columns in (64, 2048) if "group_size" in args else (64, 3, 38, 2049):
+                with self.subTest(options=options, columns=columns):
+                    x = torch.randn(37, columns) * torch.linspace(0.1, 5, 37)[:, None]
+                    actual, named, scheme = in_a_folder(x, options)
+                    self.assertEqual((named, scheme.format), (form, form))
+                    inferred = infer_module_format(torch.nn.Linear, scheme).value
+                    if is_inferred:
+                        self.assertIn(inferred, (form, "naive-quantized"))  # float-quantized without activations
+                    self.assert_same_tensors(actual, compress(x, form, args))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""What `qdq quantize` makes of a model's folder, as transformers loads it with compressed-tensors: without a word about
-keys that it misses or does not expect, and with every weight that of `qdq dequantize`, bit for bit."""
+"""What `qdq quantize` makes of a model's folder, as transformers loads and runs it with compressed-tensors: without a word
+about keys that it misses or does not expect, with every weight that of `qdq dequantize`, bit for bit, and the same
+results of a forward pass."""
 
 import importlib.metadata
 import logging
@@ -17,13 +18,12 @@ os.environ["TQDM_DISABLE"] = "1"
 try:
     import torch
     import transformers
-    from compressed_tensors.compressors import decompress_module
-    from compressed_tensors.quantization.utils import is_module_quantized
+    import compressed_tensors  # noqa: F401  transformers loads with it
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-TYPES = ["i8", "i4 --block-size 32", "f8e4m3", "mxfp8", "mxfp4", "nvfp4"]
+TYPES = ["i8", "i8 --asymmetric", "i8 --block-size 32", "i4 --block-size 32", "f8e4m3", "mxfp8", "mxfp4", "nvfp4"]
 
 
 def qdq(*arguments):
@@ -55,15 +55,30 @@ class Records(logging.Handler):
 
 
 def load(loader, folder):
-    """The parameters as transformers gives them, decompressed; and what it has to say about the keys."""
+    """The model as transformers gives it, and what it has to say about the keys."""
     records = Records()
     transformers.logging.get_logger().addHandler(records)
     model, info = loader.from_pretrained(folder, output_loading_info=True)
     transformers.logging.get_logger().removeHandler(records)
-    for _, module in model.named_modules():
-        if is_module_quantized(module):
-            decompress_module(module)
-    return dict(model.named_parameters()), [*records.texts, *(f"{key}: {value}" for key, value in info.items() if value)]
+    return model, [*records.texts, *(f"{key}: {value}" for key, value in info.items() if value)]
+
+
+def results(model):
+    """Those of a forward pass, whose first one decompresses the weights."""
+    with torch.no_grad():
+        return model(input_ids=torch.arange(1, 25).reshape(2, 12))[0]
+
+
+def results_by(restored, weights):
+    """Those of a restored model whose parameters have the types of `weights`, and those parameters."""
+    for name, tensor in restored.named_parameters():
+        tensor.data = tensor.data.to(weights[name].dtype)
+    return results(restored), dict(restored.named_parameters())
+
+
+def relative_error(actual, expected):
+    actual, expected = actual.double(), expected.double()
+    return ((actual - expected).norm() / expected.norm()).item()
 
 
 MIXED = """
@@ -89,14 +104,45 @@ class Transformers(unittest.TestCase):
                 qdq("convert", codes, "-o", Path(folder, "converted"), *conversion)
                 codes = Path(folder, "converted")
             qdq("dequantize", codes, "-o", restored)
-            actual, complaints = load(loader, codes)
-            expected, _ = load(loader, restored)
+            model, complaints = load(loader, codes)
+            same, _ = load(loader, restored)
         self.assertEqual(complaints, [])
-        self.assertTrue([name for name in actual if name.endswith("_scale")])
-        for name, tensor in expected.items():
-            # compressed-tensors decompresses f4 and mxfp8 to bf16, whatever the model's type is.
-            tensor = tensor.to(actual[name].dtype)
-            self.assertTrue(torch.equal(actual[name], tensor), name)
+        actual, weights = results(model), dict(model.named_parameters())
+        expected, tensors = results_by(same, weights)
+        self.assertTrue([name for name in weights if name.endswith("_scale")])
+        for name, tensor in tensors.items():
+            self.assertTrue(torch.equal(weights[name], tensor), name)
+        self.assertTrue(torch.isfinite(actual).all())
+        self.assertTrue(torch.equal(actual, expected))
+
+    def check_activations(self, model, loader, options):
+        """Results differ from those by the same weights alone, and little from those of the original."""
+        with tempfile.TemporaryDirectory(prefix="qdq-test-") as folder:
+            codes, restored = Path(folder, "codes"), Path(folder, "restored")
+            qdq("quantize", model, "-o", codes, "--dtype", *options.split(), "--activations", "dynamic")
+            qdq("dequantize", codes, "-o", restored)
+            quantized, complaints = load(loader, codes)
+            same, _ = load(loader, restored)
+            expected = results(load(loader, model)[0])
+        self.assertEqual(complaints, [])
+        actual, weights = results(quantized), dict(quantized.named_parameters())
+        of_weights, tensors = results_by(same, weights)
+        for name, tensor in tensors.items():
+            self.assertTrue(torch.equal(weights[name], tensor), name)
+        error = relative_error(actual, expected)
+        print(f"{options}, {same.dtype}: {error:.3f} with dynamic activations, "
+              f"{relative_error(of_weights, expected):.3f} without")  # fmt: skip
+        self.assertFalse(torch.equal(actual, of_weights))
+        self.assertLess(error, 0.15)
+
+    def test_dynamic_activations(self):
+        for dtype in (torch.float32, torch.bfloat16):
+            with tempfile.TemporaryDirectory(prefix="qdq-test-") as folder:
+                save_causal_lm(folder, dtype)
+                for options in ("i8", "i8 --per-tensor", "f8e4m3"):
+                    with self.subTest(dtype=dtype, options=options):
+                        self.check_activations(folder, transformers.AutoModelForCausalLM, options)
+        self.check_activations(demo_model(), transformers.AutoModel, "i8")
 
     def test_mixed_recipe_of_several_groups(self):
         self.check(demo_model(), transformers.AutoModel, "i4 --recipe RECIPE")
@@ -124,5 +170,5 @@ class Transformers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    print(f"qdq and transformers {transformers.__version__}: {len(TYPES)} types, 2 models")
+    print(f"qdq and transformers {transformers.__version__}: {len(TYPES)} formats, 2 models")
     unittest.main()
