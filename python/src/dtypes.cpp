@@ -1,6 +1,7 @@
 #include "dtypes.h"
 
 #include "arguments.h"
+#include "element_types.h"
 #include "frameworks.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ constexpr element_type types[] = {
     {"int2", QDQ_I2, 0, 2},
     {"uint2", QDQ_U2, 1, 2},
 };
-static_assert(std::size(types) == QDQ_U2 + 1);
+static_assert(std::size(types) == std::size(kernels::element_types));
 
 template<typename Predicate> const element_type *find(Predicate &&is_wanted) {
     const element_type *const found = std::ranges::find_if(types, is_wanted);

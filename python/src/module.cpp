@@ -45,6 +45,7 @@ Args:
     zero_point_mode: "after_rounding", or "before_rounding": saturate(round(x / scale + zero_point)).
     rounding: "nearest_even", "nearest_away", "toward_zero", "down" or "up".
     saturate: False gives infinity or NaN, instead of the largest value, where float8 overflows.
+    nan: what NaN becomes where dtype is an integer type: "lowest", its least code, or "zero".
     profile: "onnx", "torch", "torchao", "acl", "tensorrt", "tripy" or "pypto": the options under which that system
         computes. A keyword that is not at its default replaces the profile's.
     out: an array of x's shape and `dtype` (with `packed`, of its bytes), any strides that keep its elements apart.
@@ -84,7 +85,8 @@ Raises:
 
 constexpr char quantize_signature[] =
     "(x, scale, zero_point=None, *, dtype, axis=None, block_size=None, scale_mode='divide', "
-    "zero_point_mode='after_rounding', rounding='nearest_even', saturate=True, profile=None, out=None, packed=False)";
+    "zero_point_mode='after_rounding', rounding='nearest_even', saturate=True, nan='lowest', profile=None, out=None, "
+    "packed=False)";
 constexpr char dequantize_signature[] =
     "(q, scale, zero_point=None, *, dtype='float32', axis=None, block_size=None, zero_point_mode='subtract', "
     "profile=None, out=None, stored=None, shape=None)";
@@ -96,15 +98,15 @@ template<auto use> void define_quantize(nb::module_ &m, const char *name, const 
         nb::cpp_function(
             [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
                nb::handle block_size, nb::handle scale_mode, nb::handle zero_point_mode, nb::handle rounding,
-               nb::handle saturate, nb::handle profile, nb::handle out, nb::handle packed) {
+               nb::handle saturate, nb::handle nan, nb::handle profile, nb::handle out, nb::handle packed) {
                 return use(quantization, x, scale, zero_point,
-                           {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, profile, out,
+                           {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, nan, profile, out,
                             packed, nb::handle(Py_None), nb::handle(Py_None)});
             },
             nb::name(name), "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
             "dtype"_a.none(), "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
             "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even", "saturate"_a.none() = true,
-            "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false));
+            "nan"_a = "lowest", "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false));
 }
 
 template<auto use> void define_dequantize(nb::module_ &m, const char *name, const char *doc) {
@@ -122,6 +124,7 @@ template<auto use> void define_dequantize(nb::module_ &m, const char *name, cons
                             zero_point_mode,
                             {},
                             nb::handle(Py_True),
+                            {},
                             profile,
                             out,
                             nb::handle(Py_False),

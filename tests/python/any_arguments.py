@@ -291,7 +291,7 @@ class Draw:
     def keywords(self, quantizes):
         """Some of the keywords of quantize or dequantize."""
         names = ["axis", "block_size", "zero_point_mode", "profile"]
-        names += ["scale_mode", "rounding", "saturate", "packed"] if quantizes else []
+        names += ["scale_mode", "rounding", "saturate", "packed", "nan"] if quantizes else []
         zero_point_modes = ["after_rounding", "before_rounding"] if quantizes else ["subtract", "add"]
         makers = {
             "axis": self.axis,
@@ -302,6 +302,7 @@ class Draw:
             "profile": lambda: self.one_of(["onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto", None]),
             "saturate": lambda: self.chance(2),
             "packed": lambda: self.chance(2),
+            "nan": lambda: self.one_of(["lowest", "zero"]),
         }
         made = {name: makers[name]() for name in names if self.chance(4)}
         return {name: self.anything() if self.odd(25) else value for name, value in made.items()}

@@ -65,6 +65,7 @@ def test_y_may_be_x_where_elements_are_of_one_size():
         ((X, 0.1), {"dtype": "int8", "bad": 1}, TypeError, "^qdq.quantize: got an unexpected keyword argument 'bad'$"),
         ((X, 0.1), {"dtype": "int8", "axes": 1}, TypeError, "keyword argument 'axes'; is axis meant?"),
         ((X, 0.1), {"dtype": "int8", "saturate": 1}, TypeError, "^qdq.quantize: saturate: it is no bool$"),
+        ((X, 0.1), {"dtype": "int8", "nan": "highest"}, ValueError, 'nan: "highest" is none of lowest, zero$'),
         ((X, 0.1), {"dtype": "int8", "packed": None}, TypeError, "^qdq.quantize: packed: it is no bool$"),
         ((X.astype("f8"), 0.1), {"dtype": "int8"}, TypeError, "x: dtype float64 is no type of qdq's: use float32$"),
         ((X, X.astype("f8")), {"dtype": "int8"}, TypeError, "scale: dtype float64 is no type of qdq's: use float32$"),

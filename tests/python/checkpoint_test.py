@@ -207,3 +207,108 @@ def test_as_a_program_it_prints_what_it_has_done(model, tmp_path, by_command_lin
     assert json.loads(subprocess.check_output(command, text=True))["quantized"] == 6
     assert contents(tmp_path / "out") == by_command_line
     assert "exists already" in subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+
+def by_cli(*arguments):
+    return subprocess.run([os.environ["QDQ_CLI"], *map(str, arguments)], check=True, capture_output=True, text=True)
+
+
+def test_dequantize_convert_compare_and_inspect_are_those_of_the_command_line(model, tmp_path):
+    recipe = {"default": {"dtype": "f8e4m3", "block_size": [32, 32]}}
+    qdq.checkpoint.quantize(model, tmp_path / "codes", recipe=recipe)
+    for command, options, given in (
+        ("dequantize", ["--dtype", "bf16"], {"dtype": "bfloat16"}),
+        ("dequantize", ["--profile", "torch"], {"profile": "torch", "threads": 1}),
+        ("convert", ["--method", "compressed-tensors"], {"method": "compressed-tensors"}),
+    ):
+        ours, theirs = tmp_path / f"ours-{len(options)}{options[0]}", tmp_path / f"theirs-{len(options)}{options[0]}"
+        by_cli(command, tmp_path / "codes", "-o", theirs, *options)
+        told = []
+        result = getattr(qdq.checkpoint, command)(
+            tmp_path / "codes", ours, progress=lambda done, total: told.append((done, total)), **given
+        )
+        assert contents(ours) == contents(theirs)
+        assert (result["changed"], result["warnings"]) == (6, [])
+        assert told[-1][0] == told[-1][1] > 0 and told == sorted(told)
+    qdq.checkpoint.quantize(model, tmp_path / "i8")
+    qdq.checkpoint.convert(tmp_path / "i8", tmp_path / "model.onnx")
+    by_cli("convert", tmp_path / "i8", "-o", tmp_path / "theirs.onnx")
+    assert (tmp_path / "model.onnx").stat().st_size == (tmp_path / "theirs.onnx").stat().st_size
+    pair = (model, tmp_path / "codes")
+    assert qdq.checkpoint.compare(*pair, report=tmp_path / "r.html") == json.loads(by_cli("compare", *pair, "--json").stdout)
+    assert "down_proj" in (tmp_path / "r.html").read_text()
+    for each in (*pair, tmp_path / "model.onnx"):
+        assert qdq.checkpoint.inspect(each) == json.loads(by_cli("inspect", each, "--json").stdout)
+
+
+def test_globs_that_match_nothing_and_odd_scales_are_warned_of(model, tmp_path):
+    with pytest.warns(UserWarning, match=r'^qdq.checkpoint: recipe: no tensor matches \*.dwon.\*$'):
+        qdq.checkpoint.quantize(model, tmp_path / "out", recipe={"rules": [{"match": "*.dwon.*", "dtype": "keep"}]})
+    file = tmp_path / "x.safetensors"
+    tensors = {"x": numpy.ones((2, 2), "i1"), "x_scale": numpy.array([[-1], [1]], "f4")}
+    safetensors.numpy.save_file(tensors, file)
+    for call in (
+        lambda: qdq.checkpoint.inspect(file),
+        lambda: qdq.checkpoint.dequantize(file, tmp_path / "y.safetensors"),
+        lambda: qdq.checkpoint.convert(file, tmp_path / "y.onnx"),
+        lambda: qdq.checkpoint.compare(file, file),
+    ):
+        with pytest.warns(UserWarning, match="1 of 2 scales is negative"):
+            assert call()["warnings"]
+
+
+def test_messages_have_the_words_of_python_and_of_recipes(model, tmp_path):
+    def said(error, call, *arguments, **keywords):
+        with pytest.raises(error) as caught:
+            call(*arguments, **keywords)
+        return str(caught.value)
+
+    quantize, out = qdq.checkpoint.quantize, tmp_path / "out"
+    taken = tmp_path / "a --force of --nothing-else"
+    taken.mkdir()
+    (taken / "mine.txt").touch()
+    assert said(RuntimeError, quantize, model, taken) == f"{taken}: exists already; replace=True replaces it"
+    assert said(RuntimeError, quantize, model, taken, replace=True).startswith(
+        f"{taken}: exists, and replace=True would lose what no model has: mine.txt"
+    )
+    uneven = {"default": {"dtype": "i4", "block_size": 48}}
+    assert said(RuntimeError, quantize, model, out, recipe=uneven).endswith(
+        'as compressed-tensors wants them; a rule of the recipe with "dtype": "keep" leaves it alone'
+    )
+    for scheme, words in (
+        ({"dtype": "mxfp4", "axis": 0}, "dtype mxfp4 has blocks of 32 along the last axis; it takes no axis, per_tensor or "
+                                        "block_size"),
+        ({"dtype": "f8e4m3", "asymmetric": True}, "asymmetric: f8e4m3 has no zero points"),
+        ({"dtype": "i8", "block_size": [2, 2]}, "block_size 2x2: blocks of rows and columns are of f8e4m3, and take no axis"),
+    ):  # fmt: skip
+        assert said(RuntimeError, quantize, model, out, recipe={"default": scheme}).endswith(words)
+    assert said(ValueError, quantize, model, out, profile="caffe").startswith("profile caffe: ")
+    convert, dequantize = qdq.checkpoint.convert, qdq.checkpoint.dequantize
+    assert said(ValueError, convert, model, out) == "a folder becomes a folder with method compressed-tensors or method fp8"
+    assert said(ValueError, convert, model, tmp_path / "x.gguf") == f"{tmp_path}/x.gguf: GGUF files are read, not written"
+    assert said(ValueError, convert, model, out, method="awq").endswith("method: 'awq' is neither compressed-tensors nor fp8")
+    assert said(ValueError, dequantize, model, out, dtype="f32").endswith("'f32' is none of float32, float16 and bfloat16")
+    assert "progress: int cannot be called" in said(TypeError, qdq.checkpoint.inspect, model, progress=3)
+    for call in (qdq.checkpoint.inspect, qdq.checkpoint.compare, convert, dequantize):
+        given = [3] if call is qdq.checkpoint.inspect else [3, out]
+        assert "int" in said(TypeError, call, *given)
+    assert not out.exists()
+
+
+def test_ctrl_c_ends_each(model, tmp_path):
+    class Stop(Exception):
+        pass
+
+    def stop(done, total):
+        raise Stop
+
+    qdq.checkpoint.quantize(model, tmp_path / "codes")
+    for call in (
+        lambda: qdq.checkpoint.inspect(model, progress=stop),
+        lambda: qdq.checkpoint.compare(model, model, progress=stop),
+        lambda: qdq.checkpoint.dequantize(tmp_path / "codes", tmp_path / "out", progress=stop),
+        lambda: qdq.checkpoint.convert(tmp_path / "codes", tmp_path / "out.onnx", progress=stop),
+    ):
+        with pytest.raises(Stop):
+            call()
+    assert not (tmp_path / "out").exists() and not (tmp_path / "out.onnx").exists()

@@ -43,7 +43,7 @@ def _spread(operand, shape, axis, block_size):
 
 
 def quantize(x, scale, zero_point, name, axis=0, block_size=None, scale_mode="divide", zero_point_mode="after_rounding",
-             rounding="nearest_even", saturate=True):  # fmt: skip
+             rounding="nearest_even", saturate=True, nan="lowest"):  # fmt: skip
     x = numpy.asarray(x, numpy.float32)
     scale = _spread(scale, x.shape, axis, block_size).astype(numpy.float32)
     with numpy.errstate(all="ignore"):
@@ -60,7 +60,8 @@ def quantize(x, scale, zero_point, name, axis=0, block_size=None, scale_mode="di
         else:
             r = ROUNDINGS[rounding](t.astype(numpy.float64)) + zero_point.astype(numpy.float64)
         low, high = INTEGERS[name]
-        return numpy.where(numpy.isnan(r), low, numpy.clip(r, low, high)).astype(numpy.int64).astype(dtype(name))
+        code_of_nan = low if nan == "lowest" else 0
+        return numpy.where(numpy.isnan(r), code_of_nan, numpy.clip(r, low, high)).astype(numpy.int64).astype(dtype(name))
 
 
 def _stored_float(t, name, saturate):

@@ -5,11 +5,15 @@ import doctest
 import importlib.metadata
 import importlib.resources
 import inspect
-import re
+import os
 import pathlib
+import re
+import signal
 import subprocess
 import sys
+import time
 
+import numpy
 import page
 import qdq
 
@@ -39,7 +43,7 @@ def test_the_wheel_has_stubs_for_every_function():
     defaults = {a.arg: d and ast.literal_eval(d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults)}
     assert defaults == {
         "dtype": None, "axis": None, "block_size": None, "scale_mode": "divide", "zero_point_mode": "after_rounding",
-        "rounding": "nearest_even", "saturate": True, "profile": None, "out": None, "packed": False,
+        "rounding": "nearest_even", "saturate": True, "nan": "lowest", "profile": None, "out": None, "packed": False,
     }  # fmt: skip
 
 
@@ -60,7 +64,8 @@ def test_inspect_reads_every_signature():
             assert inspect.signature(getattr(qdq, name)), name
     assert str(inspect.signature(qdq.quantize)) == (
         "(x, scale, zero_point=None, *, dtype, axis=None, block_size=None, scale_mode='divide', "
-        "zero_point_mode='after_rounding', rounding='nearest_even', saturate=True, profile=None, out=None, packed=False)"
+        "zero_point_mode='after_rounding', rounding='nearest_even', saturate=True, nan='lowest', profile=None, out=None, "
+        "packed=False)"
     )
     assert list(inspect.signature(qdq.force_target).parameters) == ["name"]
     assert qdq.quantize.__doc__.startswith("y = saturate") and qdq.quantize.__module__ == "qdq._core"
@@ -79,3 +84,28 @@ def test_the_examples_of_docstrings_hold():
 
 def test_the_examples_of_the_page_hold():
     assert page.run(lambda title: title != "PyTorch") > 50
+
+
+def test_the_wheel_has_the_command_line(tmp_path):
+    """`qdq`, and `python -m qdq`: the program that the build has made."""
+    expected = subprocess.run([os.environ["QDQ_CLI"], "--version"], capture_output=True, text=True, check=True).stdout
+    installed = [pathlib.Path(sys.executable).parent / "qdq"]
+    for program in (installed, [sys.executable, "-m", "qdq"]):
+        done = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True)
+        assert done.stdout == expected
+        failed = subprocess.run([*program, "quantise"], capture_output=True, text=True)
+        assert (failed.returncode, failed.stdout) == (2, "") and "is `qdq quantize` meant?" in failed.stderr
+    numpy.save(tmp_path / "x.npy", numpy.ones((2, 3), "f4"))
+    subprocess.run([*installed, "quantize", "x.npy", "-o", "q.npy"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    assert numpy.load(tmp_path / "q.npy").dtype == numpy.int8
+
+
+def test_the_command_line_is_ended_by_the_signals_that_end_qdq():
+    """It takes Python's place: nothing of Python's is between."""
+    program = pathlib.Path(sys.executable).parent / "qdq"
+    running = subprocess.Popen([program, "verify"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while "qdq/bin/qdq" not in os.readlink(f"/proc/{running.pid}/exe"):
+        time.sleep(0.01)
+    time.sleep(0.3)
+    running.send_signal(signal.SIGINT)
+    assert running.communicate(timeout=60)[1] == "" and running.returncode == -signal.SIGINT

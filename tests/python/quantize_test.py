@@ -62,6 +62,7 @@ def test_quantize_gives_the_oracles_bits(data):
     if name in oracle.INTEGERS:
         keywords["rounding"] = data.draw(st.sampled_from(list(oracle.ROUNDINGS)))
         keywords["zero_point_mode"] = data.draw(st.sampled_from(["after_rounding", "before_rounding"]))
+        keywords["nan"] = data.draw(st.sampled_from(["lowest", "zero"]))
         if data.draw(st.booleans()):
             zero_point = random.integers(-9, 9, operands).astype(data.draw(st.sampled_from(["int8", "int16", "int32"])))
     elif name.startswith("float8") and "fnuz" not in name:

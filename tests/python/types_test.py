@@ -64,7 +64,28 @@ def test_tensors_give_tensors(mypy):
     assert re.findall(r'Revealed type is "(\w+)\.', said) == ["torch", "numpy", "torch"]
 
 
+def test_models_have_types(mypy):
+    said = mypy(
+        "import qdq.checkpoint as checkpoint\n"
+        "reveal_type(checkpoint.quantize('a', 'b', recipe={'default': {'dtype': 'i4'}})['quantized'])\n"
+        "reveal_type(checkpoint.dequantize('a', b'b', dtype='float16')['warnings'])\n"
+        "reveal_type(checkpoint.convert('a', 'b', method='fp8')['changed'])\n"
+        "reveal_type(checkpoint.compare('a', 'b')['total']['sqnr_db'])\n"
+        "reveal_type(checkpoint.inspect('a')['tensors'][0]['shape'])\n"
+        "checkpoint.quantize('a', 'b', progress=lambda done, total: print(done / total))\n"
+    )
+    assert [text.replace("builtins.", "") for text in re.findall(r'Revealed type is "(.*)"', said)] == [
+        "int", "list[str]", "int", "float | None", "list[int]",
+    ]  # fmt: skip
+    assert "error" not in said, said
+
+
 WRONG = """
+qdq.checkpoint.quantize("a")
+qdq.checkpoint.dequantize("a", "b", dtype="f32")
+qdq.checkpoint.convert("a", "b", method="awq")
+qdq.checkpoint.compare("a", "b")["totals"]
+qdq.checkpoint.inspect(3)
 qdq.quantize(x, 0.5)
 qdq.quantize(x, 0.5, dtype="int8", axes=0)
 qdq.quantize(x, 0.5, dtype="int8", rounding="upwards")
@@ -81,7 +102,7 @@ trt.Builder(trt.Logger()).create_network().add_input("x", "float32", (1,))
 
 
 def test_wrong_calls_are_found(mypy):
-    head = ["import numpy, qdq", "from qdq.compat import nvtripy as tp, pypto, tensorrt as trt",
+    head = ["import numpy, qdq, qdq.checkpoint", "from qdq.compat import nvtripy as tp, pypto, tensorrt as trt",
             "x = numpy.ones(4, numpy.float32)"]  # fmt: skip
     said = mypy("\n".join(head + WRONG))
     found = {int(line) for line in re.findall(r"program.py:(\d+): error: ", said)}
