@@ -139,8 +139,13 @@ mutants: $(STAMP)
 reliability: test lint coverage mutants fuzz
 	$(VENV)/bin/python tools/reliability.py
 
-packages: $(VENV)/.packages-installed build
-	$(VENV)/bin/cpack --config build/$(PRESET)/CPackConfig.cmake -B build/packages
+# A build for /usr, with the generators of build/release.
+packages: $(VENV)/.packages-installed
+	@$(CMAKE) --preset release --log-level=WARNING
+	@$(CMAKE) --build build/release --target qdq_generators
+	@$(CMAKE) --preset packages --log-level=WARNING
+	@$(CMAKE) --build build/packages
+	$(VENV)/bin/cpack --config build/packages/CPackConfig.cmake -B build/packages
 	tools/clean_root.sh build/packages
 
 # Compilers for other processors are installed for the archives that need them. The generators are those of build/release.

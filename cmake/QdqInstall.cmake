@@ -23,21 +23,30 @@ endif()
 install(TARGETS qdq qdq_shared qdq_cpp qdq_compat_aclnn EXPORT qdq-targets
   ARCHIVE COMPONENT development
   LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
-install(DIRECTORY runtime/include/qdq ${QDQ_GENERATED_INCLUDES}/qdq TYPE INCLUDE COMPONENT development)
+install(DIRECTORY runtime/include/qdq ${QDQ_GENERATED_INCLUDES}/qdq TYPE INCLUDE COMPONENT development
+  FILES_MATCHING PATTERN *.h PATTERN *.hpp)
 install(FILES cmake/QdqLinkKernels.cmake ${PROJECT_BINARY_DIR}/runtime/qdq-kernels.cmake
   DESTINATION ${package_folder} COMPONENT development)
 install(EXPORT qdq-targets NAMESPACE qdq:: DESTINATION ${package_folder} COMPONENT development)
 
-# Both find the rest from where they are: what was installed may be moved.
+# It finds the rest from where it is: what was installed may be moved.
 configure_package_config_file(cmake/qdq-config.cmake.in ${PROJECT_BINARY_DIR}/qdq-config.cmake
   INSTALL_DESTINATION ${package_folder} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/qdq-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/qdq-config.cmake ${PROJECT_BINARY_DIR}/qdq-config-version.cmake
   DESTINATION ${package_folder} COMPONENT development)
-file(RELATIVE_PATH QDQ_PREFIX_FROM_PKGCONFIG /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-string(REGEX REPLACE "/$" "" QDQ_PREFIX_FROM_PKGCONFIG ${QDQ_PREFIX_FROM_PKGCONFIG})
-configure_file(cmake/qdq.pc.in ${PROJECT_BINARY_DIR}/qdq.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/qdq.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+# Where files go is known when they are installed: by --prefix, or below the DESTDIR of who packs them.
+set(pkgconfig_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(QDQ_PREFIX "@CMAKE_INSTALL_PREFIX@")
+if(QDQ_RELOCATABLE)
+  file(RELATIVE_PATH up /${pkgconfig_folder} /)
+  string(REGEX REPLACE "/$" "" QDQ_PREFIX "\${pcfiledir}/${up}")
+endif()
+configure_file(cmake/qdq.pc.in ${PROJECT_BINARY_DIR}/qdq.pc.in @ONLY)
+install(CODE "
+  set(file \"\${CMAKE_INSTALL_PREFIX}/${pkgconfig_folder}/qdq.pc\")
+  configure_file(\"${PROJECT_BINARY_DIR}/qdq.pc.in\" \"\$ENV{DESTDIR}\${file}\" @ONLY)
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${file}\")" COMPONENT development)
 
 # Each kernel of this build, with the digest of its results where docs/conformance.md publishes one.
 function(qdq_write_kernel_digests file)

@@ -21,6 +21,10 @@ set(QDQ_MICROARCHITECTURE "" CACHE STRING "Processor whose tuned parameters the 
 # make a library of 14 MB of one of 4.
 set(QDQ_DEVICE_TARGETS "" CACHE STRING "Device targets to compile kernels for")
 
+# For archives that are unpacked anywhere: pkg-config then finds the other files from where qdq.pc lies. Without it qdq.pc names
+# the folder that it was installed to, as other packages do.
+option(QDQ_RELOCATABLE "Let pkg-config find what is installed wherever it is moved" OFF)
+
 option(QDQ_INSTALL "Have `cmake --install` install qdq" ${PROJECT_IS_TOP_LEVEL})
 
 # build/release/generators/qdq_generators of another build of these sources: then none are built, which takes a minute, and
@@ -66,3 +70,13 @@ if(wheel)
   set(Halide_DIR "${wheel}/Halide" CACHE PATH "Halide's CMake package")
   set(HalideHelpers_DIR "${wheel}/HalideHelpers" CACHE PATH "Halide's CMake helpers")
 endif()
+
+# qdq_find_halide(<package> ...): find_package for one of that wheel's packages, which says where to get it.
+macro(qdq_find_halide package)
+  find_package(${package} 21 QUIET ${ARGN})
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR
+      "CMake's package ${package} of version 21 is not found. \"pip install halide==21.0.0\" brings it: configure with "
+      "-D${package}_DIR=<site-packages>/halide/lib64/cmake/${package}. ${${package}_NOT_FOUND_MESSAGE}")
+  endif()
+endmacro()

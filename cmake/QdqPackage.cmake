@@ -3,6 +3,10 @@ set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_CONTACT "the qdq maintainers <maintainers@qdq.invalid>")
 set(CPACK_PACKAGE_VENDOR qdq)
 set(CPACK_STRIP_FILES ON)
+# By DESTDIR, so that files name no other folder than that: make packages configures for /usr, where Debian's libraries are in
+# lib/<processor>-linux-gnu.
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_COMPONENTS_ALL runtime development)
 if(QDQ_BUILD_CLI)

@@ -12,6 +12,8 @@ cp "$1"/*.deb examples/quantize.c "$root/root"
 chroot "$root" sh -euxc '
     apt-get install --yes --quiet --no-install-recommends /root/*.deb >/root/log || { cat /root/log; exit 1; }
     qdq targets --why
+    test -e "/usr/lib/$(gcc -print-multiarch)/libqdq.so.0"
+    test "$(echo $(pkg-config --cflags --libs qdq))" = -lqdq
     cc /root/quantize.c -o /root/shared $(pkg-config --cflags --libs qdq)
     cc -static /root/quantize.c -o /root/static $(pkg-config --static --cflags --libs qdq)
     /root/shared

@@ -28,7 +28,7 @@ def remove_former_notes(build):
 
 def count_lines(build, summary):
     filters = [option for directory in DIRECTORIES for option in ("--filter", f"{directory}/")]
-    command = [sys.executable, "-m", "gcovr", "--root", ".", *filters, "--merge-mode-functions", "separate",
+    command = [sys.executable, "-m", "gcovr", "--root", ".", *filters, "--merge-mode-functions", "separate", "--merge-lines",
                "--txt", "-", "--json-summary", summary, build]
     subprocess.run(command, check=True)
     return {file["filename"]: file for file in json.loads(summary.read_text())["files"]}

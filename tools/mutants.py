@@ -39,6 +39,7 @@ AREAS = {  # where a fault of each lies, and on which sources, beside their own,
     "Runtime": (("runtime/",), ("runtime/", *KERNEL_SOURCES)),
     "Command line": (("cli/",), ("cli/", "runtime/include/")),
     "Python": (("python/",), ("python/", "cli/", "runtime/")),
+    "Installed files": (("cmake/",), ("cmake/", "CMake", "tests/install/", "tests/build/")),
     "Tools": (("tools/",), ("tools/", "docs/", "kernels/", "tests/kernel/", "CMakePresets.json", "Makefile")),
 }
 SLOWEST = 120, 1200  # seconds a test may take with a fault, or twenty times as long as without; and without one

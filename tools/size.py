@@ -23,8 +23,10 @@ DEVICES_LIMIT = 15_000_000
 LIMITS = {"direct_row": 60_000, "ten_rows": 400_000}
 ONE_ROW = {f"quantize_f32_i8_{form}" for form in ("row", "column", "block")}
 MAY_NEED = r"lib(c|m|pthread)\.so\.\d+|ld-linux.*"  # the last is the C library's loader
-PROGRAMS = ("direct_row", "direct_row_gc", "one_row", "one_row_gc", "ten_rows", "ten_rows_gc")
-HEADINGS = ("one row, called directly", "the same, `--gc-sections`", "one row, by the dispatcher", "the same, `--gc-sections`",
+PROGRAMS = ("direct_row", "direct_row_gc", "linked_direct_row", "linked_direct_row_gc", "one_row", "one_row_gc", "ten_rows",
+            "ten_rows_gc")
+HEADINGS = ("one row, called directly", "the same, `--gc-sections`", "one row, called directly, with `qdq_link_kernels`",
+            "the same, `--gc-sections`", "one row, by the dispatcher", "the same, `--gc-sections`",
             "ten rows, by the dispatcher", "the same, `--gc-sections`")
 
 
@@ -112,11 +114,11 @@ def load_ms(library, processes=40):
 def problems(folder, target, added, build):
     found = [f"{program} adds {added[program]} bytes for {target}: more than {most}"
              for program, most in LIMITS.items() if added[program] > most]
-    for program in ("direct_row", "one_row", "by_library"):
+    for program in ("direct_row", "linked_direct_row", "one_row", "by_library"):
         kernels, targets = linked_kernels(folder / program)
         if kernels != ONE_ROW or targets != {target}:
             found.append(f"{program} links {sorted(kernels)} for {sorted(targets)}, not quantize_f32_i8 for {target}")
-    for program in ("empty", "direct_row", "one_row", "ten_rows", "all_rows", "by_library"):
+    for program in ("empty", "direct_row", "linked_direct_row", "one_row", "ten_rows", "all_rows", "by_library"):
         status = subprocess.run([folder / program], check=False).returncode
         if status != 0:
             found.append(f"{program} ended with {status}")
@@ -130,7 +132,7 @@ def problems_of_projects(build, prefix, target):
     kernels, targets = linked_kernels(program)
     if subprocess.run([program], check=False).returncode != 0 or len(kernels) != 6 or targets != {target}:
         found.append(f"cpp_alone fails, or links {sorted(kernels)} for {sorted(targets)}")
-    refusal = "qdq_link_kernels(one_row): TARGETS: this library has no target \"no_such_target\"; it has " + build.targets[0]
+    refusal = "qdq_link_kernels(linked_direct_row): TARGETS: this library has no target \"no_such_target\"; it has " + build.targets[0]
     if refusal not in build.refusal(prefix, "no_such_target"):
         found.append(f"no_such_target is not refused by {refusal}")
     return found

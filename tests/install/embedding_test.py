@@ -26,6 +26,11 @@ class PkgConfig(InstalledTest):
         self.assertEqual(self.pkg_config("--modversion"), [version])
         self.assertIn(version.encode(), (self.libraries / "libqdq.a").read_bytes())
 
+    def test_names_the_folder_that_was_installed_to(self):
+        libraries = self.installed / self.libraries.relative_to(self.prefix)
+        self.assertEqual(self.installed_pkg_config("--cflags", "--libs"),
+                         [f"-I{self.installed}/include", f"-L{libraries}", "-lqdq"])
+
     def test_links_the_shared_library(self):
         program = self.link(C, "examples/quantize.c")
         with open(program, "rb") as file:
@@ -41,6 +46,15 @@ class PkgConfig(InstalledTest):
 
 
 class Embedding(InstalledTest):
+    def test_headers_alone_are_in_the_include_folder(self):
+        others = [file for file in (self.prefix / "include").rglob("*") if file.is_file() and file.suffix not in (".h", ".hpp")]
+        self.assertEqual(others, [])
+
+    def test_the_archive_by_its_path_wants_the_mathematical_library_alone(self):
+        program = self.folder / "program"
+        run(*C, SOURCES / "examples/quantize.c", f"-I{self.prefix}/include", self.libraries / "libqdq.a", "-lm", "-o", program)
+        self.assertEqual(self.output(program), CODES)
+
     def expect_codes(self, compiler, source, *flags):
         for static in (False, True):
             with self.subTest(flags=flags, static=static):

@@ -41,11 +41,17 @@ class Packages(InstalledTest):
 
     def test_have_each_file_once(self):
         self.assertTrue(all(re.search(r"/libqdq\.so\.|^usr/share/doc/", f) for f in self.files("libqdq0")))
-        self.assertTrue({"usr/lib/libqdq.a", "usr/lib/libqdq.so", "usr/include/qdq/qdq.h", "usr/lib/pkgconfig/qdq.pc"}
-                        <= set(self.files("libqdq-dev")))
+        libraries = f"usr/{self.libraries.relative_to(self.prefix)}"
+        self.assertTrue({f"{libraries}/libqdq.a", f"{libraries}/libqdq.so", "usr/include/qdq/qdq.h",
+                         f"{libraries}/pkgconfig/qdq.pc"} <= set(self.files("libqdq-dev")))
         self.assertTrue({"usr/bin/qdq", "usr/share/man/man1/qdq.1"} <= set(self.files("qdq-tools")))
         names = [f for package in ("libqdq0", "libqdq-dev", "qdq-tools") for f in self.files(package)]
         self.assertEqual(len(names), len(set(names)))
+
+    def test_name_the_folder_of_debian(self):
+        text = next(self.root.glob("usr/lib/**/qdq.pc")).read_text()
+        self.assertIn("prefix=/usr\n", text)
+        self.assertNotIn("..", text)
 
     def test_have_the_licenses_of_what_is_inside(self):
         inside = {"libqdq0": "Halide", "qdq-tools": "CLI11 nlohmann_json protozero xxHash yaml-cpp"}
@@ -71,7 +77,7 @@ class Packages(InstalledTest):
 
     def test_have_an_archive_of_everything(self):
         with tarfile.open(next(self.packages.glob("*.tar.gz"))) as archive:
-            inside = {"/".join(name.split("/")[1:]) for name in archive.getnames()}
+            inside = {name.partition("/usr/")[2] for name in archive.getnames()}
         installed = {str(f.relative_to(self.prefix)) for f in self.prefix.rglob("*") if not f.is_dir()}
         self.assertEqual(installed - inside, set())
 
@@ -88,7 +94,7 @@ class Packages(InstalledTest):
         listing = run("dpkg-query", f"--admindir={root}/var/lib/dpkg", "-W", "-f", "${Package} ${db:Status-Status}\n")
         self.assertEqual(sorted(listing.splitlines()),
                          ["libqdq-dev installed", "libqdq0 installed", "qdq-tools installed"])
-        self.assertTrue((root / "usr/lib/libqdq.so.0").exists())
+        self.assertTrue(list(root.glob("usr/lib/**/libqdq.so.0")))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ build few kernels, by the generators of this build.
 usage: source_test.py BUILD.json
 """
 
+import re
 import shutil
+import subprocess
 import tarfile
 import tempfile
 import unittest
@@ -42,6 +44,16 @@ class Sources(unittest.TestCase):
             for part in OF_LIBRARY:
                 file.add(SOURCES / part, arcname=f"qdq/{part}")
         self.build_and_run("fetch_content", QDQ_ARCHIVE=archive)
+
+    def test_name_the_cmake_that_they_want(self):
+        """Debian 12's is 3.25."""
+        cmake = "/usr/bin/cmake"
+        if not Path(cmake).exists() or re.search(r"version (3\.(\d|1\d|2[0-7])\.)", run(cmake, "--version")) is None:
+            self.skipTest(f"not run: no CMake before 3.28 is {cmake}")
+        done = subprocess.run([cmake, "-S", SOURCES, "-B", self.folder / "build"], capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("qdq wants CMake 3.28 or later", done.stderr)
+        self.assertIn("pip install cmake", done.stderr)
 
 
 if __name__ == "__main__":

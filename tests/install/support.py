@@ -29,12 +29,17 @@ class InstalledTest(unittest.TestCase):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="qdq-install-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         cls.prefix = cls.folder / "moved"
-        installed = cls.folder / "installed"
-        run(BUILD["cmake"], "--install", BUILD["folder"], "--config", BUILD["config"], "--prefix", installed)
-        installed.rename(cls.prefix)
+        cls.installed = cls.folder / "installed"
+        run(BUILD["cmake"], "--install", BUILD["folder"], "--config", BUILD["config"], "--prefix", cls.installed)
+        cls.installed.rename(cls.prefix)
         cls.libraries = next(cls.prefix.glob("lib*/**/libqdq.a")).parent
 
     def pkg_config(self, *arguments):
+        """What pkg-config says of the moved files, told of their new folder."""
+        return self.installed_pkg_config(f"--define-variable=prefix={self.prefix}", *arguments)
+
+    def installed_pkg_config(self, *arguments):
+        """What it says without being told."""
         folders = {"PKG_CONFIG_LIBDIR": str(self.libraries / "pkgconfig")}
         return run("pkg-config", *arguments, "qdq", env={**os.environ, **folders}).split()
 
