@@ -1,8 +1,8 @@
 #pragma once
 
-#include "kernel_call.h"
-#include "recipe.h"
-#include "tensor_file.h"
+#include "recipe/recipe.h"
+#include "tensors/kernel_call.h"
+#include "tensors/tensor_file.h"
 
 #include <filesystem>
 #include <optional>

@@ -1,10 +1,10 @@
 #include "commands.h"
-#include "comparison.h"
-#include "json.h"
+#include "conversion/comparison.h"
+#include "conversion/report.h"
 #include "progress.h"
-#include "report.h"
 #include "run_conversion.h"
-#include "text.h"
+#include "support/json.h"
+#include "support/text.h"
 
 #include <iostream>
 

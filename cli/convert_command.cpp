@@ -1,8 +1,8 @@
 #include "commands.h"
-#include "odd_scales.h"
-#include "recoding.h"
+#include "conversion/recoding.h"
 #include "run_conversion.h"
-#include "text.h"
+#include "support/text.h"
+#include "tensors/odd_scales.h"
 
 #include <iostream>
 

@@ -1,8 +1,8 @@
 #include "commands.h"
-#include "dequantization.h"
-#include "odd_scales.h"
+#include "conversion/dequantization.h"
 #include "run_conversion.h"
-#include "text.h"
+#include "support/text.h"
+#include "tensors/odd_scales.h"
 
 #include <iostream>
 

@@ -1,8 +1,8 @@
 #include "commands.h"
-#include "inspection.h"
+#include "conversion/inspection.h"
 #include "progress.h"
 #include "run_conversion.h"
-#include "text.h"
+#include "support/text.h"
 
 #include <cstdio>
 #include <iostream>

@@ -1,9 +1,9 @@
 #include "commands.h"
-#include "error.h"
-#include "format.h"
 #include "generate_command.h"
-#include "interrupt.h"
-#include "text.h"
+#include "support/error.h"
+#include "support/interrupt.h"
+#include "support/text.h"
+#include "tensors/format.h"
 
 #include <qdq/qdq.h>
 

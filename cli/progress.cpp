@@ -1,6 +1,6 @@
 #include "progress.h"
 
-#include "text.h"
+#include "support/text.h"
 
 #include <unistd.h>
 #include <algorithm>

@@ -1,12 +1,12 @@
 #include "commands.h"
-#include "error.h"
-#include "folder.h"
-#include "model_folder.h"
-#include "quantization.h"
+#include "conversion/quantization.h"
+#include "conversion/report.h"
+#include "files/model_folder.h"
 #include "ray_run.h"
-#include "report.h"
 #include "run_conversion.h"
-#include "text.h"
+#include "support/error.h"
+#include "support/folder.h"
+#include "support/text.h"
 #include "yaml.h"
 
 #include <iostream>

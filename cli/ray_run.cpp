@@ -1,10 +1,10 @@
 #include "ray_run.h"
 
-#include "error.h"
-#include "interrupt.h"
-#include "model_folder.h"
+#include "files/model_folder.h"
 #include "progress.h"
 #include "run_conversion.h"
+#include "support/error.h"
+#include "support/interrupt.h"
 
 #include <fcntl.h>
 #include <poll.h>

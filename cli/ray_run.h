@@ -1,7 +1,7 @@
 #pragma once
 
 #include "commands.h"
-#include "quantization.h"
+#include "conversion/quantization.h"
 
 namespace qdq_cli {
 

@@ -1,10 +1,10 @@
 #include "run_conversion.h"
 
-#include "error.h"
-#include "interrupt.h"
-#include "model_output.h"
+#include "conversion/model_output.h"
 #include "progress.h"
-#include "text.h"
+#include "support/error.h"
+#include "support/interrupt.h"
+#include "support/text.h"
 
 #include <iostream>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "commands.h"
-#include "conversion.h"
+#include "conversion/conversion.h"
 
 namespace qdq_cli {
 

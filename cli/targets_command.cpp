@@ -1,7 +1,7 @@
 #include "commands.h"
-#include "json.h"
-#include "text.h"
-#include "version.h"
+#include "support/json.h"
+#include "support/text.h"
+#include "support/version.h"
 
 #include <iostream>
 

@@ -1,9 +1,9 @@
 #include "commands.h"
-#include "error.h"
-#include "interrupt.h"
-#include "json.h"
 #include "progress.h"
-#include "text.h"
+#include "support/error.h"
+#include "support/interrupt.h"
+#include "support/json.h"
+#include "support/text.h"
 
 #include "conformance/check.h"
 

@@ -1,8 +1,8 @@
 #include "yaml.h"
 
-#include "error.h"
-#include "parsing.h"
-#include "text.h"
+#include "support/error.h"
+#include "support/parsing.h"
+#include "support/text.h"
 
 #include <charconv>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "json.h"
+#include "support/json.h"
 
 #include <filesystem>
 
