@@ -1,13 +1,12 @@
 #include "commands.h"
-#include "conversion/inspection.h"
+#include "console.h"
 #include "progress.h"
-#include "run_conversion.h"
 #include "support/text.h"
 
 #include <cstdio>
 #include <iostream>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 namespace {
 
@@ -41,7 +40,7 @@ void print_json(const std::vector<inspection> &all, const std::vector<std::strin
     for (const inspection &each : all) {
         tensors.push_back(to_json(each));
     }
-    std::cout << json_text({{"tensors", tensors}, {"warnings", escaped(warnings)}}, 1) << "\n";
+    std::cout << json_text({{"tensors", tensors}, {"warnings", printable(warnings)}}, 1) << "\n";
 }
 
 }  // namespace
@@ -66,4 +65,4 @@ void run_inspect(const inspect_options &options) {
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

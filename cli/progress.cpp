@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 namespace {
 
@@ -57,4 +57,4 @@ std::string progress::rate_text() const {
            "/s  " + fixed(left, 0) + " s left";
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 namespace {
 
@@ -204,4 +204,4 @@ void run_verify(const verify_options &options) {
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

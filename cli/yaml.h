@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 // Whether a path is that of a file in YAML.
 bool is_yaml(const std::filesystem::path &path);
@@ -14,4 +14,4 @@ bool is_yaml(const std::filesystem::path &path);
 // without yaml-cpp throws always.
 json read_yaml(const std::filesystem::path &path);
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

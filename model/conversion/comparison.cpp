@@ -12,7 +12,7 @@
 #include <functional>
 #include <limits>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -208,4 +208,4 @@ json named_json(const comparison &each) {
     return entry;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

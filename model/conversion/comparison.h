@@ -1,6 +1,6 @@
 #pragma once
 
-#include "conversion/conversion.h"
+#include "conversion/transformation.h"
 
 #include <array>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // How far one tensor is from the original, or all of them together.
 struct comparison {
@@ -52,4 +52,4 @@ json named_json(const comparison &each);
 
 comparison total_of(const std::vector<comparison> &all);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -1,5 +1,6 @@
 #include "conversion/dequantization.h"
 
+#include "files/file_kinds.h"
 #include "recipe/quantization_config.h"
 #include "support/error.h"
 #include "support/words.h"
@@ -7,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -28,17 +29,18 @@ void round_tensor(const tensor_source &input, size_t from, const dtype &type, ke
     }
 }
 
-}  // namespace
-
 void check_restorable(const std::string &input, const output_options &output, const std::string &dtype) {
-    refuse_gguf(output);
-    if (is_onnx(output.path) && !is_onnx(input)) {
+    refuse_read_only(output);
+    bool graph = kind_named(output.path).holds == holding::graph;
+    if (graph && kind_of(input).holds != holding::graph) {
         throw usage_error(output.path.string() + ": only an ONNX model is restored to one");
     }
-    if (is_onnx(output.path) && !dtype.empty()) {
+    if (graph && !dtype.empty()) {
         throw usage_error(option_text("dtype") + " " + dtype + ": the nodes of an ONNX model have their types already");
     }
 }
+
+}  // namespace
 
 dequantization::dequantization(std::unique_ptr<tensor_reader> input, const dtype *type, std::string profile)
     : input_(std::move(input)), type_(type), profile_(std::move(profile)), records_(read_records(*input_)) {
@@ -85,7 +87,7 @@ kernel_figures dequantization::write(size_t shard, const tensor_source &source, 
         if (input_->shard_of(tensors_[i].index) != shard) {
             continue;
         }
-        for_tensor(*input_, tensors_[i].index, [&] {
+        name_in_failures(*input_, tensors_[i].index, [&] {
             const tensor_info &info = outputs_[i];
             if (info.type == input_->tensors()[tensors_[i].index].type) {
                 copy_tensor(source, tensors_[i].index, output, next, advance);
@@ -134,4 +136,10 @@ std::string dequantization::description() const {
     return "dequantize " + profile_ + " to " + (type_ == nullptr ? "recorded types" : std::string(type_->name));
 }
 
-}  // namespace qdq_cli
+dequantization plan_dequantization(const std::string &input, const output_options &output, const std::string &dtype,
+                                   const std::string &profile) {
+    check_restorable(input, output, dtype);
+    return {open_reader(input), dtype.empty() ? nullptr : find_dtype(dtype), profile};
+}
+
+}  // namespace qdq::model

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -83,4 +83,4 @@ json to_json(const inspection &tensor) {
     return entry;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "conversion/conversion.h"
+#include "conversion/transformation.h"
 #include "conversion/value_reader.h"
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // What the values of a tensor are like.
 struct statistics {
@@ -31,4 +31,4 @@ std::vector<inspection> inspect(value_reader &file, const progress_function &adv
 
 json to_json(const inspection &tensor);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

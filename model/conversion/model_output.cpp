@@ -1,5 +1,6 @@
 #include "conversion/model_output.h"
 
+#include "files/file_kinds.h"
 #include "files/safetensors.h"
 #include "support/atomic_file.h"
 #include "support/error.h"
@@ -21,7 +22,7 @@
 #include <set>
 #include <thread>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace fs = std::filesystem;
 
@@ -129,14 +130,6 @@ failure taken(const fs::path &path) {
     return failure(path.string() + ": exists already; " + replacing_option() + " replaces it");
 }
 
-uint64_t total_bytes(const tensor_list &tensors) {
-    uint64_t total = 0;
-    for (const tensor_info &tensor : tensors) {
-        total += byte_size(tensor);
-    }
-    return total;
-}
-
 }  // namespace
 
 // What is noted of a finished shard: what it was made by and of, and the digest of its file.
@@ -149,19 +142,19 @@ struct model_output::note {
     }
 };
 
-model_output::model_output(const conversion &what, const model_folder &input, const output_options &output)
+model_output::model_output(const transformation &what, const output_options &output)
     : what_(what),
-      input_(input),
+      input_(*folder_of(what.input())),
       path_(without_slash(output.path)),
       replace_(output.replace),
-      config_(input.config()),
-      other_files_(input.other_files()),
-      input_digest_(digest_of(text_of(input.tensors()))) {
+      config_(input_.config()),
+      other_files_(input_.other_files()),
+      input_digest_(digest_of(text_of(input_.tensors()))) {
     check_place();
     if (config_.is_null()) {
-        throw failure(input.path() + ": it has no " + config_name);
+        throw failure(input_.path() + ": it has no " + config_name);
     }
-    in_file(input.path(), [&] { what.configure(config_); });
+    name_in_failures(input_.path(), [&] { what.configure(config_); });
 }
 
 // After a run that has finished no shard nothing is worth keeping.
@@ -295,7 +288,7 @@ void model_output::write_index() const {
     json map = json::object();
     for (size_t shard = 0; shard < input_.shard_count(); ++shard) {
         tensor_list tensors = what_.outputs(shard);
-        total += total_bytes(tensors);
+        total += byte_size(tensors);
         for (const tensor_info &tensor : tensors) {
             map[tensor.name] = input_.shard_name(shard);
         }
@@ -360,7 +353,7 @@ void model_output::replace() {
     }
 }
 
-void write_model(model_output &output, const conversion &what, int threads, const progress_function &advance,
+void write_model(model_output &output, const transformation &what, int threads, const progress_function &advance,
                  finished_shards &finished) {
     size_t shards = what.input().shard_count();
     size_t processors = threads > 0 ? static_cast<size_t>(threads) : std::max(std::thread::hardware_concurrency(), 1u);
@@ -392,11 +385,10 @@ void write_model(model_output &output, const conversion &what, int threads, cons
     output.finish();
 }
 
-void write_conversion(const conversion &what, const output_options &output, int threads,
-                      const progress_function &advance, finished_shards &finished) {
-    const auto *folder = dynamic_cast<const model_folder *>(&what.input());
-    if (folder != nullptr && !is_onnx(output.path)) {
-        model_output model(what, *folder, output);
+void write_output(const transformation &what, const output_options &output, int threads,
+                  const progress_function &advance, finished_shards &finished) {
+    if (what.input().kind().holds == holding::model && kind_named(output.path).holds != holding::graph) {
+        model_output model(what, output);
         write_model(model, what, threads, advance, finished);
         return;
     }
@@ -405,4 +397,12 @@ void write_conversion(const conversion &what, const output_options &output, int 
     writer->commit();
 }
 
-}  // namespace qdq_cli
+void check_writable(const transformation &what) {
+    if (const model_folder *folder = folder_of(what.input())) {
+        json config;
+        what.configure(config);
+        static_cast<void>(folder->other_files());
+    }
+}
+
+}  // namespace qdq::model

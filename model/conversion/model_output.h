@@ -1,6 +1,6 @@
 #pragma once
 
-#include "conversion/conversion.h"
+#include "conversion/transformation.h"
 #include "files/model_folder.h"
 #include "files/work_folder.h"
 
@@ -11,21 +11,21 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // A folder that is there whole or not at all: it is made in a work_folder beside its place, and renamed at the end.
 // What a run that was killed has finished of it is kept, and found by the next run that would write the same: shards
-// whose bytes have the digest that was noted with them, of an input whose tensors have theirs, of this conversion and
-// version of the program.
+// whose bytes have the digest that was noted with them, of an input whose tensors have theirs, of this transformation
+// and version of the program.
 //
 // A run is begin(), write_shard() for each shard, and finish(). Shards may be written by other processes, with the same
 // arguments, between begin() and finish() of one.
 class model_output {
 public:
-    // Throws failure where the place is taken, and where a file of the input can't be copied; usage_error where the
-    // folder would be inside the input or around it. With `replace` a folder there is replaced, if it has nothing but
-    // what a model has.
-    model_output(const conversion &what, const model_folder &input, const output_options &output);
+    // Of a folder. Throws failure where the place is taken, and where a file of the input can't be copied; usage_error
+    // where the folder would be inside the input or around it. With `replace` a folder there is replaced, if it has
+    // nothing but what a model has.
+    model_output(const transformation &what, const output_options &output);
     ~model_output();
     model_output(const model_output &) = delete;
     model_output &operator=(const model_output &) = delete;
@@ -57,7 +57,7 @@ private:
     void publish();
     void replace();
 
-    const conversion &what_;
+    const transformation &what_;
     const model_folder &input_;
     std::filesystem::path path_;
     bool replace_;
@@ -75,11 +75,14 @@ struct finished_shards {
 
 // Writes all shards on `threads` threads (0: one for each processor), of which those without a shard help with tensors,
 // and what else the folder has. Where it throws, `finished` is what is kept.
-void write_model(model_output &output, const conversion &what, int threads, const progress_function &advance,
+void write_model(model_output &output, const transformation &what, int threads, const progress_function &advance,
                  finished_shards &finished);
 
-// Writes what a conversion makes of its input, a file to a file and a folder to a folder, or an .onnx file.
-void write_conversion(const conversion &what, const output_options &output, int threads,
-                      const progress_function &advance, finished_shards &finished);
+// Writes what a transformation makes of its input, a file to a file and a folder to a folder, or an .onnx file.
+void write_output(const transformation &what, const output_options &output, int threads,
+                  const progress_function &advance, finished_shards &finished);
 
-}  // namespace qdq_cli
+// Throws what writing it would beside the tensors of a folder: for its config.json and its other files.
+void check_writable(const transformation &what);
+
+}  // namespace qdq::model

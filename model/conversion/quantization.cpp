@@ -1,18 +1,17 @@
 #include "conversion/quantization.h"
 
-#include "files/model_folder.h"
-#include "files/onnx.h"
 #include "recipe/quantization_config.h"
 #include "support/error.h"
 #include "support/interrupt.h"
 #include "support/text.h"
+#include "tensors/layers.h"
 #include "tensors/nibbles.h"
 #include "tensors/scales.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -61,7 +60,7 @@ bool is_float_of_rank(const tensor_info &tensor, size_t lowest) {
 
 // Either there is nothing of the kind, or rules and names leave all of it alone.
 failure nothing_selected(const tensor_reader &input) {
-    size_t lowest = input.lowest_quantized_rank();
+    size_t lowest = input.kind().lowest_quantized_rank;
     auto possible = std::ranges::count_if(input.tensors(),
                                           [&](const tensor_info &tensor) { return is_float_of_rank(tensor, lowest); });
     std::string kind = "(float, with at least " + std::to_string(lowest) + " dimensions)";
@@ -84,10 +83,10 @@ void check_onnx(const scheme &how) {
 }
 
 // Of a weight a scale for each output, and blocks of what is summed, wherever its nodes have them.
-void choose_axis(scheme &how, const onnx_weight &weight) {
+void choose_axis(scheme &how, const weight_axes &weight) {
     if (!how.scales.axis && !how.scales.per_tensor) {
         bool blocks = how.scales.block_size != 0 || how.type->block_size != 0;
-        how.scales.axis = blocks ? weight.summed_axis : weight.output_axis;
+        how.scales.axis = blocks ? weight.summed : weight.output;
     }
 }
 
@@ -181,53 +180,56 @@ private:
     kernel_caller kernels_;
 };
 
-}  // namespace
+// Of experts' weights those that would be loaded so.
+selection select_of_model(const recipe &rules, const tensor_reader &input) {
+    selection select = select_by(rules, [&input, how = rules.otherwise](const tensor_info &tensor) {
+        return input.is_weight(tensor) && (!is_expert_weight(tensor) || is_loaded(tensor, how));
+    });
+    bool bf16 = std::ranges::any_of(input.tensors(), [&](const tensor_info &tensor) {
+        std::optional<scheme> how = select(tensor);
+        return how && is_restored_to_bf16(*how);
+    });
+    // transformers holds scales in the type of the model, and rounds those of another type.
+    return [select, rounded = bf16 ? scale_storage::bf16 : scale_storage::of_weights](const tensor_info &tensor) {
+        std::optional<scheme> how = select(tensor);
+        if (how && how->type->scales == scale_form::f32 && how->scales.block_rows == 0) {
+            how->stored_scales = rounded;
+            how->packs_bytes = packs_bytes(*how);
+        }
+        return how;
+    };
+}
 
+selection select_of_graph(const selection &select, const tensor_reader &input) {
+    return [select, &input](const tensor_info &tensor) {
+        std::optional<scheme> how = select(tensor);
+        if (how) {
+            check_onnx(*how);
+            choose_axis(*how, input.axes(tensor));
+            how->stored_scales = scale_storage::of_weights;  // DequantizeLinear has results of the scale's type
+        }
+        return how;
+    };
+}
+
+// What a recipe says of the tensors of a file or a model's folder. Of those that no rule names, in a file floats with
+// enough dimensions are quantized, and in a folder the weights of linear layers, but for those of experts that would
+// not be loaded so.
 selection select_by(const recipe &rules, const tensor_reader &input) {
-    const auto *folder = dynamic_cast<const model_folder *>(&input);
     bool dynamic = rules.otherwise.dynamic_activations || std::ranges::any_of(rules.rules, [](const rule &each) {
                        return each.how && each.how->dynamic_activations;
                    });
-    if (dynamic && folder == nullptr) {
+    if (input.kind().holds == holding::model) {
+        return select_of_model(rules, input);
+    }
+    if (dynamic) {
         throw usage_error("--activations is of a model's folder, whose config.json says so");
     }
-    if (folder != nullptr) {
-        auto is_wanted = [vocabulary = folder->vocabulary(), how = rules.otherwise](const tensor_info &tensor) {
-            return is_linear_weight(tensor, vocabulary) && (!is_expert_weight(tensor) || is_loaded(tensor, how));
-        };
-        selection select = select_by(rules, is_wanted);
-        bool bf16 = std::ranges::any_of(input.tensors(), [&](const tensor_info &tensor) {
-            std::optional<scheme> how = select(tensor);
-            return how && is_restored_to_bf16(*how);
-        });
-        // transformers holds scales in the type of the model, and rounds those of another type.
-        return [select, rounded = bf16 ? scale_storage::bf16 : scale_storage::of_weights](const tensor_info &tensor) {
-            std::optional<scheme> how = select(tensor);
-            if (how && how->type->scales == scale_form::f32 && how->scales.block_rows == 0) {
-                how->stored_scales = rounded;
-                how->packs_bytes = packs_bytes(*how);
-            }
-            return how;
-        };
-    }
-    if (const auto *graph = dynamic_cast<const onnx_reader *>(&input)) {
-        auto is_wanted = [graph](const tensor_info &tensor) {
-            return tensor.type->is_float() && graph->weight(tensor.name).has_value();
-        };
-        return [graph, select = select_by(rules, is_wanted)](const tensor_info &tensor) {
-            std::optional<scheme> how = select(tensor);
-            if (how) {
-                check_onnx(*how);
-                choose_axis(*how, graph->weight(tensor.name).value_or(onnx_weight{0, std::ssize(tensor.shape) - 1}));
-                how->stored_scales = scale_storage::of_weights;  // DequantizeLinear has results of the scale's type
-            }
-            return how;
-        };
-    }
-    return select_by(rules, [lowest = input.lowest_quantized_rank()](const tensor_info &tensor) {
-        return is_float_of_rank(tensor, lowest);
-    });
+    selection select = select_by(rules, [&input](const tensor_info &tensor) { return input.is_weight(tensor); });
+    return input.kind().holds == holding::graph ? select_of_graph(select, input) : select;
 }
+
+}  // namespace
 
 std::vector<size_t> rules_that_match_nothing(const tensor_reader &input, const recipe &rules) {
     std::vector<size_t> found;
@@ -241,17 +243,9 @@ std::vector<size_t> rules_that_match_nothing(const tensor_reader &input, const r
     return found;
 }
 
-size_t count_experts_left_alone(const quantization &plan, const recipe &rules) {
-    return static_cast<size_t>(std::ranges::count_if(plan.steps(), [&](const quantization::step &each) {
-        const tensor_info &tensor = plan.input().tensors()[each.input];
-        bool named = std::ranges::any_of(rules.rules, [&](const rule &of) { return matches(of, tensor.name); });
-        return !each.how && !named && is_expert_weight(tensor) && is_linear_weight(tensor, 0) &&
-               !is_loaded(tensor, rules.otherwise);
-    }));
-}
-
-quantization::quantization(std::unique_ptr<tensor_reader> input, const selection &select, std::string profile)
-    : input_(std::move(input)), profile_(std::move(profile)) {
+quantization::quantization(std::unique_ptr<tensor_reader> input, recipe rules, std::string profile)
+    : input_(std::move(input)), rules_(std::move(rules)), profile_(std::move(profile)) {
+    const selection select = select_by(rules_, *input_);
     static_cast<void>(kernel_caller(profile_));  // throws when there is no such profile
     std::vector<logical_tensor> logical = logical_tensors(*input_);
     auto next = logical.begin();  // in the order of the file, where parts come between
@@ -262,7 +256,7 @@ quantization::quantization(std::unique_ptr<tensor_reader> input, const selection
         std::optional<scheme> how = is_part || next->parts ? std::nullopt : select(tensor);
         steps_.push_back({i, outputs_.size(), how});
         if (how) {
-            for_tensor(*input_, i, [&] { next->parts = plan_quantized(tensor, *how); });
+            name_in_failures(*input_, i, [&] { next->parts = plan_quantized(tensor, *how); });
         } else {
             outputs_.add(tensor);
         }
@@ -271,12 +265,12 @@ quantization::quantization(std::unique_ptr<tensor_reader> input, const selection
     if (records_.empty()) {
         throw nothing_selected(*input_);
     }
-    in_file(input_->path(), [&] { check_read_as(logical, outputs_); });
+    name_in_failures(input_->path(), [&] { check_read_as(logical, outputs_); });
 }
 
 quantized_parts quantization::plan_quantized(const tensor_info &tensor, const scheme &how) {
     blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
-    if (!input_->has_metadata()) {
+    if (!input_->kind().has_metadata) {
         check_npy(tensor, how, granularity);
     }
     records_[tensor.name] = {tensor.type, granularity.axis, granularity.block_size, granularity.block_rows,
@@ -289,7 +283,7 @@ quantized_parts quantization::plan_parts(const tensor_info &tensor, const scheme
     const std::string &name = tensor.name;
     const dtype &code = how.type->code_dtype();
     quantized_parts parts = {.type = &code};
-    bool is_packed = how.packs_bytes || (code.bits == 4 && input_->packs_codes());
+    bool is_packed = how.packs_bytes || (code.bits == 4 && input_->kind().packs_codes);
     if (!is_packed) {
         parts.codes = outputs_.size();
         check_whole_bytes(in_file(code), tensor.shape);
@@ -314,6 +308,15 @@ quantized_parts quantization::plan_parts(const tensor_info &tensor, const scheme
     return parts;
 }
 
+size_t quantization::experts_left_alone() const {
+    return static_cast<size_t>(std::ranges::count_if(steps_, [&](const step &each) {
+        const tensor_info &tensor = input_->tensors()[each.input];
+        bool named = std::ranges::any_of(rules_.rules, [&](const rule &of) { return matches(of, tensor.name); });
+        return !each.how && !named && is_expert_weight(tensor) && is_linear_weight(tensor, 0) &&
+               !is_loaded(tensor, rules_.otherwise);
+    }));
+}
+
 void quantization::refuse_taken(const std::string &name) const {
     if (input_->find(name)) {
         throw failure("the file already has a tensor named " + shortened(name));
@@ -335,14 +338,6 @@ uint64_t quantization::output_bytes(const step &each) const {
     uint64_t total = 0;
     for (size_t i = each.first_output; i < end_of(each); ++i) {
         total += byte_size(outputs_[i]);
-    }
-    return total;
-}
-
-uint64_t quantization::output_bytes() const {
-    uint64_t total = 0;
-    for (const tensor_info &tensor : outputs_) {
-        total += byte_size(tensor);
     }
     return total;
 }
@@ -377,7 +372,7 @@ kernel_figures quantization::write(size_t shard, const tensor_source &source, te
         if (input_->shard_of(each.input) != shard) {
             continue;
         }
-        for_tensor(*input_, each.input, [&] {
+        name_in_failures(*input_, each.input, [&] {
             if (each.how) {
                 quantizer.quantize(source, each, outputs_, output, next);
                 advance(byte_size(input_->tensors()[each.input]));
@@ -409,4 +404,4 @@ std::string quantization::description() const {
     return text;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -1,7 +1,6 @@
 #include "conversion/recoding.h"
 
-#include "files/model_folder.h"
-#include "files/onnx.h"
+#include "files/file_kinds.h"
 #include "recipe/quantization_config.h"
 #include "support/error.h"
 #include "support/text.h"
@@ -10,7 +9,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -23,11 +22,10 @@ std::string described(const logical_tensor &tensor) {
     return shortened(tensor.name) + " (" + std::string(tensor.parts->type->name) + " " + shape_text(tensor.shape) + ")";
 }
 
-}  // namespace
-
 code_form form_of(const std::string &input, const output_options &output, const std::string &method) {
-    refuse_gguf(output);
-    bool folder = is_model_folder(input), graph = is_onnx(output.path);
+    refuse_read_only(output);
+    holding before = kind_of(input).holds;
+    bool folder = before == holding::model, graph = kind_named(output.path).holds == holding::graph;
     std::string option = option_text("method");
     if (!method.empty() && (!folder || graph)) {
         throw usage_error(option + " is of the config.json of a folder that becomes a folder");
@@ -35,11 +33,13 @@ code_form form_of(const std::string &input, const output_options &output, const 
     if (folder && !graph && method.empty()) {
         throw usage_error("a folder becomes a folder with " + option + " compressed-tensors or " + option + " fp8");
     }
-    if (graph && is_onnx(input)) {
+    if (graph && before == holding::graph) {
         throw usage_error(output.path.string() + ": the input is an ONNX model already");
     }
     return graph ? code_form::onnx : method == "fp8" ? code_form::fp8 : code_form::compressed_tensors;
 }
+
+}  // namespace
 
 recoding::recoding(std::unique_ptr<tensor_reader> input, code_form form)
     : input_(std::move(input)),
@@ -50,7 +50,7 @@ recoding::recoding(std::unique_ptr<tensor_reader> input, code_form form)
     for (const logical_tensor &tensor : tensors_) {
         outputs_.emplace_back();
         if (tensor.parts) {
-            in_file(input_->path(), [&] { plan(tensor); });
+            name_in_failures(input_->path(), [&] { plan(tensor); });
             ++quantized_;
         } else {
             outputs_.back().push_back(input_->tensors()[tensor.index]);
@@ -67,7 +67,7 @@ recoding::recoding(std::unique_ptr<tensor_reader> input, code_form form)
 void recoding::plan(const logical_tensor &tensor) {
     if (form_ == code_form::onnx) {
         plan_nodes(tensor);
-    } else if (input_->packs_codes()) {
+    } else if (input_->kind().packs_codes) {
         plan_copy(tensor);
     } else {
         plan_packed(tensor);
@@ -177,12 +177,12 @@ kernel_figures recoding::write(size_t shard, const tensor_source &source, tensor
         if (!is_in(tensor, shard)) {
             continue;
         }
-        for_tensor(*input_, tensor.index, [&] {
+        name_in_failures(*input_, tensor.index, [&] {
             std::vector<size_t> stored = tensor.stored();
             if (tensor.parts && form_ == code_form::onnx) {
                 write_nodes(source, tensor, output, next);
                 advance(stored_bytes(*input_, tensor));
-            } else if (tensor.parts && !input_->packs_codes()) {
+            } else if (tensor.parts && !input_->kind().packs_codes) {
                 write_packed(source, tensor, output, next);
                 advance(stored_bytes(*input_, tensor));
             } else {
@@ -240,7 +240,7 @@ void recoding::configure(json &config) const {
                 throw failure(described(tensor) +
                               ": of a folder only f8e4m3 in blocks of rows and columns is converted");
             }
-            how = scheme{.type = find_format("f8e4m3"),
+            how = scheme{.type = find_quantized_type("f8e4m3"),
                          .scales = {.block_size = blocks.block_size, .block_rows = blocks.block_rows}};
         }
         modules.push_back(
@@ -251,4 +251,9 @@ void recoding::configure(json &config) const {
 
 std::string recoding::description() const { return form_ == code_form::fp8 ? "convert to fp8" : "convert"; }
 
-}  // namespace qdq_cli
+recoding plan_recoding(const std::string &input, const output_options &output, const std::string &method) {
+    code_form form = form_of(input, output, method);
+    return {open_reader(input), form};
+}
+
+}  // namespace qdq::model

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "conversion/conversion.h"
+#include "conversion/transformation.h"
 #include "tensors/quantized_tensor.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // Where the parts of quantized tensors are kept, and by which names.
 enum class code_form {
@@ -16,25 +16,21 @@ enum class code_form {
     onnx,                // for DequantizeLinear nodes
 };
 
-// The form that an output of this name has; `method` is the quant_method of a folder's config.json, or empty. Throws
-// usage_error where there is none.
-code_form form_of(const std::string &input, const output_options &output, const std::string &method);
-
 // The same codes, scales and zero points in another form: no value changes by a bit.
-class recoding : public conversion {
+class recoding : public transformation {
 public:
     // Throws failure where a tensor has no such form, and where nothing is quantized.
     recoding(std::unique_ptr<tensor_reader> input, code_form form);
 
     const tensor_reader &input() const override { return *input_; }
+    size_t changed_count() const override { return quantized_; }
+    size_t shard_count() const override { return form_ == code_form::onnx ? 1 : input_->shard_count(); }
     tensor_list outputs(size_t shard) const override;
     metadata_map metadata(size_t shard) const override;
     kernel_figures write(size_t shard, const tensor_source &source, tensor_writer &output,
                          const progress_function &advance) const override;
     void configure(json &config) const override;
     std::string description() const override;
-
-    size_t quantized_count() const { return quantized_; }
 
 private:
     void plan(const logical_tensor &tensor);
@@ -56,4 +52,8 @@ private:
     size_t quantized_ = 0;
 };
 
-}  // namespace qdq_cli
+// To the form that an output of this name has; `method` is the quant_method of a folder's config.json, or empty. Throws
+// usage_error where there is none.
+recoding plan_recoding(const std::string &input, const output_options &output, const std::string &method);
+
+}  // namespace qdq::model

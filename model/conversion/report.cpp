@@ -9,7 +9,7 @@
 #include <span>
 #include <sstream>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -224,4 +224,4 @@ void write_report(const std::filesystem::path &path, const std::string &original
     write_report(path, comparer(original, other).run([](uint64_t) {}), original, other);
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

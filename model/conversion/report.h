@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // Writes a page of HTML, complete in itself, on what a comparison found: SQNR by layer, a histogram of errors, the
 // worst tensors, and sizes by type. Replaces a file of this name.
@@ -16,4 +16,4 @@ void write_report(const std::filesystem::path &path, const std::vector<compariso
 // The same, of two files or folders that are compared for it.
 void write_report(const std::filesystem::path &path, const std::string &original, const std::string &other);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

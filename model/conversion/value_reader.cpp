@@ -1,8 +1,9 @@
 #include "conversion/value_reader.h"
 
+#include "files/file_kinds.h"
 #include "tensors/float_values.h"
 
-namespace qdq_cli {
+namespace qdq::model {
 
 value_reader::value_reader(const std::string &path, other_types others)
     : file_(open_reader(path, others)), records_(read_records(*file_)), tensors_(logical_tensors(*file_)) {
@@ -42,4 +43,4 @@ std::span<const float> value_reader::values(const logical_tensor &tensor) {
     return {floats, count};
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // A file or a folder whose tensors are read as f32, those that are quantized, too.
 class value_reader {
@@ -29,12 +29,12 @@ public:
     // The type of the codes where it is quantized, by the file's name where it has one of its own.
     std::string_view codes_type(const logical_tensor &tensor) const;
     uint64_t bytes(const logical_tensor &tensor) const { return stored_bytes(*file_, tensor); }
-    std::vector<std::string> odd_scales() const { return qdq_cli::odd_scales(*file_); }
+    std::vector<std::string> odd_scales() const { return model::odd_scales(*file_); }
     bool is_supported(const logical_tensor &tensor) const { return type(tensor).bits != 0; }
     bool has_values(const logical_tensor &tensor) const { return tensor.parts || type(tensor).is_float(); }
 
     void name_in_failures(const logical_tensor &tensor, const std::function<void()> &work) const {
-        for_tensor(*file_, tensor.index, work);
+        name_in_failures(*file_, tensor.index, work);
     }
 
     // The bytes in the file. They and the values stay until the next call.
@@ -55,4 +55,4 @@ private:
     kernel_caller kernels_;
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -10,7 +10,7 @@
 #include <bit>
 #include <iterator>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -190,4 +190,4 @@ ggml_type ggml_type_of(uint32_t number) {
     return found == std::end(types) ? ggml_type{number, nullptr, 1, 0, nullptr, nullptr} : *found;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

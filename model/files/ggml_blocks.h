@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // A type of ggml's tensors, and how many elements and bytes its blocks have.
 struct ggml_type {
@@ -16,4 +16,4 @@ struct ggml_type {
 
 ggml_type ggml_type_of(uint32_t number);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -1,5 +1,4 @@
-#include "files/gguf.h"
-
+#include "files/file_kinds.h"
 #include "files/ggml_blocks.h"
 #include "support/error.h"
 #include "support/interrupt.h"
@@ -13,7 +12,9 @@
 #include <cstring>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
+
+namespace {
 
 // A tensor as the file tells it.
 struct gguf_tensor {
@@ -22,8 +23,6 @@ struct gguf_tensor {
     ggml_type type = {};
     uint64_t offset = 0;  // in the data
 };
-
-namespace {
 
 constexpr int64_t code_block_elements = 32;  // of Q8_0 and Q4_0
 constexpr uint64_t scale_bytes = 2;
@@ -256,10 +255,45 @@ void take_nibbles(const std::byte *block, std::byte *to) {
     }
 }
 
-}  // namespace
+// A GGUF file, version 2 or 3, little-endian. Its tensors of Q8_0 and Q4_0, blocks of 32 codes along the last dimension
+// behind an F16 scale, are presented in the conventions of other files: x or x_packed, x_scale and x_shape. Those of
+// other types in blocks are read as F32. The layout is that of ggml's docs/gguf.md and ggml-quants.h.
+class gguf_reader final : public tensor_reader {
+public:
+    // Tensors that are listed have a type without a size, and no data.
+    explicit gguf_reader(const std::filesystem::path &path, other_types others = other_types::refused);
 
-gguf_reader::gguf_reader(const std::filesystem::path &path, other_types others) : file_(open(path)) {
-    in_file(path.string(), [&] { load(others); });
+    void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const override;
+    stored_form form(size_t index) const override { return {places_[index].type, places_[index].bytes}; }
+
+private:
+    // How much of each block is taken, and by which function.
+    struct block_form {
+        uint64_t bytes = 0, taken = 0;
+        void (*take)(const std::byte *block, std::byte *to) = nullptr;
+    };
+
+    // Where a tensor comes from: its blocks, or, without `take`, the file's bytes as they are.
+    struct place {
+        std::string type;  // in the file
+        uint64_t offset = 0, bytes = 0;
+        block_form blocks = {};
+        std::vector<int64_t> shape = {};  // where it is not empty it is the data
+    };
+
+    void load(other_types others);
+    void add_tensor(const gguf_tensor &tensor, uint64_t data_begin);
+    void add_codes(const gguf_tensor &tensor, const place &from);
+    void add(tensor_info info, place from);
+    void read_blocks(const place &from, uint64_t offset, std::span<std::byte> bytes) const;
+
+    const input_file &file_;
+    std::vector<place> places_;  // of each tensor
+};
+
+gguf_reader::gguf_reader(const std::filesystem::path &path, other_types others)
+    : tensor_reader(gguf_files), file_(open(path)) {
+    name_in_failures(path.string(), [&] { load(others); });
 }
 
 void gguf_reader::load(other_types others) {
@@ -350,4 +384,15 @@ void gguf_reader::read_blocks(const place &from, uint64_t offset, std::span<std:
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace
+
+const file_kind gguf_files = {
+    .name = "GGUF",
+    .extension = ".gguf",
+    .open = [](const std::filesystem::path &path, other_types others) -> std::unique_ptr<tensor_reader> {
+        return std::make_unique<gguf_reader>(path, others);
+    },
+    .has_signed_scales = true,  // Q4_0: the value farthest from 0, divided by -8
+};
+
+}  // namespace qdq::model

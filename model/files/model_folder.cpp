@@ -1,5 +1,6 @@
 #include "files/model_folder.h"
 
+#include "files/file_kinds.h"
 #include "files/safetensors.h"
 #include "support/atomic_file.h"
 #include "support/error.h"
@@ -7,6 +8,7 @@
 #include "support/interrupt.h"
 #include "support/parsing.h"
 #include "support/text.h"
+#include "tensors/layers.h"
 
 #include <sys/stat.h>
 #include <algorithm>
@@ -14,7 +16,7 @@
 #include <set>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace fs = std::filesystem;
 
@@ -104,12 +106,7 @@ void for_each_file(const fs::path &top, const std::function<void(const fs::path 
 
 }  // namespace
 
-bool is_model_folder(const fs::path &path) {
-    std::error_code error;
-    return fs::is_directory(path, error);
-}
-
-model_folder::model_folder(const fs::path &path) : path_(path) {
+model_folder::model_folder(const fs::path &path) : tensor_reader(model_folders), path_(path) {
     config_ = object_in(path_ / config_name);
     index_ = object_in(path_ / index_name);
     metadata_.clear();
@@ -120,7 +117,7 @@ model_folder::model_folder(const fs::path &path) : path_(path) {
         open_shard(single_name);
         return;
     }
-    in_file((path_ / index_name).string(), [&] {
+    name_in_failures((path_ / index_name).string(), [&] {
         for (const std::string &name : files_of(index_)) {
             open_shard(name);
         }
@@ -134,7 +131,7 @@ void model_folder::open_shard(const std::string &name) {
     const tensor_reader &shard = *shards_.back();
     metadata_.push_back(shard.metadata(0));
     for (size_t i = 0; i < shard.tensors().size(); ++i) {
-        in_file(name, [&] { tensors_.add(shard.tensors()[i]); });
+        name_in_failures(name, [&] { tensors_.add(shard.tensors()[i]); });
         places_.push_back({shards_.size() - 1, i});
     }
 }
@@ -191,12 +188,15 @@ std::vector<std::string> model_folder::links_out() const {
     for_each_file(path_, [&](const fs::path &name) {
         fs::path target = fs::canonical(path_ / name);
         if (!is_below(target, inside) && !(is_cached && is_below(target, blobs))) {
-            found.push_back(name.string() + " -> " + target.string());
+            found.push_back(path() + ": a link leads out of the folder: " + name.string() + " -> " + target.string());
         }
     });
     return found;
 }
 
+bool model_folder::is_weight(const tensor_info &tensor) const { return is_linear_weight(tensor, vocabulary()); }
+
+// The rows of the embeddings by config.json; 0: not known.
 int64_t model_folder::vocabulary() const {
     if (config_.is_null()) {
         return 0;
@@ -210,4 +210,17 @@ int64_t model_folder::vocabulary() const {
     return 0;
 }
 
-}  // namespace qdq_cli
+const model_folder *folder_of(const tensor_reader &input) {
+    return input.kind().holds == holding::model ? static_cast<const model_folder *>(&input) : nullptr;
+}
+
+const file_kind model_folders = {
+    .name = "model",
+    .extension = "",
+    .open = [](const fs::path &path, other_types) -> std::unique_ptr<tensor_reader> {
+        return std::make_unique<model_folder>(path);
+    },
+    .holds = holding::model,
+};
+
+}  // namespace qdq::model

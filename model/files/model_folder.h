@@ -8,10 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
-
-// Whether a path is a folder, and so a model and not a file.
-bool is_model_folder(const std::filesystem::path &path);
+namespace qdq::model {
 
 // A model as Hugging Face's libraries keep it: config.json, the weights in model.safetensors or in the shards that
 // model.safetensors.index.json names, and other files, as those of a tokenizer. All of its tensors are read as one
@@ -22,8 +19,7 @@ public:
     explicit model_folder(const std::filesystem::path &path);
 
     void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const override;
-    size_t lowest_quantized_rank() const override { return 2; }
-    bool has_metadata() const override { return true; }
+    bool is_weight(const tensor_info &tensor) const override;
     std::string path() const override { return path_.string(); }
     bool reads(const std::filesystem::path &path) const override;
     void check_unchanged() const override;
@@ -43,18 +39,16 @@ public:
     // that is among them already, and at what is neither a file nor a folder.
     std::vector<std::filesystem::path> other_files() const;
 
-    // Of the shards and other files those that links lead to out of the folder, as "name -> path". Those in the cache
+    // Of the shards and other files those that links lead to out of the folder, a sentence for each. Those in the cache
     // of Hugging Face's hub, where all files are links, are not among them.
     std::vector<std::string> links_out() const;
-
-    // The rows of the embeddings by config.json; 0: not known.
-    int64_t vocabulary() const;
 
 private:
     struct place {
         size_t shard, index;
     };
 
+    int64_t vocabulary() const;
     void open_shard(const std::string &name);
     void check_index() const;
 
@@ -65,6 +59,9 @@ private:
     std::vector<place> places_;  // of each tensor
 };
 
+// The folder that is read; null: it is a file.
+const model_folder *folder_of(const tensor_reader &input);
+
 constexpr const char *config_name = "config.json", *index_name = "model.safetensors.index.json";
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

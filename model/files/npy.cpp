@@ -1,5 +1,6 @@
-#include "files/npy.h"
-
+#include "files/file_kinds.h"
+#include "files/npy_header.h"
+#include "support/atomic_file.h"
 #include "support/error.h"
 #include "support/interrupt.h"
 #include "support/text.h"
@@ -8,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace fs = std::filesystem;
 
@@ -113,9 +114,40 @@ void refuse_parts_beside(const fs::path &path) {
     }
 }
 
-}  // namespace
+// Presents the arrays as the tensors "array", "array_scale" and "array_zero_point": one after the other in the file, as
+// numpy.save leaves them in a file that stays open and numpy.load reads them again. Those of a file with codes alone
+// may also be x.scale.npy and x.zero_point.npy beside x.npy. A column-major array is transposed while it is read.
+class npy_reader final : public tensor_reader {
+public:
+    explicit npy_reader(const std::filesystem::path &path);
+    void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const override;
 
-npy_reader::npy_reader(const fs::path &path) {
+private:
+    struct array {
+        const input_file *file;
+        uint64_t begin;  // of its data
+        bool fortran_order;
+    };
+
+    void add_file(const std::filesystem::path &path, size_t part, size_t end_part);
+    uint64_t add_array(const input_file &file, uint64_t begin, size_t part);
+
+    std::vector<array> arrays_;
+};
+
+// Writes all arrays to one file: several could not be replaced as one.
+class npy_writer final : public tensor_writer {
+public:
+    npy_writer(const output_options &output, const tensor_list &tensors);
+    void write_at(size_t index, uint64_t offset, std::span<const std::byte> bytes) override;
+    void commit() override;
+
+private:
+    atomic_file file_;
+    std::vector<uint64_t> offsets_;  // of the data of each tensor
+};
+
+npy_reader::npy_reader(const fs::path &path) : tensor_reader(npy_files) {
     constexpr size_t all = std::size(names);
     add_file(path, 0, all);
     if (tensors()[0].type->is_code() && tensors().size() == 1) {
@@ -128,7 +160,7 @@ npy_reader::npy_reader(const fs::path &path) {
 // Adds the arrays of a file as these parts. Behind an array that is no codes there are none.
 void npy_reader::add_file(const fs::path &path, size_t part, size_t end_part) {
     const input_file &file = open(path);
-    in_file(path.string(), [&] {
+    name_in_failures(path.string(), [&] {
         uint64_t end = add_array(file, 0, part);
         while (++part < end_part && tensors()[0].type->is_code() && end < file.size()) {
             end = add_array(file, end, part);
@@ -199,4 +231,19 @@ void npy_writer::write_at(size_t index, uint64_t offset, std::span<const std::by
 
 void npy_writer::commit() { file_.publish(); }
 
-}  // namespace qdq_cli
+}  // namespace
+
+const file_kind npy_files = {
+    .name = "NPY",
+    .extension = ".npy",
+    .open = [](const fs::path &path, other_types) -> std::unique_ptr<tensor_reader> {
+        return std::make_unique<npy_reader>(path);
+    },
+    .create = [](const output_options &output, const tensor_reader &, const tensor_list &tensors, const metadata_map &)
+        -> std::unique_ptr<tensor_writer> { return std::make_unique<npy_writer>(output, tensors); },
+    .holds = holding::arrays,
+    .lowest_quantized_rank = 0,
+    .has_metadata = false,
+};
+
+}  // namespace qdq::model

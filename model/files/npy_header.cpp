@@ -1,9 +1,9 @@
-#include "files/npy.h"
+#include "files/npy_header.h"
 #include "support/error.h"
 
 #include <optional>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -134,4 +134,4 @@ private:
 
 npy_header parse_npy_header(const std::string &text) { return header_parser(text).parse(); }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

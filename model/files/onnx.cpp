@@ -1,33 +1,34 @@
 #include "files/onnx.h"
 
-#include "recipe/recipe.h"
+#include "files/file_kinds.h"
 #include "support/error.h"
 #include "support/interrupt.h"
 #include "support/text.h"
+#include "tensors/layers.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
 // The attributes of DequantizeLinear have these values where they are not given.
 constexpr int64_t default_axis = 1, default_block_size = 0;
 
-std::optional<onnx_weight> use_as_weight(const onnx_node &node, size_t input, int64_t rank) {
+std::optional<weight_axes> use_as_weight(const onnx_node &node, size_t input, int64_t rank) {
     if (!node.is_standard || rank < 2) {
         return std::nullopt;
     }
     if (node.op_type == "MatMul") {
-        return input == 0 ? onnx_weight{rank - 2, rank - 1} : onnx_weight{rank - 1, rank - 2};
+        return input == 0 ? weight_axes{rank - 2, rank - 1} : weight_axes{rank - 1, rank - 2};
     }
     bool input_first = node.op_type == "ConvTranspose" || (node.op_type == "Gemm" && node.attribute("transB", 0) == 0);
     bool multiplies = node.op_type == "Conv" || node.op_type == "ConvTranspose" || node.op_type == "Gemm";
     if (!multiplies || input != 1) {
         return std::nullopt;
     }
-    return input_first ? onnx_weight{1, 0} : onnx_weight{0, 1};
+    return input_first ? weight_axes{1, 0} : weight_axes{0, 1};
 }
 
 // The axis of a node from the first dimension on; nothing where the tensor has no such axis.
@@ -71,7 +72,7 @@ void read_stored(const onnx_data &data, uint64_t offset, std::span<std::byte> by
 
 }  // namespace
 
-onnx_reader::onnx_reader(const std::filesystem::path &path) {
+onnx_reader::onnx_reader(const std::filesystem::path &path) : tensor_reader(onnx_files) {
     std::map<std::string, const input_file *> opened;
     auto open_beside = [&](const std::string &location) -> const input_file & {
         const input_file *&file = opened[location];
@@ -81,7 +82,7 @@ onnx_reader::onnx_reader(const std::filesystem::path &path) {
         return *file;
     };
     const input_file &file = open(path);
-    in_file(path.string(), [&] {
+    name_in_failures(path.string(), [&] {
         model_ = read_onnx_model(file, open_beside);
         load();
     });
@@ -118,7 +119,7 @@ void onnx_reader::add_weights(const onnx_node &node) {
         if (used == nullptr) {
             continue;
         }
-        std::optional<onnx_weight> use = other_layer ? std::nullopt : use_as_weight(node, i, std::ssize(used->shape));
+        std::optional<weight_axes> use = other_layer ? std::nullopt : use_as_weight(node, i, std::ssize(used->shape));
         auto [found, first] = weights_.emplace(used->name, use);
         if (!first && found->second != use) {
             found->second = std::nullopt;
@@ -253,9 +254,33 @@ void onnx_reader::read_at(size_t index, uint64_t offset, std::span<std::byte> by
     }
 }
 
-std::optional<onnx_weight> onnx_reader::weight(const std::string &name) const {
+// Nothing where a node uses it as no weight, or differently, or where names say that it is no linear layer's.
+std::optional<weight_axes> onnx_reader::use_of(const std::string &name) const {
     auto found = weights_.find(name);
     return found == weights_.end() || names_other_layer(name) ? std::nullopt : found->second;
 }
 
-}  // namespace qdq_cli
+bool onnx_reader::is_weight(const tensor_info &tensor) const {
+    return tensor.type->is_float() && use_of(tensor.name).has_value();
+}
+
+weight_axes onnx_reader::axes(const tensor_info &weight) const {
+    return use_of(weight.name).value_or(tensor_reader::axes(weight));
+}
+
+const file_kind onnx_files = {
+    .name = "ONNX",
+    .extension = ".onnx",
+    .open = [](const std::filesystem::path &path, other_types) -> std::unique_ptr<tensor_reader> {
+        return std::make_unique<onnx_reader>(path);
+    },
+    .create = [](const output_options &output, const tensor_reader &input, const tensor_list &tensors,
+                 const metadata_map &metadata) -> std::unique_ptr<tensor_writer> {
+        const auto *graph = input.kind().holds == holding::graph ? static_cast<const onnx_reader *>(&input) : nullptr;
+        return std::make_unique<onnx_writer>(output, graph, tensors, metadata);
+    },
+    .holds = holding::graph,
+    .packs_codes = false,
+};
+
+}  // namespace qdq::model

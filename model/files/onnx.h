@@ -11,14 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
-
-// The dimensions of a weight as the nodes use it that read it: that of its outputs, and the one they sum over.
-struct onnx_weight {
-    int64_t output_axis, summed_axis;
-
-    bool operator==(const onnx_weight &) const = default;
-};
+namespace qdq::model {
 
 // The initializers of an ONNX model's graph. What a DequantizeLinear node makes of initializers alone is one quantized
 // tensor, of the name and in the conventions of other files: its codes are x, as they are, its scale x_scale with the
@@ -28,13 +21,10 @@ public:
     explicit onnx_reader(const std::filesystem::path &path);
 
     void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const override;
-    size_t lowest_quantized_rank() const override { return 2; }
-    bool has_metadata() const override { return true; }
-    bool packs_codes() const override { return false; }
 
-    // How the MatMul, Gemm and convolution nodes use a tensor as their weight; nothing where one does not, or
-    // differently, or where the nodes' names say that it is no linear layer's.
-    std::optional<onnx_weight> weight(const std::string &name) const;
+    // As the MatMul, Gemm and convolution nodes use a tensor.
+    bool is_weight(const tensor_info &tensor) const override;
+    weight_axes axes(const tensor_info &weight) const override;
 
     const onnx_model &model() const { return model_; }
     const input_file &file() const { return *files_.front(); }
@@ -53,6 +43,7 @@ private:
         bool is_nibbles;  // and the tensor's elements are bytes
     };
 
+    std::optional<weight_axes> use_of(const std::string &name) const;
     void load();
     void add_weights(const onnx_node &node);
     std::vector<const onnx_node *> find_dequantize_nodes() const;
@@ -63,7 +54,7 @@ private:
 
     onnx_model model_;
     std::map<std::string, size_t> by_name_;                           // of initializers
-    std::map<std::string_view, std::optional<onnx_weight>> weights_;  // of those that nodes use
+    std::map<std::string_view, std::optional<weight_axes>> weights_;  // of those that nodes use
     std::vector<place> places_;                                       // of each tensor
     std::set<std::string> held_;
     std::set<uint64_t> made_by_;
@@ -94,4 +85,4 @@ private:
     std::vector<slot> slots_;  // of each tensor
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <filesystem>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace fs = std::filesystem;
 
@@ -271,7 +271,7 @@ private:
             default: append(field, found.other_fields);
             }
         });
-        in_file(shortened(found.name), [&] { complete(found, data_type, external, values); });
+        name_in_failures(shortened(found.name), [&] { complete(found, data_type, external, values); });
         model_.initializers.push_back(std::move(found));
     }
 
@@ -404,4 +404,4 @@ onnx_model read_onnx_model(const input_file &file, const open_function &open) {
     return model_parser(file, open).parse();
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // Field numbers of onnx.proto.
 namespace onnx_field {
@@ -96,4 +96,4 @@ std::set<std::string> data_locations(const input_file &file);
 // Throws failure where it is no ONNX model, or one that refers to data that qdq would lose.
 onnx_model read_onnx_model(const input_file &file, const open_function &open);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace fs = std::filesystem;
 
@@ -169,4 +169,4 @@ void onnx_output::commit() {
     doomed_ = old_data_;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

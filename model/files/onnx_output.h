@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // The run that writes a model, while it holds a file .qdq-*.onnx beside it locked; the file goes with it. For the time
 // after a run that was killed it lists the files of data that the model may not name in the end.
@@ -64,4 +64,4 @@ private:
     std::vector<std::string> doomed_;  // files of data that are removed in the end
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

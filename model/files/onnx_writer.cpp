@@ -10,7 +10,7 @@
 #include <protozero/varint.hpp>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace fs = std::filesystem;
 using protozero::pbf_writer;
@@ -524,8 +524,8 @@ onnx_writer::onnx_writer(const output_options &output, const onnx_reader *input,
                          const metadata_map &metadata)
     : output_(output, input) {
     std::optional<onnx_layout> layout;
-    in_file(input == nullptr ? output.path.string() : input->path(),
-            [&] { layout.emplace(input, tensors, metadata, output_.data_name()); });
+    name_in_failures(input == nullptr ? output.path.string() : input->path(),
+                     [&] { layout.emplace(input, tensors, metadata, output_.data_name()); });
     if (layout->is_external()) {
         output_.create_data();
     }
@@ -587,4 +587,4 @@ void onnx_writer::write_at(size_t index, uint64_t offset, std::span<const std::b
 
 void onnx_writer::commit() { output_.commit(); }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

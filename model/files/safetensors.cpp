@@ -1,5 +1,6 @@
 #include "files/safetensors.h"
 
+#include "files/file_kinds.h"
 #include "support/error.h"
 #include "support/interrupt.h"
 #include "support/json_entries.h"
@@ -11,7 +12,7 @@
 #include <numeric>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -180,8 +181,9 @@ std::string header_entry(const tensor_info &tensor, uint64_t offset) {
 
 }  // namespace
 
-safetensors_reader::safetensors_reader(const std::filesystem::path &path) : file_(open(path)) {
-    in_file(path.string(), [&] { load(); });
+safetensors_reader::safetensors_reader(const std::filesystem::path &path)
+    : tensor_reader(safetensors_files), file_(open(path)) {
+    name_in_failures(path.string(), [&] { load(); });
 }
 
 void safetensors_reader::load() {
@@ -297,4 +299,16 @@ void safetensors_writer::write_at(size_t index, uint64_t offset, std::span<const
 
 void safetensors_writer::commit() { file_.publish(); }
 
-}  // namespace qdq_cli
+const file_kind safetensors_files = {
+    .name = "safetensors",
+    .extension = ".safetensors",
+    .open = [](const std::filesystem::path &path, other_types) -> std::unique_ptr<tensor_reader> {
+        return std::make_unique<safetensors_reader>(path);
+    },
+    .create = [](const output_options &output, const tensor_reader &, const tensor_list &tensors,
+                 const metadata_map &metadata) -> std::unique_ptr<tensor_writer> {
+        return std::make_unique<safetensors_writer>(output, tensors, metadata);
+    },
+};
+
+}  // namespace qdq::model

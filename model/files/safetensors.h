@@ -4,15 +4,13 @@
 #include "support/input_file.h"
 #include "tensors/tensor_file.h"
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // A safetensors file: an 8-byte little-endian header length, a JSON header, the tensors' bytes without gaps.
 class safetensors_reader : public tensor_reader {
 public:
     explicit safetensors_reader(const std::filesystem::path &path);
     void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const override;
-    size_t lowest_quantized_rank() const override { return 2; }
-    bool has_metadata() const override { return true; }
 
 private:
     void load();
@@ -39,4 +37,4 @@ private:
     std::vector<uint64_t> offsets_;  // of each tensor, from the start of the file
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace fs = std::filesystem;
 namespace {
@@ -128,8 +128,8 @@ std::set<std::string> work_folder::announced() const {
         return {};
     }
     json names;
-    in_file((self_->path() / announced_name).string(),
-            [&] { names = parse_json(input_file(*self_, announced_name).text()); });
+    name_in_failures((self_->path() / announced_name).string(),
+                     [&] { names = parse_json(input_file(*self_, announced_name).text()); });
     std::set<std::string> files;
     for (const json &name : names.is_array() ? names : json::array()) {
         files.insert(name.is_string() ? name.get<std::string>() : "");
@@ -178,4 +178,4 @@ void work_folder::remove() const {
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // Where a run keeps what it has finished of a folder OUT: .OUT.qdq-partial beside it.
 //
@@ -61,4 +61,4 @@ std::string note_name(const std::string &shard);
 
 constexpr const char *model_name = "model";
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

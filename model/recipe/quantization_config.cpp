@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -108,7 +108,7 @@ std::vector<std::string> patterns_of(const std::vector<module_scheme> &modules, 
 const char *format_of(const scheme &how) {
     const granularity &scales = how.scales;
     bool by_rows = !scales.axis && scales.block_rows == 0;
-    if (how.type == find_format("f8e4m3") && scales.block_rows != 0) {
+    if (how.type == find_quantized_type("f8e4m3") && scales.block_rows != 0) {
         return "float-quantized";
     }
     switch (how.type->codes) {
@@ -242,7 +242,7 @@ json compressed_tensors_config(const std::vector<module_scheme> &modules, const 
     if (leaves_experts_alone(modules)) {
         // transformers 5.23 takes the scheme of experts from the group that names them, and of all schemes that of an
         // f8 alone leaves weights without scales as they are; others lose them. All that it names is ignored.
-        groups["experts_left_alone"] = group_of({experts}, {.type = find_format("f8e4m3"), .scales = {}});
+        groups["experts_left_alone"] = group_of({experts}, {.type = find_quantized_type("f8e4m3"), .scales = {}});
         ignored.emplace_back(experts);
     }
     return {{"quant_method", "compressed-tensors"},
@@ -297,7 +297,7 @@ bool is_loaded(const tensor_info &expert_weight, const scheme &how) {
     bool one_scale_form = how.type->scales == scale_form::f32 && !how.asymmetric;
     bool loaded = how.type->codes == QDQ_F8E4M3 || how.type->codes == QDQ_I4 || packs_bytes(how)
                       ? one_scale_form
-                      : how.type == find_format("mxfp4");
+                      : how.type == find_quantized_type("mxfp4");
     return loaded && !is_expert_stack(expert_weight);
 }
 
@@ -335,4 +335,4 @@ void set_model_dtype(json &config, const dtype &type) {
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // What became of a tensor.
 struct module_scheme {
@@ -40,4 +40,4 @@ void set_quantization_config(json &config, const std::vector<module_scheme> &mod
 std::string model_dtype(const json &config);
 void set_model_dtype(json &config, const dtype &type);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

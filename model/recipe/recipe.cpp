@@ -6,10 +6,9 @@
 
 #include <fnmatch.h>
 #include <algorithm>
-#include <array>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -59,7 +58,7 @@ std::optional<scheme> parse_scheme(const json &entry, const scheme &otherwise) {
         if (name == "keep") {
             return std::nullopt;
         }
-        how.type = find_format(name);
+        how.type = find_quantized_type(name);
         if (how.type == nullptr) {
             throw failure("\"dtype\" is " + shortened(name) + ", which is neither a type nor \"keep\"");
         }
@@ -105,27 +104,6 @@ json scheme_json(const scheme &how) {
         entry["block_size"] = scales.block_size;
     }
     return entry;
-}
-
-std::vector<std::string_view> components(std::string_view name) {
-    std::vector<std::string_view> found;
-    while (true) {
-        size_t dot = name.find_first_of("./");
-        found.push_back(name.substr(0, dot));
-        if (dot == std::string_view::npos) {
-            return found;
-        }
-        name.remove_prefix(dot + 1);
-    }
-}
-
-// A word of the names that are common for what is no linear layer, or is one that decides too much: a router's few
-// rows choose the experts.
-bool is_left_alone(std::string_view component) {
-    constexpr std::array parts = {"embed", "norm", "router", "lm_head"};
-    constexpr std::array whole = {"wte", "wpe", "gate", "shared_expert_gate", "ln_f", "shared", "output_layer"};
-    auto is_in = [&](std::string_view part) { return component.find(part) != std::string_view::npos; };
-    return std::ranges::any_of(parts, is_in) || std::ranges::find(whole, component) != whole.end();
 }
 
 }  // namespace
@@ -205,7 +183,7 @@ recipe parse_recipe(const json &text, const scheme &otherwise) {
 recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise) {
     std::string text = read_text(path);
     recipe result;
-    in_file(path.string(), [&] { result = parse_recipe(parse_json(text, true), otherwise); });
+    name_in_failures(path.string(), [&] { result = parse_recipe(parse_json(text, true), otherwise); });
     return result;
 }
 
@@ -232,23 +210,4 @@ selection select_by(const recipe &rules, std::function<bool(const tensor_info &)
     };
 }
 
-bool names_other_layer(std::string_view name) { return std::ranges::any_of(components(name), is_left_alone); }
-
-bool is_expert_stack(const tensor_info &tensor) {
-    return tensor.shape.size() == 3 && tensor.name.find("expert") != std::string::npos;
-}
-
-bool is_expert_weight(const tensor_info &tensor) {
-    return is_expert_stack(tensor) || std::ranges::count(components(tensor.name), "experts") != 0;
-}
-
-bool is_linear_weight(const tensor_info &tensor, int64_t vocabulary) {
-    bool matrix = tensor.shape.size() == 2 && tensor.name.ends_with(".weight");
-    if (!tensor.type->is_float() || !(is_expert_stack(tensor) || matrix) || (matrix && tensor.shape[0] == vocabulary)) {
-        return false;
-    }
-    bool bias = tensor.name.find("bias") != std::string::npos;  // T5's relative_attention_bias is a table of them
-    return !bias && !names_other_layer(tensor.name);
-}
-
-}  // namespace qdq_cli
+}  // namespace qdq::model

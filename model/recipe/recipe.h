@@ -2,8 +2,8 @@
 
 #include "support/json.h"
 #include "support/words.h"
-#include "tensors/format.h"
 #include "tensors/granularity.h"
+#include "tensors/quantized_type.h"
 #include "tensors/tensor_file.h"
 
 #include <filesystem>
@@ -12,20 +12,20 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // The type in which scales are stored, and to which they are rounded.
-enum class scale_storage { of_format, of_weights, bf16 };
+enum class scale_storage { of_type, of_weights, bf16 };
 
 // How a tensor is quantized: to which type, with which scales, by which rule. Symmetric scales follow the largest
 // magnitude, asymmetric ones the range from minimum to maximum.
 struct scheme {
-    const format *type = find_format("i8");
+    const quantized_type *type = find_quantized_type("i8");
     granularity scales;
     bool asymmetric = false;
     bool dynamic_activations = false;  // the layer's inputs are quantized as well, while the model runs
     bool packs_bytes = false;          // four codes of 8 bits are stored in an I32
-    scale_storage stored_scales = scale_storage::of_format;
+    scale_storage stored_scales = scale_storage::of_type;
 
     bool operator==(const scheme &) const = default;
 };
@@ -69,17 +69,4 @@ using selection = std::function<std::optional<scheme>(const tensor_info &)>;
 // What a recipe says of float tensors with two or more dimensions; of one that no rule matches, `is_wanted`.
 selection select_by(const recipe &rules, std::function<bool(const tensor_info &)> is_wanted);
 
-// Whether a word of a name, between dots or slashes, is one of those that are common for what is no linear layer, or is
-// one that decides too much, as a router.
-bool names_other_layer(std::string_view name);
-
-// Whether a tensor stacks the matrices of experts, [experts, out, in]; whether it is that, or a matrix of one expert.
-bool is_expert_stack(const tensor_info &tensor);
-bool is_expert_weight(const tensor_info &tensor);
-
-// Whether a tensor is the weight of a linear layer by its name and shape: x.weight [out, in], or the stacked weights of
-// experts [experts, out, in], and neither an embedding, an output head, a norm, a router nor a gate of experts. A
-// matrix with `vocabulary` rows is an embedding or a head, whatever its name; 0: not known.
-bool is_linear_weight(const tensor_info &tensor, int64_t vocabulary);
-
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace fs = std::filesystem;
 
@@ -210,4 +210,4 @@ void atomic_file::publish() {
     close(std::exchange(descriptor_, -1));
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // A file that appears under its name complete, or not at all: it is written to a temporary file in the same directory
 // and renamed by publish(). Without that the destructor removes the temporary file, and where there was no time for it,
@@ -46,4 +46,4 @@ private:
 // Whether a name is one that such temporary files have.
 bool is_temporary_name(std::string_view name);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // The messages of both may quote names and files. They are escaped here, once and for whoever shows them, and may hold
 // a zero before.
@@ -27,13 +27,13 @@ inline failure system_failure(const std::string &path, const std::string &what) 
     return failure(path + ": " + what + ": " + std::strerror(errno));
 }
 
-// Runs `work`; a failure in it then says in which file.
-template<typename Work> void in_file(const std::string &path, Work work) {
+// Runs `work`; a failure in it then begins with the name of what was worked on.
+template<typename Work> void name_in_failures(const std::string &name, Work work) {
     try {
         work();
     } catch (const failure &error) {
-        throw failure(path + ": " + error.what());
+        throw failure(name + ": " + error.what());
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

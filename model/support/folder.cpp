@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace fs = std::filesystem;
 
@@ -156,13 +156,4 @@ void sync_all(const folder &top) {
     for_each_folder(top, "", [](const folder &each, const std::string &) { each.sync(); });
 }
 
-std::string some_of(const std::vector<std::string> &names) {
-    constexpr size_t most = 5;
-    std::string text;
-    for (size_t i = 0; i < std::min(names.size(), most); ++i) {
-        text += (i == 0 ? "" : ", ") + shortened(names[i]);
-    }
-    return text + (names.size() > most ? " and " + std::to_string(names.size() - most) + " more" : "");
-}
-
-}  // namespace qdq_cli
+}  // namespace qdq::model

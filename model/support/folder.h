@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // A folder held open by a descriptor. What is done inside goes to this folder, whatever becomes of its name meanwhile,
 // and through no symbolic link. Names are of one component. What fails is thrown as a failure that names the path.
@@ -55,7 +55,4 @@ void remove_files(const folder &top, const std::set<std::string> &files);
 
 void sync_all(const folder &top);
 
-// "a, b, c and 4 more"
-std::string some_of(const std::vector<std::string> &names);
-
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <algorithm>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -72,4 +72,4 @@ void input_file::check_unchanged() const {
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // A regular file opened for reading. It is read rather than mapped: a file that shrinks meanwhile is then an error
 // message and not a SIGBUS, and the memory in use is what the caller asked for.
@@ -43,4 +43,4 @@ private:
     struct stat status_;
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

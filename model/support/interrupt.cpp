@@ -4,7 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -39,4 +39,4 @@ void die_of(interrupted reason) {
     std::_Exit(128 + reason.signal);
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // Thrown once a terminating signal has arrived, so that the ordinary unwinding removes temporary files.
 struct interrupted {
@@ -16,4 +16,4 @@ void throw_if_interrupted();
 // Ends the process by the signal itself, so that a shell sees what happened.
 [[noreturn]] void die_of(interrupted reason);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // Makes what nlohmann's library writes of a value.
 class json_writer {
@@ -149,4 +149,4 @@ std::string json::dump(int indent, bytes of_text) const {
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

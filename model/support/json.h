@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // A value is of another kind than it is asked for, has no such field, or cannot be written: its text is no UTF-8.
 class json_error : public std::runtime_error {
@@ -132,4 +132,4 @@ template<> std::string json::get() const;
 template<> std::vector<int64_t> json::get() const;
 template<> std::map<std::string, std::string> json::get() const;
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -86,4 +86,4 @@ void visit_entries(const std::string &header, size_t max_list, entry_visitor &vi
     handler.parse(header);
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

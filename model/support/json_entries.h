@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // What is done with a JSON object of objects, {"x": {"dtype": "F32", "shape": [2, 3]}, ...}, while it is parsed.
 class entry_visitor {
@@ -27,4 +27,4 @@ public:
 // visitor to see.
 void visit_entries(const std::string &header, size_t max_list, entry_visitor &visitor);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

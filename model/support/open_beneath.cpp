@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace fs = std::filesystem;
 
@@ -95,4 +95,4 @@ int open_file_beneath(const fs::path &folder, const fs::path &path) {
     return opened.back().release();
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 void run_in_parallel(size_t threads, size_t count, const std::function<void(size_t)> &task,
                      const std::function<void()> &stop) {
@@ -44,4 +44,4 @@ void run_in_parallel(size_t threads, size_t count, const std::function<void(size
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -141,8 +141,8 @@ json read_json(const std::filesystem::path &path) {
     std::string text(file.size(), '\0');
     file.read(0, std::as_writable_bytes(std::span(text)));
     json content;
-    in_file(path.string(), [&] { content = parse_json(text); });
+    name_in_failures(path.string(), [&] { content = parse_json(text); });
     return content;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // The bounds of all that is parsed. Without them a file could nest its values so deep that a call for each level
 // exhausts the stack, or that the indentation of what is written is quadratic in what was read.
@@ -62,4 +62,4 @@ json parse_json(const std::string &text, bool with_comments = false);
 // That of a regular file: what lies in somebody's folder may be a FIFO, which would never end.
 json read_json(const std::filesystem::path &path);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

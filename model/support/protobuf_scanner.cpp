@@ -4,7 +4,7 @@
 #include <protozero/exception.hpp>
 #include <protozero/varint.hpp>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 using protozero::pbf_wire_type;
 
@@ -89,4 +89,4 @@ std::vector<uint64_t> protobuf_scanner::varints(const protobuf_field &field) {
     return values;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

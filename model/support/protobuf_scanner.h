@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // One field of a protobuf message in a file. Offsets are those in the file.
 struct protobuf_field {
@@ -69,4 +69,4 @@ private:
     int depth_ = 0;  // the messages that are being visited
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

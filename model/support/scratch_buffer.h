@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // Memory that is used again for one tensor after another, and grows to the largest. Its pages are touched here, so that
 // the time of a kernel does not include the page faults of its output.
@@ -22,4 +22,4 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -3,7 +3,6 @@
 #include "support/error.h"
 #include "support/json.h"
 
-#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +10,7 @@
 #include <cstdlib>
 #include <iterator>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -119,6 +118,14 @@ std::string printable(std::string_view text) {
     return shown;
 }
 
+json printable(const std::vector<std::string> &texts) {
+    json list = json::array();
+    for (const std::string &text : texts) {
+        list.push_back(printable(text));
+    }
+    return list;
+}
+
 std::string shortened(std::string_view name) {
     constexpr size_t longest = 200;
     size_t end = std::min(name.size(), longest);
@@ -134,6 +141,15 @@ std::string one_line(std::string_view message) {
         return printable(message);
     }
     return printable(message.substr(0, half)) + "..." + printable(message.substr(message.size() - half));
+}
+
+std::string some_of(const std::vector<std::string> &names) {
+    constexpr size_t most = 5;
+    std::string text;
+    for (size_t i = 0; i < std::min(names.size(), most); ++i) {
+        text += (i == 0 ? "" : ", ") + shortened(names[i]);
+    }
+    return text + (names.size() > most ? " and " + std::to_string(names.size() - most) + " more" : "");
 }
 
 std::string json_text(const json &value, int indent) { return value.dump(indent, json::bytes::ascii); }
@@ -162,13 +178,4 @@ std::string table(const std::vector<std::vector<std::string>> &rows, size_t left
     return text;
 }
 
-std::string terminal_table(const std::vector<std::vector<std::string>> &rows, size_t left) {
-    std::string text = table(rows, left);
-    const char *no_color = std::getenv("NO_COLOR");
-    if (isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0')) {
-        text.insert(text.find('\n'), "\033[0m").insert(0, "\033[1m");
-    }
-    return text;
-}
-
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 class json;
 
@@ -22,11 +22,17 @@ std::string bytes_text(uint64_t bytes);
 // Where names, and bytes of files, leave qdq they pass here: messages as they become exceptions, tables, and reports.
 std::string printable(std::string_view text);
 
+// The same of each, as a list.
+json printable(const std::vector<std::string> &texts);
+
 // The message of an exception, escaped. Of a very long one the middle is left out.
 std::string one_line(std::string_view message);
 
 // The name of a tensor, which a file can make as long as it likes, without what follows its first 200 bytes.
 std::string shortened(std::string_view name);
+
+// "a, b, c and 4 more"
+std::string some_of(const std::vector<std::string> &names);
 
 // JSON in ASCII: U+009B is a control character to a terminal, and none that JSON must escape.
 std::string json_text(const json &value, int indent = -1);
@@ -38,7 +44,4 @@ std::string utf8_name(std::string name);
 // characters, not bytes.
 std::string table(const std::vector<std::vector<std::string>> &rows, size_t left);
 
-// The same for standard output: where that is a terminal, and NO_COLOR is not set, the first row is in bold.
-std::string terminal_table(const std::vector<std::vector<std::string>> &rows, size_t left);
-
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -29,4 +29,4 @@ std::string excluding_option() {
     return who_asks() == asker::python ? R"(a rule of the recipe with "dtype": "keep")" : "--exclude";
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

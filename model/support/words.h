@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // Who asked for what a message refuses. Each has words of its own for an option: --block-size of the command line,
 // block_size of Python's arguments and of a recipe's keys.
@@ -20,4 +20,4 @@ std::string option_text(std::string_view name, asker who = who_asks());
 std::string replacing_option();
 std::string excluding_option();
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

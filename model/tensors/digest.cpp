@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -87,4 +87,4 @@ std::map<std::string, std::string> digesting_source::digests() const {
     return found;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

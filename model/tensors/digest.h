@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // XXH3 of 128 bits, in hexadecimal digits: it finds damage, not forgery.
 class digest {
@@ -53,4 +53,4 @@ private:
     mutable std::map<size_t, progress> read_;
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -97,4 +97,4 @@ const dtype &zero_point_dtype(const dtype &code) {
     return code.bits >= 8 ? code : dtype_of(code.lowest < 0 ? QDQ_I8 : QDQ_U8);
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // One row per element type of a tensor.
 struct dtype {
@@ -39,4 +39,4 @@ const dtype &zero_point_dtype(const dtype &code);
 
 inline const dtype &f32_dtype() { return dtype_of(QDQ_F32); }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // The exact value of a code of a float type.
 template<qdq_dtype type> float float_value(uint32_t code) {
@@ -25,4 +25,4 @@ inline void widen(qdq_dtype type, const std::byte *source, int64_t first, int64_
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -136,4 +136,4 @@ void scale_map::for_each_run(const std::function<void(const run &)> &visit) cons
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

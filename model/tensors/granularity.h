@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // What the command line asks for. Neither an axis nor a block size: one scale for each index of axis 0.
 struct granularity {
@@ -62,4 +62,4 @@ private:
     int64_t scale_count_ = 1;
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

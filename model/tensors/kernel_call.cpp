@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -94,4 +94,4 @@ std::string kernel_figures::text() const {
            (target == nullptr ? "none" : target);
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

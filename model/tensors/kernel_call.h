@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 struct target_options {
     std::string target;  // empty: the best usable one
@@ -64,4 +64,4 @@ private:
     kernel_figures figures_;
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

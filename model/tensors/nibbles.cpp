@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -133,4 +133,4 @@ std::vector<std::byte> unpack_zero_points(std::span<const std::byte> words, cons
     return values;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // How a file holds packed codes, by the conventions of compressed-tensors: low bits first, as the library does, but
 // each row (of the last dimension) padded with 0 to whole elements of the file's type. That is I32 for integers, eight
@@ -49,4 +49,4 @@ std::vector<std::byte> pack_zero_points(std::span<const std::byte> values, const
 std::vector<std::byte> unpack_zero_points(std::span<const std::byte> words, const std::vector<int64_t> &shape,
                                           const dtype &code);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

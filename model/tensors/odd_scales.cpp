@@ -1,13 +1,13 @@
 #include "tensors/odd_scales.h"
 
-#include "support/folder.h"
 #include "support/interrupt.h"
+#include "support/text.h"
 #include "tensors/quantized_tensor.h"
 
 #include <cmath>
 #include <cstdint>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -37,11 +37,11 @@ std::vector<std::string> odd_scales(const tensor_reader &file) {
             continue;
         }
         std::vector<float> scales;
-        for_tensor(file, tensor.index, [&] { scales = load_scales(file, *tensor.parts); });
+        name_in_failures(file, tensor.index, [&] { scales = load_scales(file, *tensor.parts); });
         auto count = [&](auto is_one) { return static_cast<uint64_t>(std::ranges::count_if(scales, is_one)); };
         all += scales.size();
         not_finite.add(count([](float scale) { return !std::isfinite(scale); }), tensor.name);
-        if (!file.has_signed_scales()) {
+        if (!file.kind().has_signed_scales) {
             zero.add(count([](float scale) { return scale == 0; }), tensor.name);
             negative.add(count([](float scale) { return scale < 0 && std::isfinite(scale); }), tensor.name);
         }
@@ -57,4 +57,4 @@ std::vector<std::string> odd_scales(const tensor_reader &file) {
     return found;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // What scales in a file do that are none of a quantizer's: 0, negative, NaN or infinite. A sentence for each kind that
 // it has, of all its tensors. Reads every scale.
 std::vector<std::string> odd_scales(const tensor_reader &file);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -316,7 +316,7 @@ std::vector<logical_tensor> find_logical_tensors(const tensor_list &tensors) {
 
 std::vector<logical_tensor> logical_tensors(const tensor_reader &file) {
     std::vector<logical_tensor> all;
-    in_file(file.path(), [&] { all = find_logical_tensors(file.tensors()); });
+    name_in_failures(file.path(), [&] { all = find_logical_tensors(file.tensors()); });
     std::optional<record_map> records;
     auto is_recorded = [&](const std::string &name) {
         if (!records) {
@@ -327,10 +327,10 @@ std::vector<logical_tensor> logical_tensors(const tensor_reader &file) {
     };
     for (logical_tensor &tensor : all) {
         if (tensor.parts && tensor.parts->type != &in_memory(*file.tensors()[tensor.index].type)) {
-            for_tensor(file, tensor.index, [&] { complete_packed(file, tensor, is_recorded); });
+            name_in_failures(file, tensor.index, [&] { complete_packed(file, tensor, is_recorded); });
         }
         if (tensor.parts && tensor.parts->zero_point) {
-            for_tensor(file, tensor.index, [&] { check_zero_point(file.tensors(), *tensor.parts); });
+            name_in_failures(file, tensor.index, [&] { check_zero_point(file.tensors(), *tensor.parts); });
         }
     }
     return all;
@@ -367,7 +367,7 @@ record_map read_records(const metadata_map &metadata) {
 record_map read_records(const tensor_reader &file) {
     record_map all;
     for (size_t shard = 0; shard < file.shard_count(); ++shard) {
-        in_file(file.path(), [&] { all.merge(read_records(file.metadata(shard))); });
+        name_in_failures(file.path(), [&] { all.merge(read_records(file.metadata(shard))); });
     }
     return all;
 }
@@ -476,7 +476,7 @@ quantized_tensor load_quantized(const tensor_source &file, const logical_tensor 
     return tensor;
 }
 
-void for_tensor(const tensor_reader &file, size_t index, const std::function<void()> &work) {
+void name_in_failures(const tensor_reader &file, size_t index, const std::function<void()> &work) {
     try {
         work();
     } catch (const failure &error) {
@@ -486,4 +486,4 @@ void for_tensor(const tensor_reader &file, size_t index, const std::function<voi
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "support/scratch_buffer.h"
-#include "tensors/format.h"
 #include "tensors/granularity.h"
 #include "tensors/kernel_call.h"
 #include "tensors/nibbles.h"
+#include "tensors/quantized_type.h"
 #include "tensors/tensor_file.h"
 
 #include <functional>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // What belongs to a quantized tensor x, by the conventions of compressed-tensors. Its codes are x, or, when they are
 // packed, as all of 4 bits are, x_packed.
@@ -104,6 +104,6 @@ tensor_info zero_point_info(const std::string &name, const dtype &code, const st
 blocking usual_blocks(const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape);
 
 // Runs `work` for a tensor of a file; a failure in it then says which.
-void for_tensor(const tensor_reader &file, size_t index, const std::function<void()> &work);
+void name_in_failures(const tensor_reader &file, size_t index, const std::function<void()> &work);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

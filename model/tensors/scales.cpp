@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
@@ -72,7 +72,7 @@ float symmetric_scale(float amax, const dtype &code) {
     return amax / static_cast<float>((code.highest - code.lowest) / 2);
 }
 
-// The exponents are those of the largest power of two in the format, 4, 16 or 256. Adding a quarter of the mantissa
+// The exponents are those of the largest power of two in the type, 4, 16 or 256. Adding a quarter of the mantissa
 // carries into the exponent from 1.75 on: 7 / 4 is what e2m1 still rounds to 6, 448 / 256 the largest e4m3fn. Of f6
 // other thresholds gain less than 0.1 dB.
 float power_of_two_scale(float amax, const dtype &code) {
@@ -97,17 +97,18 @@ int64_t asymmetric_zero_point(float min, float scale, const dtype &code) {
 // 0 for signed codes, the middle for unsigned ones.
 int64_t symmetric_zero_point(const dtype &code) { return static_cast<int64_t>((code.lowest + code.highest + 1) / 2); }
 
-float scale_of(float min, float max, const format &format, bool asymmetric) {
-    const dtype &code = format.code_dtype();
-    switch (format.scales) {
+float scale_of(float min, float max, const quantized_type &type, bool asymmetric) {
+    const dtype &code = type.code_dtype();
+    switch (type.scales) {
     case scale_form::power_of_two: return power_of_two_scale(largest(min, max), code);
     case scale_form::two_level: return symmetric_scale(largest(min, max), code);
     default: return asymmetric ? asymmetric_scale(min, max, code) : nonzero(symmetric_scale(largest(min, max), code));
     }
 }
 
-// Fills `stored`; the scales of a two-level format become those that the file tells.
-void store_scales(const format &format, float amax, const dtype &stored, const scale_encoder &encode, scale_set &set) {
+// Fills `stored`; the scales of a two-level type become those that the file tells.
+void store_scales(const quantized_type &type, float amax, const dtype &stored, const scale_encoder &encode,
+                  scale_set &set) {
     if (stored.is_float() && &stored != &f32_dtype()) {
         constexpr float least_f16 = 0x1p-24f;  // a smaller scale may become 0 there
         for (float &scale : set.scales) {
@@ -122,7 +123,7 @@ void store_scales(const format &format, float amax, const dtype &stored, const s
         set.stored.assign(bytes.begin(), bytes.end());
         return;
     }
-    if (format.scales == scale_form::power_of_two) {
+    if (type.scales == scale_form::power_of_two) {
         for (float scale : set.scales) {
             set.stored.push_back(static_cast<std::byte>(std::bit_cast<uint32_t>(scale) >> 23));
         }
@@ -151,7 +152,7 @@ void store_code(const dtype &code, int64_t value, std::vector<std::byte> &codes)
 }  // namespace
 
 // compressed-tensors has exponents as U8, and no f6.
-const dtype &stored_scale_dtype(const format &of) {
+const dtype &stored_scale_dtype(const quantized_type &of) {
     switch (of.scales) {
     case scale_form::power_of_two: return dtype_of(is_dense(of.code_dtype()) ? QDQ_E8M0 : QDQ_U8);
     case scale_form::two_level: return dtype_of(QDQ_F8E4M3);
@@ -162,9 +163,10 @@ const dtype &stored_scale_dtype(const format &of) {
 bool has_zero_points(const dtype &code, bool asymmetric) { return asymmetric || symmetric_zero_point(code) != 0; }
 
 scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, const scale_map &map,
-                         const format &format, bool asymmetric, const dtype &stored, const scale_encoder &encode) {
+                         const quantized_type &type, bool asymmetric, const dtype &stored,
+                         const scale_encoder &encode) {
     extremes found = find_extremes(*source.core, bytes, map);
-    const dtype &code = format.code_dtype();
+    const dtype &code = type.code_dtype();
     scale_set result;
     float amax = 0;
     for (size_t i = 0; i < found.low.size(); ++i) {
@@ -173,9 +175,9 @@ scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, 
             throw failure("it holds NaN or infinite values");
         }
         amax = std::max(amax, largest(min, max));
-        result.scales.push_back(scale_of(min, max, format, asymmetric));
+        result.scales.push_back(scale_of(min, max, type, asymmetric));
     }
-    store_scales(format, amax, stored, encode, result);
+    store_scales(type, amax, stored, encode, result);
     for (size_t i = 0; has_zero_points(code, asymmetric) && i < result.scales.size(); ++i) {
         int64_t zero_point = asymmetric ? asymmetric_zero_point(from_key(found.low[i]), result.scales[i], code)
                                         : symmetric_zero_point(code);
@@ -195,4 +197,4 @@ int64_t load_code(const dtype &code, const std::byte *codes, int64_t index) {
     return code.lowest < 0 ? shifted >> unused : static_cast<int64_t>(value);
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

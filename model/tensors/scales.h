@@ -1,14 +1,14 @@
 #pragma once
 
-#include "tensors/format.h"
 #include "tensors/granularity.h"
+#include "tensors/quantized_type.h"
 
 #include <cstddef>
 #include <functional>
 #include <span>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // A scale and a zero point for each block, by the rules of compressed-tensors, all in f32 and with 0 always inside
 // [min, max]:
@@ -23,7 +23,7 @@ namespace qdq_cli {
 struct scale_set {
     std::vector<float> scales;
     std::vector<std::byte> stored;       // what the file keeps of the scales
-    float global = 1;                    // of a two-level format
+    float global = 1;                    // of a two-level type
     std::vector<std::byte> zero_points;  // zero_point_dtype(); empty when all are 0 by the rule
 };
 
@@ -33,10 +33,10 @@ using scale_encoder = std::function<std::vector<std::byte>(std::vector<float> &,
 // `stored` is the type of the scales in the file; those of a float type are rounded to it. Throws when `bytes`, of the
 // float type `source`, holds a NaN or an infinity.
 scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, const scale_map &map,
-                         const format &format, bool asymmetric, const dtype &stored, const scale_encoder &encode);
+                         const quantized_type &type, bool asymmetric, const dtype &stored, const scale_encoder &encode);
 
 // The type of the scales in the file.
-const dtype &stored_scale_dtype(const format &of);
+const dtype &stored_scale_dtype(const quantized_type &of);
 
 // Whether compute_scales() gives zero points.
 bool has_zero_points(const dtype &code, bool asymmetric);
@@ -44,4 +44,4 @@ bool has_zero_points(const dtype &code, bool asymmetric);
 // The code at an index of a dense array of codes, for integer types of whole bytes.
 int64_t load_code(const dtype &code, const std::byte *codes, int64_t index);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

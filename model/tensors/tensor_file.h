@@ -2,6 +2,7 @@
 
 #include "support/input_file.h"
 #include "tensors/dtype_table.h"
+#include "tensors/file_kind.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // A file whose tensors have more dimensions is refused. NumPy has the same limit, the library a lower one.
 constexpr size_t max_rank = 64;
@@ -46,7 +47,7 @@ private:
     std::map<std::string_view, size_t> by_name_;  // unlike a hash table, in time that no choice of names makes longer
 };
 
-using metadata_map = std::map<std::string, std::string>;
+uint64_t byte_size(const tensor_list &tensors);
 
 // Named tensors. All data is dense, row-major and little-endian, whatever a file's own order.
 class tensor_source {
@@ -66,9 +67,19 @@ struct stored_form {
     uint64_t bytes = 0;
 };
 
+// The dimensions of a weight as a model computes with it: that of its outputs, and the one that it sums over.
+struct weight_axes {
+    int64_t output, summed;
+
+    bool operator==(const weight_axes &) const = default;
+};
+
 // Tensors in files. The threads of a process may read at the same time.
 class tensor_reader : public tensor_source {
 public:
+    explicit tensor_reader(const file_kind &kind) : kind_(kind) {}
+
+    const file_kind &kind() const { return kind_; }
     const tensor_list &tensors() const final { return tensors_; }
     std::optional<size_t> find(std::string_view name) const { return tensors_.find(name); }
 
@@ -91,17 +102,9 @@ public:
     // Throws when one of the files was written to since it was opened.
     virtual void check_unchanged() const;
 
-    // Float tensors of a lower rank (in a model: biases, norms) are not meant to be quantized.
-    virtual size_t lowest_quantized_rank() const = 0;
-
-    // Whether 4-bit codes are held as compressed-tensors has them, with their zero points, or as they are.
-    virtual bool packs_codes() const { return true; }
-
-    // Whether scales of 0, and negative ones, are what writers of this kind of file make of ordinary values.
-    virtual bool has_signed_scales() const { return false; }
-
-    // Whether files of this kind keep metadata.
-    virtual bool has_metadata() const = 0;
+    // Whether a tensor is one to quantize by what is told of the model, and how the model uses a weight.
+    virtual bool is_weight(const tensor_info &tensor) const;
+    virtual weight_axes axes(const tensor_info &weight) const { return {0, std::ssize(weight.shape) - 1}; }
 
 protected:
     const input_file &open(const std::filesystem::path &path);
@@ -112,6 +115,9 @@ protected:
     tensor_list tensors_;
     std::vector<metadata_map> metadata_ = std::vector<metadata_map>(1);  // of each shard
     std::vector<std::unique_ptr<input_file>> files_;
+
+private:
+    const file_kind &kind_;
 };
 
 // The tensors are given at once, their data in any order; nothing is visible under the final name before commit().
@@ -123,27 +129,4 @@ public:
     virtual void commit() = 0;
 };
 
-// Whether a path is that of an ONNX model, and of an array.
-bool is_onnx(const std::filesystem::path &path);
-bool is_npy(const std::filesystem::path &path);
-
-// What becomes of tensors of types that qdq does not read: the file is refused, or they are listed without data.
-enum class other_types { refused, listed };
-
-std::unique_ptr<tensor_reader> open_reader(const std::filesystem::path &path,
-                                           other_types others = other_types::refused);
-
-// Where a result goes.
-struct output_options {
-    std::filesystem::path path;
-    bool replace = false;  // a file of this name
-};
-
-// Throws usage_error where the output would be a file, or a folder, that its name says is what qdq only reads.
-void refuse_gguf(const output_options &output);
-
-// Throws usage_error when an input would be replaced, or when the output is of another kind of file than `input`.
-std::unique_ptr<tensor_writer> create_writer(const output_options &output, const tensor_reader &input,
-                                             const tensor_list &tensors, const metadata_map &metadata);
-
-}  // namespace qdq_cli
+}  // namespace qdq::model

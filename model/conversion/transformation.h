@@ -8,18 +8,21 @@
 #include <functional>
 #include <string>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // Told how many bytes of the input are done, from any thread. What it throws ends the work.
 using progress_function = std::function<void(uint64_t bytes)>;
 
 // What is made of the tensors of a model, one shard at a time: each shard of the input becomes one of the output. All
 // of it is decided on construction, from names, types and shapes; the data are read by write(). Nothing here prints.
-class conversion {
+class transformation {
 public:
-    virtual ~conversion() = default;
+    virtual ~transformation() = default;
 
     virtual const tensor_reader &input() const = 0;
+    virtual size_t changed_count() const = 0;  // of its tensors those that are not copied
+
+    virtual size_t shard_count() const { return input().shard_count(); }  // of the output
 
     // What the shard of the output holds. Its size is the sum of byte_size().
     virtual tensor_list outputs(size_t shard) const = 0;
@@ -38,11 +41,12 @@ public:
     virtual std::string description() const = 0;
 };
 
-// The bytes of the tensors of a shard of the input.
+// The bytes of the tensors of a shard of the input, and of all.
 uint64_t input_bytes(const tensor_reader &input, size_t shard);
+inline uint64_t input_bytes(const tensor_reader &input) { return byte_size(input.tensors()); }
 
 // Copies a tensor through a small buffer.
 void copy_tensor(const tensor_source &input, size_t from, tensor_writer &output, size_t to,
                  const progress_function &advance);
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

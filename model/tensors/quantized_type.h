@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 // How a file keeps the scales.
 enum class scale_form {
@@ -18,20 +18,20 @@ enum class scale_form {
 };
 
 // What --dtype names.
-struct format {
+struct quantized_type {
     std::string_view option;
     std::array<std::string_view, 6> aliases;
     qdq_dtype codes;
     scale_form scales = scale_form::f32;
-    int64_t block_size = 0;  // of the last axis, where the format fixes it
+    int64_t block_size = 0;  // of the last axis, where the type fixes it
 
     const dtype &code_dtype() const { return dtype_of(codes); }
 };
 
-// Null when no format has this name or alias.
-const format *find_format(std::string_view name);
+// Null when no type has this name or alias.
+const quantized_type *find_quantized_type(std::string_view name);
 
-// The names of all formats, in table order.
-std::vector<std::string> format_names();
+// The names of all types, in table order.
+std::vector<std::string> quantized_type_names();
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -1,13 +1,13 @@
-#include "tensors/format.h"
+#include "tensors/quantized_type.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 namespace {
 
-constexpr format formats[] = {
+constexpr quantized_type types[] = {
     {"i8", {"int8"}, QDQ_I8},
     {"u8", {"uint8"}, QDQ_U8},
     {"i16", {"int16"}, QDQ_I16},
@@ -29,18 +29,20 @@ constexpr format formats[] = {
 
 }  // namespace
 
-const format *find_format(std::string_view name) {
-    auto named = [&](const format &row) { return row.option == name || std::ranges::count(row.aliases, name) != 0; };
-    const format *row = std::ranges::find_if(formats, named);
-    return name.empty() || row == std::end(formats) ? nullptr : row;  // unused aliases are empty
+const quantized_type *find_quantized_type(std::string_view name) {
+    auto named = [&](const quantized_type &row) {
+        return row.option == name || std::ranges::count(row.aliases, name) != 0;
+    };
+    const quantized_type *row = std::ranges::find_if(types, named);
+    return name.empty() || row == std::end(types) ? nullptr : row;  // unused aliases are empty
 }
 
-std::vector<std::string> format_names() {
+std::vector<std::string> quantized_type_names() {
     std::vector<std::string> names;
-    for (const format &row : formats) {
+    for (const quantized_type &row : types) {
         names.emplace_back(row.option);
     }
     return names;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model

@@ -1,8 +1,8 @@
-#include "conversion/conversion.h"
+#include "conversion/transformation.h"
 
 #include <algorithm>
 
-namespace qdq_cli {
+namespace qdq::model {
 
 uint64_t input_bytes(const tensor_reader &input, size_t shard) {
     uint64_t total = 0;
@@ -25,4 +25,4 @@ void copy_tensor(const tensor_source &input, size_t from, tensor_writer &output,
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::model
