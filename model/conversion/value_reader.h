@@ -34,7 +34,7 @@ public:
     bool has_values(const logical_tensor &tensor) const { return tensor.parts || type(tensor).is_float(); }
 
     void name_in_failures(const logical_tensor &tensor, const std::function<void()> &work) const {
-        name_in_failures(*file_, tensor.index, work);
+        model::name_in_failures(*file_, tensor.index, work);
     }
 
     // The bytes in the file. They and the values stay until the next call.

@@ -1,5 +1,6 @@
 #include "files/npy_header.h"
 #include "support/error.h"
+#include "tensors/tensor_file.h"
 
 #include <optional>
 

@@ -4,6 +4,7 @@
 #include "support/interrupt.h"
 #include "support/text.h"
 #include "support/words.h"
+#include "tensors/layers.h"
 
 #include <algorithm>
 #include <map>
