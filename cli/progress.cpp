@@ -9,6 +9,8 @@
 
 namespace qdq::cli {
 
+using namespace qdq::model;
+
 namespace {
 
 constexpr auto interval = std::chrono::milliseconds(100);

@@ -14,6 +14,8 @@
 
 namespace qdq::cli {
 
+using namespace qdq::model;
+
 bool is_yaml(const std::filesystem::path &path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
 
 #if QDQ_YAML

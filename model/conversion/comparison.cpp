@@ -4,6 +4,7 @@
 #include "support/error.h"
 #include "support/text.h"
 #include "tensors/float_values.h"
+#include "tensors/odd_scales.h"
 #include "tensors/scales.h"
 
 #include <algorithm>
@@ -91,7 +92,8 @@ struct comparer::sides {
     void refuse_extra_tensors() const {
         for (const logical_tensor &tensor : other.tensors()) {
             if (!original.find(tensor.name)) {
-                throw failure(other.path() + ": " + shortened(tensor.name) + " is not in " + original.path());
+                throw failure(other.file().path() + ": " + shortened(tensor.name) + " is not in " +
+                              original.file().path());
             }
         }
     }
@@ -99,10 +101,10 @@ struct comparer::sides {
     const logical_tensor &counterpart(const logical_tensor &tensor) const {
         const logical_tensor *found = other.find(tensor.name);
         if (found == nullptr) {
-            throw failure("it is not in " + other.path());
+            throw failure("it is not in " + other.file().path());
         }
         if (found->shape != tensor.shape) {
-            throw failure("its shape in " + other.path() + " is " + shape_text(found->shape));
+            throw failure("its shape in " + other.file().path() + " is " + shape_text(found->shape));
         }
         return *found;
     }
@@ -119,7 +121,8 @@ struct comparer::sides {
             return result;
         }
         if (!original.has_values(tensor) || !other.has_values(its_other)) {
-            throw failure("it differs from that in " + other.path() + ", and only float tensors can be compared");
+            throw failure("it differs from that in " + other.file().path() +
+                          ", and only float tensors can be compared");
         }
         result.unchanged = false;
         std::span<const float> a = original.values(tensor), b = other.values(its_other);
@@ -139,16 +142,11 @@ comparer::comparer(const std::string &original, const std::string &other)
 
 comparer::~comparer() = default;
 
-uint64_t comparer::bytes() const {
-    uint64_t total = 0;
-    for (const logical_tensor &tensor : sides_->original.tensors()) {
-        total += sides_->original.bytes(tensor);
-    }
-    return total;
-}
+uint64_t comparer::bytes() const { return stored_bytes(sides_->original.file()); }
 
 std::vector<std::string> comparer::odd_scales() const {
-    std::vector<std::string> found = sides_->original.odd_scales(), more = sides_->other.odd_scales();
+    std::vector<std::string> found = model::odd_scales(sides_->original.file()),
+                             more = model::odd_scales(sides_->other.file());
     found.insert(found.end(), more.begin(), more.end());
     return found;
 }
@@ -157,12 +155,12 @@ std::vector<comparison> comparer::run(const progress_function &advance) {
     const value_reader &original = sides_->original;
     std::vector<comparison> results;
     for (const logical_tensor &tensor : original.tensors()) {
-        original.name_in_failures(tensor,
-                                  [&] { results.push_back(sides_->compare(tensor, sides_->counterpart(tensor))); });
+        name_in_failures(original.file(), tensor.index,
+                         [&] { results.push_back(sides_->compare(tensor, sides_->counterpart(tensor))); });
         advance(original.bytes(tensor));
     }
-    original.check_unchanged();
-    sides_->other.check_unchanged();
+    original.file().check_unchanged();
+    sides_->other.file().check_unchanged();
     return results;
 }
 

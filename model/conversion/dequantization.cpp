@@ -43,7 +43,7 @@ void check_restorable(const std::string &input, const output_options &output, co
 }  // namespace
 
 dequantization::dequantization(std::unique_ptr<tensor_reader> input, const dtype *type, std::string profile)
-    : input_(std::move(input)), type_(type), profile_(std::move(profile)), records_(read_records(*input_)) {
+    : transformation(std::move(input)), type_(type), profile_(std::move(profile)), records_(read_records(*input_)) {
     static_cast<void>(kernel_caller(profile_));  // throws when there is no such profile
     tensors_ = logical_tensors(*input_);
     for (const logical_tensor &tensor : tensors_) {

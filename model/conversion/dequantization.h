@@ -16,7 +16,6 @@ public:
     // failure where nothing is quantized.
     dequantization(std::unique_ptr<tensor_reader> input, const dtype *type, std::string profile = "");
 
-    const tensor_reader &input() const override { return *input_; }
     size_t changed_count() const override { return restored_; }
     tensor_list outputs(size_t shard) const override;
     metadata_map metadata(size_t shard) const override;
@@ -29,7 +28,6 @@ private:
     bool is_restored(const logical_tensor &tensor) const;
     const dtype *recorded_type() const;
 
-    std::unique_ptr<tensor_reader> input_;
     const dtype *type_;
     std::string profile_;
     record_map records_;

@@ -1,5 +1,6 @@
 #include "conversion/inspection.h"
 
+#include "support/text.h"
 #include "tensors/float_values.h"
 
 #include <algorithm>
@@ -36,34 +37,6 @@ void add_scales(inspection &result, const quantized_tensor &codes) {
     result.scales = statistics_of(scales);
 }
 
-}  // namespace
-
-std::vector<inspection> inspect(value_reader &file, const progress_function &advance) {
-    std::vector<inspection> all;
-    for (const logical_tensor &tensor : file.tensors()) {
-        inspection result = {.name = tensor.name,
-                             .type = std::string(file.codes_type(tensor)),
-                             .shape = tensor.shape,
-                             .bytes = file.bytes(tensor),
-                             .supported = file.is_supported(tensor),
-                             .values = {},
-                             .scale_shape = {},
-                             .scales = {}};
-        file.name_in_failures(tensor, [&] {
-            if (file.has_values(tensor)) {
-                result.values = statistics_of(file.values(tensor));
-            }
-            if (tensor.parts) {
-                add_scales(result, *file.quantized());
-            }
-        });
-        advance(result.bytes);
-        all.push_back(std::move(result));
-    }
-    file.check_unchanged();
-    return all;
-}
-
 json to_json(const inspection &tensor) {
     json entry = {{"name", tensor.name}, {"dtype", tensor.type}, {"shape", tensor.shape}, {"bytes", tensor.bytes}};
     if (!tensor.supported) {
@@ -81,6 +54,42 @@ json to_json(const inspection &tensor) {
                       {"scale_max", finite(tensor.scales.most)}});
     }
     return entry;
+}
+
+}  // namespace
+
+std::vector<inspection> inspect(value_reader &file, const progress_function &advance) {
+    std::vector<inspection> all;
+    for (const logical_tensor &tensor : file.tensors()) {
+        inspection result = {.name = tensor.name,
+                             .type = std::string(file.codes_type(tensor)),
+                             .shape = tensor.shape,
+                             .bytes = file.bytes(tensor),
+                             .supported = file.is_supported(tensor),
+                             .values = {},
+                             .scale_shape = {},
+                             .scales = {}};
+        name_in_failures(file.file(), tensor.index, [&] {
+            if (file.has_values(tensor)) {
+                result.values = statistics_of(file.values(tensor));
+            }
+            if (tensor.parts) {
+                add_scales(result, *file.quantized());
+            }
+        });
+        advance(result.bytes);
+        all.push_back(std::move(result));
+    }
+    file.file().check_unchanged();
+    return all;
+}
+
+json to_json(const std::vector<inspection> &all, const std::vector<std::string> &warnings) {
+    json tensors = json::array();
+    for (const inspection &each : all) {
+        tensors.push_back(to_json(each));
+    }
+    return {{"tensors", tensors}, {"warnings", printable(warnings)}};
 }
 
 }  // namespace qdq::model

@@ -29,6 +29,6 @@ struct inspection {
 
 std::vector<inspection> inspect(value_reader &file, const progress_function &advance);
 
-json to_json(const inspection &tensor);
+json to_json(const std::vector<inspection> &all, const std::vector<std::string> &warnings);
 
 }  // namespace qdq::model

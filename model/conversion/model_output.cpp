@@ -7,6 +7,7 @@
 #include "support/interrupt.h"
 #include "support/parallel.h"
 #include "support/parsing.h"
+#include "support/scratch_buffer.h"
 #include "support/text.h"
 #include "support/version.h"
 #include "support/words.h"
@@ -93,19 +94,16 @@ void write_file(const folder &inside, const std::string &name, std::string_view 
 
 // Copies a file to a path in a folder.
 void copy_whole(const fs::path &from, const folder &to, const fs::path &path) {
-    constexpr uint64_t piece = uint64_t{1} << 20;
     if (std::ranges::distance(path) > 1) {
         folder inside = folder::create(to, path.begin()->string());
         return copy_whole(from, inside, path.lexically_relative(*path.begin()));
     }
     input_file source(from);
     atomic_file target(to, path.string(), true);
-    std::vector<std::byte> buffer(std::min(source.size(), piece));
-    for (uint64_t done = 0; done < source.size(); done += piece) {
-        std::span<std::byte> bytes = std::span(buffer).first(std::min(piece, source.size() - done));
-        source.read(done, bytes);
-        target.write(done, bytes);
-    }
+    for_each_piece(source.size(), uint64_t{1} << 20, [&](uint64_t offset, std::span<std::byte> bytes) {
+        source.read(offset, bytes);
+        target.write(offset, bytes);
+    });
     source.check_unchanged();
     target.publish();
 }

@@ -244,7 +244,7 @@ std::vector<size_t> rules_that_match_nothing(const tensor_reader &input, const r
 }
 
 quantization::quantization(std::unique_ptr<tensor_reader> input, recipe rules, std::string profile)
-    : input_(std::move(input)), rules_(std::move(rules)), profile_(std::move(profile)) {
+    : transformation(std::move(input)), rules_(std::move(rules)), profile_(std::move(profile)) {
     const selection select = select_by(rules_, *input_);
     static_cast<void>(kernel_caller(profile_));  // throws when there is no such profile
     std::vector<logical_tensor> logical = logical_tensors(*input_);

@@ -27,7 +27,6 @@ public:
     // Throws usage_error and failure, as when nothing is selected. `profile`: of qdq_profile_options; empty: none.
     quantization(std::unique_ptr<tensor_reader> input, recipe rules, std::string profile = "");
 
-    const tensor_reader &input() const override { return *input_; }
     size_t changed_count() const override { return records_.size(); }
     tensor_list outputs(size_t shard) const override;
     metadata_map metadata(size_t shard) const override;
@@ -51,7 +50,6 @@ private:
     size_t add_part(tensor_info part);
     size_t end_of(const step &each) const;
 
-    std::unique_ptr<tensor_reader> input_;
     recipe rules_;
     std::string profile_;
     std::vector<step> steps_;

@@ -42,7 +42,7 @@ code_form form_of(const std::string &input, const output_options &output, const 
 }  // namespace
 
 recoding::recoding(std::unique_ptr<tensor_reader> input, code_form form)
-    : input_(std::move(input)),
+    : transformation(std::move(input)),
       form_(form),
       records_(read_records(*input_)),
       new_records_(records_),

@@ -22,7 +22,6 @@ public:
     // Throws failure where a tensor has no such form, and where nothing is quantized.
     recoding(std::unique_ptr<tensor_reader> input, code_form form);
 
-    const tensor_reader &input() const override { return *input_; }
     size_t changed_count() const override { return quantized_; }
     size_t shard_count() const override { return form_ == code_form::onnx ? 1 : input_->shard_count(); }
     tensor_list outputs(size_t shard) const override;
@@ -44,7 +43,6 @@ private:
     bool is_in(const logical_tensor &tensor, size_t shard) const;
     blocking blocks_of(const logical_tensor &tensor) const;
 
-    std::unique_ptr<tensor_reader> input_;
     code_form form_;
     record_map records_, new_records_;
     std::vector<logical_tensor> tensors_;

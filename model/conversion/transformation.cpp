@@ -1,6 +1,6 @@
 #include "conversion/transformation.h"
 
-#include <algorithm>
+#include "support/scratch_buffer.h"
 
 namespace qdq::model {
 
@@ -14,15 +14,12 @@ uint64_t input_bytes(const tensor_reader &input, size_t shard) {
 
 void copy_tensor(const tensor_source &input, size_t from, tensor_writer &output, size_t to,
                  const progress_function &advance) {
-    constexpr uint64_t piece = uint64_t{4} << 20;
-    uint64_t size = byte_size(input.tensors()[from]);
-    std::vector<std::byte> buffer(std::min(size, piece));
-    for (uint64_t done = 0; done < size; done += piece) {
-        std::span<std::byte> bytes = std::span(buffer).first(std::min(piece, size - done));
-        input.read_at(from, done, bytes);
-        output.write_at(to, done, bytes);
+    constexpr uint64_t most = uint64_t{4} << 20;
+    for_each_piece(byte_size(input.tensors()[from]), most, [&](uint64_t offset, std::span<std::byte> bytes) {
+        input.read_at(from, offset, bytes);
+        output.write_at(to, offset, bytes);
         advance(bytes.size());
-    }
+    });
 }
 
 }  // namespace qdq::model

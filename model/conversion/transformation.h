@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 namespace qdq::model {
 
@@ -17,9 +19,10 @@ using progress_function = std::function<void(uint64_t bytes)>;
 // of it is decided on construction, from names, types and shapes; the data are read by write(). Nothing here prints.
 class transformation {
 public:
+    explicit transformation(std::unique_ptr<tensor_reader> input) : input_(std::move(input)) {}
     virtual ~transformation() = default;
 
-    virtual const tensor_reader &input() const = 0;
+    const tensor_reader &input() const { return *input_; }
     virtual size_t changed_count() const = 0;  // of its tensors those that are not copied
 
     virtual size_t shard_count() const { return input().shard_count(); }  // of the output
@@ -39,6 +42,9 @@ public:
 
     // All that the output depends on beside the input and the version of this program.
     virtual std::string description() const = 0;
+
+protected:
+    std::unique_ptr<tensor_reader> input_;
 };
 
 // The bytes of the tensors of a shard of the input, and of all.

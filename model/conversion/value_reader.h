@@ -1,10 +1,8 @@
 #pragma once
 
 #include "tensors/kernel_call.h"
-#include "tensors/odd_scales.h"
 #include "tensors/quantized_tensor.h"
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,8 +17,7 @@ class value_reader {
 public:
     explicit value_reader(const std::string &path, other_types others = other_types::refused);
 
-    std::string path() const { return file_->path(); }
-    void check_unchanged() const { file_->check_unchanged(); }
+    const tensor_reader &file() const { return *file_; }
     const std::vector<logical_tensor> &tensors() const { return tensors_; }
     const logical_tensor *find(const std::string &name) const;
 
@@ -29,13 +26,8 @@ public:
     // The type of the codes where it is quantized, by the file's name where it has one of its own.
     std::string_view codes_type(const logical_tensor &tensor) const;
     uint64_t bytes(const logical_tensor &tensor) const { return stored_bytes(*file_, tensor); }
-    std::vector<std::string> odd_scales() const { return model::odd_scales(*file_); }
     bool is_supported(const logical_tensor &tensor) const { return type(tensor).bits != 0; }
     bool has_values(const logical_tensor &tensor) const { return tensor.parts || type(tensor).is_float(); }
-
-    void name_in_failures(const logical_tensor &tensor, const std::function<void()> &work) const {
-        model::name_in_failures(*file_, tensor.index, work);
-    }
 
     // The bytes in the file. They and the values stay until the next call.
     std::span<const std::byte> raw(const logical_tensor &tensor);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -21,5 +23,13 @@ public:
 private:
     std::vector<std::byte> bytes_;
 };
+
+// Visits so many bytes in order, with a buffer for at most `most` of them at a time.
+template<typename Visit> void for_each_piece(uint64_t size, uint64_t most, Visit visit) {
+    std::vector<std::byte> buffer(std::min(size, most));
+    for (uint64_t done = 0; done < size; done += most) {
+        visit(done, std::span(buffer).first(std::min(most, size - done)));
+    }
+}
 
 }  // namespace qdq::model

@@ -1,5 +1,7 @@
 #include "tensors/digest.h"
 
+#include "support/scratch_buffer.h"
+
 #define XXH_INLINE_ALL  // the library is its header, for any processor
 #include <xxhash.h>
 
@@ -15,14 +17,11 @@ namespace {
 using read_function = std::function<void(uint64_t offset, std::span<std::byte> bytes)>;
 
 std::string digest_of_pieces(uint64_t size, const read_function &read) {
-    constexpr uint64_t piece = uint64_t{1} << 20;
-    std::vector<std::byte> buffer(std::min(size, piece));
     digest found;
-    for (uint64_t done = 0; done < size; done += piece) {
-        std::span<std::byte> bytes = std::span(buffer).first(std::min(piece, size - done));
-        read(done, bytes);
+    for_each_piece(size, uint64_t{1} << 20, [&](uint64_t offset, std::span<std::byte> bytes) {
+        read(offset, bytes);
         found.add(bytes);
-    }
+    });
     return found.text();
 }
 

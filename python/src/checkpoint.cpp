@@ -208,14 +208,11 @@ nb::object compare(nb::handle original, nb::handle other, nb::handle report, nb:
 nb::object inspect(nb::handle source, nb::handle progress) {
     const std::string input = path(function, "source", source);
     const progress_function advance = told_to(progress);
-    json result = {{"tensors", json::array()}};
+    json result;
     {
         const nb::gil_scoped_release others_run;
         value_reader file(input, other_types::listed);
-        result["warnings"] = printable(file.odd_scales());
-        for (const inspection &each : model::inspect(file, advance)) {
-            result["tensors"].push_back(to_json(each));
-        }
+        result = to_json(model::inspect(file, advance), odd_scales(file.file()));
     }
     return text_of_json(result);
 }
