@@ -203,7 +203,8 @@ class Tests:
     def targets(tests):
         """What CMake builds for them."""
         of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
-                   "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"]}
+                   "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"],
+                   "build.folders": ["qdq_generators"]}
         names = {test.split()[0] for test in tests}
         of_wheel = ["qdq_cli", "qdq_compat_aclnn"]  # what a wheel's build links, and its tests run
         return sorted({target for name in names

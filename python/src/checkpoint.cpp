@@ -212,7 +212,8 @@ nb::object inspect(nb::handle source, nb::handle progress) {
     {
         const nb::gil_scoped_release others_run;
         value_reader file(input, other_types::listed);
-        result = to_json(model::inspect(file, advance), odd_scales(file.file()));
+        const std::vector<std::string> warnings = odd_scales(file.file());
+        result = to_json(model::inspect(file, advance), warnings);
     }
     return text_of_json(result);
 }
