@@ -1,15 +1,15 @@
 #pragma once
 
-#include "kernel_call.h"
-#include "recipe.h"
-#include "tensor_file.h"
+#include "model.h"
 
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::cli {
+
+using namespace qdq::model;
 
 // What a command tells beside its result.
 struct console_options {
@@ -19,7 +19,7 @@ struct console_options {
 struct quantize_options {
     std::string input;
     output_options output;
-    std::string format = "i8";
+    std::string dtype = "i8";
     std::string profile;  // of qdq_profile_options; empty: none
     granularity scales;
     bool asymmetric = false;
@@ -84,4 +84,4 @@ void run_verify(const verify_options &options);
 // "qdq 0.1.0 ...", the commit, and the targets that are built in.
 std::string version_text();
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

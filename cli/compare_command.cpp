@@ -1,14 +1,12 @@
 #include "commands.h"
-#include "comparison.h"
-#include "json.h"
+#include "console.h"
 #include "progress.h"
-#include "report.h"
-#include "run_conversion.h"
-#include "text.h"
+#include "support/json.h"
+#include "support/text.h"
 
 #include <iostream>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 namespace {
 
@@ -49,7 +47,7 @@ void print_json(const std::vector<comparison> &all, const std::vector<std::strin
         std::cout << (i == 0 ? "\n" : ",\n") << json_text(named_json(all[i]));
     }
     std::cout << "\n],\n\"total\": " << json_text(to_json(total_of(all)))
-              << ",\n\"warnings\": " << json_text(escaped(warnings)) << "}\n";
+              << ",\n\"warnings\": " << json_text(printable(warnings)) << "}\n";
 }
 
 }  // namespace
@@ -74,4 +72,4 @@ void run_compare(const compare_options &options) {
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

@@ -1,49 +1,33 @@
 #include "commands.h"
-#include "dequantization.h"
-#include "odd_scales.h"
-#include "run_conversion.h"
-#include "text.h"
+#include "console.h"
+#include "support/text.h"
 
 #include <iostream>
 
-namespace qdq_cli {
-
-namespace {
-
-uint64_t bytes_of(const tensor_list &tensors) {
-    uint64_t total = 0;
-    for (const tensor_info &tensor : tensors) {
-        total += byte_size(tensor);
-    }
-    return total;
-}
-
-}  // namespace
+namespace qdq::cli {
 
 void run_dequantize(const dequantize_options &options) {
     apply(options.target);
-    check_restorable(options.input, options.output, options.dtype);
-    const dtype *type = options.dtype.empty() ? nullptr : find_dtype(options.dtype);
-    dequantization plan(open_reader(options.input), type, options.profile);
+    dequantization plan = plan_dequantization(options.input, options.output, options.dtype, options.profile);
     std::vector<std::string> warnings = odd_scales(plan.input());
     warn(warnings, options.console);
     if (options.console.verbose && !options.console.json) {
-        print_outputs(plan, options.output);
+        print_outputs(plan);
     }
-    kernel_figures figures = run_conversion(plan, options.output, options.target, options.console);
-    uint64_t before = stored_bytes(plan.input()), after = bytes_of(plan.outputs());
+    kernel_figures figures = run_under_bar(plan, options.output, options.target, options.console);
+    summary of = summary_of(plan);
     if (options.console.json) {
-        json summary = {{"tensors", plan.outputs().size()},
-                        {"restored", plan.restored_count()},
-                        {"bytes_before", before},
-                        {"bytes_after", after},
-                        {"warnings", escaped(warnings)}};
-        std::cout << summary.dump() << "\n";
+        json result = {{"tensors", of.tensors_after},
+                       {"restored", of.changed},
+                       {"bytes_before", of.bytes_before},
+                       {"bytes_after", of.bytes_after},
+                       {"warnings", printable(warnings)}};
+        std::cout << result.dump() << "\n";
     } else if (!options.console.quiet) {
-        std::cout << "dequantized " << plan.restored_count() << " of " << plan.outputs().size()
-                  << " tensors: " << bytes_text(before) << " -> " << bytes_text(after) << "\n"
+        std::cout << "dequantized " << of.changed << " of " << of.tensors_after
+                  << " tensors: " << bytes_text(of.bytes_before) << " -> " << bytes_text(of.bytes_after) << "\n"
                   << figures.text() << "\n";
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 namespace {
 
@@ -207,4 +207,4 @@ void run_generate(const std::string &what, const CLI::App &app) {
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

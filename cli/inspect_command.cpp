@@ -1,13 +1,12 @@
 #include "commands.h"
-#include "inspection.h"
+#include "console.h"
 #include "progress.h"
-#include "run_conversion.h"
-#include "text.h"
+#include "support/text.h"
 
 #include <cstdio>
 #include <iostream>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 namespace {
 
@@ -36,34 +35,22 @@ void print_inspection(const std::vector<inspection> &all) {
     std::cout << terminal_table(rows, 6);
 }
 
-void print_json(const std::vector<inspection> &all, const std::vector<std::string> &warnings) {
-    json tensors = json::array();
-    for (const inspection &each : all) {
-        tensors.push_back(to_json(each));
-    }
-    std::cout << json_text({{"tensors", tensors}, {"warnings", escaped(warnings)}}, 1) << "\n";
-}
-
 }  // namespace
 
 void run_inspect(const inspect_options &options) {
     value_reader file(options.input, other_types::listed);
-    uint64_t total = 0;
-    for (const logical_tensor &tensor : file.tensors()) {
-        total += file.bytes(tensor);
-    }
-    std::vector<std::string> warnings = file.odd_scales();
+    std::vector<std::string> warnings = odd_scales(file.file());
     warn(warnings, options.console);
     std::vector<inspection> all;
     {
-        progress bar(total, progress::unit::bytes, options.console.quiet);
+        progress bar(stored_bytes(file.file()), progress::unit::bytes, options.console.quiet);
         all = inspect(file, [&](uint64_t bytes) { bar.advance(bytes); });
     }
     if (options.console.json) {
-        print_json(all, warnings);
+        std::cout << json_text(to_json(all, warnings), 1) << "\n";
     } else if (!options.console.quiet) {
         print_inspection(all);
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

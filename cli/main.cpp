@@ -1,9 +1,8 @@
 #include "commands.h"
-#include "error.h"
-#include "format.h"
 #include "generate_command.h"
-#include "interrupt.h"
-#include "text.h"
+#include "support/error.h"
+#include "support/interrupt.h"
+#include "support/text.h"
 
 #include <qdq/qdq.h>
 
@@ -19,7 +18,7 @@
 
 namespace {
 
-using namespace qdq_cli;
+using namespace qdq::cli;
 
 constexpr int exit_failure = 1, exit_usage = 2;
 
@@ -163,14 +162,14 @@ std::string lower_case(std::string text) {
     return text;
 }
 
-// Any name of a format becomes its first one.
-CLI::Validator format_name() {
+// Any name of a type becomes its first one.
+CLI::Validator type_of_codes() {
     std::string names;
-    for (const std::string &name : format_names()) {
+    for (const std::string &name : quantized_type_names()) {
         names += (names.empty() ? "" : ",") + name;
     }
     auto translate = [names](std::string &name) {
-        const format *found = find_format(lower_case(name));
+        const quantized_type *found = find_quantized_type(lower_case(name));
         name = found != nullptr ? found->option : name;
         return found != nullptr ? "" : name + " not in {" + names + "}";
     };
@@ -181,8 +180,8 @@ void add_quantize(CLI::App &app, quantize_options &options) {
     CLI::App &command = *app.add_subcommand("quantize", "Quantize the weights of a model, or an array");
     command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx or .npy file")->required();
     add_output_options(command, options.output)->required(false);
-    command.add_option("--dtype", options.format, "The type to quantize to (default i8)")
-        ->transform(format_name())
+    command.add_option("--dtype", options.dtype, "The type to quantize to (default i8)")
+        ->transform(type_of_codes())
         ->type_name("ONE");
     CLI::Option *axis = command.add_option("--axis", options.scales.axis,
                                            "One scale for each index of this axis (default 0),\n"

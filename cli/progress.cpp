@@ -1,13 +1,15 @@
 #include "progress.h"
 
-#include "text.h"
+#include "support/text.h"
 
 #include <unistd.h>
 #include <algorithm>
 #include <cstdio>
 #include <string>
 
-namespace qdq_cli {
+namespace qdq::cli {
+
+using namespace qdq::model;
 
 namespace {
 
@@ -57,4 +59,4 @@ std::string progress::rate_text() const {
            "/s  " + fixed(left, 0) + " s left";
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

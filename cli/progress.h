@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 // A bar on standard error, drawn only when that is a terminal and the work lasts long enough to be noticed.
 class progress {
@@ -31,4 +31,4 @@ private:
     std::chrono::steady_clock::time_point begin_, next_draw_;
 };
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

@@ -1,17 +1,13 @@
 #include "commands.h"
-#include "error.h"
-#include "folder.h"
-#include "model_folder.h"
-#include "quantization.h"
+#include "console.h"
 #include "ray_run.h"
-#include "report.h"
-#include "run_conversion.h"
-#include "text.h"
+#include "support/error.h"
+#include "support/text.h"
 #include "yaml.h"
 
 #include <iostream>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 namespace {
 
@@ -21,13 +17,13 @@ recipe read_any_recipe(const std::filesystem::path &path, const scheme &otherwis
     }
     json text = read_yaml(path);
     recipe result;
-    in_file(path.string(), [&] { result = parse_recipe(text, otherwise); });
+    name_in_failures(path.string(), [&] { result = parse_recipe(text, otherwise); });
     return result;
 }
 
 // What --exclude names is left alone, then what --include names is quantized, then the rules of the recipe are asked.
 recipe recipe_of(const quantize_options &options) {
-    scheme how = {.type = find_format(options.format),
+    scheme how = {.type = find_quantized_type(options.dtype),
                   .scales = options.scales,
                   .asymmetric = options.asymmetric,
                   .dynamic_activations = !options.activations.empty()};
@@ -46,11 +42,13 @@ recipe recipe_of(const quantize_options &options) {
 
 // An array has no name that a glob could match.
 void check_names_choose(const quantize_options &options) {
-    if (is_npy(options.input) && !(options.exclude.empty() && options.include.empty())) {
+    if (kind_of(options.input).holds == holding::arrays && !(options.exclude.empty() && options.include.empty())) {
         throw usage_error(std::string(options.exclude.empty() ? "--include: " : "--exclude: ") + options.input +
                           ": it holds one array, which no name chooses");
     }
 }
+
+bool is_graph(const file_kind &kind) { return kind.holds == holding::graph; }
 
 void print_plan(const quantization &plan) {
     std::vector<std::vector<std::string>> rows = {{"tensor", "shape", "from", "to", "bytes before", "bytes after"}};
@@ -61,8 +59,8 @@ void print_plan(const quantization &plan) {
                         each.how ? scheme_text(*each.how) : "left alone", std::to_string(before.bytes),
                         std::to_string(plan.output_bytes(each))});
     }
-    rows.push_back(
-        {"total", "", "", "", std::to_string(stored_bytes(plan.input())), std::to_string(plan.output_bytes())});
+    summary of = summary_of(plan);
+    rows.push_back({"total", "", "", "", std::to_string(of.bytes_before), std::to_string(of.bytes_after)});
     std::cout << terminal_table(rows, 4);
 }
 
@@ -98,7 +96,7 @@ std::vector<std::string> hints(const quantization &plan, const recipe &rules) {
                         " has one scale for each channel here: --block-size 32 or 128, in a recipe "
                         "\"block_size\", loses less");
     }
-    if (size_t experts = count_experts_left_alone(plan, rules); experts != 0) {
+    if (size_t experts = plan.experts_left_alone(); experts != 0) {
         found.push_back(std::to_string(experts) + " weights of experts are left alone: transformers would not load " +
                         "them as " + scheme_text(rules.otherwise) + "; --include '*experts*' quantizes them");
     }
@@ -117,18 +115,20 @@ json plan_to_json(const quantization &plan) {
                            {"bytes_before", before.bytes},
                            {"bytes_after", plan.output_bytes(each)}});
     }
+    summary of = summary_of(plan);
     return {{"tensors", tensors},
             {"total",
-             {{"tensors", plan.input().tensors().size()},
-              {"quantized", plan.quantized_count()},
-              {"bytes_before", stored_bytes(plan.input())},
-              {"bytes_after", plan.output_bytes()}}}};
+             {{"tensors", of.tensors_before},
+              {"quantized", of.changed},
+              {"bytes_before", of.bytes_before},
+              {"bytes_after", of.bytes_after}}}};
 }
 
 void print_summary(const quantization &plan, const recipe &rules, const std::optional<kernel_figures> &figures) {
-    std::cout << "quantized " << plan.quantized_count() << " of " << plan.input().tensors().size() << " tensors to "
+    summary of = summary_of(plan);
+    std::cout << "quantized " << of.changed << " of " << of.tensors_before << " tensors to "
               << (rules.rules.empty() ? std::string(rules.otherwise.type->option) : "the types of the recipe") << ": "
-              << bytes_text(stored_bytes(plan.input())) << " -> " << bytes_text(plan.output_bytes()) << "\n"
+              << bytes_text(of.bytes_before) << " -> " << bytes_text(of.bytes_after) << "\n"
               << (figures ? figures->text() + "\n" : "");
 }
 
@@ -139,8 +139,8 @@ void run_quantize(const quantize_options &options) {
     if (!options.dry_run && options.output.path.empty()) {
         throw usage_error("--output is required, but for --dry-run");
     }
-    refuse_gguf(options.output);
-    if (!options.output.path.empty() && is_onnx(options.input) != is_onnx(options.output.path)) {
+    refuse_read_only(options.output);
+    if (!options.output.path.empty() && is_graph(kind_of(options.input)) != is_graph(kind_named(options.output.path))) {
         throw usage_error(options.output.path.string() + ": a quantized model is a file as " + options.input +
                           "; `qdq convert` makes another kind of it");
     }
@@ -149,17 +149,13 @@ void run_quantize(const quantize_options &options) {
     std::unique_ptr<tensor_reader> input = open_reader(options.input);
     std::vector<std::string> warnings = unmatched(*input, rules, options);
     warn(warnings, options.console);
-    selection select = select_by(rules, *input);
-    quantization plan(std::move(input), select, options.profile);
+    quantization plan(std::move(input), rules, options.profile);
     const console_options &console = options.console;
-    const auto *folder = dynamic_cast<const model_folder *>(&plan.input());
-    if (options.dry_run && folder != nullptr) {
-        json config;
-        plan.configure(config);  // these throw what the run would
-        static_cast<void>(folder->other_files());
+    if (options.dry_run) {
+        check_writable(plan);
     }
-    if (folder != nullptr && (options.dry_run || options.ray) && !console.quiet) {
-        tell_links_out(*folder);
+    if (options.dry_run || options.ray) {
+        tell_links_out(plan, console);
     }
     if (!console.json && (options.dry_run || console.verbose)) {
         print_plan(plan);
@@ -169,7 +165,7 @@ void run_quantize(const quantize_options &options) {
         if (options.ray) {
             run_on_ray(plan, rules, options);
         } else {
-            figures = run_conversion(plan, options.output, options.target, console);
+            figures = run_under_bar(plan, options.output, options.target, console);
         }
         if (options.report) {
             write_report(*options.report, options.input, options.output.path);
@@ -177,8 +173,8 @@ void run_quantize(const quantize_options &options) {
     }
     if (console.json) {
         json result = plan_to_json(plan);
-        result["warnings"] = escaped(warnings);
-        result["hints"] = escaped(hints(plan, rules));
+        result["warnings"] = printable(warnings);
+        result["hints"] = printable(hints(plan, rules));
         std::cout << json_text(result, 1) << "\n";
         return;
     }
@@ -192,4 +188,4 @@ void run_quantize(const quantize_options &options) {
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

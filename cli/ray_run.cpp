@@ -1,10 +1,9 @@
 #include "ray_run.h"
 
-#include "error.h"
-#include "interrupt.h"
-#include "model_folder.h"
+#include "console.h"
 #include "progress.h"
-#include "run_conversion.h"
+#include "support/error.h"
+#include "support/interrupt.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +16,7 @@
 #include <charconv>
 #include <csignal>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 namespace {
 
@@ -142,12 +141,8 @@ void show_progress(int pipe, progress &bar, size_t &finished) {
 }  // namespace
 
 void run_on_ray(const quantization &plan, const recipe &rules, const quantize_options &options) {
-    if (!is_model_folder(options.input)) {
+    if (kind_of(options.input).holds != holding::model) {
         throw usage_error("--ray: " + options.input + ": it is no folder of a model");
-    }
-    uint64_t total = 0;
-    for (size_t shard = 0; shard < plan.input().shard_count(); ++shard) {
-        total += input_bytes(plan.input(), shard);
     }
     const descriptor recipe_file(file_of(recipe_json(rules).dump()));
     std::array<int, 2> ends{-1, -1};
@@ -159,7 +154,7 @@ void run_on_ray(const quantization &plan, const recipe &rules, const quantize_op
     try {
         child python(command_line(options), recipe_file.number(), write_end->number());
         write_end.reset();
-        progress bar(total, progress::unit::bytes, options.console.quiet);
+        progress bar(input_bytes(plan.input()), progress::unit::bytes, options.console.quiet);
         show_progress(read_end.number(), bar, finished);
         code = python.wait();
     } catch (const interrupted &) {  // and the program has ended, and its bar
@@ -176,4 +171,4 @@ void run_on_ray(const quantization &plan, const recipe &rules, const quantize_op
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

@@ -1,11 +1,12 @@
 #include "commands.h"
-#include "json.h"
-#include "text.h"
-#include "version.h"
+#include "console.h"
+#include "support/json.h"
+#include "support/text.h"
+#include "support/version.h"
 
 #include <iostream>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 namespace {
 
@@ -73,4 +74,4 @@ std::string version_text() {
     return text;
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

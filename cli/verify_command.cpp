@@ -1,9 +1,9 @@
 #include "commands.h"
-#include "error.h"
-#include "interrupt.h"
-#include "json.h"
 #include "progress.h"
-#include "text.h"
+#include "support/error.h"
+#include "support/interrupt.h"
+#include "support/json.h"
+#include "support/text.h"
 
 #include "conformance/check.h"
 
@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-namespace qdq_cli {
+namespace qdq::cli {
 
 namespace {
 
@@ -204,4 +204,4 @@ void run_verify(const verify_options &options) {
     }
 }
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

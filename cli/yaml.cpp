@@ -1,8 +1,8 @@
 #include "yaml.h"
 
-#include "error.h"
-#include "parsing.h"
-#include "text.h"
+#include "support/error.h"
+#include "support/parsing.h"
+#include "support/text.h"
 
 #include <charconv>
 #include <utility>
@@ -12,7 +12,9 @@
 #include <yaml-cpp/yaml.h>
 #endif
 
-namespace qdq_cli {
+namespace qdq::cli {
+
+using namespace qdq::model;
 
 bool is_yaml(const std::filesystem::path &path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
 
@@ -94,7 +96,7 @@ private:
 json read_yaml(const std::filesystem::path &path) {
     std::string text = read_text(path, max_yaml_bytes);
     json content;
-    in_file(path.string(), [&] {
+    name_in_failures(path.string(), [&] {
         try {
             content = converter().value(YAML::Load(text));
         } catch (const YAML::DeepRecursion &) {  // of 500 levels
@@ -115,4 +117,4 @@ json read_yaml(const std::filesystem::path &path) {
 
 #endif
 
-}  // namespace qdq_cli
+}  // namespace qdq::cli

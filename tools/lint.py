@@ -1,4 +1,4 @@
-"""Runs the compiler's warnings, clang-tidy and cppcheck over runtime/ and cli/, and clang-format over all C and C++;
+"""Runs the compiler's warnings, clang-tidy and cppcheck over runtime/, model/ and cli/, and clang-format over all C and C++;
 fails where one of them has something to say.
 
 usage: tools/lint.py [--build build/release] [--figures build/reliability] [FILE...]
@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("runtime/", "cli/")
+FOLDERS = ("runtime/", "model/", "cli/")
 WARNINGS = ["-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsyntax-only"]
 
 
@@ -60,7 +60,8 @@ def run_clang_format(names):
 
 
 def run_cppcheck(names):
-    folders = ("runtime/include", "runtime/src", "kernels", "build/release/kernels", "build/release/runtime", "cli")
+    folders = ("runtime/include", "runtime/src", "kernels", "build/release/kernels", "build/release/runtime",
+               "model", "build/release/model", "cli")
     includes = [f"-I{folder}" for folder in folders]
     return output_of(["cppcheck", "--quiet", "--std=c++20", "--enable=warning,performance,portability", "--error-exitcode=1",
                       "--suppressions-list=tools/cppcheck.txt", *includes, *names])
@@ -85,8 +86,8 @@ def main():
             "clang-format 19": ("all folders", formatted, [pool.submit(run_clang_format, formatted)]),
             "g++ -Wall -Wextra -Wconversion": ("runtime/", of_runtime, [pool.submit(compile_strictly, compiled[name])
                                                                         for name in of_runtime]),
-            "cppcheck": ("runtime/ and cli/", compiled, [pool.submit(run_cppcheck, list(compiled))]),
-            "clang-tidy 19": ("runtime/ and cli/", compiled, [pool.submit(run_clang_tidy, options.build, name)
+            "cppcheck": ("runtime/, model/ and cli/", compiled, [pool.submit(run_cppcheck, list(compiled))]),
+            "clang-tidy 19": ("runtime/, model/ and cli/", compiled, [pool.submit(run_clang_tidy, options.build, name)
                                                               for name in compiled]),
         }
         rows, findings = [], 0

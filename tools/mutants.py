@@ -38,8 +38,8 @@ AREAS = {  # where a fault of each lies, and on which sources, beside their own,
     "Schedules": (("schedules/",), KERNEL_SOURCES),
     "Front ends": (("runtime/include/qdq/compat/", "runtime/compat/"), ("runtime/include/", "runtime/compat/")),
     "Runtime": (("runtime/",), ("runtime/", *KERNEL_SOURCES)),
-    "Command line": (("cli/",), ("cli/", "runtime/include/")),
-    "Python": (("python/",), ("python/", "cli/", "runtime/")),
+    "Command line": (("cli/", "model/"), ("cli/", "model/", "runtime/include/")),
+    "Python": (("python/",), ("python/", "model/", "cli/", "runtime/")),
     "Installed files": (("cmake/",), ("cmake/", "CMake", "tests/install/", "tests/build/")),
     "Tools": (("tools/",), ("tools/", "docs/", "kernels/", "tests/kernel/", "CMakePresets.json", "Makefile")),
 }
@@ -204,7 +204,8 @@ class Tests:
     def targets(tests):
         """What CMake builds for them."""
         of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
-                   "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"]}
+                   "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"],
+                   "build.folders": ["qdq_generators"]}
         names = {test.split()[0] for test in tests}
         of_wheel = ["qdq_cli", "qdq_compat_aclnn"]  # what a wheel's build links, and its tests run
         return sorted({target for name in names

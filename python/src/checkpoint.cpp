@@ -1,20 +1,11 @@
-// The command line's engine for whole models: qdq.checkpoint's part in C++.
+// qdq.checkpoint's part in C++: model/model.h for Python.
 #include "checkpoint.h"
 
 #include "arguments.h"
-#include "dequantization.h"
-#include "error.h"
-#include "folder.h"
-#include "inspection.h"
-#include "model_folder.h"
-#include "model_output.h"
-#include "odd_scales.h"
-#include "quantization.h"
-#include "recipe.h"
-#include "recoding.h"
-#include "report.h"
-#include "text.h"
-#include "words.h"
+#include "model.h"
+#include "support/error.h"
+#include "support/text.h"
+#include "support/words.h"
 
 #include <nanobind/nanobind.h>
 
@@ -29,28 +20,20 @@ namespace qdq::python {
 
 namespace nb = nanobind;
 using namespace nb::literals;
-using namespace qdq_cli;
+using namespace qdq::model;
 
 namespace {
 
 constexpr const char *function = "qdq.checkpoint";
 
 std::unique_ptr<tensor_reader> open_model(const std::string &folder) {
-    if (!is_model_folder(folder)) {
+    if (kind_of(folder).holds != holding::model) {
         throw usage_error(folder + ": it is no folder of a model");
     }
     return open_reader(folder);
 }
 
 nb::object text_of_json(const json &value) { return text_of(json_text(value)); }
-
-json list_of(const std::vector<std::string> &texts) {
-    json list = json::array();
-    for (const std::string &each : texts) {
-        list.push_back(printable(each));
-    }
-    return list;
-}
 
 // Tells Python's `progress`, from any thread; None: nobody.
 progress_function told_to(nb::handle progress) {
@@ -82,11 +65,12 @@ std::string text_or_nothing(const char *name, nb::handle given) {
 class checkpoint {
 public:
     checkpoint(nb::handle folder, nb::handle output, nb::handle recipe_file, nb::handle profile, bool replace)
-        : checkpoint(open_model(path(function, "directory", folder)), path(function, "out", output),
-                     recipe_file.is_none() ? recipe{} : read_recipe(path(function, "recipe", recipe_file), {}),
-                     profile.is_none() ? "" : std::string(text(function, "profile", profile)), replace) {}
+        : plan_(open_model(path(function, "directory", folder)),
+                recipe_file.is_none() ? recipe{} : read_recipe(path(function, "recipe", recipe_file), {}),
+                text_or_nothing("profile", profile)),
+          output_(plan_, {path(function, "out", output), replace}) {}
 
-    std::size_t shard_count() const { return plan_.input().shard_count(); }
+    std::size_t shard_count() const { return plan_.shard_count(); }
     std::uint64_t shard_bytes(std::int64_t shard) const { return input_bytes(plan_.input(), checked(shard)); }
 
     void begin() { output_.begin(); }
@@ -112,34 +96,24 @@ public:
     // The globs of the recipe that match no tensor, "" where each matches some.
     nb::object unmatched() const {
         std::vector<std::string> patterns;
-        for (const std::size_t place : rules_that_match_nothing(plan_.input(), rules_)) {
-            patterns.push_back(rules_.rules[place].pattern);
+        for (const std::size_t place : rules_that_match_nothing(plan_.input(), plan_.rules())) {
+            patterns.push_back(plan_.rules().rules[place].pattern);
         }
         return text_of(printable(some_of(patterns)));
     }
 
     nb::dict summary() const {
-        std::uint64_t before = 0;
-        for (std::size_t shard = 0; shard < shard_count(); ++shard) {
-            before += input_bytes(plan_.input(), shard);
-        }
+        const model::summary of = summary_of(plan_);
         nb::dict figures;
         figures["shards"] = shard_count();
-        figures["tensors"] = plan_.input().tensors().size();
-        figures["quantized"] = plan_.quantized_count();
-        figures["bytes_before"] = before;
-        figures["bytes_after"] = plan_.output_bytes();
+        figures["tensors"] = of.tensors_before;
+        figures["quantized"] = of.changed;
+        figures["bytes_before"] = of.bytes_before;
+        figures["bytes_after"] = of.bytes_after;
         return figures;
     }
 
 private:
-    checkpoint(std::unique_ptr<tensor_reader> model, const std::string &output, const recipe &rules,
-               const std::string &profile, bool replace)
-        : folder_(dynamic_cast<const model_folder &>(*model)),
-          rules_(rules),
-          plan_(std::move(model), select_by(rules, folder_), profile),
-          output_(plan_, folder_, {output, replace}) {}
-
     std::size_t checked(std::int64_t shard) const {
         if (shard < 0 || static_cast<std::size_t>(shard) >= shard_count()) {
             throw usage_error("shard " + std::to_string(shard) + " is not in [0, " + std::to_string(shard_count()) +
@@ -148,28 +122,22 @@ private:
         return static_cast<std::size_t>(shard);
     }
 
-    const model_folder &folder_;  // the plan's
-    recipe rules_;
     quantization plan_;
     model_output output_;
 };
 
-json summary_of(const conversion &plan, std::size_t changed, std::uint64_t bytes_after) {
-    return {{"tensors", plan.input().tensors().size()},
-            {"changed", changed},
-            {"bytes_before", stored_bytes(plan.input())},
-            {"bytes_after", bytes_after},
-            {"warnings", list_of(odd_scales(plan.input()))}};
-}
-
-std::uint64_t bytes_of(const conversion &plan) {
-    std::uint64_t total = 0;
-    for (std::size_t shard = 0; shard < plan.input().shard_count(); ++shard) {
-        for (const tensor_info &tensor : plan.outputs(shard)) {
-            total += byte_size(tensor);
-        }
-    }
-    return total;
+// Writes what a plan makes of its input; what it was, as JSON.
+json written(const transformation &plan, const output_options &output, std::int32_t threads,
+             const progress_function &advance) {
+    const summary of = summary_of(plan);
+    json result = {{"tensors", of.tensors_before},
+                   {"changed", of.changed},
+                   {"bytes_before", of.bytes_before},
+                   {"bytes_after", of.bytes_after},
+                   {"warnings", printable(odd_scales(plan.input()))}};
+    finished_shards finished;
+    write_output(plan, output, threads, advance, finished);
+    return result;
 }
 
 // The types that are restored to, by their names in Python.
@@ -193,16 +161,12 @@ nb::object dequantize(nb::handle source, nb::handle out, nb::handle dtype, nb::h
     const output_options output = {path(function, "out", out), replace};
     const std::int32_t threads = thread_count(given_threads);
     const progress_function advance = told_to(progress);
-    json summary;
+    json result;
     {
         const nb::gil_scoped_release others_run;
-        check_restorable(input, output, type);
-        const dequantization plan(open_reader(input), type.empty() ? nullptr : find_dtype(type), rules);
-        summary = summary_of(plan, plan.restored_count(), bytes_of(plan));
-        finished_shards finished;
-        write_conversion(plan, output, threads, advance, finished);
+        result = written(plan_dequantization(input, output, type, rules), output, threads, advance);
     }
-    return text_of_json(summary);
+    return text_of_json(result);
 }
 
 nb::object convert(nb::handle source, nb::handle out, nb::handle given_method, bool replace, nb::handle progress) {
@@ -212,15 +176,12 @@ nb::object convert(nb::handle source, nb::handle out, nb::handle given_method, b
         refuse_value(function, "method", shown(given_method) + " is neither compressed-tensors nor fp8");
     }
     const progress_function advance = told_to(progress);
-    json summary;
+    json result;
     {
         const nb::gil_scoped_release others_run;
-        const recoding plan(open_reader(input), form_of(input, output, method));
-        summary = summary_of(plan, plan.quantized_count(), bytes_of(plan));
-        finished_shards finished;
-        write_conversion(plan, output, 0, advance, finished);
+        result = written(plan_recoding(input, output, method), output, 0, advance);
     }
-    return text_of_json(summary);
+    return text_of_json(result);
 }
 
 nb::object compare(nb::handle original, nb::handle other, nb::handle report, nb::handle progress) {
@@ -236,7 +197,7 @@ nb::object compare(nb::handle original, nb::handle other, nb::handle report, nb:
             result["tensors"].push_back(named_json(each));
         }
         result["total"] = to_json(total_of(all));
-        result["warnings"] = list_of(both.odd_scales());
+        result["warnings"] = printable(both.odd_scales());
         if (!page.empty()) {
             write_report(page, all, before, after);
         }
@@ -247,14 +208,12 @@ nb::object compare(nb::handle original, nb::handle other, nb::handle report, nb:
 nb::object inspect(nb::handle source, nb::handle progress) {
     const std::string input = path(function, "source", source);
     const progress_function advance = told_to(progress);
-    json result = {{"tensors", json::array()}};
+    json result;
     {
         const nb::gil_scoped_release others_run;
         value_reader file(input, other_types::listed);
-        result["warnings"] = list_of(file.odd_scales());
-        for (const inspection &each : qdq_cli::inspect(file, advance)) {
-            result["tensors"].push_back(to_json(each));
-        }
+        const std::vector<std::string> warnings = odd_scales(file.file());
+        result = to_json(model::inspect(file, advance), warnings);
     }
     return text_of_json(result);
 }

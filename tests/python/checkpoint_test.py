@@ -231,7 +231,8 @@ def test_dequantize_convert_compare_and_inspect_are_those_of_the_command_line(mo
         assert (result["changed"], result["warnings"]) == (6, [])
         assert told[-1][0] == told[-1][1] > 0 and told == sorted(told)
     qdq.checkpoint.quantize(model, tmp_path / "i8")
-    qdq.checkpoint.convert(tmp_path / "i8", tmp_path / "model.onnx")
+    result = qdq.checkpoint.convert(tmp_path / "i8", tmp_path / "model.onnx")
+    assert result["bytes_after"] < (tmp_path / "model.onnx").stat().st_size  # of three shards in one file
     by_cli("convert", tmp_path / "i8", "-o", tmp_path / "theirs.onnx")
     assert (tmp_path / "model.onnx").stat().st_size == (tmp_path / "theirs.onnx").stat().st_size
     pair = (model, tmp_path / "codes")

@@ -1,0 +1,46 @@
+#include "files/file_kinds.h"
+
+#include "support/error.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace qdq::model {
+
+namespace fs = std::filesystem;
+
+const file_kind &kind_named(const fs::path &path) {
+    auto found = std::ranges::find(named_kinds, path.extension(), &file_kind::extension);
+    return found == std::end(named_kinds) ? safetensors_files : **found;
+}
+
+const file_kind &kind_of(const fs::path &path) {
+    std::error_code error;
+    return fs::is_directory(path, error) ? model_folders : kind_named(path);
+}
+
+std::unique_ptr<tensor_reader> open_reader(const fs::path &path, other_types others) {
+    return kind_of(path).open(path, others);
+}
+
+void refuse_read_only(const output_options &output) {
+    if (const file_kind &kind = kind_named(output.path); kind.create == nullptr) {
+        throw usage_error(output.path.string() + ": " + std::string(kind.name) + " files are read, not written");
+    }
+}
+
+std::unique_ptr<tensor_writer> create_writer(const output_options &output, const tensor_reader &input,
+                                             const tensor_list &tensors, const metadata_map &metadata) {
+    const file_kind &kind = kind_named(output.path);
+    if ((kind.holds == holding::arrays) != (input.kind().holds == holding::arrays)) {
+        throw usage_error(output.path.string() + ": an .npy array is written to an .npy file and a model to a model " +
+                          "file");
+    }
+    if (input.reads(output.path)) {
+        throw usage_error(output.path.string() + ": the output would replace an input");
+    }
+    refuse_read_only(output);
+    return kind.create(output, input, tensors, metadata);
+}
+
+}  // namespace qdq::model

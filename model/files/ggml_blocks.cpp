@@ -1,0 +1,193 @@
+// The values of ggml's blocks. All are products of a few numbers in f32, in the order of the package gguf, whose
+// results they are bit for bit: this file is compiled without contraction to fused operations.
+
+#include "files/ggml_blocks.h"
+
+#include "tensors/float_values.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <iterator>
+
+namespace qdq::model {
+
+namespace {
+
+const uint8_t *bytes_of(const std::byte *block) { return reinterpret_cast<const uint8_t *>(block); }
+
+float half_at(const std::byte *at) {
+    float value;
+    widen(QDQ_F16, at, 0, 1, &value);
+    return value;
+}
+
+// Field i of those of some bits: `run` bytes hold `run` fields in their lowest bits, then `run` more in the next.
+int field(const uint8_t *bytes, int i, int run, int bits) {
+    int fields = run * 8 / bits;  // of a run
+    return bytes[i / fields * run + i % run] >> (i % fields / run * bits) & ((1 << bits) - 1);
+}
+
+// Fills the values of a block with those of a function of the index.
+template<int count, typename Value> void fill(std::byte *values, const Value &value) {
+    for (int i = 0; i < count; ++i) {
+        float each = value(i);
+        std::memcpy(values + static_cast<size_t>(i) * sizeof each, &each, sizeof each);
+    }
+}
+
+constexpr int small = 32, large = 256;  // the elements of blocks
+
+void decode_q4_1(const std::byte *block, std::byte *values) {
+    float scale = half_at(block), least = half_at(block + 2);
+    const uint8_t *codes = bytes_of(block) + 4;
+    fill<small>(values, [&](int i) { return scale * static_cast<float>(field(codes, i, 16, 4)) + least; });
+}
+
+int code_of_5_bits(const uint8_t *high, const uint8_t *low, int i) {
+    return field(low, i, 16, 4) | field(high, i, 1, 1) << 4;
+}
+
+void decode_q5_0(const std::byte *block, std::byte *values) {
+    float scale = half_at(block);
+    const uint8_t *high = bytes_of(block) + 2, *low = high + 4;
+    fill<small>(values, [&](int i) { return scale * static_cast<float>(code_of_5_bits(high, low, i) - 16); });
+}
+
+void decode_q5_1(const std::byte *block, std::byte *values) {
+    float scale = half_at(block), least = half_at(block + 2);
+    const uint8_t *high = bytes_of(block) + 4, *low = high + 4;
+    fill<small>(values, [&](int i) { return scale * static_cast<float>(code_of_5_bits(high, low, i)) + least; });
+}
+
+void decode_iq4_nl(const std::byte *block, std::byte *values) {
+    constexpr std::array<float, 16> table = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+    float scale = half_at(block);
+    const uint8_t *codes = bytes_of(block) + 2;
+    fill<small>(values, [&](int i) { return scale * table[static_cast<size_t>(field(codes, i, 16, 4))]; });
+}
+
+// Half of 2^(code - 127): ggml's codes are the values of e2m1 twice. 255 is a scale here, where it is NaN in e8m0, and
+// code 8 is 0, not -0.
+float half_power(uint8_t code) {
+    uint32_t bits = code < 2 ? uint32_t{0x00200000} << code : (uint32_t{code} - 1) << 23;
+    return std::bit_cast<float>(bits);
+}
+
+void decode_mxfp4(const std::byte *block, std::byte *values) {
+    constexpr std::array<float, 16> table = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+    const uint8_t *bytes = bytes_of(block);
+    float scale = half_power(bytes[0]);
+    fill<small>(values, [&](int i) { return scale * table[static_cast<size_t>(field(bytes + 1, i, 16, 4))]; });
+}
+
+void decode_q2_k(const std::byte *block, std::byte *values) {
+    const uint8_t *scales = bytes_of(block), *codes = scales + 16;
+    float scale = half_at(block + 80), least = half_at(block + 82);
+    fill<large>(values, [&](int i) {
+        int of = scales[i / 16];
+        float step = scale * static_cast<float>(of & 15), minimum = least * static_cast<float>(of >> 4);
+        return step * static_cast<float>(field(codes, i, 32, 2)) - minimum;
+    });
+}
+
+void decode_q3_k(const std::byte *block, std::byte *values) {
+    const uint8_t *high = bytes_of(block), *low = high + 32, *scales = low + 64;
+    float scale = half_at(block + 108);
+    fill<large>(values, [&](int i) {
+        int of = (field(scales, i / 16, 8, 4) | field(scales + 8, i / 16, 4, 2) << 4) - 32;
+        int code = field(low, i, 32, 2) - (field(high, i, 32, 1) == 0 ? 4 : 0);
+        return scale * static_cast<float>(of) * static_cast<float>(code);
+    });
+}
+
+struct scale_pair {
+    float scale, minimum;
+};
+
+// The 6 bits of scale and minimum `i` of 8, for Q4_K and Q5_K: those of the first four are the lowest of the first 8
+// bytes; of the others the upper 2 bits are above them, the lower 4 in the last 4 bytes.
+scale_pair scales_of_6_bits(const uint8_t *bytes, int i) {
+    if (i < 4) {
+        return {static_cast<float>(bytes[i] & 63), static_cast<float>(bytes[i + 4] & 63)};
+    }
+    int low = bytes[i + 4];
+    return {static_cast<float>((low & 15) | (bytes[i - 4] >> 2 & 48)),
+            static_cast<float>(low >> 4 | (bytes[i] >> 2 & 48))};
+}
+
+template<typename Code> void decode_with_minima(const std::byte *block, std::byte *values, const Code &code) {
+    float scale = half_at(block), least = half_at(block + 2);
+    fill<large>(values, [&](int i) {
+        scale_pair of = scales_of_6_bits(bytes_of(block) + 4, i / 32);
+        float step = scale * of.scale, minimum = least * of.minimum;
+        return step * static_cast<float>(code(i)) - minimum;
+    });
+}
+
+void decode_q4_k(const std::byte *block, std::byte *values) {
+    const uint8_t *codes = bytes_of(block) + 16;
+    decode_with_minima(block, values, [&](int i) { return field(codes, i, 32, 4); });
+}
+
+void decode_q5_k(const std::byte *block, std::byte *values) {
+    const uint8_t *high = bytes_of(block) + 16, *low = high + 32;
+    decode_with_minima(block, values, [&](int i) { return field(low, i, 32, 4) | field(high, i, 32, 1) << 4; });
+}
+
+void decode_q6_k(const std::byte *block, std::byte *values) {
+    const uint8_t *low = bytes_of(block), *high = low + 128, *scales = high + 64;
+    float scale = half_at(block + 208);
+    fill<large>(values, [&](int i) {
+        int code = (field(low, i, 64, 4) | field(high, i, 32, 2) << 4) - 32;
+        return scale * static_cast<float>(static_cast<int8_t>(scales[i / 16])) * static_cast<float>(code);
+    });
+}
+
+// By ggml.h and ggml-common.h. Q8_1 is a type of ggml's own calculations, which no file has: gguf does not read it, and
+// gives it 40 bytes a block.
+constexpr ggml_type types[] = {
+    {0, "F32", 1, 4, "F32", nullptr},
+    {1, "F16", 1, 2, "F16", nullptr},
+    {2, "Q4_0", 32, 18, nullptr, nullptr},
+    {3, "Q4_1", 32, 20, nullptr, decode_q4_1},
+    {6, "Q5_0", 32, 22, nullptr, decode_q5_0},
+    {7, "Q5_1", 32, 24, nullptr, decode_q5_1},
+    {8, "Q8_0", 32, 34, nullptr, nullptr},
+    {9, "Q8_1", 32, 36, nullptr, nullptr},
+    {10, "Q2_K", 256, 84, nullptr, decode_q2_k},
+    {11, "Q3_K", 256, 110, nullptr, decode_q3_k},
+    {12, "Q4_K", 256, 144, nullptr, decode_q4_k},
+    {13, "Q5_K", 256, 176, nullptr, decode_q5_k},
+    {14, "Q6_K", 256, 210, nullptr, decode_q6_k},
+    {15, "Q8_K", 256, 292, nullptr, nullptr},
+    {16, "IQ2_XXS", 256, 66, nullptr, nullptr},
+    {17, "IQ2_XS", 256, 74, nullptr, nullptr},
+    {18, "IQ3_XXS", 256, 98, nullptr, nullptr},
+    {19, "IQ1_S", 256, 50, nullptr, nullptr},
+    {20, "IQ4_NL", 32, 18, nullptr, decode_iq4_nl},
+    {21, "IQ3_S", 256, 110, nullptr, nullptr},
+    {22, "IQ2_S", 256, 82, nullptr, nullptr},
+    {23, "IQ4_XS", 256, 136, nullptr, nullptr},
+    {24, "I8", 1, 1, "I8", nullptr},
+    {25, "I16", 1, 2, "I16", nullptr},
+    {26, "I32", 1, 4, "I32", nullptr},
+    {27, "I64", 1, 8, "I64", nullptr},
+    {28, "F64", 1, 8, "F64", nullptr},
+    {29, "IQ1_M", 256, 56, nullptr, nullptr},
+    {30, "BF16", 1, 2, "BF16", nullptr},
+    {34, "TQ1_0", 256, 54, nullptr, nullptr},
+    {35, "TQ2_0", 256, 66, nullptr, nullptr},
+    {39, "MXFP4", 32, 17, nullptr, decode_mxfp4},
+    {40, "NVFP4", 64, 36, nullptr, nullptr},
+    {41, "Q1_0", 128, 18, nullptr, nullptr},
+};
+
+}  // namespace
+
+ggml_type ggml_type_of(uint32_t number) {
+    const auto *found = std::ranges::find(types, number, &ggml_type::number);
+    return found == std::end(types) ? ggml_type{number, nullptr, 1, 0, nullptr, nullptr} : *found;
+}
+
+}  // namespace qdq::model

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "support/json.h"
+#include "tensors/tensor_file.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace qdq::model {
+
+// A model as Hugging Face's libraries keep it: config.json, the weights in model.safetensors or in the shards that
+// model.safetensors.index.json names, and other files, as those of a tokenizer. All of its tensors are read as one
+// list, each shard's in a row.
+class model_folder final : public tensor_reader {
+public:
+    // Throws failure where a file is missing, is no safetensors file, or is not as the index says.
+    explicit model_folder(const std::filesystem::path &path);
+
+    void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const override;
+    bool is_weight(const tensor_info &tensor) const override;
+    std::string path() const override { return path_.string(); }
+    bool reads(const std::filesystem::path &path) const override;
+    void check_unchanged() const override;
+    size_t shard_count() const override { return shards_.size(); }
+    size_t shard_of(size_t index) const override { return places_[index].shard; }
+
+    const std::string &shard_name(size_t shard) const { return names_[shard]; }
+
+    // config.json; null where there is none.
+    const json &config() const { return config_; }
+
+    // model.safetensors.index.json; null where there is none, and one file.
+    const json &index() const { return index_; }
+
+    // The files that are neither of these nor shards, by their paths in the folder. Those of hidden folders are not
+    // among them; those of folders that links lead to are. Throws failure where a link leads nowhere, or to a folder
+    // that is among them already, and at what is neither a file nor a folder.
+    std::vector<std::filesystem::path> other_files() const;
+
+    // Of the shards and other files those that links lead to out of the folder, a sentence for each. Those in the cache
+    // of Hugging Face's hub, where all files are links, are not among them.
+    std::vector<std::string> links_out() const;
+
+private:
+    struct place {
+        size_t shard, index;
+    };
+
+    int64_t vocabulary() const;
+    void open_shard(const std::string &name);
+    void check_index() const;
+
+    std::filesystem::path path_;
+    json config_, index_;
+    std::vector<std::string> names_;
+    std::vector<std::unique_ptr<tensor_reader>> shards_;
+    std::vector<place> places_;  // of each tensor
+};
+
+// The folder that is read; null: it is a file.
+const model_folder *folder_of(const tensor_reader &input);
+
+constexpr const char *config_name = "config.json", *index_name = "model.safetensors.index.json";
+
+}  // namespace qdq::model

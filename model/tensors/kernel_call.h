@@ -1,0 +1,67 @@
+#pragma once
+
+#include "tensors/granularity.h"
+#include "tensors/tensor_file.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace qdq::model {
+
+struct target_options {
+    std::string target;  // empty: the best usable one
+    int threads = 0;     // 0: one for each processor
+};
+
+void apply(const target_options &options);
+
+// A tensor in memory: its data is dense.
+struct tensor_data {
+    const dtype *type = nullptr;
+    std::vector<int64_t> shape;
+    std::byte *data = nullptr;
+};
+
+// What one call of the library takes. Without zero points `zero_point.data` is null.
+struct kernel_arguments {
+    tensor_data x, scale, zero_point, y;
+    blocking granularity;
+};
+
+// The time and the bytes of calls of the library alone.
+struct kernel_figures {
+    double seconds = 0;
+    uint64_t bytes = 0;
+
+    void add(const kernel_figures &more);
+
+    // "4.1 ms in kernels, 27.3 GB/s, target x86_avx2"
+    std::string text() const;
+};
+
+// Calls the library, and adds up what the calls take.
+class kernel_caller {
+public:
+    // With the options of a profile, or the library's own. Throws usage_error when there is no such profile.
+    explicit kernel_caller(std::string profile = "");
+
+    void quantize(const kernel_arguments &arguments) { call(qdq_quantize, arguments, *arguments.y.type); }
+    void dequantize(const kernel_arguments &arguments) { call(qdq_dequantize, arguments, *arguments.x.type); }
+
+    // F32 values in a float type: what 1 stands for with these scales.
+    void round(std::span<std::byte> values, const dtype &type, std::byte *result);
+
+    const kernel_figures &figures() const { return figures_; }
+
+private:
+    void call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const dtype &code);
+    qdq_options options_for(const dtype &code) const;
+
+    std::string profile_;
+    kernel_figures figures_;
+};
+
+}  // namespace qdq::model
