@@ -4,9 +4,10 @@ usage: mutants.py [--only REGEX] [--again]    plant the faults whose "<file> <na
        mutants.py --check                     no building: is each fault's text still in its file, is each in the table?
 
 Everything happens in build/mutants: a copy of the sources with a build of its own, which only ever differs in one fault.
-A fault that is caught counts as caught until its entry changes, as it does with the code that it replaces: an interrupted
-run goes on where it was, and one after a change plants few. That a test has lost what it checked is noticed by --again
-alone, which plants all. A run of all faults writes docs/mutants.md and build/reliability/mutants.json.
+docs/mutants.md is the record: its last column is the key of the entry that was planted, and it is written after each
+fault. A fault that is caught counts as caught until its entry changes, as it does with the code that it replaces: an
+interrupted run goes on where it was, on any machine, and one after a change plants few. That a test has lost what it
+checked is noticed by --again alone, which plants all. A run of all faults writes build/reliability/mutants.json, too.
 """
 
 import argparse
@@ -44,7 +45,7 @@ AREAS = {  # where a fault of each lies, and on which sources, beside their own,
 }
 SLOWEST = 120, 1200  # seconds a test may take with a fault, or twenty times as long as without; and without one
 
-CAUGHT, SURVIVED, SAME, BROKEN = "caught", "survived", "changes nothing", "broken"
+CAUGHT, SURVIVED, SAME, BROKEN, OPEN = "caught", "survived", "changes nothing", "broken", "not planted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class Fault:
     def key(self):
         """Of its result: what is planted and what is run. The file may move."""
         said = [self.find, self.replace, self.tests, self.kernels]
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:8]
 
     def planted_in(self, text):
         if text.count(self.find) != 1:
@@ -297,7 +298,7 @@ def plant(fault, tests, kernels):
         tests.set_up(fault.tests)
         for test in fault.tests:
             if failed := tests.run(test):
-                return CAUGHT, f"{test.split()[0]}: {failed}"
+                return CAUGHT, f"{test.split()[0]}: `{failed}`"
         return SURVIVED, ""
     except Broken as problem:
         return BROKEN, str(problem)
@@ -314,31 +315,35 @@ def passed(fault, status):
     return status == (SAME if fault.changes_nothing else CAUGHT)
 
 
-def run(faults, every, again):
+def recorded():
+    """Of the table, by the key of an entry: the status, and what caught it."""
+    rows = re.findall(r"^\| .* \| (.*) \| `([0-9a-f]{8})` \|$", TABLE.read_text() if TABLE.exists() else "", re.M)
+    survived = (f"{SAME}: ", f"**{SURVIVED}**")
+    return {key: (SURVIVED, "") if shown.startswith(survived) else (CAUGHT, shown) for shown, key in rows}
+
+
+def outcomes_of(faults, results):
+    return {fault: judged(fault, *results.get(fault.key(), (OPEN, ""))) for fault in faults}
+
+
+def run(faults, chosen, again):
     begin = time.monotonic()
     WORK.mkdir(parents=True, exist_ok=True)
     copy_sources()
-    kept = WORK / "results.json"
-    results = json.loads(kept.read_text()) if kept.exists() else {}
-    key = {fault: fault.key() for fault in faults}
-
-    def outcome(fault):
-        return judged(fault, *results.get(key[fault], (BROKEN, "")))
-
-    open_faults = [fault for fault in faults if again or not passed(fault, outcome(fault)[0])]
+    results = recorded()
+    known = outcomes_of(chosen, results)
+    open_faults = [fault for fault in chosen if again or not passed(fault, known[fault][0])]
     if open_faults:
-        print(f"{len(open_faults)} of {len(faults)} faults are to be planted; building without them", flush=True)
+        print(f"{len(open_faults)} of {len(chosen)} faults are to be planted; building without them", flush=True)
         tests, kernels = build_without_faults(open_faults)
     for i, fault in enumerate(open_faults, 1):
         start = time.monotonic()
-        status, by = plant(fault, tests, kernels)
+        results[fault.key()] = status, by = plant(fault, tests, kernels)
         print(f"[{i}/{len(open_faults)}] {judged(fault, status, by)[0]:9} {fault.name}  "
               f"({time.monotonic() - start:.0f} s) {by}", flush=True)
-        if status != BROKEN:
-            results[key[fault]] = status, by
-            kept.write_text(json.dumps(results))
-    outcomes = {fault: outcome(fault) for fault in faults}
-    if every:
+        TABLE.write_text(table(outcomes_of(faults, results)))
+    outcomes = outcomes_of(chosen, results)
+    if chosen == faults:
         TABLE.write_text(table(outcomes))
         write_figures(outcomes)
     return report(outcomes, time.monotonic() - begin)
@@ -355,7 +360,8 @@ def report(outcomes, seconds):
 
 def figures(outcomes):
     statuses = [status for status, _ in outcomes.values()]
-    counts = ", ".join(f"{statuses.count(status)} {status}" for status in (CAUGHT, SAME, SURVIVED, BROKEN))
+    counts = ", ".join(f"{statuses.count(status)} {status}" for status in (CAUGHT, SAME, SURVIVED, BROKEN)
+                       + ((OPEN,) if OPEN in statuses else ()))
     return f"{len(statuses)} faults: {counts}"
 
 
@@ -377,29 +383,32 @@ def table(outcomes):
         f"{figures(outcomes)}.",
     ]
     for area in AREAS:
-        rows = [(fault, outcome) for fault, outcome in outcomes.items() if fault.area() == area]
+        rows = [(fault, outcome) for fault, outcome in outcomes.items()
+                if fault.area() == area and outcome[0] not in (OPEN, BROKEN)]
         if not rows:
             continue
-        lines += ["", f"## {area}: {len(rows)}", "", "| fault | file | what is wrong | caught by |", "|---|---|---|---|"]
+        lines += ["", f"## {area}: {len(rows)}", "", "| fault | file | what is wrong | caught by | entry |",
+                  "|---|---|---|---|---|"]
         for fault, (status, by) in rows:
-            test, _, case = by.partition(": ")
-            shown = {CAUGHT: f"{test}: `{case}`" if case else test, SAME: f"changes nothing: {by}"}.get(status, f"**{status}**")
-            lines.append(f"| {fault.name} | `{fault.file}` | {fault.what} | {shown} |")
+            shown = {CAUGHT: by, SAME: f"{SAME}: {by}", SURVIVED: f"**{SURVIVED}**"}[status]
+            lines.append(f"| {fault.name} | `{fault.file}` | {fault.what} | {shown} | `{fault.key()}` |")
     return "\n".join(lines) + "\n"
 
 
 def check(faults):
-    """The list has not rotted: every fault still has its place, and the table shows these faults and no others."""
+    """The list has not rotted: every fault still has its place, and the table has the outcome of these and no others."""
     problems = []
     for fault in faults:
         try:
             fault.planted_in((ROOT / fault.file).read_text() if (ROOT / fault.file).is_file() else "")
         except Broken as problem:
             problems.append(f"{fault.name}: {problem}")
-    shown = re.findall(r"^\| ([\w-]+) \| `", TABLE.read_text() if TABLE.exists() else "", re.M)
-    listed = [fault.name for fault in faults]
-    problems += [f"{name}: not in docs/mutants.md; run make mutants" for name in listed if name not in shown]
-    problems += [f"{name}: in docs/mutants.md, but no longer a fault; run make mutants" for name in shown if name not in listed]
+    outcomes = outcomes_of(faults, recorded())
+    problems += [f"{fault.name}: {outcomes[fault][0]}, by docs/mutants.md; run make mutants ONLY={fault.name}"
+                 for fault in faults if not passed(fault, outcomes[fault][0])]
+    listed = {fault.name for fault in faults}
+    problems += [f"{name}: in docs/mutants.md, but no longer a fault; run make mutants"
+                 for name in re.findall(r"^\| ([\w-]+) \| `", TABLE.read_text(), re.M) if name not in listed]
     print("\n".join(problems or [f"{len(faults)} faults have their place"]))
     return 1 if problems else 0
 
@@ -415,7 +424,7 @@ def main():
         return check(faults)
     chosen = [fault for fault in faults if re.search(options.only, f"{fault.file} {fault.name}")]
     try:
-        return run(chosen, chosen == faults, options.again)
+        return run(faults, chosen, options.again)
     except Broken as problem:
         return f"the build without faults fails: {problem}"
 
