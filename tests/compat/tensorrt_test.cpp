@@ -3,7 +3,7 @@
 #include "allocations.h"
 #include "cases.h"
 
-#include "support/fp_environment.h"
+#include "conformance/fp_environment.h"
 
 #include <qdq/compat/tensorrt.hpp>
 
@@ -334,12 +334,12 @@ TEST_P(TensorRTLayer, takes_a_zero_point_of_zeros_only) {
     // In any floating-point environment: subnormals are not 0, and signalling NaNs raise nothing.
     for (uint32_t bits : {0x00000001u, 0x807fffffu, 0x7f800001u}) {
         std::memcpy(&values[2], &bits, sizeof bits);
-        for (const test_support::fp_environment &environment : test_support::hostile_environments()) {
+        for (const fp::environment &environment : fp::hostile_environments()) {
             SCOPED_TRACE(environment.name);
-            const uint64_t before = test_support::fp_control();
-            test_support::set_fp_control(environment.control);
+            const uint64_t before = fp::control();
+            fp::set_control(environment.control);
             expect_refused({"y", "zeroPt", "not 0"}, what);
-            test_support::set_fp_control(before);
+            fp::set_control(before);
         }
     }
 }

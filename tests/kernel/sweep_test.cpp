@@ -1,13 +1,14 @@
 // Every f32, one kernel after another. QDQ_SWEEP=full sweeps all 2^32 inputs in every configuration; the default,
 // QDQ_SWEEP=short, does so for one and takes every 251st input in the rest. QDQ_SWEEP=<n> takes every n-th in all.
-#include "supported.h"
-
 #include "operand.h"
+
+#include "conformance/supported.h"
 #include "reference/quantize.h"
 #include "support/compare.h"
 #include "support/inputs.h"
 #include "support/parallel.h"
 #include "support/targets.h"
+#include "support/view.h"
 
 #include <gtest/gtest.h>
 

@@ -430,24 +430,6 @@ def add_any_bits(cases):
         cases.add("any bits", call, draw.getrandbits(bits_of(call.x)), draw.getrandbits(bits_of(scale)), zero_point)
 
 
-def add_any_bits(cases):
-    """Every operand drawn from all bit patterns, in every combination of types and options."""
-    for _ in range(60000):
-        stored, real = draw.choice(STORED), draw.choice(FLOATS)
-        integer = stored in INTEGER_BITS
-        zero_point = draw.choice([None, *ZERO_POINTS]) if integer else None
-        scale = draw.choice(SCALES)
-        options = dict(scale=scale, zero_point=zero_point)
-        if draw.random() < 0.6:
-            call = Call(real, stored, **options, scale_mode=draw.randrange(3), quantize_zp=draw.randrange(2),
-                        rounding=draw.randrange(5) if integer else NEAREST_EVEN,
-                        no_saturate=draw.randrange(2) if can_overflow(stored) else 0)  # fmt: skip
-        else:
-            call = Call(stored, real, **options, dequantize_zp=draw.randrange(2))
-        cases.add("any bits", call, draw.getrandbits(bits_of(call.x)), draw.getrandbits(bits_of(scale)),
-                  draw.getrandbits(bits_of(zero_point)) if zero_point else 0)  # fmt: skip
-
-
 GENERATORS = [
     add_every_code, add_ties_of_stored_floats, add_ties_of_integers, add_midpoints_of_narrow_floats,
     add_quotients_nearest_to_midpoints, add_quotients_nearest_to_codes, add_quotients_nearest_to_stored_floats,
