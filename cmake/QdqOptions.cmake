@@ -53,18 +53,16 @@ set(QDQ_SANITIZE "" CACHE STRING "Value of -fsanitize for the C++ code")
 # gcc's --coverage, for the same.
 option(QDQ_COVERAGE "Count how often each line runs" OFF)
 
-# Where it is installed, and no other launcher is asked for. Precompiled headers want the two leniencies (ccache's manual).
+# Where it is installed, and no launcher is asked for.
 option(QDQ_CCACHE "Compile by ccache, if it is there" ${PROJECT_IS_TOP_LEVEL})
-macro(qdq_use_ccache)
-  find_program(QDQ_CCACHE_PROGRAM ccache)
-  mark_as_advanced(QDQ_CCACHE_PROGRAM)
-  foreach(language IN ITEMS C CXX)
-    if(QDQ_CCACHE_PROGRAM AND NOT CMAKE_${language}_COMPILER_LAUNCHER)
-      set(CMAKE_${language}_COMPILER_LAUNCHER
-          env CCACHE_SLOPPINESS=pch_defines,time_macros ${QDQ_CCACHE_PROGRAM})
-    endif()
-  endforeach()
-endmacro()
+find_program(QDQ_CCACHE_PROGRAM ccache)
+mark_as_advanced(QDQ_CCACHE_PROGRAM)
+if(QDQ_CCACHE AND QDQ_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Files with precompiled headers are kept by these two leniencies alone (ccache's manual). A compiler launcher would stand in
+  # compile_commands.json, where clang-tidy takes `env` for the compiler.
+  set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE
+    "env CCACHE_SLOPPINESS=pch_defines,time_macros ${QDQ_CCACHE_PROGRAM}")
+endif()
 
 # Needs clang, and is for the preset fuzz: tests are not to run in such a build.
 option(QDQ_BUILD_FUZZERS "Build the fuzzers with libFuzzer, instead of as tests of their corpora" OFF)

@@ -166,7 +166,7 @@ TEST_P(ConsistencyTest, one_result_on_every_target_for_any_number_of_threads) {
     test_support::for_each_target([&](const std::string &target) {
         for (int32_t threads = 1; threads <= 4; ++threads) {
             const bool is_chosen = threads == 1 + static_cast<int32_t>(name_of(c).size() % 4);
-            if (test_support::thinning() > 1 && !is_chosen) {
+            if (test_support::thinning(2) > 1 && !is_chosen) {
                 continue;
             }
             qdq_set_num_threads(threads);

@@ -164,7 +164,7 @@ protected:
                             const char *form_name) {
         for (flush side : {flush::trailing, flush::leading}) {
             for (int64_t step = 0; step < misalignments; ++step) {
-                if (!test_support::is_taken(step + length)) {
+                if (!test_support::is_taken(step + length, 4)) {
                     continue;
                 }
                 // The factor and the length make x meet every misalignment of y.
