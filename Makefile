@@ -10,7 +10,7 @@ CROSS_STAMP := $(if $(filter cross-%,$(PRESET)),$(VENV)/.$(PRESET)-installed)
 PEERS_STAMP := $(VENV)/.requirements-peers-installed
 BENCH_VENV := .venv-peers
 BENCH_STAMP := $(BENCH_VENV)/.installed
-BENCH_REQUIREMENTS := requirements-bench.txt requirements-bench-libraries.txt
+BENCH_REQUIREMENTS := requirements/bench.txt requirements/bench-libraries.txt
 OTHER_PRESET := $(filter-out release,$(PRESET))
 JOBS ?= $(shell nproc)
 PYTHON ?=
@@ -46,7 +46,7 @@ help:
 
 setup: $(STAMP)
 
-$(STAMP): requirements.txt requirements-model.txt tools/setup.sh
+$(STAMP): requirements/base.txt requirements/model.txt tools/setup.sh
 	tools/setup.sh $(VENV)
 	@touch $@
 
@@ -55,9 +55,9 @@ $(VENV)/.%-installed: tools/setup.sh $(STAMP)
 	tools/setup.sh $(VENV) $*
 	@touch $@
 
-$(VENV)/.gpu-installed: requirements-gpu.txt
-$(VENV)/.coverage-installed: requirements-coverage.txt
-$(VENV)/.wheel-installed: requirements-wheel.txt
+$(VENV)/.gpu-installed: requirements/gpu.txt
+$(VENV)/.coverage-installed: requirements/coverage.txt
+$(VENV)/.wheel-installed: requirements/wheel.txt
 
 build: $(STAMP) $(CROSS_STAMP)
 	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
@@ -76,9 +76,9 @@ test: build
 	@$(VENV)/bin/python tools/test_figures.py build/$(PRESET)/tests.xml \
 		build/reliability/tests$(patsubst %,-%,$(OTHER_PRESET)).json "make test$(patsubst %, PRESET=%,$(OTHER_PRESET))"
 
-$(PEERS_STAMP): requirements-peers.txt $(STAMP)
+$(PEERS_STAMP): requirements/peers.txt $(STAMP)
 	@echo "Installing PyTorch, torchao and compressed-tensors into $(VENV)"
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-peers.txt
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/peers.txt
 	@touch $@
 
 peers: $(PEERS_STAMP) build
@@ -120,7 +120,7 @@ size: $(VENV)/.gpu-installed
 	@$(CMAKE) --build build/gpu --target qdq_shared
 	@$(VENV)/bin/python tools/size.py --build build/release --devices build/gpu --write docs/size.md
 
-$(BENCH_STAMP): $(BENCH_REQUIREMENTS) requirements.txt requirements-peers.txt tools/setup_bench.sh
+$(BENCH_STAMP): $(BENCH_REQUIREMENTS) requirements/base.txt requirements/peers.txt tools/setup_bench.sh
 	tools/setup_bench.sh $(BENCH_VENV)
 	@touch $@
 

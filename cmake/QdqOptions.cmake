@@ -53,11 +53,22 @@ set(QDQ_SANITIZE "" CACHE STRING "Value of -fsanitize for the C++ code")
 # gcc's --coverage, for the same.
 option(QDQ_COVERAGE "Count how often each line runs" OFF)
 
+# Where it is installed, and no launcher is asked for.
+option(QDQ_CCACHE "Compile by ccache, if it is there" ${PROJECT_IS_TOP_LEVEL})
+find_program(QDQ_CCACHE_PROGRAM ccache)
+mark_as_advanced(QDQ_CCACHE_PROGRAM)
+if(QDQ_CCACHE AND QDQ_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Files with precompiled headers are kept by these two leniencies alone (ccache's manual). A compiler launcher would stand in
+  # compile_commands.json, where clang-tidy takes `env` for the compiler.
+  set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE
+    "env CCACHE_SLOPPINESS=pch_defines,time_macros ${QDQ_CCACHE_PROGRAM}")
+endif()
+
 # Needs clang, and is for the preset fuzz: tests are not to run in such a build.
 option(QDQ_BUILD_FUZZERS "Build the fuzzers with libFuzzer, instead of as tests of their corpora" OFF)
 
-# The interpreter with the packages of requirements.txt, for tests in Python.
-set(QDQ_PYTHON "${PROJECT_SOURCE_DIR}/.venv/bin/python" CACHE FILEPATH "Python interpreter with requirements.txt installed")
+# The interpreter with the packages of requirements/base.txt, for tests in Python.
+set(QDQ_PYTHON "${PROJECT_SOURCE_DIR}/.venv/bin/python" CACHE FILEPATH "Python interpreter with requirements/base.txt installed")
 
 # The Halide wheel keeps its CMake packages where CMake does not look.
 set(packages "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages")

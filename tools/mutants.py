@@ -65,7 +65,7 @@ class Fault:
 
     def sources(self):
         tests = {f"tests/{test.split('.')[0]}/" for test in self.tests}
-        return tuple(sorted({*AREAS[self.area()][1], *tests, "tests/support/", "tests/reference/"}))
+        return tuple(sorted({*AREAS[self.area()][1], *tests, "tests/support/", "conformance/"}))
 
     def key(self):
         """Of its result: what is planted and what is run. The file may move."""

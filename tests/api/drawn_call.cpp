@@ -1,6 +1,6 @@
 #include "drawn_call.h"
 
-#include "kernel/supported.h"
+#include "conformance/supported.h"
 #include "reference/formats.h"
 #include "support/inputs.h"
 

@@ -1,7 +1,7 @@
 // Every argument rule of qdq.h: which status, and a message that names the argument. Nothing may be written.
 #include "call.h"
 
-#include "kernel/supported.h"
+#include "conformance/supported.h"
 
 #include <algorithm>
 #include <cstring>

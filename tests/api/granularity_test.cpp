@@ -1,7 +1,7 @@
 // How scale and zero point are broadcast over x.
 #include "call.h"
 
-#include "kernel/supported.h"
+#include "conformance/supported.h"
 
 namespace api_test {
 namespace {

@@ -1,7 +1,7 @@
 // Data at any address: elements of 2 and 4 bytes need not begin at multiples of their size.
 #include "call.h"
 
-#include "kernel/supported.h"
+#include "conformance/supported.h"
 #include "support/targets.h"
 
 #include <algorithm>

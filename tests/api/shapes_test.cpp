@@ -1,7 +1,7 @@
 // Ranks 0 to 8 and tensors without elements.
 #include "call.h"
 
-#include "kernel/supported.h"
+#include "conformance/supported.h"
 
 namespace api_test {
 namespace {

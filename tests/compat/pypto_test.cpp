@@ -1,4 +1,4 @@
-// pypto.dequantize: its argument rules, its examples, and agreement with the oracle. docs/frontends.md names these
+// pypto.dequantize: its argument rules and agreement with the oracle. docs/frontends.md names these
 // tests.
 #include "allocations.h"
 #include "cases.h"
@@ -37,15 +37,6 @@ protected:
         EXPECT_EQ(y, values(12, 77.0f));
     }
 };
-
-TEST_F(Pypto, documented_example_without_zero_points) {
-    const values expected(x.begin(), x.end());
-    EXPECT_EQ(of<float>(dequantize(input(), scale({3, 1}), DT_FP32, -1, none)), expected);
-}
-
-TEST_F(Pypto, documented_example_with_zero_points) {
-    EXPECT_EQ(of<float>(dequantize(input(), scale({3, 1}), DT_FP32, -1, zero_points({3, 1}))), shifted);
-}
 
 TEST_F(Pypto, takes_i8_and_i16) {
     const std::vector<int16_t> wide{-32768, 32767, 0, -1};

@@ -1,9 +1,9 @@
-// TensorRT's quantize and dequantize layers: their argument rules, their examples, and agreement with the oracle.
+// TensorRT's quantize and dequantize layers: their argument rules and agreement with the oracle.
 // docs/frontends.md names these tests.
 #include "allocations.h"
 #include "cases.h"
 
-#include "support/fp_environment.h"
+#include "conformance/fp_environment.h"
 
 #include <qdq/compat/tensorrt.hpp>
 
@@ -108,46 +108,6 @@ void expect_refused(const std::vector<std::string> &words, const one_layer &what
     std::vector<uint8_t> y(256, 77);
     EXPECT_TRUE(refused(what.run(y.data()), words));
     EXPECT_EQ(y, std::vector<uint8_t>(256, 77));
-}
-
-TEST(TensorRT, documented_example_of_an_activation) {
-    const std::vector<float> x{0.56f, 0.89f, 1.4f, -0.56f, 0.39f, 6.0f, 0.67f, 0.11f, -3.6f};
-    const float scale_value = 1.0f / 127;
-    // The reference prints -1 for -3.6, but NvInfer.h clamps at -128, which is one step below.
-    const std::vector<float> expected{0.56f, 0.89f, 1, -0.56f, 0.39f, 1, 0.67f, 0.11f, -128 * scale_value};
-    INetworkDefinition network;
-    ITensor &scale = add(network, "", {{1}, DataType::kFLOAT, &scale_value});
-    ITensor &input = add(network, "x", {{1, 1, 3, 3}, DataType::kFLOAT, x.data(), false});
-    IQuantizeLayer *q = network.addQuantize(input, scale);
-    q->setAxis(3);
-    IDequantizeLayer *dq = network.addDequantize(*q->getOutput(0), scale);
-    dq->setAxis(3);
-    network.markOutput(*dq->getOutput(0));
-    std::vector<float> y(9);
-    ASSERT_TRUE(network.setTensorAddress(dq->getOutput(0)->getName(), y.data()));
-    const qdq::result done = network.run();
-    ASSERT_TRUE(done) << done.message();
-    for (size_t i = 0; i < 9; i++) {
-        EXPECT_NEAR(y[i], expected[i], scale_value / 2) << i;
-    }
-}
-
-TEST(TensorRT, documented_example_of_blocks) {
-    const std::vector<float> weights{1, 1, 2, 2, 3, 3, 4, 4, 1.1f, 1.2f, 2.1f, 2.2f, 3.1f, 3.2f, 4.1f, 4.2f,
-                                     4, 4, 5, 5, 6, 6, 7, 7, 4.1f, 4.2f, 5.1f, 5.2f, 6.1f, 6.2f, 7.1f, 7.2f};
-    const std::vector<float> scales{1, 1, 2, 2, 3, 3, 4, 4, 4, 4, 5, 5, 6, 6, 7, 7};
-    INetworkDefinition network;
-    ITensor &scale = add(network, "", {{2, 8}, DataType::kFLOAT, scales.data()});
-    IQuantizeLayer *q =
-        network.addQuantize(add(network, "", {{4, 8}, DataType::kFLOAT, weights.data()}), scale, DataType::kINT4);
-    IDequantizeLayer *dq = network.addDequantize(*q->getOutput(0), scale);
-    network.markOutput(*dq->getOutput(0));
-    std::vector<float> y(32);
-    ASSERT_TRUE(network.setTensorAddress(dq->getOutput(0)->getName(), y.data()));
-    const qdq::result done = network.run();
-    ASSERT_TRUE(done) << done.message();
-    EXPECT_EQ(y, (std::vector<float>{1, 1, 2, 2, 3, 3, 4, 4, 1, 1, 2, 2, 3, 3, 4, 4,
-                                     4, 4, 5, 5, 6, 6, 7, 7, 4, 4, 5, 5, 6, 6, 7, 7}));
 }
 
 TEST(TensorRT, layers_have_the_documented_defaults) {
@@ -334,12 +294,12 @@ TEST_P(TensorRTLayer, takes_a_zero_point_of_zeros_only) {
     // In any floating-point environment: subnormals are not 0, and signalling NaNs raise nothing.
     for (uint32_t bits : {0x00000001u, 0x807fffffu, 0x7f800001u}) {
         std::memcpy(&values[2], &bits, sizeof bits);
-        for (const test_support::fp_environment &environment : test_support::hostile_environments()) {
+        for (const fp::environment &environment : fp::hostile_environments()) {
             SCOPED_TRACE(environment.name);
-            const uint64_t before = test_support::fp_control();
-            test_support::set_fp_control(environment.control);
+            const uint64_t before = fp::control();
+            fp::set_control(environment.control);
             expect_refused({"y", "zeroPt", "not 0"}, what);
-            test_support::set_fp_control(before);
+            fp::set_control(before);
         }
     }
 }

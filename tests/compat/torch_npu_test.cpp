@@ -1,4 +1,4 @@
-// torch_npu.npu_quantize: its argument rules, its example, and agreement with the oracle. docs/frontends.md names these
+// torch_npu.npu_quantize: its argument rules and agreement with the oracle. docs/frontends.md names these
 // tests.
 #include "allocations.h"
 #include "cases.h"
@@ -24,14 +24,6 @@ dimensions shape_of(const qdq::compat::expected<qdq::compat::owned_tensor> &y) {
     return y ? dimensions(y->shape().begin(), y->shape().end()) : dimensions{-1};
 }
 
-std::vector<uint16_t> bf16(const std::vector<float> &values) {
-    std::vector<uint16_t> codes;
-    for (float value : values) {
-        codes.push_back(static_cast<uint16_t>(reference::encode_ieee(reference::bf16_format, value)));
-    }
-    return codes;
-}
-
 class TorchNpu : public testing::Test {
 protected:
     // Memory that any view of up to 64 elements may have.
@@ -55,16 +47,6 @@ protected:
         EXPECT_TRUE(y) << y.message();
     }
 };
-
-TEST_F(TorchNpu, documented_example) {
-    const std::vector<uint16_t> x =
-        bf16({-1.25f, 0.5f, 3.0f, -30.0f, 0.04f, 12.75f, -0.06f, 100.0f, -5.0f, 5.0f, 1e9f, -1e9f});
-    const std::vector<uint16_t> scales = bf16(std::vector<float>(12, 0.1f));
-    const auto q =
-        npu_quantize({x.data(), dtype::bf16, {1, 1, 12}}, {scales.data(), dtype::bf16, {12}}, none, qint8, -1, false);
-    EXPECT_EQ(of<int8_t>(q), (std::vector<int8_t>{0, 0, 0, -3, 0, 1, 0, 10, -1, 1, 127, -128}));
-    EXPECT_EQ(shape_of(q), (dimensions{1, 1, 12}));
-}
 
 TEST_F(TorchNpu, divides_in_div_mode_and_multiplies_otherwise) {
     const std::vector<float> x{1, 2, 3, 4}, scales{2, 0.5f};

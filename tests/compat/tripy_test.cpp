@@ -1,4 +1,4 @@
-// nvtripy's quantize and dequantize: their argument rules, their examples, and agreement with the oracle.
+// nvtripy's quantize and dequantize: their argument rules and agreement with the oracle.
 // docs/frontends.md names these tests.
 #include "allocations.h"
 #include "cases.h"
@@ -49,27 +49,6 @@ protected:
         EXPECT_EQ(floats, std::vector<float>(64, 77.0f));
     }
 };
-
-TEST_F(Tripy, documented_example_per_tensor) {
-    const std::vector<int8_t> input{1, 2, 3};
-    const float scale = 0.99872f;
-    EXPECT_EQ(of<float>(dequantize(input, 0.99872, float32)), (std::vector<float>{scale, 2 * scale, 3 * scale}));
-}
-
-TEST_F(Tripy, documented_example_per_channel) {
-    const std::vector<int8_t> input{1, 2, 3, 4, 5, 6};
-    const float first = 0.99872f, second = 0.96125f;
-    EXPECT_EQ(of<float>(dequantize({input, {2, 3}}, {0.99872, 0.96125}, float32, 0)),
-              (std::vector<float>{first, 2 * first, 3 * first, 4 * second, 5 * second, 6 * second}));
-}
-
-TEST_F(Tripy, documented_example_of_blocks) {
-    const std::vector<float> input{0, 1, 2, 3};
-    const result_tensor quantized = quantize({input, {2, 2}}, {{1, 1}}, int4);
-    ASSERT_TRUE(quantized) << quantized.message();
-    EXPECT_EQ(quantized->dtype(), int4);
-    EXPECT_EQ(of<float>(dequantize(*quantized, {{1, 1}}, float32)), input);
-}
 
 TEST_F(Tripy, rounds_to_nearest_even_and_saturates) {
     const std::vector<float> input{0.5f, 1.5f, -2.5f, 1e9f, -1e9f, NAN};

@@ -1,9 +1,10 @@
 // How much stack a call takes: calls on a painted stack, and on a thread of 64 KiB, in every layout, on every target.
+#include "child.h"
+#include "stack_of.h"
+
 #include "api/call.h"
 #include "api/drawn_call.h"
-#include "child.h"
-#include "kernel/supported.h"
-#include "stack_of.h"
+#include "conformance/supported.h"
 #include "support/targets.h"
 #include "support/thinning.h"
 

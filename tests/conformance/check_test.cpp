@@ -1,9 +1,7 @@
 // That a check notices: each library here computes as the reference does, but for one fault.
-#include "check.h"
-
-#include "kernel/supported.h"
-
-#include "support/fp_environment.h"
+#include "conformance/check.h"
+#include "conformance/fp_environment.h"
+#include "conformance/supported.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +11,7 @@ namespace conformance {
 namespace {
 
 const kernel tested{true, QDQ_F16, QDQ_I8, form::column};
-const uint64_t default_control = test_support::fp_control();
+const uint64_t default_control = fp::control();
 
 finding check_of(decltype(&qdq_quantize) quantize, hostile_environments taken = hostile_environments::one) {
     return check(tested, published_digest(name_of(tested)), {quantize, nullptr}, taken);
@@ -22,10 +20,10 @@ finding check_of(decltype(&qdq_quantize) quantize, hostile_environments taken = 
 // The reference in the default environment, whatever the caller's. The library it stands for does so itself.
 qdq_status right(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                  const qdq_options *options) {
-    const uint64_t control = test_support::fp_control();
-    test_support::set_fp_control(default_control);
+    const uint64_t control = fp::control();
+    fp::set_control(default_control);
     const qdq_status status = reference_library().quantize(x, scale, zero_point, y, options);
-    test_support::set_fp_control(control);
+    fp::set_control(control);
     return status;
 }
 
@@ -43,7 +41,7 @@ qdq_status wrong_for_one_option(const qdq_tensor *x, const qdq_tensor *scale, co
 qdq_status wrong_where_hostile(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                                const qdq_tensor *y, const qdq_options *options) {
     const qdq_status status = right(x, scale, zero_point, y, options);
-    if (test_support::fp_control() != default_control) {
+    if (fp::control() != default_control) {
         flip_a_bit(y, 5);
     }
     return status;
@@ -68,7 +66,7 @@ qdq_status wrong_for_one_x(const qdq_tensor *x, const qdq_tensor *scale, const q
 TEST(Check, finds_nothing_where_nothing_is_wrong) {
     const finding found = check_of(right, hostile_environments::all);
     EXPECT_EQ(found.difference, "");
-    const int64_t environments = 1 + std::ssize(test_support::hostile_environments());
+    const int64_t environments = 1 + std::ssize(fp::hostile_environments());
     EXPECT_EQ(found.results, std::ssize(scenarios_of(tested)) * 65 * 1020 * environments);
 }
 

@@ -1,7 +1,6 @@
 // Prints docs/conformance_digests.txt, from the reference alone: the lines whose names contain the first argument, or
 // all, of which those of the sweeps, of 2^32 results each, take 25 minutes of a processor.
-#include "check.h"
-
+#include "conformance/check.h"
 #include "support/parallel.h"
 
 #include <cinttypes>

@@ -2,7 +2,7 @@
 // message, and nothing is touched. The few that are valid and small get memory and run.
 #include "checked_call.h"
 
-#include "kernel/supported.h"
+#include "conformance/supported.h"
 #include "reference/formats.h"
 #include "support/fenced_memory.h"
 #include "support/inputs.h"

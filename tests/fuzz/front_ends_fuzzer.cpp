@@ -3,7 +3,7 @@
 
 #include "compat/acl_type.h"
 #include "compat/cases.h"
-#include "kernel/supported.h"
+#include "conformance/supported.h"
 #include "reference/formats.h"
 #include "support/targets.h"
 

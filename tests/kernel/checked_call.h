@@ -1,7 +1,7 @@
 // One call through the public interface, compared with the oracle bit for bit, bytes between the elements included.
 #pragma once
 
-#include "storage.h"
+#include "operand.h"
 
 #include "reference/dequantize.h"
 #include "reference/quantize.h"

@@ -1,9 +1,9 @@
 #include "checked_call.h"
 #include "layouts.h"
 #include "operand.h"
-#include "storage.h"
-#include "supported.h"
 
+#include "conformance/storage.h"
+#include "conformance/supported.h"
 #include "support/compare.h"
 #include "support/inputs.h"
 #include "support/targets.h"

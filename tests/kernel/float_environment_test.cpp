@@ -1,12 +1,12 @@
 // The caller's floating-point environment changes no bit, and comes back as it was.
 #include "operand.h"
-#include "storage.h"
-#include "supported.h"
 
+#include "conformance/fp_environment.h"
+#include "conformance/storage.h"
+#include "conformance/supported.h"
 #include "reference/dequantize.h"
 #include "reference/quantize.h"
 #include "support/compare.h"
-#include "support/fp_environment.h"
 #include "support/inputs.h"
 #include "support/targets.h"
 
@@ -20,7 +20,6 @@
 namespace kernel_test {
 namespace {
 
-using test_support::fp_environment;
 using test_support::KernelTest;
 
 // A call prepared, and its expected result computed, in the default environment.
@@ -97,27 +96,27 @@ struct outcome {
 };
 
 // No arithmetic but the library's happens in the hostile environment.
-outcome call_in(const fp_environment &environment, prepared_call &call) {
+outcome call_in(const fp::environment &environment, prepared_call &call) {
     const qdq_tensor x = call.x.tensor();
     const qdq_tensor scale = call.scale.tensor();
     const qdq_tensor zero_point = call.zero_point.tensor();
     const qdq_tensor y = call.actual.tensor();
     const qdq_tensor *zero_point_or_null = call.has_zero_point ? &zero_point : nullptr;
-    const uint64_t before = test_support::fp_control();
-    test_support::set_fp_control(environment.control);
+    const uint64_t before = fp::control();
+    fp::set_control(environment.control);
     const qdq_status status =
         (call.quantizes ? qdq_quantize : qdq_dequantize)(&x, &scale, zero_point_or_null, &y, &call.options);
-    const uint64_t control_after = test_support::fp_control();
-    test_support::set_fp_control(before);
+    const uint64_t control_after = fp::control();
+    fp::set_control(before);
     return {status, control_after};
 }
 
-outcome run_plan_in(const fp_environment &environment, prepared_call &call) {
-    const uint64_t before = test_support::fp_control();
-    test_support::set_fp_control(environment.control);
+outcome run_plan_in(const fp::environment &environment, prepared_call &call) {
+    const uint64_t before = fp::control();
+    fp::set_control(environment.control);
     const qdq_status status = qdq_run(&call.plan, call.x.bytes(), call.actual.bytes(), nullptr);
-    const uint64_t control_after = test_support::fp_control();
-    test_support::set_fp_control(before);
+    const uint64_t control_after = fp::control();
+    fp::set_control(before);
     return {status, control_after};
 }
 
@@ -147,19 +146,19 @@ void fill(storage &operand, qdq_dtype type, size_t first) {
 }
 
 // Calls function() in the environment, its exception flags clear. No arithmetic but the library's happens in it.
-template<typename Function> outcome run_in(const fp_environment &environment, Function &&function) {
-    const uint64_t before = test_support::fp_control();
-    test_support::set_fp_flags(0);
-    test_support::set_fp_control(environment.control);
+template<typename Function> outcome run_in(const fp::environment &environment, Function &&function) {
+    const uint64_t before = fp::control();
+    fp::set_flags(0);
+    fp::set_control(environment.control);
     const qdq_status status = function();
-    const uint64_t control_after = test_support::fp_control();
-    test_support::set_fp_control(before);
+    const uint64_t control_after = fp::control();
+    fp::set_control(before);
     return {status, control_after};
 }
 
 class HostileFpEnvironment : public KernelTest {
 protected:
-    void expect_unharmed(const outcome &result, const fp_environment &environment, const prepared_call &call) {
+    void expect_unharmed(const outcome &result, const fp::environment &environment, const prepared_call &call) {
         EXPECT_EQ(result.status, QDQ_OK) << qdq_last_error();
         EXPECT_EQ(result.control_after, environment.control) << environment.name << ": not restored";
         EXPECT_TRUE(test_support::same_codes(call.expected.tensor().dtype, call.expected.bytes(), call.actual.bytes(),
@@ -183,7 +182,7 @@ protected:
             (quantizes ? reference::quantize : reference::dequantize)(c_x, scale, zero_point, c_expected, &options);
             auto *const at_once = quantizes ? qdq_quantize : qdq_dequantize;
             auto *const planned = quantizes ? qdq_plan_quantize : qdq_plan_dequantize;
-            for (const fp_environment &environment : test_support::hostile_environments()) {
+            for (const fp::environment &environment : fp::hostile_environments()) {
                 for (bool by_plan : {false, true}) {
                     std::memset(actual.bytes(), 0x55, static_cast<size_t>(bytes_for(y_type, actual.elements())));
                     const outcome result = run_in(environment, [&] {
@@ -222,17 +221,17 @@ protected:
         options.rounding = rounding;
         options.axis = -1;
         options.block_size = shape.block_size;
-        const uint64_t control = test_support::fp_control();
-        test_support::set_fp_flags(0);
+        const uint64_t control = fp::control();
+        fp::set_flags(0);
         EXPECT_EQ(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, &options), QDQ_OK) << qdq_last_error();
-        EXPECT_EQ(test_support::fp_control(), control) << "not restored";
-        EXPECT_EQ(test_support::fp_flags() & test_support::subnormal_operand_flag, 0u)
+        EXPECT_EQ(fp::control(), control) << "not restored";
+        EXPECT_EQ(fp::flags() & fp::subnormal_operand_flag, 0u)
             << reference::name_of(x_type) << " " << test_support::describe(options);
     }
 
     void compare_in_every_environment(prepared_call call) {
         qdq_set_num_threads(call.threads);
-        for (const fp_environment &environment : test_support::hostile_environments()) {
+        for (const fp::environment &environment : fp::hostile_environments()) {
             expect_unharmed(call_in(environment, call), environment, call);
         }
     }
@@ -240,7 +239,7 @@ protected:
 
 // First in this file: these calls start the library's threads, which inherit the environment of the call that did.
 TEST_P(HostileFpEnvironment, threads_started_in_it_compute_the_same_bits) {
-    const fp_environment hostile = test_support::hostile_environments().front();
+    const fp::environment hostile = fp::hostile_environments().front();
     prepared_call call = prepare({{3000017}, {}, 0, 4}, {0x1p-130f}, stored(), true, false, QDQ_NEAREST_EVEN);
     qdq_set_num_threads(4);
     expect_unharmed(call_in(hostile, call), hostile, call);
@@ -292,7 +291,7 @@ TEST_P(HostileFpEnvironment, a_plan_made_before_it_gives_the_same_bits_and_resto
                                                                                 &call.options),
                           QDQ_OK)
                     << qdq_last_error();
-                for (const fp_environment &environment : test_support::hostile_environments()) {
+                for (const fp::environment &environment : fp::hostile_environments()) {
                     expect_unharmed(run_plan_in(environment, call), environment, call);
                 }
             }
@@ -313,7 +312,7 @@ TEST_P(HostileFpEnvironment, zero_points_of_float_formats_are_judged_by_their_bi
             const qdq_tensor c_zero_point = zero_point.tensor();
             const bool is_zero =
                 code == 0 || (!reference::is_integer(type) && code == 1u << (reference::bits_of(type) - 1));
-            for (const fp_environment &environment : test_support::hostile_environments()) {
+            for (const fp::environment &environment : fp::hostile_environments()) {
                 const outcome result =
                     run_in(environment, [&] { return qdq_quantize(&c_x, &c_scale, &c_zero_point, &c_y, nullptr); });
                 EXPECT_EQ(result.status, is_zero ? QDQ_OK : QDQ_INVALID_ARGUMENT)
@@ -352,20 +351,20 @@ TEST_P(HostileFpEnvironment, operands_of_any_bits_give_the_same_bits_and_no_trap
 TEST_P(HostileFpEnvironment, no_exception_flag_is_cleared) {
     for (bool quantizes : {true, false}) {
         prepared_call call = prepare({{1001}, {}, 0, 1}, {0.1f}, stored(), quantizes, false, QDQ_NEAREST_EVEN);
-        std::vector<fp_environment> environments = test_support::hostile_environments();
-        environments.push_back({"default", test_support::fp_control()});
-        for (const fp_environment &environment : environments) {
+        std::vector<fp::environment> environments = fp::hostile_environments();
+        environments.push_back({"default", fp::control()});
+        for (const fp::environment &environment : environments) {
             const qdq_tensor x = call.x.tensor(), scale = call.scale.tensor(), y = call.actual.tensor();
-            const uint64_t before = test_support::fp_control();
-            test_support::set_fp_control(environment.control);
-            test_support::set_fp_flags(test_support::every_fp_flag);
+            const uint64_t before = fp::control();
+            fp::set_control(environment.control);
+            fp::set_flags(fp::every_flag);
             const qdq_status status =
                 (quantizes ? qdq_quantize : qdq_dequantize)(&x, &scale, nullptr, &y, &call.options);
-            const uint64_t flags_after = test_support::fp_flags();
-            test_support::set_fp_control(before);
-            test_support::set_fp_flags(0);
+            const uint64_t flags_after = fp::flags();
+            fp::set_control(before);
+            fp::set_flags(0);
             EXPECT_EQ(status, QDQ_OK);
-            EXPECT_EQ(flags_after, test_support::every_fp_flag) << environment.name;
+            EXPECT_EQ(flags_after, fp::every_flag) << environment.name;
         }
     }
 }

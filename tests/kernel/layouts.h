@@ -1,7 +1,7 @@
 // Shapes, strides and granularities: how scales and zero points meet x, and how x and y lie in memory.
 #pragma once
 
-#include "storage.h"
+#include "operand.h"
 
 #include <qdq/qdq.h>
 

@@ -1,8 +1,8 @@
 // Every length to four 64-element groups and one more, at every misalignment, against guard pages.
 #include "operand.h"
-#include "storage.h"
-#include "supported.h"
 
+#include "conformance/storage.h"
+#include "conformance/supported.h"
 #include "reference/dequantize.h"
 #include "reference/quantize.h"
 #include "support/compare.h"
@@ -22,7 +22,6 @@
 namespace kernel_test {
 namespace {
 
-using test_support::dimensions;
 using test_support::fenced_memory;
 using test_support::flush;
 using test_support::KernelTest;
@@ -165,7 +164,7 @@ protected:
                             const char *form_name) {
         for (flush side : {flush::trailing, flush::leading}) {
             for (int64_t step = 0; step < misalignments; ++step) {
-                if (!test_support::is_taken(step + length)) {
+                if (!test_support::is_taken(step + length, 4)) {
                     continue;
                 }
                 // The factor and the length make x meet every misalignment of y.

@@ -1,8 +1,8 @@
 // A scale or a zero point: values of any type in memory of their own.
 #pragma once
 
+#include "conformance/storage.h"
 #include "reference/formats.h"
-#include "support/view.h"
 
 #include <qdq/qdq.h>
 
@@ -15,9 +15,13 @@
 
 namespace kernel_test {
 
+using conformance::dimensions;
+using conformance::product;
+using conformance::storage;
+
 class operand {
 public:
-    operand(qdq_dtype dtype, const std::vector<double> &values, test_support::dimensions shape = {})
+    operand(qdq_dtype dtype, const std::vector<double> &values, dimensions shape = {})
         : dtype_(dtype), shape_(std::move(shape)) {
         for (double value : values) {
             append(value);
@@ -64,7 +68,7 @@ private:
     }
 
     qdq_dtype dtype_;
-    test_support::dimensions shape_;
+    dimensions shape_;
     std::vector<uint8_t> bytes_;
 };
 

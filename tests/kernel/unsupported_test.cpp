@@ -1,8 +1,8 @@
 // What supported.h does not list is refused, and nothing is written; what it lists is accepted.
 #include "operand.h"
-#include "storage.h"
-#include "supported.h"
 
+#include "conformance/storage.h"
+#include "conformance/supported.h"
 #include "support/device.h"
 #include "support/targets.h"
 

@@ -2,10 +2,10 @@
 #include "direct_rows.h"  // generated: includes the headers, and lists them as QDQ_DIRECT_ROWS(row)
 
 #include "concurrency/stack_of.h"
+#include "conformance/fp_environment.h"
+#include "conformance/storage.h"
+#include "conformance/supported.h"
 #include "kernel/operand.h"
-#include "kernel/storage.h"
-#include "kernel/supported.h"
-#include "support/fp_environment.h"
 #include "support/inputs.h"
 #include "support/targets.h"
 
@@ -62,18 +62,18 @@ constexpr float scales[] = {0.1f,      3,     0x1p-59f, 0x1p-61f, 0x1p60f, 0x1p6
 constexpr int64_t counts[] = {0, 1, 2, 5, 63, 64, 65, 127, 128, 1000};
 
 // The caller's own environment, and what others may have left in its control register.
-std::vector<test_support::fp_environment> environments() {
-    std::vector<test_support::fp_environment> all = test_support::hostile_environments();
-    all.push_back({"default", test_support::fp_control()});
+std::vector<fp::environment> environments() {
+    std::vector<fp::environment> all = fp::hostile_environments();
+    all.push_back({"default", fp::control()});
     return all;
 }
 
-qdq_status call_in(const test_support::fp_environment &environment, direct_function *call, const void *x, void *y,
+qdq_status call_in(const fp::environment &environment, direct_function *call, const void *x, void *y,
                    int64_t count, float scale) {
-    const uint64_t before = test_support::fp_control();
-    test_support::set_fp_control(environment.control);
+    const uint64_t before = fp::control();
+    fp::set_control(environment.control);
     const qdq_status status = call(x, y, count, scale);
-    test_support::set_fp_control(before);
+    fp::set_control(before);
     return status;
 }
 
@@ -92,7 +92,7 @@ TEST_P(Direct, gives_the_results_of_the_dispatcher_for_every_count_scale_and_flo
     const types of = types_of(GetParam().name);
     test_support::random_bits random(31);
     for (int64_t count : counts) {
-        kernel_test::storage x(of.x, {count});
+        conformance::storage x(of.x, {count});
         for (int64_t i = 0; i < count; i++) {
             // Patterns of all kinds, and values that a scale of 0.1 brings into the range of most types.
             const uint32_t pattern = random.next32();
@@ -101,7 +101,7 @@ TEST_P(Direct, gives_the_results_of_the_dispatcher_for_every_count_scale_and_flo
                                 : pattern);
         }
         for (float scale : scales) {
-            const kernel_test::storage expected(of.y, {count}, {}, 0xa5);
+            const conformance::storage expected(of.y, {count}, {}, 0xa5);
             float one = scale;
             const qdq_tensor scale_tensor{&one, QDQ_F32, 0, nullptr, nullptr, {}};
             const qdq_tensor x_tensor = x.tensor(), y_tensor = expected.tensor();
@@ -109,8 +109,8 @@ TEST_P(Direct, gives_the_results_of_the_dispatcher_for_every_count_scale_and_flo
                 (of.quantizes ? qdq_quantize : qdq_dequantize)(&x_tensor, &scale_tensor, nullptr, &y_tensor, nullptr),
                 QDQ_OK)
                 << qdq_last_error();
-            for (const test_support::fp_environment &environment : environments()) {
-                const kernel_test::storage actual(of.y, {count}, {}, 0xa5);
+            for (const fp::environment &environment : environments()) {
+                const conformance::storage actual(of.y, {count}, {}, 0xa5);
                 ASSERT_EQ(call_in(environment, GetParam().call, x_tensor.data, actual.tensor().data, count, scale),
                           QDQ_OK)
                     << qdq_last_error();
@@ -136,7 +136,7 @@ TEST_P(Direct, takes_no_more_stack_than_the_header_says) {
         GTEST_SKIP() << "instrumented code takes more";
     }
     const types of = types_of(GetParam().name);
-    const kernel_test::storage x(of.x, {1000}), y(of.y, {1000});
+    const conformance::storage x(of.x, {1000}), y(of.y, {1000});
     qdq_status by_row = QDQ_OUT_OF_MEMORY, by_column = QDQ_OUT_OF_MEMORY;
     concurrency_test::expect_stated_stack([&] {
         by_row = GetParam().call(x.tensor().data, y.tensor().data, 1000, 0.1f);

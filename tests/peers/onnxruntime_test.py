@@ -1,7 +1,7 @@
 """qdq's profile "onnx" against ONNX Runtime's QuantizeLinear and DequantizeLinear: every bit, on random and special
 inputs and on multiples of scale / 2, for every type of which ONNX Runtime's CPU provider has kernels.
 
-QDQ_PEER_INPUTS sets how many inputs the comparisons of f32 with int8 and uint8 take (default 10^8, in all).
+QDQ_PEER_INPUTS sets how many inputs the comparisons of f32 with int8 and uint8 take (default 10^7, in all).
 """
 
 import ctypes
@@ -27,7 +27,7 @@ from inputs import F8, INTEGERS
 from rules import (QDQ_NAN, both, converted_then_added, differs, exact_code, exact_product, f8_nan, is_nan, on,
                    qdq_nan, quotient_is_negative, wrapped_product)  # fmt: skip
 
-INPUTS = int(float(os.environ.get("QDQ_PEER_INPUTS", "1e8")))
+INPUTS = int(float(os.environ.get("QDQ_PEER_INPUTS", "1e7")))
 CHUNK = 1 << 20
 CHANNELS = 64
 FLOATS = ["float32", "float16"]

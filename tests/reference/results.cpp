@@ -3,10 +3,9 @@
 //     x scale zero_point y scale_mode quantize_zp dequantize_zp rounding no_saturate quant_min quant_max count
 // After it come `count` lines with the codes of x, scale and zero point, in hexadecimal. The answer is a line for each,
 // the code of y.
-#include "dequantize.h"
-#include "quantize.h"
-
-#include "kernel/storage.h"
+#include "conformance/storage.h"
+#include "reference/dequantize.h"
+#include "reference/quantize.h"
 
 #include <cstdint>
 #include <iostream>
@@ -40,9 +39,9 @@ struct header {
 bool is_float_side(qdq_dtype type) { return type == QDQ_F32 || type == QDQ_F16 || type == QDQ_BF16; }
 
 void answer(const header &call) {
-    const auto operand = [&](int dtype) { return kernel_test::storage(static_cast<qdq_dtype>(dtype), {call.count}); };
+    const auto operand = [&](int dtype) { return conformance::storage(static_cast<qdq_dtype>(dtype), {call.count}); };
     const bool has_zero_point = call.zero_point >= 0;
-    kernel_test::storage x = operand(call.x), scale = operand(call.scale), y = operand(call.y),
+    conformance::storage x = operand(call.x), scale = operand(call.scale), y = operand(call.y),
                          zero_point = operand(has_zero_point ? call.zero_point : QDQ_I32);
     for (int64_t i = 0; i < call.count; ++i) {
         uint32_t of_x, of_scale, of_zero_point;

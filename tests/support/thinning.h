@@ -1,5 +1,6 @@
-// Emulators and sanitizers take ten to fifty times as long: there QDQ_TEST_THIN=<n> has tests of very many like cases
-// take one in n.
+// Of very many like cases a test takes one in n: QDQ_TEST_THIN=<n>, 1 for all of them. Emulators and sanitizers take ten to
+// fifty times as long; and where it is not set the longest tests take one in a few, of which each kind of case still has
+// several.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +9,12 @@
 
 namespace test_support {
 
-// 1, unless it is set.
-inline int64_t thinning() {
-    const char *wanted = std::getenv("QDQ_TEST_THIN");
-    return wanted != nullptr ? std::max(1ll, std::strtoll(wanted, nullptr, 10)) : 1;
+// `usual`, unless it is set.
+inline int64_t thinning(int64_t usual = 1) {
+    static const char *const wanted = std::getenv("QDQ_TEST_THIN");
+    return wanted != nullptr ? std::max(1ll, std::strtoll(wanted, nullptr, 10)) : usual;
 }
 
-inline bool is_taken(int64_t i) {
-    static const int64_t step = thinning();
-    return i % step == 0;
-}
+inline bool is_taken(int64_t i, int64_t usual = 1) { return i % thinning(usual) == 0; }
 
 }  // namespace test_support

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "reference/formats.h"
-#include "support/view.h"
 
 #include <qdq/qdq.h>
 
@@ -11,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-namespace kernel_test {
+namespace conformance {
 
-using test_support::dimensions;
+using dimensions = std::vector<int64_t>;
 
 inline int64_t product(const dimensions &shape) {
     int64_t count = 1;
@@ -88,4 +87,4 @@ private:
     std::vector<uint8_t> bytes_;
 };
 
-}  // namespace kernel_test
+}  // namespace conformance

@@ -1,6 +1,6 @@
 #include "vectors.h"
 
-#include "kernel/supported.h"
+#include "conformance/supported.h"
 #include "reference/describe.h"
 #include "reference/formats.h"
 #include "reference/tensor.h"
@@ -46,14 +46,14 @@ bool is_integral(zero_point_rule rule) { return rule == zero_point_rule::small |
 
 int64_t block_of(const kernel &k) { return k.stored == QDQ_F4E2M1 ? 16 : 32; }
 
-kernel_test::dimensions shape_of(const kernel &k) {
+dimensions shape_of(const kernel &k) {
     return {k.x() == QDQ_F32 || k.x() == QDQ_I32 ? rows_of_32_bits : rows,
             k.form == form::block ? columns_of_blocks : columns};
 }
 
 // Of the scales, along one dimension or both.
-kernel_test::dimensions operands_of(const kernel &k) {
-    const kernel_test::dimensions shape = shape_of(k);
+dimensions operands_of(const kernel &k) {
+    const dimensions shape = shape_of(k);
     switch (k.form) {
     case form::row: return {shape[0]};
     case form::column: return {shape[1]};
@@ -258,7 +258,7 @@ std::string prepared_call::describe_inputs(int64_t element) const {
 }
 
 prepared_call prepare(const kernel &k, const scenario &s) {
-    const kernel_test::dimensions shape = shape_of(k);
+    const dimensions shape = shape_of(k);
     prepared_call call{k.quantizes,
                        s.options,
                        k.y(),

@@ -1,12 +1,11 @@
 #include "check.h"
 
+#include "conformance/fp_environment.h"
 #include "reference/dequantize.h"
 #include "reference/describe.h"
 #include "reference/formats.h"
 #include "reference/quantize.h"
 #include "reference/tensor.h"
-#include "support/digest.h"
-#include "support/fp_environment.h"
 
 #include <cstring>
 #include <map>
@@ -16,11 +15,20 @@ namespace conformance {
 
 namespace {
 
-using test_support::fp_environment;
 
 const std::map<std::string, uint64_t> published_digests{
 #include "conformance_digests.inc"
 };
+
+// FNV-1a.
+uint64_t digest_of(const void *data, int64_t bytes) {
+    const uint8_t *p = static_cast<const uint8_t *>(data);
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int64_t i = 0; i < bytes; ++i) {
+        hash = (hash ^ p[i]) * 0x100000001b3u;
+    }
+    return hash;
+}
 
 qdq_status reference_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                               const qdq_tensor *y, const qdq_options *options) {
@@ -46,11 +54,11 @@ bool same(const storage &a, const storage &b) {
 
 std::string failure_of(qdq_status status) { return std::string(qdq_status_string(status)) + ": " + qdq_last_error(); }
 
-qdq_status run_in(const fp_environment &environment, const prepared_call &call, const library &of, const storage &y) {
-    const uint64_t before = test_support::fp_control();
-    test_support::set_fp_control(environment.control);
+qdq_status run_in(const fp::environment &environment, const prepared_call &call, const library &of, const storage &y) {
+    const uint64_t before = fp::control();
+    fp::set_control(environment.control);
     const qdq_status status = call.run(of, y);
-    test_support::set_fp_control(before);
+    fp::set_control(before);
     return status;
 }
 
@@ -75,7 +83,7 @@ std::string first_difference(const prepared_call &call, const storage &y) {
 class kernel_run {
 public:
     kernel_run(const kernel &k, const library &of, hostile_environments taken)
-        : kernel_(k), of_(of), taken_(taken), environments_(test_support::hostile_environments()) {}
+        : kernel_(k), of_(of), taken_(taken), environments_(fp::hostile_environments()) {}
 
     finding run() {
         std::vector<uint64_t> digests;
@@ -98,7 +106,7 @@ private:
             found_.difference = std::string(s.name) + ": " + failure_of(status);
             return 0;
         }
-        for (const fp_environment &environment : environments_of(ordinal)) {
+        for (const fp::environment &environment : environments_of(ordinal)) {
             const std::string difference = difference_in(environment, call, y);
             found_.results += y.elements();
             if (difference.empty()) {
@@ -107,11 +115,11 @@ private:
             found_.difference = std::string(s.name) + ", called under " + environment.name + ", " + difference;
             break;
         }
-        return test_support::digest(y.bytes(), y.size());
+        return digest_of(y.bytes(), y.size());
     }
 
     // One of them is another one for each type and form, as float types have few scenarios.
-    std::span<const fp_environment> environments_of(size_t ordinal) const {
+    std::span<const fp::environment> environments_of(size_t ordinal) const {
         if (taken_ == hostile_environments::none) {
             return {};
         }
@@ -122,7 +130,7 @@ private:
         return std::span(environments_).subspan(turn % environments_.size(), 1);
     }
 
-    std::string difference_in(const fp_environment &environment, const prepared_call &call,
+    std::string difference_in(const fp::environment &environment, const prepared_call &call,
                               const storage &wanted) const {
         const storage y = call.output();
         if (const qdq_status status = run_in(environment, call, of_, y); status != QDQ_OK) {
@@ -138,7 +146,7 @@ private:
     const kernel &kernel_;
     const library &of_;
     const hostile_environments taken_;
-    const std::vector<fp_environment> environments_;
+    const std::vector<fp::environment> environments_;
     finding found_;
 };
 
@@ -159,11 +167,11 @@ finding run(const sweep &s, int64_t call, const library &of) {
     if (const qdq_status status = prepared.run(of, y); status != QDQ_OK) {
         return {0, 0, failure_of(status)};
     }
-    return {y.elements(), test_support::digest(y.bytes(), y.size()), ""};
+    return {y.elements(), digest_of(y.bytes(), y.size()), ""};
 }
 
 uint64_t combined(const std::vector<uint64_t> &digests) {
-    return test_support::digest(digests.data(), std::ssize(digests) * 8);
+    return digest_of(digests.data(), std::ssize(digests) * 8);
 }
 
 std::string first_difference(const kernel &k, const library &of) {

@@ -2,7 +2,7 @@
 // whose inputs are given by formula.
 #pragma once
 
-#include "kernel/storage.h"
+#include "conformance/storage.h"
 
 #include <qdq/qdq.h>
 
@@ -11,8 +11,6 @@
 #include <vector>
 
 namespace conformance {
-
-using kernel_test::storage;
 
 // What the scales of a call vary along: rows of x, its columns, or blocks within each row.
 enum class form { row, column, block };
@@ -59,7 +57,7 @@ struct prepared_call {
     qdq_options options;
     qdq_dtype y_type;
     bool has_zero_point;
-    kernel_test::dimensions shape;
+    dimensions shape;
     storage x;
     storage scale;
     storage zero_point;
