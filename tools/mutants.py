@@ -40,6 +40,7 @@ AREAS = {  # where a fault of each lies, and on which sources, beside their own,
     "Runtime": (("runtime/",), ("runtime/", *KERNEL_SOURCES)),
     "Command line": (("cli/", "model/"), ("cli/", "model/", "runtime/include/")),
     "Python": (("python/",), ("python/", "model/", "cli/", "runtime/")),
+    "Conformance": (("conformance/",), ("conformance/", "kernels/", "runtime/include/")),
     "Installed files": (("cmake/",), ("cmake/", "CMake", "tests/install/", "tests/build/")),
     "Tools": (("tools/",), ("tools/", "docs/", "kernels/", "tests/kernel/", "CMakePresets.json", "Makefile")),
 }

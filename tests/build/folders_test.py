@@ -5,20 +5,25 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Where a quoted header is looked for that does not lie beside the source.
-SEARCHED = ("kernels", "generators", "schedules", "runtime/include", "runtime/src", "runtime/compat", "model", "cli", "python/src", "tests")
+# Where a header is looked for that lies neither beside the source nor at a path in its own folder.
+SEARCHED = (".", "kernels", "schedules", "generators", "conformance", "runtime/include", "runtime/src", "runtime/compat",
+            "model", "cli", "python/src", "tests")  # fmt: skip
 PUBLIC = r"qdq/.*"  # what is installed
 FACE = r"model\.h|support/\w+\.h"
 
-# What the sources of a folder may include of others; schedules and generators meet at what a generator hands over.
+# What the sources of each folder may include of others.
 MAY_INCLUDE = {
     "kernels": {"runtime": r"qdq/qdq\.h"},
     "schedules": {"kernels": ".*", "generators": r"cpu_kernel\.h"},
-    "generators": {"kernels": ".*", "schedules": ".*", "runtime": r"qdq/qdq\.h"},
+    "generators": {"kernels": ".*", "schedules": r"schedule\.h", "runtime": r"qdq/qdq\.h"},
     "runtime": {"kernels": ".*"},
+    "conformance": {"kernels": ".*", "runtime": PUBLIC},
     "model": {"kernels": ".*", "runtime": PUBLIC},
-    "cli": {"model": FACE, "runtime": PUBLIC, "tests": r"conformance/check\.h"},
+    "cli": {"model": FACE, "conformance": r"conformance/check\.h", "runtime": PUBLIC},
     "python": {"model": FACE, "runtime": PUBLIC},
+    "examples": {"runtime": PUBLIC},
+    "bench": {"conformance": r"conformance/check\.h", "runtime": PUBLIC, "tests": r"support/.*"},
+    "tests": {"kernels": ".*", "conformance": ".*", "runtime": ".*"},
 }
 # The rooms of model/: each may include itself and those before it.
 ROOMS = ["support", "tensors", "files", "recipe", "conversion"]
@@ -30,13 +35,18 @@ def sources(folder):
 
 def included(source):
     """The headers of the repository that a source includes, by path, each with the name by which it does."""
+    own = source.relative_to(ROOT).parts[0]
     for name in re.findall(r'^#include ["<]([\w/.]+)[">]', source.read_text(), re.M):
-        places = [source.parent, *(ROOT / folder for folder in SEARCHED)]
+        places = [source.parent, *(ROOT / folder for folder in (own, *SEARCHED))]
         if found := next((place / name for place in places if (place / name).is_file()), None):
             yield found.resolve().relative_to(ROOT), name
 
 
 class Folders(unittest.TestCase):
+    def test_every_folder_of_sources_is_here(self):
+        folders = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "build" and path.name[0] != "."}
+        self.assertEqual({name for name in folders if sources(name)}, set(MAY_INCLUDE))
+
     def test_a_folder_includes_those_that_it_may_know(self):
         for folder, others in MAY_INCLUDE.items():
             for source in sources(folder):
