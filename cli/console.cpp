@@ -18,8 +18,7 @@ void warn(const std::vector<std::string> &warnings, const console_options &conso
 }
 
 void tell_links_out(const transformation &plan, const console_options &console) {
-    const model_folder *folder = console.quiet ? nullptr : folder_of(plan.input());
-    for (const std::string &link : folder == nullptr ? std::vector<std::string>() : folder->links_out()) {
+    for (const std::string &link : console.quiet ? std::vector<std::string>() : links_out(plan)) {
         std::cerr << "qdq: " << printable(link) << "\n";
     }
 }

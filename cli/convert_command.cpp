@@ -7,7 +7,8 @@
 namespace qdq::cli {
 
 void run_convert(const convert_options &options) {
-    recoding plan = plan_recoding(options.input, options.output, options.method);
+    std::unique_ptr<transformation> made = plan_recoding(options.input, options.output, options.method);
+    const transformation &plan = *made;
     std::vector<std::string> warnings = odd_scales(plan.input());
     warn(warnings, options.console);
     if (options.console.verbose && !options.console.json) {

@@ -8,7 +8,9 @@ namespace qdq::cli {
 
 void run_dequantize(const dequantize_options &options) {
     apply(options.target);
-    dequantization plan = plan_dequantization(options.input, options.output, options.dtype, options.profile);
+    std::unique_ptr<transformation> made =
+        plan_dequantization(options.input, options.output, options.dtype, options.profile);
+    const transformation &plan = *made;
     std::vector<std::string> warnings = odd_scales(plan.input());
     warn(warnings, options.console);
     if (options.console.verbose && !options.console.json) {

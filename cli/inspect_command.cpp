@@ -38,13 +38,13 @@ void print_inspection(const std::vector<inspection> &all) {
 }  // namespace
 
 void run_inspect(const inspect_options &options) {
-    value_reader file(options.input, other_types::listed);
-    std::vector<std::string> warnings = odd_scales(file.file());
+    std::unique_ptr<tensor_reader> file = open_reader(options.input, other_types::listed);
+    std::vector<std::string> warnings = odd_scales(*file);
     warn(warnings, options.console);
     std::vector<inspection> all;
     {
-        progress bar(stored_bytes(file.file()), progress::unit::bytes, options.console.quiet);
-        all = inspect(file, [&](uint64_t bytes) { bar.advance(bytes); });
+        progress bar(stored_bytes(*file), progress::unit::bytes, options.console.quiet);
+        all = inspect(*file, [&](uint64_t bytes) { bar.advance(bytes); });
     }
     if (options.console.json) {
         std::cout << json_text(to_json(all, warnings), 1) << "\n";

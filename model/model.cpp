@@ -1,5 +1,7 @@
 #include "model.h"
 
+#include "files/model_folder.h"
+
 namespace qdq::model {
 
 summary summary_of(const transformation &plan) {
@@ -12,6 +14,11 @@ summary summary_of(const transformation &plan) {
         result.bytes_after += byte_size(outputs);
     }
     return result;
+}
+
+std::vector<std::string> links_out(const transformation &plan) {
+    const model_folder *folder = folder_of(plan.input());
+    return folder != nullptr ? folder->links_out() : std::vector<std::string>();
 }
 
 }  // namespace qdq::model

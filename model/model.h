@@ -8,7 +8,6 @@
 #include "conversion/recoding.h"
 #include "conversion/report.h"
 #include "files/file_kinds.h"
-#include "files/model_folder.h"
 #include "tensors/odd_scales.h"
 
 // What becomes of whole models, files or folders, for the command line and for Python's qdq.checkpoint. Nothing here
@@ -34,5 +33,8 @@ struct summary {
 };
 
 summary summary_of(const transformation &plan);
+
+// The files of a model's folder that links lead to out of it, a sentence for each: what they lead to is copied.
+std::vector<std::string> links_out(const transformation &plan);
 
 }  // namespace qdq::model

@@ -1,6 +1,7 @@
 #include "conversion/comparison.h"
 
 #include "conversion/value_reader.h"
+#include "files/file_kinds.h"
 #include "support/error.h"
 #include "support/text.h"
 #include "tensors/float_values.h"
@@ -87,7 +88,8 @@ double comparison::sqnr_db() const {
 }
 
 struct comparer::sides {
-    value_reader original, other;
+    std::unique_ptr<tensor_reader> original_file, other_file;
+    value_reader original{*original_file}, other{*other_file};
 
     void refuse_extra_tensors() const {
         for (const logical_tensor &tensor : other.tensors()) {
@@ -136,7 +138,7 @@ struct comparer::sides {
 };
 
 comparer::comparer(const std::string &original, const std::string &other)
-    : sides_(new sides{value_reader(original), value_reader(other)}) {
+    : sides_(new sides{open_reader(original), open_reader(other)}) {
     sides_->refuse_extra_tensors();
 }
 

@@ -4,6 +4,7 @@
 #include "recipe/quantization_config.h"
 #include "support/error.h"
 #include "support/words.h"
+#include "tensors/quantized_tensor.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,6 +12,33 @@
 namespace qdq::model {
 
 namespace {
+
+// Restores the tensors that are quantized, and copies the rest.
+class dequantization : public transformation {
+public:
+    // `type` is that of all restored tensors; null: the type of each that the file records, otherwise F32. Throws
+    // failure where nothing is quantized.
+    dequantization(std::unique_ptr<tensor_reader> input, const dtype *type, std::string profile);
+
+    size_t changed_count() const override { return restored_; }
+    tensor_list outputs(size_t shard) const override;
+    metadata_map metadata(size_t shard) const override;
+    kernel_figures write(size_t shard, const tensor_source &source, tensor_writer &output,
+                         const progress_function &advance) const override;
+    void configure(json &config) const override;
+    std::string description() const override;
+
+private:
+    bool is_restored(const logical_tensor &tensor) const;
+    const dtype *recorded_type() const;
+
+    const dtype *type_;
+    std::string profile_;
+    record_map records_;
+    std::vector<logical_tensor> tensors_;  // what each output is made of
+    tensor_list outputs_;                  // of all shards
+    size_t restored_ = 0;
+};
 
 // Copies a tensor of F32 to another float type.
 void round_tensor(const tensor_source &input, size_t from, const dtype &type, kernel_caller &kernels,
@@ -39,8 +67,6 @@ void check_restorable(const std::string &input, const output_options &output, co
         throw usage_error(option_text("dtype") + " " + dtype + ": the nodes of an ONNX model have their types already");
     }
 }
-
-}  // namespace
 
 dequantization::dequantization(std::unique_ptr<tensor_reader> input, const dtype *type, std::string profile)
     : transformation(std::move(input)), type_(type), profile_(std::move(profile)), records_(read_records(*input_)) {
@@ -136,10 +162,12 @@ std::string dequantization::description() const {
     return "dequantize " + profile_ + " to " + (type_ == nullptr ? "recorded types" : std::string(type_->name));
 }
 
-dequantization plan_dequantization(const std::string &input, const output_options &output, const std::string &dtype,
-                                   const std::string &profile) {
+}  // namespace
+
+std::unique_ptr<transformation> plan_dequantization(const std::string &input, const output_options &output,
+                                                    const std::string &dtype, const std::string &profile) {
     check_restorable(input, output, dtype);
-    return {open_reader(input), dtype.empty() ? nullptr : find_dtype(dtype), profile};
+    return std::make_unique<dequantization>(open_reader(input), dtype.empty() ? nullptr : find_dtype(dtype), profile);
 }
 
 }  // namespace qdq::model

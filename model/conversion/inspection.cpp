@@ -1,5 +1,6 @@
 #include "conversion/inspection.h"
 
+#include "conversion/value_reader.h"
 #include "support/text.h"
 #include "tensors/float_values.h"
 
@@ -58,7 +59,8 @@ json to_json(const inspection &tensor) {
 
 }  // namespace
 
-std::vector<inspection> inspect(value_reader &file, const progress_function &advance) {
+std::vector<inspection> inspect(const tensor_reader &input, const progress_function &advance) {
+    value_reader file(input);
     std::vector<inspection> all;
     for (const logical_tensor &tensor : file.tensors()) {
         inspection result = {.name = tensor.name,
@@ -69,7 +71,7 @@ std::vector<inspection> inspect(value_reader &file, const progress_function &adv
                              .values = {},
                              .scale_shape = {},
                              .scales = {}};
-        name_in_failures(file.file(), tensor.index, [&] {
+        name_in_failures(input, tensor.index, [&] {
             if (file.has_values(tensor)) {
                 result.values = statistics_of(file.values(tensor));
             }
@@ -80,7 +82,7 @@ std::vector<inspection> inspect(value_reader &file, const progress_function &adv
         advance(result.bytes);
         all.push_back(std::move(result));
     }
-    file.file().check_unchanged();
+    input.check_unchanged();
     return all;
 }
 

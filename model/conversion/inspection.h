@@ -1,7 +1,6 @@
 #pragma once
 
 #include "conversion/transformation.h"
-#include "conversion/value_reader.h"
 
 #include <cstdint>
 #include <optional>
@@ -27,7 +26,8 @@ struct inspection {
     statistics scales;
 };
 
-std::vector<inspection> inspect(value_reader &file, const progress_function &advance);
+// Of all tensors of a file, which it reads.
+std::vector<inspection> inspect(const tensor_reader &input, const progress_function &advance);
 
 json to_json(const std::vector<inspection> &all, const std::vector<std::string> &warnings);
 

@@ -1,7 +1,9 @@
 #include "conversion/model_output.h"
 
 #include "files/file_kinds.h"
+#include "files/model_folder.h"
 #include "files/safetensors.h"
+#include "files/work_folder.h"
 #include "support/atomic_file.h"
 #include "support/error.h"
 #include "support/interrupt.h"
@@ -209,7 +211,7 @@ void model_output::check_place() const {
 }
 
 void model_output::begin() {
-    work_.emplace(work_folder::create(path_));
+    work_ = std::make_unique<work_folder>(work_folder::create(path_));
     work_->announce(expected_files());
 }
 

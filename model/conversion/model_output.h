@@ -1,17 +1,19 @@
 #pragma once
 
 #include "conversion/transformation.h"
-#include "files/model_folder.h"
-#include "files/work_folder.h"
 
 #include <filesystem>
 #include <map>
-#include <optional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace qdq::model {
+
+class folder;
+class model_folder;
+class work_folder;
 
 // A folder that is there whole or not at all: it is made in a work_folder beside its place, and renamed at the end.
 // What a run that was killed has finished of it is kept, and found by the next run that would write the same: shards
@@ -64,7 +66,7 @@ private:
     json config_;
     std::vector<std::filesystem::path> other_files_;
     std::string input_digest_;  // of the names, types and shapes of its tensors
-    std::optional<work_folder> work_;
+    std::unique_ptr<work_folder> work_;
 };
 
 // What a run has done of a folder.

@@ -6,6 +6,7 @@
 #include "support/text.h"
 #include "tensors/layers.h"
 #include "tensors/nibbles.h"
+#include "tensors/quantized_tensor.h"
 #include "tensors/scales.h"
 
 #include <algorithm>

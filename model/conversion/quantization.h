@@ -2,7 +2,7 @@
 
 #include "conversion/transformation.h"
 #include "recipe/recipe.h"
-#include "tensors/quantized_tensor.h"
+#include "tensors/records.h"
 
 #include <memory>
 #include <optional>
@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace qdq::model {
+
+struct quantized_parts;
 
 // The rules whose globs match no name of the input, by their places in the recipe.
 std::vector<size_t> rules_that_match_nothing(const tensor_reader &input, const recipe &rules);

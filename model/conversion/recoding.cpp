@@ -5,6 +5,7 @@
 #include "support/error.h"
 #include "support/text.h"
 #include "support/words.h"
+#include "tensors/quantized_tensor.h"
 
 #include <algorithm>
 #include <utility>
@@ -12,6 +13,47 @@
 namespace qdq::model {
 
 namespace {
+
+// Where the parts of quantized tensors are kept, and by which names.
+enum class code_form {
+    compressed_tensors,  // x or x_packed, x_scale, x_zero_point
+    fp8,                 // x and x_scale_inv, of f8e4m3 in blocks of rows and columns
+    onnx,                // for DequantizeLinear nodes
+};
+
+// The same codes, scales and zero points in another form: no value changes by a bit.
+class recoding : public transformation {
+public:
+    // Throws failure where a tensor has no such form, and where nothing is quantized.
+    recoding(std::unique_ptr<tensor_reader> input, code_form form);
+
+    size_t changed_count() const override { return quantized_; }
+    size_t shard_count() const override { return form_ == code_form::onnx ? 1 : input_->shard_count(); }
+    tensor_list outputs(size_t shard) const override;
+    metadata_map metadata(size_t shard) const override;
+    kernel_figures write(size_t shard, const tensor_source &source, tensor_writer &output,
+                         const progress_function &advance) const override;
+    void configure(json &config) const override;
+    std::string description() const override;
+
+private:
+    void plan(const logical_tensor &tensor);
+    void plan_copy(const logical_tensor &tensor);
+    void plan_nodes(const logical_tensor &tensor);
+    void plan_packed(const logical_tensor &tensor);
+    void write_nodes(const tensor_source &source, const logical_tensor &tensor, tensor_writer &output,
+                     size_t first) const;
+    void write_packed(const tensor_source &source, const logical_tensor &tensor, tensor_writer &output,
+                      size_t first) const;
+    bool is_in(const logical_tensor &tensor, size_t shard) const;
+    blocking blocks_of(const logical_tensor &tensor) const;
+
+    code_form form_;
+    record_map records_, new_records_;
+    std::vector<logical_tensor> tensors_;
+    std::vector<std::vector<tensor_info>> outputs_;  // of each tensor
+    size_t quantized_ = 0;
+};
 
 bool is_fp8_in_blocks(const logical_tensor &tensor, const blocking &blocks) {
     return tensor.parts->type->core == QDQ_F8E4M3 && tensor.shape.size() == 2 && blocks.block_rows > 0 &&
@@ -38,8 +80,6 @@ code_form form_of(const std::string &input, const output_options &output, const 
     }
     return graph ? code_form::onnx : method == "fp8" ? code_form::fp8 : code_form::compressed_tensors;
 }
-
-}  // namespace
 
 recoding::recoding(std::unique_ptr<tensor_reader> input, code_form form)
     : transformation(std::move(input)),
@@ -251,9 +291,12 @@ void recoding::configure(json &config) const {
 
 std::string recoding::description() const { return form_ == code_form::fp8 ? "convert to fp8" : "convert"; }
 
-recoding plan_recoding(const std::string &input, const output_options &output, const std::string &method) {
+}  // namespace
+
+std::unique_ptr<transformation> plan_recoding(const std::string &input, const output_options &output,
+                                              const std::string &method) {
     code_form form = form_of(input, output, method);
-    return {open_reader(input), form};
+    return std::make_unique<recoding>(open_reader(input), form);
 }
 
 }  // namespace qdq::model

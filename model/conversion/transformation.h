@@ -1,7 +1,7 @@
 #pragma once
 
 #include "support/json.h"
-#include "tensors/kernel_call.h"
+#include "tensors/kernel_use.h"
 #include "tensors/tensor_file.h"
 
 #include <cstdint>

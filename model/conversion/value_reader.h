@@ -4,7 +4,6 @@
 #include "tensors/quantized_tensor.h"
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,20 +11,20 @@
 
 namespace qdq::model {
 
-// A file or a folder whose tensors are read as f32, those that are quantized, too.
+// The tensors of a file or a folder as f32, those that are quantized, too.
 class value_reader {
 public:
-    explicit value_reader(const std::string &path, other_types others = other_types::refused);
+    explicit value_reader(const tensor_reader &file);
 
-    const tensor_reader &file() const { return *file_; }
+    const tensor_reader &file() const { return file_; }
     const std::vector<logical_tensor> &tensors() const { return tensors_; }
     const logical_tensor *find(const std::string &name) const;
 
-    const dtype &type(const logical_tensor &tensor) const { return *file_->tensors()[tensor.index].type; }
+    const dtype &type(const logical_tensor &tensor) const { return *file_.tensors()[tensor.index].type; }
 
     // The type of the codes where it is quantized, by the file's name where it has one of its own.
     std::string_view codes_type(const logical_tensor &tensor) const;
-    uint64_t bytes(const logical_tensor &tensor) const { return stored_bytes(*file_, tensor); }
+    uint64_t bytes(const logical_tensor &tensor) const { return stored_bytes(file_, tensor); }
     bool is_supported(const logical_tensor &tensor) const { return type(tensor).bits != 0; }
     bool has_values(const logical_tensor &tensor) const { return tensor.parts || type(tensor).is_float(); }
 
@@ -37,7 +36,7 @@ public:
     const std::optional<quantized_tensor> &quantized() const { return quantized_; }
 
 private:
-    std::unique_ptr<tensor_reader> file_;
+    const tensor_reader &file_;
     record_map records_;
     std::vector<logical_tensor> tensors_;
     std::map<std::string, size_t> by_name_;

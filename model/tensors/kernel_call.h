@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tensors/granularity.h"
+#include "tensors/kernel_use.h"
 #include "tensors/tensor_file.h"
 
 #include <cstddef>
@@ -10,13 +11,6 @@
 #include <vector>
 
 namespace qdq::model {
-
-struct target_options {
-    std::string target;  // empty: the best usable one
-    int threads = 0;     // 0: one for each processor
-};
-
-void apply(const target_options &options);
 
 // A tensor in memory: its data is dense.
 struct tensor_data {
@@ -29,17 +23,6 @@ struct tensor_data {
 struct kernel_arguments {
     tensor_data x, scale, zero_point, y;
     blocking granularity;
-};
-
-// The time and the bytes of calls of the library alone.
-struct kernel_figures {
-    double seconds = 0;
-    uint64_t bytes = 0;
-
-    void add(const kernel_figures &more);
-
-    // "4.1 ms in kernels, 27.3 GB/s, target x86_avx2"
-    std::string text() const;
 };
 
 // Calls the library, and adds up what the calls take.

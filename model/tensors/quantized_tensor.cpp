@@ -2,7 +2,6 @@
 
 #include "support/error.h"
 #include "support/interrupt.h"
-#include "support/json_entries.h"
 #include "support/text.h"
 #include "tensors/float_values.h"
 #include "tensors/nibbles.h"
@@ -10,67 +9,12 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
-#include <utility>
 
 namespace qdq::model {
 
 namespace {
 
-constexpr const char *record_key = "qdq";
 constexpr std::string_view packed_suffix = "_packed";
-
-quantization_record parse_record(const json &entry) {
-    quantization_record record;
-    record.source = find_dtype(entry.at("source_dtype").get<std::string>());
-    if (entry.contains("block_size")) {
-        record.axis = entry.at("axis").get<int64_t>();
-        record.block_size = entry.at("block_size").get<int64_t>();
-        record.block_rows = entry.value("block_rows", 0).get<int64_t>();
-    }
-    record.packs_bytes = entry.value("packs_bytes", false).get<bool>();
-    bool valid = record.source != nullptr && record.source->is_float() && record.axis >= 0 && record.axis < INT32_MAX &&
-                 record.block_size >= 0 && record.block_rows >= 0;
-    if (!valid) {
-        throw failure("a value is out of range");
-    }
-    return record;
-}
-
-class record_visitor : public entry_visitor {
-public:
-    record_map records;
-
-    void begin(const std::string &name, bool is_object) override {
-        name_ = name;
-        fields_ = is_object ? json::object() : json();
-    }
-    void field(const std::string &key, json value) override {
-        if (key == "source_dtype" || key == "axis" || key == "block_size" || key == "block_rows" ||
-            key == "packs_bytes") {
-            fields_[key] = std::move(value);
-        }
-    }
-    void end() override { records[name_] = parse_record(fields_); }
-
-private:
-    std::string name_;
-    json fields_;
-};
-
-json to_json(const quantization_record &record) {
-    json entry = {{"source_dtype", record.source->name}};
-    if (record.block_size != 0) {
-        entry["axis"] = record.axis;
-        entry["block_size"] = record.block_size;
-    }
-    if (record.block_rows != 0) {
-        entry["block_rows"] = record.block_rows;
-    }
-    if (record.packs_bytes) {
-        entry["packs_bytes"] = true;
-    }
-    return entry;
-}
 
 tensor_data load(const tensor_source &file, size_t index, std::span<std::byte> bytes) {
     file.read(index, bytes);
@@ -342,49 +286,6 @@ uint64_t stored_bytes(const tensor_reader &file, const logical_tensor &tensor) {
         total += file.form(part).bytes;
     }
     return total;
-}
-
-uint64_t stored_bytes(const tensor_reader &file) {
-    uint64_t total = 0;
-    for (size_t i = 0; i < file.tensors().size(); ++i) {
-        total += file.form(i).bytes;
-    }
-    return total;
-}
-
-record_map read_records(const metadata_map &metadata) {
-    record_visitor visitor;
-    if (auto text = metadata.find(record_key); text != metadata.end()) {
-        try {
-            visit_entries(text->second, 0, visitor);
-        } catch (const std::exception &) {
-            throw failure("its \"qdq\" metadata is corrupt");
-        }
-    }
-    return std::move(visitor.records);
-}
-
-record_map read_records(const tensor_reader &file) {
-    record_map all;
-    for (size_t shard = 0; shard < file.shard_count(); ++shard) {
-        name_in_failures(file.path(), [&] { all.merge(read_records(file.metadata(shard))); });
-    }
-    return all;
-}
-
-metadata_map with_records(metadata_map metadata, const record_map &records) {
-    std::string entries;
-    for (const auto &[name, record] : records) {
-        throw_if_interrupted();
-        entries += (entries.empty() ? "" : ",") + json(name).dump() + ":" + to_json(record).dump();
-    }
-    metadata[record_key] = "{" + std::move(entries) + "}";
-    return metadata;
-}
-
-metadata_map without_records(metadata_map metadata) {
-    metadata.erase(record_key);
-    return metadata;
 }
 
 blocking usual_blocks(const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape) {

@@ -5,10 +5,10 @@
 #include "tensors/kernel_call.h"
 #include "tensors/nibbles.h"
 #include "tensors/quantized_type.h"
+#include "tensors/records.h"
 #include "tensors/tensor_file.h"
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,23 +50,8 @@ std::vector<logical_tensor> find_logical_tensors(const tensor_list &tensors);
 // The tensors of a file. Throws, too, when the parts of packed codes do not fit together.
 std::vector<logical_tensor> logical_tensors(const tensor_reader &file);
 
-// The size of a tensor in the file, with all its parts, and that of all tensors.
+// The size of a tensor in the file, with all its parts.
 uint64_t stored_bytes(const tensor_reader &file, const logical_tensor &tensor);
-uint64_t stored_bytes(const tensor_reader &file);
-
-// What the shapes and types of a quantized tensor do not tell. It is kept in the metadata of the file.
-struct quantization_record {
-    const dtype *source = &f32_dtype();
-    int64_t axis = 0, block_size = 0, block_rows = 0;  // as in `blocking`
-    bool packs_bytes = false;  // an I32 has codes of 8 bits, which rows of 4 codes or fewer do not tell
-};
-using record_map = std::map<std::string, quantization_record>;
-
-record_map read_records(const tensor_reader &file);
-record_map read_records(const metadata_map &metadata);  // throws failure where they are corrupt
-// Metadata with these records, and no others.
-metadata_map with_records(metadata_map metadata, const record_map &records);
-metadata_map without_records(metadata_map metadata);
 
 // A quantized tensor in memory, as the library takes it. The codes are in the buffers it was loaded to.
 struct quantized_tensor {

@@ -77,4 +77,12 @@ void tensor_reader::check_unchanged() const {
     }
 }
 
+uint64_t stored_bytes(const tensor_reader &file) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < file.tensors().size(); ++i) {
+        total += file.form(i).bytes;
+    }
+    return total;
+}
+
 }  // namespace qdq::model

@@ -120,6 +120,9 @@ private:
     const file_kind &kind_;
 };
 
+// The size of all tensors in a file.
+uint64_t stored_bytes(const tensor_reader &file);
+
 // The tensors are given at once, their data in any order; nothing is visible under the final name before commit().
 class tensor_writer {
 public:

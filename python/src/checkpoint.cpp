@@ -164,7 +164,7 @@ nb::object dequantize(nb::handle source, nb::handle out, nb::handle dtype, nb::h
     json result;
     {
         const nb::gil_scoped_release others_run;
-        result = written(plan_dequantization(input, output, type, rules), output, threads, advance);
+        result = written(*plan_dequantization(input, output, type, rules), output, threads, advance);
     }
     return text_of_json(result);
 }
@@ -179,7 +179,7 @@ nb::object convert(nb::handle source, nb::handle out, nb::handle given_method, b
     json result;
     {
         const nb::gil_scoped_release others_run;
-        result = written(plan_recoding(input, output, method), output, 0, advance);
+        result = written(*plan_recoding(input, output, method), output, 0, advance);
     }
     return text_of_json(result);
 }
@@ -211,9 +211,9 @@ nb::object inspect(nb::handle source, nb::handle progress) {
     json result;
     {
         const nb::gil_scoped_release others_run;
-        value_reader file(input, other_types::listed);
-        const std::vector<std::string> warnings = odd_scales(file.file());
-        result = to_json(model::inspect(file, advance), warnings);
+        const std::unique_ptr<tensor_reader> file = open_reader(input, other_types::listed);
+        const std::vector<std::string> warnings = odd_scales(*file);
+        result = to_json(model::inspect(*file, advance), warnings);
     }
     return text_of_json(result);
 }

@@ -27,6 +27,15 @@ MAY_INCLUDE = {
 }
 # The rooms of model/: each may include itself and those before it.
 ROOMS = ["support", "tensors", "files", "recipe", "conversion"]
+# What model.h leads to, beside support/: how tensors are read, decoded and kept is not among it.
+FACE_HAS = {
+    "conversion": {"comparison", "dequantization", "inspection", "model_output", "quantization", "recoding", "report",
+                   "transformation"},
+    "files": {"file_kinds"},
+    "recipe": {"recipe"},
+    "tensors": {"dtype_table", "file_kind", "granularity", "kernel_use", "odd_scales", "quantized_type", "records",
+                "tensor_file"},
+}  # fmt: skip
 
 
 def sources(folder):
@@ -66,6 +75,15 @@ class RoomsOfModel(unittest.TestCase):
                 of_model = [path.parts[1] for path, _ in included(source) if path.parts[0] == "model"]
                 with self.subTest(source=str(source.relative_to(ROOT))):
                     self.assertLessEqual(set(of_model), set(ROOMS[:place + 1]))
+
+    def test_the_face_leads_to_no_more_than_it_must(self):
+        reached, left = set(), [ROOT / "model/model.h"]
+        while left:
+            reached |= (found := {ROOT / path for path, _ in included(left.pop())} - reached)
+            left += found
+        rooms = {(path.parent.name, path.stem) for path in reached if path.parent.parent.name == "model"}
+        self.assertEqual({each for each in rooms if each[0] != "support"},
+                         {(room, name) for room, names in FACE_HAS.items() for name in names})
 
 
 if __name__ == "__main__":
