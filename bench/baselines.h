@@ -24,7 +24,7 @@ struct operands {
 };
 
 struct loop {
-    const char *name;    // "fma", "vdivps_nt", ...: the arithmetic, and _nt for non-temporal stores
+    const char *name;    // "fma", "multiply_nt", ...: the arithmetic, and _nt for non-temporal stores
     const char *target;  // the qdq target for the same instruction set
     operation op;
     qdq_dtype x, y;

@@ -12,7 +12,7 @@ namespace {
 // How x becomes x / scale or x * scale. `fma` is exact: with r = 1/s, q0 = x*r is off by at most one unit and one fused
 // step corrects it. x is bounded above first; below, as for NaN, every overflow ends in the integer indefinite value,
 // -2^31, which the packs saturate to the lowest code.
-enum class scaling { multiply, fma, vdivps };
+enum class scaling { multiply, fma };
 
 // A zero point is added to 16-bit integers, between the saturating packs.
 enum class zero { none, added };
@@ -55,8 +55,6 @@ template<scaling how, typename Code, zero point> AVX512 INLINE __m512i to_intege
     const __m512 highest = _mm512_set1_ps(highest_integer<Code, point>);
     if constexpr (how == scaling::multiply) {
         return _mm512_cvtps_epi32(_mm512_min_ps(highest, _mm512_mul_ps(x, s.scale)));
-    } else if constexpr (how == scaling::vdivps) {
-        return _mm512_cvtps_epi32(_mm512_min_ps(highest, _mm512_div_ps(x, s.scale)));
     } else {
         const __m512 inside = _mm512_min_ps(s.highest, x);
         const __m512 guess = _mm512_mul_ps(inside, s.reciprocal);
@@ -183,8 +181,6 @@ template<scaling how, typename Code, zero point> AVX2 INLINE __m256i to_integers
     const __m256 highest = _mm256_set1_ps(highest_integer<Code, point>);
     if constexpr (how == scaling::multiply) {
         return _mm256_cvtps_epi32(_mm256_min_ps(highest, _mm256_mul_ps(x, s.scale)));
-    } else if constexpr (how == scaling::vdivps) {
-        return _mm256_cvtps_epi32(_mm256_min_ps(highest, _mm256_div_ps(x, s.scale)));
     } else {
         const __m256 inside = _mm256_min_ps(s.highest, x);
         const __m256 guess = _mm256_mul_ps(inside, s.reciprocal);
@@ -297,7 +293,6 @@ template<typename Code, zero point, granularity of_scale>
 void add_every_scaling(std::vector<loop> &loops, const abilities &has) {
     add_quantize<Code, point, of_scale, scaling::multiply>(loops, has, "multiply", "multiply_nt");
     add_quantize<Code, point, of_scale, scaling::fma>(loops, has, "fma", "fma_nt");
-    add_quantize<Code, point, of_scale, scaling::vdivps>(loops, has, "vdivps", "vdivps_nt");
 }
 
 template<typename Code, granularity of_scale> void add_granularity(std::vector<loop> &loops, const abilities &has) {

@@ -32,34 +32,8 @@ AVX512 INLINE __m512 products_of(const float *values, float scale) {
     return _mm512_mul_ps(_mm512_loadu_ps(values), _mm512_set1_ps(scale));
 }
 
-// 4-bit codes to bf16: 32 by a permute. It takes the low 5 bits of a word: a code and a bit of the next, for which the
-// table is there twice.
-
-template<typename Code> AVX512 INLINE __m512i words_of(float scale) {
-    return _mm512_broadcast_i64x4(_mm512_cvtepi32_epi16(to_bf16(products_of(Code::values, scale))));
-}
-
-template<typename Code, granularity of_scale, stores kind> AVX512 void look_up_words(const operands &given) {
-    const operands all = in_long_rows<of_scale>(given);
-    const char *x = static_cast<const char *>(all.x);
-    uint16_t *y = static_cast<uint16_t *>(all.y);
-    const float *scale = all.scale;
-    __m512i results = words_of<Code>(*scale);
-#pragma GCC unroll 4
-    for (const char *end = x + all.columns / 2; x < end; x += 16, y += 32, scale++) {
-        if constexpr (of_scale == granularity::block32) {
-            results = words_of<Code>(*scale);
-        }
-        fetch_ahead<kind>(x, 16);
-        const __m512i bytes = _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(x)));
-        const __m512i codes = _mm512_or_si512(bytes, _mm512_slli_epi32(bytes, 12));
-        store<kind>(y, _mm512_permutexvar_epi16(codes, results));
-    }
-    finish<kind>();
-}
-
-// The same in fewer instructions: AVX512-BF16 rounds the table and doubles it, and bytes of eight codes each are spread
-// by broadcasting loads and vpmultishiftqb, which takes a byte from any bit on.
+// 4-bit codes to bf16: 32 by a permute. AVX512-BF16 rounds the table and doubles it, and bytes of eight codes each are
+// spread by broadcasting loads and vpmultishiftqb, which takes a byte from any bit on.
 
 template<typename Code> AVX512_BF16 INLINE __m512i native_words_of(float scale) {
     const __m512 products = products_of(Code::values, scale);
@@ -146,32 +120,6 @@ AVX512 INLINE __m512i e4m3_results(int first, float scale) {
 // Codes with their signs, but NaN, which has none.
 AVX512 INLINE __m512i signs_of_numbers(__m512i codes) { return _mm512_adds_epi8(codes, _mm512_set1_epi8(1)); }
 
-// Words: 128 results in four registers, of which bit 6 of a code chooses a pair.
-template<stores kind> AVX512 void look_up_e4m3(const operands &given) {
-    const operands all = in_long_rows<granularity::tensor>(given);
-    const char *x = static_cast<const char *>(all.x);
-    uint16_t *y = static_cast<uint16_t *>(all.y);
-    __m512i results[4];
-    for (int i = 0; i < 4; i++) {
-        results[i] = e4m3_results(32 * i, *all.scale);
-    }
-    const __m512i sign = _mm512_set1_epi16(static_cast<int16_t>(0x8000));
-#pragma GCC unroll 2
-    for (int64_t c = 0; c < all.columns; c += 32) {
-        fetch_ahead<kind>(x + c, 32);
-        const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(x + c));
-        const __m512i codes = _mm512_cvtepi8_epi16(bytes);
-        const __m512i low = _mm512_permutex2var_epi16(results[0], codes, results[1]);
-        const __m512i high = _mm512_permutex2var_epi16(results[2], codes, results[3]);
-        const __mmask32 is_high = _mm512_movepi16_mask(_mm512_slli_epi16(codes, 9));
-        const __m512i magnitudes = _mm512_mask_mov_epi16(low, is_high, high);
-        // NaN alone is -1 or 127.
-        const __m512i signs = _mm512_add_epi16(codes, _mm512_set1_epi16(1));
-        store<kind>(y + c, _mm512_ternarylogic_epi32(magnitudes, signs, sign, 0xf8));
-    }
-    finish<kind>();
-}
-
 // Bytes: the upper and the lower bytes of 128 results, two registers each. Codes are fetched such that unpacking puts
 // results in order.
 template<stores kind> AVX512_VBMI void look_up_e4m3_bytes(const operands &given) {
@@ -253,8 +201,6 @@ void add(std::vector<loop> &loops, const char *name, const char *nontemporal_nam
 }
 
 template<typename Code, granularity of_scale> void add_nibbles(std::vector<loop> &loops, const abilities &has) {
-    add(loops, "lookup", "lookup_nt", Code::dtype, QDQ_BF16, of_scale, look_up_words<Code, of_scale, stores::plain>,
-        look_up_words<Code, of_scale, stores::nontemporal>);
     if (has.bf16) {
         add(loops, "multishift", "multishift_nt", Code::dtype, QDQ_BF16, of_scale,
             shift_words<Code, of_scale, stores::plain>, shift_words<Code, of_scale, stores::nontemporal>);
@@ -273,8 +219,6 @@ void add_lookups(std::vector<loop> &loops, const abilities &has) {
     add_nibbles<i4, granularity::block32>(loops, has);
     add_nibbles<f4e2m1, granularity::tensor>(loops, has);
     add_nibbles<f4e2m1, granularity::block32>(loops, has);
-    add(loops, "lookup", "lookup_nt", QDQ_F8E4M3, QDQ_BF16, granularity::tensor, look_up_e4m3<stores::plain>,
-        look_up_e4m3<stores::nontemporal>);
     if (has.vbmi) {
         add(loops, "byte_lookup", "byte_lookup_nt", QDQ_F8E4M3, QDQ_BF16, granularity::tensor,
             look_up_e4m3_bytes<stores::plain>, look_up_e4m3_bytes<stores::nontemporal>);

@@ -152,16 +152,16 @@ function(qdq_check_microarchitecture)
   endif()
 endfunction()
 
-# Reads, once, the files of schedules/tuned that a target's parameters come from: that of the target whose schedule it uses
-# (its own, as a rule), what refines it for QDQ_MICROARCHITECTURE, and the same of the target, if it has files of its own.
-# QDQ_TUNED_<target>_FILES are then their names, in that order.
+# Reads, once, the files of schedules/tuned that a target's parameters come from: what all targets have in common, that of
+# the target whose schedule it uses (its own, as a rule), what refines it for QDQ_MICROARCHITECTURE, and the same of the
+# target, if it has files of its own. QDQ_TUNED_<target>_FILES are then their names, in that order.
 function(qdq_read_tuned target)
   get_property(files GLOBAL PROPERTY QDQ_TUNED_${target}_FILES)
   if(files)
     return()
   endif()
   get_property(schedule GLOBAL PROPERTY QDQ_TARGET_${target}_SCHEDULE)
-  set(names ${schedule} ${target})
+  set(names common ${schedule} ${target})
   list(REMOVE_DUPLICATES names)
   foreach(name ${names})
     foreach(file ${name} ${name}.${QDQ_MICROARCHITECTURE})

@@ -1,5 +1,5 @@
-# The one list of tuned parameters: what each means and its legal values. schedules/tuned/<target>.json gives their values,
-# by target and, where a kernel is better off with others, by kernel.
+# The one list of tuned parameters: what each means and its legal values. schedules/tuned/common.json gives their values,
+# <target>.json those of one target, both also by kernel.
 
 # qdq_parameter(<name> FOR <generator>... RANGE <least> <most> [POWER_OF_TWO] MEANING <text>)    a number
 # qdq_parameter(<name> FOR <generator>... CHOICES <choice>... MEANING <text>)                    a name

@@ -2,7 +2,8 @@
 // and in what order they are computed. No schedule changes a result.
 #pragma once
 
-#include "cpu_kernel.h"
+#include "forms.h"
+#include "lane_orders.h"
 #include "parameters.h"
 #include "repackings.h"
 
@@ -12,6 +13,8 @@
 #include <vector>
 
 namespace qdq {
+
+using namespace kernels;
 
 struct quantize_stages {
     Halide::Func output;      // (c, r), or the bytes of packed codes

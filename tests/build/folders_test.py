@@ -14,7 +14,7 @@ FACE = r"model\.h|support/\w+\.h"
 # What the sources of each folder may include of others.
 MAY_INCLUDE = {
     "kernels": {"runtime": r"qdq/qdq\.h"},
-    "schedules": {"kernels": ".*", "generators": r"cpu_kernel\.h"},
+    "schedules": {"kernels": ".*"},
     "generators": {"kernels": ".*", "schedules": r"schedule\.h", "runtime": r"qdq/qdq\.h"},
     "runtime": {"kernels": ".*"},
     "conformance": {"kernels": ".*", "runtime": PUBLIC},

@@ -12,8 +12,8 @@ import unittest
 import ml_dtypes
 import numpy as np
 
-from support import (VOCABULARY, FolderTest, content, in_blocks, load_folder, load_model, pack_bytes, per_channel,
-                     per_tensor, proceed, random, run, save_folder, save_model, shard_name, start, stop_when)  # fmt: skip
+from support import (VOCABULARY, FolderTest, content, encode, in_blocks, load_folder, load_model, pack_bytes,
+                     per_channel, per_tensor, proceed, random, run, save_folder, save_model, shard_name, start, stop_when)  # fmt: skip
 
 HIDDEN, INNER = 64, 96
 READS_YAML = os.environ["QDQ_READS_YAML"] == "1"  # no build for another processor does
@@ -108,9 +108,7 @@ class Folder(ModelFolderTest):
                 result = load_folder(out)
                 scale = (np.abs(x.astype(dtype).astype(np.float32)).max(1, keepdims=True) / np.float32(127.5)).astype(dtype)
                 self.assert_same(result["a.weight_scale"], scale)
-                steps = x.astype(dtype).astype(np.float32) / scale.astype(np.float32)
-                codes = np.clip(np.rint(steps), -128, 127).astype(np.int8)
-                self.assert_same(result["a.weight_packed"], pack_bytes(codes))
+                self.assert_same(result["a.weight_packed"], pack_bytes(encode(x.astype(dtype), scale, 0, "i8")))
 
     def test_experts_are_left_alone_where_they_would_not_be_loaded(self):
         experts = {f"model.layers.1.mlp.experts.{i}.up_proj.weight": random((INNER, HIDDEN), i) for i in range(3)}
@@ -540,7 +538,7 @@ rules:
         self.assertEqual((scales.dtype, scales.shape), (np.float32, (3, 2)))
         wide = np.kron(scales, np.ones((128, 128), np.float32))[:300, :200]
         values = x.astype(ml_dtypes.bfloat16).astype(np.float32)
-        self.assert_same(result["a.proj.weight"], np.clip(values / wide, -448, 448).astype(ml_dtypes.float8_e4m3fn))
+        self.assert_same(result["a.proj.weight"], encode(values, wide, 0, "f8e4m3"))
         for i, j in np.ndindex(3, 2):
             part = values[128 * i : 128 * i + 128, 128 * j : 128 * j + 128]
             self.assertEqual(scales[i, j], np.abs(part).max() / np.float32(448))

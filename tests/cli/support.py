@@ -1,4 +1,4 @@
-"""What the tests of the command line share: running it, building files byte by byte, and the numpy formulas."""
+"""What the tests of the command line share: running it, building files byte by byte, and how scales are chosen."""
 
 import ctypes
 import hashlib
@@ -17,6 +17,9 @@ import ml_dtypes
 import numpy as np
 import safetensors
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
+import oracle  # noqa: E402
+
 QDQ = os.environ["QDQ_CLI"]
 EPSILON = np.float32(2.0**-23)
 RANGES = {
@@ -34,6 +37,7 @@ RANGES = {
     "f4e2m1": (ml_dtypes.float4_e2m1fn, -6, 6),
 }
 INTEGERS = [code for code in RANGES if not code.startswith("f")]
+NUMPY_NAMES = {code: np.dtype(dtype).name for code, (dtype, _, _) in RANGES.items()} | {"i4": "int4", "u4": "uint4"}
 
 
 def run(*arguments, force=True, program=QDQ, **options):
@@ -340,10 +344,8 @@ def parameters(values, code, asymmetric):
 
 
 def encode(values, scale, zero_point, code):
-    dtype, low, high = RANGES[code]
-    if code not in INTEGERS:
-        return np.clip(values / scale, low, high).astype(dtype)
-    return np.clip(np.rint(values / scale).astype(np.int64) + zero_point, low, high).astype(dtype)
+    zero_point = zero_point if code in INTEGERS else None
+    return oracle.quantize(values, scale, zero_point, NUMPY_NAMES[code]).astype(RANGES[code][0])
 
 
 def quantize(x, scale_shape, block, code="i8", asymmetric=False):

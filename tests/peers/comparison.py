@@ -6,6 +6,7 @@ that a peer that has changed is noticed. A run of all tests also fails when a de
 
 import dataclasses
 import functools
+import pathlib
 import sys
 import unittest
 from typing import Any, Callable
@@ -23,8 +24,9 @@ try:
 except ImportError as missing:
     skip(missing)
 
-import inputs
-import qdq_ctypes
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))  # oracle.py
+import inputs  # noqa: E402
+import qdq_ctypes  # noqa: E402
 
 QDQ = qdq_ctypes.Library()
 QDQ.set_num_threads(1)

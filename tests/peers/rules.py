@@ -3,10 +3,10 @@ comparison.Call and gives an array; is_... rules give masks."""
 
 import functools
 
-import ml_dtypes
 import numpy
 
 import comparison
+import oracle
 
 
 def is_nan(call):
@@ -37,15 +37,12 @@ def saturated(call, values):
     return numpy.clip(values, call.lowest, call.highest)
 
 
-def exact_sum(call):
-    """qdq's code of a number: rounded, and the zero point added exactly."""
-    rounded = numpy.rint(numpy.clip(call.scaled.astype(numpy.float64), -1e18, 1e18))
-    return saturated(call, rounded.astype(numpy.int64) + call.offset)
-
-
 def exact_code(call):
-    """qdq's code."""
-    return numpy.where(is_nan(call), call.lowest, exact_sum(call))
+    """qdq's code, its zero point added exactly to what was rounded."""
+    scale = numpy.broadcast_to(call.scale, call.x.shape)
+    mode = "divide" if call.divides else "reciprocal"
+    offset = numpy.broadcast_to(call.offset, call.x.shape)
+    return oracle.quantize(call.x, scale, offset, call.y_type.name, scale_mode=mode)
 
 
 def float_sum(call):
@@ -73,7 +70,8 @@ def converted_then_added(call):
 
 def exact_product(call):
     """qdq's value of a code: the zero point subtracted exactly, one rounding to f32 and one to the result's type."""
-    return ((call.x.astype(numpy.int64) - call.offset).astype(numpy.float32) * call.scale).astype(call.y_type)
+    scale = numpy.broadcast_to(call.scale, call.x.shape)
+    return oracle.dequantize(call.x, scale, numpy.broadcast_to(call.offset, call.x.shape), call.y_type.name)
 
 
 def wrapped_product(call):
@@ -93,10 +91,7 @@ def product_in_steps(call):
 
 def encoded(call, nan):
     """x / scale in an f8 or f4 type, saturated; `nan` is the rule for NaN."""
-    largest = float(ml_dtypes.finfo(call.y_type).max)
-    values = call.scaled
-    codes = numpy.clip(values, -largest, largest).astype(call.y_type)
-    return numpy.where(numpy.isnan(values), nan(call), codes)
+    return numpy.where(is_nan(call), nan(call), exact_code(call))
 
 
 def quotient_is_negative(call):

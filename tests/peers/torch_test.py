@@ -18,7 +18,7 @@ import inputs
 import qdq_ctypes
 import rules
 from inputs import F8
-from rules import (both, differs, exact_product, exact_sum, f8_nan, float_sum, has_zero_scale, is_nan, is_number,
+from rules import (both, differs, exact_code, exact_product, f8_nan, float_sum, has_zero_scale, is_nan, is_number,
                    lowest, on, overflowing_float_sum, product_in_steps, qdq_nan, wrapped_product, zero)  # fmt: skip
 from torch_arrays import to_numpy, to_torch
 
@@ -57,9 +57,9 @@ DEVIATIONS = [
     ),
     Deviation(
         "quantize_per_tensor, 8 bits: adding the zero point wraps around 2^31, so +inf can give 0 and -inf 127",
-        where=on({"per tensor"}, both(is_number, differs(fbgemm_sum, exact_sum)), "int8", "uint8"),
+        where=on({"per tensor"}, both(is_number, differs(fbgemm_sum, exact_code)), "int8", "uint8"),
         peer=fbgemm_sum,
-        qdq=exact_sum,
+        qdq=exact_code,
     ),
     Deviation(
         "quantize_per_channel, 8 bits: NaN gives code 0 whatever the zero point",
@@ -69,9 +69,9 @@ DEVIATIONS = [
     ),
     Deviation(
         "quantize_per_tensor and quantize_per_channel, qint32: the zero point is added in f32",
-        where=on({"per tensor", "per channel"}, both(is_number, differs(float_sum, exact_sum)), "int32"),
+        where=on({"per tensor", "per channel"}, both(is_number, differs(float_sum, exact_code)), "int32"),
         peer=float_sum,
-        qdq=exact_sum,
+        qdq=exact_code,
     ),
     Deviation(
         "quint4x2: a scale of 0 counts as 1",
@@ -93,9 +93,9 @@ DEVIATIONS = [
     ),
     Deviation(
         "decomposed quantize, int32: the zero point is added in f32, and 2^31 and more give the lowest code",
-        where=on({"decomposed"}, both(is_number, differs(overflowing_float_sum, exact_sum)), "int32"),
+        where=on({"decomposed"}, both(is_number, differs(overflowing_float_sum, exact_code)), "int32"),
         peer=overflowing_float_sum,
-        qdq=exact_sum,
+        qdq=exact_code,
     ),
     Deviation(
         "dequantize, qint32 per tensor: subtracting the zero point wraps around 2^31",

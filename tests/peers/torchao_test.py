@@ -25,7 +25,7 @@ import inputs
 import qdq_ctypes
 import rules
 from inputs import E2M1, F8
-from rules import (QDQ_NAN, anything, both, differs, exact_code, exact_product, exact_sum, f8_nan, is_nan, is_number,
+from rules import (QDQ_NAN, anything, both, differs, exact_code, exact_product, f8_nan, is_nan, is_number,
                    lowest, on, overflowing_float_sum, product_in_steps, qdq_nan, quotient_is_negative,
                    zero)  # fmt: skip
 from torch_arrays import to_numpy, to_torch
@@ -90,9 +90,9 @@ DEVIATIONS = [
     ),
     Deviation(
         "quantize_affine, int32: the zero point is added in f32, and 2^31 and more give the lowest code",
-        where=on({"quantize"}, both(is_number, differs(overflowing_float_sum, exact_sum)), "int32"),
+        where=on({"quantize"}, both(is_number, differs(overflowing_float_sum, exact_code)), "int32"),
         peer=overflowing_float_sum,
-        qdq=exact_sum,
+        qdq=exact_code,
     ),
     Deviation(
         "quantize_affine, x and scale of one 16-bit type: every result is rounded to that type, and NaN gives code 0",

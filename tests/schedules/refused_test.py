@@ -26,7 +26,9 @@ qdq_check_microarchitecture()
 qdq_tuned(some_target quantize quantize_f32_i8_row tuned)
 message(STATUS "tuned: ${{tuned}}")
 """
-DEFAULTS = json.loads((ROOT / "schedules/tuned/x86_avx512.json").read_text())["defaults"]
+DEFAULTS = {}
+for name in ("common", "x86_avx512"):
+    DEFAULTS |= json.loads((ROOT / f"schedules/tuned/{name}.json").read_text())["defaults"]
 
 
 class Generators(unittest.TestCase):
@@ -62,11 +64,13 @@ class Generators(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
-    def configure(self, defaults, kernels, refinement=None, microarchitecture=""):
+    def configure(self, defaults, kernels, refinement=None, microarchitecture="", common=None):
         with tempfile.TemporaryDirectory() as folder:
             tuned = pathlib.Path(folder) / "schedules/tuned"
             tuned.mkdir(parents=True)
             (tuned / "some_target.json").write_text(json.dumps({"defaults": defaults, "kernels": kernels}))
+            if common is not None:
+                (tuned / "common.json").write_text(json.dumps({"defaults": common, "kernels": {}}))
             if refinement is not None:
                 (tuned / "some_target.zen9.json").write_text(json.dumps({"defaults": {}, "kernels": refinement}))
             (pathlib.Path(folder) / "CMakeLists.txt").write_text(PROJECT.format(root=ROOT))
@@ -92,6 +96,13 @@ class Files(unittest.TestCase):
     def test_a_missing_parameter_stops_the_build(self):
         defaults = {name: value for name, value in DEFAULTS.items() if name != "unroll"}
         self.assertIn("unroll is missing", self.refusal(defaults, {}))
+
+    def test_a_target_refines_what_all_have_in_common(self):
+        defaults = {name: value for name, value in DEFAULTS.items() if name != "unroll"}
+        status, output = self.configure({**defaults, "vector": 32}, {}, common={"unroll": 4, "vector": 8})
+        self.assertEqual(status, 0, output)
+        self.assertIn("unroll=4", output)
+        self.assertIn("vector=32", output)
 
     def test_a_microarchitecture_refines_its_target(self):
         status, output = self.configure(DEFAULTS, {"*": {"unroll": 2, "vector": 32}}, {"quantize_f32_i8_row": {"unroll": 8}}, "zen9")
