@@ -1,5 +1,6 @@
 #include "commands.h"
 #include "console.h"
+#include "handwritten_kernels.h"  // generated from kernels/manifest.cmake
 #include "support/json.h"
 #include "support/text.h"
 #include "support/version.h"
@@ -14,6 +15,38 @@ struct target_row {
     std::string name, problem, why;
     bool usable, chosen;
 };
+
+// A kernel that is not Halide's.
+struct handwritten {
+    std::string target, row, form, file;
+};
+
+const std::vector<handwritten> &handwritten_kernels() {
+#define HANDWRITTEN(target, row, form, op, float_type, stored_type, blocks, file) \
+    {#target, #row, #form, "kernels/handwritten/" file},
+    static const std::vector<handwritten> all = {QDQ_HANDWRITTEN_KERNELS(HANDWRITTEN)};
+    return all;
+}
+
+json handwritten_of(const std::string &target) {
+    json kernels = json::array();
+    for (const handwritten &each : handwritten_kernels()) {
+        if (each.target == target) {
+            kernels.push_back({{"kernel", each.row + "_" + each.form}, {"file", each.file}});
+        }
+    }
+    return kernels;
+}
+
+void print_handwritten() {
+    std::vector<std::vector<std::string>> rows = {{"target", "kernel", "written by hand, not by Halide"}};
+    for (const handwritten &each : handwritten_kernels()) {
+        rows.push_back({each.target, each.row + "_" + each.form, each.file});
+    }
+    if (rows.size() > 1) {
+        std::cout << "\n" << terminal_table(rows, 3);
+    }
+}
 
 std::string text_or_nothing(const char *text) { return text == nullptr ? "" : text; }
 
@@ -54,7 +87,8 @@ void run_targets(const targets_options &options) {
                            {"usable", each.usable},
                            {"chosen", each.chosen},
                            {"problem", each.problem},
-                           {"why", each.why}});
+                           {"why", each.why},
+                           {"handwritten", handwritten_of(each.name)}});
     }
     if (options.console.json) {
         std::cout << json_text({{"targets", targets}}, 1) << "\n";
@@ -63,6 +97,9 @@ void run_targets(const targets_options &options) {
     std::cout << terminal_table(rows, 4);
     if (options.why && !is_chosen) {
         std::cout << "no target is chosen: " << one_line(qdq_last_error()) << "\n";
+    }
+    if (options.why) {
+        print_handwritten();
     }
 }
 

@@ -48,7 +48,8 @@ install(CODE "
   configure_file(\"${PROJECT_BINARY_DIR}/qdq.pc.in\" \"\$ENV{DESTDIR}\${file}\" @ONLY)
   list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${file}\")" COMPONENT development)
 
-# Each kernel of this build, with the digest of its results where docs/conformance.md publishes one.
+# Each kernel of this build, with the digest of its results where docs/conformance.md publishes one, and the file of what takes
+# its place if that is written by hand.
 function(qdq_write_kernel_digests file)
   file(STRINGS docs/conformance_digests.txt published REGEX "^[a-z]")
   foreach(line ${published})
@@ -62,7 +63,8 @@ function(qdq_write_kernel_digests file)
     cmake_path(GET object PARENT_PATH folder)
     cmake_path(GET folder FILENAME target)
     if(name MATCHES "^qdq_${target}_(.*)$")
-      string(STRIP "${target} ${CMAKE_MATCH_1} ${digest_${CMAKE_MATCH_1}}" row)
+      get_property(handwritten GLOBAL PROPERTY QDQ_HANDWRITTEN_FILE_OF_${name})
+      string(STRIP "${target} ${CMAKE_MATCH_1} ${digest_${CMAKE_MATCH_1}} ${handwritten}" row)
       string(APPEND text "${row}\n")
     endif()
   endforeach()

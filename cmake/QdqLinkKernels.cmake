@@ -79,12 +79,8 @@ function(qdq_kernel_table targets device_targets rows linked_by out)
         set(${kernel} qdq_${target}_${kernel})
       endif()
     endforeach()
-    set(lookup 0)
-    if("lookup" IN_LIST uses)
-      set(lookup QDQ_LOOKUP_${target})
-    endif()
     list(JOIN counts ", " counts)
-    string(APPEND entries "    {QDQ_TARGET_${target}, ${lookup}, ${row_arrays}, ${counts},
+    string(APPEND entries "    {QDQ_TARGET_${target}, ${row_arrays}, ${counts},
      {${transpose_8}, ${transpose_16}, ${transpose_32}}, ${swap_nibbles}, ${split_halves}, ${join_halves}},\n")
   endforeach()
   list(LENGTH targets count)

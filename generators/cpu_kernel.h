@@ -16,7 +16,7 @@ using namespace kernels;
 
 inline const std::map<std::string, form> &form_names() {
     static const std::map<std::string, form> names = {
-        {"row", form::row}, {"column", form::column}, {"block", form::block}, {"table", form::table}};
+        {"row", form::row}, {"column", form::column}, {"block", form::block}};
     return names;
 }
 
@@ -24,7 +24,6 @@ inline Halide::Expr operand_index(form f, const element_type &stored, Halide::Ex
     switch (f) {
     case form::row: return r;
     case form::column: return c;
-    case form::table: return c / table_entries(stored.bits);
     default: return c / stored.block;
     }
 }
@@ -52,7 +51,6 @@ template<typename View> void estimate_view(View &view, const element_type &t) {
 template<typename Operand> void estimate_operand(form f, const element_type &stored, Operand &operand) {
     const int extent = f == form::row      ? estimated_rows
                        : f == form::column ? estimated_columns
-                       : f == form::table  ? estimated_columns / table_entries(stored.bits)
                                            : estimated_columns / stored.block;
     operand.set_estimates({{0, extent}});
 }

@@ -108,15 +108,7 @@ private:
 
     // The codes of a byte part while lanes are bytes: at the top of one, or alone in it.
     bool splits_bytes() const { return stored().is_packed() && on().byte_shifts; }
-    // x; of a table, every code in turn, or every byte of two codes that follow one another.
-    Expr x_at(const Expr &column) {
-        if (form != kernels::form::table) {
-            return x(column, r);
-        }
-        const int entries = kernels::table_entries(stored().bits);
-        return cast<uint8_t>(stored().is_packed() ? 0x22 * (column % (entries / 2)) + 0x10 : column % entries);
-    }
-    Expr top_of_byte() { return x_at(c) << cast<uint8_t>(stored().bits * (stored().codes_per_byte() - 1 - place)); }
+    Expr top_of_byte() { return x(c, r) << cast<uint8_t>(stored().bits * (stored().codes_per_byte() - 1 - place)); }
     Expr code_of_byte() {
         return stored().is_signed() ? reinterpret<int8_t>(top_of_byte()) >> (8 - stored().bits)
                                     : top_of_byte() >> (8 - stored().bits);
@@ -131,8 +123,8 @@ private:
     int places() const { return paired() ? 2 : stored().codes_per_byte(); }
 
     Expr number() {
-        auto bits = [&](const Expr &column) { return reinterpret<uint8_t>(x_at(column)); };
-        return paired() && !stored().is_packed() ? concat_bits({bits(2 * c), bits(2 * c + 1)}) : x_at(c);
+        auto bits = [&](const Expr &column) { return reinterpret<uint8_t>(x(column, r)); };
+        return paired() && !stored().is_packed() ? concat_bits({bits(2 * c), bits(2 * c + 1)}) : x(c, r);
     }
 
     // The code at a place of a number, in lanes of a type; of packed codes other bits may stand above it.

@@ -27,8 +27,7 @@ qdq_type(f6e3m2 QDQ_F6E3M2 8 FLOAT 3 2 3 none ROLES stored BLOCK 32)
 qdq_type(i2 QDQ_I2 2 SIGNED ROLES stored BLOCK 32)
 qdq_type(u2 QDQ_U2 2 UNSIGNED ROLES stored BLOCK 32)
 
-# Every pair of a type for floats and a stored type has kernels in both directions and every form. Targets that can look
-# results up have those of tables besides (kernels/forms.h): of 4-bit codes, and of 8-bit floats that become 16 bits.
+# Every pair of a type for floats and a stored type has kernels in both directions and every form.
 set(QDQ_FORMS row column block)
 set(QDQ_DEVICE_FORMS group each strided)
 
@@ -39,10 +38,8 @@ set(QDQ_TRANSPOSED_BITS 8 16 32)
 set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 
 # qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>...
-#            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [NONTEMPORAL <runtime/src/targets/nontemporal.h>]
-#            [LOOKUP <runtime/src/targets/lookup.h> <bits of the codes>...] [ENCODE <runtime/src/targets/encode.h> <pairs>...])
-# What NEEDS, NONTEMPORAL, LOOKUP, ENCODE and DEVICE name is named qdq_<name> in C: qdq/link/kernels.h has the processors'
-# features.
+#            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [NONTEMPORAL <runtime/src/targets/nontemporal.h>])
+# What NEEDS, NONTEMPORAL and DEVICE name is named qdq_<name> in C: qdq/link/kernels.h has the processors' features.
 set(sse41 rounding saturating_narrow shared_select)
 set(avx2 fma f16 ${sse41})
 set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add shared_select)
@@ -53,23 +50,19 @@ qdq_target(x86_avx512_bf16
   INSTRUCTIONS bf16 ${avx2}
   NEEDS cpu_avx512_bf16
   SCHEDULE x86_avx512
-  NONTEMPORAL nontemporal_avx512
-  LOOKUP lookup_avx512_vbmi 4 8
-  ENCODE encode_avx512_vbmi bf16_f8e4m3 bf16_f4e2m1)
+  NONTEMPORAL nontemporal_avx512)
 qdq_target(x86_avx512
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake
   INSTRUCTIONS ${avx2}
   NEEDS cpu_avx512
-  NONTEMPORAL nontemporal_avx512
-  LOOKUP lookup_avx512 4)
+  NONTEMPORAL nontemporal_avx512)
 qdq_target(x86_avx2
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2
   INSTRUCTIONS ${avx2}
   NEEDS cpu_avx2_fma_f16c
-  NONTEMPORAL nontemporal_avx2
-  LOOKUP lookup_avx2 4)
+  NONTEMPORAL nontemporal_avx2)
 qdq_target(x86_portable
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41
@@ -96,6 +89,48 @@ qdq_target(riscv_rvv
   PROCESSOR riscv64
   HALIDE riscv-64-linux-rvv-vector_bits_128
   NEEDS cpu_rvv128)
+
+# qdq_handwritten(<file> TARGETS <target>... ROWS <glob>... FORMS <form>... [BLOCKS <elements>...] [NONTEMPORAL]
+#                 OPTIONS <of the compiler>...)
+# A file of kernels/handwritten/ whose kernels take the place of the generated ones of these forms of the rows that globs
+# match. BLOCKS: which blocks its block form takes, where not only the type's; the operands' extent then tells which.
+# NONTEMPORAL: it has kernels besides whose stores bypass the caches.
+set(avx512_vbmi -mavx512bw -mavx512vbmi -mavx512bf16)
+qdq_handwritten(avx512_vbmi/dequantize_4_bits.h
+  TARGETS x86_avx512_bf16
+  ROWS dequantize_?4_* dequantize_f4e2m1_*
+  FORMS row block BLOCKS 16 32 NONTEMPORAL
+  OPTIONS ${avx512_vbmi})
+qdq_handwritten(avx512_vbmi/dequantize_8_bit_floats.h
+  TARGETS x86_avx512_bf16
+  ROWS dequantize_f8*_*f16
+  FORMS row NONTEMPORAL
+  OPTIONS ${avx512_vbmi})
+qdq_handwritten(avx512_vbmi/quantize_bf16.h
+  TARGETS x86_avx512_bf16
+  ROWS quantize_bf16_f8e4m3
+  FORMS row block
+  OPTIONS ${avx512_vbmi})
+qdq_handwritten(avx512_vbmi/quantize_bf16.h
+  TARGETS x86_avx512_bf16
+  ROWS quantize_bf16_f4e2m1
+  FORMS row block BLOCKS 16 32
+  OPTIONS ${avx512_vbmi})
+qdq_handwritten(avx512/dequantize_4_bits.h
+  TARGETS x86_avx512
+  ROWS dequantize_?4_* dequantize_f4e2m1_*
+  FORMS row block BLOCKS 16 32 NONTEMPORAL
+  OPTIONS -mavx512bw)
+qdq_handwritten(avx2/dequantize_4_bits.h
+  TARGETS x86_avx2
+  ROWS dequantize_?4_*f16 dequantize_f4e2m1_*
+  FORMS row block BLOCKS 16 32 NONTEMPORAL
+  OPTIONS -mavx2 -mf16c)
+qdq_handwritten(avx2/dequantize_4_bits.h
+  TARGETS x86_avx2
+  ROWS dequantize_?4_f32
+  FORMS row NONTEMPORAL
+  OPTIONS -mavx2 -mf16c)
 
 # qdq_device_target(<name> HALIDE <features> INSTRUCTIONS <generators/instructions.h>... DEVICE <runtime/src/targets/device_backend.h>)
 # Kernels for tensors on a device, beside whichever targets the processor has. PTX for capability 7.0 runs on every later

@@ -57,12 +57,6 @@ qdq_parameter(fused_nontemporal_row FOR dispatch RANGE 0 512
   MEANING "the same where results bypass the caches")
 qdq_parameter(fused_repeating_row FOR dispatch RANGE 0 1024
   MEANING "the same where every element repeats its operand")
-qdq_parameter(lookup_elements FOR dispatch RANGE 32 1099511627776
-  MEANING "of codes that share an operand, at least: all their results come first then, if the target can look them up")
-qdq_parameter(product_elements FOR dispatch RANGE 16 1099511627776
-  MEANING "the same of 4-bit codes without zero points, whose results the target keeps in registers, if it can")
-qdq_parameter(encodes FOR dispatch RANGE 0 1
-  MEANING "1: the target's encoder, if it has one for the pair, takes the place of the kernels that take whole rows or blocks")
 qdq_parameter(part_elements FOR dispatch RANGE 1024 1073741824
   MEANING "that one thread takes at least: where waking another costs what it saves")
 qdq_parameter(part_columns FOR dispatch RANGE 64 1048576 POWER_OF_TWO

@@ -166,7 +166,7 @@ class Kernels:
     @staticmethod
     def command_of(kernel):
         """One command compiles kernels whose names differ in the last word."""
-        return re.sub(r"_(row|column|block|table|8|16|32|swap_nibbles|split_halves|join_halves)$", "", kernel)
+        return re.sub(r"_(row|column|block|8|16|32|swap_nibbles|split_halves|join_halves)$", "", kernel)
 
     def remember(self, stale):
         self.stale = stale

@@ -52,7 +52,7 @@ class Build:
             if line.endswith(":"):
                 kernel = objects[line.split()[0]]
             elif re.match(r"\.(rodata|text)", line) and not re.search(r"_(argv|metadata)\s", line):
-                row = re.sub(r"_(row|column|block|table|group|each|strided)$", "", kernel["name"])
+                row = re.sub(r"_(row|column|block|group|each|strided)$", "", kernel["name"])
                 sizes[row][kernel["target"]] += int(line.split()[1])
         return sizes
 
@@ -97,7 +97,7 @@ def added_bytes(folder):
 
 def linked_kernels(program):
     """Those of pairs of types, and for which targets."""
-    names = re.findall(r" qdq_(\w+?)_((?:de)?quantize_\w+_(?:row|column|block|table))$", output("nm", program), re.M)
+    names = re.findall(r" qdq_(\w+?)_((?:de)?quantize_\w+_(?:row|column|block))$", output("nm", program), re.M)
     return {name for _, name in names}, {target for target, _ in names}
 
 

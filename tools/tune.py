@@ -76,7 +76,7 @@ def main():
     target = options.target or Build(options.build, options.work).kernels[0].target
     build = Build(options.build, options.work / target)
     chosen = [k for k in [*build.kernels, *build.dispatched] if k.target == target
-              and k.kind in ("quantize", "dequantize", "dispatch") and not k.name.endswith("_table")
+              and k.kind in ("quantize", "dequantize", "dispatch")
               and re.search(options.kernels, k.name)]
     if not chosen:
         parser.error(f"the build has no kernel of {target} that --kernels names")

@@ -13,7 +13,7 @@ FACE = r"model\.h|support/\w+\.h"
 
 # What the sources of each folder may include of others.
 MAY_INCLUDE = {
-    "kernels": {"runtime": r"qdq/qdq\.h"},
+    "kernels": {"runtime": r"qdq/(qdq|link/kernels)\.h"},
     "schedules": {"kernels": ".*"},
     "generators": {"kernels": ".*", "schedules": r"schedule\.h", "runtime": r"qdq/qdq\.h"},
     "runtime": {"kernels": ".*"},
@@ -62,6 +62,19 @@ class Folders(unittest.TestCase):
                 for path, name in included(source):
                     with self.subTest(source=str(source.relative_to(ROOT)), includes=name):
                         self.assertTrue(path.parts[0] == folder or re.fullmatch(others.get(path.parts[0], ""), name))
+
+
+class Handwritten(unittest.TestCase):
+    """kernels/handwritten/ knows the rest of kernels/ and the signatures, as the generators' kernels do, and nobody knows it."""
+
+    def test_it_is_included_by_itself_alone(self):
+        for folder in ("kernels", "generators", "schedules", "runtime", "conformance", "model", "cli", "python", "bench", "tests"):
+            for source in sources(folder):
+                own = source.is_relative_to(ROOT / "kernels/handwritten")
+                for path, name in included(source):
+                    with self.subTest(source=str(source.relative_to(ROOT)), includes=name):
+                        self.assertTrue(own or not path.is_relative_to("kernels/handwritten"))
+                        self.assertTrue(own or path.parts[0] != "runtime" or folder != "kernels" or name == "qdq/qdq.h")
 
 
 class RoomsOfModel(unittest.TestCase):

@@ -1,5 +1,6 @@
 import json
 import os
+import pathlib
 import re
 import unittest
 
@@ -158,9 +159,17 @@ class Usage(CliTest):
     def why(self, **environment):
         result = run("targets", "--why", env={**os.environ, **environment})
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        lines = result.stdout.splitlines()
+        lines = result.stdout.split("\n\n")[0].splitlines()
         self.assertEqual(lines[0].split(), ["target", "usable", "chosen", "why"])
         return lines[1:]
+
+    def test_targets_say_which_kernels_are_written_by_hand(self):
+        listed = [(target["name"], kernel["kernel"], kernel["file"]) for target in json.loads(self.succeed("targets", "--json"))["targets"]
+                  for kernel in target["handwritten"]]
+        lines = self.succeed("targets", "--why").partition("\n\n")[2].splitlines()[1:]
+        self.assertEqual([tuple(line.split()) for line in lines], listed)
+        for _, _, file in listed:
+            self.assertTrue((pathlib.Path(__file__).resolve().parents[2] / file).is_file(), file)
 
     def test_targets_say_why(self):
         lines = self.why()

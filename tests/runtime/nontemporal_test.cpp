@@ -3,7 +3,7 @@
 #include "targets/nontemporal.h"
 #include "cpu/execute.h"
 #include "cpu/kernel_call.h"
-#include "targets/lookup.h"
+#include "handwritten_kernels.h"  // generated from the manifest
 
 #include <qdq/qdq.h>
 
@@ -38,28 +38,19 @@ const nontemporal_stores qdq_nontemporal_sse2 = {counted_copy, counted_fence};
 const nontemporal_stores qdq_nontemporal_avx2 = {counted_copy, counted_fence};
 const nontemporal_stores qdq_nontemporal_avx512 = {counted_copy, counted_fence};
 
-namespace {
-
-template<int64_t result_bytes> void counted_lookup(const lookup_rows &all) {
-    for (int64_t row = 0; row < all.rows; row++) {
-        for (int64_t c = 0; c < all.columns; c++) {
-            const int code = static_cast<uint8_t>(all.x[row * all.x_bytes + c / 2]) >> (c % 2 * 4) & 15;
-            std::memcpy(all.y + row * all.y_bytes + c * result_bytes,
-                        all.tables + row * all.table_bytes + code * result_bytes, result_bytes);
-        }
-    }
-    if (all.nontemporal) {
-        nontemporal_bytes += all.rows * all.columns * result_bytes;
-        unordered = true;
-    }
-}
-
-}  // namespace
-
-const result_lookup qdq_lookup_avx2 = {counted_lookup<2>, counted_lookup<4>, nullptr};
-const result_lookup qdq_lookup_avx512 = qdq_lookup_avx2, qdq_lookup_avx512_vbmi = qdq_lookup_avx2;
-
 }  // namespace qdq::runtime
+
+// The linker has the table call these instead of the kernels.
+#define COUNTED(target, row, form, op, float_type, stored_type, blocks, file)                                       \
+    extern "C" qdq_##op##_kernel __real_qdq_##target##_##row##_##form##_nontemporal;                                \
+    extern "C" int __wrap_qdq_##target##_##row##_##form##_nontemporal(halide_buffer_t *x, halide_buffer_t *scale,   \
+                                                                      halide_buffer_t *zero_point, int32_t variant, \
+                                                                      int32_t sign, halide_buffer_t *y) {           \
+        nontemporal_bytes += int64_t{y->type.bytes()} * y->dim[0].extent * y->dim[1].extent;                        \
+        unordered = true;                                                                                           \
+        return __real_qdq_##target##_##row##_##form##_nontemporal(x, scale, zero_point, variant, sign, y);          \
+    }
+QDQ_NONTEMPORAL_KERNELS(COUNTED)
 
 namespace {
 

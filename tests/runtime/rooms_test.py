@@ -35,6 +35,16 @@ class Rooms(unittest.TestCase):
                 with self.subTest(source=str(source.relative_to(SOURCES))):
                     self.assertLessEqual(included_rooms(source) & set(MAY_INCLUDE), lower | {room})
 
+    def test_instructions_are_named_for_nontemporal_copies_alone(self):
+        named = [source for source in sorted(SOURCES.rglob("*")) if source.is_file() and "immintrin.h" in source.read_text()]
+        self.assertEqual([str(source.relative_to(SOURCES)) for source in named], ["cpu/nontemporal_x86_64.cpp"])
+
+    def test_no_source_includes_a_kernel(self):
+        for source in sorted(SOURCES.rglob("*")):
+            if source.is_file():
+                with self.subTest(source=str(source.relative_to(SOURCES))):
+                    self.assertNotIn("handwritten", included_rooms(source))
+
     def test_includes_name_the_room(self):
         headers = {path.name for path in SOURCES.rglob("*.h")}
         for source in sorted(SOURCES.rglob("*")):

@@ -10,7 +10,6 @@
 #include "variants.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace runtime = qdq::runtime;
@@ -39,12 +38,11 @@ public:
         what.op = quantizes ? operation::quantize : operation::dequantize;
         what.x_type = x.dtype;
         what.y_type = y.dtype;
-        fast = fast_scale(what).contains(std::bit_cast<uint32_t>(scale));
-        flushes = flushes_subnormals(what, &scale, 1);
+        abilities = abilities_of(what, &scale, 1);
     }
 
     void run(const void *from, void *to, int64_t count) const {
-        const flushing_float_environment environment(flushes);
+        const flushing_float_environment environment(abilities.flushes);
         const char *source = static_cast<const char *>(from);
         char *result = static_cast<char *>(to);
         int64_t done = 0;
@@ -65,7 +63,7 @@ private:
     const Row &row;
     const element_type &x = type_of(quantizes ? row.float_type : row.stored_type);
     const element_type &y = type_of(quantizes ? row.stored_type : row.float_type);
-    bool fast, flushes;
+    scale_abilities abilities;
 
     // Less than a group, through memory that has room for one.
     void run_rest(const char *from, char *to, int64_t count) const {
@@ -82,6 +80,7 @@ private:
     static int64_t bytes_of(const element_type &type, int64_t count) { return (count * type.bits + 7) / 8; }
 
     void run_groups(const char *from, char *to, int64_t count) const {
+        const bool fast = abilities.fast;
         const int64_t columns = fast ? count : group;
         const int32_t rows = int32_t(count / columns), operand_count = fast ? 1 : int32_t(group);
         const halide_dimension_t x_shape[2] = {shape_of(x, columns), {0, rows, buffer_extent(x.bits, columns)}};

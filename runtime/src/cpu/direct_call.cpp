@@ -35,21 +35,8 @@ bool is_plain(const call &what) {
     return what.scale_type == QDQ_F32 && !what.reciprocal && !what.zero_point && is_fast;
 }
 
-// Rows of a lookup are of any length, and any distance apart.
-direct_view view_of_lookup(const dimension &c, const dimension &r) {
-    return {kernel_form::table, c.extent, r.extent, r.varies() ? r.extent : 1};
-}
-
 bool fits_kernel(const direct_view &v, const dimension &r) {
     return v.columns % group == 0 && v.columns <= reach && v.rows <= std::min(rows_in_reach(r.x), rows_in_reach(r.y));
-}
-
-// Whole groups of tables, or one: as many operands as one call reads. i4 to bf16, 64 elements: 37 ns so, 17 computed.
-bool worth_tables(const call &what, const dimension &c, const dimension &r) {
-    constexpr int64_t shortest = 512;
-    const int64_t tables = r.varies() ? r.extent : 1;
-    return c.extent * r.extent >= shortest && tables * table_bytes(what) <= direct_call::tables_bytes &&
-           (tables == 1 || tables * table_entries(what.x_bits) % group == 0);
 }
 
 }  // namespace
@@ -57,12 +44,10 @@ bool worth_tables(const call &what, const dimension &c, const dimension &r) {
 void set_direct_call(const call &what, const loop_nest &nest, direct_call &direct) {
     const dimension &c = nest.loops[0], r = nest.rows();
     direct.plain = is_plain(what);
-    direct.looks_up = direct.plain && looks_up(what, c, r) && (products_of(what) || worth_tables(what, c, r)) &&
-                      !(looks_up_pairs(what, c, r) && r.extent % 2 != 0);
-    const direct_view v = direct.looks_up ? view_of_lookup(c, r) : view_of(what, c, r);
+    const direct_view v = view_of(what, c, r);
     const bool in_order = !what.packs() || what.packing == QDQ_LOW_FIRST;
     direct.possible = (!what.nan_is_zero || tells_nan(what)) && nest.count <= 2 && c.x == 1 && c.y == 1 && in_order &&
-                      v.columns > 0 && (direct.looks_up || fits_kernel(v, r)) &&
+                      v.columns > 0 && fits_kernel(v, r) &&
                       (v.operands == 1 || (direct.plain && v.operands <= direct_call::most_operands &&
                                            scales_lie_ready(what, c.varies() ? c.scale : r.scale)));
     if (!direct.possible) {
@@ -70,7 +55,6 @@ void set_direct_call(const call &what, const loop_nest &nest, direct_call &direc
     }
     direct.form = v.form;
     direct.plain_variant = plain_variant(what);
-    direct.fast_scale = fast_scale(what);
     direct.x_type = halide_type(what.x_type);
     direct.y_type = halide_type(what.y_type);
     direct.x_shape[0] = {0, buffer_extent(what.x_bits, v.columns), 1, 0};
@@ -82,13 +66,12 @@ void set_direct_call(const call &what, const loop_nest &nest, direct_call &direc
 
 namespace {
 
-constexpr int64_t tables_of_a_group = group / table_entries(4);
-
 struct direct_operands {
     const float *scale;
     const int32_t *zero_point;
     int32_t variant;
-    float one_scale[tables_of_a_group];
+    bool flushes;
+    float one_scale;
     int32_t one_zero_point;
     float inverse[direct_call::most_operands];
 };
@@ -98,10 +81,11 @@ struct direct_operands {
     alignas(64) char memory[3 * sizeof(float) * 2 * spare_operands];
     operands loaded(what, memory, sizeof(memory));
     converted.variant = loaded.load({0, 0, 0, 0, 1});
-    converted.one_scale[0] = loaded.scale[0];
+    converted.flushes = loaded.flushes;
+    converted.one_scale = loaded.scale[0];
     converted.inverse[0] = loaded.inverse[0];
     converted.one_zero_point = loaded.zero_point[0];
-    converted.scale = converted.one_scale;
+    converted.scale = &converted.one_scale;
     converted.zero_point = &converted.one_zero_point;
     return !needs_column(what, converted.variant);
 }
@@ -110,9 +94,8 @@ bool use_plain_scales(const call &what, const direct_call &d, direct_operands &p
     const int32_t count = d.operand_shape[0].extent;
     plain.scale = static_cast<const float *>(what.scale);
     if (count == 1) {  // its address may be any
-        std::memcpy(plain.one_scale, what.scale, sizeof(float));
-        std::fill(plain.one_scale + 1, std::end(plain.one_scale), plain.one_scale[0]);
-        plain.scale = plain.one_scale;
+        std::memcpy(&plain.one_scale, what.scale, sizeof(float));
+        plain.scale = &plain.one_scale;
     }
     plain.zero_point = no_zero_points();
     plain.variant = d.plain_variant;
@@ -121,29 +104,9 @@ bool use_plain_scales(const call &what, const direct_call &d, direct_operands &p
             plain.inverse[i] = 1 / plain.scale[i];
         }
     }
-    return all_within(plain.scale, count, d.fast_scale);
-}
-
-// Out of line for its memory.
-[[gnu::noinline]] void look_up_tables(const call &what, const direct_operands &own, const dimension &r,
-                                      lookup_rows all) {
-    alignas(64) char memory[direct_call::tables_bytes];
-    const int64_t tables = r.varies() ? r.extent : 1;
-    compute_tables(what, own.variant, own.scale, own.zero_point, tables, memory);
-    take_tables(what, r, memory, all);
-    lookup_of(what)(all);
-}
-
-void look_up_directly(const plan &p, const direct_operands &own, const void *x, void *y) {
-    const call &what = p.what;
-    const dimension &c = p.nest.loops[0], r = p.nest.rows();
-    lookup_rows all = rows_to_look_up(what, c, r, static_cast<const char *>(x), static_cast<char *>(y));
-    if (const lookup_function products = products_of(what)) {
-        take_products(what, r, own.scale, all);
-        products(all);
-    } else {
-        look_up_tables(what, own, r, all);
-    }
+    const scale_abilities scales = abilities_of(what, plain.scale, count);
+    plain.flushes = scales.flushes;
+    return scales.fast;
 }
 
 }  // namespace
@@ -155,18 +118,14 @@ bool call_directly(const plan &p, const void *x, void *y) {
     if (!(d.plain ? use_plain_scales(what, d, own) : convert_one_operand(what, own))) {
         return false;
     }
-    if (d.looks_up) {
-        look_up_directly(p, own, x, y);
-        return true;
-    }
     halide_buffer_t x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer;
     set_buffer(x_buffer, x, d.x_type, 2, d.x_shape);
     set_buffer(scale_buffer, own.scale, scale_type, 1, d.operand_shape);
     set_buffer(inverse_buffer, own.inverse, scale_type, 1, d.operand_shape);
     set_buffer(zero_point_buffer, own.zero_point, zero_point_type, 1, d.operand_shape);
     set_buffer(y_buffer, y, d.y_type, 2, d.y_shape);
-    const flushing_float_environment environment(flushes_subnormals(what, own.scale, d.operand_shape[0].extent));
-    call_kernel(what, d.form, own.variant, x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer);
+    const flushing_float_environment environment(own.flushes);
+    call_kernel(what, d.form, false, own.variant, x_buffer, scale_buffer, inverse_buffer, zero_point_buffer, y_buffer);
     if (what.nan_is_zero) {
         code_nan(what, {x, d.x_shape[1].stride}, {y, d.y_shape[1].stride}, d.x_shape[0].extent, d.x_shape[1].extent);
     }

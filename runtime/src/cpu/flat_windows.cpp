@@ -120,7 +120,7 @@ private:
         const int32_t variant = loaded.choose_variant(count);
         loaded.pad(count);
         const flushing_float_environment environment(loaded.flushes);
-        kernel_caller(what, kernel_form::column, variant, 1)
+        kernel_caller(what, kernel_form::column, false, variant, 1)
             .run(loaded, 0, {x_elements, 0}, {y_elements, 0}, (count + group - 1) / group * group, 1);
     }
 

@@ -5,7 +5,6 @@
 #include "cpu/nan_codes.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 namespace qdq::runtime {
@@ -23,41 +22,24 @@ int64_t operand_count(const call &what, kernel_form form, int64_t columns, int64
 // Halide takes its inputs as non-const, and does not change them.
 halide_buffer_t *input(const halide_buffer_t &buffer) { return const_cast<halide_buffer_t *>(&buffer); }
 
-void encode(const call &what, kernel_form form, const halide_buffer_t &x, const halide_buffer_t &scale,
-            const halide_buffer_t &inverse, const halide_buffer_t &y) {
-    const bool in_blocks = form == kernel_form::block;
-    const encode_rows all{reinterpret_cast<const uint16_t *>(x.host),
-                          y.host,
-                          reinterpret_cast<const float *>(scale.host),
-                          reinterpret_cast<const float *>(inverse.host),
-                          scale.dim[0].stride,
-                          in_blocks ? what.block : 0,
-                          x.dim[1].stride,
-                          y.dim[1].stride,
-                          x.dim[0].extent,
-                          x.dim[1].extent,
-                          what.multiply};
-    what.encode(&all);
-}
-
 }  // namespace
 
-void call_kernel(const call &what, kernel_form form, int32_t variant, const halide_buffer_t &x,
+void call_kernel(const call &what, kernel_form form, bool nontemporal, int32_t variant, const halide_buffer_t &x,
                  const halide_buffer_t &scale, const halide_buffer_t &inverse, const halide_buffer_t &zero_point,
                  halide_buffer_t &y) {
-    if (what.encode && form != kernel_form::column) {
-        encode(what, form, x, scale, inverse, y);
-    } else if (what.quantizes()) {
-        what.quantize->forms[int(form)](input(x), input(scale), input(inverse), input(zero_point), variant, what.before,
-                                        what.rounding, what.lowest, what.highest, what.no_saturate || what.nan_is_zero,
-                                        &y);
+    if (what.quantizes()) {
+        const auto &kernels = nontemporal ? what.quantize->nontemporal : what.quantize->forms;
+        kernels[int(form)](input(x), input(scale), input(inverse), input(zero_point), variant, what.before,
+                           what.rounding, what.lowest, what.highest, what.no_saturate || what.nan_is_zero, &y);
     } else {
-        what.dequantize->forms[int(form)](input(x), input(scale), input(zero_point), variant, what.add ? 1 : -1, &y);
+        const auto &kernels = nontemporal ? what.dequantize->nontemporal : what.dequantize->forms;
+        kernels[int(form)](input(x), input(scale), input(zero_point), variant, what.add ? 1 : -1, &y);
     }
 }
 
-kernel_caller::kernel_caller(const call &what, kernel_form form, int32_t variant, int64_t operand_step)
-    : what(what), form(form), variant(variant), operand_step(operand_step) {
+kernel_caller::kernel_caller(const call &what, kernel_form form, bool nontemporal, int32_t variant,
+                             int64_t operand_step)
+    : what(what), form(form), nontemporal(nontemporal), variant(variant), operand_step(operand_step) {
     set_buffer(x, nullptr, halide_type(what.x_type), 2, x_shape);
     set_buffer(scale, nullptr, scale_type, 1, operand_shape);
     set_buffer(inverse, nullptr, scale_type, 1, operand_shape);
@@ -84,7 +66,7 @@ void kernel_caller::run_kernel(const operands &loaded, int64_t first_operand, ro
     x_shape[1].stride = row_stride(what.x_bits, from.pitch, rows);
     y_shape[1].stride = row_stride(what.y_bits, to.pitch, rows);
     operand_shape[0].extent = int32_t(operand_count(what, form, columns, rows));
-    call_kernel(what, form, variant, x, scale, inverse, zero_point, y);
+    call_kernel(what, form, nontemporal, variant, x, scale, inverse, zero_point, y);
 }
 
 // A few rows, or parts of one, at a time.
@@ -136,62 +118,6 @@ void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x
     } else {
         run_kernel(loaded, first_operand, from, to, columns, rows);
     }
-}
-
-lookup_function lookup_of(const call &what) {
-    const result_lookup &lookup = *what.on->lookup;
-    return what.x_bits == 8    ? lookup.from_8_to_16_bits
-           : what.y_bits == 16 ? lookup.from_4_to_16_bits
-                               : lookup.from_4_to_32_bits;
-}
-
-namespace {
-
-using code_values = std::array<float, table_entries(4)>;
-
-constexpr code_values values_of(const element_type &type) {
-    code_values values{};
-    for (uint32_t code = 0; code < values.size(); code++) {
-        const int32_t number = int32_t(code) - (type.is_signed() && code > 7 ? 16 : 0);
-        values[code] = type.is_float() ? value_of(type.layout, code) : float(number);
-    }
-    return values;
-}
-
-constexpr code_values i4_values = values_of(type_of(QDQ_I4)), u4_values = values_of(type_of(QDQ_U4)),
-                      f4e2m1_values = values_of(type_of(QDQ_F4E2M1));
-
-}  // namespace
-
-const float *values_of_codes(qdq_dtype dtype) {
-    const code_values &values = dtype == QDQ_I4 ? i4_values : dtype == QDQ_U4 ? u4_values : f4e2m1_values;
-    return values.data();
-}
-
-void compute_tables(const call &what, int32_t variant, const float *scale, const int32_t *zero_point, int64_t tables,
-                    void *results) {
-    const int64_t entries = table_entries(what.x_bits), columns = round_up(tables * entries);
-    const halide_dimension_t x_shape[2] = {{0, buffer_extent(what.x_bits, columns), 1}, {0, 1, 0}};
-    const halide_dimension_t y_shape[2] = {{0, int32_t(columns), 1}, {0, 1, 0}};
-    const halide_dimension_t operand_shape[1] = {{0, int32_t(columns / entries), 1}};
-    halide_buffer_t no_x, scales, zero_points, y;
-    set_buffer(no_x, results, halide_type(what.x_type), 2, x_shape);
-    set_buffer(scales, scale, scale_type, 1, operand_shape);
-    set_buffer(zero_points, zero_point, zero_point_type, 1, operand_shape);
-    set_buffer(y, results, halide_type(what.y_type), 2, y_shape);
-    call_kernel(what, kernel_form::table, variant, no_x, scales, scales, zero_points, y);
-}
-
-// The results of a float type's codes that have the sign bit and are NaN; every NaN is positive.
-nan_codes negative_nan(const call &what) {
-    if (what.x_bits != 8) {
-        return {};
-    }
-    const float_layout &x = type_of(what.x_type).layout, &y = type_of(what.y_type).layout;
-    const uint32_t sign = 1u << x.sign_bit();
-    const uint32_t first = sign | (x.last_number() + 1);  // without -0 its code, as numbers fill all others
-    const uint32_t last = x.has_negative_zero() ? sign | x.magnitude_mask() : first;
-    return {uint8_t(first), uint8_t(last), uint16_t(y.nan())};
 }
 
 void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y) {

@@ -30,7 +30,7 @@ inline int64_t round_up(int64_t columns) { return (columns + group - 1) / group 
 class kernel_caller {
 public:
     // `operand_step` is 0 where every row shares one operand, else 1.
-    kernel_caller(const call &what, kernel_form form, int32_t variant, int64_t operand_step);
+    kernel_caller(const call &what, kernel_form form, bool nontemporal, int32_t variant, int64_t operand_step);
     kernel_caller(const kernel_caller &) = delete;
 
     // Computes rows x columns elements within reach, columns a multiple of `group`, with operands from `first_operand`
@@ -41,6 +41,7 @@ public:
 private:
     const call &what;
     const kernel_form form;
+    const bool nontemporal;
     const int32_t variant;
     const int64_t operand_step;
     void run_kernel(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
@@ -53,45 +54,10 @@ private:
     halide_dimension_t x_shape[2], operand_shape[1], y_shape[2];
 };
 
-// A kernel, or the encoder that takes its place.
-void call_kernel(const call &what, kernel_form form, int32_t variant, const halide_buffer_t &x,
+// `nontemporal`: the form's kernel whose stores bypass the caches, which there is then.
+void call_kernel(const call &what, kernel_form form, bool nontemporal, int32_t variant, const halide_buffer_t &x,
                  const halide_buffer_t &scale, const halide_buffer_t &inverse, const halide_buffer_t &zero_point,
                  halide_buffer_t &y);
-
-// The results of so many operands, whose arrays and whose results' memory reach to the end of a group of them.
-void compute_tables(const call &what, int32_t variant, const float *scale, const int32_t *zero_point, int64_t tables,
-                    void *results);
-
-// What looks up the results of a call whose target has tables of them, and the NaNs among its codes.
-lookup_function lookup_of(const call &what);
-nan_codes negative_nan(const call &what);
-inline int64_t table_bytes(const call &what) { return table_entries(what.x_bits) * what.y_bits / 8; }
-
-// The f32 values of a type's 16 codes, in their order.
-const float *values_of_codes(qdq_dtype dtype);
-
-// Rows of a plane for a lookup. Their results are one of two: products of scales, or tables that compute_tables made;
-// of each row its own where r varies.
-inline lookup_rows rows_to_look_up(const call &what, const dimension &c, const dimension &r, const char *x, char *y) {
-    return {.x = x,
-            .y = y,
-            .x_bytes = r.x * what.x_bits / 8,
-            .y_bytes = r.y * what.y_bits / 8,
-            .columns = c.extent,
-            .rows = r.extent};
-}
-
-inline void take_products(const call &what, const dimension &r, const float *scales, lookup_rows &all) {
-    all.values = values_of_codes(what.x_type);
-    all.scales = scales;
-    all.scale_step = r.varies();
-}
-
-inline void take_tables(const call &what, const dimension &r, const char *tables, lookup_rows &all) {
-    all.tables = tables;
-    all.table_bytes = r.varies() ? table_bytes(what) : 0;
-    all.negative_nan = negative_nan(what);
-}
 
 // y(i, j) = x(j, i) over whole 64 x 64 tiles of 1, 2 or 4-byte elements: contiguous rows within reach on both sides.
 void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y);

@@ -6,10 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace qdq::runtime {
 
 namespace {
@@ -24,53 +20,32 @@ bool has_nan16(const char *x, int64_t count, int16_t infinity) {
     return largest > infinity;
 }
 
-bool has_nan32(const char *x, int64_t count) {
-#if defined(__x86_64__)  // one comparison for two registers: it is true where either number is NaN
-    const float *numbers = reinterpret_cast<const float *>(x);
-    __m128 found = _mm_setzero_ps();
-    for (int64_t i = 0; i < count; i += 8) {
-        found = _mm_or_ps(found, _mm_cmpunord_ps(_mm_loadu_ps(numbers + i), _mm_loadu_ps(numbers + i + 4)));
+// Of whole groups: one comparison of two numbers is true where either is NaN.
+[[gnu::always_inline]] inline bool has_nan32(const char *x, int64_t count) {
+    const int64_t quarter = count / 4;
+    auto number = [=](int64_t i) { return element<float>(x, i); };
+    int32_t found = 0;
+    for (int64_t i = 0; i < quarter; i++) {
+        found |= __builtin_isunordered(number(i), number(i + quarter)) |
+                 __builtin_isunordered(number(i + 2 * quarter), number(i + 3 * quarter));
     }
-    return _mm_movemask_ps(found) != 0;
-#else
-    int32_t largest = 0;
-    for (int64_t i = 0; i < count; i++) {
-        largest = std::max(largest, element<int32_t>(x, i) & 0x7fffffff);
-    }
-    return largest > 0x7f800000;
-#endif
+    return found != 0;
 }
 
 #if defined(__x86_64__)
-
-[[gnu::target("avx2")]] bool has_nan32_avx2(const char *x, int64_t count) {
-    const float *numbers = reinterpret_cast<const float *>(x);
-    __m256 found = _mm256_setzero_ps(), other = found;
-    for (int64_t i = 0; i < count; i += 32) {
-        const float *const four = numbers + i;
-        const __m256 first = _mm256_cmp_ps(_mm256_loadu_ps(four), _mm256_loadu_ps(four + 8), _CMP_UNORD_Q);
-        const __m256 second = _mm256_cmp_ps(_mm256_loadu_ps(four + 16), _mm256_loadu_ps(four + 24), _CMP_UNORD_Q);
-        found = _mm256_or_ps(found, first);
-        other = _mm256_or_ps(other, second);
-    }
-    return _mm256_movemask_ps(_mm256_or_ps(found, other)) != 0;
-}
+[[gnu::target("avx2")]] bool has_nan32_avx2(const char *x, int64_t count) { return has_nan32(x, count); }
+constexpr uint32_t with_avx2 = qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16;
+#else
+constexpr auto has_nan32_avx2 = has_nan32;
+constexpr uint32_t with_avx2 = 0;
+#endif
 
 bool has_nan(const call &what, const char *x, int64_t count) {
-    constexpr uint32_t with_avx2 = qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16;
     if (what.x_type != QDQ_F32) {
         return has_nan16(x, count, static_cast<int16_t>(infinity_of(what)));
     }
     return (what.on->features & with_avx2) != 0 ? has_nan32_avx2(x, count) : has_nan32(x, count);
 }
-
-#else
-
-bool has_nan(const call &what, const char *x, int64_t count) {
-    return what.x_type == QDQ_F32 ? has_nan32(x, count) : has_nan16(x, count, static_cast<int16_t>(infinity_of(what)));
-}
-
-#endif
 
 template<typename Bits> void tell_numbers(const char *x, int64_t count, Bits infinity, uint8_t *is_number) {
     constexpr Bits magnitude = Bits(~Bits{0}) >> 1;

@@ -59,8 +59,7 @@ int64_t nest_runner::x_tile_bytes() const {
     if (!is_contiguous(nest.loops[0])) {
         return tile_bytes(what.x_bits);
     }
-    const int64_t piece = dispatch_parameters::most_piece_elements * what.x_bits / 8;
-    return looks_up(what, nest.loops[0], nest.rows()) ? std::max(piece, tables_bytes) : piece;
+    return dispatch_parameters::most_piece_elements * what.x_bits / 8;
 }
 
 int64_t nest_runner::y_tile_bytes() const {
@@ -90,10 +89,6 @@ void nest_runner::run(const offsets &at) {
 void nest_runner::run_plane(const offsets &at) {
     const dimension &c = nest.loops[0];
     const dimension r = nest.rows();
-    looks_up(what, c, r) ? run_by_lookup(c, r, at) : run_by_kernels(c, r, at);
-}
-
-void nest_runner::run_by_kernels(const dimension &c, const dimension &r, const offsets &at) {
     const bool fuses = fuses_rows(what, c, r);
     if (c.varies()) {
         fuses ? run_periodic(c, r, at) : run_columns(c, r, at);
@@ -103,79 +98,6 @@ void nest_runner::run_by_kernels(const dimension &c, const dimension &r, const o
         run_rows(c, r, at);
     } else {
         run_one_operand(c, r, at);
-    }
-}
-
-// As many rows at a time as there is room for operands or tables, and whole groups of tables as long as there are.
-void nest_runner::run_by_lookup(const dimension &c, const dimension &r, offsets at) {
-    const lookup_function products = products_of(what);
-    const bool pairs = looks_up_pairs(what, c, r);
-    const int64_t entries = table_entries(what.x_bits);
-    const int64_t room = products ? loaded.room() : tables_bytes / table_bytes(what);
-    const int64_t most = r.varies() ? room : r.extent;
-    const int64_t tables_of_a_group = std::max<int64_t>(1, group / entries);
-    for (int64_t done = 0, rows; done < r.extent; done += rows) {
-        rows = std::min(most, r.extent - done);
-        if (r.varies() && rows > tables_of_a_group) {
-            rows -= rows % tables_of_a_group;
-        }
-        if (pairs && rows > 1) {
-            rows -= rows % 2;
-        }
-        const int64_t operands = r.varies() ? rows : 1;
-        const operand_range range = {at.scale, r.scale, at.zero_point, r.zero_point, operands};
-        const bool exact = products || operands * entries % group == 0;
-        const int32_t variant = exact ? loaded.load_exactly(range) : loaded.load(range);
-        if (needs_column(what, variant) || (pairs && rows == 1)) {
-            run_by_kernels(c, {rows, r.x, r.y, r.scale, r.zero_point}, at);
-            at.advance(r, rows);
-            continue;
-        }
-        lookup_rows all = rows_to_look_up(what, c, r, address(x, at.x, what.x_bits), address(y, at.y, what.y_bits));
-        all.rows = rows;
-        if (products) {
-            take_products(what, r, loaded.scale, all);
-        } else {
-            if (!exact) {
-                loaded.pad(operands);
-            }
-            compute_tables(what, variant, loaded.scale, loaded.zero_point, operands, x_tile);
-            take_tables(what, r, x_tile, all);
-        }
-        look_up(all);
-        at.advance(r, rows);
-    }
-}
-
-void nest_runner::look_up(const lookup_rows &all) const {
-    const lookup_function run = all.tables ? lookup_of(what) : products_of(what);
-    const int64_t step = result_lookup::step(what.x_bits);
-    lookup_rows piece = all;
-    const bool whole_lines = reinterpret_cast<uintptr_t>(all.y) % line == 0 && all.y_bytes % line == 0;
-    piece.nontemporal = what.nontemporal && whole_lines && (all.columns & (step - 1)) == 0;
-    if (piece.nontemporal || !what.nontemporal) {
-        run(piece);
-        return;
-    }
-    // By way of the L1 cache: several short rows at a time, or parts of one.
-    const int64_t column_bytes = what.y_bits / 8, most = y_piece_bytes / column_bytes;
-    const bool fuses = all.y_bytes == all.columns * column_bytes;
-    const int64_t most_rows = fuses ? std::max<int64_t>(1, most / all.columns) : 1;
-    for (int64_t row = 0; row < all.rows; row += most_rows) {
-        piece.rows = std::min(most_rows, all.rows - row);
-        for (int64_t column = 0; column < all.columns; column += piece.columns) {
-            const int64_t rest = all.columns - column;
-            const bool leaves_few = rest > most && rest < most + step;
-            piece.columns = std::min(rest, leaves_few ? most - step : most);
-            piece.x = all.x + row * all.x_bytes + column * what.x_bits / 8;
-            piece.tables = all.tables + row * all.table_bytes;
-            piece.scales = all.scales + row * all.scale_step;
-            piece.y = y_tile;
-            piece.y_bytes = piece.columns * column_bytes;
-            run(piece);
-            what.on->nontemporal->copy(all.y + row * all.y_bytes + column * column_bytes, y_tile,
-                                       piece.rows * piece.y_bytes);
-        }
     }
 }
 
@@ -306,11 +228,21 @@ void nest_runner::run_area(const area &a) {
     const flushing_float_environment environment(loaded.flushes);
     if (!a.contiguous()) {
         run_tiled(a);
-    } else if (is_staged(what)) {
+    } else if (is_staged(what) && !bypasses_caches(a)) {
         run_staged(a);
     } else {
         run_in_place(a);
     }
+}
+
+// Whether the form has a kernel that stores past the caches, and an area is what it takes.
+bool nest_runner::bypasses_caches(const area &a) const {
+    const bool has_kernel = what.quantizes() ? what.quantize->nontemporal[int(a.form)] != nullptr
+                                             : what.dequantize->nontemporal[int(a.form)] != nullptr;
+    const int64_t pitch = a.rows > 1 ? a.y_row * what.y_bits / 8 : 0;
+    const uintptr_t first = reinterpret_cast<uintptr_t>(address(y, a.y, what.y_bits));
+    return has_kernel && what.nontemporal && !reorders_x && !reorders_y && a.columns % group == 0 &&
+           first % line == 0 && pitch % line == 0;
 }
 
 // Straight from x to y, by parts that kernels reach.
@@ -331,7 +263,7 @@ void nest_runner::run_within_reach(const area &a) {
     const int64_t whole = a.columns / group * group, last = a.columns - group;
     const int64_t unit = std::max(a.form == kernel_form::block ? what.block : 1, what.packed_unit());
     const bool repeats = last >= 0 && last % unit == 0 && x != y;
-    kernel_caller kernel(what, a.form, a.variant, a.operand_step);
+    kernel_caller kernel(what, a.form, what.nontemporal, a.variant, a.operand_step);
     auto run_part = [&](const area &part) {
         kernel.run(loaded, part.operand, {address(x, part.x, what.x_bits), part.x_row},
                    {address(y, part.y, what.y_bits), part.y_row}, part.columns, part.rows);
@@ -372,7 +304,7 @@ void nest_runner::run_tiled(const area &a) {
     if (a.columns % tile_side != 0) {
         std::memset(x_tile, 0, std::min(a.rows, tile_rows) * tile_side * what.x_bits / 8);
     }
-    kernel_caller kernel(what, a.form, a.variant, a.operand_step);
+    kernel_caller kernel(what, a.form, false, a.variant, a.operand_step);
     for (int64_t row = 0; row < a.rows; row += tile_rows) {
         for (int64_t column = 0; column < a.columns; column += tile_side) {
             if (column + tile_side < a.columns) {
@@ -419,7 +351,7 @@ void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
 // memory takes, and the two overlap better in shorter pieces, which schedules/tuned asks for (f16 to f8e4m3: 14.2 ms
 // for 64 Mi elements with 1024 to a piece, 12.3 with 512).
 void nest_runner::run_staged(const area &a) {
-    kernel_caller kernel(what, a.form, a.variant, a.operand_step);
+    kernel_caller kernel(what, a.form, false, a.variant, a.operand_step);
     const dispatch_parameters &tuned = *what.tuned;
     const int64_t most = std::min(tuned.piece_bytes * 8 / what.y_bits, tuned.piece_elements) / group * group;
     const int64_t distance = tuned.prefetch_bytes * 8 / what.x_bits;

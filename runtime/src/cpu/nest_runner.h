@@ -21,7 +21,6 @@ private:
     static constexpr int64_t most_codes_per_byte = 4;  // of 2 bits
     static constexpr int64_t tail_rows = 8;            // of a tile that holds what is left of contiguous rows
     static constexpr int64_t memory_bytes = 38 << 10;  // of operands and tiles: most of QDQ_STACK_BYTES
-    static constexpr int64_t tables_bytes = 8 << 10;   // in x_tile
     static constexpr int64_t y_piece_bytes = 2 * dispatch_parameters::most_piece_bytes;
     static_assert(tail_rows * tile_side <= dispatch_parameters::most_piece_elements);
     static_assert(tail_rows * tile_side * widest <= y_piece_bytes);
@@ -58,7 +57,7 @@ private:
     char *const y;
     const bool reorders_x, reorders_y;  // packed, and not with the low nibble first
     // The end of `memory` holds tiles of x and y: whole ones where elements are gathered or scattered; where both are
-    // contiguous, staged pieces, tables and what is left of rows. The rest is for operands.
+    // contiguous, staged pieces and what is left of rows. The rest is for operands.
     const int64_t tile_rows;
     char *const x_tile, *const y_tile;
     operands loaded;
@@ -68,9 +67,6 @@ private:
     int64_t y_tile_bytes() const;
     int64_t tile_bytes(int32_t bits) const;  // whole cache lines, as changes of packing take them
     void run_plane(const offsets &at);
-    void run_by_kernels(const dimension &c, const dimension &r, const offsets &at);
-    void run_by_lookup(const dimension &c, const dimension &r, offsets at);
-    void look_up(const lookup_rows &all) const;
     void run_columns(const dimension &c, const dimension &r, offsets at);
     void run_rows(const dimension &c, const dimension &r, offsets at);
     void run_one_operand(const dimension &c, const dimension &r, const offsets &at);
@@ -78,6 +74,7 @@ private:
     void run_periodic(const dimension &c, const dimension &r, offsets at);
     void run_periodic_area(const area &a, int64_t period, int64_t most);
     void run_area(const area &a);
+    bool bypasses_caches(const area &a) const;
     void run_in_place(const area &a);
     void run_within_reach(const area &a);
     void run_tiled(const area &a);

@@ -92,16 +92,6 @@ void read_floats(const call &what, const operand_range &range, float sign, int32
     });
 }
 
-// Whether each is 0, or its magnitude is within a range.
-template<typename T> bool all_zero_or_within(const T *values, int64_t count, bit_range magnitudes) {
-    uint32_t outside = 0;
-    for (int64_t i = 0; i < count; i++) {
-        const uint32_t magnitude = std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu;
-        outside |= magnitude != 0 && !magnitudes.contains(magnitude);
-    }
-    return outside == 0;
-}
-
 bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point) {
     uint32_t large = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -169,14 +159,6 @@ constexpr int64_t most_columns = 8192;  // what is kept of operands, whatever th
 alignas(64) int32_t zeros[most_columns + spare_operands];
 
 }  // namespace
-
-bool all_within(const float *values, int64_t count, bit_range range) {
-    uint32_t outside = 0;
-    for (int64_t i = 0; i < count; i++) {
-        outside |= !range.contains(std::bit_cast<uint32_t>(values[i]));
-    }
-    return outside == 0;
-}
 
 const int32_t *no_zero_points() { return zeros; }
 
@@ -281,10 +263,10 @@ int32_t operands::choose_quantize(int64_t count) {
     const uint32_t most = type_of(what.y_type).bits == 8 ? small_zero_point_of_bytes : small_zero_point;
     const bool small =
         !what.zero_point || (what.before ? all_small_floats(zero_point, count) : all_small(zero_point, count, most));
-    const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small &&
-                          !(adds_after && what.y_type == QDQ_I32) && all_within(scale, count, fast_scale(what));
-    const bool divides_fast = has_fast && fast_scale(what).last == divisors.last;  // which have been looked at
-    flushes = divides_fast ? may_flush_subnormals(what) : flushes_subnormals(what, scale, count);
+    const scale_abilities scales = abilities_of(what, scale, count);
+    flushes = scales.flushes;
+    const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small && scales.fast &&
+                          !(adds_after && what.y_type == QDQ_I32);
     if (!has_fast) {
         return int32_t(what.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide);
     }
@@ -301,10 +283,7 @@ int32_t operands::choose_quantize(int64_t count) {
 
 int32_t operands::choose_dequantize(int64_t count) {
     using enum dequantize_variant;
-    if (!type_of(what.x_type).is_integer()) {
-        return int32_t(all_within(scale, count, fast_scale(what)) ? plain : general);
-    }
-    const bool fast = all_zero_or_within(scale, count, fast_scale(what));
+    const bool fast = abilities_of(what, scale, count).fast;
     if (!what.zero_point) {
         return int32_t(fast ? plain : general);
     }

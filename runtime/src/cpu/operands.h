@@ -3,10 +3,9 @@
 // kernel, and small kernel calls share one conversion.
 #pragma once
 
+#include "cpu/scale_abilities.h"
 #include "plan/plan.h"
 #include "variants.h"
-
-#include <bit>
 
 namespace qdq::runtime {
 
@@ -92,55 +91,7 @@ bool scales_lie_ready(const call &what, int64_t stride);
 // Whether a variant exists in the column form alone.
 bool needs_column(const call &what, int32_t variant);
 
-constexpr bit_range divisors{smallest_divisor, largest_divisor};
-
-// The f32 scales that the fast variants take.
-inline bit_range fast_scale(const call &what) {
-    if (!what.quantizes()) {
-        // Float formats scale it up, and an infinite code times 0 is NaN.
-        return {smallest_scale, type_of(what.x_type).is_integer() ? 0x7f7fffffu : (127u + 100) << 23};
-    }
-    if (!what.multiply || what.encode) {
-        return divisors;
-    }
-    // Where NaN has a code of its own, x alone is to decide what is NaN: 0 times infinity is, too.
-    const bool any = type_of(what.y_type).is_integer() && !what.nan_is_zero;
-    return any ? bit_range{0, UINT32_MAX} : bit_range{1, 0x7f7fffffu};
-}
-
-inline bool all_magnitudes_within(const float *values, int64_t count, bit_range range) {
-    bool within = true;
-    for (int64_t i = 0; i < count; i++) {
-        within &= range.contains(std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu);
-    }
-    return within;
-}
-
-inline bool may_flush_subnormals(const call &what) {
-    const bool to_one_side = what.rounding == QDQ_DOWN || what.rounding == QDQ_UP;
-    return what.quantizes() && what.x_type != QDQ_F16 && !to_one_side;
-}
-
-// Whether quantize gives the same codes where a subnormal number is taken for a zero of its sign, as an operand and as
-// a result. Processors are slow with it: f32 to i8 by AVX-512 takes 0.085 ns an element, and took 5.3 for |x| below
-// 1e-30.
-//
-// It does with scales whose magnitudes are divisors, in [2^-60, 2^60], rounded to nearest or toward zero:
-// - A subnormal x is a t below 2^-66, as a product and as a quotient, and a subnormal t is below 2^-126.
-// - divide_by_reciprocal (generators/arithmetic.h) loses a remainder below 2^-126. That moves t by a unit at most, and
-//   only if it is more than 2^-25 of x: x is below 2^-101 then, and t below 2^-40.
-// So t differs where it is below 2^-40 before and after. Such a t rounds to 0, or to a float's zero (the least code is
-// 2^-17), whose sign is that of x or of t, and neither is lost. With a zero point before rounding, t + z is z for a z
-// from 2^-14 on, and for a smaller one it is far below one half, as it is where z itself is subnormal.
-// - All else that kernels compute is integral, or the type's own numbers: none is subnormal but 0.
-// Rounded up and down, a tiny t becomes 1 or -1 by its sign, and zero does not. With other scales t may be large:
-// 2^-130 times 2^127, or divided by 2^-130. An x of f16 is from 2^-24 on and meets no subnormal number.
-inline bool flushes_subnormals(const call &what, const float *scale, int64_t count) {
-    return may_flush_subnormals(what) && all_magnitudes_within(scale, count, divisors);
-}
-
-// The variant of a call with one f32 scale within fast_scale and no zero point.
+// The variant of a call whose scales are fast and which has no zero point.
 int32_t plain_variant(const call &what);
-bool all_within(const float *values, int64_t count, bit_range range);
 
 }  // namespace qdq::runtime

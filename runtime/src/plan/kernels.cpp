@@ -120,10 +120,8 @@ qdq_status find_host_kernels(draft &d) {
     if (what.quantizes()) {
         what.quantize = find_quantize(*what.on, x, y);
         what.tuned = what.quantize ? &what.quantize->tuned : nullptr;
-        what.encode = what.quantize && what.tuned->encodes ? what.quantize->encode : nullptr;
     } else {
         what.dequantize = find_dequantize(*what.on, x, y);
-        what.encode = nullptr;
         what.tuned = what.dequantize ? &what.dequantize->tuned : nullptr;
     }
     return what.tuned ? QDQ_OK : no_kernel(d);

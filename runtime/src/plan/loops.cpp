@@ -136,31 +136,6 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
     return std::min(kept, last + 1);
 }
 
-lookup_function products_of(const call &what) {
-    const result_lookup &lookup = *what.on->lookup;
-    return what.x_bits == 8 || what.zero_point ? nullptr
-           : what.y_type == QDQ_BF16           ? lookup.products_to_bf16
-           : what.y_type == QDQ_F16            ? lookup.products_to_f16
-                                               : lookup.products_to_f32;
-}
-
-bool looks_up_pairs(const call &what, const dimension &c, const dimension &r) {
-    const int64_t half_step = result_lookup::step(what.x_bits) / 2;
-    return products_of(what) && c.extent == half_step && r.varies() && r.x == half_step && r.y == half_step &&
-           r.extent > 1;
-}
-
-bool looks_up(const call &what, const dimension &c, const dimension &r) {
-    if (what.quantizes() || !what.dequantize->forms[int(kernel_form::table)] || what.packing != QDQ_LOW_FIRST ||
-        c.x != 1 || c.y != 1 || c.varies()) {
-        return false;
-    }
-    const int64_t shortest = products_of(what) ? what.tuned->product_elements : what.tuned->lookup_elements;
-    const bool is_whole_bytes = (c.extent & (what.codes_per_byte() - 1)) == 0;
-    return is_whole_bytes && (c.extent >= std::max(shortest, result_lookup::step(what.x_bits)) ||
-                              (shortest <= c.extent && looks_up_pairs(what, c, r)));
-}
-
 bool fuses_rows(const call &what, const dimension &c, const dimension &r) {
     if (c.x != 1 || c.y != 1 || r.x != c.extent || r.y != c.extent || c.varies() == r.varies()) {
         return false;

@@ -27,15 +27,6 @@ constexpr int64_t longest_period = 4096;  // columns of fused rows that share th
 // operand each, or leave lanes of a group empty and share the operands along them.
 bool fuses_rows(const call &what, const dimension &c, const dimension &r);
 
-// Whether the results of rows of codes are looked up: contiguous ones that share an operand, are enough, and of an even
-// number if they are packed, as rows of a nest then begin at whole bytes. Rows of half a step are looked up two at a
-// time.
-bool looks_up(const call &what, const dimension &c, const dimension &r);
-bool looks_up_pairs(const call &what, const dimension &c, const dimension &r);
-
-// What looks up results that are products: of 4-bit codes without zero points. NULL where the target has none.
-lookup_function products_of(const call &what);
-
 // The fewest rows of operands along c that together are whole groups.
 int64_t rows_of_whole_groups(const dimension &c);
 

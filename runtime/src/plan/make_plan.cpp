@@ -4,6 +4,7 @@
 #include "plan/loops.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace qdq::runtime {
 
@@ -56,14 +57,19 @@ bool rows_begin_at_bytes(const call &what, const loop_nest &nest) {
                                          [&](const dimension &d) { return stride(d) % unit == 0; });
 }
 
+// The longest block of the block form that divides an extent, or the type's own.
+int64_t block_of(const call &what, int64_t extent) {
+    const int64_t blocks = what.quantizes() ? what.quantize->blocks : what.dequantize->blocks;
+    const int64_t dividing = blocks & ((extent & -extent) * 2 - 1);
+    return dividing ? int64_t(std::bit_floor(static_cast<uint64_t>(dividing))) : what.block;
+}
+
 void choose_path(plan &p) {
     const bool is_ragged = std::any_of(p.dimensions, p.dimensions + p.dimension_count,
                                        [](const blocked_dimension &d) { return d.ragged(); });
     if (!is_ragged) {
         normalize(p.what, p.dimensions, p.dimension_count, p.nest);
-        if (p.what.encode && p.nest.loops[0].extent % longest_encoded_block == 0) {
-            p.what.block = longest_encoded_block;
-        }
+        p.what.block = block_of(p.what, p.nest.loops[0].extent);
     }
     if (p.what.packs()) {
         p.path = is_ragged || !rows_begin_at_bytes(p.what, p.nest) ? execution_path::windows : execution_path::nest;

@@ -67,7 +67,6 @@ struct call {
     const void *scale;
     const void *zero_point;  // NULL for none
     const target *on;
-    qdq_code_encoder *encode;          // quantize: in place of the row and block forms' kernels; NULL for none
     int64_t block;                     // elements that share an operand in the block form
     const dispatch_parameters *tuned;  // of the processor's kernels
     union {
@@ -93,25 +92,15 @@ struct call {
     }
 };
 
-// A range of f32 values by their bits, taken as unsigned integers.
-struct bit_range {
-    uint32_t first, last;
-
-    bool contains(uint32_t bits) const { return bits - first <= last - first; }
-};
-
 // The whole call as one kernel call, where no element need be moved: contiguous whole groups, few scales, little work.
 // It makes a small run cost a few nanoseconds.
 struct direct_call {
     static constexpr int32_t most_operands = 256;
-    static constexpr int64_t tables_bytes = 8192;
 
     bool possible;
-    bool looks_up;
-    bool plain;  // f32 scales in fast_scale and no zero point: nothing to convert and one variant
+    bool plain;  // f32 scales and no zero point: nothing to convert and one variant
     kernel_form form;
     int32_t plain_variant;
-    bit_range fast_scale;
     halide_type_t x_type, y_type;
     halide_dimension_t x_shape[2], y_shape[2], operand_shape[1];
 };

@@ -7,8 +7,6 @@
 #include "forms.h"
 #include "qdq/link/kernels.h"
 #include "qdq/qdq.h"
-#include "targets/encode.h"
-#include "targets/lookup.h"
 #include "targets/nontemporal.h"
 
 #include <cstdint>

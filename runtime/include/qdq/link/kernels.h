@@ -41,20 +41,19 @@ typedef int qdq_dequantize_kernel(struct halide_buffer_t *x, struct halide_buffe
 typedef int qdq_bytes_kernel(struct halide_buffer_t *x, struct halide_buffer_t *y);
 typedef int qdq_device_kernel_function(void **arguments);
 
-/* What takes the place of a row's kernels for whole rows and blocks. */
-struct qdq_encode_rows;
-typedef void qdq_code_encoder(const struct qdq_encode_rows *all);
-
-/* A kernel row: the kernels of one pair of element types and one direction, one for each form. */
+/* A kernel row: the kernels of one pair of element types and one direction, one for each form. `nontemporal` are those
+ * whose stores bypass the caches, NULL for none: every row of y is whole cache lines then. The block form takes
+ * operands for blocks of each length that is in `blocks`, powers of two. */
 struct qdq_quantize_row {
     qdq_dtype float_type, stored_type;
-    qdq_quantize_kernel *forms[4];
-    qdq_code_encoder *encode; /* NULL for none */
+    qdq_quantize_kernel *forms[3], *nontemporal[3];
+    int64_t blocks;
     struct qdq_dispatch_parameters tuned;
 };
 struct qdq_dequantize_row {
     qdq_dtype float_type, stored_type;
-    qdq_dequantize_kernel *forms[4]; /* NULL for a table that a row has not */
+    qdq_dequantize_kernel *forms[3], *nontemporal[3];
+    int64_t blocks;
     struct qdq_dispatch_parameters tuned;
 };
 struct qdq_device_kernel {
@@ -68,14 +67,12 @@ struct qdq_device_row {
 
 /* A target with those of its rows that are linked, and what else those use. */
 struct qdq_nontemporal_stores;
-struct qdq_result_lookup;
 struct qdq_device_backend;
 struct qdq_target {
     const char *name;
     uint32_t features;                                /* every qdq_cpu_feature that it needs */
     const struct qdq_nontemporal_stores *nontemporal; /* NULL for none */
     const struct qdq_device_backend *device;          /* NULL for the processor */
-    const struct qdq_result_lookup *lookup;           /* NULL for none */
     const struct qdq_quantize_row *quantize;
     const struct qdq_dequantize_row *dequantize;
     const struct qdq_device_row *device_quantize, *device_dequantize;

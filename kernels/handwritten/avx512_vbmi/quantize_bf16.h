@@ -1,17 +1,18 @@
-// A register of bf16 is two of f32, of its even and of its odd words, and codes of both meet without a shuffle;
-// magnitudes are bounded as bf16, 32 at a time. 64 codes of f8e4m3 take 47 instructions, those of the kernel 68.
-#include "cpu/avx512_intrinsics.h"
-#include "plan/plan.h"
-#include "targets/encode.h"
+// Quantizes bf16 to floats of 8 and 4 bits. What rounds a value to a code is the addition of a power of two that its
+// exponent chooses; a permute of registers finds it in one instruction, where arithmetic takes five. A register of bf16
+// is two of f32, of its even and of its odd words, and codes of both meet without a shuffle; magnitudes are bounded as
+// bf16, 32 at a time. 64 codes of f8e4m3 take 47 instructions, those of the generated kernel 68.
+#include "handwritten/avx512/intrinsics.h"
+#include "handwritten/handwritten.h"
 
-#include <algorithm>
 #include <bit>
 
-namespace qdq::runtime {
-
+namespace qdq::kernels {
 namespace {
 
 constexpr int64_t words_of_a_register = 32, lanes = 16;
+
+constexpr int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // By the low bits of an f32's exponent, the power of two whose sum with t is t rounded to a code: 2^(e + 23 - m), e the
 // exponent but at least that of the least normal code, m the bits of a mantissa. The low bits of the sum are to be the
@@ -21,7 +22,8 @@ template<int mantissa_bits, int least_exponent, int size> struct alignas(64) rou
 
     constexpr rounding_table(int first_exponent, int last_exponent) {
         for (int e = first_exponent; e <= last_exponent; e++) {
-            const int exponent = std::max(e, least_exponent), passed = (exponent - least_exponent) << mantissa_bits;
+            const int exponent = e < least_exponent ? least_exponent : e, passed = (exponent - least_exponent)
+                                                                                   << mantissa_bits;
             const float last_place = std::bit_cast<float>((exponent - mantissa_bits + 127) << 23);
             by_exponent[(e + 127) % size] = last_place * static_cast<float>((1 << 23) + passed);
         }
@@ -33,7 +35,7 @@ __m512i bits_of_sum(__m512 a, __m512 b) { return _mm512_castps_si512(_mm512_add_
 
 // `least` is a quotient that rounds to zero, `largest` the last number; truncated to bf16, both still do. So does `nan`
 // to the code of NaN.
-class f8e4m3 {
+class f8e4m3_code {
 public:
     static constexpr int64_t bytes_of_64 = 64;
     static constexpr float least = 0x1p-12f, largest = 448, nan = 480;
@@ -54,7 +56,7 @@ private:
     const __m512 low = _mm512_load_ps(table.by_exponent), high = _mm512_load_ps(table.by_exponent + lanes);
 };
 
-class f4e2m1 {
+class f4e2m1_code {
 public:
     static constexpr int64_t bytes_of_64 = 32;
     static constexpr float least = 0x1p-4f, largest = 6, nan = 6;
@@ -104,7 +106,7 @@ template<typename Code, bool multiplies> factors factors_of(__m512 scale, __m512
 template<typename Code, bool multiplies, int64_t block> class factors_of_blocks {
 public:
     factors_of_blocks(const float *scales, const float *inverses, int64_t count) {
-        const __mmask16 there = static_cast<__mmask16>((1u << std::min(count, lanes)) - 1);
+        const __mmask16 there = static_cast<__mmask16>((1u << least_of(count, lanes)) - 1);
         const __m512 one = _mm512_set1_ps(1), scale_of = _mm512_mask_loadu_ps(one, there, scales);
         const factors of =
             factors_of<Code, multiplies>(scale_of, multiplies ? one : _mm512_mask_loadu_ps(one, there, inverses));
@@ -184,7 +186,7 @@ template<bool multiplies, typename Code>
 template<typename Code, bool multiplies>
 void encode_row(const Code &code, const uint16_t *x, uint8_t *y, int64_t columns, float scale, float inverse) {
     const factors f = factors_of<Code, multiplies>(_mm512_set1_ps(scale), _mm512_set1_ps(inverse));
-    for (int64_t c = 0; c < columns; c += group, x += group, y += Code::bytes_of_64) {
+    for (int64_t c = 0; c < columns; c += group_size, x += group_size, y += Code::bytes_of_64) {
         encode_64<multiplies>(code, x, y, f, f);
     }
 }
@@ -197,42 +199,87 @@ void encode_blocks(const Code &code, const uint16_t *x, uint8_t *y, int64_t colu
         const int64_t operand = first * words_of_a_register / block;
         const factors_of_blocks<Code, multiplies, block> f(scale + operand, inverse + operand,
                                                            columns / block - operand);
-        for (int64_t i = 0; i < std::min(at_once, registers - first); i += 2) {
+        for (int64_t i = 0; i < least_of(at_once, registers - first); i += 2) {
             encode_64<multiplies>(code, x, y, f.of_register(i), f.of_register(i + 1));
-            x += group;
+            x += group_size;
             y += Code::bytes_of_64;
         }
     }
 }
 
-template<typename Code, bool multiplies> void encode_all(const encode_rows &all) {
+template<typename Code, bool multiplies, bool is_block> void encode_rows(const quantize_arguments &all, int64_t block) {
     const Code code;
-    for (int64_t r = 0; r < all.rows; r++) {
-        const uint16_t *const x = all.x + r * all.x_pitch;
-        uint8_t *const y = all.y + r * all.y_pitch;
-        const int64_t operand = r * all.operand_step;
-        if (all.block == 32) {
-            encode_blocks<32, Code, multiplies>(code, x, y, all.columns, all.scale, all.inverse);
-        } else if (all.block == 16) {
-            encode_blocks<16, Code, multiplies>(code, x, y, all.columns, all.scale, all.inverse);
+    const int64_t columns = all.x->dim[0].extent, operand_step = all.scale->dim[0].stride;
+    const float *scale = floats_of(all.scale), *inverse = floats_of(all.inverse);
+    rows_of_bytes rows(all.x, all.y);
+    for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
+        const uint16_t *const x = reinterpret_cast<const uint16_t *>(rows.x);
+        uint8_t *const y = reinterpret_cast<uint8_t *>(rows.y);
+        if constexpr (!is_block) {
+            const int64_t operand = r * operand_step;
+            encode_row<Code, multiplies>(code, x, y, columns, scale[operand], multiplies ? 1 : inverse[operand]);
+        } else if (block == words_of_a_register) {
+            encode_blocks<words_of_a_register, Code, multiplies>(code, x, y, columns, scale, inverse);
         } else {
-            encode_row<Code, multiplies>(code, x, y, all.columns, all.scale[operand],
-                                         multiplies ? 1 : all.inverse[operand]);
+            encode_blocks<words_of_a_register / 2, Code, multiplies>(code, x, y, columns, scale, inverse);
         }
     }
 }
 
-template<typename Code> void encode(const encode_rows &all) {
-    all.multiplies ? encode_all<Code, true>(all) : encode_all<Code, false>(all);
+// Whether bounds by these scales are numbers.
+bool all_are_divisors(const halide_buffer_t *scale) {
+    const int64_t count = scale->dim[0].stride == 0 ? 1 : scale->dim[0].extent;
+    uint32_t outside = 0;
+    for (int64_t i = 0; i < count; i++) {
+        outside |= std::bit_cast<uint32_t>(floats_of(scale)[i]) - smallest_divisor > largest_divisor - smallest_divisor;
+    }
+    return outside == 0;
+}
+
+// Blocks twice as long as the generated kernel takes them, by groups.
+int run_in_halves(const quantize_arguments &all, int64_t half, qdq_quantize_kernel *generated) {
+    halide_buffer_t x = *all.x, y = *all.y, scale = *all.scale;
+    halide_dimension_t x_shape[2] = {x.dim[0], x.dim[1]}, y_shape[2] = {y.dim[0], y.dim[1]}, operands = scale.dim[0];
+    float twice[group_size];
+    x.dim = x_shape;
+    y.dim = y_shape;
+    scale.dim = &operands;
+    scale.host = reinterpret_cast<uint8_t *>(twice);
+    const int64_t groups = x_shape[0].extent / group_size;
+    x_shape[0].extent = group_size;
+    y_shape[0].extent = int32_t(y_shape[0].extent / groups);
+    operands.extent = int32_t(group_size / half);
+    for (int64_t i = 0; i < groups; i++) {
+        for (int64_t k = 0; k < operands.extent; k++) {
+            twice[k] = floats_of(all.scale)[(i * operands.extent + k) / 2];
+        }
+        quantize_arguments part = all;
+        part.x = &x;
+        part.scale = &scale;
+        part.y = &y;
+        part.run(generated);
+        x.host += group_size * sizeof(uint16_t);
+        y.host += y_shape[0].extent;
+    }
+    return 0;
+}
+
+template<typename Kernel> int quantize(const quantize_arguments &all, qdq_quantize_kernel *generated) {
+    using code = std::conditional_t<Kernel::stored.dtype == QDQ_F8E4M3, f8e4m3_code, f4e2m1_code>;
+    static_assert(Kernel::floats.dtype == QDQ_BF16 &&
+                  (std::is_same_v<code, f8e4m3_code> || Kernel::stored.dtype == QDQ_F4E2M1));
+    const int64_t block = all.x->dim[0].extent / all.scale->dim[0].extent;
+    if (all.variant == int32_t(quantize_variant::divide)) {
+        encode_rows<code, false, Kernel::is_block>(all, block);
+    } else if (all_are_divisors(all.scale)) {
+        encode_rows<code, true, Kernel::is_block>(all, block);
+    } else if (Kernel::is_block && block != Kernel::stored.block) {
+        return run_in_halves(all, Kernel::stored.block, generated);
+    } else {
+        return all.run(generated);
+    }
+    return 0;
 }
 
 }  // namespace
-
-}  // namespace qdq::runtime
-
-void qdq_encode_avx512_vbmi_bf16_f8e4m3(const qdq_encode_rows *all) {
-    qdq::runtime::encode<qdq::runtime::f8e4m3>(*all);
-}
-void qdq_encode_avx512_vbmi_bf16_f4e2m1(const qdq_encode_rows *all) {
-    qdq::runtime::encode<qdq::runtime::f4e2m1>(*all);
-}
+}  // namespace qdq::kernels

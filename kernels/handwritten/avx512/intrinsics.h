@@ -1,0 +1,29 @@
+// AVX-512's intrinsics, and what files for it share.
+#pragma once
+
+#include <immintrin.h>
+
+// GCC 12 warns of what its own intrinsics leave undefined (GCC bug 105593).
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+
+namespace qdq::kernels {
+namespace {
+
+template<bool nontemporal> void store(char *y, __m512i value) {
+    nontemporal ? _mm512_stream_si512(reinterpret_cast<__m512i *>(y), value) : _mm512_storeu_si512(y, value);
+}
+
+inline __m512i both_halves(__m256i low, __m256i high) {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+inline __m512i to_f16(__m512 low, __m512 high) {
+    constexpr int nearest = _MM_FROUND_TO_NEAREST_INT;
+    return both_halves(_mm512_cvtps_ph(low, nearest), _mm512_cvtps_ph(high, nearest));
+}
+
+}  // namespace
+}  // namespace qdq::kernels

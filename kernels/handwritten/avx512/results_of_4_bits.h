@@ -1,0 +1,52 @@
+// Lookups of 4-bit codes by AVX-512, which its targets share.
+#pragma once
+
+#include "handwritten/avx512/intrinsics.h"
+#include "handwritten/dequantize_4_bits.h"
+
+namespace qdq::kernels {
+namespace {
+
+// The results of an operand's 16 codes in f32.
+template<typename Kernel, bool has_offset> __m512 products(const scale_and_offset &with) {
+    static constexpr code_values<16> values = values_of<16>(Kernel::stored);
+    __m512 value = _mm512_load_ps(values.of);
+    if constexpr (has_offset) {
+        value = _mm512_add_ps(value, _mm512_set1_ps(with.offset));
+    }
+    return _mm512_mul_ps(value, _mm512_set1_ps(with.scale));
+}
+
+// vpermw takes the low 5 bits of a word: a code, and a bit of the next, or which of two operands has the results.
+template<bool of_two> __m512i look_up_words(__m512i codes, __m512i results) {
+    if constexpr (of_two) {
+        const __m512i second = _mm512_inserti64x4(_mm512_setzero_si512(), _mm256_set1_epi16(16), 1);
+        const int a_and_b_or_c = 0xea;  // (a & b) | c
+        codes = _mm512_ternarylogic_epi32(codes, _mm512_set1_epi16(15), second, a_and_b_or_c);
+    }
+    return _mm512_permutexvar_epi16(codes, results);
+}
+
+// vpermps takes the low 4 bits of a lane.
+template<typename Kernel, bool has_offset, bool of_two> class floats_of_codes {
+public:
+    floats_of_codes(const scale_and_offset &first, const scale_and_offset &second)
+        : results{products<Kernel, has_offset>(first), products<Kernel, has_offset>(second)} {}
+
+    void look_up(const char *x, char *y) const {
+        const __m512i shifts = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
+        for (int64_t half = 0; half < 2; half++) {
+            const char *const from = x + 8 * half;
+            const __m512i low = _mm512_broadcastd_epi32(_mm_loadu_si32(from));
+            const __m512i both = _mm512_mask_broadcastd_epi32(low, 0xff00, _mm_loadu_si32(from + 4));
+            const __m512i codes = _mm512_srlv_epi32(both, shifts);
+            store<Kernel::nontemporal>(y + 64 * half, _mm512_castps_si512(_mm512_permutexvar_ps(codes, results[half])));
+        }
+    }
+
+private:
+    const __m512 results[2];
+};
+
+}  // namespace
+}  // namespace qdq::kernels

@@ -1,0 +1,103 @@
+// What kernels that are written by hand share. They do what Halide 21 cannot express: permutes of registers, as its
+// gathers read memory, and calls of permuting instructions are taken apart by lane. Each has the signature of the
+// generated kernel whose place in the table it takes (manifest.cmake), the same results bit for bit, and calls that one
+// for what it does not compute itself.
+//
+// A file of this folder is compiled for one kernel row of one target at a time. What it defines is its own, as is what
+// this header does: the linker takes one of several functions of a name, and it might be that of another instruction
+// set.
+#pragma once
+
+#include "HalideRuntime.h"
+#include "element_types.h"
+#include "forms.h"
+#include "qdq/link/kernels.h"
+#include "variants.h"
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+namespace qdq::kernels {
+namespace {
+
+// What a file is compiled for. `nontemporal`: stores bypass the caches, and every row of y begins at a cache line.
+template<qdq_dtype float_type, qdq_dtype stored_type, form its_form, bool bypasses_caches> struct row_kernel {
+    static constexpr element_type floats = type_of(float_type), stored = type_of(stored_type);
+    static constexpr bool is_block = its_form == form::block, nontemporal = bypasses_caches;
+};
+
+struct quantize_arguments {
+    halide_buffer_t *x, *scale, *inverse, *zero_point;
+    int32_t variant, before, rounding, lowest, highest, no_saturate;
+    halide_buffer_t *y;
+
+    int run(qdq_quantize_kernel *kernel) const {
+        return kernel(x, scale, inverse, zero_point, variant, before, rounding, lowest, highest, no_saturate, y);
+    }
+};
+
+struct dequantize_arguments {
+    halide_buffer_t *x, *scale, *zero_point;
+    int32_t variant, sign;
+    halide_buffer_t *y;
+
+    int run(qdq_dequantize_kernel *kernel) const { return kernel(x, scale, zero_point, variant, sign, y); }
+};
+
+// The rows of a call, by bytes, as nothing that is stored may change these.
+struct rows_of_bytes {
+    const char *x;
+    char *y;
+    const int64_t x_bytes, y_bytes;  // from one row to the next
+    const int64_t count;
+
+    rows_of_bytes(const halide_buffer_t *from, const halide_buffer_t *to)
+        : x(reinterpret_cast<const char *>(from->host)),
+          y(reinterpret_cast<char *>(to->host)),
+          x_bytes(int64_t{from->dim[1].stride} * from->type.bits / 8),
+          y_bytes(int64_t{to->dim[1].stride} * to->type.bits / 8),
+          count(to->dim[1].extent) {}
+
+    void advance() {
+        x += x_bytes;
+        y += y_bytes;
+    }
+};
+
+inline const float *floats_of(const halide_buffer_t *operand) { return reinterpret_cast<const float *>(operand->host); }
+
+// The values of a type's first codes.
+template<int64_t count> struct alignas(64) code_values {
+    float of[count];
+};
+template<int64_t count> constexpr code_values<count> values_of(const element_type &type) {
+    code_values<count> values{};
+    for (int64_t code = 0; code < count; code++) {
+        const int64_t integer = code > type.highest() ? code + 2 * type.lowest() : code;
+        const float value = type.is_float() ? value_of(type.layout, uint32_t(code)) : float(integer);
+        values.of[code] = value == value ? value : std::bit_cast<float>(0x7fc00000u);  // without its payload
+    }
+    return values;
+}
+
+}  // namespace
+}  // namespace qdq::kernels
+
+// Defines what takes the place of a generated kernel, whose header has been included: the row's file has a template
+// quantize<row_kernel> or dequantize<row_kernel>.
+#define QDQ_QUANTIZE_BY_HAND(name, generated, ...)                                                                    \
+    extern "C" qdq_quantize_kernel name;                                                                              \
+    int name(halide_buffer_t *x, halide_buffer_t *scale, halide_buffer_t *inverse, halide_buffer_t *zero_point,       \
+             int32_t variant, int32_t before, int32_t rounding, int32_t lowest, int32_t highest, int32_t no_saturate, \
+             halide_buffer_t *y) {                                                                                    \
+        return qdq::kernels::quantize<qdq::kernels::row_kernel<__VA_ARGS__>>(                                         \
+            {x, scale, inverse, zero_point, variant, before, rounding, lowest, highest, no_saturate, y}, generated);  \
+    }
+#define QDQ_DEQUANTIZE_BY_HAND(name, generated, ...)                                                                 \
+    extern "C" qdq_dequantize_kernel name;                                                                           \
+    int name(halide_buffer_t *x, halide_buffer_t *scale, halide_buffer_t *zero_point, int32_t variant, int32_t sign, \
+             halide_buffer_t *y) {                                                                                   \
+        return qdq::kernels::dequantize<qdq::kernels::row_kernel<__VA_ARGS__>>(                                      \
+            {x, scale, zero_point, variant, sign, y}, generated);                                                    \
+    }

@@ -1,0 +1,34 @@
+// What kernels may do with f32 scales. Apart from other operands, for programs that call kernels without the
+// dispatcher.
+#pragma once
+
+#include "plan/plan.h"
+
+#include <bit>
+
+namespace qdq::runtime {
+
+// What f32 scales allow: the fast variants, and to take subnormal numbers for zeros.
+struct scale_abilities {
+    bool fast, flushes;
+};
+scale_abilities abilities_of(const call &what, const float *scale, int64_t count);
+
+// A range of f32 values by their bits, taken as unsigned integers.
+struct bit_range {
+    uint32_t first, last;
+
+    bool contains(uint32_t bits) const { return bits - first <= last - first; }
+};
+
+// Whether each is 0, or its magnitude is within a range.
+template<typename T> bool all_zero_or_within(const T *values, int64_t count, bit_range magnitudes) {
+    uint32_t outside = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t magnitude = std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu;
+        outside |= magnitude != 0 && !magnitudes.contains(magnitude);
+    }
+    return outside == 0;
+}
+
+}  // namespace qdq::runtime

@@ -1,0 +1,340 @@
+// Kernels that are written by hand give the results of the generated ones whose place they take, and the table holds
+// them.
+#include "handwritten_kernels.h"  // generated from the manifest
+
+#include "HalideRuntime.h"
+#include "element_types.h"
+#include "forms.h"
+#include "support/inputs.h"
+#include "support/targets.h"
+#include "variants.h"
+
+#include <qdq/link/kernels.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#define DECLARED(target, row, form, op, float_type, stored_type, blocks, file) \
+    extern "C" qdq_##op##_kernel qdq_##target##_##row##_##form, qdq_##target##_##row##_##form##_by_hand;
+QDQ_HANDWRITTEN_KERNELS(DECLARED)
+#define DECLARED_NONTEMPORAL(target, row, form, op, float_type, stored_type, blocks, file) \
+    extern "C" qdq_##op##_kernel qdq_##target##_##row##_##form##_nontemporal;
+QDQ_NONTEMPORAL_KERNELS(DECLARED_NONTEMPORAL)
+
+namespace {
+
+using qdq::kernels::dequantize_variant;
+using qdq::kernels::element_type;
+using qdq::kernels::form;
+using qdq::kernels::group_size;
+using qdq::kernels::quantize_variant;
+using qdq::kernels::type_of;
+
+// Kernels of either operation.
+struct kernel {
+    qdq_quantize_kernel *quantize = nullptr;
+    qdq_dequantize_kernel *dequantize = nullptr;
+
+    explicit kernel(qdq_quantize_kernel *function) : quantize(function) {}
+    explicit kernel(qdq_dequantize_kernel *function) : dequantize(function) {}
+    bool operator==(const kernel &) const = default;
+};
+
+struct handwritten {
+    const char *target, *row;
+    form its_form;
+    qdq_dtype float_type, stored_type;
+    int64_t blocks;
+    bool nontemporal;
+    kernel by_hand, generated;
+
+    bool quantizes() const { return by_hand.quantize != nullptr; }
+    const element_type &x() const { return type_of(quantizes() ? float_type : stored_type); }
+    const element_type &y() const { return type_of(quantizes() ? stored_type : float_type); }
+};
+
+std::ostream &operator<<(std::ostream &out, const handwritten &k) { return out << k.target << " " << k.row; }
+
+const std::vector<handwritten> &all_kernels() {
+#define ROW(target, row, form_, op, float_type, stored_type, blocks, file) \
+    {#target,                                                              \
+     #row,                                                                 \
+     form::form_,                                                          \
+     float_type,                                                           \
+     stored_type,                                                          \
+     blocks,                                                               \
+     false,                                                                \
+     kernel(qdq_##target##_##row##_##form_##_by_hand),                     \
+     kernel(qdq_##target##_##row##_##form_)},
+#define NONTEMPORAL_ROW(target, row, form_, op, float_type, stored_type, blocks, file) \
+    {#target,                                                                          \
+     #row,                                                                             \
+     form::form_,                                                                      \
+     float_type,                                                                       \
+     stored_type,                                                                      \
+     blocks,                                                                           \
+     true,                                                                             \
+     kernel(qdq_##target##_##row##_##form_##_nontemporal),                             \
+     kernel(qdq_##target##_##row##_##form_)},
+    static const std::vector<handwritten> all{QDQ_HANDWRITTEN_KERNELS(ROW) QDQ_NONTEMPORAL_KERNELS(NONTEMPORAL_ROW)};
+    return all;
+}
+
+std::string name_of(const testing::TestParamInfo<handwritten> &info) {
+    const handwritten &k = info.param;
+    const char *form_names[] = {"row", "column", "block"};
+    return std::string(k.target) + "_" + k.row + "_" + form_names[int(k.its_form)] +
+           (k.nontemporal ? "_nontemporal" : "");
+}
+
+int64_t bytes_of(const element_type &type, int64_t count) { return count * type.bits / 8; }
+
+halide_type_t halide_type(const element_type &type) {
+    const auto bits = static_cast<uint8_t>(std::max(type.bits, 8));
+    return type.dtype == QDQ_BF16               ? halide_type_t{halide_type_bfloat, bits, 1}
+           : type.is_float() && type.bits >= 16 ? halide_type_t{halide_type_float, bits, 1}
+           : type.is_signed() && type.bits >= 8 ? halide_type_t{halide_type_int, bits, 1}
+                                                : halide_type_t{halide_type_uint, bits, 1};
+}
+
+// What kernels take: see kernels/forms.h.
+struct layout {
+    int64_t columns, rows;
+    int64_t operand_step;  // from one row's to the next one's
+    int64_t block;         // of the block form
+};
+
+struct operands {
+    std::vector<float> scale, inverse;
+    std::vector<int32_t> zero_point;
+};
+
+// A call with memory around y, and rows further apart than they are long.
+class kernel_call {
+public:
+    static constexpr int64_t gap = 64;  // bytes
+
+    kernel_call(const handwritten &k, const layout &how, uint64_t seed) : k(k), how(how) {
+        test_support::random_bits random(seed);
+        x.resize(static_cast<size_t>(how.rows * pitch_of(k.x())));
+        for (uint8_t &byte : x) {
+            byte = static_cast<uint8_t>(random.next32());
+        }
+    }
+
+    // y is as far from a cache line's begin.
+    std::vector<uint8_t> run(const kernel &function, const operands &with, int64_t block, int32_t variant,
+                             int64_t past_line) {
+        const int64_t bytes = how.rows * pitch_of(k.y());
+        std::vector<uint8_t> memory(static_cast<size_t>(bytes + 3 * gap), 0xa5);
+        const int64_t to_line = -reinterpret_cast<intptr_t>(memory.data()) & 63;
+        uint8_t *const y = memory.data() + to_line + past_line;
+        const auto operand_count = static_cast<int32_t>(k.its_form == form::row ? how.rows : how.columns / block);
+        const auto step = static_cast<int32_t>(k.its_form == form::row ? how.operand_step : 1);
+        halide_dimension_t x_shape[2], y_shape[2], operand_shape[1] = {{0, operand_count, step, 0}};
+        halide_buffer_t x_buffer = rows_at(x.data(), k.x(), x_shape), y_buffer = rows_at(y, k.y(), y_shape);
+        halide_buffer_t scale = operand_at(with.scale.data(), {halide_type_float, 32, 1}, operand_shape);
+        halide_buffer_t inverse = operand_at(with.inverse.data(), {halide_type_float, 32, 1}, operand_shape);
+        halide_buffer_t zero_point = operand_at(with.zero_point.data(), {halide_type_int, 32, 1}, operand_shape);
+        if (k.quantizes()) {
+            EXPECT_EQ(function.quantize(&x_buffer, &scale, &inverse, &zero_point, variant, 0, QDQ_NEAREST_EVEN,
+                                        int32_t(k.y().lowest()), int32_t(k.y().highest()), 0, &y_buffer),
+                      0);
+        } else {
+            EXPECT_EQ(function.dequantize(&x_buffer, &scale, &zero_point, variant, 1, &y_buffer), 0);
+        }
+        return {memory.begin() + to_line, memory.begin() + to_line + 2 * gap + bytes};
+    }
+
+private:
+    const handwritten &k;
+    const layout how;
+    std::vector<uint8_t> x;
+
+    int64_t pitch_of(const element_type &type) const { return bytes_of(type, how.columns) + gap; }
+
+    halide_buffer_t rows_at(uint8_t *data, const element_type &type, halide_dimension_t *shape) const {
+        const int64_t bytes = std::max(type.bits, 8) / 8;
+        shape[0] = {0, static_cast<int32_t>(bytes_of(type, how.columns) / bytes), 1, 0};
+        shape[1] = {0, static_cast<int32_t>(how.rows), static_cast<int32_t>(pitch_of(type) / bytes), 0};
+        return {0, nullptr, data, 0, halide_type(type), 2, shape, nullptr};
+    }
+
+    template<typename T>
+    static halide_buffer_t operand_at(const T *data, halide_type_t type, halide_dimension_t *shape) {
+        return {0, nullptr, reinterpret_cast<uint8_t *>(const_cast<T *>(data)), 0, type, 1, shape, nullptr};
+    }
+};
+
+// What variants take: kernels/variants.h.
+struct variant_case {
+    const char *name;
+    int32_t variant;
+    std::vector<float> scales, offsets;
+};
+
+std::vector<variant_case> variants_of(const handwritten &k) {
+    if (k.quantizes()) {
+        return {
+            {"divide", int32_t(quantize_variant::divide), {1, 0.1f, 0x1p-60f, 0x1p60f, 3e-5f}, {0}},
+            {"multiply", int32_t(quantize_variant::multiply), {1, 10, 0x1p-60f, 0x1p60f, 3e4f}, {0}},
+            {"multiply by any", int32_t(quantize_variant::multiply), {1, 1e-40f, 0x1p-61f, 0x1p61f, 3e38f, 10}, {0}}};
+    }
+    const auto plain = int32_t(dequantize_variant::plain), offset = int32_t(dequantize_variant::offset);
+    if (k.x().is_float()) {
+        return {{"plain", plain, {1, 0.1f, 0x1p-60f, 0x1p100f, 3}, {0}}};
+    }
+    const std::vector<float> scales{1, 0.1f, 0x1p-60f, 3e38f, 0, -0.0f, -3};
+    return {{"plain", plain, scales, {0}},
+            {"offset", offset, scales, {0, 1, -7, 0x1p-24f, 0x1p20f, 0.9999999f, -1000.5f}}};
+}
+
+operands operands_of(const variant_case &v, int64_t count) {
+    operands all;
+    for (int64_t i = 0; i < count; i++) {
+        all.scale.push_back(v.scales[static_cast<size_t>(i) % v.scales.size()]);
+        all.inverse.push_back(1 / all.scale.back());
+        all.zero_point.push_back(std::bit_cast<int32_t>(v.offsets[static_cast<size_t>(i + i / 7) % v.offsets.size()]));
+    }
+    return all;
+}
+
+template<typename T> std::vector<T> repeated(const std::vector<T> &values, int64_t times) {
+    std::vector<T> all;
+    for (const T &value : values) {
+        all.insert(all.end(), static_cast<size_t>(times), value);
+    }
+    return all;
+}
+
+std::vector<layout> layouts_of(const handwritten &k) {
+    std::vector<layout> all;
+    for (const int64_t columns : {64, 128, 192, 256, 320, 1088, 4160}) {
+        if (k.its_form == form::row) {
+            all.insert(all.end(), {{columns, 1, 1, 0}, {columns, 3, 0, 0}, {columns, 4, 1, 0}});
+        }
+        for (const int64_t block : {16, 32}) {
+            if (k.its_form == form::block && (k.blocks & block) != 0) {
+                all.insert(all.end(), {{columns, 1, 1, block}, {columns, 2, 1, block}});
+            }
+        }
+    }
+    return all;
+}
+
+// Kernels read operands by whole registers.
+template<typename T> std::vector<T> padded(std::vector<T> values) {
+    values.resize(values.size() + group_size, T(1));
+    return values;
+}
+
+class Handwritten : public testing::TestWithParam<handwritten> {};
+
+TEST_P(Handwritten, gives_the_results_of_the_generated_kernel) {
+    const handwritten &k = GetParam();
+    if (!test_support::usable(k.target)) {
+        GTEST_SKIP() << k.target << ": compiled, not executed";
+    }
+    uint64_t seed = 1;
+    for (const layout &how : layouts_of(k)) {
+        kernel_call call(k, how, seed++);
+        for (const variant_case &v : variants_of(k)) {
+            const int64_t own = type_of(k.stored_type).block;
+            const bool is_block = k.its_form == form::block;
+            ASSERT_TRUE(!is_block || how.block % own == 0 || own % how.block == 0);
+            const operands given = operands_of(v, is_block ? how.columns / how.block : how.rows);
+            // The generated kernel's blocks may be shorter; where they are longer, two of equal operands are one.
+            operands by_hand = given, generated = given;
+            if (is_block && how.block > own) {
+                generated = {repeated(given.scale, how.block / own), repeated(given.inverse, how.block / own),
+                             repeated(given.zero_point, how.block / own)};
+            } else if (is_block && how.block < own) {
+                generated = operands_of(v, how.columns / own);
+                by_hand = {repeated(generated.scale, own / how.block), repeated(generated.inverse, own / how.block),
+                           repeated(generated.zero_point, own / how.block)};
+            }
+            for (operands *each : {&by_hand, &generated}) {
+                *each = {padded(each->scale), padded(each->inverse), padded(each->zero_point)};
+            }
+            const int64_t past_line = k.nontemporal ? 0 : 6;
+            const std::vector<uint8_t> expected = call.run(k.generated, generated, own, v.variant, past_line);
+            const std::vector<uint8_t> actual = call.run(k.by_hand, by_hand, how.block, v.variant, past_line);
+            const auto differs = std::mismatch(expected.begin(), expected.end(), actual.begin()).first;
+            ASSERT_TRUE(differs == expected.end())
+                << v.name << ", " << how.rows << " rows of " << how.columns << " columns, blocks of " << how.block
+                << ": byte " << differs - expected.begin();
+        }
+    }
+}
+
+// Where blocks are shorter than the generated kernel's, its results of each half are those of equal operands.
+TEST_P(Handwritten, takes_short_blocks_by_their_own_operands) {
+    const handwritten &k = GetParam();
+    const int64_t own = type_of(k.stored_type).block, shorter = own / 2;
+    if (k.its_form != form::block || (k.blocks & shorter) == 0) {
+        return;
+    }
+    if (!test_support::usable(k.target)) {
+        GTEST_SKIP() << k.target << ": compiled, not executed";
+    }
+    const layout how{320, 1, 1, shorter};
+    for (const variant_case &v : variants_of(k)) {
+        kernel_call call(k, how, 5);
+        const operands given = operands_of(v, how.columns / shorter);
+        const std::vector<uint8_t> actual = call.run(
+            k.by_hand, {padded(given.scale), padded(given.inverse), padded(given.zero_point)}, shorter, v.variant, 0);
+        for (const size_t half : {0, 1}) {
+            operands of_half;
+            for (size_t i = half; i < given.scale.size(); i += 2) {
+                of_half.scale.push_back(given.scale[i]);
+                of_half.inverse.push_back(given.inverse[i]);
+                of_half.zero_point.push_back(given.zero_point[i]);
+            }
+            const std::vector<uint8_t> expected =
+                call.run(k.generated, {padded(of_half.scale), padded(of_half.inverse), padded(of_half.zero_point)}, own,
+                         v.variant, 0);
+            const int64_t bytes = bytes_of(k.y(), shorter);
+            for (int64_t at = static_cast<int64_t>(half) * bytes; at < bytes_of(k.y(), how.columns); at += 2 * bytes) {
+                ASSERT_EQ(std::memcmp(&expected[static_cast<size_t>(at)], &actual[static_cast<size_t>(at)],
+                                      static_cast<size_t>(bytes)),
+                          0)
+                    << v.name << ", byte " << at;
+            }
+        }
+    }
+}
+
+template<typename Row> const Row *row_in(const Row *rows, int count, const handwritten &k) {
+    const Row *found = std::find_if(rows, rows + count, [&](const Row &row) {
+        return row.float_type == k.float_type && row.stored_type == k.stored_type;
+    });
+    return found == rows + count ? nullptr : found;
+}
+
+template<typename Row> void expect_in_table(const Row *row, const handwritten &k) {
+    ASSERT_NE(row, nullptr);
+    EXPECT_TRUE(kernel((k.nontemporal ? row->nontemporal : row->forms)[int(k.its_form)]) == k.by_hand);
+    EXPECT_EQ(row->blocks, k.its_form == form::block ? k.blocks : row->blocks);
+}
+
+TEST_P(Handwritten, is_what_the_table_holds) {
+    const handwritten &k = GetParam();
+    for (int i = 0; i < qdq_linked_target_count; i++) {
+        const qdq_target &target = qdq_linked_targets[i];
+        if (std::strcmp(target.name, k.target) == 0) {
+            k.quantizes() ? expect_in_table(row_in(target.quantize, target.quantize_count, k), k)
+                          : expect_in_table(row_in(target.dequantize, target.dequantize_count, k), k);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Handwritten, testing::ValuesIn(all_kernels()), name_of);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Handwritten);  // where no row or target of the build has one
+
+}  // namespace
