@@ -271,8 +271,9 @@ Expr element_in_upper_half(const instructions &on, const element_type &t, Expr a
 }
 
 bool has_f16_layout(const float_layout &layout) {
-    return layout.exponent_bits < f16_layout.exponent_bits ||
-           (layout.exponent_bits == f16_layout.exponent_bits && layout.special == specials::ieee);
+    return layout.exponent_bits == f16_layout.exponent_bits
+               ? layout.special == specials::ieee
+               : layout.exponent_bits < f16_layout.exponent_bits && !layout.has_infinity();
 }
 
 Expr f16_bits(const float_layout &layout, Expr code) {

@@ -89,6 +89,11 @@ class RoomsOfModel(unittest.TestCase):
                 with self.subTest(source=str(source.relative_to(ROOT))):
                     self.assertLessEqual(set(of_model), set(ROOMS[:place + 1]))
 
+    def test_it_prints_nothing(self):
+        for source in sources("model"):
+            with self.subTest(source=str(source.relative_to(ROOT))):
+                self.assertNotRegex(source.read_text(), r"std::(cout|cerr|clog)\b|\b(printf|fprintf|puts|fputs|putchar)\(|<iostream>")
+
     def test_the_face_leads_to_no_more_than_it_must(self):
         reached, left = set(), [ROOT / "model/model.h"]
         while left:
