@@ -231,7 +231,8 @@ bool all_are_divisors(const halide_buffer_t *scale) {
     const int64_t count = scale->dim[0].stride == 0 ? 1 : scale->dim[0].extent;
     uint32_t outside = 0;
     for (int64_t i = 0; i < count; i++) {
-        outside |= std::bit_cast<uint32_t>(floats_of(scale)[i]) - smallest_divisor > largest_divisor - smallest_divisor;
+        outside |=
+            __builtin_bit_cast(uint32_t, floats_of(scale)[i]) - smallest_divisor > largest_divisor - smallest_divisor;
     }
     return outside == 0;
 }
