@@ -191,9 +191,10 @@ void encode_row(const Code &code, const uint16_t *x, uint8_t *y, int64_t columns
     }
 }
 
+// Out of line: inlined into the loop over rows it takes 1.1 times as long past the caches (GCC 12, Zen 4).
 template<int64_t block, typename Code, bool multiplies>
-void encode_blocks(const Code &code, const uint16_t *x, uint8_t *y, int64_t columns, const float *scale,
-                   const float *inverse) {
+[[gnu::noinline]] void encode_blocks(const Code &code, const uint16_t *x, uint8_t *y, int64_t columns,
+                                     const float *scale, const float *inverse) {
     const int64_t registers = columns / words_of_a_register, at_once = lanes * block / words_of_a_register;
     for (int64_t first = 0; first < registers; first += at_once) {
         const int64_t operand = first * words_of_a_register / block;

@@ -160,14 +160,15 @@ void nest_runner::run_fused(const dimension &c, const dimension &r, offsets at, 
     for (int64_t done = 0; done < r.extent; done += most_rows) {
         const int64_t rows = std::min(most_rows, r.extent - done);
         const operand_range range = {at.scale, r.scale, at.zero_point, r.zero_point, rows};
+        area all = area_of(form, 0, 1, c, rows * c.extent, {1, 0, 0, 0, 0}, 1, at);
         // Staged pieces may end within a group.
-        const bool exact = times == 1 && rows * c.extent % group == 0 && !is_staged(op);
-        const int32_t variant = loaded.load(range, exact);
-        if (form == kernel_form::block && needs_column(op, variant)) {
+        const bool exact = times == 1 && all.columns % group == 0 && (!is_staged(op) || bypasses_caches(all));
+        all.variant = loaded.load(range, exact);
+        if (form == kernel_form::block && needs_column(op, all.variant)) {
             run_fused(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
         } else {
             loaded.repeat(rows, times);
-            run_area(area_of(form, variant, 1, c, rows * c.extent, {1, 0, 0, 0, 0}, 1, at));
+            run_area(all);
         }
         at.advance(r, rows);
     }
