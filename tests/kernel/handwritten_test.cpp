@@ -215,6 +215,9 @@ template<typename T> std::vector<T> repeated(const std::vector<T> &values, int64
 
 std::vector<layout> layouts_of(const handwritten &k) {
     std::vector<layout> all;
+    if (k.its_form == form::row) {
+        all.push_back({65600, 1, 1, 0});
+    }
     for (const int64_t columns : {64, 128, 192, 256, 320, 1088, 4160}) {
         if (k.its_form == form::row) {
             all.insert(all.end(), {{columns, 1, 1, 0}, {columns, 3, 0, 0}, {columns, 4, 1, 0}});

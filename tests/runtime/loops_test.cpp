@@ -131,16 +131,16 @@ constexpr dispatch_parameters tuned = [] {
     return of;
 }();
 
-call call_of(operation op, qdq_dtype x, qdq_dtype y) {
-    call what{};
-    what.tuned = &tuned;
-    what.op = op;
-    what.x_type = x;
-    what.y_type = y;
-    what.x_bits = type_of(x).bits;
-    what.y_bits = type_of(y).bits;
-    what.block = what.codes().block;
-    return what;
+call call_of(operation kind, qdq_dtype x, qdq_dtype y) {
+    call op{};
+    op.tuned = &tuned;
+    op.kind = kind;
+    op.x_type = x;
+    op.y_type = y;
+    op.x_bits = type_of(x).bits;
+    op.y_bits = type_of(y).bits;
+    op.block = op.codes().block;
+    return op;
 }
 
 const call to_i8 = call_of(operation::quantize, QDQ_F32, QDQ_I8);
@@ -148,9 +148,9 @@ const call to_i4 = call_of(operation::quantize, QDQ_F32, QDQ_I4);
 const call from_i8 = call_of(operation::dequantize, QDQ_I8, QDQ_F32);
 const call from_i4 = call_of(operation::dequantize, QDQ_I4, QDQ_F32);
 
-loop_nest normalized(const call &what, const std::vector<blocked_dimension> &dimensions) {
+loop_nest normalized(const call &op, const std::vector<blocked_dimension> &dimensions) {
     loop_nest nest;
-    normalize(what, dimensions.data(), static_cast<int>(dimensions.size()), nest);
+    normalize(op, dimensions.data(), static_cast<int>(dimensions.size()), nest);
     return nest;
 }
 
@@ -163,8 +163,8 @@ std::string loops_of(const loop_nest &nest) {
     return out.str();
 }
 
-std::string normalized_description(const call &what, const std::vector<blocked_dimension> &dimensions) {
-    return loops_of(normalized(what, dimensions));
+std::string normalized_description(const call &op, const std::vector<blocked_dimension> &dimensions) {
+    return loops_of(normalized(op, dimensions));
 }
 
 TEST(Normalize, one_element_is_one_loop_of_one_step) {
@@ -256,18 +256,18 @@ TEST(Normalize, reaches_every_element_once_with_its_operands) {
 }
 
 // Rows of `extent` elements that lie end to end and have an operand each.
-bool fuses_with_operands_per_row(const call &what, int64_t extent) {
-    return fuses_rows(what, {extent, 1, 1, 0, 0}, {100, extent, extent, 1, 0});
+bool fuses_with_operands_per_row(const call &op, int64_t extent) {
+    return fuses_rows(op, {extent, 1, 1, 0, 0}, {100, extent, extent, 1, 0});
 }
 
 // Those that share an operand for each column.
-bool fuses_with_operands_per_column(const call &what, int64_t extent) {
-    return fuses_rows(what, {extent, 1, 1, 1, 0}, {100, extent, extent, 0, 0});
+bool fuses_with_operands_per_column(const call &op, int64_t extent) {
+    return fuses_rows(op, {extent, 1, 1, 1, 0}, {100, extent, extent, 0, 0});
 }
 
-call past_the_caches(call what) {
-    what.nontemporal = true;
-    return what;
+call past_the_caches(call op) {
+    op.nontemporal = true;
+    return op;
 }
 
 TEST(FusesRows, short_ones_with_an_operand_each) {

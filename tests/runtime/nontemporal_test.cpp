@@ -211,12 +211,12 @@ TEST_F(NonTemporal, a_direct_call_is_no_longer_than_kernels_reach) {
     qdq_set_num_threads(1);
     for (int64_t beyond : {int64_t{0}, group, reach, 3 * reach}) {
         plan p{};
-        p.what.op = operation::quantize;
-        p.what.tuned = &qdq_linked_targets[0].quantize[0].tuned;
-        p.what.x_type = QDQ_F32;
-        p.what.y_type = QDQ_I8;
-        p.what.x_bits = 32;
-        p.what.y_bits = 8;
+        p.op.kind = operation::quantize;
+        p.op.tuned = &qdq_linked_targets[0].quantize[0].tuned;
+        p.op.x_type = QDQ_F32;
+        p.op.y_type = QDQ_I8;
+        p.op.x_bits = 32;
+        p.op.y_bits = 8;
         p.path = execution_path::nest;
         p.nest.count = 1;
         p.nest.loops[0] = {reach + beyond, 1, 1, 0, 0};

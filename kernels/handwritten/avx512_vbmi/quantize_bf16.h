@@ -191,9 +191,10 @@ void encode_row(const Code &code, const uint16_t *x, uint8_t *y, int64_t columns
     }
 }
 
+// Out of line: inlined into the loop over rows it takes 1.1 times as long past the caches (GCC 12, Zen 4).
 template<int64_t block, typename Code, bool multiplies>
-void encode_blocks(const Code &code, const uint16_t *x, uint8_t *y, int64_t columns, const float *scale,
-                   const float *inverse) {
+[[gnu::noinline]] void encode_blocks(const Code &code, const uint16_t *x, uint8_t *y, int64_t columns,
+                                     const float *scale, const float *inverse) {
     const int64_t registers = columns / words_of_a_register, at_once = lanes * block / words_of_a_register;
     for (int64_t first = 0; first < registers; first += at_once) {
         const int64_t operand = first * words_of_a_register / block;
@@ -231,7 +232,8 @@ bool all_are_divisors(const halide_buffer_t *scale) {
     const int64_t count = scale->dim[0].stride == 0 ? 1 : scale->dim[0].extent;
     uint32_t outside = 0;
     for (int64_t i = 0; i < count; i++) {
-        outside |= std::bit_cast<uint32_t>(floats_of(scale)[i]) - smallest_divisor > largest_divisor - smallest_divisor;
+        outside |=
+            __builtin_bit_cast(uint32_t, floats_of(scale)[i]) - smallest_divisor > largest_divisor - smallest_divisor;
     }
     return outside == 0;
 }

@@ -1,13 +1,14 @@
 // The functions behind the headers of qdq/direct: one row's kernels on contiguous elements with one scale.
 #include "qdq/direct/direct.h"
 
+#include "cpu/fast_variants.h"
 #include "cpu/float_environment.h"
-#include "cpu/kernel_buffer.h"
 #include "cpu/kernel_call.h"
+#include "cpu/movement.h"
+#include "cpu/packing.h"
 #include "support/once.h"
 #include "support/status.h"
 #include "targets/cpu_features.h"
-#include "variants.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,27 +19,27 @@ namespace qdq::runtime {
 
 namespace {
 
-// One scale as kernels read it: the general variants, which are in the column form alone, a group at a time, and what
-// vectors read past that.
-struct one_scale {
-    alignas(64) float scale[group + spare_operands], inverse[group + spare_operands];
-    alignas(64) int32_t zero_point[group + spare_operands] = {};
-
-    explicit one_scale(float value) {
-        std::fill(std::begin(scale), std::end(scale), value);
-        std::fill(std::begin(inverse), std::end(inverse), 1 / value);
-    }
-};
-
-// Calls kernels of one row with one scale.
+// One scale, and a row's kernels by what the default options ask of them.
 template<typename Row> class row_caller {
 public:
-    row_caller(const Row &row, float scale) : operands(scale), row(row) {
-        call what{};
-        what.op = quantizes ? operation::quantize : operation::dequantize;
-        what.x_type = x.dtype;
-        what.y_type = y.dtype;
-        abilities = abilities_of(what, &scale, 1);
+    row_caller(const Row &row, float scale) : scale(scale) {
+        op.kind = quantizes ? operation::quantize : operation::dequantize;
+        const element_type &x = type_of(quantizes ? row.float_type : row.stored_type);
+        const element_type &y = type_of(quantizes ? row.stored_type : row.float_type);
+        op.x_type = x.dtype;
+        op.y_type = y.dtype;
+        op.x_bits = x.bits;
+        op.y_bits = y.bits;
+        op.x_element = halide_type(x.dtype);
+        op.y_element = halide_type(y.dtype);
+        if constexpr (quantizes) {
+            op.quantize = &row;
+            op.lowest = int32_t(y.lowest());
+            op.highest = int32_t(y.highest());
+        } else {
+            op.dequantize = &row;
+        }
+        abilities = abilities_of(op, &scale, 1);
     }
 
     void run(const void *from, void *to, int64_t count) const {
@@ -48,63 +49,60 @@ public:
         int64_t done = 0;
         for (int64_t whole = count / group * group; done < whole;) {
             const int64_t some = std::min(reach, whole - done);
-            run_groups(source + done * x.bits / 8, result + done * y.bits / 8, some);
+            run_groups(address(source, done, op.x_bits), address(result, done, op.y_bits), some);
             done += some;
         }
         if (done < count) {
-            run_rest(source + done * x.bits / 8, result + done * y.bits / 8, count - done);
+            run_rest(address(source, done, op.x_bits), address(result, done, op.y_bits), count - done);
         }
     }
 
 private:
     static constexpr bool quantizes = std::is_same_v<Row, quantize_row>;
 
-    const one_scale operands;  // first, for what its alignment leaves
-    const Row &row;
-    const element_type &x = type_of(quantizes ? row.float_type : row.stored_type);
-    const element_type &y = type_of(quantizes ? row.stored_type : row.float_type);
+    const float scale;
+    call op{};
     scale_abilities abilities;
 
     // Less than a group, through memory that has room for one.
     void run_rest(const char *from, char *to, int64_t count) const {
         alignas(64) char source[group * sizeof(float)] = {}, result[group * sizeof(float)];
-        std::memcpy(source, from, bytes_of(x, count));
+        std::memcpy(source, from, (count * op.x_bits + 7) / 8);
         run_groups(source, result, group);
-        const int64_t bytes = bytes_of(y, count);
-        std::memcpy(to, result, bytes);
-        if (const int64_t used = count * y.bits % 8; used != 0) {
-            to[bytes - 1] = static_cast<char>(to[bytes - 1] & ((1 << used) - 1));
-        }
+        clear_padding(result, op.y_bits, count);
+        std::memcpy(to, result, (count * op.y_bits + 7) / 8);
     }
-
-    static int64_t bytes_of(const element_type &type, int64_t count) { return (count * type.bits + 7) / 8; }
 
     void run_groups(const char *from, char *to, int64_t count) const {
-        const bool fast = abilities.fast;
-        const int64_t columns = fast ? count : group;
-        const int32_t rows = int32_t(count / columns), operand_count = fast ? 1 : int32_t(group);
-        const halide_dimension_t x_shape[2] = {shape_of(x, columns), {0, rows, buffer_extent(x.bits, columns)}};
-        const halide_dimension_t y_shape[2] = {shape_of(y, columns), {0, rows, buffer_extent(y.bits, columns)}};
-        const halide_dimension_t operand_shape[1] = {{0, operand_count, 1}};
-        halide_buffer_t source, scale, inverse, zero_point, result;
-        set_buffer(source, from, halide_type(x.dtype), 2, x_shape);
-        set_buffer(scale, operands.scale, scale_type, 1, operand_shape);
-        set_buffer(inverse, operands.inverse, scale_type, 1, operand_shape);
-        set_buffer(zero_point, operands.zero_point, zero_point_type, 1, operand_shape);
-        set_buffer(result, to, halide_type(y.dtype), 2, y_shape);
-        const auto kernel = row.forms[int(fast ? kernel_form::row : kernel_form::column)];
-        if constexpr (quantizes) {
-            const quantize_variant variant = fast ? quantize_variant::divide : quantize_variant::general_divide;
-            kernel(&source, &scale, &inverse, &zero_point, int32_t(variant), 0, QDQ_NEAREST_EVEN, int32_t(y.lowest()),
-                   int32_t(y.highest()), 0, &result);
+        const int32_t no_zero_point = 0;
+        const float inverse = quantizes ? 1 / scale : scale;
+        constexpr int32_t fast = quantizes ? int32_t(quantize_variant::divide) : int32_t(dequantize_variant::plain);
+        if (abilities.fast) {
+            call_by(kernel_form::row, fast, {&scale, &inverse, &no_zero_point}, 1, from, to, count, 1);
         } else {
-            const dequantize_variant variant = fast ? dequantize_variant::plain : dequantize_variant::general;
-            kernel(&source, &scale, &zero_point, int32_t(variant), -1, &result);
+            run_general(from, to, count);
         }
     }
 
-    static halide_dimension_t shape_of(const element_type &type, int64_t columns) {
-        return {0, buffer_extent(type.bits, columns), 1};
+    // By the general variants, which are in the column form alone: a scale for each column of a group, and what vectors
+    // read past those. Out of line for its memory.
+    [[gnu::noinline]] void run_general(const char *from, char *to, int64_t count) const {
+        float scales[group + spare_operands];
+        const int32_t no_zero_points[group + spare_operands] = {};
+        std::fill(std::begin(scales), std::end(scales), scale);
+        const int32_t variant =
+            quantizes ? int32_t(quantize_variant::general_divide) : int32_t(dequantize_variant::general);
+        call_by(kernel_form::column, variant, {scales, scales, no_zero_points}, group, from, to, group, count / group);
+    }
+
+    void call_by(kernel_form form, int32_t variant, const kernel_operands &with, int64_t operand_count,
+                 const char *from, char *to, int64_t columns, int64_t rows) const {
+        const int32_t x_extent = buffer_extent(op.x_bits, columns), y_extent = buffer_extent(op.y_bits, columns);
+        const halide_dimension_t x_shape[2] = {{0, x_extent, 1}, {0, int32_t(rows), x_extent}};
+        const halide_dimension_t y_shape[2] = {{0, y_extent, 1}, {0, int32_t(rows), y_extent}};
+        const halide_dimension_t operand_shape[1] = {{0, int32_t(operand_count), 1}};
+        kernel_buffers all(op, from, with, to, x_shape, operand_shape, y_shape);
+        call_kernel(op, form, false, variant, all);
     }
 };
 

@@ -24,7 +24,7 @@ qdq_status make(const runtime::arguments &given, runtime::plan &p) {
 
 qdq_status run(const char *function, const runtime::plan &p, const void *x, void *y, void *stream) {
     if (p.path == runtime::execution_path::device) {
-        return p.what.on->device->run(function, p, x, y, stream);
+        return p.op.target->device->run(function, p, x, y, stream);
     }
     runtime::execute(p, x, y);
     return QDQ_OK;
@@ -144,7 +144,7 @@ qdq_status qdq_run(const qdq_plan *opaque, const void *x, void *y, void *stream)
     }
     if (stream && p.path != runtime::execution_path::device) {
         return runtime::fail(QDQ_INVALID_ARGUMENT, "qdq_run: stream: target %s runs on the CPU and takes none",
-                             p.what.on->name);
+                             p.op.target->name);
     }
     if (const qdq_status status = runtime::check_overlap("qdq_run", p, x, y)) {
         return status;

@@ -1,4 +1,4 @@
-// A whole call as one call of a kernel or of a lookup: what makes calls of few elements fast.
+// A whole call as one call of a kernel: what makes calls of few elements fast.
 #pragma once
 
 #include "plan/plan.h"
@@ -6,7 +6,7 @@
 namespace qdq::runtime {
 
 // Fills `direct` where one kernel call computes a nest, else leaves it impossible.
-void set_direct_call(const call &what, const loop_nest &nest, direct_call &direct);
+void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct);
 
 // The kernel call of a plan whose direct call is possible; false where its operands ask for more than that.
 bool call_directly(const plan &p, const void *x, void *y);

@@ -19,9 +19,9 @@ namespace {
 // caller that splits a nest, too, and twice beneath the parts that run there (clang 19: 87 KiB).
 [[gnu::noinline]] void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
     const default_float_environment environment;
-    nest_runner(p.what, nest, x, y).run(at);
-    if (p.what.nontemporal) {
-        p.what.on->nontemporal->fence();
+    nest_runner(p.op, nest, x, y).run(at);
+    if (p.op.nontemporal) {
+        p.op.target->nontemporal->fence();
     }
 }
 
@@ -47,13 +47,13 @@ void run_part(int64_t i, void *context) {
 }
 
 void run_nest(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
-    const int64_t parts = useful_parts(nest.elements(), p.what.tuned->part_elements);
+    const int64_t parts = useful_parts(nest.elements(), p.op.tuned->part_elements);
     if (parts <= 1) {
         run_serially(p, nest, at, x, y);
         return;
     }
     // The longest loop, counting the contiguous one by what it may be cut into.
-    const int64_t part_columns = p.what.tuned->part_columns;
+    const int64_t part_columns = p.op.tuned->part_columns;
     int split = 0;
     int64_t longest = nest.loops[0].extent / part_columns;
     for (int i = 1; i < nest.count; i++) {
@@ -62,7 +62,7 @@ void run_nest(const plan &p, const loop_nest &nest, const offsets &at, const voi
             longest = nest.loops[i].extent;
         }
     }
-    const int64_t unit = split == 0 ? part_columns : p.what.packed_unit();  // parts of odd packed rows end at bytes
+    const int64_t unit = split == 0 ? part_columns : p.op.packed_unit();  // parts of odd packed rows end at bytes
     const int64_t extent = nest.loops[split].extent;
     const int64_t step = std::max<int64_t>((extent + parts - 1) / parts + unit - 1, unit) / unit * unit;
     parallel_run whole{p, nest, at, x, y, split, step};
@@ -78,7 +78,7 @@ struct run_by_parts {
 void run_regular_part(void *context, const blocked_dimension *dimensions, int count, const offsets &at) {
     const run_by_parts &whole = *static_cast<const run_by_parts *>(context);
     loop_nest nest;
-    normalize(whole.p.what, dimensions, count, nest);
+    normalize(whole.p.op, dimensions, count, nest);
     run_nest(whole.p, nest, at, whole.x, whole.y);
 }
 
@@ -106,7 +106,7 @@ void run_some_windows(int64_t part, void *context) {
 
 void run_all_windows(const plan &p, const void *x, void *y) {
     const int64_t windows = (p.elements + window_elements - 1) / window_elements;
-    const int64_t parts = std::min(windows, useful_parts(p.elements, p.what.tuned->part_elements));
+    const int64_t parts = std::min(windows, useful_parts(p.elements, p.op.tuned->part_elements));
     parallel_windows whole{p, x, y, (windows + parts - 1) / parts * window_elements};
     if (parts == 1) {
         run_some_windows(0, &whole);
@@ -118,10 +118,9 @@ void run_all_windows(const plan &p, const void *x, void *y) {
 }  // namespace
 
 void prepare_direct_call(plan &p) {
-    const call &what = p.what;
-    if (p.path == execution_path::nest && !what.nontemporal &&
-        useful_parts(p.elements, what.tuned->part_elements) == 1) {
-        set_direct_call(what, p.nest, p.direct);
+    const call &op = p.op;
+    if (p.path == execution_path::nest && !op.nontemporal && useful_parts(p.elements, op.tuned->part_elements) == 1) {
+        set_direct_call(op, p.nest, p.direct);
     }
 }
 

@@ -1,8 +1,8 @@
 #include "cpu/flat_windows.h"
 
 #include "cpu/float_environment.h"
-#include "cpu/kernel_call.h"
 #include "cpu/movement.h"
+#include "cpu/operands.h"
 #include "cpu/packing.h"
 #include "plan/loops.h"
 #include "plan/regions.h"
@@ -18,24 +18,24 @@ class window {
 public:
     window(const plan &p, const void *x, void *y)
         : p(p),
-          what(p.what),
+          op(p.op),
           x(static_cast<const char *>(x)),
           y(static_cast<char *>(y)),
-          loaded(what, operand_memory, sizeof(operand_memory)),
-          x_elements(what.quantizes() ? floats : codes),
-          y_elements(what.quantizes() ? codes : floats) {}
+          loaded(op, operand_memory, sizeof(operand_memory)),
+          x_elements(op.quantizes() ? floats : codes),
+          y_elements(op.quantizes() ? codes : floats) {}
 
     void run(int64_t first_element, int64_t count) {
         first = first_element;
-        phase = what.quantizes() ? collect_all : collect_operands;
+        phase = op.quantizes() ? collect_all : collect_operands;
         visit(count);
-        if (!what.quantizes()) {
-            const int64_t bytes = (count * what.x_bits + 7) / 8;
-            std::memcpy(x_elements, address(x, first, what.x_bits), bytes);
-            from_packing(*what.on, what.packing, as_bytes(x_elements), bytes);
+        if (!op.quantizes()) {
+            const int64_t bytes = (count * op.x_bits + 7) / 8;
+            std::memcpy(x_elements, address(x, first, op.x_bits), bytes);
+            from_packing(*op.target, op.packing, as_bytes(x_elements), bytes);
         }
         compute(count);
-        if (what.quantizes()) {
+        if (op.quantizes()) {
             write_codes(count);
         } else {
             phase = scatter_results;
@@ -49,7 +49,7 @@ private:
     alignas(64) char floats[window_elements * sizeof(float)];
     alignas(64) char codes[window_elements / 2];
     const plan &p;
-    const call &what;
+    const call &op;
     const char *const x;
     char *const y;
     int64_t first = 0;
@@ -73,7 +73,7 @@ private:
     static void visit_part(void *self, const blocked_dimension *dimensions, int count, const offsets &at) {
         window &w = *static_cast<window *>(self);
         loop_nest nest;
-        normalize(w.what, dimensions, count, nest);
+        normalize(w.op, dimensions, count, nest);
         int64_t index[most_loops] = {};
         offsets here = at;
         for (bool more = true; more;) {
@@ -90,7 +90,7 @@ private:
     }
 
     void run_of(const dimension &c, offsets at) {
-        if ((what.quantizes() ? c.y : c.x) == 1) {
+        if ((op.quantizes() ? c.y : c.x) == 1) {
             row(c, at);
             return;
         }
@@ -102,33 +102,32 @@ private:
 
     // The packed tensor is dense: its offsets count places in the flat order.
     void row(const dimension &c, const offsets &at) {
-        const int64_t place = (what.quantizes() ? at.y : at.x) - first;
+        const int64_t place = (op.quantizes() ? at.y : at.x) - first;
         const rectangle size{c.extent, 1};
         if (phase == collect_all) {
-            gather(*what.on, what.x_bits, address(x, at.x, what.x_bits), c.x, 0, size,
-                   address(x_elements, place, what.x_bits), 0);
+            gather(*op.target, op.x_bits, address(x, at.x, op.x_bits), c.x, 0, size,
+                   address(x_elements, place, op.x_bits), 0);
         }
         if (phase == scatter_results) {
-            scatter(*what.on, what.y_bits, address(y_elements, place, what.y_bits), 0, size,
-                    address(y, at.y, what.y_bits), c.y, 0);
+            scatter(*op.target, op.y_bits, address(y_elements, place, op.y_bits), 0, size, address(y, at.y, op.y_bits),
+                    c.y, 0);
         } else {
             loaded.read({at.scale, c.scale, at.zero_point, c.zero_point, c.extent}, place);
         }
     }
 
     void compute(int64_t count) {
-        const int32_t variant = loaded.choose_variant(count);
-        loaded.pad(count);
+        const int32_t variant = loaded.finish(count);
         const flushing_float_environment environment(loaded.flushes);
-        kernel_caller(what, kernel_form::column, false, variant, 1)
-            .run(loaded, 0, {x_elements, 0}, {y_elements, 0}, (count + group - 1) / group * group, 1);
+        kernel_caller(op, kernel_form::column, false, variant, 1)
+            .run(loaded, {x_elements, 0}, {y_elements, 0}, (count + group - 1) / group * group, 1);
     }
 
     void write_codes(int64_t count) {
-        const int64_t bytes = (count * what.y_bits + 7) / 8;
-        clear_padding(y_elements, what.y_bits, count);
-        to_packing(*what.on, what.packing, as_bytes(y_elements), bytes);
-        std::memcpy(address(y, first, what.y_bits), y_elements, bytes);
+        const int64_t bytes = (count * op.y_bits + 7) / 8;
+        clear_padding(y_elements, op.y_bits, count);
+        to_packing(*op.target, op.packing, as_bytes(y_elements), bytes);
+        std::memcpy(address(y, first, op.y_bits), y_elements, bytes);
     }
 };
 

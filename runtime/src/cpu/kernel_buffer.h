@@ -2,25 +2,10 @@
 #pragma once
 
 #include "HalideRuntime.h"
-#include "support/types.h"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace qdq::runtime {
-
-// Of an element of a kernel's buffer: packed codes are bytes.
-inline halide_type_t halide_type(qdq_dtype dtype) {
-    switch (dtype) {
-    case QDQ_F32: return {halide_type_float, 32, 1};
-    case QDQ_F16: return {halide_type_float, 16, 1};
-    case QDQ_BF16: return {halide_type_bfloat, 16, 1};
-    case QDQ_I8:
-    case QDQ_I16:
-    case QDQ_I32: return {halide_type_int, static_cast<uint8_t>(type_of(dtype).bits), 1};
-    default: return {halide_type_uint, static_cast<uint8_t>(std::max(type_of(dtype).bits, 8)), 1};
-    }
-}
 
 constexpr halide_type_t scale_type{halide_type_float, 32, 1}, zero_point_type{halide_type_int, 32, 1};
 

@@ -1,6 +1,6 @@
 #include "cpu/kernel_call.h"
 
-#include "cpu/kernel_buffer.h"
+#include "cpu/fast_variants.h"
 #include "cpu/movement.h"
 #include "cpu/nan_codes.h"
 
@@ -11,112 +11,103 @@ namespace qdq::runtime {
 
 namespace {
 
-int64_t operand_count(const call &what, kernel_form form, int64_t columns, int64_t rows) {
+int64_t operand_count(const call &op, kernel_form form, int64_t columns, int64_t rows) {
     switch (form) {
     case kernel_form::row: return rows;
     case kernel_form::column: return columns;
-    default: return columns / what.block;
+    default: return columns / op.block;
     }
 }
 
-// Halide takes its inputs as non-const, and does not change them.
-halide_buffer_t *input(const halide_buffer_t &buffer) { return const_cast<halide_buffer_t *>(&buffer); }
+uint8_t *host(const void *data) { return static_cast<uint8_t *>(const_cast<void *>(data)); }
 
 }  // namespace
 
-void call_kernel(const call &what, kernel_form form, bool nontemporal, int32_t variant, const halide_buffer_t &x,
-                 const halide_buffer_t &scale, const halide_buffer_t &inverse, const halide_buffer_t &zero_point,
-                 halide_buffer_t &y) {
-    if (what.quantizes()) {
-        const auto &kernels = nontemporal ? what.quantize->nontemporal : what.quantize->forms;
-        kernels[int(form)](input(x), input(scale), input(inverse), input(zero_point), variant, what.before,
-                           what.rounding, what.lowest, what.highest, what.no_saturate || what.nan_is_zero, &y);
+void call_kernel(const call &op, kernel_form form, bool nontemporal, int32_t variant, kernel_buffers &all) {
+    if (op.quantizes()) {
+        const auto &kernels = nontemporal ? op.quantize->nontemporal : op.quantize->forms;
+        kernels[int(form)](&all.x, &all.scale, &all.inverse, &all.zero_point, variant, op.adds_before_rounding,
+                           op.rounding, op.lowest, op.highest, op.no_saturate || op.nan_is_zero, &all.y);
     } else {
-        const auto &kernels = nontemporal ? what.dequantize->nontemporal : what.dequantize->forms;
-        kernels[int(form)](input(x), input(scale), input(zero_point), variant, what.add ? 1 : -1, &y);
+        const auto &kernels = nontemporal ? op.dequantize->nontemporal : op.dequantize->forms;
+        kernels[int(form)](&all.x, &all.scale, &all.zero_point, variant, op.adds_zero_point ? 1 : -1, &all.y);
     }
 }
 
-kernel_caller::kernel_caller(const call &what, kernel_form form, bool nontemporal, int32_t variant,
-                             int64_t operand_step)
-    : what(what), form(form), nontemporal(nontemporal), variant(variant), operand_step(operand_step) {
-    set_buffer(x, nullptr, halide_type(what.x_type), 2, x_shape);
-    set_buffer(scale, nullptr, scale_type, 1, operand_shape);
-    set_buffer(inverse, nullptr, scale_type, 1, operand_shape);
-    set_buffer(zero_point, nullptr, zero_point_type, 1, operand_shape);
-    set_buffer(y, nullptr, halide_type(what.y_type), 2, y_shape);
+kernel_caller::kernel_caller(const call &op, kernel_form form, bool nontemporal, int32_t variant, int64_t operand_step)
+    : op(op),
+      form(form),
+      nontemporal(nontemporal),
+      variant(variant),
+      operand_step(operand_step),
+      all(op, nullptr, {}, nullptr, x_shape, operand_shape, y_shape) {
     x_shape[0].stride = y_shape[0].stride = 1;
     operand_shape[0].stride = int32_t(operand_step);
 }
 
-void kernel_caller::run_kernel(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to,
-                               int64_t columns, int64_t rows) {
-    auto bytes_at = [=](const auto *values) {
-        return reinterpret_cast<uint8_t *>(
-            const_cast<std::remove_const_t<std::remove_pointer_t<decltype(values)>> *>(values + first_operand));
-    };
-    x.host = static_cast<uint8_t *>(const_cast<void *>(from.data));
-    y.host = static_cast<uint8_t *>(to.data);
-    scale.host = bytes_at(loaded.scale);
-    inverse.host = bytes_at(loaded.inverse);
-    zero_point.host = bytes_at(loaded.zero_point);
-    x_shape[0].extent = buffer_extent(what.x_bits, columns);
-    y_shape[0].extent = buffer_extent(what.y_bits, columns);
+void kernel_caller::run_kernel(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns,
+                               int64_t rows) {
+    all.x.host = host(from.data);
+    all.y.host = host(to.data);
+    all.scale.host = host(with.scale);
+    all.inverse.host = host(with.inverse);
+    all.zero_point.host = host(with.zero_point);
+    x_shape[0].extent = buffer_extent(op.x_bits, columns);
+    y_shape[0].extent = buffer_extent(op.y_bits, columns);
     x_shape[1].extent = y_shape[1].extent = int32_t(rows);
-    x_shape[1].stride = row_stride(what.x_bits, from.pitch, rows);
-    y_shape[1].stride = row_stride(what.y_bits, to.pitch, rows);
-    operand_shape[0].extent = int32_t(operand_count(what, form, columns, rows));
-    call_kernel(what, form, nontemporal, variant, x, scale, inverse, zero_point, y);
+    x_shape[1].stride = row_stride(op.x_bits, from.pitch, rows);
+    y_shape[1].stride = row_stride(op.y_bits, to.pitch, rows);
+    operand_shape[0].extent = int32_t(operand_count(op, form, columns, rows));
+    call_kernel(op, form, nontemporal, variant, all);
 }
 
 // A few rows, or parts of one, at a time.
-void kernel_caller::run_and_code_nan(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to,
-                                     int64_t columns, int64_t rows) {
+void kernel_caller::run_and_code_nan(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns,
+                                     int64_t rows) {
     constexpr int64_t in_cache = 4096;  // elements, of which a kernel call costs little
-    const int64_t most = tells_nan(what) ? in_cache : nan_places::most;
+    const int64_t most = tells_nan(op) ? in_cache : nan_places::most;
     const int64_t most_columns = std::min(columns, most), most_rows = most / most_columns;
     for (int64_t row = 0; row < rows; row += most_rows) {
         for (int64_t column = 0; column < columns; column += most_columns) {
             const int64_t operand = form == kernel_form::row      ? row * operand_step
                                     : form == kernel_form::column ? column
-                                                                  : column / what.block;
+                                                                  : column / op.block;
             const char *const x_data = static_cast<const char *>(from.data);
             char *const y_data = static_cast<char *>(to.data);
-            run_part_and_code_nan(loaded, first_operand + operand,
-                                  {address(x_data, row * from.pitch + column, what.x_bits), from.pitch},
-                                  {address(y_data, row * to.pitch + column, what.y_bits), to.pitch},
+            run_part_and_code_nan(with.from(operand),
+                                  {address(x_data, row * from.pitch + column, op.x_bits), from.pitch},
+                                  {address(y_data, row * to.pitch + column, op.y_bits), to.pitch},
                                   std::min(most_columns, columns - column), std::min(most_rows, rows - row));
         }
     }
 }
 
 // Where y may be x, the kernel runs after x has been looked at.
-void kernel_caller::run_part_and_code_nan(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to,
-                                          int64_t columns, int64_t rows) {
-    if (tells_nan(what)) {
-        run_kernel(loaded, first_operand, from, to, columns, rows);
-        code_nan(what, from, to, columns, rows);
+void kernel_caller::run_part_and_code_nan(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns,
+                                          int64_t rows) {
+    if (tells_nan(op)) {
+        run_kernel(with, from, to, columns, rows);
+        code_nan(op, from, to, columns, rows);
         return;
     }
-    nan_places nan(what);
+    nan_places nan(op);
     for (int64_t row = 0; row < rows; row++) {
         const char *const x_data = static_cast<const char *>(from.data);
-        nan.find(address(x_data, row * from.pitch, what.x_bits), columns, row * columns);
+        nan.find(address(x_data, row * from.pitch, op.x_bits), columns, row * columns);
     }
-    run_kernel(loaded, first_operand, from, to, columns, rows);
+    run_kernel(with, from, to, columns, rows);
     for (int64_t row = 0; row < rows; row++) {
         char *const y_data = static_cast<char *>(to.data);
-        nan.put_codes(row * columns, columns, address(y_data, row * to.pitch, what.y_bits));
+        nan.put_codes(row * columns, columns, address(y_data, row * to.pitch, op.y_bits));
     }
 }
 
-void kernel_caller::run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
-                        int64_t rows) {
-    const bool codes_nan = what.nan_is_zero && !needs_column(what, variant);
+void kernel_caller::run(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows) {
+    const bool codes_nan = op.nan_is_zero && !needs_column(op, variant);
     if (codes_nan) {
-        run_and_code_nan(loaded, first_operand, from, to, columns, rows);
+        run_and_code_nan(with, from, to, columns, rows);
     } else {
-        run_kernel(loaded, first_operand, from, to, columns, rows);
+        run_kernel(with, from, to, columns, rows);
     }
 }
 

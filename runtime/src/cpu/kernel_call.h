@@ -1,9 +1,41 @@
 // One call of one kernel.
 #pragma once
 
-#include "cpu/operands.h"
+#include "cpu/kernel_buffer.h"
+#include "plan/plan.h"
 
 namespace qdq::runtime {
+
+constexpr int64_t spare_operands = 64;  // kernels that take operands by vectors read so many past the last
+
+// Operands as kernels take them.
+struct kernel_operands {
+    const float *scale;
+    const float *inverse;       // of scales that divide; else any memory, which no kernel reads
+    const int32_t *zero_point;  // zeros without one
+
+    kernel_operands from(int64_t first) const { return {scale + first, inverse + first, zero_point + first}; }
+};
+
+// What a kernel is called with, apart from numbers. The shapes must outlive it.
+struct kernel_buffers {
+    halide_buffer_t x, scale, inverse, zero_point, y;
+
+    kernel_buffers(const call &op, const void *from, const kernel_operands &with, void *to,
+                   const halide_dimension_t *x_shape, const halide_dimension_t *operand_shape,
+                   const halide_dimension_t *y_shape) {
+        set_buffer(x, from, op.x_element, 2, x_shape);
+        set_buffer(scale, with.scale, scale_type, 1, operand_shape);
+        if (op.quantizes()) {
+            set_buffer(inverse, with.inverse, scale_type, 1, operand_shape);
+        }
+        set_buffer(zero_point, with.zero_point, zero_point_type, 1, operand_shape);
+        set_buffer(y, to, op.y_element, 2, y_shape);
+    }
+};
+
+// `nontemporal`: the form's kernel whose stores bypass the caches, which there is then.
+void call_kernel(const call &op, kernel_form form, bool nontemporal, int32_t variant, kernel_buffers &all);
 
 // Elements of x or y as a kernel sees them: c is contiguous, rows are `pitch` elements apart.
 struct rows_of_x {
@@ -29,35 +61,27 @@ inline int64_t round_up(int64_t columns) { return (columns + group - 1) / group 
 // Calls one kernel again and again: what does not change between tiles is set up once.
 class kernel_caller {
 public:
-    // `operand_step` is 0 where every row shares one operand, else 1.
-    kernel_caller(const call &what, kernel_form form, bool nontemporal, int32_t variant, int64_t operand_step);
+    // `nontemporal`: by the form's kernel whose stores bypass the caches, which there is then. `operand_step` is 0
+    // where every row shares one operand, else 1.
+    kernel_caller(const call &op, kernel_form form, bool nontemporal, int32_t variant, int64_t operand_step);
     kernel_caller(const kernel_caller &) = delete;
 
-    // Computes rows x columns elements within reach, columns a multiple of `group`, with operands from `first_operand`
-    // of `loaded`.
-    void run(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
-             int64_t rows);
+    // Computes rows x columns elements within reach, columns a multiple of `group`.
+    void run(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows);
 
 private:
-    const call &what;
+    const call &op;
     const kernel_form form;
     const bool nontemporal;
     const int32_t variant;
     const int64_t operand_step;
-    void run_kernel(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
-                    int64_t rows);
-    void run_and_code_nan(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to, int64_t columns,
-                          int64_t rows);
-    void run_part_and_code_nan(const operands &loaded, int64_t first_operand, rows_of_x from, rows_of_y to,
-                               int64_t columns, int64_t rows);
-    halide_buffer_t x, scale, inverse, zero_point, y;
+    void run_kernel(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows);
+    void run_and_code_nan(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows);
+    void run_part_and_code_nan(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns,
+                               int64_t rows);
+    kernel_buffers all;
     halide_dimension_t x_shape[2], operand_shape[1], y_shape[2];
 };
-
-// `nontemporal`: the form's kernel whose stores bypass the caches, which there is then.
-void call_kernel(const call &what, kernel_form form, bool nontemporal, int32_t variant, const halide_buffer_t &x,
-                 const halide_buffer_t &scale, const halide_buffer_t &inverse, const halide_buffer_t &zero_point,
-                 halide_buffer_t &y);
 
 // y(i, j) = x(j, i) over whole 64 x 64 tiles of 1, 2 or 4-byte elements: contiguous rows within reach on both sides.
 void call_transpose(const target &on, int64_t element_bytes, rows_of_x x, rows_of_y y);

@@ -10,7 +10,7 @@ namespace qdq::runtime {
 
 namespace {
 
-uint16_t infinity_of(const call &what) { return what.x_type == QDQ_F16 ? 0x7c00 : 0x7f80; }
+uint16_t infinity_of(const call &op) { return op.x_type == QDQ_F16 ? 0x7c00 : 0x7f80; }
 
 bool has_nan16(const char *x, int64_t count, int16_t infinity) {
     int16_t largest = 0;
@@ -40,11 +40,11 @@ constexpr auto has_nan32_avx2 = has_nan32;
 constexpr uint32_t with_avx2 = 0;
 #endif
 
-bool has_nan(const call &what, const char *x, int64_t count) {
-    if (what.x_type != QDQ_F32) {
-        return has_nan16(x, count, static_cast<int16_t>(infinity_of(what)));
+bool has_nan(const call &op, const char *x, int64_t count) {
+    if (op.x_type != QDQ_F32) {
+        return has_nan16(x, count, static_cast<int16_t>(infinity_of(op)));
     }
-    return (what.on->features & with_avx2) != 0 ? has_nan32_avx2(x, count) : has_nan32(x, count);
+    return (op.target->features & with_avx2) != 0 ? has_nan32_avx2(x, count) : has_nan32(x, count);
 }
 
 template<typename Bits> void tell_numbers(const char *x, int64_t count, Bits infinity, uint8_t *is_number) {
@@ -76,29 +76,29 @@ void put_bytes(const uint8_t *is_number, int64_t count, int32_t code, char *y) {
     }
 }
 
-bool has_lowest_code(const call &what, const char *y, int64_t count) {
-    if (what.y_bits == 8) {
-        return std::memchr(y, what.lowest & 0xff, static_cast<size_t>(count)) != nullptr;
+bool has_lowest_code(const call &op, const char *y, int64_t count) {
+    if (op.y_bits == 8) {
+        return std::memchr(y, op.lowest & 0xff, static_cast<size_t>(count)) != nullptr;
     }
     int16_t same = 0;
     for (int64_t i = 0; i < count; i++) {
-        same |= static_cast<int16_t>(-(element<int16_t>(y, i) == static_cast<int16_t>(what.lowest)));
+        same |= static_cast<int16_t>(-(element<int16_t>(y, i) == static_cast<int16_t>(op.lowest)));
     }
     return same != 0;
 }
 
 }  // namespace
 
-void code_nan(const call &what, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows) {
+void code_nan(const call &op, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows) {
     for (int64_t row = 0; row < rows; row++) {
-        const char *x = address(static_cast<const char *>(from.data), row * from.pitch, what.x_bits);
-        char *y = address(static_cast<char *>(to.data), row * to.pitch, what.y_bits);
+        const char *x = address(static_cast<const char *>(from.data), row * from.pitch, op.x_bits);
+        char *y = address(static_cast<char *>(to.data), row * to.pitch, op.y_bits);
         for (int64_t done = 0, count; done < columns; done += count) {
             count = std::min(nan_places::most, columns - done);
-            char *const codes = address(y, done, what.y_bits);
-            if (has_lowest_code(what, codes, count)) {
-                nan_places nan(what);
-                nan.find(address(x, done, what.x_bits), count, 0);
+            char *const codes = address(y, done, op.y_bits);
+            if (has_lowest_code(op, codes, count)) {
+                nan_places nan(op);
+                nan.find(address(x, done, op.x_bits), count, 0);
                 nan.put_codes(0, count, codes);
             }
         }
@@ -107,15 +107,15 @@ void code_nan(const call &what, rows_of_x from, rows_of_y to, int64_t columns, i
 
 void nan_places::find(const void *x, int64_t count, int64_t place) {
     const char *const from = static_cast<const char *>(x);
-    const bool found = has_nan(what, from, count);
+    const bool found = has_nan(op, from, count);
     if (found && !any) {
         std::memset(is_number, 0xff, static_cast<size_t>(place));
         any = true;
     }
-    if (found && what.x_type == QDQ_F32) {
+    if (found && op.x_type == QDQ_F32) {
         tell_numbers<uint32_t>(from, count, 0x7f800000, is_number + place);
     } else if (found) {
-        tell_numbers<uint16_t>(from, count, infinity_of(what), is_number + place);
+        tell_numbers<uint16_t>(from, count, infinity_of(op), is_number + place);
     } else if (any) {
         std::memset(is_number + place, 0xff, static_cast<size_t>(count));
     }
@@ -125,12 +125,12 @@ void nan_places::put_codes(int64_t place, int64_t count, void *y) const {
     if (!any) {
         return;
     }
-    const int32_t code = std::min(0, what.highest);
+    const int32_t code = std::min(0, op.highest);
     char *const codes = static_cast<char *>(y);
-    if (what.y_bits == 8) {
+    if (op.y_bits == 8) {
         put_bytes(is_number + place, count, code, codes);
     } else {
-        put_others(is_number + place, count, code, what.y_bits, codes);
+        put_others(is_number + place, count, code, op.y_bits, codes);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "cpu/nest_runner.h"
 
+#include "cpu/fast_variants.h"
 #include "cpu/float_environment.h"
 #include "cpu/movement.h"
 #include "cpu/packing.h"
@@ -30,40 +31,40 @@ int64_t even_part(int64_t extent, int64_t most) {
 bool is_contiguous(const dimension &d) { return d.x == 1 && d.y == 1; }
 
 // Whether contiguous rows are computed by staged pieces.
-bool is_staged(const call &what) { return what.nontemporal || (what.packs() && what.packing != QDQ_LOW_FIRST); }
+bool is_staged(const call &op) { return op.nontemporal || (op.packs() && op.packing != QDQ_LOW_FIRST); }
 
 // Not by staged pieces: the first of a row reaches to the end of a cache line of y, which may not be whole groups. Then
 // neither is the last, and its kernel reads on to whole groups: 48 scales too many where y begins 16 bytes into a line
 // and its codes are i8.
-bool uses_scales_where_they_lie(const call &what, const loop_nest &nest) {
+bool uses_scales_where_they_lie(const call &op, const loop_nest &nest) {
     const dimension &c = nest.loops[0];
-    return c.varies() && !is_staged(what) && c.extent % group == 0 && scales_lie_ready(what, c.scale) &&
-           !fuses_rows(what, c, nest.rows());
+    return c.varies() && !is_staged(op) && c.extent % group == 0 && scales_lie_ready(op, c.scale) &&
+           !fuses_rows(op, c, nest.rows());
 }
 
 }  // namespace
 
-nest_runner::nest_runner(const call &what, const loop_nest &nest, const void *x, void *y)
-    : what(what),
+nest_runner::nest_runner(const call &op, const loop_nest &nest, const void *x, void *y)
+    : op(op),
       nest(nest),
       x(static_cast<const char *>(x)),
       y(static_cast<char *>(y)),
-      reorders_x(what.x_bits < 8 && what.packing != QDQ_LOW_FIRST),
-      reorders_y(what.y_bits < 8 && what.packing != QDQ_LOW_FIRST),
+      reorders_x(op.x_bits < 8 && op.packing != QDQ_LOW_FIRST),
+      reorders_y(op.y_bits < 8 && op.packing != QDQ_LOW_FIRST),
       tile_rows(std::min(is_contiguous(nest.loops[0]) ? tail_rows : tile_side, nest.rows().extent)),
       x_tile(memory + memory_bytes - x_tile_bytes()),
       y_tile(x_tile - y_tile_bytes()),
-      loaded(what, memory, y_tile - memory, uses_scales_where_they_lie(what, nest)) {}
+      loaded(op, memory, y_tile - memory, uses_scales_where_they_lie(op, nest)) {}
 
 int64_t nest_runner::x_tile_bytes() const {
     if (!is_contiguous(nest.loops[0])) {
-        return tile_bytes(what.x_bits);
+        return tile_bytes(op.x_bits);
     }
-    return dispatch_parameters::most_piece_elements * what.x_bits / 8;
+    return dispatch_parameters::most_piece_elements * op.x_bits / 8;
 }
 
 int64_t nest_runner::y_tile_bytes() const {
-    return is_contiguous(nest.loops[0]) ? y_piece_bytes : tile_bytes(what.y_bits);
+    return is_contiguous(nest.loops[0]) ? y_piece_bytes : tile_bytes(op.y_bits);
 }
 
 int64_t nest_runner::tile_bytes(int32_t bits) const {
@@ -89,11 +90,11 @@ void nest_runner::run(const offsets &at) {
 void nest_runner::run_plane(const offsets &at) {
     const dimension &c = nest.loops[0];
     const dimension r = nest.rows();
-    const bool fuses = fuses_rows(what, c, r);
+    const bool fuses = fuses_rows(op, c, r);
     if (c.varies()) {
         fuses ? run_periodic(c, r, at) : run_columns(c, r, at);
     } else if (fuses) {
-        run_fused(c, r, at, c.extent % what.block == 0 ? kernel_form::block : kernel_form::column);
+        run_fused(c, r, at, c.extent % op.block == 0 ? kernel_form::block : kernel_form::column);
     } else if (r.varies()) {
         run_rows(c, r, at);
     } else {
@@ -107,9 +108,11 @@ void nest_runner::run_columns(const dimension &c, const dimension &r, offsets at
     for (int64_t row = 0; row < (one_row ? r.extent : 1); row++) {
         offsets here = at;
         const int64_t most = even_part(c.extent, loaded.room());
+        const bool in_place = uses_scales_where_they_lie(op, nest);
         for (int64_t done = 0; done < c.extent; done += most) {
             const int64_t columns = std::min(most, c.extent - done);
-            const int32_t variant = loaded.load_columns({here.scale, c.scale, here.zero_point, c.zero_point, columns});
+            const int32_t variant =
+                loaded.load({here.scale, c.scale, here.zero_point, c.zero_point, columns}, in_place);
             run_area(area_of(kernel_form::column, variant, 1, c, columns, r, one_row ? 1 : r.extent, here));
             here.advance(c, columns);
         }
@@ -121,8 +124,8 @@ void nest_runner::run_columns(const dimension &c, const dimension &r, offsets at
 void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
     for (int64_t done = 0; done < r.extent; done += loaded.room()) {
         const int64_t rows = std::min(loaded.room(), r.extent - done);
-        const int32_t variant = loaded.load_exactly({at.scale, r.scale, at.zero_point, r.zero_point, rows});
-        if (!needs_column(what, variant)) {
+        const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, true);
+        if (!needs_column(op, variant)) {
             run_area(area_of(kernel_form::row, variant, 1, c, c.extent, r, rows, at));
             at.advance(r, rows);
             continue;
@@ -135,8 +138,8 @@ void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
 }
 
 void nest_runner::run_one_operand(const dimension &c, const dimension &r, const offsets &at) {
-    const int32_t variant = loaded.load({at.scale, 0, at.zero_point, 0, 1});
-    if (!needs_column(what, variant)) {
+    const int32_t variant = loaded.load({at.scale, 0, at.zero_point, 0, 1}, true);
+    if (!needs_column(op, variant)) {
         run_area(area_of(kernel_form::row, variant, 0, c, c.extent, r, r.extent, at));
         return;
     }
@@ -152,22 +155,20 @@ void nest_runner::run_one_operand(const dimension &c, const dimension &r, const 
 
 // Short rows as one long row, where operands are repeated along c. Parts of it begin at whole bytes.
 void nest_runner::run_fused(const dimension &c, const dimension &r, offsets at, kernel_form form) {
-    const int64_t times = form == kernel_form::block ? c.extent / what.block : c.extent;
-    const int64_t most_rows = loaded.room() / times / what.codes_per_byte() * what.codes_per_byte();
+    const int64_t times = form == kernel_form::block ? c.extent / op.block : c.extent;
+    const int64_t most_rows = loaded.room() / times / op.codes_per_byte() * op.codes_per_byte();
     for (int64_t done = 0; done < r.extent; done += most_rows) {
         const int64_t rows = std::min(most_rows, r.extent - done);
         const operand_range range = {at.scale, r.scale, at.zero_point, r.zero_point, rows};
+        area all = area_of(form, 0, 1, c, rows * c.extent, {1, 0, 0, 0, 0}, 1, at);
         // Staged pieces may end within a group.
-        const bool exact = times == 1 && rows * c.extent % group == 0 && !is_staged(what);
-        const int32_t variant = exact ? loaded.load_exactly(range) : loaded.load(range);
-        if (form == kernel_form::block && needs_column(what, variant)) {
+        const bool exact = times == 1 && all.columns % group == 0 && (!is_staged(op) || bypasses_caches(all));
+        all.variant = loaded.load(range, exact);
+        if (form == kernel_form::block && needs_column(op, all.variant)) {
             run_fused(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
         } else {
-            if (!exact) {
-                loaded.repeat(rows, times);
-                loaded.pad(rows * times);
-            }
-            run_area(area_of(form, variant, 1, c, rows * c.extent, {1, 0, 0, 0, 0}, 1, at));
+            loaded.repeat(rows, times);
+            run_area(all);
         }
         at.advance(r, rows);
     }
@@ -178,12 +179,11 @@ void nest_runner::run_periodic(const dimension &c, const dimension &r, offsets a
     constexpr int64_t shortest = 512;  // shorter rows of one kernel call cost more than the operands' copies
     const int64_t unit = rows_of_whole_groups(c);
     const int64_t times = std::min(r.extent, (shortest / c.extent + unit) / unit * unit);
-    const int32_t variant = loaded.load({at.scale, c.scale, at.zero_point, c.zero_point, c.extent});
+    const int32_t variant = loaded.load({at.scale, c.scale, at.zero_point, c.zero_point, c.extent}, false);
     // Where there is no room for all of them, parts begin at any of the operands.
     const int64_t columns = times * c.extent, places = std::min(columns, loaded.room());
     const int64_t most = places == columns ? columns : (places - c.extent) / group * group;
     loaded.make_periodic(c.extent, places);
-    loaded.pad(places);
     const int64_t whole = r.extent / times, rest = r.extent % times;
     run_periodic_area(
         area_of(kernel_form::column, variant, 1, c, columns, {whole, times * r.x, times * r.y, 0, 0}, whole, at),
@@ -219,7 +219,7 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
     switch (a.form) {
     case kernel_form::row: part.operand += row * a.operand_step; break;
     case kernel_form::column: part.operand += column; break;
-    default: part.operand += column / what.block; break;
+    default: part.operand += column / op.block; break;
     }
     return part;
 }
@@ -228,7 +228,7 @@ void nest_runner::run_area(const area &a) {
     const flushing_float_environment environment(loaded.flushes);
     if (!a.contiguous()) {
         run_tiled(a);
-    } else if (is_staged(what) && !bypasses_caches(a)) {
+    } else if (is_staged(op) && !bypasses_caches(a)) {
         run_staged(a);
     } else {
         run_in_place(a);
@@ -237,12 +237,12 @@ void nest_runner::run_area(const area &a) {
 
 // Whether the form has a kernel that stores past the caches, and an area is what it takes.
 bool nest_runner::bypasses_caches(const area &a) const {
-    const bool has_kernel = what.quantizes() ? what.quantize->nontemporal[int(a.form)] != nullptr
-                                             : what.dequantize->nontemporal[int(a.form)] != nullptr;
-    const int64_t pitch = a.rows > 1 ? a.y_row * what.y_bits / 8 : 0;
-    const uintptr_t first = reinterpret_cast<uintptr_t>(address(y, a.y, what.y_bits));
-    return has_kernel && what.nontemporal && !reorders_x && !reorders_y && a.columns % group == 0 &&
-           first % line == 0 && pitch % line == 0;
+    const bool has_kernel = op.quantizes() ? op.quantize->nontemporal[int(a.form)] != nullptr
+                                           : op.dequantize->nontemporal[int(a.form)] != nullptr;
+    const int64_t pitch = a.rows > 1 ? a.y_row * op.y_bits / 8 : 0;
+    const uintptr_t first = reinterpret_cast<uintptr_t>(address(y, a.y, op.y_bits));
+    return has_kernel && op.nontemporal && !reorders_x && !reorders_y && a.columns % group == 0 && first % line == 0 &&
+           pitch % line == 0;
 }
 
 // Straight from x to y, by parts that kernels reach.
@@ -261,12 +261,12 @@ void nest_runner::run_in_place(const area &a) {
 // 200, f32 to i8: 0.19 ns an element, 0.27 all rows at a time).
 void nest_runner::run_within_reach(const area &a) {
     const int64_t whole = a.columns / group * group, last = a.columns - group;
-    const int64_t unit = std::max(a.form == kernel_form::block ? what.block : 1, what.packed_unit());
+    const int64_t unit = std::max(a.form == kernel_form::block ? op.block : 1, op.packed_unit());
     const bool repeats = last >= 0 && last % unit == 0 && x != y;
-    kernel_caller kernel(what, a.form, what.nontemporal, a.variant, a.operand_step);
+    kernel_caller kernel(op, a.form, op.nontemporal, a.variant, a.operand_step);
     auto run_part = [&](const area &part) {
-        kernel.run(loaded, part.operand, {address(x, part.x, what.x_bits), part.x_row},
-                   {address(y, part.y, what.y_bits), part.y_row}, part.columns, part.rows);
+        kernel.run(loaded.from(part.operand), {address(x, part.x, op.x_bits), part.x_row},
+                   {address(y, part.y, op.y_bits), part.y_row}, part.columns, part.rows);
     };
     const int64_t most_rows = whole == 0 || whole == a.columns ? a.rows : tile_side;
     for (int64_t row = 0; row < a.rows; row += most_rows) {
@@ -289,9 +289,9 @@ void nest_runner::run_within_reach(const area &a) {
         return;
     }
     const int64_t lines = rows ? tile.rows : tile.columns, pitch = rows ? tile.x_row : tile.x_column;
-    const int64_t bytes = (rows ? tile.columns : tile.rows) * what.x_bits / 8;
+    const int64_t bytes = (rows ? tile.columns : tile.rows) * op.x_bits / 8;
     for (int64_t i = 0; i < lines; i++) {
-        prefetch(address(x, tile.x + i * pitch, what.x_bits), bytes);
+        prefetch(address(x, tile.x + i * pitch, op.x_bits), bytes);
     }
 }
 
@@ -302,9 +302,9 @@ void nest_runner::run_within_reach(const area &a) {
 // operation (2^30 rows of 2 columns: 24 s, with zeros 8).
 void nest_runner::run_tiled(const area &a) {
     if (a.columns % tile_side != 0) {
-        std::memset(x_tile, 0, std::min(a.rows, tile_rows) * tile_side * what.x_bits / 8);
+        std::memset(x_tile, 0, std::min(a.rows, tile_rows) * tile_side * op.x_bits / 8);
     }
-    kernel_caller kernel(what, a.form, false, a.variant, a.operand_step);
+    kernel_caller kernel(op, a.form, false, a.variant, a.operand_step);
     for (int64_t row = 0; row < a.rows; row += tile_rows) {
         for (int64_t column = 0; column < a.columns; column += tile_side) {
             if (column + tile_side < a.columns) {
@@ -322,26 +322,26 @@ nest_runner::area nest_runner::tile_of(const area &a, int64_t column, int64_t ro
 void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
     const rectangle size{tile.columns, tile.rows};
     const bool whole = size.columns == tile_side;
-    rows_of_x from{address(x, tile.x, what.x_bits), tile.x_row};
+    rows_of_x from{address(x, tile.x, op.x_bits), tile.x_row};
     if (tile.x_column != 1 || !whole || reorders_x || rows_in_reach(tile.x_row) < size.rows) {
-        gather(*what.on, what.x_bits, static_cast<const char *>(from.data), tile.x_column, tile.x_row, size, x_tile,
+        gather(*op.target, op.x_bits, static_cast<const char *>(from.data), tile.x_column, tile.x_row, size, x_tile,
                tile_side);
         from = {x_tile, tile_side};
     }
     if (reorders_x) {
-        from_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(x_tile), size.rows * tile_side / 2);
+        from_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(x_tile), size.rows * tile_side / 2);
     }
-    char *const to = address(y, tile.y, what.y_bits);
+    char *const to = address(y, tile.y, op.y_bits);
     if (tile.y_column == 1 && whole && !reorders_y && rows_in_reach(tile.y_row) >= size.rows) {
-        kernel.run(loaded, tile.operand, from, {to, tile.y_row}, tile_side, size.rows);
+        kernel.run(loaded.from(tile.operand), from, {to, tile.y_row}, tile_side, size.rows);
         return;
     }
-    kernel.run(loaded, tile.operand, from, {y_tile, tile_side}, tile_side, size.rows);
-    clear_padding(y_tile, what.y_bits, size.columns);  // if there is any: the end of the tensor, in one row
+    kernel.run(loaded.from(tile.operand), from, {y_tile, tile_side}, tile_side, size.rows);
+    clear_padding(y_tile, op.y_bits, size.columns);  // if there is any: the end of the tensor, in one row
     if (reorders_y) {
-        to_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(y_tile), size.rows * tile_side / 2);
+        to_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(y_tile), size.rows * tile_side / 2);
     }
-    scatter(*what.on, what.y_bits, y_tile, tile_side, size, to, tile.y_column, tile.y_row);
+    scatter(*op.target, op.y_bits, y_tile, tile_side, size, to, tile.y_column, tile.y_row);
 }
 
 // Contiguous rows by pieces that go to y a piece later than they are computed: non-temporal stores then leave the
@@ -351,10 +351,10 @@ void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
 // memory takes, and the two overlap better in shorter pieces, which schedules/tuned asks for (f16 to f8e4m3: 14.2 ms
 // for 64 Mi elements with 1024 to a piece, 12.3 with 512).
 void nest_runner::run_staged(const area &a) {
-    kernel_caller kernel(what, a.form, false, a.variant, a.operand_step);
-    const dispatch_parameters &tuned = *what.tuned;
-    const int64_t most = std::min(tuned.piece_bytes * 8 / what.y_bits, tuned.piece_elements) / group * group;
-    const int64_t distance = tuned.prefetch_bytes * 8 / what.x_bits;
+    kernel_caller kernel(op, a.form, false, a.variant, a.operand_step);
+    const dispatch_parameters &tuned = *op.tuned;
+    const int64_t most = std::min(tuned.piece_bytes * 8 / op.y_bits, tuned.piece_elements) / group * group;
+    const int64_t distance = tuned.prefetch_bytes * 8 / op.x_bits;
     outgoing previous;
     char *own = y_tile, *other = y_tile + dispatch_parameters::most_piece_bytes;
     for (int64_t row = 0; row < a.rows; row++) {
@@ -362,15 +362,15 @@ void nest_runner::run_staged(const area &a) {
             columns = std::min(column == 0 ? first_staged(a, row, most) : most, a.columns - column);
             const area piece = part_of(a, column, columns, row, 1);
             const char *const ahead = ahead_of(a, row, column + distance, columns);
-            const int64_t half = ahead ? columns * what.x_bits / 16 : 0;
+            const int64_t half = ahead ? columns * op.x_bits / 16 : 0;
             prefetch(ahead, half);
             const char *from = staged_x(piece, a.columns - column);
-            kernel.run(loaded, piece.operand, {from, 0}, {own, 0}, round_up(columns), 1);
+            kernel.run(loaded.from(piece.operand), {from, 0}, {own, 0}, round_up(columns), 1);
             if (previous.to) {
                 emit(previous);
             }
             prefetch(ahead + half, half);
-            previous = {address(y, piece.y, what.y_bits), own, columns};
+            previous = {address(y, piece.y, op.y_bits), own, columns};
             std::swap(own, other);
         }
     }
@@ -380,23 +380,23 @@ void nest_runner::run_staged(const area &a) {
 // How many columns a row's first piece takes: up to a cache line's end in y, if the next piece may begin there. Pieces
 // of packed codes may be shorter than a line.
 int64_t nest_runner::first_staged(const area &a, int64_t row, int64_t most) const {
-    const int64_t past_line = reinterpret_cast<intptr_t>(address(y, a.y + row * a.y_row, what.y_bits)) % line * 8;
-    const int64_t unit = std::max(a.form == kernel_form::block ? what.block : 1, what.packed_unit());
-    const bool can_align = past_line % (what.y_bits * unit) == 0;
-    return can_align ? most - past_line / what.y_bits % most : most;
+    const int64_t past_line = reinterpret_cast<intptr_t>(address(y, a.y + row * a.y_row, op.y_bits)) % line * 8;
+    const int64_t unit = std::max(a.form == kernel_form::block ? op.block : 1, op.packed_unit());
+    const bool can_align = past_line % (op.y_bits * unit) == 0;
+    return can_align ? most - past_line / op.y_bits % most : most;
 }
 
 // A piece's elements as a kernel takes them: whole groups, which may reach into the rest of the row.
 const char *nest_runner::staged_x(const area &piece, int64_t columns_left) {
-    const char *from = address(x, piece.x, what.x_bits);
+    const char *from = address(x, piece.x, op.x_bits);
     if (!reorders_x && round_up(piece.columns) <= columns_left) {
         return from;
     }
-    const int64_t bytes = (piece.columns * what.x_bits + 7) / 8;
+    const int64_t bytes = (piece.columns * op.x_bits + 7) / 8;
     std::memcpy(x_tile, from, bytes);
-    std::memset(x_tile + bytes, 0, round_up(piece.columns) * what.x_bits / 8 - bytes);  // as run_tiled does
+    std::memset(x_tile + bytes, 0, round_up(piece.columns) * op.x_bits / 8 - bytes);  // as run_tiled does
     if (reorders_x) {
-        from_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(x_tile), bytes);
+        from_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(x_tile), bytes);
     }
     return x_tile;
 }
@@ -409,17 +409,17 @@ const char *nest_runner::ahead_of(const area &a, int64_t row, int64_t column, in
         row++;
     }
     const bool inside = row < a.rows && column < a.columns;
-    return inside ? address(x, part_of(a, column, columns, row, 1).x, what.x_bits) : nullptr;
+    return inside ? address(x, part_of(a, column, columns, row, 1).x, op.x_bits) : nullptr;
 }
 
 void nest_runner::emit(const outgoing &piece) const {
-    clear_padding(piece.from, what.y_bits, piece.elements);  // if there is any: the end of the tensor
-    const int64_t bytes = (piece.elements * what.y_bits + 7) / 8;
+    clear_padding(piece.from, op.y_bits, piece.elements);  // if there is any: the end of the tensor
+    const int64_t bytes = (piece.elements * op.y_bits + 7) / 8;
     if (reorders_y) {
-        to_packing(*what.on, what.packing, reinterpret_cast<uint8_t *>(piece.from), bytes);
+        to_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(piece.from), bytes);
     }
-    if (what.nontemporal) {
-        what.on->nontemporal->copy(piece.to, piece.from, bytes);
+    if (op.nontemporal) {
+        op.target->nontemporal->copy(piece.to, piece.from, bytes);
     } else {
         std::memcpy(piece.to, piece.from, bytes);
     }

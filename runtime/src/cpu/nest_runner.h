@@ -11,7 +11,7 @@ namespace qdq::runtime {
 
 class nest_runner {
 public:
-    nest_runner(const call &what, const loop_nest &nest, const void *x, void *y);
+    nest_runner(const call &op, const loop_nest &nest, const void *x, void *y);
 
     void run(const offsets &at);
 
@@ -51,7 +51,7 @@ private:
         int64_t elements = 0;
     };
 
-    const call &what;
+    const call &op;
     const loop_nest &nest;
     const char *const x;
     char *const y;

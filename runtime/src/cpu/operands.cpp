@@ -1,5 +1,6 @@
 #include "cpu/operands.h"
 
+#include "cpu/fast_variants.h"
 #include "support/types.h"
 #include "variants.h"
 
@@ -43,18 +44,18 @@ template<bool roles::*role, int number = 0, typename Visit> void with_operand_ty
     }
 }
 
-void read_scales(const call &what, const operand_range &range, float *to) {
-    if (what.scale_type == QDQ_F32 && range.scale_stride == 1) {
+void read_scales(const call &op, const operand_range &range, float *to) {
+    if (op.scale_type == QDQ_F32 && range.scale_stride == 1) {
         constexpr int64_t bytes = sizeof(float);
-        std::memcpy(to, static_cast<const char *>(what.scale) + range.scale * bytes, range.count * bytes);
+        std::memcpy(to, static_cast<const char *>(op.scale) + range.scale * bytes, range.count * bytes);
     } else {
-        with_operand_type<&roles::scale>(what.scale_type, [&](auto operand) {
+        with_operand_type<&roles::scale>(op.scale_type, [&](auto operand) {
             for (int64_t i = 0; i < range.count; i++) {
-                to[i] = static_cast<float>(operand.value(what.scale, range.scale + i * range.scale_stride));
+                to[i] = static_cast<float>(operand.value(op.scale, range.scale + i * range.scale_stride));
             }
         });
     }
-    if (what.reciprocal) {
+    if (op.reciprocal) {
         for (int64_t i = 0; i < range.count; i++) {
             to[i] = 1 / to[i];
         }
@@ -69,10 +70,10 @@ int32_t nearest_integer(float z) {
     return z <= -2147483648.0f ? INT32_MIN : static_cast<int32_t>(std::nearbyintf(z));
 }
 
-void read_integers(const call &what, const operand_range &range, int32_t *to) {
-    with_operand_type<&roles::zero_point>(what.zero_point_type, [&](auto operand) {
+void read_integers(const call &op, const operand_range &range, int32_t *to) {
+    with_operand_type<&roles::zero_point>(op.zero_point_type, [&](auto operand) {
         for (int64_t i = 0; i < range.count; i++) {
-            const auto z = operand.value(what.zero_point, range.zero_point + i * range.zero_point_stride);
+            const auto z = operand.value(op.zero_point, range.zero_point + i * range.zero_point_stride);
             if constexpr (operand.type.is_integer()) {
                 to[i] = z;  // NOLINT(bugprone-signed-char-misuse): int8 is a number here
             } else {
@@ -83,10 +84,10 @@ void read_integers(const call &what, const operand_range &range, int32_t *to) {
 }
 
 // The bits of f32 zero points, each multiplied by sign (1 or -1).
-void read_floats(const call &what, const operand_range &range, float sign, int32_t *to) {
-    with_operand_type<&roles::zero_point>(what.zero_point_type, [&](auto operand) {
+void read_floats(const call &op, const operand_range &range, float sign, int32_t *to) {
+    with_operand_type<&roles::zero_point>(op.zero_point_type, [&](auto operand) {
         for (int64_t i = 0; i < range.count; i++) {
-            const auto z = operand.value(what.zero_point, range.zero_point + i * range.zero_point_stride);
+            const auto z = operand.value(op.zero_point, range.zero_point + i * range.zero_point_stride);
             to[i] = std::bit_cast<int32_t>(sign * static_cast<float>(z));
         }
     });
@@ -112,21 +113,6 @@ void convert_to_floats(int32_t *z, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         z[i] = std::bit_cast<int32_t>(static_cast<float>(z[i]));
     }
-}
-
-quantize_variant fast_variant(const call &what) {
-    using enum quantize_variant;
-    if (!type_of(what.y_type).is_integer() || (!what.zero_point && !what.narrowed)) {
-        return what.multiply ? multiply : divide;
-    }
-    // i32 narrows its range in every variant.
-    if (what.y_type == QDQ_I32 && !what.zero_point) {
-        return what.multiply ? multiply : divide;
-    }
-    if (what.before) {
-        return what.multiply ? multiply_before : divide_before;
-    }
-    return what.multiply ? multiply_after : divide_after;
 }
 
 // The first `count` values, each `times` over, a few at a time from the last on: an array grows in place. Stores of
@@ -162,14 +148,14 @@ alignas(64) int32_t zeros[most_columns + spare_operands];
 
 const int32_t *no_zero_points() { return zeros; }
 
-bool scales_lie_ready(const call &what, int64_t stride) {
-    return what.scale_type == QDQ_F32 && !what.reciprocal && stride == 1 &&
-           reinterpret_cast<uintptr_t>(what.scale) % alignof(float) == 0;
+bool scales_lie_ready(const call &op, int64_t stride) {
+    return op.scale_type == QDQ_F32 && !op.reciprocal && stride == 1 &&
+           reinterpret_cast<uintptr_t>(op.scale) % alignof(float) == 0;
 }
 
-operands::operands(const call &what, void *memory, int64_t bytes, bool scales_lie_ready) : what(what) {
-    const bool divides = what.quantizes() && !what.multiply;
-    const int64_t arrays = !scales_lie_ready + divides + (what.zero_point != nullptr);
+operands::operands(const call &op, void *memory, int64_t bytes, bool scales_lie_ready) : op(op) {
+    const bool divides = op.quantizes() && !op.multiply;
+    const int64_t arrays = !scales_lie_ready + divides + (op.zero_point != nullptr);
     const int64_t each = array_bytes(bytes, std::max<int64_t>(arrays, 1));
     most = std::min(most_columns, room_of_array(each));
     auto next_array = [each, next = static_cast<char *>(memory)]() mutable -> void * {
@@ -178,9 +164,9 @@ operands::operands(const call &what, void *memory, int64_t bytes, bool scales_li
     };
     own_scale = scales_lie_ready ? nullptr : static_cast<float *>(next_array());
     own_inverse = divides ? static_cast<float *>(next_array()) : nullptr;
-    own_zero_point = what.zero_point ? static_cast<int32_t *>(next_array()) : nullptr;
+    own_zero_point = op.zero_point ? static_cast<int32_t *>(next_array()) : nullptr;
     use_scales(own_scale);
-    zero_point = what.zero_point ? own_zero_point : zeros;
+    zero_point = op.zero_point ? own_zero_point : zeros;
 }
 
 void operands::use_scales(const float *at) {
@@ -189,48 +175,40 @@ void operands::use_scales(const float *at) {
 }
 
 void operands::read(const operand_range &range, int64_t first) {
-    read_scales(what, range, own_scale + first);
+    read_scales(op, range, own_scale + first);
     read_zero_points(range, first);
 }
 
 void operands::read_zero_points(const operand_range &range, int64_t first) {
-    if (!what.zero_point) {
+    if (!op.zero_point) {
         return;
     }
-    if (what.adds_as_f32()) {
-        read_floats(what, range, what.quantizes() || what.add ? 1 : -1, own_zero_point + first);
+    if (op.adds_as_f32()) {
+        read_floats(op, range, op.quantizes() || op.adds_zero_point ? 1 : -1, own_zero_point + first);
     } else {
-        read_integers(what, range, own_zero_point + first);
+        read_integers(op, range, own_zero_point + first);
     }
 }
 
 int32_t operands::choose_variant(int64_t count) {
-    return what.quantizes() ? choose_quantize(count) : choose_dequantize(count);
+    return op.quantizes() ? choose_quantize(count) : choose_dequantize(count);
 }
 
-int32_t operands::load(const operand_range &range) {
+int32_t operands::load(const operand_range &range, bool within) {
+    if (within && scales_lie_ready(op, range.scale_stride)) {
+        use_scales(static_cast<const float *>(op.scale) + range.scale);
+        read_zero_points(range, 0);
+        return choose_variant(range.count);
+    }
     use_scales(own_scale);
     read(range, 0);
-    return choose_variant(range.count);
+    return within ? choose_variant(range.count) : finish(range.count);
 }
 
-int32_t operands::load_exactly(const operand_range &range) {
-    return scales_lie_ready(what, range.scale_stride) ? load_where_they_lie(range) : load(range);
-}
-
-int32_t operands::load_where_they_lie(const operand_range &range) {
-    use_scales(static_cast<const float *>(what.scale) + range.scale);
-    read_zero_points(range, 0);
-    return choose_variant(range.count);
-}
-
-int32_t operands::load_columns(const operand_range &range) {
-    if (own_scale) {
-        const int32_t variant = load(range);
-        pad(range.count);
-        return variant;
-    }
-    return load_where_they_lie(range);
+int32_t operands::finish(int64_t count) {
+    const int32_t variant = choose_variant(count);
+    pad(count);
+    return variant;
 }
 
 template<typename Change> void operands::for_each_buffer(Change change) {
@@ -246,11 +224,13 @@ template<typename Change> void operands::for_each_buffer(Change change) {
 void operands::repeat(int64_t count, int64_t times) {
     if (times > 1) {
         for_each_buffer([&](auto *values, int) { repeat_each(values, count, times); });
+        pad(count * times);
     }
 }
 
 void operands::make_periodic(int64_t count, int64_t places) {
     for_each_buffer([&](auto *values, int) { repeat_all(values, count, places); });
+    pad(places);
 }
 
 void operands::pad(int64_t count) {
@@ -258,17 +238,17 @@ void operands::pad(int64_t count) {
 }
 
 int32_t operands::choose_quantize(int64_t count) {
-    const quantize_variant fast = fast_variant(what);
+    const quantize_variant fast = fast_variant(op);
     const bool adds_after = fast == quantize_variant::multiply_after || fast == quantize_variant::divide_after;
-    const uint32_t most = type_of(what.y_type).bits == 8 ? small_zero_point_of_bytes : small_zero_point;
-    const bool small =
-        !what.zero_point || (what.before ? all_small_floats(zero_point, count) : all_small(zero_point, count, most));
-    const scale_abilities scales = abilities_of(what, scale, count);
+    const uint32_t most = type_of(op.y_type).bits == 8 ? small_zero_point_of_bytes : small_zero_point;
+    const bool small = !op.zero_point || (op.adds_before_rounding ? all_small_floats(zero_point, count)
+                                                                  : all_small(zero_point, count, most));
+    const scale_abilities scales = abilities_of(op, scale, count);
     flushes = scales.flushes;
-    const bool has_fast = what.rounding == QDQ_NEAREST_EVEN && !what.no_saturate && small && scales.fast &&
-                          !(adds_after && what.y_type == QDQ_I32);
+    const bool has_fast = op.rounding == QDQ_NEAREST_EVEN && !op.no_saturate && small && scales.fast &&
+                          !(adds_after && op.y_type == QDQ_I32);
     if (!has_fast) {
-        return int32_t(what.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide);
+        return int32_t(op.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide);
     }
     if (adds_after && own_zero_point) {
         convert_to_floats(own_zero_point, count);
@@ -283,33 +263,22 @@ int32_t operands::choose_quantize(int64_t count) {
 
 int32_t operands::choose_dequantize(int64_t count) {
     using enum dequantize_variant;
-    const bool fast = abilities_of(what, scale, count).fast;
-    if (!what.zero_point) {
+    const bool fast = abilities_of(op, scale, count).fast;
+    if (!op.zero_point) {
         return int32_t(fast ? plain : general);
     }
-    if (what.adds_as_f32()) {
+    if (op.adds_as_f32()) {
         constexpr bit_range offsets{smallest_offset, std::bit_cast<uint32_t>(float{small_zero_point})};
         return int32_t(fast && all_zero_or_within(zero_point, count, offsets) ? offset : general);
     }
-    if (what.x_type == QDQ_I32 || !fast || !all_small(zero_point, count)) {
+    if (op.x_type == QDQ_I32 || !fast || !all_small(zero_point, count)) {
         return int32_t(exact);
     }
     for (int64_t i = 0; i < count; i++) {  // both are short, and so is their difference
-        own_zero_point[i] = std::bit_cast<int32_t>(static_cast<float>(what.add ? zero_point[i] : -zero_point[i]));
+        own_zero_point[i] =
+            std::bit_cast<int32_t>(static_cast<float>(op.adds_zero_point ? zero_point[i] : -zero_point[i]));
     }
     return int32_t(offset);
-}
-
-bool needs_column(const call &what, int32_t variant) {
-    if (what.quantizes()) {
-        return variant >= static_cast<int32_t>(quantize_variant::general_multiply);
-    }
-    return variant >= static_cast<int32_t>(dequantize_variant::general);
-}
-
-int32_t plain_variant(const call &what) {
-    return what.quantizes() ? static_cast<int32_t>(fast_variant(what))
-                            : static_cast<int32_t>(dequantize_variant::plain);
 }
 
 }  // namespace qdq::runtime

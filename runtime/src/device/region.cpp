@@ -48,7 +48,7 @@ bool region::is_dense() const {
 
 region whole_region(const plan &p) {
     region all;
-    const merge_order order = p.what.packs() ? merge_order::as_given : merge_order::of_strides;
+    const merge_order order = p.op.packs() ? merge_order::as_given : merge_order::of_strides;
     all.count = merge_dimensions(p.dimensions, p.dimension_count, order, all.dimensions);
     return all;
 }

@@ -46,11 +46,11 @@ private:
     }
 };
 
-zero_point_use use_of_zero_point(const call &what) {
-    if (!what.zero_point) {
+zero_point_use use_of_zero_point(const call &op) {
+    if (!op.zero_point) {
         return zero_point_use::none;
     }
-    return what.adds_as_f32() ? zero_point_use::as_float : zero_point_use::as_integer;
+    return op.adds_as_f32() ? zero_point_use::as_float : zero_point_use::as_integer;
 }
 
 // One run of a plan.
@@ -59,13 +59,13 @@ public:
     launcher(const char *function, const plan &p, const void *x, void *y, device_launch &launch)
         : function(function),
           p(p),
-          what(p.what),
-          backend(*p.what.on->device),
+          op(p.op),
+          backend(*p.op.target->device),
           launch(launch),
           x(memory_of(x, p.x_offset)),
           y(memory_of(y, p.y_offset)),
-          scale(memory_of(what.scale, p.scale_offset)),
-          zero_point(memory_of(what.zero_point, p.zero_point_offset)) {}
+          scale(memory_of(op.scale, p.scale_offset)),
+          zero_point(memory_of(op.zero_point, p.zero_point_offset)) {}
 
     qdq_status run() {
         if (const char *name = misaligned()) {
@@ -73,7 +73,7 @@ public:
                         name);
         }
         if (!has_memory()) {
-            return fail(QDQ_DEVICE_ERROR, "%s: target %s: %s", function, what.on->name, launch.message);
+            return fail(QDQ_DEVICE_ERROR, "%s: target %s: %s", function, op.target->name, launch.message);
         }
         set_constants();
         return for_each_part(
@@ -94,16 +94,14 @@ private:
 
     const char *const function;
     const plan &p;
-    const call &what;
+    const call &op;
     const device_backend &backend;
     device_launch &launch;
     const memory x, y, scale, zero_point;
-    const device_kernel *const kernels = what.device->forms;
+    const device_kernel *const kernels = op.device->forms;
     device_arguments<number> in{};
 
-    int64_t group_of(device_form form) const {
-        return device_group(kernels[int(form)].unit_elements, what.codes().bits);
-    }
+    int64_t group_of(device_form form) const { return device_group(kernels[int(form)].unit_elements, op.codes().bits); }
 
     memory memory_of(const void *data, int64_t offset) const {
         const uint64_t base = reinterpret_cast<uintptr_t>(data);
@@ -115,7 +113,7 @@ private:
         auto is_off = [&](const memory &m, int32_t bits) {
             return backend.has_addresses && m.base % static_cast<uint64_t>(std::max(bits / 8, 1)) != 0;
         };
-        return is_off(x, what.x_bits) ? "x" : is_off(y, what.y_bits) ? "y" : nullptr;
+        return is_off(x, op.x_bits) ? "x" : is_off(y, op.y_bits) ? "y" : nullptr;
     }
 
     bool has_memory() const {
@@ -123,8 +121,8 @@ private:
             return backend.has_memory(launch, m.base, m.offset + bytes.first, m.offset + bytes.end);
         };
         return has(x, {p.x_first, p.x_end}) && has(y, {p.y_first, p.y_end}) &&
-               has(scale, touched(&dimension::scale, what.scale_type)) &&
-               (!what.zero_point || has(zero_point, touched(&dimension::zero_point, what.zero_point_type)));
+               has(scale, touched(&dimension::scale, op.scale_type)) &&
+               (!op.zero_point || has(zero_point, touched(&dimension::zero_point, op.zero_point_type)));
     }
 
     // The bytes of an operand, relative to the first.
@@ -140,36 +138,36 @@ private:
     }
 
     void set_constants() {
-        in.packing = what.packing;
-        in.scale_type = what.scale_type;
-        in.scale_bytes = type_of(what.scale_type).bits / 8;
-        in.reciprocal = what.reciprocal;
-        in.zero_point_use = int32_t(use_of_zero_point(what));
-        in.zero_point_type = what.zero_point_type;
-        in.zero_point_bytes = what.zero_point ? type_of(what.zero_point_type).bits / 8 : 1;
-        in.multiplies = what.multiply;
-        in.rounding = what.rounding;
-        in.lowest = what.lowest;
-        in.highest = what.highest;
-        in.no_saturate = what.no_saturate || what.nan_is_zero;
-        in.sign = what.add ? 1 : -1;
+        in.packing = op.packing;
+        in.scale_type = op.scale_type;
+        in.scale_bytes = type_of(op.scale_type).bits / 8;
+        in.reciprocal = op.reciprocal;
+        in.zero_point_use = int32_t(use_of_zero_point(op));
+        in.zero_point_type = op.zero_point_type;
+        in.zero_point_bytes = op.zero_point ? type_of(op.zero_point_type).bits / 8 : 1;
+        in.multiplies = op.multiply;
+        in.rounding = op.rounding;
+        in.lowest = op.lowest;
+        in.highest = op.highest;
+        in.no_saturate = op.no_saturate || op.nan_is_zero;
+        in.sign = op.adds_zero_point ? 1 : -1;
     }
 
     // Whole groups by a dense form, if there is one for the layout, and what is left by the strided form.
     qdq_status run_part(const region &r) {
         const int64_t elements = r.elements();
-        if (what.packs() && (what.quantizes() ? r.y : r.x) % what.packed_unit() != 0) {
+        if (op.packs() && (op.quantizes() ? r.y : r.x) % op.packed_unit() != 0) {
             return fail(QDQ_UNSUPPORTED,
                         "%s: x, y: rows of packed codes that do not begin at whole bytes, in a tensor of %lld "
                         "elements: device kernels take 2^30 at once",
                         function, static_cast<long long>(p.elements));
         }
-        if (r.is_dense() && r.count <= dense_dimensions && what.packing != QDQ_SPLIT_HALVES) {
+        if (r.is_dense() && r.count <= dense_dimensions && op.packing != QDQ_SPLIT_HALVES) {
             for (const device_form form : {device_form::group, device_form::each}) {
                 const int64_t group = group_of(form), in_groups = elements - elements % group;
                 device_buffer x_words, y_words;
-                if (meets_operands(r, form) && set_words(x, r.x, what.x_bits, in_groups, group, x_words, in.first_x) &&
-                    set_words(y, r.y, what.y_bits, in_groups, group, y_words, in.first_y)) {
+                if (meets_operands(r, form) && set_words(x, r.x, op.x_bits, in_groups, group, x_words, in.first_x) &&
+                    set_words(y, r.y, op.y_bits, in_groups, group, y_words, in.first_y)) {
                     return run_groups(r, form, elements, in_groups, x_words, y_words);
                 }
             }
@@ -247,14 +245,14 @@ private:
 
     qdq_status run_strided(const region &r, int64_t elements) {
         in.elements = static_cast<int32_t>(elements);
-        in.units = static_cast<int32_t>((elements + what.codes_per_byte() - 1) / what.codes_per_byte());
+        in.units = static_cast<int32_t>((elements + op.codes_per_byte() - 1) / op.codes_per_byte());
         clear_dimensions();
         for (int d = 0; d < r.count; d++) {
             describe(d, r.dimensions[d].whole.extent, r.dimensions[d].block, r.dimensions[d].whole, 1);
         }
         device_buffer x_pages, y_pages;
-        in.first_x = set_elements(x, {p.x_first, p.x_end}, r.x, what.x_bits, x_pages);
-        in.first_y = set_elements(y, {p.y_first, p.y_end}, r.y, what.y_bits, y_pages);
+        in.first_x = set_elements(x, {p.x_first, p.x_end}, r.x, op.x_bits, x_pages);
+        in.first_y = set_elements(y, {p.y_first, p.y_end}, r.y, op.y_bits, y_pages);
         return call_kernel(device_form::strided, r, x_pages, y_pages);
     }
 
@@ -281,11 +279,11 @@ private:
 
     qdq_status call_kernel(device_form form, const region &r, device_buffer &x_buffer, device_buffer &y_buffer) {
         device_buffer scales, zero_points;
-        const span of_scale = touched(&dimension::scale, what.scale_type);
+        const span of_scale = touched(&dimension::scale, op.scale_type);
         in.first_scale = set_operands(scale, of_scale, r.scale, in.scale_bytes, scales);
         // Without a zero point, kernels read a byte of the scale, and no more than that.
-        in.first_zero_point = what.zero_point
-                                  ? set_operands(zero_point, touched(&dimension::zero_point, what.zero_point_type),
+        in.first_zero_point = op.zero_point
+                                  ? set_operands(zero_point, touched(&dimension::zero_point, op.zero_point_type),
                                                  r.zero_point, in.zero_point_bytes, zero_points)
                                   : set_operands(scale, of_scale, 0, 1, zero_points);
         device_buffer *const all[] = {&x_buffer, &scales, &zero_points, &y_buffer};
@@ -323,7 +321,7 @@ private:
         const bool memory = error == halide_error_code_out_of_memory || std::strstr(launch.message, "OUT_OF_MEMORY") ||
                             std::strstr(launch.message, "OUT_OF_HOST_MEMORY") ||
                             std::strstr(launch.message, "MEM_OBJECT_ALLOCATION_FAILURE");
-        return fail(memory ? QDQ_OUT_OF_MEMORY : QDQ_DEVICE_ERROR, "%s: target %s: %s", function, what.on->name,
+        return fail(memory ? QDQ_OUT_OF_MEMORY : QDQ_DEVICE_ERROR, "%s: target %s: %s", function, op.target->name,
                     launch.message[0] ? launch.message : "the kernel failed and did not say why");
     }
 };
@@ -332,7 +330,7 @@ private:
 
 qdq_status run_on_device(const char *function, const plan &p, const void *x, void *y, void *stream) {
     device_launch launch{};
-    if (const qdq_status s = p.what.on->device->enter(launch, function, stream, p.device_id)) {
+    if (const qdq_status s = p.op.target->device->enter(launch, function, stream, p.device_id)) {
         return s;
     }
     const launch_scope scope(launch);

@@ -13,7 +13,7 @@ struct draft {
 
     const arguments &given;
     plan &result;
-    call &what = result.what;
+    call &op = result.op;
     qdq_options options{};
     int axis = 0;  // of x, where the operands follow one
     int64_t x_elements = 0, scale_elements = 0, zero_point_elements = 0;
@@ -22,10 +22,10 @@ struct draft {
     int64_t scale_strides[most_dimensions], zero_point_strides[most_dimensions];
 
     // The tensor of floats and that of codes.
-    const qdq_tensor &floats() const { return what.quantizes() ? *given.x : *given.y; }
-    const qdq_tensor &codes() const { return what.quantizes() ? *given.y : *given.x; }
+    const qdq_tensor &floats() const { return op.quantizes() ? *given.x : *given.y; }
+    const qdq_tensor &codes() const { return op.quantizes() ? *given.y : *given.x; }
     const element_type &code_type() const { return type_of(codes().dtype); }
-    bool is_on_device() const { return what.on->device != nullptr; }
+    bool is_on_device() const { return op.target->device != nullptr; }
 
     // The format's first %s is the name of the function that was called.
     template<typename... Values> qdq_status invalid(const char *format, Values... values) const {

@@ -11,7 +11,7 @@ namespace {
 
 qdq_status check_types(const draft &d) {
     const arguments &given = d.given;
-    const bool quantizes = d.what.quantizes();
+    const bool quantizes = d.op.quantizes();
     if (const element_type &type = type_of(d.floats().dtype); !type.roles.floats) {
         return d.invalid("%s: %s: dtype %s is not one of f32, f16, bf16", quantizes ? "x" : "y", type.name);
     }
@@ -88,43 +88,43 @@ bool names_device(const arguments &given) {
 
 qdq_status no_kernel(const draft &d) {
     const char *x = type_of(d.given.x->dtype).name, *y = type_of(d.given.y->dtype).name;
-    const char *op = d.what.quantizes() ? "quantize" : "dequantize";
+    const char *op = d.op.quantizes() ? "quantize" : "dequantize";
     return fail(QDQ_UNSUPPORTED, "%s: x, y: target %s has no kernel from %s to %s: %s_%s_%s was not picked; %s adds it",
-                d.given.function, d.what.on->name, x, y, op, x, y, qdq_linked_by);
+                d.given.function, d.op.target->name, x, y, op, x, y, qdq_linked_by);
 }
 
 qdq_status find_device_kernels(draft &d) {
     if (qdq_status s = check_devices(d)) {
         return s;
     }
-    call &what = d.what;
-    what.on = device_target(d.given.function, d.given.x->device.kind);
-    if (!what.on) {
+    call &op = d.op;
+    op.target = device_target(d.given.function, d.given.x->device.kind);
+    if (!op.target) {
         return QDQ_UNSUPPORTED;
     }
-    what.device = find_device_row(*what.on, what.op, d.floats().dtype, d.codes().dtype);
-    return what.device ? QDQ_OK : no_kernel(d);
+    op.device = find_device_row(*op.target, op.kind, d.floats().dtype, d.codes().dtype);
+    return op.device ? QDQ_OK : no_kernel(d);
 }
 
 qdq_status find_host_kernels(draft &d) {
-    call &what = d.what;
-    what.on = current_target();
-    if (!what.on) {
+    call &op = d.op;
+    op.target = current_target();
+    if (!op.target) {
         return QDQ_UNSUPPORTED;
     }
     if (d.is_on_device()) {
         return fail(QDQ_UNSUPPORTED, "%s: x: it is on the host, but target %s has been forced", d.given.function,
-                    what.on->name);
+                    op.target->name);
     }
     const qdq_dtype x = d.given.x->dtype, y = d.given.y->dtype;
-    if (what.quantizes()) {
-        what.quantize = find_quantize(*what.on, x, y);
-        what.tuned = what.quantize ? &what.quantize->tuned : nullptr;
+    if (op.quantizes()) {
+        op.quantize = find_quantize(*op.target, x, y);
+        op.tuned = op.quantize ? &op.quantize->tuned : nullptr;
     } else {
-        what.dequantize = find_dequantize(*what.on, x, y);
-        what.tuned = what.dequantize ? &what.dequantize->tuned : nullptr;
+        op.dequantize = find_dequantize(*op.target, x, y);
+        op.tuned = op.dequantize ? &op.dequantize->tuned : nullptr;
     }
-    return what.tuned ? QDQ_OK : no_kernel(d);
+    return op.tuned ? QDQ_OK : no_kernel(d);
 }
 
 }  // namespace

@@ -79,25 +79,25 @@ void move_to(loop_nest &nest, int from, int to) {
 }
 
 // How many lanes of a group a loop fills as a kernel's columns. Packed codes are whole bytes along one loop only.
-int64_t lanes(const call &what, const loop_nest &nest, const dimension &c) {
-    if (what.packs() || c.extent >= group) {
+int64_t lanes(const call &op, const loop_nest &nest, const dimension &c) {
+    if (op.packs() || c.extent >= group) {
         return group;
     }
     const bool fuses =
-        std::any_of(nest.loops, nest.loops + nest.count, [&](const dimension &r) { return fuses_rows(what, c, r); });
+        std::any_of(nest.loops, nest.loops + nest.count, [&](const dimension &r) { return fuses_rows(op, c, r); });
     return fuses ? group : c.extent;
 }
 
 // Where a contiguous loop is short, strides cost less than lanes that compute nothing: 2^20 elements in rows of 4, f32
 // to i8, take 1.1 ns each by columns of 2^18 and 2 to 3 by columns of 4; rows of 8 take the same either way.
-int64_t worth_as_columns(const call &what, const loop_nest &nest, const dimension &c) {
-    const bool prefers_x = what.quantizes() != what.packs();
+int64_t worth_as_columns(const call &op, const loop_nest &nest, const dimension &c) {
+    const bool prefers_x = op.quantizes() != op.packs();
     const int contiguous = (c.x == 1 ? 1 + prefers_x : 0) + (c.y == 1 ? 2 - prefers_x : 0);
-    return (contiguous ? 7 + contiguous : 1) * lanes(what, nest, c);
+    return (contiguous ? 7 + contiguous : 1) * lanes(op, nest, c);
 }
 
-void choose_plane(const call &what, loop_nest &nest) {
-    move_to(nest, best_loop(nest, 0, [&](const dimension &d) { return worth_as_columns(what, nest, d); }), 0);
+void choose_plane(const call &op, loop_nest &nest) {
+    move_to(nest, best_loop(nest, 0, [&](const dimension &d) { return worth_as_columns(op, nest, d); }), 0);
     if (nest.count > 1) {
         const dimension &c = nest.loops[0];
         const bool wants_x = c.x != 1, wants_y = c.y != 1, wants_constant = c.varies();
@@ -136,25 +136,25 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
     return std::min(kept, last + 1);
 }
 
-bool fuses_rows(const call &what, const dimension &c, const dimension &r) {
+bool fuses_rows(const call &op, const dimension &c, const dimension &r) {
     if (c.x != 1 || c.y != 1 || r.x != c.extent || r.y != c.extent || c.varies() == r.varies()) {
         return false;
     }
-    const dispatch_parameters &tuned = *what.tuned;
-    const int64_t short_row = what.nontemporal ? tuned.fused_nontemporal_row : tuned.fused_row;
+    const dispatch_parameters &tuned = *op.tuned;
+    const int64_t short_row = op.nontemporal ? tuned.fused_nontemporal_row : tuned.fused_row;
     if (c.varies()) {
-        return (c.extent % group != 0 || (what.nontemporal && c.extent < short_row)) &&
+        return (c.extent % group != 0 || (op.nontemporal && c.extent < short_row)) &&
                rows_of_whole_groups(c) * c.extent <= longest_period;
     }
     // Repeating operands costs 0.35 ns an element (f32 to i8), once a block next to nothing. What it saves goes by
     // rows: of 8 elements 0.9 ns an element, of 24 0.3. Packed rows of odd length have no other way.
-    const bool repeats_cheaply = c.extent % what.block == 0;
-    return c.extent < (repeats_cheaply || what.packs() ? short_row : tuned.fused_repeating_row);
+    const bool repeats_cheaply = c.extent % op.block == 0;
+    return c.extent < (repeats_cheaply || op.packs() ? short_row : tuned.fused_repeating_row);
 }
 
 int64_t rows_of_whole_groups(const dimension &c) { return group / std::gcd(c.extent, group); }
 
-void normalize(const call &what, const blocked_dimension *dimensions, int count, loop_nest &nest) {
+void normalize(const call &op, const blocked_dimension *dimensions, int count, loop_nest &nest) {
     blocked_dimension merged[most_dimensions];
     count = merge_dimensions(dimensions, count, merge_order::of_strides, merged);
     nest.count = 0;
@@ -165,7 +165,7 @@ void normalize(const call &what, const blocked_dimension *dimensions, int count,
         nest.loops[nest.count++] = {1, 1, 1, 0, 0};  // one element
         return;
     }
-    choose_plane(what, nest);
+    choose_plane(op, nest);
 }
 
 }  // namespace qdq::runtime

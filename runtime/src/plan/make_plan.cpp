@@ -11,68 +11,70 @@ namespace qdq::runtime {
 namespace {
 
 // Whether x and y together have more bits than that. Nothing overflows: a tuned number has 40 bits.
-bool is_larger_than(int64_t bits, const call &what, int64_t elements) {
-    return std::min(elements, bits) * (what.x_bits + what.y_bits) > bits;
+bool is_larger_than(int64_t bits, const call &op, int64_t elements) {
+    return std::min(elements, bits) * (op.x_bits + op.y_bits) > bits;
 }
 
-bool stores_past_caches(qdq_stores hint, const call &what, int64_t elements) {
-    return hint == QDQ_STORES_BY_SIZE ? is_larger_than(8 * what.tuned->nontemporal_bytes, what, elements)
+bool stores_past_caches(qdq_stores hint, const call &op, int64_t elements) {
+    return hint == QDQ_STORES_BY_SIZE ? is_larger_than(8 * op.tuned->nontemporal_bytes, op, elements)
                                       : hint == QDQ_STORES_NONTEMPORAL;
 }
 
 void set_call(draft &d) {
     const arguments &given = d.given;
     const qdq_options &options = d.options;
-    call &what = d.what;
+    call &op = d.op;
     const element_type &codes = d.code_type();
-    what.multiply = options.scale_mode != QDQ_DIVIDE;
-    what.reciprocal = what.quantizes() && options.scale_mode == QDQ_RECIPROCAL;
-    what.before = options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING;
-    what.add = options.dequantize_zp == QDQ_ZP_ADD;
-    what.rounding = options.rounding;
-    what.no_saturate = what.quantizes() && !codes.is_integer() && options.no_saturate != 0;
-    what.nan_is_zero = what.quantizes() && codes.is_integer() && options.nan == QDQ_NAN_ZERO && what.lowest < 0;
-    what.narrowed = what.quantizes() && (what.lowest != codes.lowest() || what.highest != codes.highest());
-    what.x_type = given.x->dtype;
-    what.y_type = given.y->dtype;
-    what.x_bits = type_of(what.x_type).bits;
-    what.y_bits = type_of(what.y_type).bits;
-    what.block = codes.block;
-    what.packing = options.packing;
-    what.scale_type = given.scale->dtype;
-    what.scale = given.scale->data;
-    what.zero_point = given.zero_point && d.zero_point_elements > 0 ? given.zero_point->data : nullptr;
-    what.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
-    what.nontemporal = what.on->nontemporal && stores_past_caches(options.stores, what, d.x_elements);
+    op.multiply = options.scale_mode != QDQ_DIVIDE;
+    op.reciprocal = op.quantizes() && options.scale_mode == QDQ_RECIPROCAL;
+    op.adds_before_rounding = options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING;
+    op.adds_zero_point = options.dequantize_zp == QDQ_ZP_ADD;
+    op.rounding = options.rounding;
+    op.no_saturate = op.quantizes() && !codes.is_integer() && options.no_saturate != 0;
+    op.nan_is_zero = op.quantizes() && codes.is_integer() && options.nan == QDQ_NAN_ZERO && op.lowest < 0;
+    op.narrowed = op.quantizes() && (op.lowest != codes.lowest() || op.highest != codes.highest());
+    op.x_type = given.x->dtype;
+    op.y_type = given.y->dtype;
+    op.x_bits = type_of(op.x_type).bits;
+    op.y_bits = type_of(op.y_type).bits;
+    op.x_element = halide_type(op.x_type);
+    op.y_element = halide_type(op.y_type);
+    op.block = codes.block;
+    op.packing = options.packing;
+    op.scale_type = given.scale->dtype;
+    op.scale = given.scale->data;
+    op.zero_point = given.zero_point && d.zero_point_elements > 0 ? given.zero_point->data : nullptr;
+    op.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
+    op.nontemporal = op.target->nontemporal && stores_past_caches(options.stores, op, d.x_elements);
 }
 
 // Whether every row of packed codes begins at a whole byte, or at the whole group of bytes that splits its halves.
-bool rows_begin_at_bytes(const call &what, const loop_nest &nest) {
-    const int64_t unit = what.packed_unit();
-    auto stride = [&](const dimension &d) { return what.quantizes() ? d.y : d.x; };
+bool rows_begin_at_bytes(const call &op, const loop_nest &nest) {
+    const int64_t unit = op.packed_unit();
+    auto stride = [&](const dimension &d) { return op.quantizes() ? d.y : d.x; };
     const dimension &c = nest.loops[0];
     const bool fused =
-        nest.count > 1 && fuses_rows(what, c, nest.loops[1]) && (unit == what.codes_per_byte() || c.extent % unit == 0);
+        nest.count > 1 && fuses_rows(op, c, nest.loops[1]) && (unit == op.codes_per_byte() || c.extent % unit == 0);
     return stride(c) == 1 && std::all_of(nest.loops + (fused ? 2 : 1), nest.loops + std::max(nest.count, fused ? 2 : 1),
                                          [&](const dimension &d) { return stride(d) % unit == 0; });
 }
 
 // The longest block of the block form that divides an extent, or the type's own.
-int64_t block_of(const call &what, int64_t extent) {
-    const int64_t blocks = what.quantizes() ? what.quantize->blocks : what.dequantize->blocks;
+int64_t block_of(const call &op, int64_t extent) {
+    const int64_t blocks = op.quantizes() ? op.quantize->blocks : op.dequantize->blocks;
     const int64_t dividing = blocks & ((extent & -extent) * 2 - 1);
-    return dividing ? int64_t(std::bit_floor(static_cast<uint64_t>(dividing))) : what.block;
+    return dividing ? int64_t(std::bit_floor(static_cast<uint64_t>(dividing))) : op.block;
 }
 
 void choose_path(plan &p) {
     const bool is_ragged = std::any_of(p.dimensions, p.dimensions + p.dimension_count,
                                        [](const blocked_dimension &d) { return d.ragged(); });
     if (!is_ragged) {
-        normalize(p.what, p.dimensions, p.dimension_count, p.nest);
-        p.what.block = block_of(p.what, p.nest.loops[0].extent);
+        normalize(p.op, p.dimensions, p.dimension_count, p.nest);
+        p.op.block = block_of(p.op, p.nest.loops[0].extent);
     }
-    if (p.what.packs()) {
-        p.path = is_ragged || !rows_begin_at_bytes(p.what, p.nest) ? execution_path::windows : execution_path::nest;
+    if (p.op.packs()) {
+        p.path = is_ragged || !rows_begin_at_bytes(p.op, p.nest) ? execution_path::windows : execution_path::nest;
     } else {
         p.path = is_ragged ? execution_path::parts : execution_path::nest;
     }
@@ -84,7 +86,7 @@ qdq_status make_plan(const arguments &given, plan &result) {
     result.made = plan_mark;
     result.x_offset = result.y_offset = result.scale_offset = result.zero_point_offset = 0;
     result.path = execution_path::nest;
-    result.what.op = given.op;
+    result.op.kind = given.op;
     result.direct.possible = false;
     draft d{given, result};
     qdq_status s;

@@ -102,7 +102,7 @@ qdq_status find(const draft &d, const char *name, const qdq_tensor &t, const int
     if (!touched(t, strides, bytes)) {
         return d.invalid("%s: %s: shape and strides reach past the address space", name);
     }
-    const target &on = *d.what.on;
+    const target &on = *d.op.target;
     const bool is_placed = t.data || !has_addresses(on);
     return !is_placed || locate(on, t.data, bytes, offset, at) ? QDQ_OK : out_of_reach(d.given.function, on, name);
 }
@@ -149,7 +149,7 @@ qdq_status check_memory(draft &d) {
 }
 
 qdq_status check_overlap(const char *function, const plan &p, const void *x, const void *y) {
-    const target &on = *p.what.on;
+    const target &on = *p.op.target;
     place of_x, of_y;
     if (!locate(on, x, {p.x_first, p.x_end}, p.x_offset, of_x)) {
         return out_of_reach(function, on, "x");

@@ -46,22 +46,22 @@ qdq_status check_blocks_asked(const draft &d) {
 qdq_status check_range(draft &d) {
     const qdq_options &options = d.options;
     const element_type &codes = d.code_type();
-    const char *name = d.what.quantizes() ? "y" : "x";
-    d.what.lowest = int32_t(codes.lowest());
-    d.what.highest = int32_t(codes.highest());
+    const char *name = d.op.quantizes() ? "y" : "x";
+    d.op.lowest = int32_t(codes.lowest());
+    d.op.highest = int32_t(codes.highest());
     if (options.quant_min != 0 || options.quant_max != 0) {
         if (!codes.is_integer()) {
             return d.invalid("%s: options: quant_min and quant_max need an integer %s, not %s", name, codes.name);
         }
-        if (options.quant_min > options.quant_max || options.quant_min < d.what.lowest ||
-            options.quant_max > d.what.highest) {
+        if (options.quant_min > options.quant_max || options.quant_min < d.op.lowest ||
+            options.quant_max > d.op.highest) {
             return d.invalid("%s: options: quant_min %d and quant_max %d are not a range within %s's %d..%d",
-                             options.quant_min, options.quant_max, name, d.what.lowest, d.what.highest);
+                             options.quant_min, options.quant_max, name, d.op.lowest, d.op.highest);
         }
-        d.what.lowest = options.quant_min;
-        d.what.highest = options.quant_max;
+        d.op.lowest = options.quant_min;
+        d.op.highest = options.quant_max;
     }
-    if (d.what.quantizes() && options.rounding != QDQ_NEAREST_EVEN && !codes.is_integer()) {
+    if (d.op.quantizes() && options.rounding != QDQ_NEAREST_EVEN && !codes.is_integer()) {
         return d.invalid("%s: options: rounding %d needs an integer y, not %s", int(options.rounding), codes.name);
     }
     return QDQ_OK;
@@ -77,7 +77,7 @@ qdq_status check_options(draft &d) {
         return s;
     }
     if (d.options.stream && !d.is_on_device()) {
-        return d.invalid("%s: options: stream: target %s runs on the CPU and takes none", d.what.on->name);
+        return d.invalid("%s: options: stream: target %s runs on the CPU and takes none", d.op.target->name);
     }
     if (const element_type &codes = d.code_type(); d.options.packing != QDQ_LOW_FIRST && codes.codes_per_byte() > 2) {
         return d.invalid(

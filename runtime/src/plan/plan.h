@@ -50,23 +50,24 @@ constexpr int64_t split_group = 32;    // elements whose halves QDQ_SPLIT_HALVES
 
 // The part of a call that does not depend on the loops.
 struct call {
-    operation op;
-    bool multiply;     // quantize: x is multiplied
-    bool reciprocal;   // quantize: by 1 / scale
-    bool before;       // quantize: the zero point is added before rounding
-    bool add;          // dequantize: the zero point is added
-    bool narrowed;     // quantize: the range is not the type's own
-    bool nan_is_zero;  // quantize: the code of NaN is that of 0, which is not the lowest
-    bool nontemporal;  // y is too large for the caches
+    operation kind;
+    bool multiply;              // quantize: x is multiplied
+    bool reciprocal;            // quantize: by 1 / scale
+    bool adds_before_rounding;  // quantize: the zero point is added before rounding
+    bool adds_zero_point;       // dequantize: the zero point is added
+    bool narrowed;              // quantize: the range is not the type's own
+    bool nan_is_zero;           // quantize: the code of NaN is that of 0, which is not the lowest
+    bool nontemporal;           // y is too large for the caches
     qdq_packing packing;
     int32_t rounding;
     int32_t lowest, highest;
     int32_t no_saturate;
     qdq_dtype x_type, y_type, scale_type, zero_point_type;
     int32_t x_bits, y_bits;
+    halide_type_t x_element, y_element;  // of kernels' buffers: packed codes are bytes
     const void *scale;
     const void *zero_point;  // NULL for none
-    const target *on;
+    const qdq_target *target;
     int64_t block;                     // elements that share an operand in the block form
     const dispatch_parameters *tuned;  // of the processor's kernels
     union {
@@ -75,7 +76,7 @@ struct call {
         const device_row *device;
     };
 
-    bool quantizes() const { return op == operation::quantize; }
+    bool quantizes() const { return kind == operation::quantize; }
     const element_type &codes() const { return type_of(quantizes() ? y_type : x_type); }
     bool packs() const { return codes().is_packed(); }
     int64_t codes_per_byte() const { return codes().codes_per_byte(); }
@@ -87,7 +88,7 @@ struct call {
     // Whether the zero point is added as an f32. Dequantize: an f32 operation applies a float one by definition, and
     // a short integer one exactly.
     bool adds_as_f32() const {
-        return quantizes() ? before
+        return quantizes() ? adds_before_rounding
                            : type_of(zero_point_type).is_float() || (x_type != QDQ_I32 && zero_point_type != QDQ_I32);
     }
 };
@@ -100,8 +101,6 @@ struct direct_call {
     bool possible;
     bool plain;  // f32 scales and no zero point: nothing to convert and one variant
     kernel_form form;
-    int32_t plain_variant;
-    halide_type_t x_type, y_type;
     halide_dimension_t x_shape[2], y_shape[2], operand_shape[1];
 };
 
@@ -118,7 +117,7 @@ constexpr uint64_t plan_mark = 0x31706c616e647171;  // tells a plan from memory 
 // What an opaque qdq_plan holds.
 struct plan {
     uint64_t made;  // plan_mark
-    call what;
+    call op;
     direct_call direct;
     int64_t elements;
     execution_path path;

@@ -9,6 +9,7 @@
 #include "qdq/qdq.h"
 #include "targets/nontemporal.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -29,6 +30,19 @@ using target = qdq_target;
 
 static_assert(std::size(quantize_row{}.forms) == form_count && std::size(dequantize_row{}.forms) == form_count);
 static_assert(std::size(device_row{}.forms) == device_form_count);
+
+// Of an element of a kernel's buffer: packed codes are bytes.
+inline halide_type_t halide_type(qdq_dtype dtype) {
+    switch (dtype) {
+    case QDQ_F32: return {halide_type_float, 32, 1};
+    case QDQ_F16: return {halide_type_float, 16, 1};
+    case QDQ_BF16: return {halide_type_bfloat, 16, 1};
+    case QDQ_I8:
+    case QDQ_I16:
+    case QDQ_I32: return {halide_type_int, static_cast<uint8_t>(type_of(dtype).bits), 1};
+    default: return {halide_type_uint, static_cast<uint8_t>(std::max(type_of(dtype).bits, 8)), 1};
+    }
+}
 
 // NULL where the target has no kernel for the pair.
 const quantize_row *find_quantize(const target &t, qdq_dtype from, qdq_dtype to);

@@ -1,7 +1,6 @@
-#include "cpu/scale_abilities.h"
+#include "cpu/fast_variants.h"
 
 #include "support/types.h"
-#include "variants.h"
 
 namespace qdq::runtime {
 
@@ -10,16 +9,16 @@ namespace {
 constexpr bit_range divisors{smallest_divisor, largest_divisor};
 
 // The f32 scales that the fast variants take.
-bit_range fast_scale(const call &what) {
-    if (!what.quantizes()) {
+bit_range fast_scale(const call &op) {
+    if (!op.quantizes()) {
         // Float formats scale it up, and an infinite code times 0 is NaN.
-        return {smallest_scale, type_of(what.x_type).is_integer() ? 0x7f7fffffu : (127u + 100) << 23};
+        return {smallest_scale, type_of(op.x_type).is_integer() ? 0x7f7fffffu : (127u + 100) << 23};
     }
-    if (!what.multiply) {
+    if (!op.multiply) {
         return divisors;
     }
     // Where NaN has a code of its own, x alone is to decide what is NaN: 0 times infinity is, too.
-    const bool any = type_of(what.y_type).is_integer() && !what.nan_is_zero;
+    const bool any = type_of(op.y_type).is_integer() && !op.nan_is_zero;
     return any ? bit_range{0, UINT32_MAX} : bit_range{1, 0x7f7fffffu};
 }
 
@@ -39,9 +38,9 @@ bool all_magnitudes_within(const float *values, int64_t count, bit_range range) 
     return within;
 }
 
-bool may_flush_subnormals(const call &what) {
-    const bool to_one_side = what.rounding == QDQ_DOWN || what.rounding == QDQ_UP;
-    return what.quantizes() && what.x_type != QDQ_F16 && !to_one_side;
+bool may_flush_subnormals(const call &op) {
+    const bool to_one_side = op.rounding == QDQ_DOWN || op.rounding == QDQ_UP;
+    return op.quantizes() && op.x_type != QDQ_F16 && !to_one_side;
 }
 
 }  // namespace
@@ -60,18 +59,43 @@ bool may_flush_subnormals(const call &what) {
 // - All else that kernels compute is integral, or the type's own numbers: none is subnormal but 0.
 // Rounded up and down, a tiny t becomes 1 or -1 by its sign, and zero does not. With other scales t may be large:
 // 2^-130 times 2^127, or divided by 2^-130. An x of f16 is from 2^-24 on and meets no subnormal number.
-scale_abilities abilities_of(const call &what, const float *scale, int64_t count) {
-    if (!what.quantizes()) {
-        const bool zero_too = type_of(what.x_type).is_integer();
-        return {
-            zero_too ? all_zero_or_within(scale, count, fast_scale(what)) : all_within(scale, count, fast_scale(what)),
-            false};
+scale_abilities abilities_of(const call &op, const float *scale, int64_t count) {
+    if (!op.quantizes()) {
+        const bit_range fast = fast_scale(op);
+        const bool zero_too = type_of(op.x_type).is_integer();
+        return {all_within(scale, count, fast) || (zero_too && all_zero_or_within(scale, count, fast)), false};
     }
     if (all_within(scale, count, divisors)) {  // as a rule
-        return {true, may_flush_subnormals(what)};
+        return {true, may_flush_subnormals(op)};
     }
-    return {what.multiply && all_within(scale, count, fast_scale(what)),
-            may_flush_subnormals(what) && all_magnitudes_within(scale, count, divisors)};
+    return {op.multiply && all_within(scale, count, fast_scale(op)),
+            may_flush_subnormals(op) && all_magnitudes_within(scale, count, divisors)};
+}
+
+quantize_variant fast_variant(const call &op) {
+    using enum quantize_variant;
+    if (!type_of(op.y_type).is_integer() || (!op.zero_point && !op.narrowed)) {
+        return op.multiply ? multiply : divide;
+    }
+    // i32 narrows its range in every variant.
+    if (op.y_type == QDQ_I32 && !op.zero_point) {
+        return op.multiply ? multiply : divide;
+    }
+    if (op.adds_before_rounding) {
+        return op.multiply ? multiply_before : divide_before;
+    }
+    return op.multiply ? multiply_after : divide_after;
+}
+
+bool needs_column(const call &op, int32_t variant) {
+    if (op.quantizes()) {
+        return variant >= static_cast<int32_t>(quantize_variant::general_multiply);
+    }
+    return variant >= static_cast<int32_t>(dequantize_variant::general);
+}
+
+int32_t plain_variant(const call &op) {
+    return op.quantizes() ? static_cast<int32_t>(fast_variant(op)) : static_cast<int32_t>(dequantize_variant::plain);
 }
 
 }  // namespace qdq::runtime

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plan/plan.h"
+#include "variants.h"
 
 #include <bit>
 
@@ -12,7 +13,16 @@ namespace qdq::runtime {
 struct scale_abilities {
     bool fast, flushes;
 };
-scale_abilities abilities_of(const call &what, const float *scale, int64_t count);
+scale_abilities abilities_of(const call &op, const float *scale, int64_t count);
+
+// Whether a variant exists in the column form alone.
+bool needs_column(const call &op, int32_t variant);
+
+// The fast variant of a call.
+quantize_variant fast_variant(const call &op);
+
+// The variant of a call whose scales are fast and which has no zero point.
+int32_t plain_variant(const call &op);
 
 // A range of f32 values by their bits, taken as unsigned integers.
 struct bit_range {
