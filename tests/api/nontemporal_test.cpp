@@ -83,5 +83,37 @@ TEST_P(NonTemporalRows, rows_of_a_few_columns_more_or_fewer_than_whole_groups) {
     }
 }
 
+// Few enough codes to be asked for in every order, with y at a cache line, where kernels store past the caches
+// themselves.
+TEST(NonTemporalCodes, are_read_in_their_order_and_to_the_end_of_a_row) {
+    for (const qdq_packing packing : {QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
+        for (const qdq_dtype to : {QDQ_F32, QDQ_F16, QDQ_BF16}) {
+            for (const int64_t columns : {64, 96, 1000, 1024}) {
+                if (packing == QDQ_SPLIT_HALVES && columns % 32 != 0) {
+                    continue;  // there are no such rows
+                }
+                const int64_t rows = columns % 64 == 0 ? 2 : 1;
+                const dimensions shape{rows, columns};
+                const tensor_memory x = stored(QDQ_I4, shape), scale = scales({rows, 1}), expected(to, shape);
+                const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_expected = expected.view();
+                qdq_options options{};
+                options.packing = packing;
+                options.stores = QDQ_STORES_NONTEMPORAL;
+                call_reference({direction::dequantize, &c_x, &c_scale, nullptr, &c_expected, &options});
+                const int64_t y_bytes = rows * columns * reference::bits_of(to) / 8;
+                fenced_memory y_memory(y_bytes);
+                qdq_tensor y = c_expected;
+                test_support::for_each_target([&](const std::string &) {
+                    y.data = y_memory.place(y_bytes, flush::leading);
+                    ASSERT_EQ(call({direction::dequantize, &c_x, &c_scale, nullptr, &y, &options}), QDQ_OK);
+                    EXPECT_EQ(std::memcmp(y.data, c_expected.data, static_cast<size_t>(y_bytes)), 0)
+                        << columns << " columns, packing " << packing << ", to " << reference::name_of(to);
+                    EXPECT_TRUE(y_memory.surroundings_intact());
+                });
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace api_test
