@@ -108,6 +108,7 @@ std::string one_of(const std::vector<std::string> &names) { return "NAME:{" + CL
 void add_target_options(CLI::App &command, target_options &target,
                         const std::string &threads = "Threads for large tensors") {
     std::vector<std::string> names;
+    names.reserve(static_cast<size_t>(qdq_target_count()));
     for (int32_t i = 0; i < qdq_target_count(); ++i) {
         names.emplace_back(qdq_target_name(i));
     }
@@ -352,7 +353,7 @@ std::string about_unknown_option(const CLI::App &app) {
             }
             std::string text = name + " is no option of `qdq " + command->get_name() + "`", owners;
             if (std::string meant = closest(name, option_names(*command)); !meant.empty()) {
-                return text + ": is " + meant + " meant?";
+                return text.append(": is ").append(meant).append(" meant?");
             }
             for (const CLI::App *other : app.get_subcommands(nullptr)) {
                 std::vector<std::string> names = option_names(*other);

@@ -15,7 +15,6 @@ namespace conformance {
 
 namespace {
 
-
 const std::map<std::string, uint64_t> published_digests{
 #include "conformance_digests.inc"
 };
@@ -170,9 +169,7 @@ finding run(const sweep &s, int64_t call, const library &of) {
     return {y.elements(), digest_of(y.bytes(), y.size()), ""};
 }
 
-uint64_t combined(const std::vector<uint64_t> &digests) {
-    return digest_of(digests.data(), std::ssize(digests) * 8);
-}
+uint64_t combined(const std::vector<uint64_t> &digests) { return digest_of(digests.data(), std::ssize(digests) * 8); }
 
 std::string first_difference(const kernel &k, const library &of) {
     for (const scenario &s : scenarios_of(k)) {

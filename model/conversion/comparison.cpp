@@ -88,8 +88,14 @@ double comparison::sqnr_db() const {
 }
 
 struct comparer::sides {
-    std::unique_ptr<tensor_reader> original_file, other_file;
-    value_reader original{*original_file}, other{*other_file};
+    const std::unique_ptr<tensor_reader> original_file, other_file;
+    value_reader original, other;
+
+    sides(std::unique_ptr<tensor_reader> first, std::unique_ptr<tensor_reader> second)
+        : original_file(std::move(first)),
+          other_file(std::move(second)),
+          original(*original_file),
+          other(*other_file) {}
 
     void refuse_extra_tensors() const {
         for (const logical_tensor &tensor : other.tensors()) {
@@ -138,7 +144,7 @@ struct comparer::sides {
 };
 
 comparer::comparer(const std::string &original, const std::string &other)
-    : sides_(new sides{open_reader(original), open_reader(other)}) {
+    : sides_(new sides(open_reader(original), open_reader(other))) {
     sides_->refuse_extra_tensors();
 }
 

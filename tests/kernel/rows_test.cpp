@@ -22,8 +22,8 @@ protected:
     uint64_t published() const { return published_digest(name_of(GetParam())); }
 };
 
-// The results of every target have the published digest, and are the reference's in the other tests: of the reference itself a
-// part of the rows says enough.
+// The results of every target have the published digest, and are the reference's in the other tests: of the reference
+// itself a part of the rows says enough.
 TEST_P(RowTest, has_the_published_digest_of_the_reference) {
     if (!test_support::is_taken(static_cast<int64_t>(published() % 64), 4)) {
         GTEST_SKIP() << "one in four rows, and all with QDQ_TEST_THIN=1";

@@ -1,5 +1,5 @@
-// Every f32, one kernel after another. QDQ_SWEEP=full sweeps all 2^32 inputs in every configuration, QDQ_SWEEP=<n> every n-th;
-// where it is not set, every 1021st.
+// Every f32, one kernel after another. QDQ_SWEEP=full sweeps all 2^32 inputs in every configuration, QDQ_SWEEP=<n>
+// every n-th; where it is not set, every 1021st.
 #include "operand.h"
 
 #include "conformance/supported.h"
@@ -168,8 +168,8 @@ struct workspace {
     std::vector<uint32_t> actual = std::vector<uint32_t>(chunk);
 };
 
-// Float types have no zero point and one rounding. All 2^32 inputs of every type take minutes a configuration: all types have
-// them in the first one, i8 and u8 in every one.
+// Float types have no zero point and one rounding. All 2^32 inputs of every type take minutes a configuration: all
+// types have them in the first one, i8 and u8 in every one.
 std::vector<qdq_dtype> swept_types(const configuration &c) {
     const bool every_type = step() != 1 || c.name == configurations[0].name;
     std::vector<qdq_dtype> types;

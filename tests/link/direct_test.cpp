@@ -68,8 +68,8 @@ std::vector<fp::environment> environments() {
     return all;
 }
 
-qdq_status call_in(const fp::environment &environment, direct_function *call, const void *x, void *y,
-                   int64_t count, float scale) {
+qdq_status call_in(const fp::environment &environment, direct_function *call, const void *x, void *y, int64_t count,
+                   float scale) {
     const uint64_t before = fp::control();
     fp::set_control(environment.control);
     const qdq_status status = call(x, y, count, scale);

@@ -1,6 +1,6 @@
-// Of very many like cases a test takes one in n: QDQ_TEST_THIN=<n>, 1 for all of them. Emulators and sanitizers take ten to
-// fifty times as long; and where it is not set the longest tests take one in a few, of which each kind of case still has
-// several.
+// Of very many like cases a test takes one in n: QDQ_TEST_THIN=<n>, 1 for all of them. Emulators and sanitizers take
+// ten to fifty times as long; and where it is not set the longest tests take one in a few, of which each kind of case
+// still has several.
 #pragma once
 
 #include <algorithm>

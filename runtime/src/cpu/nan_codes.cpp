@@ -82,7 +82,7 @@ bool has_lowest_code(const call &op, const char *y, int64_t count) {
     }
     int16_t same = 0;
     for (int64_t i = 0; i < count; i++) {
-        same |= static_cast<int16_t>(-(element<int16_t>(y, i) == static_cast<int16_t>(op.lowest)));
+        same = static_cast<int16_t>(same | -int{element<int16_t>(y, i) == static_cast<int16_t>(op.lowest)});
     }
     return same != 0;
 }
