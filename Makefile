@@ -28,7 +28,7 @@ help:
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make wheel [PYTHON=python3.12]      the Python package as a wheel and as sources: build/wheels"
 	@echo "make gpu                            build the device targets, run them on PoCL and on GPUs that are there"
-	@echo "make coverage                       which lines of runtime/, model/ and cli/ the tests execute"
+	@echo "make coverage                       which lines of the product's C++ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
 	@echo "make lint                           clang-format, compiler's warnings, clang-tidy and cppcheck"
 	@echo "make size                           bytes of kernels and of programs that link a part of them: docs/size.md"
@@ -110,7 +110,7 @@ fuzz: $(VENV)/.fuzz-installed
 
 lint: $(VENV)/.lint-installed
 	@$(CMAKE) --preset release --log-level=WARNING
-	@$(CMAKE) --build build/release --target qdq_objects
+	@$(CMAKE) --build build/release --target qdq_objects qdq_kernels
 	$(VENV)/bin/python tools/lint.py
 
 size: $(VENV)/.gpu-installed

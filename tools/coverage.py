@@ -1,4 +1,4 @@
-"""Prints which lines of runtime/, model/ and cli/ the tests of a coverage build executed; fails below 95 % of one.
+"""Prints which lines of runtime/, kernels/handwritten/, model/ and cli/ the tests of a coverage build executed; fails below 95 % of one.
 
 usage: tools/coverage.py BUILD_DIR [--figures build/reliability]
 """
@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 ASKED = 95
-DIRECTORIES = ["runtime", "model", "cli"]
+DIRECTORIES = ["runtime", "kernels/handwritten", "model", "cli"]
 # What this build does not compile, and so nobody counts.
 LEFT_OUT = {"device/cuda": "needs a GPU and its driver", "_aarch64": "for another processor",
             "_riscv64": "for another processor"}

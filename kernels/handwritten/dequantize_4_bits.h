@@ -32,7 +32,7 @@ void look_up(const dequantize_arguments &all) {
     constexpr int64_t result_bytes = Kernel::floats.bits / 8;
     using of_one = Results<Kernel, has_offset, false>;
     const operands<has_offset> with{floats_of(all.scale), floats_of(all.zero_point)};
-    const int64_t steps = 2 * all.x->dim[0].extent / codes_at_once, operand_step = all.scale->dim[0].stride;
+    const int64_t steps = 2 * int64_t{all.x->dim[0].extent} / codes_at_once, operand_step = all.scale->dim[0].stride;
     const bool short_blocks = all.scale->dim[0].extent != steps;
     rows_of_bytes rows(all.x, all.y);
     for (int64_t r = 0; r < rows.count; r++, rows.advance()) {

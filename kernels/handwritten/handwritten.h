@@ -1,11 +1,11 @@
-// What kernels that are written by hand share. They do what Halide 21 cannot express: permutes of registers, as its
-// gathers read memory, and calls of permuting instructions are taken apart by lane. Each has the signature of the
-// generated kernel whose place in the table it takes (manifest.cmake), the same results bit for bit, and calls that one
-// for what it does not compute itself.
+// What kernels that are written by hand share. They permute registers, which Halide 21 cannot express: its gathers read
+// memory, and it splits calls of permuting instructions into one call for each lane. Each has the signature of the
+// generated kernel whose place in the table it takes (manifest.cmake), and the same results bit for bit. It calls the
+// generated kernel for what it does not compute itself.
 //
-// A file of this folder is compiled for one kernel row of one target at a time. What it defines is its own, as is what
-// this header does: the linker takes one of several functions of a name, and it might be that of another instruction
-// set.
+// A file of this folder is compiled for one kernel row of one target at a time. All that it and this header define is
+// in unnamed namespaces: of several inline functions of one name the linker keeps one, and that could use instructions
+// which this target lacks.
 #pragma once
 
 #include "HalideRuntime.h"
@@ -45,7 +45,8 @@ struct dequantize_arguments {
     int run(qdq_dequantize_kernel *kernel) const { return kernel(x, scale, zero_point, variant, sign, y); }
 };
 
-// The rows of a call, by bytes, as nothing that is stored may change these.
+// The rows of a call. The distances are copies: stores to y, of char, could change those in the buffers, for all that
+// the compiler knows, which would read them again for each row.
 struct rows_of_bytes {
     const char *x;
     char *y;

@@ -62,26 +62,20 @@ struct handwritten {
 std::ostream &operator<<(std::ostream &out, const handwritten &k) { return out << k.target << " " << k.row; }
 
 const std::vector<handwritten> &all_kernels() {
-#define ROW(target, row, form_, op, float_type, stored_type, blocks, file) \
-    {#target,                                                              \
-     #row,                                                                 \
-     form::form_,                                                          \
-     float_type,                                                           \
-     stored_type,                                                          \
-     blocks,                                                               \
-     false,                                                                \
-     kernel(qdq_##target##_##row##_##form_##_by_hand),                     \
+#define ENTRY(target, row, form_, float_type, stored_type, blocks, nontemporal, suffix) \
+    {#target,                                                                           \
+     #row,                                                                              \
+     form::form_,                                                                       \
+     float_type,                                                                        \
+     stored_type,                                                                       \
+     blocks,                                                                            \
+     nontemporal,                                                                       \
+     kernel(qdq_##target##_##row##_##form_##suffix),                                    \
      kernel(qdq_##target##_##row##_##form_)},
-#define NONTEMPORAL_ROW(target, row, form_, op, float_type, stored_type, blocks, file) \
-    {#target,                                                                          \
-     #row,                                                                             \
-     form::form_,                                                                      \
-     float_type,                                                                       \
-     stored_type,                                                                      \
-     blocks,                                                                           \
-     true,                                                                             \
-     kernel(qdq_##target##_##row##_##form_##_nontemporal),                             \
-     kernel(qdq_##target##_##row##_##form_)},
+#define ROW(target, row, form, op, float_type, stored_type, blocks, file) \
+    ENTRY(target, row, form, float_type, stored_type, blocks, false, _by_hand)
+#define NONTEMPORAL_ROW(target, row, form, op, float_type, stored_type, blocks, file) \
+    ENTRY(target, row, form, float_type, stored_type, blocks, true, _nontemporal)
     static const std::vector<handwritten> all{QDQ_HANDWRITTEN_KERNELS(ROW) QDQ_NONTEMPORAL_KERNELS(NONTEMPORAL_ROW)};
     return all;
 }

@@ -1,4 +1,5 @@
-// Lookups of 4-bit codes by AVX-512, which its targets share.
+// Lookups of 4-bit codes by AVX-512, which its targets share. How 32 products become bf16, and 32 codes the low bits of
+// words, an instruction set says: Set::bf16_words(low, high) and Set::codes(x).
 #pragma once
 
 #include "handwritten/avx512/intrinsics.h"
@@ -27,6 +28,25 @@ template<bool of_two> __m512i look_up_words(__m512i codes, __m512i results) {
     return _mm512_permutexvar_epi16(codes, results);
 }
 
+template<typename Set> struct words_by {
+    template<typename Kernel, bool has_offset, bool of_two> class of_codes {
+    public:
+        of_codes(const scale_and_offset &first, const scale_and_offset &second)
+            : results(words(products<Kernel, has_offset>(first), products<Kernel, has_offset>(second))) {}
+
+        void look_up(const char *x, char *y) const {
+            store<Kernel::nontemporal>(y, look_up_words<of_two>(Set::codes(x), results));
+        }
+
+    private:
+        const __m512i results;
+
+        static __m512i words(__m512 low, __m512 high) {
+            return Kernel::floats.dtype == QDQ_F16 ? to_f16(low, high) : Set::bf16_words(low, high);
+        }
+    };
+};
+
 // vpermps takes the low 4 bits of a lane.
 template<typename Kernel, bool has_offset, bool of_two> class floats_of_codes {
 public:
@@ -47,6 +67,11 @@ public:
 private:
     const __m512 results[2];
 };
+
+template<typename Kernel, typename Set> int dequantize_4_bits_by(const dequantize_arguments &all) {
+    return Kernel::floats.bits == 16 ? dequantize_4_bits<Kernel, words_by<Set>::template of_codes>(all)
+                                     : dequantize_4_bits<Kernel, floats_of_codes>(all);
+}
 
 }  // namespace
 }  // namespace qdq::kernels

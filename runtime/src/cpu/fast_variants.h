@@ -1,5 +1,5 @@
-// What kernels may do with f32 scales. Apart from other operands, for programs that call kernels without the
-// dispatcher.
+// Which variants f32 scales allow. It is not in operands.h, so that programs that call kernels without the dispatcher
+// link no conversion of operands.
 #pragma once
 
 #include "plan/plan.h"

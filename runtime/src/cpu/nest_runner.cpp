@@ -104,11 +104,10 @@ void nest_runner::run_plane(const offsets &at) {
 
 // Operands along c: few enough columns at a time for the buffer, and one row at a time where they vary there too.
 void nest_runner::run_columns(const dimension &c, const dimension &r, offsets at) {
-    const bool one_row = r.varies();
+    const bool one_row = r.varies(), in_place = uses_scales_where_they_lie(op, nest);
+    const int64_t most = even_part(c.extent, loaded.room());
     for (int64_t row = 0; row < (one_row ? r.extent : 1); row++) {
         offsets here = at;
-        const int64_t most = even_part(c.extent, loaded.room());
-        const bool in_place = uses_scales_where_they_lie(op, nest);
         for (int64_t done = 0; done < c.extent; done += most) {
             const int64_t columns = std::min(most, c.extent - done);
             const int32_t variant =

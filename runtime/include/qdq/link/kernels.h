@@ -42,8 +42,8 @@ typedef int qdq_bytes_kernel(struct halide_buffer_t *x, struct halide_buffer_t *
 typedef int qdq_device_kernel_function(void **arguments);
 
 /* A kernel row: the kernels of one pair of element types and one direction, one for each form. `nontemporal` are those
- * whose stores bypass the caches, NULL for none: every row of y is whole cache lines then. The block form takes
- * operands for blocks of each length that is in `blocks`, powers of two. */
+ * whose stores bypass the caches, NULL for none; every row of y that they are given is whole cache lines. `blocks` is
+ * the sum of the block lengths, powers of two, that the block form takes. */
 struct qdq_quantize_row {
     qdq_dtype float_type, stored_type;
     qdq_quantize_kernel *forms[3], *nontemporal[3];
