@@ -140,26 +140,5 @@ TEST_F(Plan, of_every_option_gives_the_result_of_the_call) {
     }
 }
 
-// 64 elements of one scale are the plan's direct call of one kernel.
-TEST_F(Plan, of_a_direct_call_gives_infinity_where_codes_do_not_saturate) {
-    constexpr uint8_t infinity = 0x7c, largest = 0x7b;
-    const std::vector<float> huge(64, 1e30f);
-    const float one = 1;
-    const int64_t extent[1] = {64};
-    std::vector<uint8_t> codes(64);
-    const qdq_tensor from{const_cast<float *>(huge.data()), QDQ_F32, 1, extent, nullptr, {}};
-    const qdq_tensor by{const_cast<float *>(&one), QDQ_F32, 0, nullptr, nullptr, {}};
-    const qdq_tensor to{codes.data(), QDQ_F8E5M2, 1, extent, nullptr, {}};
-    for (int32_t no_saturate : {0, 1}) {
-        qdq_options options{};
-        options.no_saturate = no_saturate;
-        qdq_plan plan;
-        ASSERT_EQ(prepare(&plan, {direction::quantize, &from, &by, nullptr, &to, &options}), QDQ_OK)
-            << qdq_last_error();
-        ASSERT_EQ(qdq_run(&plan, from.data, to.data, nullptr), QDQ_OK) << qdq_last_error();
-        EXPECT_EQ(codes, std::vector<uint8_t>(64, no_saturate != 0 ? infinity : largest));
-    }
-}
-
 }  // namespace
 }  // namespace api_test

@@ -265,6 +265,16 @@ TEST_P(QuantizeTest, multiplies_by_corner_scales_under_every_option) {
     });
 }
 
+// Whole groups of one scale are one kernel call by a plan.
+TEST_P(QuantizeTest, computes_whole_groups_under_every_option) {
+    for (qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY}) {
+        const storage x = tricky_x(QDQ_F32, 0.1f, mode, {4096});
+        for (const qdq_options &options : option_combinations(stored(), mode)) {
+            compare_per_tensor(x, 0.1f, {false, QDQ_I32, 0}, options);
+        }
+    }
+}
+
 TEST_P(QuantizeTest, multiplies_by_the_reciprocals_of_corner_scales) {
     const std::vector<float> scales = corner_scales();
     test_support::parallel_for(static_cast<int64_t>(scales.size()), [&](int64_t i, int) {
