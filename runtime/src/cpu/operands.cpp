@@ -1,6 +1,7 @@
 #include "cpu/operands.h"
 
 #include "cpu/fast_variants.h"
+#include "cpu/spread.h"
 #include "support/types.h"
 #include "variants.h"
 
@@ -113,22 +114,17 @@ void convert_to_floats(int32_t *z, int64_t count) {
     }
 }
 
-// The first `count` values, each `times` over, a few at a time from the last on: an array grows in place. Stores of
-// four may reach three values too far, so what is there is put back; a fill for each value takes four times as long
-// where there are two.
-template<typename T> void repeat_each(T *values, int64_t count, int64_t times) {
-    constexpr int64_t few = 64;
+// The first `count` values, each `times` over, a few at a time from the last on: an array grows in place. What lies
+// after a few is put back.
+template<typename T> void repeat_each(const target &on, T *values, int64_t count, int64_t times) {
+    constexpr int64_t few = 256;
+    T once[few], after[spread_past];
     for (int64_t end = count, begin; end > 0; end = begin) {
         begin = std::max<int64_t>(0, end - few);
-        T once[few], after[3];
         std::copy(values + begin, values + end, once);
-        std::copy_n(values + end * times, 3, after);
-        for (int64_t i = begin; i < end; i++) {
-            for (int64_t k = 0; k < times; k += 4) {
-                std::fill_n(values + i * times + k, 4, once[i - begin]);
-            }
-        }
-        std::copy_n(after, 3, values + end * times);
+        std::copy_n(values + end * times, spread_past, after);
+        spread(on, once, end - begin, times, values + begin * times);
+        std::copy_n(after, spread_past, values + end * times);
     }
 }
 
@@ -228,7 +224,7 @@ template<typename Change> void operands::for_each_buffer(Change change) {
 
 void operands::repeat(int64_t count, int64_t times) {
     if (times > 1) {
-        for_each_buffer([&](auto *values, int) { repeat_each(values, count, times); });
+        for_each_buffer([&](auto *values, int) { repeat_each(*op.target, values, count, times); });
         pad(count * times);
     }
 }
