@@ -100,9 +100,7 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
 
 }  // namespace
 
-bool call_directly(const plan &p, const void *x, void *y) {
-    const call &op = p.op;
-    const direct_call &d = p.direct;
+bool call_directly(const call &op, const direct_call &d, const void *x, void *y) {
     direct_operands own;
     const int64_t count = d.operand_shape[0].extent;
     if (!(d.plain ? use_plain_scales(op, count, own) : convert_one_operand(op, own))) {

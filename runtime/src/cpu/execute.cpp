@@ -125,7 +125,7 @@ void prepare_direct_call(plan &p) {
 }
 
 void execute(const plan &p, const void *x, void *y) {
-    if (p.direct.possible && call_directly(p, x, y)) {
+    if (p.direct.possible && call_directly(p.op, p.direct, x, y)) {
         return;
     }
     switch (p.path) {

@@ -57,9 +57,9 @@ inline void change_float_modes(uint64_t modes) {
     asm volatile("" : : : "memory");
 }
 
-// Default floating-point modes while it lives; the caller's come back at the end. If asked to, it takes subnormal numbers
-// for zeros, operands and results, where the processor would be slow with them: that takes 3 ns (Zen 4). The sticky
-// exception flags that are raised already stay.
+// Default floating-point modes while it lives; the caller's come back at the end. If asked to, it takes subnormal
+// numbers for zeros, operands and results, where the processor would be slow with them: that takes 3 ns (Zen 4). The
+// sticky exception flags that are raised already stay.
 class float_environment {
 public:
     explicit float_environment(bool flushes = false)
