@@ -1,6 +1,7 @@
 #include "api/kept_calls.h"
 
 #include "cpu/direct_call.h"
+#include "support/types.h"
 #include "targets/target.h"
 
 #include <atomic>
@@ -13,11 +14,15 @@ namespace {
 
 constexpr int most_rank = 4;
 constexpr int words_of_options = sizeof(qdq_options) / sizeof(uint64_t);
-constexpr int words_of_tensor = sizeof(qdq_tensor) / sizeof(uint64_t);
-constexpr int most_words = 2 + words_of_options + 4 * (words_of_tensor + 2 * most_rank);
+constexpr int most_words = 2 + words_of_options + 4 * (2 + 2 * most_rank);
+
+bool is_on_host(const qdq_device &device) {
+    return stored_value(device.kind) == QDQ_DEVICE_HOST && device.id == 0 && device.offset == 0;
+}
 
 bool fits(const qdq_tensor *tensor) {
-    return tensor && tensor->rank >= 0 && tensor->rank <= most_rank && (tensor->rank == 0 || tensor->shape);
+    return tensor && tensor->rank >= 0 && tensor->rank <= most_rank && (tensor->rank == 0 || tensor->shape) &&
+           is_on_host(tensor->device);
 }
 
 bool fits(const arguments &given) {
@@ -25,34 +30,36 @@ bool fits(const arguments &given) {
            !(given.options && given.options->block_shape);
 }
 
-// Calls visit(word) for each word of an object, until it returns false.
-template<typename T, typename Visit> bool visit_object(const T &object, Visit visit) {
-    uint64_t words[sizeof(T) / sizeof(uint64_t)];
-    static_assert(sizeof(words) == sizeof(T));
-    std::memcpy(words, &object, sizeof(T));
-    for (const uint64_t word : words) {
-        if (!visit(word)) {
-            return false;
-        }
-    }
-    return true;
-}
-
+// These call visit(word) for each word, until it returns false.
 template<typename Visit> bool visit_tensor(const qdq_tensor &tensor, Visit visit) {
-    bool all = visit_object(tensor, visit);
+    const auto dtype = static_cast<uint32_t>(stored_value(tensor.dtype));
+    const bool has_strides = tensor.strides != nullptr;
+    bool all = visit(reinterpret_cast<uintptr_t>(tensor.data)) &&
+               visit(uint64_t{dtype} << 32 | uint64_t(tensor.rank) << 1 | has_strides);
     for (int i = 0; all && i < tensor.rank; i++) {
         all = visit(static_cast<uint64_t>(tensor.shape[i])) &&
-              (!tensor.strides || visit(static_cast<uint64_t>(tensor.strides[i])));
+              (!has_strides || visit(static_cast<uint64_t>(tensor.strides[i])));
     }
     return all;
 }
 
-// The same for all that decides what a call does, but for the contents of its tensors.
+template<typename Visit> bool visit_options(const qdq_options &options, Visit visit) {
+    uint64_t words[words_of_options];
+    static_assert(sizeof(words) == sizeof(options));
+    std::memcpy(words, &options, sizeof(words));
+    bool all = true;
+    for (int i = 0; all && i < words_of_options; i++) {
+        all = visit(words[i]);
+    }
+    return all;
+}
+
+// All that decides what a call does, but for the contents of its tensors.
 template<typename Visit> bool visit_call(const arguments &given, Visit visit) {
     return visit(uint64_t(given.op) << 2 | uint64_t{given.zero_point != nullptr} << 1 | (given.options != nullptr)) &&
            visit_tensor(*given.x, visit) && visit_tensor(*given.y, visit) && visit_tensor(*given.scale, visit) &&
            (!given.zero_point || visit_tensor(*given.zero_point, visit)) &&
-           (!given.options || visit_object(*given.options, visit)) &&
+           (!given.options || visit_options(*given.options, visit)) &&
            visit(reinterpret_cast<uintptr_t>(current_target()));
 }
 
@@ -73,7 +80,7 @@ struct kept_call {
 struct kept_calls {
     std::atomic<bool> writing;
     int next;
-    kept_call calls[4];
+    kept_call calls[3];
 };
 
 thread_local constinit kept_calls kept{};
