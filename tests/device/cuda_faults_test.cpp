@@ -1,5 +1,5 @@
-// CUDA's driver refuses any one of its calls: a status with a message, nothing is written, and the device works
-// afterwards. Runs over the driver of tests/ptx, which fails the call that it is told.
+// What needs the driver of tests/ptx: any one of the driver's calls is refused, which gives a status with a message,
+// nothing is written, and the device works afterwards; and contexts and devices that are not those of the thread.
 #include "device_call.h"
 
 #include <dlfcn.h>
@@ -32,12 +32,8 @@ protected:
 
     // A call in a new context, whose driver refuses a call after so many others; false where there were not so many.
     bool try_call(int64_t after, int error) {
-        void *context = nullptr, *stream = nullptr;
-        EXPECT_EQ(function_named<int(void **, unsigned, int)>("cuCtxCreate_v2")(&context, 0, 0), 0);
-        EXPECT_EQ(function_named<int(void **, unsigned)>("cuStreamCreate")(&stream, 1), 0);
         bool is_reached = false;
-        {
-            in_context memory(context, stream);
+        in_new_context([&](device &memory) {
             const std::vector<float> x = some_floats();
             call c(memory, x, 0.5f);
             fail(after, error);
@@ -52,15 +48,23 @@ protected:
                 without_memory += status == QDQ_OUT_OF_MEMORY;
                 EXPECT_TRUE(status == QDQ_DEVICE_ERROR || (status == QDQ_OUT_OF_MEMORY && error == out_of_memory))
                     << status;
-                EXPECT_NE(std::string(qdq_last_error()), "");
+                EXPECT_NE(std::string(qdq_last_error()).find("CUDA_ERROR_"), std::string::npos) << qdq_last_error();
                 EXPECT_EQ(c.y_array.values<int8_t>(), std::vector<int8_t>(length, 99)) << "nothing was written";
             }
             EXPECT_EQ(c.run(), QDQ_OK) << "the device still works: " << qdq_last_error();
             EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
-        }
-        EXPECT_EQ(function_named<int(void *)>("cuStreamDestroy_v2")(stream), 0);
-        EXPECT_EQ(function_named<int(void *)>("cuCtxPopCurrent_v2")(nullptr), 0);
+        });
         return is_reached;
+    }
+
+    template<typename Body> static void in_new_context(Body &&body) {
+        void *context = nullptr, *stream = nullptr;
+        EXPECT_EQ(function_named<int(void **, unsigned, int)>("cuCtxCreate_v2")(&context, 0, 0), 0);
+        EXPECT_EQ(function_named<int(void **, unsigned)>("cuStreamCreate")(&stream, 1), 0);
+        in_context memory(context, stream);
+        body(memory);
+        EXPECT_EQ(function_named<int(void *)>("cuStreamDestroy_v2")(stream), 0);
+        EXPECT_EQ(function_named<int(void **)>("cuCtxPopCurrent_v2")(nullptr), 0);
     }
 
     // The memory of a context that is none of the test's other devices.
@@ -104,6 +108,12 @@ protected:
         void *context_, *stream_;
     };
 
+    static void *context_of(device &d) {
+        void *context = nullptr;
+        EXPECT_EQ(function_named<int(void *, void **)>("cuStreamGetCtx")(d.stream(), &context), 0);
+        return context;
+    }
+
     void (*fail)(int64_t, int) = nullptr;
     int64_t (*calls)() = nullptr;
     int refused = 0, without_memory = 0;
@@ -121,6 +131,45 @@ TEST_F(CudaFaults, a_call_that_fails_at_any_position_is_a_status) {
         EXPECT_GT(refused, after / 2);
         EXPECT_EQ(without_memory > 0, error == out_of_memory);
     }
+}
+
+TEST_F(CudaFaults, a_stream_brings_its_context) {
+    in_new_context([&](device &memory) {
+        const std::vector<float> x = some_floats();
+        call c(memory, x, 0.5f);
+        for (void *thread_has : {context_of(*own), static_cast<void *>(nullptr)}) {
+            EXPECT_EQ(function_named<int(void *)>("cuCtxSetCurrent")(thread_has), 0);
+            EXPECT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+            EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+        }
+    });
+}
+
+TEST_F(CudaFaults, work_goes_into_the_stream_of_the_call) {
+    const std::vector<float> before = some_floats(), after = some_floats(10);
+    call c(*own, before, 0.5f);
+    own->hold();
+    EXPECT_EQ(function_named<int(uint64_t, const void *, size_t, void *)>("cuMemcpyHtoDAsync_v2")(
+                  reinterpret_cast<uint64_t>(c.x.data), after.data(), 4 * length, own->stream()),
+              0);
+    EXPECT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+    own->let_go();
+    EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(after, 0.5f));
+}
+
+TEST_F(CudaFaults, another_device_has_its_primary_context) {
+    void *second = nullptr;
+    ASSERT_EQ(function_named<int(void **, int)>("cuDevicePrimaryCtxRetain")(&second, 1), 0);
+    in_context memory(second, nullptr);
+    const std::vector<float> x = some_floats();
+    call c(memory, x, 0.5f);
+    c.x.device.id = c.scale.device.id = c.y.device.id = 1;
+    EXPECT_EQ(function_named<int(void *)>("cuCtxSetCurrent")(context_of(*own)), 0) << "this thread uses device 0";
+    EXPECT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+    c.x.device.id = c.scale.device.id = c.y.device.id = 2;
+    EXPECT_EQ(c.run(), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find("device id 2 is not in 0..1"), std::string::npos) << qdq_last_error();
 }
 
 }  // namespace

@@ -131,10 +131,11 @@ TEST(DeviceRegions, drawn_regions_are_covered) {
 }
 
 TEST(DeviceRegions, parts_of_packed_rows_begin_at_whole_bytes) {
-    for (const int64_t extent : {8 * k * m + 7, 3 * k * m + 64}) {
+    for (const int64_t columns : {3 * k * m + 64, k * m + 64, int64_t{3}, int64_t{5}}) {
+        const int64_t rows = columns < k ? k * m : 2;
         for (const region &part :
-             parts_of(region_of({{{extent, 1, 1, 0, 0}, extent}, {{2, extent, extent, 1, 0}, 1}}))) {
-            EXPECT_EQ(part.x % extent % 64, 0);
+             parts_of(region_of({{{columns, 1, 1, 0, 0}, columns}, {{rows, columns, columns, 1, 0}, 1}}))) {
+            EXPECT_EQ(part.x % 64, 0);
         }
     }
 }
