@@ -150,6 +150,13 @@ TEST_F(Repeated, is_refused_once_the_zero_point_of_a_float_format_is_not_0) {
     EXPECT_EQ(call(given), QDQ_INVALID_ARGUMENT);
 }
 
+TEST_F(Repeated, is_refused_in_the_other_direction) {
+    const tensor_memory x = stored(QDQ_I8, {64}), scale = scales({}), y(QDQ_F32, {64});
+    const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_y = y.view();
+    EXPECT_EQ(qdq_dequantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr), QDQ_INVALID_ARGUMENT);
+}
+
 TEST_F(Repeated, is_refused_once_its_options_are_no_longer_valid) {
     const tensor_memory x = floats(QDQ_F32, {64}), scale = scales({}), y(QDQ_I8, {64});
     const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_y = y.view();

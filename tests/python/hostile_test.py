@@ -198,6 +198,7 @@ class TestMemoryThatMoves:
         layer = network.add_quantize(network.add_input("x", trt.float32, (4, 6)), scale)
         layer.axis = 0
         network.mark_output(layer.get_output(0))
+        weights[:] = numpy.nan
         freed(weights)()
         engine = builder.build_engine_with_config(network, builder.create_builder_config())
         x, y = numpy.ones((4, 6), "f4"), numpy.zeros((4, 6), "i1")

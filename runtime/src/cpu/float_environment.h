@@ -67,7 +67,7 @@ public:
           wanted(default_modes | (flushes ? flushing_modes : 0)),
           changed((saved & every_mode) != wanted) {
         if (changed) {
-            change_float_modes((saved & ~every_mode) | wanted);
+            change_float_modes(wanted);
         }
     }
     ~float_environment() {
