@@ -110,7 +110,7 @@ float scale_of(float min, float max, const quantized_type &type, bool asymmetric
 void store_scales(const quantized_type &type, float amax, const dtype &stored, const scale_encoder &encode,
                   scale_set &set) {
     if (stored.is_float() && &stored != &f32_dtype()) {
-        // Half of it, and what is smaller, would become 0: a row of bf16 whose largest value is 0x1p-133 had that scale.
+        // Half of it, and what is smaller, would become 0, as the scale of a row of bf16 up to 0x1p-133 did.
         const float least = stored.core == QDQ_F16 ? 0x1p-24f : 0x1p-133f;
         for (float &scale : set.scales) {
             scale = std::max(scale, least);
