@@ -31,8 +31,7 @@ direct_view view_of(const call &op, const dimension &c, const dimension &r) {
 
 // An f32 scale that is used as it is, and no zero point.
 bool is_plain(const call &op) {
-    const bool is_fast = op.rounding == QDQ_NEAREST_EVEN && !op.no_saturate;
-    return op.scale_type == QDQ_F32 && !op.reciprocal && !op.zero_point && is_fast;
+    return op.scale_type == QDQ_F32 && !op.reciprocal && !op.zero_point && !op.no_saturate;
 }
 
 bool fits_kernel(const direct_view &v, const dimension &r) {
@@ -47,7 +46,7 @@ void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct)
     const direct_view v = view_of(op, c, r);
     const bool in_order = !op.packs() || op.packing == QDQ_LOW_FIRST;
     direct.possible = (!op.nan_is_zero || tells_nan(op)) && nest.count <= 2 && c.x == 1 && c.y == 1 && in_order &&
-                      v.columns > 0 && fits_kernel(v, r) &&
+                      v.columns > 0 && fits_kernel(v, r) && !needs_column(op, v.form, plain_variant(op)) &&
                       (v.operands == 1 || (direct.plain && v.operands <= direct_call::most_operands &&
                                            scales_lie_ready(op, c.varies() ? c.scale : r.scale)));
     direct.form = v.form;
@@ -82,7 +81,7 @@ struct direct_operands {
     converted.one_zero_point = loaded.zero_point[0];
     converted.scale = &converted.one_scale;
     converted.zero_point = &converted.one_zero_point;
-    return !needs_column(op, converted.variant);
+    return !needs_column(op, kernel_form::row, converted.variant);
 }
 
 bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
