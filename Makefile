@@ -18,6 +18,7 @@ MINUTES ?= 2
 BUDGET ?= 60
 DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl)
 GPU_TESTS := device.calls device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
+PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults
 
 .PHONY: help demo test peers wheel gpu coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
 
@@ -27,7 +28,7 @@ help:
 	@echo "                                    cross-aarch64 cross-riscv64: under an emulator)"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make wheel [PYTHON=python3.12]      the Python package as a wheel and as sources: build/wheels"
-	@echo "make gpu                            build the device targets, run them on PoCL and on GPUs that are there"
+	@echo "make gpu                            build the device targets, run them without a GPU and on GPUs that are there"
 	@echo "make coverage                       which lines of the product's C++ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
 	@echo "make lint                           clang-format, compiler's warnings, clang-tidy and cppcheck"
@@ -89,12 +90,12 @@ wheel: $(VENV)/.wheel-installed
 	@$(CMAKE) --build build/$(PRESET) --target qdq_cli qdq_compat_aclnn
 	$(VENV)/bin/python tools/wheels.py build/$(PRESET) build/wheels $(PYTHON)
 
-# The device targets' part of tests that take every target, and what only they have.
+# The device targets' part of tests that take every target, and what only they have; CUDA's on tests/ptx, too.
 gpu: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset gpu --log-level=WARNING
-	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) device.decompress_text qdq_shared qdq_gpu_bench qdq_cli
-	GTEST_FILTER='*opencl*:*Opencl*:*cuda*:*device_target*:Plugins.*' $(CTEST) --preset gpu --parallel $(JOBS) \
-		--tests-regex "^($$(echo $(GPU_TESTS) api.symbols device.kernel_text device.opencl_driver device.ptx device.size schedules.invariance | tr ' ' '|'))$$"
+	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) $(PTX_TESTS) qdq_ptx_driver device.decompress_text qdq_shared qdq_gpu_bench qdq_cli
+	GTEST_FILTER='*opencl*:*Opencl*:*cuda*:*device_target*:Plugins.*:Ptx*' $(CTEST) --preset gpu --parallel $(JOBS) \
+		--tests-regex "^($$(echo $(GPU_TESTS) 'ptx\..*' api.symbols device.kernel_text device.opencl_driver device.ptx device.size schedules.invariance | tr ' ' '|'))$$"
 
 coverage: $(VENV)/.coverage-installed
 	@$(CMAKE) --preset coverage --log-level=WARNING

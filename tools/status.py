@@ -15,8 +15,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIRECTIONS = ["quantize", "dequantize"]
 PRESETS = {"x86_64": "release", "aarch64": "cross-aarch64", "riscv64": "cross-riscv64"}
-EMULATORS = {"aarch64": "QEMU", "riscv64": "QEMU", "opencl": "PoCL"}
-WITHOUT_HARDWARE = {"cuda"}  # no machine that runs these checks has a GPU
+EMULATORS = {"aarch64": "QEMU", "riscv64": "QEMU", "cuda": "the interpreter of tests/ptx", "opencl": "PoCL"}
 MEANINGS = {
     "A": "all inputs, each time the tests run: every f16 or bf16, every code of at most 16 bits",
     "F": "every f32 with `QDQ_SWEEP=full`, every 1021st each time the tests run",
@@ -66,6 +65,7 @@ class Tests:
                                        kernels))
         self.presets = {preset["name"]: preset for preset in json.loads(read("CMakePresets.json"))["testPresets"]}
         self.on_devices = re.search(r"^GPU_TESTS := (.*)$", read("Makefile"), re.M)[1].split()
+        self.on_ptx = re.findall(r"^qdq_test_on_ptx\(NAME \S+ TEST (\S+)", read("tests/ptx/CMakeLists.txt"), re.M)
 
     def setting(self, preset, *path):
         """What a preset or one that it inherits says; None if nothing."""
@@ -78,7 +78,7 @@ class Tests:
     def runs(self, place, test, row_name=""):
         """Whether a processor or a device runs a test, of a row where the test has one for each."""
         if place not in PRESETS:
-            return test in self.on_devices
+            return test in (self.on_ptx if place == "cuda" else self.on_devices)
         included = self.setting(PRESETS[place], "filter", "include", "name") or ""
         excluded = self.setting(PRESETS[place], "filter", "exclude", "name")
         filters = self.of_rows.get(place, "*").split(":") if test == "kernel.rows" else ["*"]
@@ -92,8 +92,6 @@ class Tests:
 def letter(manifest, tests, row, target):
     direction, real, stored = row
     place = manifest.processors.get(target, target)
-    if place in WITHOUT_HARDWARE:
-        return "C"
     read_type = real if direction == "quantize" else stored
     name = f"{direction}_{real}_{stored}" if direction == "quantize" else f"{direction}_{stored}_{real}"
     checked = "C"
@@ -139,7 +137,7 @@ def page():
     return TEXT.format(
         rows=len(manifest.rows()), forms=len(manifest.forms), targets=len(manifest.targets),
         meanings="\n".join(f"- **{mark}**: {meaning}" for mark, meaning in MEANINGS.items()),
-        emulated=" and ".join(f"{emulator} for {', '.join(names)}" for emulator, names in targets_on.items()),
+        emulated=", ".join(f"{emulator} for {', '.join(names)}" for emulator, names in targets_on.items()),
         table=table(manifest, tests))
 
 

@@ -82,11 +82,11 @@ class Status(unittest.TestCase):
         self.tests.presets["cross-riscv64"]["filter"]["include"]["name"] = "cli.usage"
         self.assertEqual(self.letter("riscv_rvv", "quantize", "bf16", "i8"), "C")
 
-    def test_devices_that_no_machine_has_are_compiled_only(self):
-        self.assertEqual(self.letter("cuda", "dequantize", "f32", "i8"), "C")
-        self.assertEqual(self.letter("opencl", "dequantize", "f32", "i8"), "a")
-        self.tests.on_devices.remove("kernel.dequantize")
-        self.assertEqual(self.letter("opencl", "dequantize", "f32", "i8"), "C")
+    def test_devices_without_a_test_are_compiled_only(self):
+        for target, tests in (("opencl", self.tests.on_devices), ("cuda", self.tests.on_ptx)):
+            self.assertEqual(self.letter(target, "dequantize", "f32", "i8"), "a")
+            tests.remove("kernel.dequantize")
+            self.assertEqual(self.letter(target, "dequantize", "f32", "i8"), "C")
 
 
 if __name__ == "__main__":

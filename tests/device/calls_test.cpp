@@ -130,6 +130,19 @@ TEST_P(DeviceCalls, offsets_are_whole_elements_within_the_memory) {
     expect_refused(c.run(), QDQ_INVALID_ARGUMENT, {"below the beginning"});
 }
 
+// Kernels read operands byte by byte; what reads past its memory is seen where the driver looks, as that of tests/ptx
+// does.
+TEST_P(DeviceCalls, operands_may_end_with_their_memory) {
+    const std::vector<float> x = some_floats();
+    call c(*own, x, 0.5f);
+    const uint16_t half = 0x3f00;  // of bf16
+    const int8_t zero = 0;
+    const array scale_array(*own, QDQ_BF16, {}, &half, 2), zero_array(*own, QDQ_I8, {}, &zero, 1);
+    const qdq_tensor scale = scale_array.tensor(), zero_point = zero_array.tensor();
+    ASSERT_EQ(qdq_quantize(&c.x, &scale, &zero_point, &c.y, &c.options), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+}
+
 TEST_P(DeviceCalls, overlap_is_seen_within_one_memory) {
     call c(*own, some_floats(), 0.5f);
     qdq_tensor y = c.x;

@@ -32,11 +32,12 @@ void check(int error) {
     }
 }
 
-// Device 0, in its primary context, as programs of the CUDA run time use it.
+// Device 0, in its primary context, as programs of the CUDA run time use it. Tests' threads share it: a function that
+// needs a context makes this one its thread's.
 class cuda_device : public device {
 public:
-    cuda_device(void *context, std::string name) : name_(std::move(name)) {
-        check(cuda().call("cuCtxSetCurrent", context));
+    cuda_device(void *context, std::string name) : context_(context), name_(std::move(name)) {
+        enter();
         check(cuda().call("cuStreamCreate", &stream_, 1u));
     }
     ~cuda_device() override { cuda().call("cuStreamDestroy_v2", stream_); }
@@ -44,25 +45,36 @@ public:
     qdq_device_kind kind() const override { return QDQ_DEVICE_CUDA; }
     void *stream() override { return stream_; }
     void *allocate(int64_t bytes) override {
+        enter();
         uint64_t address = 0;
         return cuda().call("cuMemAlloc_v2", &address, static_cast<size_t>(bytes)) == 0
                    ? reinterpret_cast<void *>(address)
                    : nullptr;
     }
-    void free(void *memory) override { cuda().call("cuMemFree_v2", reinterpret_cast<uint64_t>(memory)); }
+    void free(void *memory) override {
+        enter();
+        check(cuda().call("cuMemFree_v2", reinterpret_cast<uint64_t>(memory)));
+    }
     void write(void *memory, const void *from, int64_t bytes) override {
+        enter();
         check(cuda().call("cuMemcpyHtoD_v2", reinterpret_cast<uint64_t>(memory), from, static_cast<size_t>(bytes)));
     }
     void read(void *memory, void *to, int64_t bytes) override {
+        enter();
         check(cuda().call("cuStreamSynchronize", stream_));
         check(cuda().call("cuMemcpyDtoH_v2", to, reinterpret_cast<uint64_t>(memory), static_cast<size_t>(bytes)));
     }
     void copy(void *to, void *from, int64_t bytes) override {
+        enter();
         check(cuda().call("cuMemcpyDtoDAsync_v2", reinterpret_cast<uint64_t>(to), reinterpret_cast<uint64_t>(from),
                           static_cast<size_t>(bytes), stream_));
     }
-    void finish() override { check(cuda().call("cuStreamSynchronize", stream_)); }
+    void finish() override {
+        enter();
+        check(cuda().call("cuStreamSynchronize", stream_));
+    }
     void hold() override {
+        enter();
         held_ = true;
         using callback = void(void *);
         callback *const wait = [](void *held) {
@@ -76,8 +88,10 @@ public:
     std::string name() const override { return name_; }
 
 private:
+    void enter() { check(cuda().call("cuCtxSetCurrent", context_)); }
+
     std::atomic<bool> held_ = false;
-    void *stream_ = nullptr;
+    void *context_, *stream_ = nullptr;
     std::string name_;
 };
 

@@ -72,6 +72,7 @@ struct direct_operands {
 // Out of line, as most direct calls do not need its buffer.
 [[gnu::noinline]] bool convert_one_operand(const call &op, direct_operands &converted) {
     alignas(64) char memory[3 * sizeof(float) * 2 * spare_operands];
+    const float_environment environment;
     operands loaded(op, memory, sizeof(memory));
     converted.variant = loaded.load({0, 0, 0, 0, 1}, true);
     converted.flushes = loaded.flushes;
@@ -91,11 +92,6 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
     }
     plain.zero_point = no_zero_points();
     plain.variant = plain_variant(op);
-    if (op.quantizes() && !op.multiply) {
-        for (int64_t i = 0; i < count; i++) {
-            plain.inverse[i] = 1 / plain.scale[i];
-        }
-    }
     const scale_abilities scales = abilities_of(op, plain.scale, count);
     plain.flushes = scales.flushes;
     return scales.fast;
@@ -103,15 +99,19 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
 
 }  // namespace
 
-bool call_directly(const plan &p, const void *x, void *y) {
-    const call &op = p.op;
-    const direct_call &d = p.direct;
+bool call_directly(const call &op, const direct_call &d, const void *x, void *y) {
     direct_operands own;
-    if (!(d.plain ? use_plain_scales(op, d.operand_shape[0].extent, own) : convert_one_operand(op, own))) {
+    const int64_t count = d.operand_shape[0].extent;
+    if (!(d.plain ? use_plain_scales(op, count, own) : convert_one_operand(op, own))) {
         return false;
     }
+    const float_environment environment(own.flushes);
+    if (d.plain && op.quantizes() && !op.multiply) {  // by divisors, whose inverses are normal numbers
+        for (int64_t i = 0; i < count; i++) {
+            own.inverse[i] = 1 / own.scale[i];
+        }
+    }
     kernel_buffers all(op, x, {own.scale, own.inverse, own.zero_point}, y, d.x_shape, d.operand_shape, d.y_shape);
-    const flushing_float_environment environment(own.flushes);
     call_kernel(op, d.form, false, own.variant, all);
     if (op.nan_is_zero) {
         code_nan(op, {x, d.x_shape[1].stride}, {y, d.y_shape[1].stride}, d.x_shape[0].extent, d.x_shape[1].extent);

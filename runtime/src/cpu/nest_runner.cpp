@@ -224,7 +224,7 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
 }
 
 void nest_runner::run_area(const area &a) {
-    const flushing_float_environment environment(loaded.flushes);
+    const float_environment environment(loaded.flushes);
     if (!a.contiguous()) {
         run_tiled(a);
     } else if (is_staged(op) && !bypasses_caches(a)) {

@@ -38,8 +38,8 @@ void set_call(draft &d) {
     op.y_type = given.y->dtype;
     op.x_bits = type_of(op.x_type).bits;
     op.y_bits = type_of(op.y_type).bits;
-    op.x_element = halide_type(op.x_type);
-    op.y_element = halide_type(op.y_type);
+    op.x_element = halide_types[op.x_type];
+    op.y_element = halide_types[op.y_type];
     op.block = codes.block;
     op.packing = options.packing;
     op.scale_type = given.scale->dtype;

@@ -1,0 +1,176 @@
+// What needs the driver of tests/ptx: any one of the driver's calls is refused, which gives a status with a message,
+// nothing is written, and the device works afterwards; and contexts and devices that are not those of the thread.
+#include "device_call.h"
+
+#include <dlfcn.h>
+
+namespace device_test {
+namespace {
+
+// A function of the library that is loaded, or nullptr.
+template<typename Function> Function *function_named(const char *name) {
+    static void *const library = dlopen("libcuda.so.1", RTLD_NOW);
+    return library != nullptr ? reinterpret_cast<Function *>(dlsym(library, name)) : nullptr;
+}
+
+class CudaFaults : public testing::Test {
+protected:
+    static constexpr int out_of_memory = 2, launch_failed = 719;
+
+    void SetUp() override {
+        fail = function_named<void(int64_t, int)>("ptx_driver_fail");
+        calls = function_named<int64_t()>("ptx_driver_calls");
+        if (fail == nullptr || calls == nullptr) {
+            GTEST_SKIP() << "the driver of tests/ptx is not loaded";
+        }
+        std::string reason;
+        own = test_support::open_device(QDQ_DEVICE_CUDA, reason);
+        ASSERT_NE(own, nullptr) << reason;
+        ASSERT_EQ(call(*own, some_floats(), 0.5f).run(), QDQ_OK) << "the library asks once whether CUDA starts";
+        own->finish();
+    }
+
+    // A call in a new context, whose driver refuses a call after so many others; false where there were not so many.
+    bool try_call(int64_t after, int error) {
+        bool is_reached = false;
+        in_new_context([&](device &memory) {
+            const std::vector<float> x = some_floats();
+            call c(memory, x, 0.5f);
+            fail(after, error);
+            const qdq_status status = c.run();
+            is_reached = calls() > after;
+            fail(-1, 0);
+            SCOPED_TRACE("call " + std::to_string(after) + " of the driver gives " + std::to_string(error));
+            if (status == QDQ_OK) {  // what refused was not needed
+                EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+            } else {
+                ++refused;
+                without_memory += status == QDQ_OUT_OF_MEMORY;
+                EXPECT_TRUE(status == QDQ_DEVICE_ERROR || (status == QDQ_OUT_OF_MEMORY && error == out_of_memory))
+                    << status;
+                EXPECT_NE(std::string(qdq_last_error()).find("CUDA_ERROR_"), std::string::npos) << qdq_last_error();
+                EXPECT_EQ(c.y_array.values<int8_t>(), std::vector<int8_t>(length, 99)) << "nothing was written";
+            }
+            EXPECT_EQ(c.run(), QDQ_OK) << "the device still works: " << qdq_last_error();
+            EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+        });
+        return is_reached;
+    }
+
+    template<typename Body> static void in_new_context(Body &&body) {
+        void *context = nullptr, *stream = nullptr;
+        EXPECT_EQ(function_named<int(void **, unsigned, int)>("cuCtxCreate_v2")(&context, 0, 0), 0);
+        EXPECT_EQ(function_named<int(void **, unsigned)>("cuStreamCreate")(&stream, 1), 0);
+        in_context memory(context, stream);
+        body(memory);
+        EXPECT_EQ(function_named<int(void *)>("cuStreamDestroy_v2")(stream), 0);
+        EXPECT_EQ(function_named<int(void **)>("cuCtxPopCurrent_v2")(nullptr), 0);
+    }
+
+    // The memory of a context that is none of the test's other devices.
+    class in_context : public test_support::device {
+    public:
+        in_context(void *context, void *stream) : context_(context), stream_(stream) {}
+        qdq_device_kind kind() const override { return QDQ_DEVICE_CUDA; }
+        void *stream() override { return stream_; }
+        void *allocate(int64_t bytes) override {
+            enter();
+            uint64_t address = 0;
+            EXPECT_EQ(function_named<int(uint64_t *, size_t)>("cuMemAlloc_v2")(&address, static_cast<size_t>(bytes)),
+                      0);
+            return reinterpret_cast<void *>(address);
+        }
+        void free(void *memory) override {
+            enter();
+            EXPECT_EQ(function_named<int(uint64_t)>("cuMemFree_v2")(reinterpret_cast<uint64_t>(memory)), 0);
+        }
+        void write(void *memory, const void *from, int64_t bytes) override {
+            enter();
+            EXPECT_EQ(function_named<int(uint64_t, const void *, size_t)>("cuMemcpyHtoD_v2")(
+                          reinterpret_cast<uint64_t>(memory), from, static_cast<size_t>(bytes)),
+                      0);
+        }
+        void read(void *memory, void *to, int64_t bytes) override {
+            enter();
+            EXPECT_EQ(function_named<int(void *, uint64_t, size_t)>("cuMemcpyDtoH_v2")(
+                          to, reinterpret_cast<uint64_t>(memory), static_cast<size_t>(bytes)),
+                      0);
+        }
+        void copy(void *, void *, int64_t) override {}
+        void finish() override {}
+        void hold() override {}
+        void let_go() override {}
+        std::string name() const override { return "another context"; }
+
+    private:
+        void enter() { EXPECT_EQ(function_named<int(void *)>("cuCtxSetCurrent")(context_), 0); }
+
+        void *context_, *stream_;
+    };
+
+    static void *context_of(device &d) {
+        void *context = nullptr;
+        EXPECT_EQ(function_named<int(void *, void **)>("cuStreamGetCtx")(d.stream(), &context), 0);
+        return context;
+    }
+
+    void (*fail)(int64_t, int) = nullptr;
+    int64_t (*calls)() = nullptr;
+    int refused = 0, without_memory = 0;
+    std::unique_ptr<device> own;
+};
+
+TEST_F(CudaFaults, a_call_that_fails_at_any_position_is_a_status) {
+    for (const int error : {launch_failed, out_of_memory}) {
+        refused = without_memory = 0;
+        int64_t after = 0;
+        while (try_call(after, error)) {
+            ++after;
+        }
+        EXPECT_GT(after, 10) << "the driver's calls of a first call";
+        EXPECT_GT(refused, after / 2);
+        EXPECT_EQ(without_memory > 0, error == out_of_memory);
+    }
+}
+
+TEST_F(CudaFaults, a_stream_brings_its_context) {
+    in_new_context([&](device &memory) {
+        const std::vector<float> x = some_floats();
+        call c(memory, x, 0.5f);
+        for (void *thread_has : {context_of(*own), static_cast<void *>(nullptr)}) {
+            EXPECT_EQ(function_named<int(void *)>("cuCtxSetCurrent")(thread_has), 0);
+            EXPECT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+            EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+        }
+    });
+}
+
+TEST_F(CudaFaults, work_goes_into_the_stream_of_the_call) {
+    const std::vector<float> before = some_floats(), after = some_floats(10);
+    call c(*own, before, 0.5f);
+    own->hold();
+    EXPECT_EQ(function_named<int(uint64_t, const void *, size_t, void *)>("cuMemcpyHtoDAsync_v2")(
+                  reinterpret_cast<uint64_t>(c.x.data), after.data(), 4 * length, own->stream()),
+              0);
+    EXPECT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+    own->let_go();
+    EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(after, 0.5f));
+}
+
+TEST_F(CudaFaults, another_device_has_its_primary_context) {
+    void *second = nullptr;
+    ASSERT_EQ(function_named<int(void **, int)>("cuDevicePrimaryCtxRetain")(&second, 1), 0);
+    in_context memory(second, nullptr);
+    const std::vector<float> x = some_floats();
+    call c(memory, x, 0.5f);
+    c.x.device.id = c.scale.device.id = c.y.device.id = 1;
+    EXPECT_EQ(function_named<int(void *)>("cuCtxSetCurrent")(context_of(*own)), 0) << "this thread uses device 0";
+    EXPECT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+    c.x.device.id = c.scale.device.id = c.y.device.id = 2;
+    EXPECT_EQ(c.run(), QDQ_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(qdq_last_error()).find("device id 2 is not in 0..1"), std::string::npos) << qdq_last_error();
+}
+
+}  // namespace
+}  // namespace device_test

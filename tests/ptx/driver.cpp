@@ -1,0 +1,583 @@
+// libcuda.so.1 for machines without a GPU: the driver's functions that qdq, Halide's run time and qdq's tests call,
+// over the interpreter. What a kernel must not do is an error of its context from then on, as on a GPU, and a message
+// on stderr.
+#include "driver.h"
+#include "interpreter.h"
+#include "report.h"
+#include "stream.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <set>
+
+namespace ptx {
+namespace {
+
+enum error : int {
+    success = 0,
+    invalid_value = 1,
+    out_of_memory = 2,
+    invalid_device = 101,
+    invalid_context = 201,
+    invalid_ptx = 218,
+    invalid_handle = 400,
+    not_found = 500,
+    illegal_address = 700,
+    misaligned_address = 716,
+    launch_failed = 719,
+    not_supported = 801,
+};
+
+constexpr int devices = 2;
+
+struct context {
+    int device = 0;
+    std::atomic<int> broken{success};  // by a kernel
+    stream default_stream{this};
+};
+
+struct module {
+    context *of;
+    program kernel;
+    uint32_t text_crc;
+};
+
+const char *setting(const char *name, const char *otherwise) {
+    const char *const value = std::getenv(name);
+    return value != nullptr ? value : otherwise;
+}
+
+// Never destroyed, as threads of the program may call to its end.
+struct state {
+    memory all_memory;
+    std::mutex lock;  // of what follows
+    std::set<stream *> streams;
+    std::set<context *> contexts;
+    context *primary[devices] = {};
+    std::atomic<uint64_t> launches{0};
+    const nan_choice nan = nan_choice_named(setting("QDQ_PTX_NAN", "drawn"));
+    const uint64_t seed = std::strtoull(setting("QDQ_PTX_SEED", "1"), nullptr, 10);
+    std::atomic<int64_t> calls{0}, failing_call{-1};
+    std::atomic<int> failure{success};
+};
+
+state &all() {
+    static state *const made = new state;
+    return *made;
+}
+
+report &reported() {
+    static report made;
+    return made;
+}
+
+// This thread's contexts. Nothing that is destroyed: Halide's run time calls when the process ends.
+struct context_stack {
+    static constexpr int most = 64;
+    context *all[most];
+    int count;
+
+    context *top() const { return count == 0 ? nullptr : all[count - 1]; }
+    int push(context *c) {
+        if (count == most) {
+            return out_of_memory;
+        }
+        all[count++] = c;
+        return success;
+    }
+    void remove(const context *c) { count = static_cast<int>(std::remove(all, all + count, c) - all); }
+};
+thread_local context_stack current;
+
+context *current_context() { return current.top(); }
+
+// Begins each function: the failure that a test has asked for, or that of the context.
+int begin(bool needs_context) {
+    if (all().calls++ == all().failing_call) {
+        return all().failure;
+    }
+    if (!needs_context) {
+        return success;
+    }
+    return current_context() == nullptr ? int{invalid_context} : current_context()->broken.load();
+}
+
+bool is_default(const void *s) { return reinterpret_cast<uintptr_t>(s) <= 2; }
+
+stream *stream_of(void *s) {
+    if (is_default(s)) {
+        return &current_context()->default_stream;
+    }
+    const std::lock_guard hold(all().lock);
+    return all().streams.count(static_cast<stream *>(s)) != 0 ? static_cast<stream *>(s) : nullptr;
+}
+
+void finish(const context *of) {
+    std::vector<stream *> streams;
+    {
+        const std::lock_guard hold(all().lock);
+        streams.assign(all().streams.begin(), all().streams.end());
+        for (context *c : all().contexts) {
+            streams.push_back(&c->default_stream);
+        }
+    }
+    for (stream *s : streams) {
+        if (of == nullptr || s->context() == of) {
+            s->finish();
+        }
+    }
+}
+
+context *make_context(int device) {
+    auto *const made = new context{device};
+    const std::lock_guard hold(all().lock);
+    all().contexts.insert(made);
+    return made;
+}
+
+void *pointer(uint64_t address) { return reinterpret_cast<void *>(address); }
+
+int copy_in(uint64_t to, const void *from, size_t bytes) {
+    allocation *const target = all().all_memory.find(to, bytes);
+    if (target == nullptr) {
+        return invalid_value;
+    }
+    std::memcpy(pointer(to), from, bytes);
+    target->written(to, bytes);
+    return success;
+}
+
+int copy_out(void *to, uint64_t from, size_t bytes) {
+    if (all().all_memory.find(from, bytes) == nullptr) {
+        return invalid_value;
+    }
+    std::memcpy(to, pointer(from), bytes);
+    return success;
+}
+
+int copy_within(uint64_t to, uint64_t from, size_t bytes) {
+    allocation *const target = all().all_memory.find(to, bytes), *const source = all().all_memory.find(from, bytes);
+    if (target == nullptr || source == nullptr) {
+        return invalid_value;
+    }
+    std::memmove(pointer(to), pointer(from), bytes);
+    target->written_as(to, bytes, *source, from);
+    return success;
+}
+
+// At once, after all that is in streams; or in a stream, where a failure is the context's.
+template<typename Copy> int now(Copy &&copy) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    finish(current_context());
+    if (const int error = current_context()->broken) {
+        return error;
+    }
+    return copy();
+}
+
+template<typename Copy> int in_stream(void *s, Copy copy) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    stream *const on = stream_of(s);
+    if (on == nullptr) {
+        return invalid_handle;
+    }
+    on->put([copy, c = static_cast<context *>(on->context())] {
+        if (const int error = c->broken == success ? copy() : int{success}) {
+            c->broken = error;
+        }
+    });
+    return success;
+}
+
+void execute(const module &m, uint32_t blocks, uint32_t threads, const std::vector<uint8_t> &parameters) {
+    if (m.of->broken != success) {
+        return;
+    }
+    launch l;
+    l.kernel = &m.kernel;
+    l.blocks = blocks;
+    l.threads = threads;
+    l.parameters = parameters;
+    l.all_memory = &all().all_memory;
+    l.context = m.of;
+    l.nan = all().nan;
+    l.seed = all().seed * 1000003 + ++all().launches;
+    try {
+        std::vector<uint8_t> executed;
+        const counts done = run(l, executed);
+        reported().add(m.kernel, m.text_crc, done, executed);
+    } catch (const fault &f) {
+        std::fprintf(stderr, "libcuda.so.1 of tests/ptx: %s\n", f.what());
+        m.of->broken = f.is == fault::kind::no_memory    ? illegal_address
+                       : f.is == fault::kind::misaligned ? misaligned_address
+                                                         : launch_failed;
+    }
+}
+
+}  // namespace
+}  // namespace ptx
+
+using namespace ptx;
+
+extern "C" {
+
+void ptx_driver_fail(int64_t after, int error) {
+    all().failing_call = -1;
+    all().failure = error;
+    all().calls = 0;
+    all().failing_call = after;
+}
+
+int64_t ptx_driver_calls() { return all().calls; }
+
+// ---- the driver, its devices and contexts
+
+int cuInit(unsigned) { return begin(false); }
+
+int cuDriverGetVersion(int *version) {
+    *version = 12000;
+    return begin(false);
+}
+
+int cuGetErrorName(int e, const char **name) {
+    switch (e) {
+    case success: *name = "CUDA_SUCCESS"; break;
+    case invalid_value: *name = "CUDA_ERROR_INVALID_VALUE"; break;
+    case out_of_memory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+    case invalid_device: *name = "CUDA_ERROR_INVALID_DEVICE"; break;
+    case invalid_context: *name = "CUDA_ERROR_INVALID_CONTEXT"; break;
+    case invalid_ptx: *name = "CUDA_ERROR_INVALID_PTX"; break;
+    case invalid_handle: *name = "CUDA_ERROR_INVALID_HANDLE"; break;
+    case not_found: *name = "CUDA_ERROR_NOT_FOUND"; break;
+    case illegal_address: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; break;
+    case misaligned_address: *name = "CUDA_ERROR_MISALIGNED_ADDRESS"; break;
+    case launch_failed: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
+    case not_supported: *name = "CUDA_ERROR_NOT_SUPPORTED"; break;
+    default: *name = nullptr; return invalid_value;
+    }
+    return success;
+}
+
+int cuDeviceGetCount(int *count) {
+    *count = devices;
+    return begin(false);
+}
+
+int cuDeviceGet(int *device, int ordinal) {
+    *device = ordinal;
+    const int error = begin(false);
+    return error != success ? error : ordinal >= 0 && ordinal < devices ? success : invalid_device;
+}
+
+int cuDeviceGetName(char *name, int size, int device) {
+    std::snprintf(name, static_cast<size_t>(size), "PTX interpreter %d of tests/ptx", device);
+    return begin(false);
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int) {
+    constexpr int major = 75, minor = 76;
+    *value = attribute == major ? 7 : attribute == minor ? 0 : 1024;
+    return begin(false);
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int) {
+    *bytes = memory::capacity;
+    return begin(false);
+}
+
+int cuDevicePrimaryCtxRetain(void **made, int device) {
+    if (const int error = begin(false)) {
+        return error;
+    }
+    if (device < 0 || device >= devices) {
+        return invalid_device;
+    }
+    static std::mutex lock;
+    const std::lock_guard hold(lock);
+    context *&primary = all().primary[device];
+    primary = primary != nullptr ? primary : make_context(device);
+    *made = primary;
+    return success;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int) { return begin(false); }
+
+int cuCtxCreate_v2(void **made, unsigned, int device) {
+    if (const int error = begin(false)) {
+        return error;
+    }
+    if (device < 0 || device >= devices) {
+        return invalid_device;
+    }
+    context *const c = make_context(device);
+    *made = c;
+    return current.push(c);
+}
+
+int cuCtxDestroy_v2(void *c) {
+    if (const int error = begin(false)) {
+        return error;
+    }
+    auto *const old = static_cast<context *>(c);
+    {
+        const std::lock_guard hold(all().lock);
+        if (all().contexts.erase(old) == 0) {
+            return invalid_context;
+        }
+    }
+    current.remove(old);
+    delete old;
+    return success;
+}
+
+int cuCtxGetCurrent(void **c) {
+    *c = current_context();
+    return begin(false);
+}
+
+int cuCtxSetCurrent(void *c) {
+    if (const int error = begin(false)) {
+        return error;
+    }
+    current.count -= current.count != 0;
+    return c != nullptr ? current.push(static_cast<context *>(c)) : success;
+}
+
+int cuCtxPushCurrent_v2(void *c) {
+    if (const int error = begin(false)) {
+        return error;
+    }
+    if (c == nullptr) {
+        return invalid_context;
+    }
+    return current.push(static_cast<context *>(c));
+}
+
+int cuCtxPopCurrent_v2(void **c) {
+    if (const int error = begin(false)) {
+        return error;
+    }
+    if (current.count == 0) {
+        return invalid_context;
+    }
+    if (c != nullptr) {
+        *c = current.top();
+    }
+    --current.count;
+    return success;
+}
+
+int cuCtxGetDevice(int *device) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    *device = current_context()->device;
+    return success;
+}
+
+int cuCtxGetApiVersion(void *, unsigned *version) {
+    *version = 3020;
+    return begin(false);
+}
+
+int cuCtxSynchronize() {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    finish(current_context());
+    return current_context()->broken;
+}
+
+int cuProfilerStop() { return begin(false); }
+
+// ---- memory
+
+int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    if (bytes == 0) {
+        return invalid_value;
+    }
+    const allocation *const made = all().all_memory.allocate(bytes, current_context());
+    if (made == nullptr) {
+        return out_of_memory;
+    }
+    *address = made->begin();
+    return success;
+}
+
+int cuMemFree_v2(uint64_t address) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    finish(nullptr);
+    return address == 0 || all().all_memory.free(address) ? success : invalid_value;
+}
+
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
+    return now([=] { return copy_in(to, from, bytes); });
+}
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
+    return now([=] { return copy_out(to, from, bytes); });
+}
+int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) {
+    return now([=] { return copy_within(to, from, bytes); });
+}
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s) {
+    return in_stream(s, [=] { return copy_in(to, from, bytes); });
+}
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s) {
+    return in_stream(s, [=] { return copy_out(to, from, bytes); });
+}
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *s) {
+    return in_stream(s, [=] { return copy_within(to, from, bytes); });
+}
+int cuMemcpy3D_v2(const void *) { return not_supported; }
+
+int cuPointerGetAttribute(void *out, int attribute, uint64_t address) {
+    if (const int error = begin(false)) {
+        return error;
+    }
+    constexpr int of_context = 1, memory_type = 2, device_memory = 2;
+    const allocation *const found = all().all_memory.find_block(address);
+    if (found == nullptr) {
+        return invalid_value;
+    }
+    if (attribute == of_context) {
+        *static_cast<const void **>(out) = found->owner();
+    } else if (attribute == memory_type) {
+        *static_cast<unsigned *>(out) = device_memory;
+    } else {
+        return invalid_value;
+    }
+    return success;
+}
+
+// ---- streams
+
+int cuStreamCreate(void **made, unsigned) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    auto *const s = new stream(current_context());
+    const std::lock_guard hold(all().lock);
+    all().streams.insert(s);
+    *made = s;
+    return success;
+}
+
+int cuStreamDestroy_v2(void *s) {
+    if (const int error = begin(false)) {
+        return error;
+    }
+    {
+        const std::lock_guard hold(all().lock);
+        if (all().streams.erase(static_cast<stream *>(s)) == 0) {
+            return invalid_handle;
+        }
+    }
+    delete static_cast<stream *>(s);
+    return success;
+}
+
+int cuStreamSynchronize(void *s) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    stream *const on = stream_of(s);
+    if (on == nullptr) {
+        return invalid_handle;
+    }
+    on->finish();
+    return static_cast<context *>(on->context())->broken;
+}
+
+int cuStreamGetCtx(void *s, void **c) {
+    if (const int error = begin(false)) {
+        return error;
+    }
+    const stream *const on = is_default(s) && current_context() == nullptr ? nullptr : stream_of(s);
+    if (on == nullptr) {
+        return invalid_handle;
+    }
+    *c = on->context();
+    return success;
+}
+
+int cuLaunchHostFunc(void *s, void (*call)(void *), void *data) {
+    return in_stream(s, [=] {
+        call(data);
+        return int{success};
+    });
+}
+
+// ---- modules and launches
+
+int cuModuleLoadDataEx(void **made, const void *text, unsigned, int *, void **) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    try {
+        const auto *const module_text = static_cast<const char *>(text);
+        *made = new module{current_context(), decode(module_text), crc32(module_text)};
+        return success;
+    } catch (const unreadable &u) {
+        std::fprintf(stderr, "libcuda.so.1 of tests/ptx: %s\n", u.what());
+        return invalid_ptx;
+    }
+}
+int cuModuleLoadData(void **made, const void *text) { return cuModuleLoadDataEx(made, text, 0, nullptr, nullptr); }
+
+int cuModuleUnload(void *m) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    finish(nullptr);
+    delete static_cast<module *>(m);
+    return success;
+}
+
+int cuModuleGetFunction(void **function, void *m, const char *name) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    *function = m;
+    return static_cast<module *>(m)->kernel.name == name ? success : not_found;
+}
+
+int cuLaunchKernel(void *function, unsigned blocks, unsigned blocks_y, unsigned blocks_z, unsigned threads,
+                   unsigned threads_y, unsigned threads_z, unsigned shared_bytes, void *s, void **values,
+                   void **extra) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    const module &m = *static_cast<module *>(function);
+    stream *const on = stream_of(s);
+    if (on == nullptr || on->context() != m.of) {
+        return invalid_handle;
+    }
+    constexpr unsigned most_threads = 1024;
+    if (blocks == 0 || threads == 0 || threads > most_threads || extra != nullptr) {
+        return invalid_value;
+    }
+    if (blocks_y != 1 || blocks_z != 1 || threads_y != 1 || threads_z != 1 || shared_bytes != 0) {
+        return not_supported;  // by the interpreter: qdq's kernels have one dimension and no shared memory
+    }
+    std::vector<uint8_t> parameters(static_cast<size_t>(m.kernel.parameter_bytes));
+    for (size_t n = 0; n < m.kernel.parameters.size(); ++n) {
+        const parameter &p = m.kernel.parameters[n];
+        std::memcpy(&parameters[static_cast<size_t>(p.offset)], values[n], static_cast<size_t>(p.bytes));
+    }
+    on->put([&m, blocks, threads, parameters = std::move(parameters)] { execute(m, blocks, threads, parameters); });
+    return success;
+}
+}

@@ -1,0 +1,14 @@
+// For tests of the driver and tests over it: a call that fails. Found by dlsym in the library that is loaded.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+
+// Of the driver's calls from now on, the one after so many others fails with this error and does nothing. -1: none
+// fails.
+void ptx_driver_fail(int64_t after, int error);
+
+// How many calls there were since.
+int64_t ptx_driver_calls();
+}
