@@ -179,6 +179,11 @@ void print_ratios(const char *of, std::vector<double> ratios) {
         const auto at = [&](double part) { return ratios[static_cast<size_t>(part * double(ratios.size() - 1))]; };
         std::printf("%s: %zu calls, median %.2f, p90 %.2f, p99 %.2f, worst %.2f\n", of, ratios.size(), at(0.5), at(0.9),
                     at(0.99), at(1));
+        std::printf("percentiles:");
+        for (int percent = 0; percent <= 100; percent++) {
+            std::printf(" %.2f", at(percent / 100.0));
+        }
+        std::printf("\n");
     }
 }
 
