@@ -71,27 +71,37 @@ int32_t nearest_integer(float z) {
     return z <= -2147483648.0f ? INT32_MIN : static_cast<int32_t>(std::nearbyintf(z));
 }
 
-void read_integers(const call &op, const operand_range &range, int32_t *to) {
+// Integers, or an f32's bits.
+void read_zero_points_as_stored(const call &op, const operand_range &range, int32_t *to) {
     with_operand_type<&roles::zero_point>(op.zero_point_type, [&](auto operand) {
         for (int64_t i = 0; i < range.count; i++) {
             const auto z = operand.value(op.zero_point, range.zero_point + i * range.zero_point_stride);
             if constexpr (operand.type.is_integer()) {
                 to[i] = z;  // NOLINT(bugprone-signed-char-misuse): int8 is a number here
             } else {
-                to[i] = nearest_integer(z);
+                to[i] = std::bit_cast<int32_t>(static_cast<float>(z));
             }
         }
     });
 }
 
+void read_integers(const call &op, const operand_range &range, int32_t *to) {
+    read_zero_points_as_stored(op, range, to);
+    if (!type_of(op.zero_point_type).is_integer()) {
+        for (int64_t i = 0; i < range.count; i++) {
+            to[i] = nearest_integer(std::bit_cast<float>(to[i]));
+        }
+    }
+}
+
 // The bits of f32 zero points, each multiplied by sign (1 or -1).
 void read_floats(const call &op, const operand_range &range, float sign, int32_t *to) {
-    with_operand_type<&roles::zero_point>(op.zero_point_type, [&](auto operand) {
-        for (int64_t i = 0; i < range.count; i++) {
-            const auto z = operand.value(op.zero_point, range.zero_point + i * range.zero_point_stride);
-            to[i] = std::bit_cast<int32_t>(sign * static_cast<float>(z));
-        }
-    });
+    read_zero_points_as_stored(op, range, to);
+    const bool are_integers = type_of(op.zero_point_type).is_integer();
+    for (int64_t i = 0; i < range.count; i++) {
+        const float z = are_integers ? static_cast<float>(to[i]) : std::bit_cast<float>(to[i]);
+        to[i] = std::bit_cast<int32_t>(sign * z);
+    }
 }
 
 bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point) {
