@@ -6,6 +6,7 @@
 #include "cpu/nest_runner.h"
 #include "cpu/packing.h"
 #include "cpu/threads.h"
+#include "cpu/tile_runner.h"
 #include "plan/loops.h"
 #include "plan/regions.h"
 
@@ -19,7 +20,11 @@ namespace {
 // caller that splits a nest, too, and twice beneath the parts that run there (clang 19: 87 KiB).
 [[gnu::noinline]] void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
     const float_environment environment;
-    nest_runner(p.op, nest, x, y).run(at);
+    if (runs_by_tiles(p.op, nest)) {
+        tile_runner(p.op, nest, x, y).run(at);
+    } else {
+        nest_runner(p.op, nest, x, y).run(at);
+    }
     if (p.op.nontemporal) {
         p.op.target->nontemporal->fence();
     }

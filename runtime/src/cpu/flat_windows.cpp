@@ -103,14 +103,13 @@ private:
     // The packed tensor is dense: its offsets count places in the flat order.
     void row(const dimension &c, const offsets &at) {
         const int64_t place = (op.quantizes() ? at.y : at.x) - first;
-        const rectangle size{c.extent, 1};
         if (phase == collect_all) {
-            gather(*op.target, op.x_bits, address(x, at.x, op.x_bits), c.x, 0, size,
-                   address(x_elements, place, op.x_bits), 0);
+            move_loop loops[] = {{c.extent, c.x, 1}};
+            move(*op.target, op.x_bits, address(x, at.x, op.x_bits), address(x_elements, place, op.x_bits), loops, 1);
         }
         if (phase == scatter_results) {
-            scatter(*op.target, op.y_bits, address(y_elements, place, op.y_bits), 0, size, address(y, at.y, op.y_bits),
-                    c.y, 0);
+            move_loop loops[] = {{c.extent, 1, c.y}};
+            move(*op.target, op.y_bits, address(y_elements, place, op.y_bits), address(y, at.y, op.y_bits), loops, 1);
         } else {
             loaded.read({at.scale, c.scale, at.zero_point, c.zero_point, c.extent}, place);
         }

@@ -207,6 +207,7 @@ int32_t operands::load(const operand_range &range, bool within) {
 }
 
 int32_t operands::finish(int64_t count) {
+    use_scales(own_scale);
     const int32_t variant = choose_variant(count);
     pad(count);
     return variant;
