@@ -169,15 +169,8 @@ void operands::use_scales(const float *at) {
 }
 
 void operands::read(const operand_range &range, int64_t first) {
-    operand_range read = range;
-    const bool is_shared = range.scale_stride == 0 && range.zero_point_stride == 0;
-    read.count = is_shared ? 1 : range.count;
-    read_scales(op, read, own_scale + first);
-    read_zero_points(read, first);
-    std::fill_n(own_scale + first + 1, is_shared ? range.count - 1 : 0, own_scale[first]);
-    if (own_zero_point) {
-        std::fill_n(own_zero_point + first + 1, is_shared ? range.count - 1 : 0, own_zero_point[first]);
-    }
+    read_scales(op, range, own_scale + first);
+    read_zero_points(range, first);
 }
 
 void operands::read_zero_points(const operand_range &range, int64_t first) {

@@ -18,100 +18,115 @@ int64_t whole_lines(int64_t bytes) { return (bytes + line - 1) / line * line; }
 
 int64_t array_count(const call &op) { return 1 + (op.quantizes() && !op.multiply) + (op.zero_point != nullptr); }
 
-// In equal parts, none of them longer than `most`.
-int64_t even_part(int64_t extent, int64_t most) {
-    const int64_t parts = (extent + most - 1) / most;
-    return (extent + parts - 1) / parts;
+// In equal parts of so many units, none of them longer than `most` unless that is less than a unit.
+int64_t even_part(int64_t extent, int64_t most, int64_t unit) {
+    const int64_t longest = std::max(most / unit, int64_t{1}) * unit, parts = (extent + longest - 1) / longest;
+    return extent <= most ? extent : ((extent + parts - 1) / parts + unit - 1) / unit * unit;
 }
 
-bool varies(const loop_nest &nest) {
-    return std::any_of(nest.loops, nest.loops + nest.count, [](const dimension &d) { return d.varies(); });
+// The bytes of so many packed codes, and of what must stay together with them.
+int64_t whole_units(const call &op, int64_t codes) {
+    const int64_t unit = op.packed_unit();
+    return (codes + unit - 1) / unit * unit * op.codes().bits / 8;
+}
+
+// The steps of a dimension's blocks, and those within one.
+void split(const blocked_dimension &d, loop_nest &nest) {
+    const dimension &w = d.whole;
+    const int64_t block = w.varies() ? d.block : w.extent;
+    nest.loops[nest.count++] = {block, w.x, 0, 0, 0};
+    nest.loops[nest.count++] = {w.extent / block, w.x * block, 0, w.scale, w.zero_point};
 }
 
 }  // namespace
 
-bool runs_by_tiles(const call &op, const loop_nest &nest) {
-    const dimension &c = nest.loops[0], r = nest.rows();
-    if (c.x != 1 || c.y != 1) {
-        return true;
-    }
-    constexpr int64_t small = 1024;  // elements, of which a plane's own calls take longer than moving them does
-    if (c.extent * r.extent < small && nest.count > 2) {
-        return true;
-    }
-    return !fuses_rows(op, c, r) && (c.extent < group || (c.extent < small && c.varies() && r.varies()));
-}
-
-tile_runner::tile_runner(const call &op, const loop_nest &nest, const void *x, void *y)
-    : op(op),
-      nest(nest),
+tile_runner::tile_runner(const plan &p, const void *x, void *y)
+    : op(p.op),
+      dimensions(p.dimensions),
+      count(p.dimension_count),
       x(static_cast<const char *>(x)),
       y(static_cast<char *>(y)),
       reorders_x(op.x_bits < 8 && op.packing != QDQ_LOW_FIRST),
-      reorders_y(op.y_bits < 8 && op.packing != QDQ_LOW_FIRST) {
-    choose_shape();
-    int64_t elements = 1, steps = 1;
-    bool repeats = false;
-    for (int i = 0; i < nest.count; i++) {
-        const bool is_varying = nest.loops[i].varies();
-        elements *= shape[i];
-        steps *= is_varying ? shape[i] : 1;
-        repeats = repeats || (!is_varying && shape[i] > 1);
+      reorders_y(op.y_bits < 8 && op.packing != QDQ_LOW_FIRST),
+      any_box(steps_begin_at_bytes(op, dimensions, count)) {
+    const bool varies = std::any_of(dimensions, dimensions + count, [](const auto &d) { return d.whole.varies(); });
+    const int64_t bits = op.x_bits + op.y_bits + (varies ? array_count(op) * 48 : 0);
+    for (int64_t most = std::min(most_elements, memory_bytes * 8 / bits); !fits(most);) {
+        most -= most / 8;
     }
-    x_tile = memory + memory_bytes - whole_lines(round_up(elements) * op.x_bits / 8);
-    y_tile = x_tile - whole_lines(round_up(elements) * op.y_bits / 8);
-    const bool expands = repeats && varies(nest);
-    array_bytes = (round_up(elements) + spare_operands) * int64_t{sizeof(float)};
-    few_bytes = expands ? array_count(op) * (round_up(std::max(steps, least_operands)) + spare_operands) *
-                              int64_t{sizeof(float)}
-                        : y_tile - memory;
+}
+
+// Whether there is room for such tiles, and for their operands.
+bool tile_runner::fits(int64_t most) {
+    choose_shape(most);
+    int64_t elements = 1, blocks = 1;
+    for (int d = 0; d < count; d++) {
+        elements *= shape[d];
+        blocks *= blocks_met(d);
+    }
+    const int64_t places = round_up(elements + (any_box ? 0 : op.packed_unit() - 1));
+    const auto bytes_of = [](int64_t values) { return (values + spare_operands) * int64_t{sizeof(float)}; };
+    const int64_t arrays = array_count(op), few_bytes = arrays * bytes_of(round_up(std::max(blocks, least_operands)));
+    array_bytes = blocks > 1 ? bytes_of(places) : 0;
+    expanded = memory + few_bytes;
+    y_tile = expanded + arrays * array_bytes;
+    x_tile = y_tile + whole_lines(places * op.y_bits / 8);
+    if (x_tile + whole_lines(places * op.x_bits / 8) > memory + memory_bytes) {
+        return false;
+    }
     few.emplace(op, memory, few_bytes);
+    return true;
 }
 
-// How many elements tiles and their operands have room for.
-int64_t tile_runner::capacity() const {
-    const int64_t operand_bits = varies(nest) ? array_count(op) * 48 : 0;  // at most half as many are loaded
-    const int64_t fixed = array_count(op) * (least_operands + 4 * spare_operands) * int64_t{sizeof(float)};
-    const int64_t found = (memory_bytes - fixed) * 8 / (op.x_bits + op.y_bits + operand_bits) / group * group;
-    return varies(nest) ? std::min(found, most_elements) : most_elements;
+// At most so many blocks of a dimension have elements in one tile.
+int64_t tile_runner::blocks_met(int d) const {
+    const blocked_dimension &b = dimensions[d];
+    const bool begins_blocks = shape[d] % b.block == 0 || shape[d] == b.whole.extent;
+    const int64_t met = (shape[d] + b.block - 1) / b.block + (begins_blocks ? 0 : 1);
+    return b.whole.varies() ? std::min(shape[d], met) : 1;
 }
 
-// Inner loops whole, as many as there is room for. Where x and y are contiguous along different ones, squares.
-void tile_runner::choose_shape() {
-    int64_t left = capacity(), elements = 1;
-    const dimension &c = nest.loops[0], r = nest.rows();
-    const bool crosses = (c.x != 1 || c.y != 1) && (r.x == 1 || r.y == 1);
-    for (int i = 0; i < nest.count; i++) {
-        const int64_t extent = nest.loops[i].extent;
-        if (i == 0) {
-            const int64_t most =
-                crosses ? std::max(left / std::min(r.extent, group) / group, int64_t{1}) * group : left;
-            shape[i] = extent <= most ? extent : round_up(even_part(extent, most));
-        } else {
-            const int64_t unit = elements % op.packed_unit() == 0 ? 1 : op.packed_unit();
-            shape[i] = extent <= left ? extent : std::max(even_part(extent, left) / unit, int64_t{1}) * unit;
-        }
-        elements *= shape[i];
-        left = shape[i] < extent ? 1 : std::max(left / shape[i], int64_t{1});
+// Inner dimensions whole, as many as there is room for. Where x and y are contiguous along different ones, squares.
+void tile_runner::choose_shape(int64_t most) {
+    int64_t left = most, elements = 1;
+    const dimension &c = dimensions[0].whole;
+    const dimension r = count > 1 ? dimensions[1].whole : dimension{};
+    const bool crosses = any_box && (c.x != 1 || c.y != 1) && (r.x == 1 || r.y == 1);
+    for (int d = 0; d < count; d++) {
+        const auto &[whole, block] = dimensions[d];
+        int64_t unit = d == 0 ? group : elements % op.packed_unit() == 0 ? 1 : op.packed_unit();
+        unit = whole.varies() && block <= left && block % unit == 0 ? block : unit;
+        const int64_t longest = d == 0 && crosses ? std::max(left / std::min(r.extent, group), group) : left;
+        shape[d] = even_part(whole.extent, longest, unit <= longest ? unit : 1);
+        elements *= shape[d];
+        left = shape[d] < whole.extent && !crosses ? 1 : std::max(left / shape[d], int64_t{1});
     }
 }
 
-void tile_runner::run(const offsets &at) {
-    int64_t start[most_loops] = {};
-    tile t{at, {}, 1};
+void tile_runner::run(const interval *region) {
+    tile t{};
+    for (int d = 0; d < count; d++) {
+        t.box[d] = region[d];
+        t.x += region[d].start * dimensions[d].whole.x;
+        t.y += region[d].start * dimensions[d].whole.y;
+    }
     for (bool more = true; more;) {
         t.elements = 1;
-        for (int i = 0; i < nest.count; i++) {
-            t.extents[i] = std::min(shape[i], nest.loops[i].extent - start[i]);
-            t.elements *= t.extents[i];
+        for (int d = 0; d < count; d++) {
+            t.places[d] = t.elements;
+            t.box[d].extent = std::min(shape[d], region[d].start + region[d].extent - t.box[d].start);
+            t.elements *= t.box[d].extent;
         }
+        t.lead = (op.quantizes() ? t.y : t.x) % op.packed_unit();
         run_tile(t);
         more = false;
-        for (int i = 0; i < nest.count && !more; i++) {
-            more = start[i] + shape[i] < nest.loops[i].extent;
-            const int64_t steps = more ? shape[i] : -start[i];
-            t.at.advance(nest.loops[i], steps);
-            start[i] += steps;
+        for (int d = 0; d < count && !more; d++) {
+            int64_t &start = t.box[d].start;
+            more = start + shape[d] < region[d].start + region[d].extent;
+            const int64_t steps = more ? shape[d] : region[d].start - start;
+            start += steps;
+            t.x += steps * dimensions[d].whole.x;
+            t.y += steps * dimensions[d].whole.y;
         }
     }
 }
@@ -120,79 +135,122 @@ void tile_runner::run_tile(const tile &t) {
     load_operands(t);
     const auto x_pitch = pitch_in_place(t, &dimension::x, reorders_x),
                y_pitch = pitch_in_place(t, &dimension::y, reorders_y);
-    move_loop loops[most_loops];
     if (!x_pitch) {
-        const int64_t end = t.elements * op.x_bits / 8;
-        std::memset(x_tile + end, 0, round_up(t.elements) * op.x_bits / 8 - end);  // not subnormal numbers
-        move(*op.target, op.x_bits, address(x, t.at.x, op.x_bits), x_tile, loops,
-             move_loops(t, &dimension::x, true, loops));
-        if (reorders_x) {
-            from_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(x_tile), (t.elements + 1) / 2);
-        }
+        gather(t);
     }
-    call_kernel(x_pitch ? rows_of_x{address(x, t.at.x, op.x_bits), *x_pitch} : rows_of_x{x_tile, kernel.columns},
-                y_pitch ? rows_of_y{address(y, t.at.y, op.y_bits), *y_pitch} : rows_of_y{y_tile, kernel.columns});
+    call_kernel(t, x_pitch ? rows_of_x{address(x, t.x, op.x_bits), *x_pitch} : rows_of_x{x_tile, kernel.columns},
+                y_pitch ? rows_of_y{address(y, t.y, op.y_bits), *y_pitch} : rows_of_y{y_tile, kernel.columns});
     if (!y_pitch) {
-        clear_padding(y_tile, op.y_bits, t.elements);  // if there is any: the end of the tensor
-        if (reorders_y) {
-            to_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(y_tile), (t.elements + 1) / 2);
-        }
-        move(*op.target, op.y_bits, y_tile, address(y, t.at.y, op.y_bits), loops,
+        scatter(t);
+    }
+}
+
+// What fills no group is zero: subnormal numbers left on the stack would cost 100 cycles an operation.
+void tile_runner::gather(const tile &t) {
+    const int64_t end = t.end() * op.x_bits / 8, whole = round_up(t.end()) * op.x_bits / 8;
+    std::memset(x_tile + end, 0, whole - end);
+    if (op.x_bits < 8 && !any_box) {
+        std::memcpy(x_tile, address(x, t.x - t.lead, op.x_bits), whole_units(op, t.end()));
+    } else {
+        std::memset(x_tile, 0, t.lead * op.x_bits / 8);
+        move_loop loops[most_dimensions];
+        move(*op.target, op.x_bits, address(x, t.x, op.x_bits), address(x_tile, t.lead, op.x_bits), loops,
+             move_loops(t, &dimension::x, true, loops));
+    }
+    if (reorders_x) {
+        from_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(x_tile), whole_units(op, t.end()));
+    }
+}
+
+void tile_runner::scatter(const tile &t) {
+    const bool is_run = op.y_bits < 8 && !any_box;
+    char *const first = address(y, t.y - (is_run ? t.lead : 0), op.y_bits);
+    if (is_run && t.lead > 0) {
+        keep_lead(t, first);
+    }
+    clear_padding(y_tile, op.y_bits, t.end());  // the next tile's first codes, or the end of the tensor
+    if (reorders_y) {
+        to_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(y_tile), whole_units(op, t.end()));
+    }
+    if (is_run) {
+        std::memcpy(first, y_tile, whole_units(op, t.end()));
+    } else {
+        move_loop loops[most_dimensions];
+        move(*op.target, op.y_bits, address(y_tile, t.lead, op.y_bits), first, loops,
              move_loops(t, &dimension::y, false, loops));
     }
 }
 
-int tile_runner::move_loops(const tile &t, int64_t dimension::*stride, bool gathers, move_loop *loops) const {
-    int64_t place = 1;
-    for (int i = 0; i < nest.count; i++) {
-        const int64_t outside = nest.loops[i].*stride;
-        loops[i] = gathers ? move_loop{t.extents[i], outside, place} : move_loop{t.extents[i], place, outside};
-        place *= t.extents[i];
+// The codes of the tile before stay what they are in memory.
+void tile_runner::keep_lead(const tile &t, const char *first) {
+    alignas(64) uint8_t before[64];
+    const int64_t unit = op.packed_unit() * op.y_bits / 8, bits = t.lead * op.y_bits;
+    std::memcpy(before, first, unit);
+    from_packing(*op.target, op.packing, before, unit);
+    std::memcpy(y_tile, before, bits / 8);
+    if (bits % 8 != 0) {
+        uint8_t &shared = reinterpret_cast<uint8_t *>(y_tile)[bits / 8];
+        const int kept = (1 << bits % 8) - 1;
+        shared = static_cast<uint8_t>((before[bits / 8] & kept) | (shared & ~kept));
     }
-    return nest.count;
+}
+
+int tile_runner::move_loops(const tile &t, int64_t dimension::*stride, bool gathers, move_loop *loops) const {
+    for (int d = 0; d < count; d++) {
+        const int64_t outside = dimensions[d].whole.*stride;
+        loops[d] = gathers ? move_loop{t.box[d].extent, outside, t.places[d]}
+                           : move_loop{t.box[d].extent, t.places[d], outside};
+    }
+    return count;
 }
 
 // How far apart the kernel's rows lie in memory, if they are contiguous there.
 std::optional<int64_t> tile_runner::pitch_in_place(const tile &t, int64_t dimension::*stride, bool reorders) const {
+    if (reorders || t.lead > 0 || t.elements % group != 0) {
+        return std::nullopt;
+    }
     int64_t next = 1;
     std::optional<int64_t> pitch;
-    for (int i = 0; i < nest.count; i++) {
-        const int64_t step = nest.loops[i].*stride;
-        if (t.extents[i] == 1) {
+    for (int d = 0; d < count; d++) {
+        const int64_t step = dimensions[d].whole.*stride;
+        if (t.box[d].extent == 1) {
             continue;
         }
-        if (i > 0 && kernel.rows > 1 && !pitch) {
+        if (d > 0 && kernel.rows > 1 && !pitch) {
             pitch = next = step;
         }
         if (step != next) {
             return std::nullopt;
         }
-        next *= t.extents[i];
+        next *= t.box[d].extent;
     }
     const int64_t found = pitch.value_or(kernel.columns);
-    return !reorders && t.elements % group == 0 && rows_in_reach(found) >= kernel.rows ? std::optional(found)
-                                                                                       : std::nullopt;
+    return rows_in_reach(found) >= kernel.rows ? std::optional(found) : std::nullopt;
 }
 
-// Rows of one tile that repeat the same operands are called with them again.
-void tile_runner::call_kernel(const rows_of_x &from, const rows_of_y &to) {
+void tile_runner::call_kernel(const tile &t, rows_of_x from, rows_of_y to) {
     const float_environment environment(few->flushes);
-    kernel_caller caller(op, kernel.form, false, variant, kernel.form != kernel_form::row || kernel.operands > 0);
+    kernel_caller caller(op, kernel.form, false, variant, kernel.form != kernel_form::row || kernel.unit > 0);
     if (kernel.rows > 1) {
         caller.run(many, from, to, kernel.columns, kernel.rows);
         return;
     }
-    const int64_t columns = round_up(loaded.elements);
-    for (int64_t done = 0; done < columns; done += kernel.columns) {
+    const int64_t columns = round_up(t.end());
+    for (int64_t done = 0; done < columns; done += kernel.columns) {  // one operand, as a row of few
         caller.run(many, {address(static_cast<const char *>(from.data), done, op.x_bits), 0},
                    {address(static_cast<char *>(to.data), done, op.y_bits), 0},
                    std::min(kernel.columns, columns - done), 1);
     }
 }
 
+// Whether a tile has the same operands in the same places as the one before.
 bool tile_runner::loaded_before(const tile &t) const {
-    return t.at.scale == loaded.at.scale && t.at.zero_point == loaded.at.zero_point &&
-           std::equal(t.extents, t.extents + nest.count, loaded.extents);
+    bool same = loaded.elements == t.elements && loaded.lead == t.lead;
+    for (int d = 0; d < count && same; d++) {
+        const bool moves = dimensions[d].whole.varies() && loaded.box[d].start != t.box[d].start;
+        same = loaded.box[d].extent == t.box[d].extent && !moves;
+    }
+    return same;
 }
 
 void tile_runner::load_operands(const tile &t) {
@@ -200,110 +258,161 @@ void tile_runner::load_operands(const tile &t) {
         return;
     }
     loaded = t;
-    read_operands(t);
+    read = 0;
+    int parts = 0;
+    for_each_part(t, [&](const loop_nest &part, const offsets &at) {
+        read_part(part, at);
+        parts++;
+    });
+    variant = few->finish(read);
     kernel = shape_of(t);
     many = *few;
-    if (kernel.form == kernel_form::row && kernel.rows == 1 && needs_column(op, kernel_form::row, variant)) {
-        kernel = {kernel_form::column, std::min(round_up(t.elements), few->room()), 1, 1};
+    if (kernel.unit == 0 && needs_column(op, kernel_form::row, variant)) {
+        kernel = {kernel_form::column, std::min(round_up(t.end()), few->room()), 1, 0};
         few->repeat(1, kernel.columns);
-    } else {
+    } else if (kernel.unit > 0 && (parts > 1 || read != places_of(t))) {
         expand(t);
     }
 }
 
 tile_runner::kernel_shape tile_runner::shape_of(const tile &t) const {
-    const int64_t columns = t.extents[0], rows = t.elements / columns;
-    const bool along_columns = columns > 1 && nest.loops[0].varies(), whole = columns % group == 0;
+    const int64_t columns = t.box[0].extent, rows = t.elements / columns, places = round_up(t.end());
+    const bool whole = columns % group == 0 && t.lead == 0;
+    const auto meets_several = [&](int d) {
+        const int64_t block = dimensions[d].block, last = t.box[d].start + t.box[d].extent - 1;
+        return dimensions[d].whole.varies() && t.box[d].start / block != last / block;
+    };
     bool along_rows = false;
-    for (int i = 1; i < nest.count; i++) {
-        along_rows = along_rows || (t.extents[i] > 1 && nest.loops[i].varies());
+    for (int d = 1; d < count; d++) {
+        along_rows = along_rows || meets_several(d);
     }
+    const bool along_columns = meets_several(0);
     if (!along_columns && !along_rows) {
-        return {kernel_form::row, round_up(t.elements), 1, 0};
+        return {kernel_form::row, places, 1, 0};
     }
     if (whole && !along_rows) {
-        return {kernel_form::column, columns, rows, columns};
+        return {kernel_form::column, columns, rows, 1};
     }
     if (whole && !along_columns && !needs_column(op, kernel_form::row, variant)) {
-        return {kernel_form::row, columns, rows, 1};
+        return {kernel_form::row, columns, rows, columns};
     }
-    if (!along_columns && columns % op.block == 0 && !needs_column(op, kernel_form::block, variant)) {
-        return {kernel_form::block, round_up(t.elements), 1, columns / op.block};
+    const bool in_blocks = columns % op.block == 0 && t.box[0].start % op.block == 0 && t.lead == 0 &&
+                           (!along_columns || dimensions[0].block % op.block == 0);
+    if (in_blocks && !needs_column(op, kernel_form::block, variant)) {
+        return {kernel_form::block, places, 1, op.block};
     }
-    return {kernel_form::column, round_up(t.elements), 1, columns};
+    return {kernel_form::column, places, 1, 1};
+}
+
+// Calls visit(loops, at) for each part of a tile that has whole blocks or lies in one: loop.x counts places, at.x is
+// the first.
+template<typename Visit> void tile_runner::for_each_part(const tile &t, Visit visit) const {
+    blocked_dimension within[most_dimensions];
+    int64_t origin = 0;
+    for (int d = 0; d < count; d++) {
+        within[d] = dimensions[d];
+        within[d].whole.x = t.places[d];
+        origin += t.box[d].start * t.places[d];
+    }
+    struct visiting {
+        Visit &visit;
+        int64_t origin;
+    } context{visit, origin};
+    for_each_regular_part(
+        within, t.box, count,
+        [](void *given, const blocked_dimension *part, int dimension_count, const offsets &at) {
+            visiting &to = *static_cast<visiting *>(given);
+            loop_nest nest;
+            nest.count = 0;
+            for (int d = 0; d < dimension_count; d++) {
+                split(part[d], nest);
+            }
+            offsets first = at;
+            first.x -= to.origin;
+            to.visit(nest, first);
+        },
+        &context);
 }
 
 // One operand for each step of the loops along which they vary.
-void tile_runner::read_operands(const tile &t) {
+void tile_runner::read_part(const loop_nest &part, offsets at) {
     dimension loops[most_loops] = {{1, 0, 0, 0, 0}};
-    int count = 0;
-    int64_t total = 1;
-    for (int i = 0; i < nest.count; i++) {
-        const dimension &d = nest.loops[i];
-        if (t.extents[i] == 1 || !d.varies()) {
+    int varying = 0;
+    for (int i = 0; i < part.count; i++) {
+        const dimension &d = part.loops[i];
+        dimension *const last = varying > 0 ? &loops[varying - 1] : nullptr;
+        if (d.extent == 1 || !d.varies()) {
             continue;
         }
-        total *= t.extents[i];
-        dimension *const last = count > 0 ? &loops[count - 1] : nullptr;
         if (last && d.scale == last->scale * last->extent && d.zero_point == last->zero_point * last->extent) {
-            last->extent *= t.extents[i];
+            last->extent *= d.extent;
         } else {
-            loops[count++] = {t.extents[i], 0, 0, d.scale, d.zero_point};
+            loops[varying++] = d;
         }
-    }
-    const bool within = total % group == 0 || total < t.elements;  // else kernels read whole groups of them
-    offsets at = t.at;
-    if (count <= 1) {
-        variant = few->load({at.scale, loops[0].scale, at.zero_point, loops[0].zero_point, total}, within);
-        return;
     }
     int64_t index[most_loops] = {};
-    for (int64_t first = 0; first < total; first += loops[0].extent) {
-        few->read({at.scale, loops[0].scale, at.zero_point, loops[0].zero_point, loops[0].extent}, first);
-        for (int i = 1; i < count; i++) {
-            const bool more = ++index[i] < loops[i].extent;
+    for (bool more = true; more;) {
+        few->read({at.scale, loops[0].scale, at.zero_point, loops[0].zero_point, loops[0].extent}, read);
+        read += loops[0].extent;
+        more = false;
+        for (int i = 1; i < varying && !more; i++) {
+            more = ++index[i] < loops[i].extent;
             at.advance(loops[i], more ? 1 : 1 - loops[i].extent);
-            if (more) {
-                break;
-            }
-            index[i] = 0;
+            index[i] = more ? index[i] : 0;
         }
     }
-    variant = few->finish(total);
 }
 
-// Operands for each of the kernel's places, unless that is one for each step.
+int64_t tile_runner::places_of(const tile &t) const {
+    const bool one_row = kernel.form == kernel_form::column && kernel.rows > 1;
+    return one_row ? kernel.columns : round_up(t.end()) / kernel.unit;
+}
+
+// Operands for each of the kernel's places.
 void tile_runner::expand(const tile &t) {
-    if (kernel.operands == 0 || (kernel.form == kernel_form::column && kernel.rows > 1)) {
-        return;
+    const bool along_columns = kernel.form == kernel_form::column && kernel.rows > 1;  // of one row
+    const int64_t places = places_of(t);
+    int64_t first = 0;
+    many.scale = reinterpret_cast<float *>(expanded);
+    many.inverse = op.quantizes() && !op.multiply ? many.scale + array_bytes / int64_t{sizeof(float)} : many.scale;
+    if (op.zero_point) {
+        many.zero_point = reinterpret_cast<int32_t *>(expanded + (array_count(op) - 1) * array_bytes);
     }
-    move_loop loops[most_loops];
-    int64_t loaded_step = 1, place = 1;
-    bool repeats = false;
-    for (int i = 0; i < nest.count; i++) {
-        const bool is_varying = nest.loops[i].varies();
-        const int64_t extent = i == 0 ? kernel.operands : t.extents[i];
-        loops[i] = {extent, is_varying ? loaded_step : 0, place};
-        loaded_step *= is_varying ? extent : 1;
-        place *= extent;
-        repeats = repeats || (!is_varying && extent > 1);
-    }
-    if (!repeats) {
-        return;
-    }
-    char *array = memory + few_bytes;
-    const auto expanded = [&]<typename Value>(const Value *values, Value harmless) {
-        move_loop used[most_loops];
-        std::copy_n(loops, nest.count, used);
-        Value *const to = reinterpret_cast<Value *>(array);
-        move(*op.target, 8 * sizeof(Value), values, to, used, nest.count);
-        std::fill_n(to + place, spare_operands, harmless);
-        array += array_bytes;
-        return to;
+    const auto fill = [&](const void *array, int64_t from, int64_t to, uint32_t harmless) {
+        std::fill(static_cast<uint32_t *>(const_cast<void *>(array)) + from,
+                  static_cast<uint32_t *>(const_cast<void *>(array)) + to, harmless);
     };
-    many.scale = expanded(few->scale, 1.0f);
-    many.inverse = op.quantizes() && !op.multiply ? expanded(few->inverse, 1.0f) : many.scale;
-    many.zero_point = op.zero_point ? expanded(few->zero_point, 0) : many.zero_point;
+    const auto for_each_array = [&](auto change) {
+        change(few->scale, many.scale, 0x3f800000u);
+        if (many.inverse != many.scale) {
+            change(few->inverse, many.inverse, 0x3f800000u);
+        }
+        if (op.zero_point) {
+            change(few->zero_point, many.zero_point, 0u);
+        }
+    };
+    for_each_array([&](const void *, const void *to, uint32_t harmless) {
+        fill(to, 0, t.lead, harmless);
+        fill(to, along_columns ? places : t.end() / kernel.unit, places + spare_operands, harmless);
+    });
+    for_each_part(t, [&](const loop_nest &part, const offsets &at) {
+        move_loop loops[most_loops];
+        int64_t step = 1;
+        for (int i = 0; i < part.count; i++) {
+            const dimension &d = part.loops[i];
+            const bool is_first = i < 2, steps = is_first || !along_columns;
+            const int64_t extent = !steps ? 1 : i == 0 ? d.extent / kernel.unit : d.extent;
+            loops[i] = {extent, d.varies() ? step : 0, i == 0 ? 1 : d.x / kernel.unit};
+            step *= d.varies() ? d.extent : 1;
+        }
+        for_each_array([&](const void *from, const void *to, uint32_t) {
+            move_loop used[most_loops];
+            std::copy_n(loops, part.count, used);
+            move(*op.target, 32, static_cast<const int32_t *>(from) + first,
+                 static_cast<int32_t *>(const_cast<void *>(to)) + t.lead + at.x / kernel.unit, used, part.count);
+        });
+        first += step;
+    });
 }
 
 }  // namespace qdq::runtime

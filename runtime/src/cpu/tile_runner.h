@@ -1,5 +1,5 @@
-// Runs a loop nest by tiles: boxes of its loops, whose elements are gathered end to end, computed by one kernel call
-// and scattered. Strides, short rows and operands that vary along many loops cost what moving does.
+// Runs calls by tiles: boxes of their dimensions, whose elements are gathered end to end, computed by one kernel call
+// and scattered. Any strides, short rows, ragged blocks and packed codes that begin within bytes cost what moving does.
 #pragma once
 
 #include "cpu/kernel_call.h"
@@ -11,55 +11,66 @@
 
 namespace qdq::runtime {
 
-// Whether a nest runs by tiles, and not by rows where they lie.
-bool runs_by_tiles(const call &op, const loop_nest &nest);
-
 class tile_runner {
 public:
-    tile_runner(const call &op, const loop_nest &nest, const void *x, void *y);
+    tile_runner(const plan &p, const void *x, void *y);
 
-    void run(const offsets &at);
+    void run(const interval *region);
 
 private:
     static constexpr int64_t memory_bytes = 36 << 10;  // of operands and tiles: most of QDQ_STACK_BYTES
     static constexpr int64_t most_elements = 64 * group;
-    static constexpr int64_t least_operands = 4 * group;  // that there is room for, and for spare ones
+    static constexpr int64_t least_operands = 4 * group;  // that there is room for
 
-    // A box of the nest's loops, and how a kernel takes it: its first loop as columns, or all of it.
+    // A box of the dimensions. `lead`: codes of the tile before that lie in the same byte, or split their halves with
+    // this one's; their places come first.
     struct tile {
-        offsets at;
-        int64_t extents[most_loops], elements;
+        interval box[most_dimensions];
+        int64_t places[most_dimensions];  // of a step, in the tile
+        int64_t x, y, elements, lead;
+
+        int64_t end() const { return lead + elements; }
     };
+
+    // How a kernel takes a tile, and how many of its places share an operand. 0: all.
     struct kernel_shape {
         kernel_form form;
-        int64_t columns, rows;
-        int64_t operands;  // of the first loop
+        int64_t columns, rows, unit;
     };
 
     const call &op;
-    const loop_nest &nest;
+    const blocked_dimension *const dimensions;
+    const int count;
     const char *const x;
     char *const y;
     const bool reorders_x, reorders_y;  // packed, and not with the low nibble first
-    int64_t shape[most_loops];          // of whole tiles
-    char *x_tile = nullptr, *y_tile = nullptr;
-    int64_t few_bytes = 0, array_bytes = 0;
-    std::optional<operands> few;  // of each step of the loops along which they vary
+    const bool any_box;                 // tiles need not be whole runs of packed codes
+    int64_t shape[most_dimensions];     // of whole tiles
+    char *x_tile = nullptr, *y_tile = nullptr, *expanded = nullptr;
+    int64_t array_bytes = 0;
+    std::optional<operands> few;  // one of each block that a tile meets
     kernel_operands many{};       // for the kernel
     kernel_shape kernel{};
     int32_t variant = 0;
     tile loaded{};  // whose operands these are
+    int64_t read = 0;
     alignas(64) char memory[memory_bytes];
 
-    int64_t capacity() const;
-    void choose_shape();
+    bool fits(int64_t most);
+    void choose_shape(int64_t most);
+    int64_t blocks_met(int d) const;
     void run_tile(const tile &t);
+    void gather(const tile &t);
+    void scatter(const tile &t);
+    void keep_lead(const tile &t, const char *first);
     void load_operands(const tile &t);
     bool loaded_before(const tile &t) const;
     kernel_shape shape_of(const tile &t) const;
-    void read_operands(const tile &t);
+    template<typename Visit> void for_each_part(const tile &t, Visit visit) const;
+    void read_part(const loop_nest &part, offsets at);
+    int64_t places_of(const tile &t) const;  // of operands
     void expand(const tile &t);
-    void call_kernel(const rows_of_x &from, const rows_of_y &to);
+    void call_kernel(const tile &t, rows_of_x from, rows_of_y to);
     std::optional<int64_t> pitch_in_place(const tile &t, int64_t dimension::*stride, bool reorders) const;
     int move_loops(const tile &t, int64_t dimension::*stride, bool gathers, move_loop *loops) const;
 };
