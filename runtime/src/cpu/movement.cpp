@@ -1,5 +1,6 @@
 #include "cpu/movement.h"
 
+#include "cpu/avx2.h"
 #include "cpu/kernel_call.h"
 #include "cpu/spread.h"
 
@@ -11,7 +12,8 @@ namespace qdq::runtime {
 
 namespace {
 
-// Elements of a type at any address.
+// Elements of a type at any address. Loops are passed by value: for all that a compiler knows, stores change what lies
+// in memory.
 template<typename Element> [[gnu::always_inline]] inline Element load(const char *from, int64_t place) {
     Element value;
     std::memcpy(&value, from + place * int64_t{sizeof(Element)}, sizeof(Element));
@@ -23,7 +25,7 @@ template<typename Element> [[gnu::always_inline]] inline void store(char *to, in
 
 // Rows of `part` to twice as many bytes, by their first and last ones.
 template<int64_t part>
-[[gnu::always_inline]] inline void copy_short_rows(const char *from, char *to, int64_t bytes, const move_loop &row) {
+[[gnu::always_inline]] inline void copy_short_rows(const char *from, char *to, int64_t bytes, move_loop row) {
     struct run {
         char bytes[part];
     };
@@ -35,7 +37,7 @@ template<int64_t part>
 }
 
 // Contiguous rows; strides count bytes.
-[[gnu::always_inline]] inline void copy_rows(const char *from, char *to, int64_t bytes, const move_loop &row) {
+[[gnu::always_inline]] inline void copy_rows(const char *from, char *to, int64_t bytes, move_loop row) {
     if (bytes >= 64) {
         for (int64_t r = 0; r < row.extent; r++) {
             std::memcpy(to + r * row.to, from + r * row.from, static_cast<size_t>(bytes));
@@ -64,8 +66,7 @@ template<typename Element, int64_t from_step, int64_t to_step>
 
 // One row, by vectors where a stride is 1 and the other -1 or 2.
 template<typename Element>
-[[gnu::always_inline]] inline void copy_strided(const char *__restrict from, char *__restrict to,
-                                                const move_loop &column) {
+[[gnu::always_inline]] inline void copy_strided(const char *__restrict from, char *__restrict to, move_loop column) {
     if (column.to == 1 && column.from == 2) {
         copy_by<Element, 2, 1>(from, to, column.extent);
     } else if (column.to == 1 && column.from == -1) {
@@ -73,7 +74,18 @@ template<typename Element>
     } else if (column.to == -1 && column.from == 1) {
         copy_by<Element, 1, -1>(from, to, column.extent);
     } else {
-        for (int64_t i = 0; i < column.extent; i++) {
+        constexpr int64_t few = 8;
+        int64_t i = 0;
+        for (; i + few <= column.extent; i += few) {  // a load and a store in a cycle
+            Element values[few];
+            for (int64_t k = 0; k < few; k++) {
+                values[k] = load<Element>(from, (i + k) * column.from);
+            }
+            for (int64_t k = 0; k < few; k++) {
+                store(to, (i + k) * column.to, values[k]);
+            }
+        }
+        for (; i < column.extent; i++) {
             store(to, i * column.to, load<Element>(from, i * column.from));
         }
     }
@@ -114,8 +126,7 @@ template<typename Element> struct square {
 
 // column.to and row.from are 1. The last squares overlap those before them.
 template<typename Element>
-[[gnu::always_inline]] inline void transpose(const char *from, char *to, const move_loop &column,
-                                             const move_loop &row) {
+[[gnu::always_inline]] inline void transpose(const char *from, char *to, move_loop column, move_loop row) {
     constexpr int64_t side = square<Element>::side, bytes = sizeof(Element);
     for (int64_t r = 0; r < row.extent; r += side) {
         const int64_t first_row = std::min(r, row.extent - side);
@@ -129,7 +140,8 @@ template<typename Element>
 
 // Each of row.extent values column.extent times over.
 template<typename Element>
-void repeat(const target &on, const char *from, char *to, const move_loop &column, const move_loop &row) {
+[[gnu::always_inline]] inline void repeat(const target &on, const char *from, char *to, move_loop column,
+                                          move_loop row) {
     int64_t first = 0;
     if (sizeof(Element) == sizeof(int32_t) && row.from == 1 && row.to == column.extent) {
         first = row.extent - 1;  // past the last, nothing may be written over
@@ -147,7 +159,7 @@ enum class plane_kind { rows, repeated, transposed, generated, strided };
 
 template<typename Element>
 [[gnu::always_inline]] inline void move_plane(const target &on, plane_kind kind, const char *from, char *to,
-                                              const move_loop &column, const move_loop &row) {
+                                              move_loop column, move_loop row) {
     constexpr int64_t bytes = sizeof(Element);
     switch (kind) {
     case plane_kind::rows:
@@ -196,16 +208,10 @@ void move_portably(const target &on, int64_t bits, plane_kind kind, const char *
     move_elements(on, bits, kind, from, to, loops, count);
 }
 
-#if defined(__x86_64__)
-[[gnu::target("avx2")]] void move_avx2(const target &on, int64_t bits, plane_kind kind, const char *from, char *to,
-                                       const move_loop *loops, int count) {
+QDQ_AVX2 void move_avx2(const target &on, int64_t bits, plane_kind kind, const char *from, char *to,
+                        const move_loop *loops, int count) {
     move_elements(on, bits, kind, from, to, loops, count);
 }
-constexpr uint32_t with_avx2 = qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16;
-#else
-constexpr auto move_avx2 = move_portably;
-constexpr uint32_t with_avx2 = 0;
-#endif
 
 // Drops loops of one step, and merges those that continue one another on both sides.
 int merge(move_loop *loops, int count) {
@@ -278,7 +284,7 @@ void move(const target &on, int64_t bits, const void *from, void *to, move_loop 
     if (count == 1) {
         all[1] = {1, 0, 0};
     }
-    auto *const by = (on.features & with_avx2) != 0 ? move_avx2 : move_portably;
+    auto *const by = runs_avx2(on) ? move_avx2 : move_portably;
     by(on, bits, kind, static_cast<const char *>(from), static_cast<char *>(to), all, count);
 }
 

@@ -1,11 +1,13 @@
 #include "cpu/operands.h"
 
+#include "cpu/avx2.h"
 #include "cpu/fast_variants.h"
 #include "cpu/spread.h"
 #include "support/types.h"
 #include "variants.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -14,6 +16,13 @@
 namespace qdq::runtime {
 
 namespace {
+
+// value_of an f16, by operations that compilers make vectors of: a subnormal number is one of f32, too, and scaled up.
+inline float value_of_f16(uint32_t code) {
+    const uint32_t magnitude = code & 0x7fff, special = magnitude > 0x7bff ? 0x7f800000 : 0;
+    const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | special | (code & 0x8000) << 16);
+}
 
 // An operand of a type as memory holds it, and what it is worth: an integer, or an f32.
 template<qdq_dtype dtype> struct operand_of {
@@ -26,14 +35,28 @@ template<qdq_dtype dtype> struct operand_of {
             return element<integer>(data, i);
         } else if constexpr (type.bits == 32) {
             return element<float>(data, i);
+        } else if constexpr (type.bits == 8) {
+            return values[element<bits>(data, i)];
+        } else if constexpr (type.dtype == QDQ_F16) {
+            return value_of_f16(element<bits>(data, i));
         } else {
             return value_of(type.layout, element<bits>(data, i));
         }
     }
+
+private:
+    static constexpr auto values = [] {
+        std::array<float, type.bits == 8 && !type.is_integer() ? 256 : 0> table{};
+        for (uint32_t code = 0; code < table.size(); code++) {
+            table[code] = value_of(type.layout, code);
+        }
+        return table;
+    }();
 };
 
 // Calls visit(operand_of<dtype>) for a type that has the role.
-template<bool roles::*role, int number = 0, typename Visit> void with_operand_type(qdq_dtype dtype, Visit visit) {
+template<bool roles::*role, int number = 0, typename Visit>
+[[gnu::always_inline]] inline void with_operand_type(qdq_dtype dtype, Visit visit) {
     if constexpr (number < dtype_count) {
         if constexpr (element_types[number].roles.*role) {
             if (dtype == number) {
@@ -45,24 +68,6 @@ template<bool roles::*role, int number = 0, typename Visit> void with_operand_ty
     }
 }
 
-void read_scales(const call &op, const operand_range &range, float *to) {
-    if (op.scale_type == QDQ_F32 && range.scale_stride == 1) {
-        constexpr int64_t bytes = sizeof(float);
-        std::memcpy(to, static_cast<const char *>(op.scale) + range.scale * bytes, range.count * bytes);
-    } else {
-        with_operand_type<&roles::scale>(op.scale_type, [&](auto operand) {
-            for (int64_t i = 0; i < range.count; i++) {
-                to[i] = static_cast<float>(operand.value(op.scale, range.scale + i * range.scale_stride));
-            }
-        });
-    }
-    if (op.reciprocal) {
-        for (int64_t i = 0; i < range.count; i++) {
-            to[i] = 1 / to[i];
-        }
-    }
-}
-
 // An integer zero point from a float: the nearest, ties to even, saturated; 0 for NaN.
 int32_t nearest_integer(float z) {
     if (!(z < 2147483648.0f)) {
@@ -71,27 +76,59 @@ int32_t nearest_integer(float z) {
     return z <= -2147483648.0f ? INT32_MIN : static_cast<int32_t>(std::nearbyintf(z));
 }
 
-void read_integers(const call &op, const operand_range &range, int32_t *to) {
-    with_operand_type<&roles::zero_point>(op.zero_point_type, [&](auto operand) {
-        for (int64_t i = 0; i < range.count; i++) {
-            const auto z = operand.value(op.zero_point, range.zero_point + i * range.zero_point_stride);
-            if constexpr (operand.type.is_integer()) {
-                to[i] = z;  // NOLINT(bugprone-signed-char-misuse): int8 is a number here
-            } else {
-                to[i] = nearest_integer(z);
-            }
-        }
-    });
+// What is read of operands: f32 scales; zero points as integers, or as the bits of f32, or of those negated.
+enum class reading { scales, integers, floats, negated_floats };
+
+template<reading what, typename Operand>
+[[gnu::always_inline]] inline uint32_t bits_of(Operand operand, const void *data, int64_t place) {
+    const auto value = operand.value(data, place);
+    if constexpr (what != reading::integers) {
+        const auto f32 = static_cast<float>(value);
+        return std::bit_cast<uint32_t>(what == reading::negated_floats ? -f32 : f32);
+    } else if constexpr (Operand::type.is_integer()) {
+        return static_cast<uint32_t>(value);
+    } else {
+        return static_cast<uint32_t>(nearest_integer(value));
+    }
 }
 
-// The bits of f32 zero points, each multiplied by sign (1 or -1).
-void read_floats(const call &op, const operand_range &range, float sign, int32_t *to) {
-    with_operand_type<&roles::zero_point>(op.zero_point_type, [&](auto operand) {
-        for (int64_t i = 0; i < range.count; i++) {
-            const auto z = operand.value(op.zero_point, range.zero_point + i * range.zero_point_stride);
-            to[i] = std::bit_cast<int32_t>(sign * static_cast<float>(z));
-        }
-    });
+template<reading what>
+[[gnu::always_inline]] inline void read_all(qdq_dtype dtype, const void *data, int64_t first, int64_t stride,
+                                            int64_t count, void *to) {
+    with_operand_type<what == reading::scales ? &roles::scale : &roles::zero_point>(
+        dtype, [=](auto operand) __attribute__((always_inline)) {
+            auto *const bits = static_cast<uint32_t *>(to);
+            if (stride == 0) {
+                std::fill_n(bits, count, bits_of<what>(operand, data, first));
+            } else if (stride == 1) {
+                for (int64_t i = 0; i < count; i++) {
+                    bits[i] = bits_of<what>(operand, data, first + i);
+                }
+            } else {
+                for (int64_t i = 0; i < count; i++) {
+                    bits[i] = bits_of<what>(operand, data, first + i * stride);
+                }
+            }
+        });
+}
+
+template<reading what>
+void read_portably(qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count, void *to) {
+    read_all<what>(dtype, data, first, stride, count, to);
+}
+
+template<reading what>
+QDQ_AVX2 void read_avx2(qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count, void *to) {
+    read_all<what>(dtype, data, first, stride, count, to);
+}
+
+template<reading what> void read_range(const call &op, const operand_range &range, void *to) {
+    auto *const by = runs_avx2(*op.target) ? read_avx2<what> : read_portably<what>;
+    if constexpr (what == reading::scales) {
+        by(op.scale_type, op.scale, range.scale, range.scale_stride, range.count, to);
+    } else {
+        by(op.zero_point_type, op.zero_point, range.zero_point, range.zero_point_stride, range.count, to);
+    }
 }
 
 bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point) {
@@ -169,7 +206,10 @@ void operands::use_scales(const float *at) {
 }
 
 void operands::read(const operand_range &range, int64_t first) {
-    read_scales(op, range, own_scale + first);
+    read_range<reading::scales>(op, range, own_scale + first);
+    for (int64_t i = first; op.reciprocal && i < first + range.count; i++) {
+        own_scale[i] = 1 / own_scale[i];
+    }
     read_zero_points(range, first);
 }
 
@@ -177,10 +217,13 @@ void operands::read_zero_points(const operand_range &range, int64_t first) {
     if (!op.zero_point) {
         return;
     }
-    if (op.adds_as_f32()) {
-        read_floats(op, range, op.quantizes() || op.adds_zero_point ? 1 : -1, own_zero_point + first);
+    int32_t *const to = own_zero_point + first;
+    if (!op.adds_as_f32()) {
+        read_range<reading::integers>(op, range, to);
+    } else if (op.quantizes() || op.adds_zero_point) {
+        read_range<reading::floats>(op, range, to);
     } else {
-        read_integers(op, range, own_zero_point + first);
+        read_range<reading::negated_floats>(op, range, to);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace qdq::runtime {
 
@@ -94,9 +95,12 @@ void tile_runner::choose_shape(int64_t most) {
     const bool crosses = any_box && (c.x != 1 || c.y != 1) && (r.x == 1 || r.y == 1);
     for (int d = 0; d < count; d++) {
         const auto &[whole, block] = dimensions[d];
-        int64_t unit = d == 0 ? group : elements % op.packed_unit() == 0 ? 1 : op.packed_unit();
-        unit = whole.varies() && block <= left && block % unit == 0 ? block : unit;
         const int64_t longest = d == 0 && crosses ? std::max(left / std::min(r.extent, group), group) : left;
+        // Whole groups, which kernels write where they are to be, or at least whole bytes of packed codes; whole
+        // blocks.
+        int64_t unit = group / std::gcd(elements, group);
+        unit = unit <= longest ? unit : std::max(op.packed_unit() / std::gcd(elements, op.packed_unit()), int64_t{1});
+        unit = whole.varies() && block <= longest && block % unit == 0 ? block : unit;
         shape[d] = even_part(whole.extent, longest, unit <= longest ? unit : 1);
         elements *= shape[d];
         left = shape[d] < whole.extent && !crosses ? 1 : std::max(left / shape[d], int64_t{1});
@@ -267,8 +271,7 @@ void tile_runner::load_operands(const tile &t) {
     variant = few->finish(read);
     kernel = shape_of(t);
     many = *few;
-    if (kernel.unit == 0 && needs_column(op, kernel_form::row, variant)) {
-        kernel = {kernel_form::column, std::min(round_up(t.end()), few->room()), 1, 0};
+    if (kernel.unit == 0 && kernel.form == kernel_form::column) {
         few->repeat(1, kernel.columns);
     } else if (kernel.unit > 0 && (parts > 1 || read != places_of(t))) {
         expand(t);
@@ -288,7 +291,9 @@ tile_runner::kernel_shape tile_runner::shape_of(const tile &t) const {
     }
     const bool along_columns = meets_several(0);
     if (!along_columns && !along_rows) {
-        return {kernel_form::row, places, 1, 0};
+        return needs_column(op, kernel_form::row, variant)
+                   ? kernel_shape{kernel_form::column, std::min(places, few->room()), 1, 0}
+                   : kernel_shape{kernel_form::row, whole ? columns : places, whole ? rows : 1, 0};
     }
     if (whole && !along_rows) {
         return {kernel_form::column, columns, rows, 1};

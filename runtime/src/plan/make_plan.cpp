@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace qdq::runtime {
 
@@ -107,11 +108,11 @@ void choose_path(plan &p) {
         return;
     }
     p.path = execution_path::tiles;
-    p.op.block = p.op.codes().block;
     blocked_dimension ordered[most_dimensions];
     const int count = order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered);
     std::copy_n(ordered, count, p.dimensions);
     p.dimension_count = count;
+    p.op.block = block_of(p.op, std::gcd(ordered[0].block, ordered[0].whole.extent));
 }
 
 }  // namespace
