@@ -108,16 +108,20 @@ template<typename Element> struct square {
         constexpr auto lanes = std::make_integer_sequence<int, int{side}>();
         constexpr int64_t bytes = sizeof(Element);
         vector rows[side], next[side];
+#pragma GCC unroll 16
         for (int64_t r = 0; r < side; r++) {
             rows[r] = load<vector>(from + r * from_pitch * bytes, 0);
         }
+#pragma GCC unroll 4
         for (int64_t done = 1; done < side; done *= 2) {
+#pragma GCC unroll 8
             for (int64_t r = 0; r < side / 2; r++) {
                 next[2 * r] = interleave(rows[r], rows[r + side / 2], 0, lanes);
                 next[2 * r + 1] = interleave(rows[r], rows[r + side / 2], 1, lanes);
             }
             std::copy_n(next, side, rows);
         }
+#pragma GCC unroll 16
         for (int64_t r = 0; r < side; r++) {
             store(to + r * to_pitch * bytes, 0, rows[r]);
         }
