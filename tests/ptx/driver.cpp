@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace ptx {
 namespace {
@@ -63,6 +64,8 @@ struct state {
     const uint64_t seed = std::strtoull(setting("QDQ_PTX_SEED", "1"), nullptr, 10);
     std::atomic<int64_t> calls{0}, failing_call{-1};
     std::atomic<int> failure{success};
+    std::mutex counting;
+    counts done;
 };
 
 state &all() {
@@ -214,6 +217,8 @@ void execute(const module &m, uint32_t blocks, uint32_t threads, const std::vect
         std::vector<uint8_t> executed;
         const counts done = run(l, executed);
         reported().add(m.kernel, m.text_crc, done, executed);
+        const std::lock_guard hold(all().counting);
+        all().done += done;
     } catch (const fault &f) {
         std::fprintf(stderr, "libcuda.so.1 of tests/ptx: %s\n", f.what());
         m.of->broken = f.is == fault::kind::no_memory    ? illegal_address
@@ -237,6 +242,13 @@ void ptx_driver_fail(int64_t after, int error) {
 }
 
 int64_t ptx_driver_calls() { return all().calls; }
+
+void ptx_driver_counts(uint64_t counts[4]) {
+    const std::lock_guard hold(all().counting);
+    const struct counts done = std::exchange(all().done, {});
+    const uint64_t values[] = {done.threads, done.instructions, done.sectors, done.bytes};
+    std::copy(std::begin(values), std::end(values), counts);
+}
 
 // ---- the driver, its devices and contexts
 

@@ -167,8 +167,9 @@ template<typename T, bool All> void load_parameter(warp &w, const instruction &i
     }
 }
 
-// Where a lane's bytes are, checked; and the sectors that the warp's accesses touch, counted. Lanes' addresses mostly
-// ascend: a sector that the lane before has touched is not another.
+// Where a lane's bytes are, checked; and the sectors that the warp's accesses touch, counted: those of more than a
+// byte, as kernels read operands byte by byte, of which lanes share many. A sector that the lane before has touched is
+// not another.
 template<typename T, int Elements> class access {
 public:
     static constexpr u64 bytes = sizeof(T) * Elements;
@@ -185,9 +186,11 @@ public:
                     in == nullptr ? "no memory at " + hex(address) : "another context's memory at " + hex(address));
         }
         constexpr u64 sector = 32;
-        w_.done.sectors += address / sector != latest_sector_;
-        latest_sector_ = address / sector;
-        w_.done.bytes += bytes;
+        if (bytes > 1) {
+            w_.done.sectors += address / sector != latest_sector_;
+            latest_sector_ = address / sector;
+            w_.done.bytes += bytes;
+        }
         return *in;
     }
     void expect_none(int lane, u64 address, const char *why) {
