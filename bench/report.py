@@ -235,6 +235,14 @@ def peers_table(figures, elements):
     return Table(["row", "ns", "ns from Python", *peers], rows)
 
 
+def cliffs(lines):
+    """Of what qdq_cliffs_bench prints: its sentences, and its columns as a table."""
+    rows = [line.split(maxsplit=4) for line in lines]
+    rows = [row for row in rows if len(row) == 5 and re.fullmatch(r"[\d.]+", row[0])]
+    sentences = [line for line in lines if "median" in line]
+    return [*map(Text, sentences), Table(["ratio", "ns", "beside, ns", "elements", "call"], rows)]
+
+
 def every_row(figures, target, threads, rows=None):
     """GB/s, and in parentheses the ratio to the limit or, with more threads, to one thread and that of copies."""
     def cell(row, size):
@@ -270,6 +278,11 @@ def parts_of(results):
     if calls(figures).rows:
         parts += [Heading(2, "Small calls"), Text("A run of a plan, in ns, and what it takes above the fastest hand loop."),
                   calls(figures)]
+    if results.get("cliffs"):
+        parts += [Heading(2, "Beside dense calls"),
+                  Text("Calls of a plan, and how many times what a dense call with one scale takes they take, element by element "
+                       "(n, channels and calls without a plan: whole calls). Drawn ones: the worst."),
+                  *cliffs(results["cliffs"]["table"]), *cliffs(results["cliffs"]["drawn"])]
     if measured:
         parts += [Heading(2, "Where a peer is faster"), faster_peers(figures),
                   Text("* multiplies by the reciprocal where qdq divides.")]

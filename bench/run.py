@@ -156,6 +156,18 @@ def run_peers(options):
         return json.loads(path.read_text())
 
 
+def run_cliffs(options):
+    """What qdq_cliffs_bench prints of the table and of drawn calls, line by line; nothing where it is not built."""
+    binary = options.binary.with_name("qdq_cliffs_bench")
+    if not binary.exists() or options.filter or options.elements:
+        return {}
+    print("measuring calls beside dense ones", file=sys.stderr)
+    rounds = ["--rounds", "3"] if options.quick else ["--rounds", "15"]
+    ways = {"table": ["--table"], "drawn": ["--calls", "2000"]}
+    return {way: subprocess.run([str(binary), *rounds, *given], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+            for way, given in ways.items()}
+
+
 def missing(reason):
     return {"peers": {"all": {"missing": reason}}, "rows": []}
 
@@ -206,7 +218,7 @@ def main():
         "cpu": cpu_name(), "system": platform.platform(), "date": datetime.date.today().isoformat(), "commit": commit(),
         "compiler": context.get("compiler"), "command": shlex.join(sys.argv),
         "benchmark_commands": list(map(shlex.join, commands)), "benchmark_context": context,
-        "entries": entries, "copies": copies,
+        "entries": entries, "copies": copies, "cliffs": run_cliffs(options),
         "peers": {"peers": {}, "rows": []} if options.no_peers else run_peers(options),
     }
     print(report.as_text(results))

@@ -14,9 +14,18 @@ Expr scalar_intrinsic(const char *name, Expr a, Expr b) {
     return Call::make(Float(32), name, {std::move(a), std::move(b)}, Call::PureExtern);
 }
 
+// The same of one operand. Halide's own functions take a register of 512 bits by halves.
+Expr rounded_by(const instructions &on, const char *name, Expr (*of_device)(Expr), Expr a) {
+    return on.device() ? of_device(std::move(a)) : Call::make(Float(32), name, {std::move(a)}, Call::PureExtern);
+}
+
 Expr strict(Call::IntrinsicOp op, Type type, Expr a, Expr b) {
     return Call::make(type, op, {std::move(a), std::move(b)}, Call::PureIntrinsic);
 }
+
+// Of a condition that does not vary along c: LLVM makes a vector of such a one by moving bytes, a lane at a time
+// (AVX2).
+Expr bits_where(const Expr &condition, uint32_t bits) { return select(condition, bit_pattern(bits), bit_pattern(0)); }
 
 }  // namespace
 
@@ -67,9 +76,14 @@ Expr select_shared(const instructions &on, Expr condition, Expr a, Expr b) {
         return select(std::move(condition), std::move(a), std::move(b));
     }
     const Type type = a.type();
-    Expr mask = select(std::move(condition), bit_pattern(0xffffffff), bit_pattern(0));
+    Expr mask = bits_where(condition, 0xffffffff);
     return reinterpret(type,
                        (reinterpret<uint32_t>(std::move(a)) & mask) | (reinterpret<uint32_t>(std::move(b)) & ~mask));
+}
+
+Expr zero_unless(const Expr &condition, Expr a) {
+    const Type type = a.type();
+    return reinterpret(type, reinterpret<uint32_t>(std::move(a)) & bits_where(condition, 0xffffffff));
 }
 
 Expr abs_bits(const instructions &on, Expr a) {
@@ -93,7 +107,7 @@ Expr bf16_in_upper_half(Expr a) {
 // step back makes the other directions of it.
 Expr nearest_even(const instructions &on, Expr a) {
     if (on.rounding) {
-        return round(std::move(a));
+        return rounded_by(on, "llvm.roundeven.f32", round, std::move(a));
     }
     Expr magnitude = abs_bits(on, a);
     Expr rounded = subtract(add(magnitude, 8388608.0f), 8388608.0f);
@@ -102,7 +116,7 @@ Expr nearest_even(const instructions &on, Expr a) {
 
 Expr downward(const instructions &on, Expr a) {
     if (on.rounding) {
-        return floor(std::move(a));
+        return rounded_by(on, "llvm.floor.f32", floor, std::move(a));
     }
     Expr nearest = nearest_even(on, a);
     return select(less(a, nearest), subtract(nearest, 1.0f), nearest);
@@ -110,14 +124,15 @@ Expr downward(const instructions &on, Expr a) {
 
 Expr upward(const instructions &on, Expr a) {
     if (on.rounding) {
-        return ceil(std::move(a));
+        return rounded_by(on, "llvm.ceil.f32", ceil, std::move(a));
     }
     Expr nearest = nearest_even(on, a);
     return select(less(nearest, a), add(nearest, 1.0f), nearest);
 }
 
 Expr toward_zero(const instructions &on, Expr a) {
-    return on.rounding ? trunc(std::move(a)) : select(less(a, 0.0f), upward(on, a), downward(on, a));
+    return on.rounding ? rounded_by(on, "llvm.trunc.f32", trunc, a)
+                       : select(less(a, 0.0f), upward(on, a), downward(on, a));
 }
 
 // The int32 of an integral f32 below 2^22.
@@ -153,16 +168,34 @@ Expr align_nearest(Expr a) {
     return reinterpret<int32_t>(add(std::move(a), 12582912.0f));
 }
 
+namespace {
+
+// Downward, or of the number with its sign turned.
+Expr to_one_side(const instructions &on, Expr a, const Expr &rounding) {
+    Expr turned = bits_where(rounding == int(QDQ_UP), 0x80000000);
+    Expr other = reinterpret<float>(reinterpret<uint32_t>(std::move(a)) ^ turned);
+    return reinterpret<float>(reinterpret<uint32_t>(downward(on, other)) ^ turned);
+}
+
+// Toward zero, to round to nearest after the float below one half was added, with the sign of a: 0.5 + 0.49999997
+// rounds up to 1, 0.49999997 + 0.49999997 does not; from 2^23 on, where a is integral, the sum is a.
+Expr nearest_away_or_toward_zero(const instructions &on, Expr a, const Expr &rounding) {
+    Expr sign = reinterpret<uint32_t>(a) & bit_pattern(0x80000000);
+    Expr almost_half = reinterpret<float>(sign | bits_where(rounding == int(QDQ_NEAREST_AWAY), 0x3effffff));
+    return toward_zero(on, add(std::move(a), almost_half));
+}
+
+}  // namespace
+
+Expr rounds_to_one_side(const Expr &rounding) { return rounding >= int(QDQ_DOWN); }
+
+Expr round_otherwise(const instructions &on, Expr a, Expr rounding) {
+    return select_shared(on, rounds_to_one_side(rounding), to_one_side(on, a, rounding),
+                         nearest_away_or_toward_zero(on, a, rounding));
+}
+
 Expr round_to_integral(const instructions &on, Expr a, Expr rounding) {
-    Expr half_away = add(a, select(less(a, 0.0f), -0.5f, 0.5f));
-    // 0.49999997 + 0.5 rounds up to 1: below one half nothing rounds away from zero. From 2^23 on, a is integral.
-    Expr magnitude = abs_bits(on, a);
-    Expr away = select(less(magnitude, 0.5f), 0.0f, select(less(magnitude, 8388608.0f), toward_zero(on, half_away), a));
-    Expr directed = select_shared(on, rounding == int(QDQ_DOWN), downward(on, a), upward(on, a));
-    Expr not_nearest_even =
-        select_shared(on, rounding == int(QDQ_NEAREST_AWAY), away,
-                      select_shared(on, rounding == int(QDQ_TOWARD_ZERO), toward_zero(on, a), directed));
-    return select_shared(on, rounding == int(QDQ_NEAREST_EVEN), nearest_even(on, a), not_nearest_even);
+    return select_shared(on, rounding == int(QDQ_NEAREST_EVEN), nearest_even(on, a), round_otherwise(on, a, rounding));
 }
 
 Expr saturating_sum(const instructions &on, Expr r, Expr z) {

@@ -39,6 +39,9 @@ Expr clamp_or_low(const instructions &on, Expr t, Expr low, Expr high);
 // a or b, of 32 bits, by a condition that does not vary along c.
 Expr select_shared(const instructions &on, Expr condition, Expr a, Expr b);
 
+// a, of 32 bits, or 0, by such a condition.
+Expr zero_unless(const Expr &condition, Expr a);
+
 // One of two values, of which the other is not computed. Scalars only.
 Expr lazily(Expr condition, Expr then, Expr otherwise);
 
@@ -73,7 +76,11 @@ Expr convert_nearest_unsigned(const instructions &on, Expr a);
 // Low bits of a float that are the integer nearest to a, for |a| < 2^22, in two's complement.
 Expr align_nearest(Expr a);
 
-// a rounded to an integral float, as a qdq_rounding says.
+// a rounded to an integral float, as a qdq_rounding says; by the first function as any but QDQ_NEAREST_EVEN.
+Expr round_otherwise(const instructions &on, Expr a, Expr rounding);
+
+// Whether that is down or up.
+Expr rounds_to_one_side(const Expr &rounding);
 Expr round_to_integral(const instructions &on, Expr a, Expr rounding);
 
 // t as an integer code of any rounding, zero point (a float that is added before rounding, or an int32 after it) and

@@ -5,8 +5,6 @@
 namespace qdq {
 
 using namespace Halide;
-using Internal::is_const_one;
-using Internal::is_const_zero;
 
 quantize_element::quantize_element(const instructions &on, const element_type &stored, const quantize_methods &by,
                                    const options &given)
@@ -23,9 +21,7 @@ Expr quantize_element::fast_code(bool multiplies, const Expr &x, const quantize_
 Expr quantize_element::general_code(const Expr &multiplies, const Expr &adds_before, const Expr &x,
                                     const quantize_operands &o) const {
     Expr product = multiply(x, o.scale), quotient = divide(x, o.scale);
-    Expr t = is_const_one(multiplies)    ? product
-             : is_const_zero(multiplies) ? quotient
-                                         : lazily(multiplies, product, quotient);
+    Expr t = on.device() ? lazily(multiplies, product, quotient) : select_shared(on, multiplies, product, quotient);
     return stored.is_float() ? cast<int32_t>(encode_any(on, stored.layout, t, x, given.no_saturate))
                              : qdq::general_code(on, t, adds_before, o.offset, o.addend, given.rounding, nan_code(),
                                                  given.lowest, given.highest);
@@ -104,11 +100,20 @@ encoded quantize_element::fast_encoded(bool multiplies, const Expr &x, const qua
 
 Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quantize_operands &o) const {
     Expr t = multiplies ? multiply(x, o.scale) : quotient(x, o);
+    if (o.rounding.defined() && multiplies && adds_while_narrowing()) {
+        t = lesser(on, saturating_magnitude(stored), t);
+    }
     if (o.offset.defined()) {
         t = add(t, o.offset);
     }
+    if (o.rounding.defined()) {
+        t = round_otherwise(on, t, o.rounding);
+    }
     if (stored.bits == 32) {
         return nearest_i32(on, t, given.lowest, given.highest);
+    }
+    if (o.rounding.defined()) {
+        return adds_while_narrowing() ? convert_nearest(on, t) : nearest_in_range(add(t, o.addend));
     }
     if (o.addend.defined() && !adds_while_narrowing()) {
         return aligned_sum(on, t, o.addend, given.lowest, given.highest);

@@ -12,9 +12,10 @@ namespace qdq {
 // The operands of an element, as a variant takes them (kernels/variants.h).
 struct quantize_operands {
     Expr scale;
-    Expr inverse;  // 1 / scale; of the fast variants that divide
-    Expr offset;   // an f32, added before rounding; undefined: none
-    Expr addend;   // added after rounding, an integral f32 (the general variant: an int32); undefined: none
+    Expr inverse;   // 1 / scale; of the fast variants that divide
+    Expr offset;    // an f32, added before rounding; undefined: none
+    Expr addend;    // added after rounding, an integral f32 (the general variant: an int32); undefined: none
+    Expr rounding;  // a qdq_rounding, of the fast variants; undefined: to nearest even
 };
 
 // Which of several equal ways to compute, of those that a target's instructions offer (schedules/parameters.cmake).

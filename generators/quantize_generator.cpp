@@ -1,5 +1,6 @@
 // quantize on a processor: where elements and operands come from, and where codes go. What a code is:
 // quantize_element.h.
+#include "arithmetic.h"
 #include "cpu_kernel.h"
 #include "quantize_element.h"
 #include "schedule.h"
@@ -25,9 +26,9 @@ public:
     Input<Buffer<float, 1>> inverse{"inverse"};          // like scale: 1 / scale
     Input<Buffer<int32_t, 1>> zero_point{"zero_point"};  // like scale; the bits of an f32, or an int32
     Input<int32_t> variant{"variant"};                   // quantize_variant
-    Input<int32_t> before{"before"};                     // general: zero_point is an f32, added before rounding
-    Input<int32_t> rounding{"rounding"};                 // general: qdq_rounding
-    Input<int32_t> lowest{"lowest"};                     // integer types: the range to saturate to
+    Input<int32_t> before{"before"};      // general, rounded: zero_point is added before rounding, an f32
+    Input<int32_t> rounding{"rounding"};  // general, rounded: qdq_rounding
+    Input<int32_t> lowest{"lowest"};      // integer types: the range to saturate to
     Input<int32_t> highest{"highest"};
     Input<int32_t> no_saturate{"no_saturate"};  // general: float types; integer types: NaN gives 0
     Output<Buffer<void, 2>> y{"y"};             // bytes of packed codes
@@ -82,7 +83,7 @@ public:
         stages.form = form;
         stages.block = stored().block;
         stages.codes_per_byte = stored().codes_per_byte();
-        stages.variants = conditions_of(variant, variants());
+        stages.variants = conditions();
         cpu_schedule_named(schedule_name).quantize(stages, tuned);
     }
 
@@ -110,10 +111,28 @@ private:
         if (stored().is_integer() && stored().bits < 32) {
             used.insert(used.end(), {kind::multiply_after, kind::divide_after});
         }
+        if (stored().is_integer() && form != kernels::form::block) {
+            used.insert(used.end(), {kind::rounded_multiply, kind::rounded_divide});
+        }
         if (form == kernels::form::column) {
-            used.insert(used.end(), {kind::general_multiply, kind::general_divide});
+            used.push_back(kind::general_multiply);  // and general_divide
         }
         return only(only_variant, used);
+    }
+
+    // Rounded variants may have two ways each, general ones are one.
+    std::vector<Expr> conditions() {
+        std::vector<Expr> all;
+        for (kind k : variants()) {
+            Expr is_k = is_general(k) ? variant >= int(kind::general_multiply) : variant == int(k);
+            if (is_rounded(k) && tuned.rounding_loops == rounding_loops::apart) {
+                all.push_back(is_k && rounds_to_one_side(rounding));
+                all.push_back(is_k && !rounds_to_one_side(rounding));
+            } else {
+                all.push_back(is_k);
+            }
+        }
+        return all;
     }
 
     bool paired() const { return tuned.lane_holds == lane_holds::pair && pairs(type_named(float_name), stored()); }
@@ -130,17 +149,24 @@ private:
     }
 
     static bool is_general(kind k) { return k == kind::general_multiply || k == kind::general_divide; }
+    static bool is_rounded(kind k) { return k == kind::rounded_multiply || k == kind::rounded_divide; }
     static bool adds_after(kind k) { return k == kind::multiply_after || k == kind::divide_after; }
     static bool multiplies(kind k) {
         return k == kind::multiply || k == kind::multiply_before || k == kind::multiply_after ||
-               k == kind::general_multiply;
+               k == kind::rounded_multiply;
     }
 
     Expr operand_at(const Expr &column) const { return operand_index(form, stored(), column, r); }
 
     // The zero point as a variant takes it.
     quantize_operands operands(kind k, const Expr &scale, const Expr &inverse, const Expr &zero_point) const {
-        quantize_operands o{scale, inverse, {}, {}};
+        quantize_operands o{scale, inverse, {}, {}, {}};
+        if (is_rounded(k)) {
+            Expr z = reinterpret<float>(zero_point);
+            o.offset = zero_unless(before != 0, z);
+            o.addend = zero_unless(before == 0, z);
+            o.rounding = rounding;
+        }
         if (k == kind::multiply_before || k == kind::divide_before || is_general(k)) {
             o.offset = reinterpret<float>(zero_point);
         }
@@ -153,7 +179,8 @@ private:
     }
 
     Expr code_of(kind k, const Expr &v, const quantize_operands &o) const {
-        return is_general(k) ? element().general_code(cast<bool>(multiplies(k)), before != 0, v, o)
+        Expr is_product = variant == int(kind::general_multiply);
+        return is_general(k) ? element().general_code(is_product, before != 0, v, o)
                              : element().fast_code(multiplies(k), v, o);
     }
 
@@ -194,13 +221,15 @@ private:
             y(c, r) = narrowed(lanes.place(c, r));
             return;
         }
-        Expr addend = reinterpret<float>(broadcast(words.index(), r)[2]);
+        Expr z = reinterpret<float>(broadcast(words.index(), r)[2]);
+        Expr addend = zero_unless(before == 0, z);  // before: of rounded variants
         sum(words.arguments(r)) = element().sum_of_words(code(words.index(), r), addend);
         narrowed_sum(words.arguments(r)) = saturating_cast(type, sum(words.arguments(r)));
         Expr in_type = narrowed_sum(words.place(c, r));  // and in the range, now that a register holds 64
         Expr in_range = clamp(in_type, cast(type, lowest), cast(type, highest));
-        y(c, r) = select_variant(variant, variants(),
-                                 [&](kind k) { return adds_after(k) ? in_range : narrowed(lanes.place(c, r)); });
+        y(c, r) = select_variant(variant, variants(), [&](kind k) {
+            return adds_after(k) || is_rounded(k) ? in_range : narrowed(lanes.place(c, r));
+        });
     }
 
     const element_type &stored() const { return type_named(stored_name); }

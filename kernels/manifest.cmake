@@ -41,20 +41,21 @@ set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 #            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [NONTEMPORAL <runtime/src/targets/nontemporal.h>])
 # What NEEDS, NONTEMPORAL and DEVICE name is named qdq_<name> in C: qdq/link/kernels.h has the processors' features.
 set(sse41 rounding saturating_narrow shared_select)
-set(avx2 fma f16 ${sse41})
+set(avx2 fma f16 rounding saturating_narrow)  # not shared_select: LLVM makes a vector of the condition by moving bytes
+set(avx512 shared_select ${avx2})
 set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add shared_select)
 # LLVM's znver4 has SSE4A, which Intel's processors lack: no kernel's code has any of its instructions (extrq, insertq).
 qdq_target(x86_avx512_bf16
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake-avx512_zen4
-  INSTRUCTIONS bf16 ${avx2}
+  INSTRUCTIONS bf16 ${avx512}
   NEEDS cpu_avx512_bf16
   SCHEDULE x86_avx512
   NONTEMPORAL nontemporal_avx512)
 qdq_target(x86_avx512
   PROCESSOR x86_64
   HALIDE x86-64-linux-sse41-avx-f16c-fma-avx2-avx512-avx512_skylake
-  INSTRUCTIONS ${avx2}
+  INSTRUCTIONS ${avx512}
   NEEDS cpu_avx512
   NONTEMPORAL nontemporal_avx512)
 qdq_target(x86_avx2

@@ -9,10 +9,11 @@ namespace qdq::kernels {
 constexpr int small_zero_point = 1 << 20, small_zero_point_of_bytes = 1 << 14;
 constexpr unsigned smallest_divisor = (127u - 60) << 23, largest_divisor = (127u + 60) << 23;
 
-// Quantize. The fast variants round to nearest even and saturate. Those that divide need every scale in [2^-60, 2^60]
-// and its reciprocal, and every variant of a float format needs a positive one; those with a zero point take it as an
-// f32 within 2^20, after rounding to 8-bit codes within 2^14; those without one saturate to the type's whole range, but
-// for i32. The general ones, which are last, exist in the column form alone.
+// Quantize. The fast variants saturate, and but for the `rounded` ones, which integers have in the row and column
+// forms, round to nearest even. Those that divide need every scale in [2^-60, 2^60] and its reciprocal, and every
+// variant of a float format needs a positive one; those with a zero point take it as an f32 within 2^20, after rounding
+// to 8-bit codes within 2^14; those without one saturate to the type's whole range, but for i32. The general ones,
+// which are last, exist in the column form alone.
 enum class quantize_variant {
     multiply,         // round(x * scale)
     multiply_after,   // round(x * scale) + zero_point, to a given range; not to i32
@@ -20,6 +21,8 @@ enum class quantize_variant {
     divide,           // the same with x / scale
     divide_after,
     divide_before,
+    rounded_multiply,  // the same with another rounding, any of the zero points or none, to a given range
+    rounded_divide,
     general_multiply,  // any rounding, zero point, range and scale
     general_divide,
 };

@@ -20,6 +20,8 @@ qdq_parameter(broadcast_stage FOR quantize CHOICES inlined registers
   MEANING "block form, direct narrowing: whether operands are broadcast in registers before the codes that use them")
 qdq_parameter(exact_division FOR quantize device CHOICES instruction fma
   MEANING "x / scale: the division instruction, or the reciprocal and two fused multiply-adds, proven equal (arithmetic.h)")
+qdq_parameter(rounding_loops FOR quantize CHOICES joined apart
+  MEANING "of roundings to one side and of the others than nearest even: one loop that computes both, which is less code, or two")
 qdq_parameter(lane_holds FOR quantize dequantize CHOICES element pair
   MEANING "of f16 and bf16 with codes of 4 or 8 bits, in 32 bits: one element, or two neighbours, which meet there without shuffles")
 qdq_parameter(decoding_vector FOR dequantize RANGE 8 64 POWER_OF_TWO

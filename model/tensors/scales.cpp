@@ -110,9 +110,10 @@ float scale_of(float min, float max, const quantized_type &type, bool asymmetric
 void store_scales(const quantized_type &type, float amax, const dtype &stored, const scale_encoder &encode,
                   scale_set &set) {
     if (stored.is_float() && &stored != &f32_dtype()) {
-        constexpr float least_f16 = 0x1p-24f;  // a smaller scale may become 0 there
+        // Half of it, and what is smaller, would become 0, as the scale of a row of bf16 up to 0x1p-133 did.
+        const float least = stored.core == QDQ_F16 ? 0x1p-24f : 0x1p-133f;
         for (float &scale : set.scales) {
-            scale = stored.core == QDQ_F16 ? std::max(scale, least_f16) : scale;
+            scale = std::max(scale, least);
         }
         set.stored = encode(set.scales, stored);
         widen(*stored.core, set.stored.data(), 0, std::ssize(set.scales), set.scales.data());

@@ -416,13 +416,15 @@ bool array::same_layout(const array &other) const {
                 : std::equal(strides_, strides_ + view_.rank, other.strides_));
 }
 
-std::size_t array::packed_bytes() const {
-    return static_cast<std::size_t>(divided_up(element_count(), 8 / qdq_dtype_bits(view_.dtype)));
+std::size_t array::dense_bytes() const {
+    return static_cast<std::size_t>(divided_up(element_count() * qdq_dtype_bits(view_.dtype), 8));
 }
+
+std::span<const std::byte> array::bytes() const { return {static_cast<const std::byte *>(view_.data), dense_bytes()}; }
 
 bool array::make_room() {
     if (layout_ == layout::one_a_byte) {
-        packed_.reset(new (std::nothrow) std::byte[packed_bytes()]);
+        packed_.reset(new (std::nothrow) std::byte[dense_bytes()]);
         view_.data = packed_.get();
     }
     return layout_ == layout::as_qdq || packed_ != nullptr;
@@ -432,7 +434,7 @@ bool array::pack() {
     if (layout_ == layout::as_qdq || !make_room()) {
         return layout_ == layout::as_qdq;
     }
-    std::fill_n(packed_.get(), packed_bytes(), std::byte{});
+    std::fill_n(packed_.get(), dense_bytes(), std::byte{});
     const int bits = qdq_dtype_bits(view_.dtype), per_byte = 8 / bits;
     const auto *const codes = static_cast<const std::byte *>(codes_);
     const auto mask = static_cast<std::byte>((1 << bits) - 1);

@@ -56,6 +56,7 @@ public:
     const qdq_tensor &view() const { return view_; }
     const qdq_tensor *view_or_null() const { return is_given() ? &view_ : nullptr; }
     void *data() const { return view_.data; }
+    std::span<const std::byte> bytes() const;  // of dense elements, as qdq has them
     nb::object object() const { return object_; }
     nb::object result(const array &like) const;
     std::int64_t element_count() const;
@@ -75,7 +76,7 @@ private:
     void read_dlpack(const char *function, const char *name, const nb::dlpack::dltensor &from);
     void set_element_shape(const char *function, const char *name, std::span<const std::int64_t> shape);
     void multiply_last_dimension(const char *function, const char *name, std::int64_t by);
-    std::size_t packed_bytes() const;
+    std::size_t dense_bytes() const;
 
     bool is_in_place() const;
     template<typename Size>

@@ -7,7 +7,9 @@
 #include <qdq/compat/tensorrt.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,19 +20,17 @@ using namespace qdq::tensorrt;
 
 namespace {
 
-// Keeps what its constants are views of, which a network of C++ leaves to its caller.
+// Keeps copies of its constants' weights, which a network of C++ leaves to its caller: the array may be resized before
+// the build, and while it runs by a logger.
 class network : public INetworkDefinition {
 public:
     ITensor *add_input(nb::handle name, DataType type, nb::handle shape);
     IConstantLayer *add_constant(nb::handle shape, DataType type, nb::handle weights);
     IQuantizeLayer *add_quantize(ITensor &input, ITensor &scale, DataType type);
     IDequantizeLayer *add_dequantize(ITensor &input, ITensor &scale, DataType type);
-    // Before a build, which reads them.
-    void check_weights() const;
-    int visit(visitproc visit, void *arg) const;
 
 private:
-    std::vector<std::unique_ptr<array>> weights_;
+    std::vector<std::vector<std::byte>> weights_;
 };
 
 Dims dims_of(const char *function, nb::handle shape) {
@@ -64,22 +64,25 @@ ITensor *network::add_input(nb::handle name, DataType type, nb::handle shape) {
 IConstantLayer *network::add_constant(nb::handle shape, DataType type, nb::handle weights) {
     constexpr const char *function = "TensorRT: add_constant";
     const Dims dims = dims_of(function, shape);
-    auto kept = std::make_unique<array>();
-    kept->read(function, "weights", weights);
-    if (qdq_dtype_bits(kept->view().dtype) != detail::bits_of(type)) {
+    array given;
+    given.read(function, "weights", weights);
+    if (qdq_dtype_bits(given.view().dtype) != detail::bits_of(type)) {
         refuse_type(function, "weights",
-                    "elements of " + std::to_string(qdq_dtype_bits(kept->view().dtype)) +
+                    "elements of " + std::to_string(qdq_dtype_bits(given.view().dtype)) +
                         " bits are not those of a DataType of " + std::to_string(detail::bits_of(type)));
     }
-    if (!kept->is_dense()) {
+    if (given.view().device.kind != QDQ_DEVICE_HOST) {
+        refuse_value(function, "weights", "its memory is not the host's");
+    }
+    if (!given.is_dense()) {
         refuse_value(function, "weights", "its elements are not dense");
     }
-    if (!kept->pack()) {
+    if (!given.pack()) {
         return nullptr;
     }
-    IConstantLayer *const layer = addConstant(dims, {type, kept->data(), kept->element_count()});
-    weights_.push_back(std::move(kept));
-    return layer;
+    const std::span bytes = given.bytes();
+    const std::vector<std::byte> &kept = weights_.emplace_back(bytes.begin(), bytes.end());
+    return addConstant(dims, {type, kept.data(), given.element_count()});
 }
 
 IQuantizeLayer *network::add_quantize(ITensor &input, ITensor &scale, DataType type) {
@@ -92,19 +95,6 @@ IDequantizeLayer *network::add_dequantize(ITensor &input, ITensor &scale, DataTy
     check_network("TensorRT: add_dequantize", "input", input, *this);
     check_network("TensorRT: add_dequantize", "scale", scale, *this);
     return addDequantize(input, scale, type);
-}
-
-void network::check_weights() const {
-    for (const std::unique_ptr<array> &each : weights_) {
-        each->check_in_place("TensorRT: build_engine_with_config", "weights");
-    }
-}
-
-int network::visit(visitproc visit, void *arg) const {
-    for (const std::unique_ptr<array> &each : weights_) {
-        Py_VISIT(each->object().ptr());
-    }
-    return 0;
 }
 
 // What refers to objects of Python shows them to its garbage collector, which sees none of what keep_alive keeps.
@@ -243,7 +233,7 @@ void define_tensorrt(nb::module_ &m) {
             "to_type", [](const IDequantizeLayer &layer) { return layer.getToType(); },
             [](IDequantizeLayer &layer, DataType type) { layer.setToType(type); });
 
-    nb::class_<network>(m, "INetworkDefinition", nb::type_slots(collected<network>))
+    nb::class_<network>(m, "INetworkDefinition")
         .def("add_input", &network::add_input, "name"_a, "dtype"_a, "shape"_a, internal)
         .def("_add_constant", &network::add_constant, "shape"_a, "dtype"_a, "weights"_a, internal)
         .def("add_quantize", &network::add_quantize, "input"_a, "scale"_a, "output_type"_a = DataType::kINT8, internal)
@@ -319,7 +309,6 @@ void define_tensorrt(nb::module_ &m) {
         .def(
             "build_engine_with_config",
             [](const builder &builder, const network &n, IBuilderConfig &config) {
-                n.check_weights();
                 return keeping(builder.needed(), builder->buildEngineWithConfig(n, config));
             },
             "network"_a, "config"_a);

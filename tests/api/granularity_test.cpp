@@ -202,6 +202,36 @@ TEST_F(Granularity, a_scale_for_each_of_many_packed_rows_of_odd_length) {
     }
 }
 
+// Last blocks that are shorter, in rows and blocks that begin at whole bytes, and that do not; the other tensor dense,
+// and with its columns far apart.
+TEST_F(Granularity, ragged_blocks_of_packed_codes) {
+    const std::pair<dimensions, dimensions> cases[] = {
+        {{9, 1000}, {1, 32}}, {{3, 70}, {2, 32}}, {{5, 64}, {1, 33}},  {{4, 36}, {3, 17}},       {{1, 77}, {1, 32}},
+        {{7, 9}, {2, 9}},     {{6, 40}, {4, 3}},  {{3, 1023}, {1, 0}}, {{2, 3, 24}, {1, 2, 16}}, {{5, 130}, {1, 64}}};
+    for (const qdq_dtype codes : supported::stored_types) {
+        if (!reference::is_packed(codes) || !supported::has_row(false, codes, QDQ_F32) ||
+            !supported::has_row(true, QDQ_F32, codes)) {
+            continue;
+        }
+        for (const auto &[shape, blocks] : cases) {
+            SCOPED_TRACE(testing::PrintToString(shape) + " in blocks of " + testing::PrintToString(blocks));
+            dimensions scale_shape, apart(shape.size(), 1);
+            for (size_t d = 0; d < shape.size(); d++) {
+                scale_shape.push_back(blocks[d] == 0 ? 1 : (shape[d] + blocks[d] - 1) / blocks[d]);
+                apart[d] = d == 0 ? 1 : apart[d - 1] * shape[d - 1];
+            }
+            const tensor_memory scale = scales(scale_shape);
+            for (const dimensions &strides : {dimensions{}, apart}) {
+                const qdq_options options = in_blocks_of(blocks);
+                expect_reference_result(direction::quantize, floats(QDQ_F32, shape, strides), scale, nullptr,
+                                        tensor_memory(codes, shape), options);
+                expect_reference_result(direction::dequantize, stored(codes, shape), scale, nullptr,
+                                        tensor_memory(QDQ_F32, shape, strides), options);
+            }
+        }
+    }
+}
+
 // Scale and zero point each by strides of its own: what is one loop for one is not for the other.
 TEST_F(Granularity, zero_points_laid_out_unlike_the_scale) {
     const dimensions spread{4, 6};

@@ -140,5 +140,14 @@ TEST_F(Plan, of_every_option_gives_the_result_of_the_call) {
     }
 }
 
+// Whole groups, which one kernel call takes where it has the rounding.
+TEST_F(Plan, of_blocks_rounds_as_asked) {
+    for (auto rounding : {QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP}) {
+        qdq_options options{};
+        options.rounding = rounding;
+        expect_both_ways({4, 128}, {}, {}, scales({4, 4}, {}), nullptr, options);
+    }
+}
+
 }  // namespace
 }  // namespace api_test

@@ -110,6 +110,20 @@ class Folder(ModelFolderTest):
                 self.assert_same(result["a.weight_scale"], scale)
                 self.assert_same(result["a.weight_packed"], pack_bytes(encode(x.astype(dtype), scale, 0, "i8")))
 
+    def test_subnormal_weights_have_scales_above_0(self):
+        """A scale that its type rounds to 0 makes every code infinite, or 0 / 0."""
+        for dtype, least in ((ml_dtypes.bfloat16, 2.0**-133), (np.float16, 2.0**-24)):
+            x = np.zeros((HIDDEN, HIDDEN), dtype)
+            x[0, ::2], x[1, 1::2] = least, -least
+            save_folder(self.dir / dtype.__name__, [{"a.weight": x}])
+            for options in ([], ["--asymmetric"], ["--dtype", "i4", "--asymmetric"]):
+                with self.subTest(dtype=dtype, options=options):
+                    self.succeed("quantize", self.dir / dtype.__name__, "-o", self.out, "--force", *options)
+                    scale = load_folder(self.out)["a.weight_scale"].astype(np.float64)
+                    self.assertEqual((scale[:2].min(), scale[:2].max()), (least, least))
+                    self.succeed("dequantize", self.out, "-o", self.dir / "back", "--force")
+                    self.assert_same(load_folder(self.dir / "back")["a.weight"][:2], x[:2])
+
     def test_experts_are_left_alone_where_they_would_not_be_loaded(self):
         experts = {f"model.layers.1.mlp.experts.{i}.up_proj.weight": random((INNER, HIDDEN), i) for i in range(3)}
         stack = {"model.layers.1.mlp.experts.down_proj": random((3, HIDDEN, INNER))}

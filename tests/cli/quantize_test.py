@@ -355,10 +355,15 @@ class Output(CliTest):
 
     @unittest.skipIf(os.environ.get("QDQ_SANITIZE"), "a sanitizer's own memory counts too")
     def test_memory_is_bounded_by_the_largest_tensor(self):
-        save_file({f"x{i}": np.ones((2048, 2048), np.float32) for i in range(8)}, self.input)  # 128 MiB
-        bound = 48 << 20  # a tensor takes 16 MiB, its codes 4
-        self.assertLess(peak_memory("quantize", self.input, "-o", self.output), bound)
-        self.assertLess(peak_memory("dequantize", self.output, "-o", self.dir / "back.safetensors"), bound)
+        """Eight tensors take the memory of one: 27 MiB here, and 49 MiB once on another machine, so no figure is asked."""
+        restored = self.dir / "restored.safetensors"
+        peaks = []
+        for count in (1, 8):
+            save_file({f"x{i}": np.ones((2048, 2048), np.float32) for i in range(count)}, self.input)  # 16 MiB each
+            runs = [(peak_memory("quantize", self.input, "-o", self.output, "--force"),
+                     peak_memory("dequantize", self.output, "-o", restored, "--force")) for _ in range(3)]  # fmt: skip
+            peaks.append(np.min(runs, axis=0))
+        self.assertTrue((peaks[1] < peaks[0] + (8 << 20)).all(), peaks)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,12 @@ class Verify(CliTest):
         name = usable_targets()[-1]
         self.assertEqual(LINE.fullmatch(self.succeed("verify", "--target", name, "--threads", 2).strip())[1], name)
 
+    def test_json_has_a_row_for_each_target(self):
+        name = usable_targets()[-1]
+        (row,) = json.loads(self.succeed("verify", "--target", name, "--json"))["targets"]
+        self.assertEqual((row["target"], row["as_published"]), (name, True))
+        self.assertRegex(row["text"], r"^\d+ results")
+
     def test_a_target_that_there_is_not(self):
         self.fail_with("--target pdp11: ", "verify", "--target", "pdp11")
 

@@ -7,6 +7,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 
@@ -125,6 +126,44 @@ TEST_F(Signals, of_cancellation_wait_for_the_end_of_a_call) {
         EXPECT_EQ(result, PTHREAD_CANCELED);
         EXPECT_TRUE(own.was_right);
     }
+}
+
+// A handler's calls run on the thread whose calls it interrupts, at any place.
+struct signal_calls {
+    float x[64], scale = 0.5f, other_scale = 0.25f;
+    int8_t y[5][64];
+    const int64_t shape = 64;
+
+    bool is_right(int which) {
+        const float step = which % 2 == 0 ? scale : other_scale;
+        const qdq_tensor c_x{x, QDQ_F32, 1, &shape, nullptr}, c_y{y[which], QDQ_I8, 1, &shape, nullptr};
+        const qdq_tensor c_scale{which % 2 == 0 ? &scale : &other_scale, QDQ_F32, 0, nullptr, nullptr};
+        const bool done = qdq_quantize(&c_x, &c_scale, nullptr, &c_y, nullptr) == QDQ_OK;
+        return done && std::all_of(y[which], y[which] + 64, [=](int8_t code) { return code == 3.0f / step; });
+    }
+};
+
+TEST_F(Signals, whose_handlers_call_the_library_leave_the_calls_that_they_interrupt_as_they_are) {
+    static signal_calls mine, of_handler;
+    static std::atomic<int> signals, wrong;
+    signals = wrong = 0;
+    std::fill_n(mine.x, 64, 3.0f);
+    std::fill_n(of_handler.x, 64, 3.0f);
+    of_handler.scale = 1.0f;
+    of_handler.other_scale = 0.125f;
+    const handled alarms(SIGALRM, [](int, siginfo_t *, void *) {
+        for (int which = 0; which < 5; which++) {
+            wrong += !of_handler.is_right(which);
+        }
+        signals++;
+    });
+    const itimerval often{{0, 200}, {0, 200}}, never{};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    for (int i = 0; i < 200000 || signals < 100; i++) {
+        wrong += !mine.is_right(i % 3);  // fewer than are kept
+    }
+    setitimer(ITIMER_REAL, &never, nullptr);
+    EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

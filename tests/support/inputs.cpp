@@ -103,6 +103,7 @@ std::vector<float> corner_scales() {
             0.00214854861f,  // division and multiplication by the reciprocal differ
             -0.3f,
             0.75f,
+            0x1.fffffep0f,  // 2^-149 divided by it is 2^-149, and its product with the reciprocal 0
             255.0f,
             1e-3f,
             1e30f,

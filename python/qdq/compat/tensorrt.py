@@ -106,7 +106,7 @@ class Weights:
 
 
 def _add_constant(self: INetworkDefinition, shape: Any, weights: Any) -> IConstantLayer:
-    """A layer whose output is a constant. The network keeps the array."""
+    """A layer whose output is a constant. The network keeps a copy of the weights."""
     weights = weights if isinstance(weights, Weights) else Weights(weights)
     return self._add_constant(shape, weights.dtype, weights.numpy())
 

@@ -41,7 +41,8 @@
  *
  * Stack. A thread that works on a call on host tensors needs at most QDQ_STACK_BYTES of stack, with the 5 KiB in which
  * glibc keeps the thread itself. So one that was asked to have 64 KiB can make any call, and has 4 KiB for the program:
- * glibc takes the guard page from those 64 KiB; musl takes neither.
+ * glibc takes the guard page from those 64 KiB; musl takes neither. The library's thread-local data, 2.3 KiB, lie in
+ * those 5 KiB where it is linked statically.
  *
  * Large work is split over the calling thread and threads of the library, at most 256 in all; or over the caller's
  * pool (qdq_set_parallel_for). The first call that is split creates them, a later one more if it may have more, and all

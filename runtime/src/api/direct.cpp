@@ -30,8 +30,8 @@ public:
         op.y_type = y.dtype;
         op.x_bits = x.bits;
         op.y_bits = y.bits;
-        op.x_element = halide_type(x.dtype);
-        op.y_element = halide_type(y.dtype);
+        op.x_element = halide_types[x.dtype];
+        op.y_element = halide_types[y.dtype];
         if constexpr (quantizes) {
             op.quantize = &row;
             op.lowest = int32_t(y.lowest());
@@ -43,7 +43,7 @@ public:
     }
 
     void run(const void *from, void *to, int64_t count) const {
-        const flushing_float_environment environment(abilities.flushes);
+        const float_environment environment(abilities.flushes);
         const char *source = static_cast<const char *>(from);
         char *result = static_cast<char *>(to);
         int64_t done = 0;
@@ -114,7 +114,6 @@ qdq_status run_row(const char *function, const Row *row, const void *x, void *y,
     if (count > 0 && (!x || !y)) {
         return fail(QDQ_INVALID_ARGUMENT, "%s: %s: NULL", function, x ? "y" : "x");
     }
-    const default_float_environment environment;
     row_caller(*row, scale).run(x, y, count);
     return QDQ_OK;
 }

@@ -1,6 +1,7 @@
 // The entry points: plan, then run.
 #include "qdq/qdq.h"
 
+#include "api/kept_calls.h"
 #include "cpu/execute.h"
 #include "plan/make_plan.h"
 #include "plan/memory.h"
@@ -31,10 +32,14 @@ qdq_status run(const char *function, const runtime::plan &p, const void *x, void
 }
 
 qdq_status run_now(const runtime::arguments &given) {
+    if (runtime::run_kept(given)) {
+        return QDQ_OK;
+    }
     runtime::plan p;
     if (const qdq_status status = make(given, p); status != QDQ_OK || p.elements == 0) {
         return status;
     }
+    runtime::keep(given, p);
     void *const stream = given.options ? given.options->stream : nullptr;
     return run(given.function, p, given.x->data, given.y->data, stream);
 }

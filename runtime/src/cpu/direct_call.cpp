@@ -31,8 +31,7 @@ direct_view view_of(const call &op, const dimension &c, const dimension &r) {
 
 // An f32 scale that is used as it is, and no zero point.
 bool is_plain(const call &op) {
-    const bool is_fast = op.rounding == QDQ_NEAREST_EVEN && !op.no_saturate;
-    return op.scale_type == QDQ_F32 && !op.reciprocal && !op.zero_point && is_fast;
+    return op.scale_type == QDQ_F32 && !op.reciprocal && !op.zero_point && !op.no_saturate;
 }
 
 bool fits_kernel(const direct_view &v, const dimension &r) {
@@ -47,7 +46,7 @@ void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct)
     const direct_view v = view_of(op, c, r);
     const bool in_order = !op.packs() || op.packing == QDQ_LOW_FIRST;
     direct.possible = (!op.nan_is_zero || tells_nan(op)) && nest.count <= 2 && c.x == 1 && c.y == 1 && in_order &&
-                      v.columns > 0 && fits_kernel(v, r) &&
+                      v.columns > 0 && fits_kernel(v, r) && !needs_column(op, v.form, plain_variant(op)) &&
                       (v.operands == 1 || (direct.plain && v.operands <= direct_call::most_operands &&
                                            scales_lie_ready(op, c.varies() ? c.scale : r.scale)));
     direct.form = v.form;
@@ -73,6 +72,7 @@ struct direct_operands {
 // Out of line, as most direct calls do not need its buffer.
 [[gnu::noinline]] bool convert_one_operand(const call &op, direct_operands &converted) {
     alignas(64) char memory[3 * sizeof(float) * 2 * spare_operands];
+    const float_environment environment;
     operands loaded(op, memory, sizeof(memory));
     converted.variant = loaded.load({0, 0, 0, 0, 1}, true);
     converted.flushes = loaded.flushes;
@@ -81,7 +81,7 @@ struct direct_operands {
     converted.one_zero_point = loaded.zero_point[0];
     converted.scale = &converted.one_scale;
     converted.zero_point = &converted.one_zero_point;
-    return !needs_column(op, converted.variant);
+    return !needs_column(op, kernel_form::row, converted.variant);
 }
 
 bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
@@ -92,11 +92,6 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
     }
     plain.zero_point = no_zero_points();
     plain.variant = plain_variant(op);
-    if (op.quantizes() && !op.multiply) {
-        for (int64_t i = 0; i < count; i++) {
-            plain.inverse[i] = 1 / plain.scale[i];
-        }
-    }
     const scale_abilities scales = abilities_of(op, plain.scale, count);
     plain.flushes = scales.flushes;
     return scales.fast;
@@ -104,15 +99,19 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
 
 }  // namespace
 
-bool call_directly(const plan &p, const void *x, void *y) {
-    const call &op = p.op;
-    const direct_call &d = p.direct;
+bool call_directly(const call &op, const direct_call &d, const void *x, void *y) {
     direct_operands own;
-    if (!(d.plain ? use_plain_scales(op, d.operand_shape[0].extent, own) : convert_one_operand(op, own))) {
+    const int64_t count = d.operand_shape[0].extent;
+    if (!(d.plain ? use_plain_scales(op, count, own) : convert_one_operand(op, own))) {
         return false;
     }
+    const float_environment environment(own.flushes);
+    if (d.plain && op.quantizes() && !op.multiply) {  // by divisors, whose inverses are normal numbers
+        for (int64_t i = 0; i < count; i++) {
+            own.inverse[i] = 1 / own.scale[i];
+        }
+    }
     kernel_buffers all(op, x, {own.scale, own.inverse, own.zero_point}, y, d.x_shape, d.operand_shape, d.y_shape);
-    const flushing_float_environment environment(own.flushes);
     call_kernel(op, d.form, false, own.variant, all);
     if (op.nan_is_zero) {
         code_nan(op, {x, d.x_shape[1].stride}, {y, d.y_shape[1].stride}, d.x_shape[0].extent, d.x_shape[1].extent);

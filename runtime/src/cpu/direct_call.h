@@ -8,7 +8,7 @@ namespace qdq::runtime {
 // Fills `direct` where one kernel call computes a nest, else leaves it impossible.
 void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct);
 
-// The kernel call of a plan whose direct call is possible; false where its operands ask for more than that.
-bool call_directly(const plan &p, const void *x, void *y);
+// The kernel call, where it is possible; false where its operands ask for more than that.
+bool call_directly(const call &op, const direct_call &direct, const void *x, void *y);
 
 }  // namespace qdq::runtime

@@ -18,7 +18,7 @@ namespace {
 // A nest, or part of one, on the calling thread. Out of line for its memory: inlined, it would be on the stack of a
 // caller that splits a nest, too, and twice beneath the parts that run there (clang 19: 87 KiB).
 [[gnu::noinline]] void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
-    const default_float_environment environment;
+    const float_environment environment;
     nest_runner(p.op, nest, x, y).run(at);
     if (p.op.nontemporal) {
         p.op.target->nontemporal->fence();
@@ -100,7 +100,7 @@ struct parallel_windows {
 
 void run_some_windows(int64_t part, void *context) {
     const parallel_windows &whole = *static_cast<const parallel_windows *>(context);
-    const default_float_environment environment;
+    const float_environment environment;
     run_windows(whole.p, whole.x, whole.y, part * whole.step, std::min((part + 1) * whole.step, whole.p.elements));
 }
 
@@ -125,11 +125,8 @@ void prepare_direct_call(plan &p) {
 }
 
 void execute(const plan &p, const void *x, void *y) {
-    if (p.direct.possible) {
-        const default_float_environment environment;
-        if (call_directly(p, x, y)) {
-            return;
-        }
+    if (p.direct.possible && call_directly(p.op, p.direct, x, y)) {
+        return;
     }
     switch (p.path) {
     case execution_path::device: break;  // device_backend::run

@@ -8,6 +8,13 @@ namespace {
 
 constexpr bit_range divisors{smallest_divisor, largest_divisor};
 
+bool rounds_to_one_side(const call &op) { return op.rounding == QDQ_DOWN || op.rounding == QDQ_UP; }
+
+// Whether a quotient may be so small that it is 0, and its code tells that from any other. divide_by_reciprocal
+// (generators/arithmetic.h) errs there by a unit; by divisors up to 1 neither x nor its product with the reciprocal
+// becomes 0. An x of f16 is from 2^-24 on.
+bool is_seen_if_tiny(const call &op) { return rounds_to_one_side(op) && op.x_type != QDQ_F16; }
+
 // The f32 scales that the fast variants take.
 bit_range fast_scale(const call &op) {
     if (!op.quantizes()) {
@@ -15,7 +22,7 @@ bit_range fast_scale(const call &op) {
         return {smallest_scale, type_of(op.x_type).is_integer() ? 0x7f7fffffu : (127u + 100) << 23};
     }
     if (!op.multiply) {
-        return divisors;
+        return is_seen_if_tiny(op) ? bit_range{smallest_divisor, std::bit_cast<uint32_t>(1.0f)} : divisors;
     }
     // Where NaN has a code of its own, x alone is to decide what is NaN: 0 times infinity is, too.
     const bool any = type_of(op.y_type).is_integer() && !op.nan_is_zero;
@@ -38,10 +45,7 @@ bool all_magnitudes_within(const float *values, int64_t count, bit_range range) 
     return within;
 }
 
-bool may_flush_subnormals(const call &op) {
-    const bool to_one_side = op.rounding == QDQ_DOWN || op.rounding == QDQ_UP;
-    return op.quantizes() && op.x_type != QDQ_F16 && !to_one_side;
-}
+bool may_flush_subnormals(const call &op) { return op.quantizes() && op.x_type != QDQ_F16 && !rounds_to_one_side(op); }
 
 }  // namespace
 
@@ -65,7 +69,7 @@ scale_abilities abilities_of(const call &op, const float *scale, int64_t count) 
         const bool zero_too = type_of(op.x_type).is_integer();
         return {all_within(scale, count, fast) || (zero_too && all_zero_or_within(scale, count, fast)), false};
     }
-    if (all_within(scale, count, divisors)) {  // as a rule
+    if (all_within(scale, count, op.multiply ? divisors : fast_scale(op))) {  // as a rule
         return {true, may_flush_subnormals(op)};
     }
     return {op.multiply && all_within(scale, count, fast_scale(op)),
@@ -74,6 +78,9 @@ scale_abilities abilities_of(const call &op, const float *scale, int64_t count) 
 
 quantize_variant fast_variant(const call &op) {
     using enum quantize_variant;
+    if (op.rounding != QDQ_NEAREST_EVEN) {
+        return op.multiply ? rounded_multiply : rounded_divide;
+    }
     if (!type_of(op.y_type).is_integer() || (!op.zero_point && !op.narrowed)) {
         return op.multiply ? multiply : divide;
     }
@@ -87,9 +94,11 @@ quantize_variant fast_variant(const call &op) {
     return op.multiply ? multiply_after : divide_after;
 }
 
-bool needs_column(const call &op, int32_t variant) {
+bool needs_column(const call &op, kernel_form form, int32_t variant) {
     if (op.quantizes()) {
-        return variant >= static_cast<int32_t>(quantize_variant::general_multiply);
+        const auto first =
+            form == kernel_form::block ? quantize_variant::rounded_multiply : quantize_variant::general_multiply;
+        return variant >= static_cast<int32_t>(first);
     }
     return variant >= static_cast<int32_t>(dequantize_variant::general);
 }

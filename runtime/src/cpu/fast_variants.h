@@ -15,8 +15,8 @@ struct scale_abilities {
 };
 scale_abilities abilities_of(const call &op, const float *scale, int64_t count);
 
-// Whether a variant exists in the column form alone.
-bool needs_column(const call &op, int32_t variant);
+// Whether a form has no such variant, and the column form takes its place.
+bool needs_column(const call &op, kernel_form form, int32_t variant);
 
 // The fast variant of a call.
 quantize_variant fast_variant(const call &op);

@@ -118,7 +118,7 @@ private:
 
     void compute(int64_t count) {
         const int32_t variant = loaded.finish(count);
-        const flushing_float_environment environment(loaded.flushes);
+        const float_environment environment(loaded.flushes);
         kernel_caller(op, kernel_form::column, false, variant, 1)
             .run(loaded, {x_elements, 0}, {y_elements, 0}, (count + group - 1) / group * group, 1);
     }

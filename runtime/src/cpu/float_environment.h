@@ -57,46 +57,29 @@ inline void change_float_modes(uint64_t modes) {
     asm volatile("" : : : "memory");
 }
 
-// Default floating-point modes while it lives; the caller's come back at the end.
-class default_float_environment {
+// Default floating-point modes while it lives; the caller's come back at the end. If asked to, it takes subnormal
+// numbers for zeros, operands and results, where the processor would be slow with them: that takes 3 ns (Zen 4). The
+// sticky exception flags that are raised already stay.
+class float_environment {
 public:
-    default_float_environment() : saved(float_modes()), changed((saved & every_mode) != default_modes) {
+    explicit float_environment(bool flushes = false)
+        : saved(float_modes()),
+          wanted(default_modes | (flushes ? flushing_modes : 0)),
+          changed((saved & every_mode) != wanted) {
         if (changed) {
-            change_float_modes(default_modes);
+            change_float_modes(wanted);
         }
     }
-    ~default_float_environment() {
+    ~float_environment() {
         if (changed) {
             change_float_modes(saved);
         }
     }
-    default_float_environment(const default_float_environment &) = delete;
+    float_environment(const float_environment &) = delete;
 
 private:
-    const uint64_t saved;
+    const uint64_t saved, wanted;
     const bool changed;
-};
-
-// If asked to, takes subnormal numbers for zeros while it lives, operands and results, where the processor would be
-// slow with them. That takes 3 ns (Zen 4).
-class flushing_float_environment {
-public:
-    explicit flushing_float_environment(bool flushes)
-        : changed(flushes && flushing_modes != 0), saved(changed ? float_modes() : 0) {
-        if (changed) {
-            change_float_modes(saved | flushing_modes);
-        }
-    }
-    ~flushing_float_environment() {
-        if (changed) {
-            change_float_modes(saved);
-        }
-    }
-    flushing_float_environment(const flushing_float_environment &) = delete;
-
-private:
-    const bool changed;
-    const uint64_t saved;  // with the sticky exception flags that are raised already
 };
 
 }  // namespace qdq::runtime

@@ -103,7 +103,7 @@ void kernel_caller::run_part_and_code_nan(const kernel_operands &with, rows_of_x
 }
 
 void kernel_caller::run(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows) {
-    const bool codes_nan = op.nan_is_zero && !needs_column(op, variant);
+    const bool codes_nan = op.nan_is_zero && !needs_column(op, form, variant);
     if (codes_nan) {
         run_and_code_nan(with, from, to, columns, rows);
     } else {

@@ -124,7 +124,7 @@ void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
     for (int64_t done = 0; done < r.extent; done += loaded.room()) {
         const int64_t rows = std::min(loaded.room(), r.extent - done);
         const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, true);
-        if (!needs_column(op, variant)) {
+        if (!needs_column(op, kernel_form::row, variant)) {
             run_area(area_of(kernel_form::row, variant, 1, c, c.extent, r, rows, at));
             at.advance(r, rows);
             continue;
@@ -138,7 +138,7 @@ void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
 
 void nest_runner::run_one_operand(const dimension &c, const dimension &r, const offsets &at) {
     const int32_t variant = loaded.load({at.scale, 0, at.zero_point, 0, 1}, true);
-    if (!needs_column(op, variant)) {
+    if (!needs_column(op, kernel_form::row, variant)) {
         run_area(area_of(kernel_form::row, variant, 0, c, c.extent, r, r.extent, at));
         return;
     }
@@ -163,7 +163,7 @@ void nest_runner::run_fused(const dimension &c, const dimension &r, offsets at, 
         // Staged pieces may end within a group.
         const bool exact = times == 1 && all.columns % group == 0 && (!is_staged(op) || bypasses_caches(all));
         all.variant = loaded.load(range, exact);
-        if (form == kernel_form::block && needs_column(op, all.variant)) {
+        if (form == kernel_form::block && needs_column(op, form, all.variant)) {
             run_fused(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
         } else {
             loaded.repeat(rows, times);
@@ -224,7 +224,7 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
 }
 
 void nest_runner::run_area(const area &a) {
-    const flushing_float_environment environment(loaded.flushes);
+    const float_environment environment(loaded.flushes);
     if (!a.contiguous()) {
         run_tiled(a);
     } else if (is_staged(op) && !bypasses_caches(a)) {

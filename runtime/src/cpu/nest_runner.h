@@ -20,7 +20,7 @@ private:
     static constexpr int64_t widest = 4;               // bytes of an element
     static constexpr int64_t most_codes_per_byte = 4;  // of 2 bits
     static constexpr int64_t tail_rows = 8;            // of a tile that holds what is left of contiguous rows
-    static constexpr int64_t memory_bytes = 38 << 10;  // of operands and tiles: most of QDQ_STACK_BYTES
+    static constexpr int64_t memory_bytes = 36 << 10;  // of operands and tiles: most of QDQ_STACK_BYTES
     static constexpr int64_t y_piece_bytes = 2 * dispatch_parameters::most_piece_bytes;
     static_assert(tail_rows * tile_side <= dispatch_parameters::most_piece_elements);
     static_assert(tail_rows * tile_side * widest <= y_piece_bytes);

@@ -101,12 +101,10 @@ bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point
     return large == 0;
 }
 
+// The f32 bits of 0 and of what is not so small that a quotient below 2^-60, which may be a unit off, changes the sum.
 bool all_small_floats(const int32_t *bits, int64_t count) {
-    bool small = true;
-    for (int64_t i = 0; i < count; i++) {
-        small &= std::fabs(std::bit_cast<float>(bits[i])) <= float{small_zero_point};
-    }
-    return small;
+    constexpr bit_range offsets{smallest_offset, std::bit_cast<uint32_t>(float{small_zero_point})};
+    return all_zero_or_within(bits, count, offsets);
 }
 
 void convert_to_floats(int32_t *z, int64_t count) {
@@ -175,8 +173,15 @@ void operands::use_scales(const float *at) {
 }
 
 void operands::read(const operand_range &range, int64_t first) {
-    read_scales(op, range, own_scale + first);
-    read_zero_points(range, first);
+    operand_range read = range;
+    const bool is_shared = range.scale_stride == 0 && range.zero_point_stride == 0;
+    read.count = is_shared ? 1 : range.count;
+    read_scales(op, read, own_scale + first);
+    read_zero_points(read, first);
+    std::fill_n(own_scale + first + 1, is_shared ? range.count - 1 : 0, own_scale[first]);
+    if (own_zero_point) {
+        std::fill_n(own_zero_point + first + 1, is_shared ? range.count - 1 : 0, own_zero_point[first]);
+    }
 }
 
 void operands::read_zero_points(const operand_range &range, int64_t first) {
@@ -239,18 +244,17 @@ void operands::pad(int64_t count) {
 
 int32_t operands::choose_quantize(int64_t count) {
     const quantize_variant fast = fast_variant(op);
-    const bool adds_after = fast == quantize_variant::multiply_after || fast == quantize_variant::divide_after;
+    const bool adds_after = op.zero_point && !op.adds_before_rounding;
     const uint32_t most = type_of(op.y_type).bits == 8 ? small_zero_point_of_bytes : small_zero_point;
     const bool small = !op.zero_point || (op.adds_before_rounding ? all_small_floats(zero_point, count)
                                                                   : all_small(zero_point, count, most));
     const scale_abilities scales = abilities_of(op, scale, count);
     flushes = scales.flushes;
-    const bool has_fast = op.rounding == QDQ_NEAREST_EVEN && !op.no_saturate && small && scales.fast &&
-                          !(adds_after && op.y_type == QDQ_I32);
+    const bool has_fast = !op.no_saturate && small && scales.fast && !(adds_after && op.y_type == QDQ_I32);
     if (!has_fast) {
         return int32_t(op.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide);
     }
-    if (adds_after && own_zero_point) {
+    if (adds_after) {
         convert_to_floats(own_zero_point, count);
     }
     if (own_inverse) {
@@ -268,8 +272,7 @@ int32_t operands::choose_dequantize(int64_t count) {
         return int32_t(fast ? plain : general);
     }
     if (op.adds_as_f32()) {
-        constexpr bit_range offsets{smallest_offset, std::bit_cast<uint32_t>(float{small_zero_point})};
-        return int32_t(fast && all_zero_or_within(zero_point, count, offsets) ? offset : general);
+        return int32_t(fast && all_small_floats(zero_point, count) ? offset : general);
     }
     if (op.x_type == QDQ_I32 || !fast || !all_small(zero_point, count)) {
         return int32_t(exact);

@@ -2,6 +2,7 @@
 
 #include "plan/draft.h"
 #include "plan/loops.h"
+#include "plan/regions.h"
 
 #include <algorithm>
 #include <bit>
@@ -37,8 +38,8 @@ void set_call(draft &d) {
     op.y_type = given.y->dtype;
     op.x_bits = type_of(op.x_type).bits;
     op.y_bits = type_of(op.y_type).bits;
-    op.x_element = halide_type(op.x_type);
-    op.y_element = halide_type(op.y_type);
+    op.x_element = halide_types[op.x_type];
+    op.y_element = halide_types[op.y_type];
     op.block = codes.block;
     op.packing = options.packing;
     op.scale_type = given.scale->dtype;
@@ -59,6 +60,30 @@ bool rows_begin_at_bytes(const call &op, const loop_nest &nest) {
                                          [&](const dimension &d) { return stride(d) % unit == 0; });
 }
 
+struct byte_check {
+    const call &op;
+    bool whole;
+};
+
+void check_part(void *context, const blocked_dimension *dimensions, int count, const offsets &at) {
+    byte_check &check = *static_cast<byte_check *>(context);
+    loop_nest nest;
+    normalize(check.op, dimensions, count, nest);
+    const int64_t first = check.op.quantizes() ? at.y : at.x;
+    check.whole = check.whole && first % check.op.packed_unit() == 0 && rows_begin_at_bytes(check.op, nest);
+}
+
+// The same of all regular parts, each of which begins so, too.
+bool parts_begin_at_bytes(const plan &p) {
+    interval all[most_dimensions];
+    for (int d = 0; d < p.dimension_count; d++) {
+        all[d] = {0, p.dimensions[d].whole.extent};
+    }
+    byte_check check{p.op, true};
+    for_each_regular_part(p.dimensions, all, p.dimension_count, check_part, &check);
+    return check.whole;
+}
+
 // The longest block of the block form that divides an extent, or the type's own.
 int64_t block_of(const call &op, int64_t extent) {
     const int64_t blocks = op.quantizes() ? op.quantize->blocks : op.dequantize->blocks;
@@ -73,11 +98,8 @@ void choose_path(plan &p) {
         normalize(p.op, p.dimensions, p.dimension_count, p.nest);
         p.op.block = block_of(p.op, p.nest.loops[0].extent);
     }
-    if (p.op.packs()) {
-        p.path = is_ragged || !rows_begin_at_bytes(p.op, p.nest) ? execution_path::windows : execution_path::nest;
-    } else {
-        p.path = is_ragged ? execution_path::parts : execution_path::nest;
-    }
+    const bool at_bytes = !p.op.packs() || (is_ragged ? parts_begin_at_bytes(p) : rows_begin_at_bytes(p.op, p.nest));
+    p.path = !at_bytes ? execution_path::windows : is_ragged ? execution_path::parts : execution_path::nest;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "qdq/qdq.h"
 #include "targets/nontemporal.h"
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
 
@@ -31,18 +31,20 @@ using target = qdq_target;
 static_assert(std::size(quantize_row{}.forms) == form_count && std::size(dequantize_row{}.forms) == form_count);
 static_assert(std::size(device_row{}.forms) == device_form_count);
 
-// Of an element of a kernel's buffer: packed codes are bytes.
-inline halide_type_t halide_type(qdq_dtype dtype) {
-    switch (dtype) {
-    case QDQ_F32: return {halide_type_float, 32, 1};
-    case QDQ_F16: return {halide_type_float, 16, 1};
-    case QDQ_BF16: return {halide_type_bfloat, 16, 1};
-    case QDQ_I8:
-    case QDQ_I16:
-    case QDQ_I32: return {halide_type_int, static_cast<uint8_t>(type_of(dtype).bits), 1};
-    default: return {halide_type_uint, static_cast<uint8_t>(std::max(type_of(dtype).bits, 8)), 1};
+// Of the elements of kernels' buffers, by qdq_dtype: packed codes are bytes. A table, as calls of 64 elements notice
+// branches.
+inline constexpr auto halide_types = [] {
+    std::array<halide_type_t, std::size(element_types)> table{};
+    for (const element_type &type : element_types) {
+        const bool is_number = type.roles.floats || (type.is_signed() && !type.is_packed());
+        const auto of_number = type.is_integer()        ? halide_type_int
+                               : type.dtype == QDQ_BF16 ? halide_type_bfloat
+                                                        : halide_type_float;
+        const int bits = type.bytes() * 8;
+        table[type.dtype] = {is_number ? of_number : halide_type_uint, static_cast<uint8_t>(bits), 1};
     }
-}
+    return table;
+}();
 
 // NULL where the target has no kernel for the pair.
 const quantize_row *find_quantize(const target &t, qdq_dtype from, qdq_dtype to);

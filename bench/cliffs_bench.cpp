@@ -1,0 +1,279 @@
+// What calls cost beyond dense ones: each is timed by a plan beside another, interleaved, and the least times of an
+// element are compared. Calls are drawn from a seed, beside the dense call of their types with one f32 scale and no
+// other option than the scale's mode; or they are those of a table, each beside its own neighbour.
+#include "cliffs_calls.h"
+#include "support/inputs.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+
+namespace {
+
+using bench::call;
+using bench::element_type;
+using bench::layout;
+using test_support::random_bits;
+
+void require(qdq_status status) {
+    if (status != QDQ_OK) {
+        throw std::runtime_error(qdq_last_error());
+    }
+}
+
+// Memory for all that a layout reaches.
+class tensor {
+public:
+    tensor(const layout &given, random_bits &random, bool is_scale, bool has_specials) : of(given) {
+        int64_t below = 0, above = bench::count_of(of.shape) - 1;
+        if (!of.strides.empty()) {
+            above = 0;
+            for (size_t d = 0; d < of.shape.size(); d++) {
+                const int64_t far = (of.shape[d] - 1) * of.strides[d];
+                (far < 0 ? below : above) += far;
+            }
+        }
+        const element_type &type = bench::type_of(of.type);
+        const int64_t bytes = ((above - below + 1) * type.bits + 7) / 8;
+        memory.reset(static_cast<char *>(std::aligned_alloc(64, static_cast<size_t>((bytes + 63) / 64 * 64))));
+        for (int64_t i = 0; i < bytes; i += type.bytes()) {
+            const uint32_t code = code_of(type, random, is_scale, has_specials);
+            std::memcpy(memory.get() + i, &code, static_cast<size_t>(type.bytes()));
+        }
+        first = memory.get() - below * type.bits / 8;
+    }
+    void *data() const { return first; }
+    qdq_tensor view() const {
+        return {
+            first, of.type, int32_t(of.shape.size()), of.shape.data(), of.strides.empty() ? nullptr : of.strides.data(),
+            {}};
+    }
+
+private:
+    layout of;
+    struct release {
+        void operator()(char *p) const { std::free(p); }
+    };
+    std::unique_ptr<char, release> memory;
+    char *first;
+
+    // In (-4, 4), scales near 1/32, or any bits of a code.
+    static uint32_t code_of(const element_type &type, random_bits &random, bool is_scale, bool has_specials) {
+        const uint32_t any = random.next32();
+        if (type.layout.special == qdq::kernels::specials::powers_of_two) {
+            return 120 + any % 4;
+        }
+        if (!type.roles.floats) {
+            return is_scale ? 0x20 + any % 16 : type.bits >= 16 ? any % 200 : any;
+        }
+        if (has_specials && any % 64 == 0) {
+            return random.next32() >> (32 - type.bits) & (any % 128 == 0 ? ~0u : type.bits == 32 ? 0x807fffff : 0x807f);
+        }
+        const float unit = static_cast<float>(any >> 9) * 0x1p-23f + 0x1p-6f;
+        const float value = is_scale ? 0.02f + unit * 0.02f : any % 2 == 0 ? 4 * unit : -4 * unit;
+        const uint32_t bits = std::bit_cast<uint32_t>(value);
+        const uint32_t f16 = (bits >> 16 & 0x8000u) | (((bits >> 23 & 0xff) - 112) << 10) | (bits >> 13 & 0x3ffu);
+        return type.dtype == QDQ_F16 ? f16 : bits >> (32 - type.bits);
+    }
+};
+
+// A call with its memory.
+class prepared {
+public:
+    prepared(const call &given, random_bits &random)
+        : c(given),
+          x(c.x, random, false, c.has_specials),
+          scale(c.scale, random, true, false),
+          y(c.y, random, false, false) {
+        if (c.zero_point) {
+            zero_point.emplace(*c.zero_point, random, true, false);
+        }
+        options.block_shape = c.blocks.empty() ? nullptr : c.blocks.data();
+        for (tensor *each : {&x, &scale, &y}) {
+            views.push_back(each->view());
+        }
+        views.push_back(zero_point ? zero_point->view() : qdq_tensor{});
+        require((c.quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan, &views[0], &views[1], zero_view(),
+                                                                        &views[2], &options));
+    }
+    prepared(const prepared &) = delete;
+
+    void run() const {
+        if (c.by_plan) {
+            qdq_run(&plan, x.data(), y.data(), nullptr);
+        } else {
+            (c.quantizes ? qdq_quantize : qdq_dequantize)(&views[0], &views[1], zero_view(), &views[2], &options);
+        }
+    }
+
+private:
+    const call c;
+    tensor x, scale, y;
+    std::optional<tensor> zero_point;
+    qdq_options options = c.options;
+    std::vector<qdq_tensor> views;
+    qdq_plan plan;
+
+    const qdq_tensor *zero_view() const { return zero_point ? &views[3] : nullptr; }
+};
+
+struct limits {
+    int rounds = 9;
+    double seconds = 20e-6;  // of one timing, at least
+};
+
+// The least times of an element of two calls, in ns.
+std::pair<double, double> times_of(const call &a, const call &b, uint64_t seed, const limits &by) {
+    random_bits random(seed);
+    const prepared calls[2] = {{a, random}, {b, random}};
+    const auto time = [&](const prepared &p, int64_t times) {
+        using clock = std::chrono::steady_clock;
+        const auto begin = clock::now();
+        for (int64_t i = 0; i < times; i++) {
+            p.run();
+        }
+        return std::chrono::duration<double>(clock::now() - begin).count() / static_cast<double>(times);
+    };
+    double least[2];
+    int64_t times[2];
+    for (int i = 0; i < 2; i++) {
+        time(calls[i], 1);  // pages that are new
+        least[i] = time(calls[i], 1);
+        times[i] = int64_t(by.seconds / least[i]) + 1;
+    }
+    for (int round = 0; round < by.rounds; round++) {
+        for (int i = 0; i < 2; i++) {
+            least[i] = std::min(least[i], time(calls[i], times[i]));
+        }
+    }
+    return {least[0] * 1e9 / static_cast<double>(a.elements()), least[1] * 1e9 / static_cast<double>(b.elements())};
+}
+
+struct found {
+    double ratio, ns, dense_ns;
+    int64_t elements;
+    std::string text;
+};
+
+void print(const found &each) {
+    std::printf("%8.2f %9.4f %9.4f %9lld  %s\n", each.ratio, each.ns, each.dense_ns,
+                static_cast<long long>(each.elements), each.text.c_str());
+}
+
+found compare(const call &c, const call &beside, const std::string &text, uint64_t seed, const limits &by) {
+    const auto [ns, dense_ns] = times_of(c, beside, seed, by);
+    return {ns / dense_ns, ns, dense_ns, c.elements(), text};
+}
+
+void print_ratios(const char *of, std::vector<double> ratios) {
+    std::sort(ratios.begin(), ratios.end());
+    if (!ratios.empty()) {
+        const auto at = [&](double part) { return ratios[static_cast<size_t>(part * double(ratios.size() - 1))]; };
+        std::printf("%s: %zu calls, median %.2f, p90 %.2f, p99 %.2f, worst %.2f\n", of, ratios.size(), at(0.5), at(0.9),
+                    at(0.99), at(1));
+    }
+}
+
+void measure_drawn(uint64_t seed, int64_t first, int64_t end, const limits &by) {
+    std::vector<found> all;
+    for (int64_t i = first; i < end; i++) {
+        const call c = bench::drawn_call(seed, i);
+        const std::string again = "--seed " + std::to_string(seed) + " --call " + std::to_string(i) + "  ";
+        all.push_back(compare(c, bench::dense(c), again + text_of(c), seed, by));
+    }
+    std::vector<double> ratios, of_large;
+    for (const found &each : all) {
+        ratios.push_back(each.ratio);
+        if (each.elements >= 4096) {
+            of_large.push_back(each.ratio);
+        }
+    }
+    print_ratios("all", ratios);
+    print_ratios("of 4 Ki elements and more", of_large);
+    std::stable_sort(all.begin(), all.end(), [](const found &a, const found &b) {
+        return std::pair(a.elements >= 4096, a.ratio) > std::pair(b.elements >= 4096, b.ratio);
+    });
+    std::printf("\n%8s %9s %9s %9s  the worst\n", "ratio", "ns", "dense ns", "elements");
+    all.resize(std::min<size_t>(all.size(), 20));
+    std::for_each(all.begin(), all.end(), print);
+}
+
+void measure_row(const bench::row &r, const std::string &filter, const limits &by) {
+    if (r.name.find(filter) == std::string::npos) {
+        return;
+    }
+    found each = compare(r.measured, r.beside, r.name, 1, by);
+    if (r.whole) {
+        each.ns *= double(each.elements);
+        each.dense_ns *= double(r.beside.elements());
+        each.ratio = each.ns / each.dense_ns;
+    }
+    print(each);
+    std::fflush(stdout);
+}
+
+// The least and the most of a call's time over that of the next multiple of 64 elements.
+void measure_lengths(bool quantizes, qdq_dtype from, qdq_dtype to, const std::string &filter, const limits &by) {
+    std::vector<found> all;
+    const std::string name = std::string(qdq_dtype_name(from)) + " to " + qdq_dtype_name(to) + ", n from 1 to 128";
+    if (name.find(filter) == std::string::npos) {
+        return;
+    }
+    for (int64_t n = 1; n <= 128; n++) {
+        const int64_t next = (n + 63) / 64 * 64;
+        const auto [ns, dense_ns] =
+            times_of(bench::call_of(quantizes, from, to, {n}), bench::call_of(quantizes, from, to, {next}), 1, by);
+        all.push_back({ns * double(n) / dense_ns / double(next), ns * double(n), dense_ns * double(next), n, name});
+    }
+    print(*std::max_element(all.begin(), all.end(), [](const found &a, const found &b) { return a.ratio < b.ratio; }));
+}
+
+void measure_table(const std::string &filter, const limits &by) {
+    std::printf("%8s %9s %9s %9s  row\n", "ratio", "ns", "beside ns", "elements");
+    for (const bench::row &r : bench::table_rows()) {
+        measure_row(r, filter, by);
+    }
+    measure_lengths(true, QDQ_F32, QDQ_I8, filter, by);
+    measure_lengths(false, QDQ_I8, QDQ_F32, filter, by);
+    measure_lengths(false, QDQ_I4, QDQ_BF16, filter, by);
+}
+
+}  // namespace
+
+int main(int argc, char **argv) try {
+    CLI::App app{"Times calls beside dense ones."};
+    bool table = false;
+    uint64_t seed = 1;
+    int64_t calls = 2000, one = -1;
+    std::string target, filter;
+    limits by;
+    app.add_flag("--table", table, "a fixed list of calls instead of drawn ones");
+    app.add_option("--filter", filter, "rows of the table that have this in their names");
+    app.add_option("--seed", seed, "of the draws");
+    app.add_option("--calls", calls, "how many are drawn");
+    app.add_option("--call", one, "only the draw of this number");
+    app.add_option("--target", target, "the best usable one without it");
+    app.add_option("--rounds", by.rounds, "of which the least time counts");
+    app.add_option("--seconds", by.seconds, "of one timing");
+    CLI11_PARSE(app, argc, argv);
+
+    require(qdq_force_target(target.empty() ? nullptr : target.c_str()));
+    qdq_set_num_threads(1);
+    std::printf("%s, one thread\n", qdq_current_target());
+    if (table) {
+        measure_table(filter, by);
+    } else {
+        measure_drawn(seed, one < 0 ? 0 : one, one < 0 ? calls : one + 1, by);
+    }
+} catch (const std::exception &e) {
+    std::cerr << "qdq_cliffs_bench: " << e.what() << "\n";
+    return 1;
+}

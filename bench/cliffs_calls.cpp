@@ -1,0 +1,312 @@
+#include "cliffs_calls.h"
+
+#include "support/inputs.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bench {
+
+namespace {
+
+using test_support::random_bits;
+
+std::string text_of(const dimensions &list) {
+    std::string text = "[";
+    for (const int64_t each : list) {
+        text += (text.size() > 1 ? " " : "") + std::to_string(each);
+    }
+    return text + "]";
+}
+
+std::string text_of(const layout &l) {
+    return qdq_dtype_name(l.type) + text_of(l.shape) + (l.strides.empty() ? "" : " by " + text_of(l.strides));
+}
+
+}  // namespace
+
+std::string text_of(const call &c) {
+    const qdq_options &o = c.options;
+    std::string text = text_of(c.x) + " to " + text_of(c.y) + ", scale " + text_of(c.scale);
+    text += c.blocks.empty() ? "" : " blocks " + text_of(c.blocks);
+    text += c.zero_point ? ", zero point " + text_of(*c.zero_point) : "";
+    const std::pair<const char *, int> options[] = {
+        {"scale_mode", o.scale_mode}, {"zp", c.quantizes ? int(o.quantize_zp) : int(o.dequantize_zp)},
+        {"rounding", o.rounding},     {"no_saturate", o.no_saturate},
+        {"packing", o.packing},       {"nan", o.nan},
+        {"range", o.quant_max},       {"specials", c.has_specials}};
+    for (const auto &[name, value] : options) {
+        text += value ? std::string(", ") + name + " " + std::to_string(value) : "";
+    }
+    return text;
+}
+
+call call_of(bool quantizes, qdq_dtype from, qdq_dtype to, const dimensions &shape) {
+    return {quantizes, {from, shape, {}}, {}, {to, shape, {}}, {}, {}, {}};
+}
+
+namespace {
+
+// A scale for each block; 0 is a whole dimension.
+call blocked(call c, dimensions blocks) {
+    c.scale.shape.clear();
+    for (size_t d = 0; d < blocks.size(); d++) {
+        blocks[d] = blocks[d] == 0 ? c.x.shape[d] : std::min(blocks[d], c.x.shape[d]);
+        c.scale.shape.push_back((c.x.shape[d] + blocks[d] - 1) / blocks[d]);
+    }
+    c.blocks = blocks;
+    return c;
+}
+
+}  // namespace
+
+call dense(const call &c) {
+    call plain = call_of(c.quantizes, c.x.type, c.y.type, {c.elements()});
+    plain.options.scale_mode = c.options.scale_mode == QDQ_DIVIDE ? QDQ_DIVIDE : QDQ_MULTIPLY;
+    return plain;
+}
+
+namespace {
+
+class drawing {
+public:
+    drawing(uint64_t seed, int64_t number) : random(seed * 1000003 + static_cast<uint64_t>(number)) {}
+
+    call next() {
+        const bool quantizes = one_in(2);
+        const qdq_dtype floats = one_of(float_types).dtype;
+        const element_type &stored = one_of(stored_types);
+        call c = call_of(quantizes, quantizes ? floats : stored.dtype, quantizes ? stored.dtype : floats, shape());
+        granularity(c);
+        options(c, stored);
+        for (layout *each : {&c.x, &c.y}) {
+            if (!type_of(each->type).is_packed()) {
+                each->strides = strides(each->shape);
+            }
+        }
+        c.has_specials = one_in(8);
+        return c;
+    }
+
+private:
+    random_bits random;
+
+    int64_t between(int64_t least, int64_t most) { return least + random.below(most - least + 1); }
+    bool one_in(int64_t n) { return random.below(n) == 0; }
+    template<typename T> const T &one_of(const std::vector<T> &list) {
+        return list[static_cast<size_t>(random.below(static_cast<int64_t>(list.size())))];
+    }
+
+    // Of 1 to 1 Mi elements: tensors of models, whose first dimension is drawn, or any.
+    dimensions shape() {
+        static const std::vector<dimensions> of_models = {
+            {4096},     {1152},       {4304},     {768},      {3072},       {11008},   {14336},    {5120},
+            {151936},   {3, 7, 7},    {1, 3, 3},  {64, 3, 3}, {3, 14, 14},  {32, 128}, {8, 128},   {32, 32},
+            {80, 3000}, {56, 56, 64}, {49, 7, 7}, {12, 64},   {16, 16, 32}, {1000},    {197, 768}, {577, 1024}};
+        int64_t left = int64_t{1} << between(0, 20);
+        dimensions found;
+        if (one_in(2)) {
+            found = one_of(of_models);
+            left = left / count_of(found) + 1;
+            found.insert(found.begin(), std::min((int64_t{1} << 20) / count_of(found), between(left / 2 + 1, left)));
+        } else {
+            for (int64_t rank = between(1, 5); rank > 0; rank--) {
+                const int64_t most = rank == 1 ? left : std::max<int64_t>(int64_t(std::sqrt(double(left))), 1);
+                found.push_back(one_in(4) ? between(1, most) : std::max<int64_t>(most / between(1, 3), 1));
+                left = std::max<int64_t>(left / found.back(), 1);
+            }
+            std::swap(found[0], found[static_cast<size_t>(random.below(int64_t(found.size())))]);
+        }
+        return found;
+    }
+
+    void granularity(call &c) {
+        static const std::vector<int64_t> blocks = {1,  2,  4,  8,   16,  16,  24,  32,  32,  32,   33,
+                                                    64, 64, 65, 100, 128, 128, 128, 256, 512, 1000, 1024};
+        dimensions along(c.x.shape.size(), 0);
+        const auto axis = static_cast<size_t>(random.below(int64_t(along.size())));
+        switch (between(0, 6)) {
+        case 0: return;
+        case 1: along[axis] = 1; break;
+        case 2: std::fill(along.begin(), along.end() - 1, 1); break;  // rows
+        case 3: along[axis] = one_of(blocks); break;
+        case 4: along.front() = along.back() = one_of(blocks); break;
+        default: std::fill(along.begin(), along.end() - 1, 1); along.back() = one_of(blocks);
+        }
+        c = blocked(c, along);
+    }
+
+    void options(call &c, const element_type &stored) {
+        static const std::vector<element_type> scales = types_in_role(&qdq::kernels::roles::scale),
+                                               zero_points = types_in_role(&qdq::kernels::roles::zero_point);
+        c.scale.type = one_in(2) ? one_of(scales).dtype : QDQ_F32;
+        qdq_options &o = c.options;
+        if (stored.is_integer() && one_in(3)) {
+            const bool own = stored.roles.zero_point && one_in(2);
+            c.zero_point =
+                layout{own ? stored.dtype : one_of(zero_points).dtype, one_in(2) ? c.scale.shape : dimensions{}, {}};
+            o.quantize_zp = one_in(4) ? QDQ_ZP_BEFORE_ROUNDING : QDQ_ZP_AFTER_ROUNDING;
+            o.dequantize_zp = one_in(4) ? QDQ_ZP_ADD : QDQ_ZP_SUBTRACT;
+        }
+        if (c.quantizes) {
+            o.scale_mode = qdq_scale_mode(between(QDQ_DIVIDE, QDQ_RECIPROCAL));
+        }
+        if (c.quantizes && stored.is_integer()) {
+            o.rounding = one_in(4) ? qdq_rounding(between(QDQ_NEAREST_AWAY, QDQ_UP)) : QDQ_NEAREST_EVEN;
+            o.nan = one_in(8) ? QDQ_NAN_ZERO : QDQ_NAN_LOWEST;
+            if (one_in(8) && stored.is_signed()) {
+                o.quant_max = int32_t(stored.highest());
+                o.quant_min = -o.quant_max;
+            }
+        } else if (c.quantizes && stored.bits == 8 && stored.layout.has_nan()) {
+            o.no_saturate = one_in(8);
+        }
+        if (stored.bits == 4 && one_in(4)) {
+            o.packing = c.elements() % 32 == 0 && one_in(2) ? QDQ_SPLIT_HALVES : QDQ_HIGH_FIRST;
+        }
+    }
+
+    // Dense; rows that are padded; any order, steps and signs.
+    dimensions strides(const dimensions &of) {
+        if (one_in(2)) {
+            return {};
+        }
+        std::vector<size_t> order(of.size());
+        std::iota(order.rbegin(), order.rend(), size_t{0});
+        const bool only_padded = one_in(2);
+        if (!only_padded && one_in(2)) {
+            std::swap(order[0], order[static_cast<size_t>(random.below(int64_t(order.size())))]);
+        }
+        dimensions found(of.size());
+        int64_t pitch = !only_padded && one_in(4) ? 2 : 1;
+        for (const size_t d : order) {
+            found[d] = !only_padded && one_in(8) ? -pitch : pitch;
+            pitch = pitch * of[d] + (d == order[0] || (!only_padded && one_in(4)) ? between(0, 16) : 0);
+        }
+        return found;
+    }
+};
+
+call with(call c, const std::function<void(call &)> &change) {
+    change(c);
+    return c;
+}
+
+constexpr int64_t about = 65536;
+
+dimensions rows_of(int64_t columns) { return {about / columns, columns}; }
+
+std::vector<row> packed_rows() {
+    std::vector<row> rows;
+    for (const bool quantizes : {false, true}) {
+        const auto of = [=](const dimensions &shape, int64_t block) {
+            return blocked(call_of(quantizes, quantizes ? QDQ_BF16 : QDQ_I4, quantizes ? QDQ_I4 : QDQ_BF16, shape),
+                           {1, block});
+        };
+        const std::string name = quantizes ? "bf16 to i4 " : "i4 to bf16 ";
+        rows.push_back({name + "[64 1000] blocks of 32", of({64, 1000}, 32), of({64, 992}, 32)});
+        rows.push_back({name + "[16 4304] blocks of 128", of({16, 4304}, 128), of({16, 4352}, 128)});
+        rows.push_back({name + "a scale a row of 1023", of({64, 1023}, 0), of({64, 1024}, 0)});
+        for (const int64_t block : {2, 4, 8}) {
+            const call c = of(rows_of(1024), block);
+            rows.push_back({name + "blocks of " + std::to_string(block), c, dense(c)});
+        }
+        for (const qdq_packing packing : {QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
+            const call c = of(rows_of(1024), 32);
+            rows.push_back({name + "blocks of 32, packing " + std::to_string(packing),
+                            with(c, [=](call &o) { o.options.packing = packing; }), c});
+        }
+    }
+    return rows;
+}
+
+std::vector<row> strided_rows(bool quantizes) {
+    struct {
+        const char *name;
+        dimensions shape, strides;
+    } layouts[] = {{"rows of 3 with pitch 4", {21845, 3}, {4, 1}},
+                   {"stride 2", {about}, {2}},
+                   {"permuted [64 32 32] of [32 32 64]", {64, 32, 32}, {1, 2048, 64}},
+                   {"rank 8 with gaps", {4, 4, 4, 4, 4, 4, 4, 4}, {27305, 6826, 1706, 426, 106, 26, 6, 1}},
+                   {"NHWC to NCHW", {4, 64, 16, 16}, {16384, 1, 1024, 64}},
+                   {"NCHW to NHWC", {4, 16, 16, 64}, {16384, 16, 1, 256}},
+                   {"BSHD to BHSD, D = 32", {4, 16, 32, 32}, {16384, 32, 512, 1}},
+                   {"transposed", {256, 256}, {1, 256}}};
+    std::vector<row> rows;
+    for (const auto &[name, shape, strides] : layouts) {
+        const call c = call_of(quantizes, quantizes ? QDQ_F32 : QDQ_I8, quantizes ? QDQ_I8 : QDQ_F32, shape);
+        rows.push_back({(quantizes ? "f32 to i8 " : "i8 to f32 ") + std::string(name),
+                        with(c, [&](call &o) { o.x.strides = strides; }), dense(c)});
+    }
+    return rows;
+}
+
+std::vector<row> block_rows(bool quantizes) {
+    const auto of = [=](const dimensions &shape) {
+        return call_of(quantizes, quantizes ? QDQ_F32 : QDQ_I8, quantizes ? QDQ_I8 : QDQ_F32, shape);
+    };
+    const std::string name = quantizes ? "f32 to i8 " : "i8 to f32 ";
+    std::vector<row> rows;
+    for (const int64_t block : {2, 4, 8, 16, 24, 32, 33, 64, 65}) {
+        const call c = blocked(of(rows_of(16 * block)), {1, block});
+        rows.push_back({name + "blocks of " + std::to_string(block), c, dense(c)});
+    }
+    for (const int64_t columns : {2, 3, 5, 7, 9, 12, 17, 24, 49, 100, 200}) {
+        const call c = blocked(of(rows_of(columns)), {1, 0});
+        rows.push_back({name + "a scale a row of " + std::to_string(columns), c, dense(c)});
+    }
+    const call channels = blocked(of({64, 64}), {0, 1});
+    rows.push_back({name + "[64 64] channels of the last axis", channels, dense(channels)});
+    return rows;
+}
+
+std::vector<row> option_rows() {
+    std::vector<row> rows;
+    for (const qdq_dtype type : {QDQ_I8, QDQ_U8, QDQ_I16, QDQ_I4, QDQ_I2, QDQ_I32}) {
+        for (const qdq_rounding rounding : {QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP}) {
+            const call c = call_of(true, QDQ_F32, type, {about});
+            rows.push_back({"f32 to " + std::string(qdq_dtype_name(type)) + ", rounding " + std::to_string(rounding),
+                            with(c, [=](call &o) { o.options.rounding = rounding; }), c});
+        }
+    }
+    const call normal = call_of(true, QDQ_F32, QDQ_I8, {about});
+    rows.push_back({"f32 to i8, specials among x", with(normal, [](call &o) { o.has_specials = true; }), normal});
+    const call nvfp4 = blocked(call_of(false, QDQ_F4E2M1, QDQ_BF16, rows_of(1024)), {1, 16}),
+               mxfp8 = blocked(call_of(false, QDQ_F8E4M3, QDQ_BF16, {4, 1024}), {1, 32});
+    rows.push_back(
+        {"f4e2m1 to bf16, blocks of 16, e4m3 scales", with(nvfp4, [](call &o) { o.scale.type = QDQ_F8E4M3; }), nvfp4});
+    rows.push_back({"f8e4m3 to bf16, [4 1024] blocks of 32, e8m0 scales",
+                    with(mxfp8, [](call &o) { o.scale.type = QDQ_E8M0; }), mxfp8});
+    return rows;
+}
+
+std::vector<row> small_rows() {
+    std::vector<row> rows;
+    const call whole = call_of(true, QDQ_F32, QDQ_I8, {64});
+    for (const int64_t n : {1, 63, 65}) {
+        rows.push_back({"f32 to i8, n = " + std::to_string(n), call_of(true, QDQ_F32, QDQ_I8, {n}), whole, true});
+    }
+    rows.push_back(
+        {"f32 to i8, 8 channels of 8", blocked(call_of(true, QDQ_F32, QDQ_I8, {8, 8}), {1, 0}), whole, true});
+    for (const int64_t n : {64, 4096}) {
+        const call c = call_of(true, QDQ_F32, QDQ_I8, {n});
+        rows.push_back({"f32 to i8, n = " + std::to_string(n) + ", no plan",
+                        with(c, [](call &o) { o.by_plan = false; }), c, true});
+    }
+    return rows;
+}
+
+}  // namespace
+
+call drawn_call(uint64_t seed, int64_t number) { return drawing(seed, number).next(); }
+
+std::vector<row> table_rows() {
+    std::vector<row> all;
+    for (const std::vector<row> &rows : {packed_rows(), strided_rows(true), strided_rows(false), block_rows(true),
+                                         block_rows(false), option_rows(), small_rows()}) {
+        all.insert(all.end(), rows.begin(), rows.end());
+    }
+    return all;
+}
+
+}  // namespace bench

@@ -1,0 +1,41 @@
+"""qdq_cliffs_bench draws calls that the library takes, the same ones again, and measures its table."""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+import report  # noqa: E402
+
+BINARY = sys.argv.pop()
+
+
+def printed(*given):
+    shortest = ("--rounds", "1", "--seconds", "0")
+    return subprocess.run([BINARY, *shortest, *given], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+
+
+class Cliffs(unittest.TestCase):
+    def test_drawn_calls_repeat(self):
+        *sentences, table = report.cliffs(printed("--calls", "64", "--seed", "3"))
+        self.assertRegex(sentences[0].text, r"all: 64 calls, median [\d.]+, p90 [\d.]+, p99 [\d.]+, worst [\d.]+")
+        self.assertEqual(len(table.rows), 20)
+        for *_, elements, call in table.rows[:3]:
+            again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
+            self.assertEqual([row[3:] for row in again.rows], [[elements, call]])
+
+    def test_the_table_has_every_kind_of_row(self):
+        (table,) = report.cliffs(printed("--table"))
+        names = "\n".join(row[-1] for row in table.rows)
+        for part in ("blocks of 128", "pitch 4", "a scale a row", "rounding 3", "packing 2", "no plan", "n from 1 to 128"):
+            self.assertIn(part, names)
+
+    def test_a_target_that_is_not_there_is_named(self):
+        done = subprocess.run([BINARY, "--target", "nothing"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nothing", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
