@@ -54,6 +54,7 @@ template<typename T> T min_of(T a, T b) { return a < b ? a : b; }
 template<typename T> T max_of(T a, T b) { return a > b ? a : b; }
 template<typename T> T both(T a, T b) { return static_cast<T>(a & b); }
 template<typename T> T either(T a, T b) { return static_cast<T>(a | b); }
+template<typename T> T different(T a, T b) { return static_cast<T>(a ^ b); }
 template<typename T> T inverse(T a) { return static_cast<T>(~a); }
 template<> bool inverse(bool a) { return !a; }
 template<typename T> T same(T a) { return a; }
@@ -376,6 +377,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"st.global.v2.b64", store_row<u64, 2>()},
         {"sub.s32", row<sub<u32>>()},
         {"sub.s64", row<sub<u64>>()},
+        {"xor.b32", row<different<u32>>()},
     };
 }
 
