@@ -60,7 +60,9 @@ private:
         if (stored().is_float()) {
             return;
         }
-        Expr bits = operand_bits(zero_point, at.zero_point, *in.zero_point_bytes), type = *in.zero_point_type;
+        define_operand(zero_point_bits, lazily(uses(zero_point_use::none), bit_pattern(0),
+                                               operand_bits(zero_point, at.zero_point, *in.zero_point_bytes)));
+        Expr bits = operand(zero_point_bits, kernel.lane), type = *in.zero_point_type;
         Expr z = multiply(operand_as_float(bits, type), cast<float>(Expr(*in.sign)));
         define_operand(offset, lazily(uses(zero_point_use::as_float), z, 0.0f));
         define_operand(addend, lazily(uses(zero_point_use::as_integer), operand_as_integer(bits, type), 0));
@@ -120,7 +122,8 @@ private:
 
     device_inputs in;
     device_kernel kernel;
-    Func code{"code"}, factor{"factor"}, offset{"offset"}, addend{"addend"}, exact{"exact"}, value{"value"};
+    Func code{"code"}, factor{"factor"}, zero_point_bits{"zero_point_bits"}, offset{"offset"}, addend{"addend"},
+        exact{"exact"}, value{"value"};
 };
 
 }  // namespace

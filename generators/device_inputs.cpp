@@ -60,18 +60,22 @@ places places_of(const device_inputs &in, Expr unit, int dimensions) {
     return all;
 }
 
-std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages) {
+std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, Expr further) {
     Expr within = cast<int32_t>(place & Internal::make_const(Int(64), (int64_t{1} << page_bits) - 1));
     Expr page = cast<int32_t>(place >> page_bits);
-    return {unsafe_promise_clamped(within, 0, places_in_page - 1), unsafe_promise_clamped(page, 0, pages - 1)};
+    return {unsafe_promise_clamped(within + further, 0, places_in_page - 1),
+            unsafe_promise_clamped(page, 0, pages - 1)};
 }
 
+// The address of the first byte is computed once: four of them were 50 of the 450 instructions of a thread that makes 8
+// codes of i8 from f32.
 Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes) {
     Expr first = place * operand_bytes, bits = bit_pattern(0);
     for (int i = 0; i < 4; i++) {  // of a shorter operand the last one again, which no one looks at
-        Expr at = first + cast<int64_t>(min(i, operand_bytes - 1));
-        bits = bits | cast<uint32_t>(bytes(page_and_place(at, bytes.dim(0).extent(), bytes.dim(1).extent())))
-                          << (8 * i);
+        Expr further = min(i, operand_bytes - 1);
+        bits =
+            bits | cast<uint32_t>(bytes(page_and_place(first, bytes.dim(0).extent(), bytes.dim(1).extent(), further)))
+                       << (8 * i);
     }
     return bits;
 }

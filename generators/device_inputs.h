@@ -49,7 +49,8 @@ struct places {
 places places_of(const device_inputs &in, Expr unit, int dimensions);
 
 // An element of a buffer by its 64-bit place, in two dimensions: within a page and of pages. Arguments for its Func.
-std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages);
+// One that is a few places further may lie past the page, where the next begins.
+std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, Expr further = 0);
 
 // The bits of an operand, read byte by byte, as its bytes may lie anywhere.
 Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes);

@@ -72,7 +72,10 @@ private:
         define(factor, lanes, lazily(*in.reciprocal != 0, divide(1.0f, given), given));
         define(inverse, lanes, divide(1.0f, operand(factor, kernel.lane)));
         if (stored().is_integer()) {
-            Expr bits = operand_bits(zero_point, at.zero_point, *in.zero_point_bytes), type = *in.zero_point_type;
+            define(zero_point_bits, lanes,
+                   lazily(uses(zero_point_use::none), bit_pattern(0),
+                          operand_bits(zero_point, at.zero_point, *in.zero_point_bytes)));
+            Expr bits = operand(zero_point_bits, kernel.lane), type = *in.zero_point_type;
             define(offset, lanes, lazily(uses(zero_point_use::as_float), operand_as_float(bits, type), 0.0f));
             define(addend, lanes, lazily(uses(zero_point_use::as_integer), operand_as_integer(bits, type), 0));
         }
@@ -138,8 +141,8 @@ private:
 
     device_inputs in;
     device_kernel kernel;
-    Func value{"value"}, factor{"factor"}, inverse{"inverse"}, offset{"offset"}, addend{"addend"}, chosen{"chosen"},
-        code{"code"};
+    Func value{"value"}, factor{"factor"}, inverse{"inverse"}, zero_point_bits{"zero_point_bits"}, offset{"offset"},
+        addend{"addend"}, chosen{"chosen"}, code{"code"};
 };
 
 }  // namespace

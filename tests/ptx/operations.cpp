@@ -344,6 +344,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"not.pred", row<inverse<bool>>()},
         {"or.b32", row<either<u32>>()},
         {"or.b64", row<either<u64>>()},
+        {"or.pred", row<either<bool>>()},
         {"ret", {shape::finish}},
         {"selp.b16", row<select<u16>>()},
         {"selp.b32", row<select<u32>>()},
