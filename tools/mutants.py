@@ -65,7 +65,7 @@ class Fault:
         return next(area for area, (folders, _) in AREAS.items() if self.file.startswith(folders))
 
     def build(self):
-        return "cuda" if any(test.startswith(("ptx.", "device.")) for test in self.tests) else "release"
+        return "cuda" if any(test.startswith(("ptx.", "device.", "runtime.device")) for test in self.tests) else "release"
 
     def sources(self):
         tests = {f"tests/{test.split('.')[0]}/" for test in self.tests}
@@ -213,7 +213,9 @@ class Tests:
         of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
                    "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"],
                    "build.folders": ["qdq_generators"], "ptx.calls": ["qdq_ptx_driver", "device.calls"],
-                   "ptx.faults": ["qdq_ptx_driver", "device.cuda_faults"]}
+                   "ptx.faults": ["qdq_ptx_driver", "device.cuda_faults"],
+                   "ptx.every_kernel": ["qdq_ptx_driver", "device.every_kernel"],
+                   "ptx.verify": ["qdq_ptx_driver", "qdq_cli"]}
         of_name |= {f"ptx.{name}": ["qdq_ptx_driver", f"kernel.{name}"]
                     for name in ("quantize", "dequantize", "consistency", "unsupported")}
         names = {test.split()[0] for test in tests}
@@ -235,7 +237,7 @@ class Tests:
         if of_python:
             of_kind = {"cli": ["-f"], "python": ["-x", "-vv"]}.get(name.split(".")[0])
             options = [*of_kind, *(["-k", wanted] if wanted else [])] if of_kind else []
-        elif name.startswith("fuzz."):  # the whole corpus
+        elif name.startswith("fuzz.") or name == "ptx.verify":  # the whole corpus, and all kernels
             options = []
         else:
             options = ["--gtest_brief=0", "--gtest_fail_fast", f"--gtest_filter={wanted or '*'}"]
