@@ -93,7 +93,7 @@ wheel: $(VENV)/.wheel-installed
 # The device targets' part of tests that take every target, and what only they have; CUDA's on tests/ptx, too.
 gpu: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset gpu --log-level=WARNING
-	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) $(PTX_TESTS) qdq_ptx_driver device.decompress_text qdq_shared qdq_gpu_bench qdq_cli
+	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) $(PTX_TESTS) qdq_ptx_driver device.decompress_text qdq_shared qdq_gpu_bench qdq_cli qdq_compat_aclnn
 	GTEST_FILTER='*opencl*:*Opencl*:*cuda*:*device_target*:Plugins.*:Ptx*' $(CTEST) --preset gpu --parallel $(JOBS) \
 		--tests-regex "^($$(echo $(GPU_TESTS) 'ptx\..*' 'oclgrind\..*' api.symbols device.kernel_text device.opencl_driver device.ptx device.size device.verify_opencl schedules.invariance | tr ' ' '|'))$$"
 

@@ -21,23 +21,13 @@ template<typename Value> Expr by_type(const Expr &dtype, bool (*wanted)(const el
     return all;
 }
 
-bool is_operand(const element_type &t) { return t.roles.scale || t.roles.zero_point; }
-
-Expr is_integer(const Expr &dtype) {
-    return by_type(dtype, is_operand, [](const element_type &t) { return Expr(int(t.is_integer())); }) != 0;
-}
-
-Expr float_of(const Expr &bits, const Expr &dtype) {
-    auto is_short_float = [](const element_type &t) { return is_operand(t) && t.is_float() && t.bits < 32; };
-    Expr narrow =
-        by_type(dtype, is_short_float, [&](const element_type &t) { return float_value(instructions{}, t, bits); });
+// f32 apart: others are decoded by some 20 instructions, which it need not wait for.
+Expr float_of(const Expr &bits, const Expr &dtype, bool (*wanted)(const element_type &)) {
+    Expr narrow = by_type(dtype, wanted, [&](const element_type &t) { return float_value(instructions{}, t, bits); });
     return lazily(dtype == int(QDQ_F32), reinterpret<float>(bits), narrow);
 }
 
-Expr integer_of(const Expr &bits, const Expr &dtype) {
-    auto is_integer_operand = [](const element_type &t) { return is_operand(t) && t.is_integer(); };
-    return by_type(dtype, is_integer_operand, [&](const element_type &t) { return integer_value(t, bits); });
-}
+bool is_integer_zero_point(const element_type &t) { return t.roles.zero_point && t.is_integer(); }
 
 }  // namespace
 
@@ -80,15 +70,28 @@ Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes) {
     return bits;
 }
 
-Expr operand_as_float(Expr bits, Expr dtype) {
-    return lazily(is_integer(dtype), cast<float>(integer_of(bits, dtype)), float_of(bits, dtype));
+Expr scale_value(Expr bits, Expr dtype) {
+    return float_of(bits, dtype, [](const element_type &t) { return t.roles.scale && t.bits < 32; });
 }
 
-Expr operand_as_integer(Expr bits, Expr dtype) {
-    Expr z = float_of(bits, dtype);
+Expr has_integers(Expr zero_point_type) {
+    return by_type(
+               zero_point_type, [](const element_type &t) { return bool(t.roles.zero_point); },
+               [](const element_type &t) { return Expr(int(t.is_integer())); }) != 0;
+}
+
+Expr float_zero_point(Expr bits, Expr dtype) {
+    return float_of(bits, dtype,
+                    [](const element_type &t) { return t.roles.zero_point && t.is_float() && t.bits < 32; });
+}
+
+Expr integer_zero_point(Expr bits, Expr dtype) {
+    return by_type(dtype, is_integer_zero_point, [&](const element_type &t) { return integer_value(t, bits); });
+}
+
+Expr nearest_integer(Expr z) {
     Expr convertible = select(less(z, 2147483648.0f), select(less(z, -2147483648.0f), -2147483648.0f, z), 0.0f);
-    Expr nearest = select(not_a_number(z), 0, less(z, 2147483648.0f), cast<int32_t>(round(convertible)), INT32_MAX);
-    return lazily(is_integer(dtype), integer_of(bits, dtype), nearest);
+    return select(not_a_number(z), 0, less(z, 2147483648.0f), cast<int32_t>(round(convertible)), INT32_MAX);
 }
 
 Expr packed_element(int codes_per_byte, Expr byte, Expr place, Expr packing) {

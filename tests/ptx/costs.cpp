@@ -1,7 +1,8 @@
 // What each CUDA kernel costs, counted by the interpreter: a line for each with the bytes of x and y for an element,
 // PTX instructions for an element, and the part of the touched sectors of 32 bytes that was wanted. Dense tensors of
 // the forms that models use: an operand for all, for each row and for blocks of 32 (the group form), for each column
-// (each), and transposed (strided). tools/gpu_costs.py makes the table of docs/gpu.md of it.
+// (each), and transposed (strided). tools/gpu_costs.py makes the table of docs/gpu.md of
+// it.
 #include "conformance/storage.h"
 #include "conformance/supported.h"
 #include "driver.h"
