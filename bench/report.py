@@ -235,6 +235,13 @@ def peers_table(figures, elements):
     return Table(["row", "ns", "ns from Python", *peers], rows)
 
 
+def percentiles(results):
+    """The ratios of drawn calls of 4 Ki elements and more, which qdq_cliffs_bench prints last: of 0 to 100 %."""
+    lines = results.get("cliffs", {}).get("drawn", [])
+    found = [line.split()[1:] for line in lines if line.startswith("percentiles:")]
+    return list(map(float, found[-1])) if found else []
+
+
 def cliffs(lines):
     """Of what qdq_cliffs_bench prints: its sentences, and its columns as a table."""
     rows = [line.split(maxsplit=4) for line in lines]
@@ -343,7 +350,7 @@ def as_html(parts, png):
         else:
             lines += ["<table>", cells("th", part.header), *(cells("td", row) for row in part.rows), "</table>"]
         if part is parts[1]:
-            lines.append(f'<img alt="rows against their limits, speed by size, and peers" src="data:image/png;base64,{image}">')
+            lines.append(f'<img alt="rows against their limits, speed by size, peers, and drawn calls beside dense ones" src="data:image/png;base64,{image}">')
     return "\n".join(lines) + "\n"
 
 
@@ -417,6 +424,19 @@ def draw_peers(axes, figures, rows):
     axes.legend(fontsize=7)
 
 
+def draw_percentiles(axes, ratios):
+    """What part of drawn calls takes at most so many times what a dense call takes."""
+    axes.plot(ratios, range(len(ratios)))
+    for part in (50, 90, 99):
+        axes.annotate(f"{part} %: {ratios[part]:.1f}", (ratios[part], part), xytext=(6, -10), textcoords="offset points")
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlabel("times a dense call's time")
+    axes.set_ylabel("% of calls")
+    axes.grid(linewidth=0.3)
+    axes.set_title("drawn calls of 4 Ki elements and more")
+
+
 def picture_of(results):
     """A PNG."""
     import matplotlib
@@ -428,12 +448,15 @@ def picture_of(results):
     known = {e["row"] for e in figures.entries}
     rows = [row for row in model_rows.model_row_names() if row in known] or sorted(known)
     with_peers = [row for row in model_rows.model_row_names() if any(r["row"] == row for r in results["peers"]["rows"])]
-    count = 3 if with_peers else 2
+    drawn = percentiles(results)
+    count = 2 + bool(with_peers) + bool(drawn)
     figure, axes = pyplot.subplots(1, count, figsize=(9 * count, 2 + 0.3 * max(len(rows), len(with_peers), 20)))
     draw_bars(axes[0], figures, rows)
     draw_curves(axes[1], figures, [row for row in DRAWN_CURVES if row in known] or rows[:8])
     if with_peers:
         draw_peers(axes[2], figures, with_peers)
+    if drawn:
+        draw_percentiles(axes[-1], drawn)
     figure.suptitle(f"qdq on {results['cpu']}, {figures.targets[0]}")
     figure.tight_layout()
     png = io.BytesIO()

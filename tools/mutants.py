@@ -139,16 +139,16 @@ class Kernels:
         self.sources = digest_of(KERNEL_SOURCES)
         known = json.loads(self.kept.read_text()) if self.kept.exists() else {}
         self.stale = set(known["stale"]) if known.get("sources") == self.sources else None  # None: all may be
-        self.left_behind = set()
 
     def build_all(self):
+        """By generators without a fault."""
         if self.stale is not None:  # another build's faults may have changed the generators' times
             self.prepare([])
         ninja(self.build, "qdq")
         self.remember(set())
 
     def prepare(self, patterns):
-        """Leaves to ninja what the patterns name, and what the fault before has left behind."""
+        """Leaves to ninja what the patterns name, and what faults before have left behind: all of it gets this fault."""
         outputs = [path for path in self.folder.rglob("*.*") if path.suffix in (".o", ".h")]
         objects = {path.stem for path in outputs}
         named = {kernel for kernel in objects if any(re.search(pattern, kernel) for pattern in patterns)}
@@ -162,11 +162,6 @@ class Kernels:
             if path.stem not in again:
                 os.utime(path)
         ninja(self.build, "-t", "restat")  # it believes its own record of the times
-        self.left_behind = {kernel for kernel in objects if self.command_of(kernel) in map(self.command_of, named)}
-
-    def built(self):
-        """What prepare() left to ninja is made."""
-        self.remember(self.left_behind)
 
     @staticmethod
     def command_of(kernel):
@@ -305,10 +300,11 @@ def plant(fault, tests, kernels):
     sound = path.read_text()
     try:
         path.write_text(fault.planted_in(sound))
-        if kernels.stale or fault.file.startswith(KERNEL_SOURCES):
+        if fault.file.startswith(KERNEL_SOURCES):
             kernels.prepare(fault.kernels)
+        elif kernels.stale:
+            kernels.build_all()
         ninja(fault.build(), *tests.targets(fault.tests))
-        kernels.built()
         tests.set_up(fault.tests)
         for test in fault.tests:
             if failed := tests.run(test):

@@ -25,6 +25,11 @@ class Cliffs(unittest.TestCase):
             again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
             self.assertEqual([row[3:] for row in again.rows], [[elements, call]])
 
+    def test_the_picture_has_a_ratio_for_each_percent_of_calls(self):
+        ratios = report.percentiles({"cliffs": {"drawn": printed("--calls", "64")}})
+        self.assertEqual((len(ratios), ratios), (101, sorted(ratios)))
+        self.assertEqual(report.percentiles({}), [])
+
     def test_the_table_has_every_kind_of_row(self):
         (table,) = report.cliffs(printed("--table"))
         names = "\n".join(row[-1] for row in table.rows)

@@ -106,10 +106,10 @@ struct direct_call {
 
 // How a plan's elements are reached.
 enum class execution_path : uint8_t {
-    device,   // by a device's kernels
-    nest,     // its loop nest
-    parts,    // regular nests, cut from ragged blocks while running
-    windows,  // runs of packed codes whose rows do not begin at whole bytes
+    device,  // by a device's kernels
+    nest,    // its loop nest
+    parts,   // regular nests, cut from ragged blocks while running
+    tiles,   // boxes of its dimensions, whatever their strides, blocks and places within bytes
 };
 
 constexpr uint64_t plan_mark = 0x31706c616e647171;  // tells a plan from memory that never was one
@@ -124,7 +124,7 @@ struct plan {
     int64_t x_first, x_end, y_first, y_end;  // bytes touched, relative to the data pointers
     bool same_layout;                        // y may alias x exactly
     loop_nest nest;                          // normalized; of that path
-    int dimension_count;
+    int dimension_count;                     // innermost first where it is tiles
     blocked_dimension dimensions[most_dimensions];
     int32_t device_id;
     int64_t x_offset, y_offset, scale_offset, zero_point_offset;  // bytes; of a device's tensors

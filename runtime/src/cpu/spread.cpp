@@ -1,0 +1,54 @@
+#include "cpu/spread.h"
+
+#include "cpu/avx2.h"
+
+#include <algorithm>
+
+namespace qdq::runtime {
+
+namespace {
+
+using value = int32_t;
+
+// Becomes shuffles and stores of whole registers.
+template<int64_t times> [[gnu::always_inline]] inline void spread_some(const value *from, int64_t count, value *to) {
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t k = 0; k < times; k++) {
+            to[i * times + k] = from[i];
+        }
+    }
+}
+
+// By stores of so many, which the next value's follow.
+template<int64_t lanes>
+[[gnu::always_inline]] inline void spread_by(const value *from, int64_t count, int64_t times, value *to) {
+    for (int64_t i = 0; i < count; i++) {
+        for (int64_t k = 0; k < times; k += lanes) {
+            std::fill_n(to + i * times + k, lanes, from[i]);
+        }
+    }
+}
+
+void spread_portably(const value *from, int64_t count, int64_t times, value *to) {
+    spread_by<4>(from, count, times, to);
+}
+
+QDQ_AVX2 void spread_avx2(const value *from, int64_t count, int64_t times, value *to) {
+    switch (times) {
+    case 2: spread_some<2>(from, count, to); break;
+    case 3: spread_some<3>(from, count, to); break;
+    case 4: spread_some<4>(from, count, to); break;
+    case 8: spread_some<8>(from, count, to); break;
+    case 16: spread_some<16>(from, count, to); break;
+    default: times < 8 ? spread_by<4>(from, count, times, to) : spread_by<8>(from, count, times, to);
+    }
+}
+
+}  // namespace
+
+void spread(const target &on, const void *from, int64_t count, int64_t times, void *to) {
+    auto *const by = runs_avx2(on) ? spread_avx2 : spread_portably;
+    by(static_cast<const value *>(from), count, times, static_cast<value *>(to));
+}
+
+}  // namespace qdq::runtime
