@@ -254,24 +254,30 @@ template<typename Preference> void put_best(move_loop *loops, int start, int cou
 }
 
 plane_kind choose_plane(int64_t bits, move_loop *loops, int count) {
+    const auto by_extent = [](const move_loop &l) { return l.extent; };
     put_best(loops, 0, count, [](const move_loop &l) { return 4 * (l.to == 1) + 2 * (l.from == 1) + (l.from == 0); });
     const move_loop column = loops[0];
-    if (column.to != 1 || column.from == 1 || column.from == 0) {
-        const bool repeats = column.to == 1 && column.from == 0;
-        put_best(loops, 1, count, [=](const move_loop &l) {
-            return repeats ? int64_t{l.from == 1} + (l.to == column.extent) : l.extent;
-        });
-        const bool contiguous = column.to == 1 && column.from == 1;
-        return repeats ? plane_kind::repeated : contiguous ? plane_kind::rows : plane_kind::strided;
+    if (column.to == 1 && column.from == 0) {
+        put_best(loops, 1, count, [=](const move_loop &l) { return (l.from == 1) + (l.to == column.extent); });
+        return plane_kind::repeated;
+    }
+    if (column.to == 1 && column.from == 1) {
+        put_best(loops, 1, count, by_extent);
+        return plane_kind::rows;
     }
     put_best(loops, 1, count, [](const move_loop &l) { return l.from == 1 ? INT64_MAX : l.extent; });
     const move_loop row = loops[1];
     const int64_t side = 128 / bits;
-    if (count == 1 || row.from != 1 || row.extent < side || column.extent < side) {
-        return plane_kind::strided;
+    if (count > 1 && column.to == 1 && row.from == 1 && row.extent >= side && column.extent >= side) {
+        const bool generated = column.extent == group && row.extent == group && rows_in_reach(column.from) >= group &&
+                               rows_in_reach(row.to) >= group;
+        return generated ? plane_kind::generated : plane_kind::transposed;
     }
-    const bool in_reach = rows_in_reach(column.from) >= group && rows_in_reach(row.to) >= group;
-    return column.extent == group && row.extent == group && in_reach ? plane_kind::generated : plane_kind::transposed;
+    if (column.extent < side) {
+        put_best(loops, 0, count, by_extent);
+        put_best(loops, 1, count, by_extent);
+    }
+    return plane_kind::strided;
 }
 
 }  // namespace
