@@ -1,0 +1,105 @@
+"""Builds the site into build/docs/html: Doxygen reads the public headers, Sphinx makes pages of docs/.
+
+usage: tools/docs.py [--output build/docs/html]
+
+A warning of either fails the build, as does a public symbol without a place in the site. What is printed beside are the
+figures that are older than the code they measure.
+"""
+
+import argparse
+import ast
+import pathlib
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build/docs"
+STUB = ROOT / "docs/python_core.pyi"
+REDIRECT = '<!doctype html><meta charset="utf-8"><title>qdq</title><meta http-equiv="refresh" content="0; url=docs/index.html">\n'
+# Of the extension, what modules take from it beside what the stub has.
+REST = "from unittest.mock import MagicMock\n\n\ndef __getattr__(name):\n    return MagicMock(name=name)\n"
+
+
+def run_doxygen():
+    shutil.rmtree(BUILD / "doxygen", ignore_errors=True)
+    (BUILD / "doxygen").mkdir(parents=True)
+    subprocess.run(["doxygen", "docs/Doxyfile"], cwd=ROOT, check=True)
+
+
+def importable(stub):
+    """A module of a stub: of a function's overloads the first, which has the docstring."""
+    seen = set()
+
+    def keep(nodes):
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef):
+                if node.name in seen:
+                    continue
+                seen.add(node.name)
+                node.decorator_list = []
+            elif isinstance(node, ast.ClassDef):
+                outer = set(seen)
+                seen.clear()
+                node.body = list(keep(node.body))
+                seen.update(outer)
+            yield node
+
+    tree = ast.parse(stub)
+    tree.body = list(keep(tree.body))
+    return "from __future__ import annotations\n" + ast.unparse(tree)
+
+
+def stage_python():
+    """The package, with modules made of stubs in the place of the extension."""
+    package = BUILD / "python/qdq"
+    shutil.rmtree(package, ignore_errors=True)
+    shutil.copytree(ROOT / "python/qdq", package)
+    for path in package.rglob("*.py"):  # an annotation of a mocked module's types cannot be computed
+        text = path.read_text()
+        if "from __future__ import annotations" not in text and (body := ast.parse(text).body):
+            lines = text.splitlines(keepends=True)
+            lines.insert(body[0].end_lineno, "from __future__ import annotations\n")
+            path.write_text("".join(lines))
+    core = package / "_core"
+    core.mkdir()
+    lines = [line for line in STUB.read_text().splitlines() if not line.startswith("from qdq._core import")]
+    (core / "__init__.py").write_text(importable("\n".join(lines)) + "\n")
+    for name in ("checkpoint", "compat"):
+        (core / f"{name}.py").write_text(REST)
+
+
+def run_sphinx(output):
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto", "-c", "docs", "-d", BUILD / "doctrees", "."]
+    subprocess.run([*map(str, command), str(output)], cwd=ROOT, check=True)
+    (output / "index.html").write_text(REDIRECT)
+
+
+def public_symbols():
+    """Names of what the headers declare, as Doxygen has them."""
+    for path in sorted((BUILD / "doxygen/xml").glob("*_8h*.xml")):
+        for member in ElementTree.parse(path).iter("memberdef"):
+            if member.get("prot") == "public" and member.get("static") == "no":
+                yield member.findtext("name")
+
+
+def symbols_without_a_place(output):
+    pages = "".join((output / f"docs/{name}.html").read_text() for name in ("c", "cpp"))
+    return sorted({name for name in public_symbols() if f'>{name}<' not in pages})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=pathlib.Path, default=BUILD / "html")
+    output = parser.parse_args().output.resolve()
+    run_doxygen()
+    stage_python()
+    run_sphinx(output)
+    if missing := symbols_without_a_place(output):
+        sys.exit(f"public symbols that no page has: {', '.join(missing)}")
+    print(f"{len(list(output.rglob('*.html')))} pages: {output / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()
