@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 # What a reader looks for, and a page that must be among the results.
 TERMS = json.loads((ROOT / "docs/site/search_terms.json").read_text())
-LOOKED_AT = ("index", "c", "cpp", "python_api", "performance", "status")
+LOOKED_AT = ("index", "start", "why", "quick_reference", "c", "cpp", "python_api", "speed", "status", "engines")
 
 
 def ids_of(page, known={}):

@@ -98,6 +98,7 @@ def main():
     run_sphinx(output)
     if missing := symbols_without_a_place(output):
         sys.exit(f"public symbols that no page has: {', '.join(missing)}")
+    subprocess.run([sys.executable, "tools/figures.py", "--ages"], cwd=ROOT, check=True)
     print(f"{len(list(output.rglob('*.html')))} pages: {output / 'index.html'}")
 
 

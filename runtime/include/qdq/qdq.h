@@ -334,9 +334,12 @@ void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context);
 /** Of stack: what a thread that works on a call on host tensors needs at most, with what the C library keeps there. */
 #define QDQ_STACK_BYTES (56 * 1024)
 
-#define QDQ_VERSION_MAJOR 0 /**< of this header */
-#define QDQ_VERSION_MINOR 1 /**< of this header */
-#define QDQ_VERSION_PATCH 0 /**< of this header */
+/** The major version of this header. */
+#define QDQ_VERSION_MAJOR 0
+/** The minor version of this header. */
+#define QDQ_VERSION_MINOR 1
+/** The patch version of this header. */
+#define QDQ_VERSION_PATCH 0
 /** The version of the library that runs: "0.1.0". Shared libraries of one soname, libqdq.so.0, run what was compiled
  * with their header or an earlier one. */
 const char *qdq_version(void);
