@@ -71,6 +71,8 @@ def stage_python():
 
 
 def run_sphinx(output):
+    for made in (output, BUILD / "doctrees"):  # a sidebar is that of the first build otherwise
+        shutil.rmtree(made, ignore_errors=True)
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "auto", "-c", "docs", "-d", BUILD / "doctrees", "."]
     subprocess.run([*map(str, command), str(output)], cwd=ROOT, check=True)
     (output / "index.html").write_text(REDIRECT)

@@ -152,12 +152,20 @@ def readme():
 
 def answers():
     results = load(ANSWERS)
-    names = list(dict.fromkeys(name for _, answers in results["answers"] for name in answers))
-    rows = [[call, *(f"**{answers[name]}**" if name in answers and answers[name] != answers["qdq"] else answers.get(name, "") for name in names)]
-            for call, answers in results["answers"]]
+    groups = {}  # by the first peer: a table for those that answer like calls
+    for call, answers in results["answers"]:
+        groups.setdefault(list(answers)[1], []).append((call, answers))
+    tables = []
+    for group in groups.values():
+        names = max((list(answers) for _, answers in group), key=len)
+        tables.append(table(["call", *names], [[call, *(shown_answer(answers, name) for name in names)] for call, answers in group], numbers=False))
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    return (table(["call", *names], rows, numbers=False) +
-            f"\n{versions}, run on {results['date']} by `{results['command']}`. Bold answers are not qdq's.\n")
+    return "\n".join(tables) + f"\n{versions}, run on {results['date']} by `{results['command']}`. Bold answers are not qdq's.\n"
+
+
+def shown_answer(answers, name):
+    same = answers.get(name, "") in ("", answers["qdq"])
+    return answers.get(name, "") if same else f"**{answers[name]}**"
 
 
 def refused():
