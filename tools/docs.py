@@ -9,6 +9,7 @@ figures that are older than the code they measure.
 import argparse
 import ast
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,10 @@ REDIRECT = '<!doctype html><meta charset="utf-8"><title>qdq</title><meta http-eq
 REST = "from unittest.mock import MagicMock\n\n\ndef __getattr__(name):\n    return MagicMock(name=name)\n"
 
 
+# Types of the stub, as docs/python_api.md names them.
+NAMES = {"_NumPy": "Array", "_Operand": "ArrayLike", "_Dtype": "DType", "_Blocks": "Blocks"}
+
+
 def run_doxygen():
     shutil.rmtree(BUILD / "doxygen", ignore_errors=True)
     (BUILD / "doxygen").mkdir(parents=True)
@@ -30,6 +35,9 @@ def run_doxygen():
 
 def importable(stub):
     """A module of a stub: of a function's overloads the first, which has the docstring."""
+    for name, shown in NAMES.items():
+        stub = re.sub(rf"^{name}: TypeAlias = .*", f"class {shown}: ...", stub, flags=re.M)
+        stub = re.sub(rf"\b{name}\b", shown, stub)
     seen = set()
 
     def keep(nodes):
@@ -64,7 +72,9 @@ def stage_python():
             path.write_text("".join(lines))
     core = package / "_core"
     core.mkdir()
-    lines = [line for line in STUB.read_text().splitlines() if not line.startswith("from qdq._core import")]
+    # ArrayLike is numpy's, too.
+    lines = [line.replace("numpy.typing import ArrayLike, NDArray", "numpy.typing import NDArray")
+             for line in STUB.read_text().splitlines() if not line.startswith("from qdq._core import")]  # fmt: skip
     (core / "__init__.py").write_text(importable("\n".join(lines)) + "\n")
     for name in ("checkpoint", "compat"):
         (core / f"{name}.py").write_text(REST)
