@@ -32,7 +32,7 @@ help:
 	@echo "make gpu                            build the device targets, run them without a GPU and on GPUs that are there"
 	@echo "make coverage                       which lines of the product's C++ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
-	@echo "make lint                           clang-format, compiler's warnings, clang-tidy and cppcheck"
+	@echo "make lint                           clang-format, compiler's warnings, clang-tidy, cppcheck; plain words"
 	@echo "make size                           bytes of kernels and of programs that link a part of them: docs/size.md"
 	@echo "make bench                          install PyTorch and other peers (6 GB), compare speeds with theirs, with"
 	@echo "                                    hand-written loops and copies: bench/results/<cpu>.html (12 minutes)"
@@ -60,6 +60,7 @@ $(VENV)/.%-installed: tools/setup.sh $(STAMP)
 $(VENV)/.gpu-installed: requirements/gpu.txt
 $(VENV)/.coverage-installed: requirements/coverage.txt
 $(VENV)/.docs-installed: requirements/docs.txt
+$(VENV)/.lint-installed: requirements/lint.txt
 $(VENV)/.wheel-installed: requirements/wheel.txt
 
 build: $(STAMP) $(CROSS_STAMP)

@@ -19,7 +19,7 @@ import report  # noqa: E402
 
 SPEEDS = "bench/results/intel-xeon-processor.json"
 ANSWERS = "docs/answers.json"
-KERNELS = ["kernels", "generators", "schedules", "runtime"]  # whose results, and times, figures are
+KERNELS = ["kernels", "generators", "schedules", "runtime/src"]  # whose results, and times, figures are
 MEASURES = {SPEEDS: KERNELS, ANSWERS: [*KERNELS, "python/src"]}
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 MEASURED = re.compile(r"Measured (\d{4}-\d\d-\d\d), commit `?([0-9a-f]{7,40})`?, of\s((?:`[\w./]+`(?:,\s)?)+)")
@@ -220,6 +220,8 @@ def dated():
     for name, paths in MEASURES.items():
         results = load(name)
         yield name, results["date"], results["commit"], paths
+    (date,) = re.findall(r"\((\d{4}-\d\d-\d\d), ", (ROOT / "docs/reliability.md").read_text().partition("| what |")[0])
+    yield "docs/reliability.md", date, "unknown", [*KERNELS, "model", "cli", "tests"]
     for page in pages():
         for date, commit, paths in MEASURED.findall(page.read_text()):
             yield str(page.relative_to(ROOT)), date, commit, re.findall(r"`([^`]+)`", paths)
