@@ -90,15 +90,16 @@ def run_sphinx(output):
 
 def public_symbols():
     """Names of what the headers declare, as Doxygen has them."""
-    for path in sorted((BUILD / "doxygen/xml").glob("*_8h*.xml")):
+    for path in sorted((BUILD / "doxygen/xml").glob("*.xml")):
         for member in ElementTree.parse(path).iter("memberdef"):
-            if member.get("prot") == "public" and member.get("static") == "no":
+            if member.get("prot") == "public" and member.findtext("name")[0] not in "@~":  # no name; a destructor
                 yield member.findtext("name")
 
 
 def symbols_without_a_place(output):
-    pages = "".join((output / f"docs/{name}.html").read_text() for name in ("c", "cpp"))
-    return sorted({name for name in public_symbols() if f'>{name}<' not in pages})
+    pages = "".join((output / f"docs/{name}.html").read_text() for name in ("c", "cpp", "frontends_api"))
+    shown = set(re.findall(r"[~\w]+", re.sub(r"<[^>]*>", " ", pages)))
+    return sorted(name for name in set(public_symbols()) if re.sub(r"^operator\W.*", "operator", name).split()[0] not in shown)
 
 
 def main():
