@@ -7,9 +7,11 @@ namespace qdq::runtime {
 
 #if defined(__x86_64__)
 #define QDQ_AVX2 [[gnu::target("avx2")]]
+constexpr bool portable_vectors = false;  // 4 KiB for old processors
 constexpr uint32_t with_avx2 = qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16;
 #else
 #define QDQ_AVX2
+constexpr bool portable_vectors = true;
 constexpr uint32_t with_avx2 = 0;
 #endif
 

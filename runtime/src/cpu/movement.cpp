@@ -167,7 +167,9 @@ template<typename Element>
     constexpr int64_t bytes = sizeof(Element);
     switch (kind) {
     case plane_kind::rows:
-        copy_rows(from, to, column.extent * bytes, {row.extent, row.from * bytes, row.to * bytes});
+        if constexpr (bytes == 1) {
+            copy_rows(from, to, column.extent, row);
+        }
         break;
     case plane_kind::repeated: repeat<Element>(on, from, to, column, row); break;
     case plane_kind::transposed: transpose<Element>(from, to, column, row); break;
@@ -235,6 +237,15 @@ int merge(move_loop *loops, int count) {
     return kept;
 }
 
+// Elements of contiguous rows as their bytes.
+void count_bytes_of_rows(int64_t bytes, move_loop *loops, int count) {
+    loops[0].extent *= bytes;
+    for (int i = 1; i < count; i++) {
+        loops[i].from *= bytes;
+        loops[i].to *= bytes;
+    }
+}
+
 // Packed codes as the bytes that hold them.
 void count_bytes(int64_t codes, move_loop *loops, int count) {
     for (int i = 0; i < count; i++) {
@@ -293,6 +304,10 @@ void move(const target &on, int64_t bits, const void *from, void *to, move_loop 
     const plane_kind kind = count == 0 ? plane_kind::rows : choose_plane(bits, all, count);
     if (count == 1) {
         all[1] = {1, 0, 0};
+    }
+    if (kind == plane_kind::rows) {
+        count_bytes_of_rows(bits / 8, all, count);
+        bits = 8;
     }
     auto *const by = runs_avx2(on) ? move_avx2 : move_portably;
     by(on, bits, kind, static_cast<const char *>(from), static_cast<char *>(to), all, count);

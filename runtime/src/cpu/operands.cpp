@@ -87,7 +87,7 @@ template<typename Operand>
     }
 }
 
-template<bool roles::*role>
+template<bool roles::*role, bool vectors>
 [[gnu::always_inline]] inline void read_all(qdq_dtype dtype, const void *data, int64_t first, int64_t stride,
                                             int64_t count, void *to) {
     with_operand_type<role>(dtype, [=](auto operand) __attribute__((always_inline)) {
@@ -95,6 +95,9 @@ template<bool roles::*role>
         if (stride == 1) {
             for (int64_t i = 0; i < count; i++) {
                 bits[i] = bits_of(operand, data, first + i);
+                if constexpr (!vectors) {
+                    asm volatile("");
+                }
             }
         } else {
             for (int64_t i = 0; i < count; i++) {
@@ -107,12 +110,12 @@ template<bool roles::*role>
 
 template<bool roles::*role>
 void read_portably(qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count, void *to) {
-    read_all<role>(dtype, data, first, stride, count, to);
+    read_all<role, portable_vectors>(dtype, data, first, stride, count, to);
 }
 
 template<bool roles::*role>
 QDQ_AVX2 void read_avx2(qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count, void *to) {
-    read_all<role>(dtype, data, first, stride, count, to);
+    read_all<role, true>(dtype, data, first, stride, count, to);
 }
 
 template<bool roles::*role>
