@@ -331,11 +331,26 @@ tile_runner::kernel_shape tile_runner::shape_of(const tile &t) const {
 // the first.
 template<typename Visit> void tile_runner::for_each_part(const tile &t, Visit visit) const {
     blocked_dimension within[most_dimensions];
+    loop_nest whole;
+    offsets first;
     int64_t origin = 0;
+    bool is_regular = true;
+    whole.count = 0;
     for (int d = 0; d < count; d++) {
-        within[d] = dimensions[d];
-        within[d].whole.x = t.places[d];
-        origin += t.box[d].start * t.places[d];
+        const auto &[w, block] = dimensions[d];
+        const auto &[start, extent] = t.box[d];
+        within[d] = {{w.extent, t.places[d], 0, w.scale, w.zero_point}, block};
+        origin += start * t.places[d];
+        if (w.varies()) {
+            is_regular = is_regular && start % block == 0 && extent % block == 0;
+            first.scale += start / block * w.scale;
+            first.zero_point += start / block * w.zero_point;
+        }
+        split({{extent, t.places[d], 0, w.scale, w.zero_point}, block}, whole);
+    }
+    if (is_regular) {  // as a rule, and in less time
+        visit(whole, first);
+        return;
     }
     struct visiting {
         Visit &visit;
