@@ -67,6 +67,8 @@ TEST_F(Granularity, a_1d_scale_on_long_channels_and_on_many_channels) {
 // Operands are loaded 8192 at a time, at most. Fewer than 2^19 elements stay on one thread, which loads several times.
 TEST_F(Granularity, a_1d_scale_of_more_than_one_load_of_operands) {
     expect_broadcast({8200, 40}, {8200}, along(0));
+    expect_broadcast({3000, 70}, {3000},
+                     along(0));                    // rows where they lie, with scales, inverses and zero points of each
     expect_broadcast({600, 17}, {600}, along(0));  // rows fused into one, with 17 copies of each operand
     expect_broadcast({3, 8200}, {8200}, along(1));
 }

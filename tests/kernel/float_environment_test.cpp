@@ -323,7 +323,7 @@ TEST_P(HostileFpEnvironment, zero_points_of_float_formats_are_judged_by_their_bi
     }
 }
 
-// By each way that a call may take: one kernel call, rows, columns, blocks, windows of packed codes.
+// By each way that a call may take: one kernel call, rows, columns, blocks, tiles.
 TEST_P(HostileFpEnvironment, operands_of_any_bits_give_the_same_bits_and_no_trap) {
     const struct {
         dimensions shape, scale_shape;

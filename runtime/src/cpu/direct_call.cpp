@@ -124,10 +124,11 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
     const halide_dimension_t x_shape[] = {{0, buffer_extent(op.x_bits, group), 1, 0}, d.x_shape[1]};
     const halide_dimension_t y_shape[] = {{0, buffer_extent(op.y_bits, group), 1, 0}, d.y_shape[1]};
     std::memset(from + x_bytes, 0, group * op.x_bits / 8 - x_bytes);
-    std::memcpy(from, static_cast<const uint8_t *>(x) + d.x_shape[0].extent * (op.x_element.bits / 8), x_bytes);
+    std::memcpy(from, static_cast<const uint8_t *>(x) + int64_t{d.x_shape[0].extent} * (op.x_element.bits / 8),
+                x_bytes);
     run_kernel(op, d, variant, with, from, to, x_shape, y_shape);
     clear_padding(to, op.y_bits, d.rest);
-    std::memcpy(static_cast<uint8_t *>(y) + d.y_shape[0].extent * (op.y_element.bits / 8), to,
+    std::memcpy(static_cast<uint8_t *>(y) + int64_t{d.y_shape[0].extent} * (op.y_element.bits / 8), to,
                 (d.rest * op.y_bits + 7) / 8);
 }
 

@@ -327,7 +327,7 @@ const char *nest_runner::staged_x(const area &piece, int64_t columns_left) {
     }
     const int64_t bytes = (piece.columns * op.x_bits + 7) / 8;
     std::memcpy(x_tile, from, bytes);
-    std::memset(x_tile + bytes, 0, round_up(piece.columns) * op.x_bits / 8 - bytes);  // as run_tiled does
+    std::memset(x_tile + bytes, 0, round_up(piece.columns) * op.x_bits / 8 - bytes);  // as run_tails does
     if (reorders_x) {
         from_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(x_tile), bytes);
     }

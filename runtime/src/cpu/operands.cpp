@@ -47,7 +47,7 @@ template<qdq_dtype dtype> struct operand_of {
 private:
     static constexpr auto values = [] {
         std::array<float, type.bits == 8 && !type.is_integer() ? 256 : 0> table{};
-        for (uint32_t code = 0; code < table.size(); code++) {
+        for (uint32_t code = 0; code != table.size(); code++) {
             table[code] = value_of(type.layout, code);
         }
         return table;

@@ -297,14 +297,16 @@ void tile_runner::load_operands(const tile &t) {
 }
 
 tile_runner::kernel_shape tile_runner::shape_of(const tile &t) const {
-    const int64_t columns = t.box[0].extent, rows = t.elements / columns, places = round_up(t.end());
+    const int64_t columns = t.box[0].extent, places = round_up(t.end());
     const bool whole = columns % group == 0 && t.lead == 0;
     const auto meets_several = [&](int d) {
         const int64_t block = dimensions[d].block, last = t.box[d].start + t.box[d].extent - 1;
         return dimensions[d].whole.varies() && t.box[d].start / block != last / block;
     };
+    int64_t rows = 1;
     bool along_rows = false;
     for (int d = 1; d < count; d++) {
+        rows *= t.box[d].extent;
         along_rows = along_rows || meets_several(d);
     }
     const bool along_columns = meets_several(0);
@@ -331,11 +333,26 @@ tile_runner::kernel_shape tile_runner::shape_of(const tile &t) const {
 // the first.
 template<typename Visit> void tile_runner::for_each_part(const tile &t, Visit visit) const {
     blocked_dimension within[most_dimensions];
+    loop_nest whole;
+    offsets first;
     int64_t origin = 0;
+    bool is_regular = true;
+    whole.count = 0;
     for (int d = 0; d < count; d++) {
-        within[d] = dimensions[d];
-        within[d].whole.x = t.places[d];
-        origin += t.box[d].start * t.places[d];
+        const auto &[w, block] = dimensions[d];
+        const auto &[start, extent] = t.box[d];
+        within[d] = {{w.extent, t.places[d], 0, w.scale, w.zero_point}, block};
+        origin += start * t.places[d];
+        if (w.varies()) {
+            is_regular = is_regular && start % block == 0 && extent % block == 0;
+            first.scale += start / block * w.scale;
+            first.zero_point += start / block * w.zero_point;
+        }
+        split({{extent, t.places[d], 0, w.scale, w.zero_point}, block}, whole);
+    }
+    if (is_regular) {  // as a rule, and in less time
+        visit(whole, first);
+        return;
     }
     struct visiting {
         Visit &visit;
@@ -396,10 +413,11 @@ void tile_runner::expand(const tile &t) {
     const bool along_columns = kernel.form == kernel_form::column && kernel.rows > 1;  // of one row
     const int64_t places = places_of(t);
     int64_t first = 0;
-    many.scale = reinterpret_cast<float *>(expanded);
-    many.inverse = op.quantizes() && !op.multiply ? many.scale + array_bytes / int64_t{sizeof(float)} : many.scale;
+    const auto array = [this](int64_t i) -> void * { return expanded + i * array_bytes; };
+    many.scale = static_cast<float *>(array(0));
+    many.inverse = op.quantizes() && !op.multiply ? static_cast<float *>(array(1)) : many.scale;
     if (op.zero_point) {
-        many.zero_point = reinterpret_cast<int32_t *>(expanded + (array_count(op) - 1) * array_bytes);
+        many.zero_point = static_cast<int32_t *>(array(array_count(op) - 1));
     }
     const auto fill = [&](const void *array, int64_t from, int64_t to, uint32_t harmless) {
         std::fill(static_cast<uint32_t *>(const_cast<void *>(array)) + from,

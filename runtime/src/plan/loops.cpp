@@ -182,16 +182,17 @@ bool steps_begin_at_bytes(const call &op, const blocked_dimension *dimensions, i
 }
 
 bool runs_by_tiles(const call &op, const loop_nest &nest) {
-    constexpr int64_t small = 1024;  // elements, of which a plane's own calls take longer than moving them does
+    // Elements of which own kernel calls, or own operands, take longer than moving them does.
+    constexpr int64_t small_plane = 512, small_row = 1024;
     const dimension &c = nest.loops[0], r = nest.rows();
     if (c.x != 1 || c.y != 1) {
         return true;
     }
-    if (c.extent * r.extent < small && nest.count > 2) {
+    if (c.extent * r.extent < small_plane && nest.count > 2) {
         return true;
     }
     const bool is_row = nest.count == 1 && !c.varies();
-    return !is_row && !fuses_rows(op, c, r) && (c.extent < group || (c.extent < small && c.varies() && r.varies()));
+    return !is_row && !fuses_rows(op, c, r) && (c.extent < group || (c.extent < small_row && c.varies() && r.varies()));
 }
 
 int64_t rows_of_whole_groups(const dimension &c) { return group / std::gcd(c.extent, group); }

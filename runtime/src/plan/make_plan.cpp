@@ -63,19 +63,23 @@ bool rows_begin_at_bytes(const call &op, const loop_nest &nest) {
 
 struct row_check {
     const call &op;
-    bool by_rows;
+    bool by_rows, is_first;
 };
 
-bool runs_by_rows(const call &op, const loop_nest &nest) {
-    return !runs_by_tiles(op, nest) && (!op.packs() || rows_begin_at_bytes(op, nest));
+bool may_run_by_rows(const call &op, const loop_nest &nest) {
+    const dimension &c = nest.loops[0];
+    return c.x == 1 && c.y == 1 && (!op.packs() || rows_begin_at_bytes(op, nest));
 }
 
+// What runs by tiles is the first part's to say, that of whole blocks: the others are few rows, or short.
 void check_part(void *context, const blocked_dimension *dimensions, int count, const offsets &at) {
     row_check &check = *static_cast<row_check *>(context);
     loop_nest nest;
     normalize(check.op, dimensions, count, nest);
     const int64_t first = check.op.quantizes() ? at.y : at.x;
-    check.by_rows = check.by_rows && first % check.op.packed_unit() == 0 && runs_by_rows(check.op, nest);
+    check.by_rows = check.by_rows && first % check.op.packed_unit() == 0 && may_run_by_rows(check.op, nest) &&
+                    (!check.is_first || !runs_by_tiles(check.op, nest));
+    check.is_first = false;
 }
 
 // The same of all regular parts, each of which begins so, too.
@@ -84,7 +88,7 @@ bool parts_run_by_rows(const plan &p) {
     for (int d = 0; d < p.dimension_count; d++) {
         all[d] = {0, p.dimensions[d].whole.extent};
     }
-    row_check check{p.op, true};
+    row_check check{p.op, true, true};
     for_each_regular_part(p.dimensions, all, p.dimension_count, check_part, &check);
     return check.by_rows;
 }
@@ -103,7 +107,8 @@ void choose_path(plan &p) {
         normalize(p.op, p.dimensions, p.dimension_count, p.nest);
         p.op.block = block_of(p.op, p.nest.loops[0].extent);
     }
-    if (is_ragged ? parts_run_by_rows(p) : runs_by_rows(p.op, p.nest)) {
+    const bool nest_by_rows = !is_ragged && may_run_by_rows(p.op, p.nest) && !runs_by_tiles(p.op, p.nest);
+    if (is_ragged ? parts_run_by_rows(p) : nest_by_rows) {
         p.path = is_ragged ? execution_path::parts : execution_path::nest;
         return;
     }
