@@ -20,18 +20,19 @@ DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cud
 GPU_TESTS := device.calls device.every_kernel device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults
 
-.PHONY: help demo test peers wheel gpu coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
+.PHONY: help demo test docs peers wheel gpu coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
 
 help:
 	@echo "make demo [MODEL=folder or file]     quantize a model to int8, restore it, compare; then to every type"
 	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan i8"
 	@echo "                                    cross-aarch64 cross-riscv64: under an emulator)"
+	@echo "make docs                           build the site of all documentation, look at it in Chromium: build/docs/html"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make wheel [PYTHON=python3.12]      the Python package as a wheel and as sources: build/wheels"
 	@echo "make gpu                            build the device targets, run them without a GPU and on GPUs that are there"
 	@echo "make coverage                       which lines of the product's C++ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
-	@echo "make lint                           clang-format, compiler's warnings, clang-tidy and cppcheck"
+	@echo "make lint                           clang-format, compiler's warnings, clang-tidy, cppcheck; plain words"
 	@echo "make size                           bytes of kernels and of programs that link a part of them: docs/size.md"
 	@echo "make bench                          install PyTorch and other peers (6 GB), compare speeds with theirs, with"
 	@echo "                                    hand-written loops and copies: bench/results/<cpu>.html (12 minutes)"
@@ -58,6 +59,8 @@ $(VENV)/.%-installed: tools/setup.sh $(STAMP)
 
 $(VENV)/.gpu-installed: requirements/gpu.txt
 $(VENV)/.coverage-installed: requirements/coverage.txt
+$(VENV)/.docs-installed: requirements/docs.txt
+$(VENV)/.lint-installed: requirements/lint.txt
 $(VENV)/.wheel-installed: requirements/wheel.txt
 
 build: $(STAMP) $(CROSS_STAMP)
@@ -76,6 +79,10 @@ test: build
 	$(CTEST) --preset $(PRESET) --parallel $(JOBS) --output-junit $(CURDIR)/build/$(PRESET)/tests.xml
 	@$(VENV)/bin/python tools/test_figures.py build/$(PRESET)/tests.xml \
 		build/reliability/tests$(patsubst %,-%,$(OTHER_PRESET)).json "make test$(patsubst %, PRESET=%,$(OTHER_PRESET))"
+
+docs: $(VENV)/.docs-installed
+	@$(VENV)/bin/python tools/docs.py
+	@$(VENV)/bin/python tools/check_docs.py --screenshots build/docs/screenshots
 
 $(PEERS_STAMP): requirements/peers.txt $(STAMP)
 	@echo "Installing PyTorch, torchao and compressed-tensors into $(VENV)"

@@ -39,20 +39,22 @@ def cosines(qdq, codes, restored, original):
 
 
 def plot(path, rows):
-    """The mean angle by bits per weight."""
+    """The mean angle of each type, the best at the top."""
     import matplotlib
 
     matplotlib.use("svg")
     from matplotlib import pyplot
 
     matplotlib.rcParams["svg.hashsalt"] = "qdq"
-    figure, axes = pyplot.subplots(figsize=(7, 3.5), layout="constrained")
-    for name, bits, cosine in rows:
-        axes.plot(bits, 1 - cosine, "o", color="#3b6ea5")
-        axes.annotate(name, (bits, 1 - cosine), xytext=(5, 3), textcoords="offset points", fontsize=7)
-    axes.set(xscale="log", yscale="log", xlabel="bits per weight, with scales", ylabel="1 - mean cosine to f32")
-    axes.set_xticks([4, 8, 16, 32], ["4", "8", "16", "32"])
+    figure, axes = pyplot.subplots(figsize=(8, 3.5), layout="constrained")
+    lines = sorted(((1 - cosine, f"{name}, {bits:.2f} bits") for name, bits, cosine in rows), reverse=True)
+    axes.plot([angle for angle, _ in lines], [name for _, name in lines], "o", markersize=9, color="#3b6ea5")
+    for angle, name in lines:
+        axes.annotate(f"{angle:.4f}", (angle, name), xytext=(9, 0), textcoords="offset points", va="center", fontsize=10)
+    axes.set(xscale="log", xlim=(2e-4, 0.1))
+    axes.set_title("1 - mean cosine of embeddings with those by f32: less is better", loc="left", fontsize=12)
     axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, metadata={"Date": None})
 
 

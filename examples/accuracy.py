@@ -61,24 +61,23 @@ def plot(rows, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(8, 5))
-    # An unsigned type lies where its signed one does, and int16 far above. Names slant down from rows, up from blocks.
-    shown = [row for row in rows if not row[0].startswith("uint") and row[0] != "int16"]
-    for kind, marker, slant in (("row", "o", -35), ("block of 32", "s", 35)):
-        points = [(name, bits, ratio) for name, of, bits, ratio in shown if of == kind]
-        axes.scatter(*list(zip(*points, strict=True))[1:], marker=marker, label=f"a scale for each {kind}")
-        for name, bits, ratio in points:
-            place = {"xytext": (4, slant / 7), "textcoords": "offset points", "va": "top" if slant < 0 else "bottom"}
-            axes.annotate(name, (bits, ratio), fontsize=7, rotation=slant, rotation_mode="anchor", **place)
-    axes.set(
-        xlabel="bits for each weight, with scales",
-        ylabel="signal to quantization noise, dB",
-        xlim=(1, 11),
-        ylim=(-5, 55),
-    )
-    axes.set_title("all-MiniLM-L6-v2 by type")
+    # An unsigned type lies where its signed one does, and int16 far above.
+    names = [name for name in LARGEST if not name.startswith("uint") and name != "int16"]
+    found = {(name, kind): (bits, ratio) for name, kind, bits, ratio in rows}
+    names.sort(key=lambda name: found[name, "block of 32"][1])
+    figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    for kind, marker in (("row", "o"), ("block of 32", "s")):
+        points = [found[name, kind] for name in names]
+        axes.scatter([ratio for _, ratio in points], names, marker=marker, s=60, label=f"a scale for each {kind}")
+    for name in names:
+        bits, ratio = found[name, "block of 32"]
+        text = f"{ratio:.1f} dB, {bits:.2f} bits"
+        axes.annotate(text, (ratio, name), xytext=(9, 0), textcoords="offset points", va="center", fontsize=9)
+    axes.set(xlim=(-2, 58))
+    axes.set_title("Signal to quantization noise of all-MiniLM-L6-v2, dB: more is better", loc="left", fontsize=12)
     axes.grid(alpha=0.3)
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=100)
 
 

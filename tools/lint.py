@@ -1,5 +1,5 @@
-"""Runs the compiler's warnings, clang-tidy and cppcheck over runtime/, kernels/handwritten/, model/ and cli/, and
-clang-format over all C and C++; fails where one of them has something to say.
+"""Runs the compiler's warnings, clang-tidy and cppcheck over runtime/, kernels/handwritten/, model/ and cli/, clang-format
+over all C and C++, and tools/prose.py over README.md and docs/; fails where one of them has something to say.
 
 usage: tools/lint.py [--build build/release] [--figures build/reliability] [FILE...]
 
@@ -16,6 +16,8 @@ import re
 import shlex
 import subprocess
 import sys
+
+import prose
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("runtime/", "model/", "cli/")
@@ -61,6 +63,10 @@ def run_clang_format(names):
     return output_of(["clang-format-19", "--dry-run", "-Werror", *names])
 
 
+def run_prose(pages):
+    return "".join(f"{line}\n" for line in prose.findings(pages))
+
+
 def run_cppcheck(names):
     folders = ("runtime/include", "runtime/src", "kernels", "build/release/kernels", "build/release/runtime",
                "model", "build/release/model", "cli")
@@ -83,6 +89,7 @@ def main():
                 if not options.files or name in options.files}
     strict = [name for name in compiled if name.startswith("runtime/") or name.endswith(BY_HAND)]
     checked = "runtime/, kernels/handwritten/, model/ and cli/"
+    pages = [page for page in prose.pages() if not options.files or str(page.relative_to(ROOT)) in options.files]
     formatted = [name for name in sources() if not options.files or name in options.files]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         checks = {
@@ -92,6 +99,7 @@ def main():
             "cppcheck": (checked, compiled, [pool.submit(run_cppcheck, list(compiled))]),
             "clang-tidy 19": (checked, compiled, [pool.submit(run_clang_tidy, options.build, name) for name in compiled]),
         }
+        checks["sentences of fewer than 30 words"] = ("README.md and docs/", pages, [pool.submit(run_prose, pages)])
         rows, findings = [], 0
         for check, (folders, names, outputs) in checks.items():
             printed = "".join(output.result() for output in outputs)

@@ -169,7 +169,7 @@ std::string error_histogram(const comparison &total) {
                             std::to_string(exponent + 1)});
     }
     return "<h2>Errors</h2>\n" +
-           bar_plot(bars, "|error| / root mean square of the tensor's values; % of the errors that are not 0", 30);
+           bar_plot(bars, "|error| / root mean square of the tensor's values; % of the errors that are not 0", 14);
 }
 
 std::string worst_tensors(const std::vector<comparison> &all) {

@@ -1,12 +1,12 @@
-"""Whole models: what the command line does with them, on one machine or on many.
+"""Whole models: what the command line does with them, on one machine or on many::
 
     qdq.checkpoint.quantize("llama", "llama-int4", recipe={"default": {"dtype": "i4", "block_size": 128}})
     qdq.checkpoint.compare("llama", "llama-int4")["total"]["sqnr_db"]
     python -m qdq.checkpoint llama llama-int4 --recipe recipe.json
 
-A folder in, a folder out: it is there whole or not at all. What a run that was killed has finished is kept, and the
-next run with the same arguments goes on from there, to the same bytes. docs/command_line.md says what a model's folder
-and a recipe are.
+A folder in, a folder out: it is there whole or not at all. What a run that was killed has finished is kept. The next
+run with the same arguments goes on from there, to the same bytes. docs/command_line.md says what a model's folder and a
+recipe are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""ONNX's QuantizeLinear and DequantizeLinear, a node at a time, and a backend for ONNX's own test runner.
+"""ONNX's QuantizeLinear and DequantizeLinear, a node at a time, and a backend for ONNX's own test runner::
 
-y, = qdq.onnx.run_node(node, [x, y_scale, y_zero_point])
+    y, = qdq.onnx.run_node(node, [x, y_scale, y_zero_point])
+
+The node's attributes and its opset decide what is computed.
 """
 
 from collections.abc import Sequence

@@ -1,18 +1,20 @@
 """qdq's functions as operators of PyTorch, and PyTorch's own quantize functions over them.
 
-Importing this module registers, for CPU and CUDA tensors:
+Importing this module registers, for CPU and CUDA tensors::
 
     torch.ops.qdq.quantize(x, scale, zero_point=None, *, dtype, axis=None, block_size=None, scale_mode="divide",
                            zero_point_mode="after_rounding", rounding="nearest_even", saturate=True, nan="lowest",
                            profile=None, packed=False)
     torch.ops.qdq.dequantize(q, scale, zero_point=None, *, dtype=torch.float32, axis=None, block_size=None,
                              zero_point_mode="subtract", profile=None)
-    torch.ops.qdq.fake_quantize(x, scale, zero_point=None, *, dtype, ...), which is one after the other, of x's dtype
+    torch.ops.qdq.fake_quantize(x, scale, zero_point=None, *, dtype, ...)
 
-with qdq's meaning of every argument; scale and zero_point are tensors, block_size is a list. They trace without a graph
-break. Gradients pass straight through: rounding and saturation count as the identity, so that the gradient of quantize
-is 1 / scale, that of dequantize scale, and that of fake_quantize 1. Tensors of integers have no gradients in PyTorch:
-what is to be trained goes through fake_quantize. None of the three gives scale or zero_point a gradient.
+Every argument means what it means in qdq. scale and zero_point are tensors, block_size is a list. fake_quantize is
+quantize and then dequantize, of x's dtype. All three trace without a graph break.
+
+Gradients pass straight through: rounding and saturation count as the identity. So the gradient of quantize is
+1 / scale, that of dequantize scale, and that of fake_quantize 1. Tensors of integers have no gradients in PyTorch: what
+is to be trained goes through fake_quantize. None of the three gives scale or zero_point a gradient.
 """
 
 import torch

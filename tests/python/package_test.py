@@ -84,6 +84,8 @@ def test_the_examples_of_docstrings_hold():
 
 def test_the_examples_of_the_page_hold():
     assert page.run(lambda title: title != "PyTorch") > 50
+    for name in ("start", "quick_reference"):
+        assert page.run(lambda title: True, ROOT / f"docs/{name}.md") > 3
 
 
 def test_the_wheel_has_the_command_line(tmp_path):

@@ -1,4 +1,4 @@
-"""The examples of docs/python.md."""
+"""The examples of docs/python.md, and of other pages."""
 
 import doctest
 import pathlib
@@ -6,15 +6,15 @@ import pathlib
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
 
 
-def run(is_wanted):
+def run(is_wanted, page=PAGE):
     """Runs the examples of the sections whose titles are wanted, one after another in one namespace.
 
     Returns how many there are. Fails where one prints something else.
     """
     text = ""
-    for section in PAGE.read_text().split("\n## "):
+    for section in page.read_text().split("\n## "):
         text += section if is_wanted(section.partition("\n")[0]) else ""
-    test = doctest.DocTestParser().get_doctest(text.replace("```", ""), {}, PAGE.name, str(PAGE), 0)
+    test = doctest.DocTestParser().get_doctest(text.replace("```", ""), {}, page.name, str(page), 0)
     said = []
     result = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
     assert result.failed == 0, "".join(said)

@@ -1,59 +1,66 @@
-/* qdq: quantize and dequantize tensors, with one defined result on every target.
+/** @file
+ * Quantize and dequantize tensors, with one defined result on every target.
  *
  * This header is the whole binary interface. `qdq.hpp` wraps it for C++20.
  *
- * Arithmetic. Everything is IEEE-754 binary32, each operation rounded once to nearest even, subnormals kept,
- * whatever the caller's floating-point environment. Operands of other types convert to f32 exactly first. The
- * environment comes back as it was, but for the sticky exception flags: a call may raise any and clears none. No call
- * traps, whichever exceptions are unmasked.
+ * **Arithmetic.** Everything is IEEE-754 binary32. Each operation rounds once to nearest even, and subnormals are kept.
+ * The caller's floating-point environment changes nothing and comes back as it was, but for the sticky exception flags:
+ * a call may raise any and clears none. No call traps, whichever exceptions are unmasked. Operands of other types
+ * convert to f32 exactly first.
  *
- *   quantize     t = x / scale            (QDQ_DIVIDE: correctly rounded, never x * (1/scale))
- *                t = x * scale            (QDQ_MULTIPLY)
- *                t = x * (1 / scale)      (QDQ_RECIPROCAL: two roundings; PyTorch's integer types)
- *                r = round(t) + zero_point   (QDQ_ZP_AFTER_ROUNDING: an exact integer sum; ONNX, PyTorch)
- *                r = round(t + zero_point)   (QDQ_ZP_BEFORE_ROUNDING: an f32 sum; CANN, oneDNN)
- *                y = saturate(r)
- *                Integer y: NaN gives the lowest code (QDQ_NAN_LOWEST; as ONNX Runtime), or 0, within the range that
- *                y saturates to and whatever the zero point is (QDQ_NAN_ZERO; CANN). Infinities saturate.
- *                Float y (f8, f6, f4): t rounds once to nearest even, subnormals included; NaN stays NaN (with the
- *                sign of x; f6 and f4 types have no NaN and give their largest value, e2m1 +6); overflow saturates to
- *                the largest finite value.
- *   dequantize   y = (q - zero_point) * scale   (QDQ_ZP_SUBTRACT)
- *                y = (q + zero_point) * scale   (QDQ_ZP_ADD; pypto)
- *                An integer zero point is applied exactly and the result converted to f32 once. The f32 product is
- *                then rounded once to y's type. A NaN result is always the positive quiet NaN with no payload.
+ * @code{.unparsed}
+ * quantize     t = x / scale                  QDQ_DIVIDE: correctly rounded, never x * (1 / scale)
+ *              t = x * scale                  QDQ_MULTIPLY
+ *              t = x * (1 / scale)            QDQ_RECIPROCAL: two roundings; PyTorch's integer types
+ *              r = round(t) + zero_point      QDQ_ZP_AFTER_ROUNDING: an exact integer sum; ONNX, PyTorch
+ *              r = round(t + zero_point)      QDQ_ZP_BEFORE_ROUNDING: an f32 sum; CANN, oneDNN
+ *              y = saturate(r)
+ * dequantize   y = (q - zero_point) * scale   QDQ_ZP_SUBTRACT
+ *              y = (q + zero_point) * scale   QDQ_ZP_ADD; pypto
+ * @endcode
  *
- * Granularity. The scale broadcasts against x by blocks: with x's rank, dimension d of x is cut into scale.shape[d]
- * blocks of ceil(x.shape[d] / scale.shape[d]) elements, the last of which may be ragged. A scale with one element is
- * per tensor, whatever its rank and `axis`; a block_size or block_shape that cuts x into more than one block is an
- * error. A 1-D scale is per channel along `axis`. `block_size` sets the block along `axis` (ONNX's blocked form),
- * `block_shape` along every dimension: 576 rows have 5 blocks of 128 and, from the shapes alone, 5 of 116.
- * The zero point has one element or the scale's shape. All this holds for an x without elements too: along a dimension
- * of 0, the scale has 0 or 1.
+ * - *Integer y*: infinities saturate. NaN gives the lowest code (QDQ_NAN_LOWEST, as ONNX Runtime), or 0 (QDQ_NAN_ZERO,
+ *   as CANN). Either lies within the range that y saturates to, whatever the zero point is.
+ * - *Float y* (f8, f6, f4): t rounds once to nearest even, subnormals included. Overflow saturates to the largest
+ * finite value. NaN stays NaN, with the sign of x. f6 and f4 types have no NaN and give their largest value, e2m1 +6.
+ * - *Dequantize*: an integer zero point is applied exactly, and the result converts to f32 once. The f32 product then
+ *   rounds once to y's type. A NaN result is always the positive quiet NaN with no payload.
  *
- * Devices. On device tensors a call puts its work into the caller's stream or queue and returns: it neither waits nor
- * copies, so the memory must stay until that work is done. The first call of a kernel in a context compiles it for the
- * device. Scales and zero points are read when the work runs. A float format takes no zero point there, not even zeros,
- * as a call does not see them.
+ * **Granularity.** The scale broadcasts against x by blocks. A scale of x's rank cuts dimension d of x into
+ * scale.shape[d] blocks. Each has ceil(x.shape[d] / scale.shape[d]) elements; the last one may have fewer: it is
+ * ragged.
  *
- * Threads. Every function may be called from any thread at any time. Errors are returned, never thrown or printed;
- * on an error nothing has been written. A call is no cancellation point of pthread_cancel.
+ * - A scale with one element is per tensor, whatever its rank and `axis`. A `block_size` or `block_shape` that cuts x
+ * into more than one block is an error then.
+ * - A scale with one dimension is per channel along `axis`.
+ * - `block_size` sets the block along `axis` (ONNX's blocked form), `block_shape` along every dimension: 576 rows have
+ * 5 blocks of 128 and, from the shapes alone, 5 of 116.
+ * - The zero point has one element or the scale's shape.
+ * - All this holds for an x without elements too: along a dimension of 0 the scale has 0 or 1.
  *
- * Stack. A thread that works on a call on host tensors needs at most QDQ_STACK_BYTES of stack, with the 5 KiB in which
- * glibc keeps the thread itself. So one that was asked to have 64 KiB can make any call, and has 4 KiB for the program:
- * glibc takes the guard page from those 64 KiB; musl takes neither. The library's thread-local data, 2.3 KiB, lie in
- * those 5 KiB where it is linked statically.
+ * **Devices.** On device tensors a call puts its work into the caller's stream or queue and returns. It neither waits
+ * nor copies, so the memory must stay until that work is done. The first call of a kernel in a context compiles it for
+ * the device. Scales and zero points are read when the work runs. A float format takes no zero point there, not even
+ * zeros, as a call does not see them.
  *
- * Large work is split over the calling thread and threads of the library, at most 256 in all; or over the caller's
- * pool (qdq_set_parallel_for). The first call that is split creates them, a later one more if it may have more, and all
- * calls share them. Each has a stack of 1 MiB; for it and the thread's own data the system allocates memory, and
- * nothing else does in a call on host tensors. Threads that cannot be had are done without: a call needs none. They
- * sleep between calls, and take no signals but those of their own faults (SIGSEGV, SIGBUS and their kind). Unloading
- * the library, and exit, end them; later calls, from destructors, start them anew.
+ * **Threads.** Every function may be called from any thread at any time. Errors are returned, never thrown or printed.
+ * On an error nothing has been written. A call is no cancellation point of pthread_cancel.
  *
- * A child of fork starts as if it had made no threaded call, and creates threads of its own; a fork may happen at any
- * time, but the child of a signal handler that interrupted a call must not return into that call. What was set stays
- * set: a target, the number of threads, a parallel_for, whose pool may need its own care.
+ * **Stack.** A thread that works on a call on host tensors needs at most #QDQ_STACK_BYTES of stack. That counts the 5
+ * KiB in which glibc keeps the thread itself. So a thread that was asked to have 64 KiB can make any call, and has 4
+ * KiB for the program: glibc takes the guard page from those 64 KiB; musl takes neither. The library's thread-local
+ * data, 2.3 KiB, lie in those 5 KiB where it is linked statically.
+ *
+ * **Large work** is split over the calling thread and threads of the library, at most 256 in all; or over the caller's
+ * pool (qdq_set_parallel_for()). The first call that is split creates the threads, a later one more if it may have
+ * more. All calls share them. Each has a stack of 1 MiB. For it and the thread's own data the system allocates memory;
+ * nothing else allocates in a call on host tensors. Threads that cannot be had are done without: a call needs none.
+ * Threads sleep between calls. They take no signals but those of their own faults (SIGSEGV, SIGBUS and their kind).
+ * Unloading the library, and exit, end them. Later calls, from destructors, start them anew.
+ *
+ * **Fork.** A child of fork starts as if it had made no threaded call, and creates threads of its own. A fork may
+ * happen at any time. But the child of a signal handler that interrupted a call must not return into that call. What
+ * was set stays set: a target, the number of threads, a parallel_for, whose pool may need its own care.
  */
 #ifndef QDQ_QDQ_H
 #define QDQ_QDQ_H
@@ -67,122 +74,157 @@
 extern "C" {
 #endif
 
-/* Element types. The packed types hold several elements in a byte, the whole tensor packed flat: two of 4 bits (I4, U4,
- * F4E2M1), the first in the low nibble unless options say otherwise, or four of 2 bits (I2, U2), the first in the
- * lowest. Where the last byte is not full, the rest of its bits are 0. F8E4M3 is e4m3fn. E8M0 is a scale type only. */
+/** Element types. Packed types hold several elements in a byte, the whole tensor packed flat. Where the last byte is
+ * not full, the rest of its bits are 0. */
 typedef enum {
-    QDQ_F32,
-    QDQ_F16,
-    QDQ_BF16,
-    QDQ_I8,
-    QDQ_U8,
-    QDQ_I16,
-    QDQ_U16,
-    QDQ_I32,
-    QDQ_I4,
-    QDQ_U4,
-    QDQ_F8E4M3,
-    QDQ_F8E5M2,
-    QDQ_F4E2M1,
-    QDQ_E8M0,
-    QDQ_F8E4M3FNUZ, /* AMD's f8 types: no infinity, no -0, and the code 0x80 for NaN */
-    QDQ_F8E5M2FNUZ,
-    QDQ_F6E2M3, /* the f6 types, one to a byte, whose two high bits are written 0 and not read: no infinity, no NaN */
-    QDQ_F6E3M2,
-    QDQ_I2,
-    QDQ_U2
+    QDQ_F32,    /**< float: IEEE binary32 */
+    QDQ_F16,    /**< float: IEEE binary16 */
+    QDQ_BF16,   /**< float: bfloat16, the upper half of an f32 */
+    QDQ_I8,     /**< stored: -128 to 127 */
+    QDQ_U8,     /**< stored: 0 to 255 */
+    QDQ_I16,    /**< stored: -32768 to 32767 */
+    QDQ_U16,    /**< stored: 0 to 65535 */
+    QDQ_I32,    /**< stored: -2^31 to 2^31 - 1 */
+    QDQ_I4,     /**< stored: -8 to 7, two in a byte, the first in the low nibble unless qdq_packing says otherwise */
+    QDQ_U4,     /**< stored: 0 to 15, packed as QDQ_I4 */
+    QDQ_F8E4M3, /**< stored, and a scale type: e4m3fn, largest 448, no infinity */
+    QDQ_F8E5M2, /**< stored: e5m2, largest finite value 57344 */
+    QDQ_F4E2M1, /**< stored: e2m1, largest 6, no infinity, no NaN; packed as QDQ_I4 */
+    QDQ_E8M0,   /**< a scale type only: a power of two */
+    QDQ_F8E4M3FNUZ, /**< stored: AMD's e4m3, largest 240: no infinity, no -0, and the code 0x80 for NaN */
+    QDQ_F8E5M2FNUZ, /**< stored: AMD's e5m2, largest 57344, else as QDQ_F8E4M3FNUZ */
+    QDQ_F6E2M3,     /**< stored: e2m3, largest 7.5, one to a byte; its two high bits are written 0 and not read */
+    QDQ_F6E3M2,     /**< stored: e3m2, largest 28, else as QDQ_F6E2M3: no infinity, no NaN */
+    QDQ_I2,         /**< stored: -2 to 1, four in a byte, the first in the lowest bits */
+    QDQ_U2          /**< stored: 0 to 3, packed as QDQ_I2 */
 } qdq_dtype;
 
+/** What a call came to. */
 typedef enum {
-    QDQ_OK,
-    QDQ_INVALID_ARGUMENT, /* an argument breaks a rule of this header; qdq_last_error() names it */
-    QDQ_UNSUPPORTED,      /* the call is meaningful, but this build has no kernel or no usable target for it */
-    QDQ_DEVICE_ERROR,
-    QDQ_OUT_OF_MEMORY
+    QDQ_OK,               /**< success; 0 */
+    QDQ_INVALID_ARGUMENT, /**< an argument breaks a rule of this header; qdq_last_error() names it */
+    QDQ_UNSUPPORTED,      /**< the call is meaningful, but this build has no kernel or no usable target for it */
+    QDQ_DEVICE_ERROR,     /**< a device's driver refused or failed */
+    QDQ_OUT_OF_MEMORY     /**< no memory, of the host or of a device */
 } qdq_status;
 
-typedef enum { QDQ_DIVIDE, QDQ_MULTIPLY, QDQ_RECIPROCAL } qdq_scale_mode; /* dequantize always multiplies */
-typedef enum { QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_BEFORE_ROUNDING } qdq_quantize_zp;
-typedef enum { QDQ_ZP_SUBTRACT, QDQ_ZP_ADD } qdq_dequantize_zp;
-typedef enum { QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP } qdq_rounding;
+/** How quantize applies the scale. Dequantize always multiplies. */
+typedef enum {
+    QDQ_DIVIDE,    /**< x / scale, correctly rounded */
+    QDQ_MULTIPLY,  /**< x * scale */
+    QDQ_RECIPROCAL /**< x * (1 / scale): two roundings */
+} qdq_scale_mode;
 
-/* How a packed 4-bit tensor holds its elements, counted flat from 0: byte i holds elements 2i and 2i + 1. In split
- * halves, the 16 bytes of each 32 elements hold element j and element j + 16 (ggml). Eight elements in a little-endian
- * int32, the first in the lowest bits, is the same bytes as low first. */
-typedef enum { QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES } qdq_packing;
+/** Where quantize adds the zero point. */
+typedef enum {
+    QDQ_ZP_AFTER_ROUNDING, /**< round(t) + zero_point, an exact sum */
+    QDQ_ZP_BEFORE_ROUNDING /**< round(t + zero_point), an f32 sum */
+} qdq_quantize_zp;
 
-/* How y is written on the host: a hint, which changes no result. By size, y stays in the caches where x and y together
- * are small enough for them (16 MiB on x86; more where a microarchitecture's tuned build measured so), and goes past
- * them, by non-temporal stores, where they are larger: what streams through saves reading y's lines first. Cached is
- * for a caller who reads y at once, non-temporal for one who will not soon. A target without such stores has cached
- * ones. */
-typedef enum { QDQ_STORES_BY_SIZE, QDQ_STORES_CACHED, QDQ_STORES_NONTEMPORAL } qdq_stores;
+/** What dequantize does with the zero point. */
+typedef enum {
+    QDQ_ZP_SUBTRACT, /**< (q - zero_point) * scale */
+    QDQ_ZP_ADD       /**< (q + zero_point) * scale */
+} qdq_dequantize_zp;
 
-/* What quantize makes of NaN where y is integer: the lowest code, or 0. That is CANN's own: its reference for
- * aclnnQuantize makes 0 of NaN after it has added the zero point (cann/ops-nn, quant/quantize/tests/assets/golden.py),
- * as PTX's cvt.rni.s32.f32 does. */
-typedef enum { QDQ_NAN_LOWEST, QDQ_NAN_ZERO } qdq_nan;
+/** How quantize rounds to an integer y. Float y always round to nearest even. */
+typedef enum {
+    QDQ_NEAREST_EVEN, /**< to nearest, ties to even */
+    QDQ_NEAREST_AWAY, /**< to nearest, ties away from 0 */
+    QDQ_TOWARD_ZERO,  /**< toward 0 */
+    QDQ_DOWN,         /**< toward minus infinity */
+    QDQ_UP            /**< toward plus infinity */
+} qdq_rounding;
 
-/* Where a tensor lives. All zero bytes are the host. All tensors of a call must live on one device: nothing is moved.
- * CUDA: `id` is the device's number and `data` a device pointer, of cudaMalloc, cuMemAlloc or another allocator.
- * OpenCL: `data` is a cl_mem, whose first element is `offset` bytes from its beginning; `id` is 0, as a queue names its
- * device. */
-typedef enum { QDQ_DEVICE_HOST, QDQ_DEVICE_CUDA, QDQ_DEVICE_OPENCL } qdq_device_kind;
+/** How a packed 4-bit tensor holds its elements, counted flat from 0. */
+typedef enum {
+    QDQ_LOW_FIRST,   /**< byte i holds element 2i in its low nibble and 2i + 1 in its high one. Eight elements in a
+                          little-endian int32, the first in the lowest bits, are the same bytes. */
+    QDQ_HIGH_FIRST,  /**< byte i holds element 2i in its high nibble and 2i + 1 in its low one */
+    QDQ_SPLIT_HALVES /**< the 16 bytes of each 32 elements hold element j, low, and element j + 16, high (ggml) */
+} qdq_packing;
+
+/** How y is written on the host: a hint, which changes no result. A target without non-temporal stores has cached ones.
+ */
+typedef enum {
+    QDQ_STORES_BY_SIZE,    /**< cached where x and y together are small enough for the caches: 16 MiB on x86, or what a
+                                microarchitecture's tuned build measured; else non-temporal, which saves reading y's
+                                lines first */
+    QDQ_STORES_CACHED,     /**< for a caller who reads y at once */
+    QDQ_STORES_NONTEMPORAL /**< past the caches, for a caller who does not read y soon */
+} qdq_stores;
+
+/** What quantize makes of NaN where y is integer. 0 is CANN's: its reference for aclnnQuantize makes 0 of NaN after it
+ * has added the zero point (cann/ops-nn, quant/quantize/tests/assets/golden.py), as PTX's cvt.rni.s32.f32 does. */
+typedef enum {
+    QDQ_NAN_LOWEST, /**< the lowest code that y saturates to */
+    QDQ_NAN_ZERO    /**< 0, or the code nearest to it that y saturates to */
+} qdq_nan;
+
+/** The kind of place where a tensor lives. */
+typedef enum {
+    QDQ_DEVICE_HOST,  /**< the processor's memory */
+    QDQ_DEVICE_CUDA,  /**< `data` is a device pointer, of cudaMalloc, cuMemAlloc or another allocator */
+    QDQ_DEVICE_OPENCL /**< `data` is a cl_mem */
+} qdq_device_kind;
+
+/** Where a tensor lives. All zero bytes are the host. All tensors of a call must live on one device: nothing is moved.
+ */
 typedef struct {
-    qdq_device_kind kind;
-    int32_t id;
-    int64_t offset; /* OpenCL only */
+    qdq_device_kind kind; /**< what `data` is */
+    int32_t id;           /**< CUDA: the device's number. OpenCL: 0, as a queue names its device */
+    int64_t offset;       /**< OpenCL only: the first element is so many bytes from the beginning of the cl_mem */
 } qdq_device;
 
-/* A view of the caller's memory. `shape` and `strides` have `rank` entries (rank 0..8; 0 is a scalar) and are read
- * during the call only. Strides count elements and may be 0 or negative for inputs; NULL means dense row-major; they
- * are ignored for packed types. On the host `data` may be any address; on a device the elements of x and y lie at
- * multiples of their size.
+/** A view of the caller's memory.
  *
  * An output's elements must not overlap one another: each stride, from the smallest on, must step over all that the
  * smaller ones reach. Two tensors overlap where their ranges do, from the lowest byte to the highest. Both rules refuse
  * some views without a byte in common: a y of 3 x 2 with strides {2, 3}, every other row of a matrix and those between.
  */
 typedef struct {
-    void *data;
-    qdq_dtype dtype;
-    int32_t rank;
-    const int64_t *shape;
-    const int64_t *strides;
-    qdq_device device;
+    void *data;           /**< on the host any address; on a device x's and y's lie at multiples of an element's size */
+    qdq_dtype dtype;      /**< the type of the elements */
+    int32_t rank;         /**< 0 to 8; 0 is a scalar */
+    const int64_t *shape; /**< `rank` sizes, in elements; read during the call only */
+    const int64_t *strides; /**< `rank` strides, in elements, which may be 0 or negative for inputs; read during the
+                               call only. NULL means dense row-major. Ignored for packed types */
+    qdq_device device;      /**< where `data` is */
 } qdq_tensor;
 
-/* All zero bytes are the defaults. */
+/** How a call computes. All zero bytes are the defaults. */
 typedef struct {
-    qdq_scale_mode scale_mode;
-    qdq_quantize_zp quantize_zp;
-    qdq_dequantize_zp dequantize_zp;
-    qdq_rounding rounding;
-    int32_t no_saturate; /* f8 only: overflow gives infinity (e5m2) or NaN (e4m3fn) instead of the largest value */
-    int32_t axis;        /* of a 1-D or blocked scale; negative counts from the last dimension */
-    int64_t block_size;  /* elements per block along `axis`; 0: derived from the shapes */
-    int32_t quant_min;   /* integer y: the range to saturate to, inside y's own range; both 0: y's own range. */
-    int32_t quant_max;   /* dequantize does not use it, but refuses one that is not inside x's */
-    qdq_packing packing; /* of a packed 4-bit x or y; 2-bit types are low first alone */
-    /* Elements per block along each dimension of x, instead of axis and block_size, for a scale of x's rank: {128, 128}
-     * for f8 weights; 0: derived from the shapes. NULL: none. */
+    qdq_scale_mode scale_mode;       /**< quantize: division or a product */
+    qdq_quantize_zp quantize_zp;     /**< quantize: the zero point after rounding, or before */
+    qdq_dequantize_zp dequantize_zp; /**< dequantize: the zero point is subtracted, or added */
+    qdq_rounding rounding;           /**< quantize to an integer y */
+    int32_t no_saturate; /**< f8 only: overflow gives infinity (e5m2) or NaN (e4m3fn) instead of the largest value */
+    int32_t axis;        /**< of a 1-D or blocked scale; negative counts from the last dimension */
+    int64_t block_size;  /**< elements per block along `axis`; 0: derived from the shapes */
+    int32_t quant_min;   /**< integer y: the lowest code to saturate to, inside y's own range; both 0: y's own range */
+    int32_t quant_max;   /**< the highest one. Dequantize does not use the two, but refuses a range not inside x's */
+    qdq_packing packing; /**< of a packed 4-bit x or y; 2-bit types are low first alone */
+    /** Elements per block along each dimension of x, instead of axis and block_size, for a scale of x's rank: {128,
+     * 128} for f8 weights; 0: derived from the shapes. NULL: none. */
     const int64_t *block_shape;
-    /* Of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL. A plan does not keep it:
-     * qdq_run takes one of its own. On the host NULL. */
+    /** Of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL. A plan does not keep
+     * it: qdq_run() takes one of its own. On the host NULL. */
     void *stream;
-    qdq_stores stores;
-    qdq_nan nan; /* quantize to an integer y; else without effect */
+    qdq_stores stores; /**< how y is written on the host */
+    qdq_nan nan;       /**< quantize to an integer y; else without effect */
 } qdq_options;
 
-/* Fills `options` with those under which qdq computes as another system does for a stored type:
- *   "onnx"      QuantizeLinear, DequantizeLinear of ONNX, as ONNX Runtime computes them
- *   "torch"     PyTorch's quantize_per_tensor and quantize_per_channel, and its casts to f8
- *   "torchao"   torchao's quantize_affine, dequantize_affine, their f8 forms, and its MX and NVFP4 formats
- *   "acl"       CANN's aclnnQuantize, AscendQuant and torch_npu.npu_quantize in div_mode
- *   "tensorrt"  TensorRT's IQuantizeLayer and IDequantizeLayer
- *   "tripy"     nvtripy's quantize and dequantize
- *   "pypto"     pypto's dequantize
- * An unknown name or a type that is not a stored one is QDQ_INVALID_ARGUMENT. */
+/** Fills `options` with those under which qdq computes as another system does, for a stored type.
+ *
+ * - "onnx": ONNX's QuantizeLinear and DequantizeLinear, as ONNX Runtime computes them
+ * - "torch": PyTorch's quantize_per_tensor and quantize_per_channel, and its casts to f8
+ * - "torchao": torchao's quantize_affine, dequantize_affine, their f8 forms, and its MX and NVFP4 formats
+ * - "acl": CANN's aclnnQuantize, AscendQuant and torch_npu.npu_quantize in div_mode
+ * - "tensorrt": TensorRT's IQuantizeLayer and IDequantizeLayer
+ * - "tripy": nvtripy's quantize and dequantize
+ * - "pypto": pypto's dequantize
+ *
+ * An unknown name, or a type that is not a stored one, is QDQ_INVALID_ARGUMENT. */
 qdq_status qdq_profile_options(const char *profile, qdq_dtype stored, qdq_options *options);
 
 /* The functions that read qdq_options have a symbol for each header that added to it: callers compiled with an earlier
@@ -192,88 +234,117 @@ qdq_status qdq_profile_options(const char *profile, qdq_dtype stored, qdq_option
 #define qdq_plan_quantize qdq_plan_quantize_2
 #define qdq_plan_dequantize qdq_plan_dequantize_2
 
-/* y = quantize(x). x: F32, F16, BF16. scale: a float type. zero_point: NULL for none. y has x's shape.
+/** y = quantize(x).
+ *
+ * @param x           F32, F16 or BF16
+ * @param scale       F32, F16, BF16, E8M0 or F8E4M3; its shape says what each scale is for
+ * @param zero_point  I8, U8, I16, U16, I32, F32, F16 or BF16, of one element or the scale's shape; NULL for none
+ * @param y           a stored type, of x's shape
+ * @param options     NULL for the defaults
+ * @return QDQ_OK, or why y is untouched: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED; of a device also QDQ_DEVICE_ERROR and
+ *         QDQ_OUT_OF_MEMORY
+ *
  * y may alias x exactly (same address, shape and strides) where the element sizes are equal; any other overlap with
  * an input is an error. */
 qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                         const qdq_options *options);
 
-/* y = dequantize(x). x: a stored type. y: F32, F16, BF16. The rest as for qdq_quantize. */
+/** y = dequantize(x).
+ *
+ * @param x           a stored type
+ * @param scale       as for qdq_quantize()
+ * @param zero_point  as for qdq_quantize()
+ * @param y           F32, F16 or BF16, of x's shape
+ * @param options     NULL for the defaults
+ * @return as qdq_quantize()
+ */
 qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                           const qdq_tensor *y, const qdq_options *options);
 
-/* A plan is a validated call with its kernel chosen. It owns nothing and may be copied, kept and shared between
+/** A plan is a validated call with its kernel chosen. It owns nothing and may be copied, kept and shared between
  * threads. It remembers the addresses of scale and zero point (their contents are read by each run), not those of x
  * and y. */
 typedef struct {
-    uint64_t opaque[192];
+    uint64_t opaque[192]; /**< the library's */
 } qdq_plan;
 
-/* The same rules as qdq_quantize and qdq_dequantize, but nothing is computed: x->data and y->data may be NULL. */
+/** Prepares `plan` by the rules of qdq_quantize(). Nothing is computed: x->data and y->data may be NULL. */
 qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                              const qdq_tensor *y, const qdq_options *options);
+/** Prepares `plan` by the rules of qdq_dequantize(). Nothing is computed: x->data and y->data may be NULL. */
 qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
                                const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options);
 
-/* Runs a plan on the data of an x and a y laid out as the plan's were, on a device at the same offsets. `stream` is as
+/** Runs a plan on the data of an x and a y laid out as the plan's were, on a device at the same offsets. `stream` is as
  * in qdq_options; NULL on the CPU. */
 qdq_status qdq_run(const qdq_plan *plan, const void *x, void *y, void *stream);
 
-/* The name of an element type as messages have it: "f32", "i4", "f8e4m3", ...; NULL for a value that is no qdq_dtype.
+/** The name of an element type as messages have it: "f32", "i4", "f8e4m3", ...; NULL for a value that is no qdq_dtype.
  */
 const char *qdq_dtype_name(qdq_dtype dtype);
 
-/* How many bits an element takes in memory: 4 or 2 of packed types; 0 for a value that is no qdq_dtype. */
+/** How many bits an element takes in memory: 4 or 2 of packed types; 0 for a value that is no qdq_dtype. */
 int32_t qdq_dtype_bits(qdq_dtype dtype);
 
-/* The name of a status: "QDQ_OK", ... Never NULL. */
+/** The name of a status: "QDQ_OK", ... Never NULL. */
 const char *qdq_status_string(qdq_status status);
 
-/* Why this thread's latest failing call failed: which argument, which rule, the values. Never NULL; kept until the
+/** Why this thread's latest failing call failed: which argument, which rule, the values. Never NULL; kept until the
  * next failure on this thread. */
 const char *qdq_last_error(void);
 
-/* The targets compiled into this library, best first: "x86_avx512", "x86_avx2", "x86_portable", ... */
+/** How many targets are compiled into this library. They are numbered best first: "x86_avx512", "x86_avx2", ... */
 int32_t qdq_target_count(void);
-const char *qdq_target_name(int32_t i);       /* NULL when i is out of range */
-int32_t qdq_target_usable(int32_t i);         /* 1 when this machine can run it */
-const char *qdq_target_problem(int32_t i);    /* why it cannot; NULL when it can */
-qdq_device_kind qdq_target_device(int32_t i); /* where the tensors of its calls live */
+/** The name of target i, in [0, qdq_target_count()); NULL when i is out of range. */
+const char *qdq_target_name(int32_t i);
+/** 1 when this machine can run target i, else 0. */
+int32_t qdq_target_usable(int32_t i);
+/** Why this machine cannot run target i; NULL when it can. */
+const char *qdq_target_problem(int32_t i);
+/** Where the tensors of target i's calls live. */
+qdq_device_kind qdq_target_device(int32_t i);
 
-/* Calls on host tensors use the best usable target of the processor, those on device tensors the device's. This uses
- * only the named target from now on, in every thread; NULL returns to the best usable one, or to the one named by the
- * environment variable QDQ_TARGET, which is read once, at the first call. An unknown or unusable name is an error and
- * changes nothing; in QDQ_TARGET it makes every call fail with a message. */
+/** Uses only the named target from now on, in every thread.
+ *
+ * Without it, calls on host tensors use the best usable target of the processor, and those on device tensors the
+ * device's. NULL returns to the best usable one, or to the one named by the environment variable QDQ_TARGET. That is
+ * read once, at the first call; an unknown or unusable name there makes every call fail with a message. Here such a
+ * name is an error and changes nothing. */
 qdq_status qdq_force_target(const char *name_or_NULL);
 
-/* The name of the target that calls on host tensors use now (or the device's, where that is forced), or NULL when none
+/** The name of the target that calls on host tensors use now (or the device's, where that is forced), or NULL when none
  * is usable. */
 const char *qdq_current_target(void);
 
-/* How many threads large work is split over: 1 keeps everything on the caller's thread, 0 (the default) is the number
+/** How many threads large work is split over: 1 keeps everything on the caller's thread, 0 (the default) is the number
  * of processors that are online. More than 256 is as 256, but for the caller's own pool. The result has the same bits
  * for every number. */
 void qdq_set_num_threads(int32_t count);
 
-/* Lets the caller's own thread pool run large work: `parallel_for` must call task(i, task_context) once for each i in
- * [0, count), in any order and on any threads, and return when all have returned. NULL returns to the built-in pool.
- * A call that is running meanwhile may still use what was set before, until it returns: the former context must live as
- * long, and no longer. */
+/** A piece of a call's work, which a qdq_parallel_for runs. */
 typedef void (*qdq_task)(int64_t i, void *task_context);
+/** A thread pool: calls task(i, task_context) once for each i in [0, count), in any order and on any threads, and
+ * returns when all have returned. */
 typedef void (*qdq_parallel_for)(void *context, int64_t count, qdq_task task, void *task_context);
+/** Lets the caller's own thread pool run large work. NULL returns to the built-in pool. A call that is running
+ * meanwhile may still use what was set before, until it returns: the former context must live as long, and no longer.
+ */
 void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context);
 
-/* Of stack: what a thread that works on a call on host tensors needs at most, with what the C library keeps there. */
+/** Of stack: what a thread that works on a call on host tensors needs at most, with what the C library keeps there. */
 #define QDQ_STACK_BYTES (56 * 1024)
 
-/* The version of this header; qdq_version() is that of the library that runs: "0.1.0". Shared libraries of one soname,
- * libqdq.so.0, run what was compiled with their header or an earlier one. */
+/** The major version of this header. */
 #define QDQ_VERSION_MAJOR 0
+/** The minor version of this header. */
 #define QDQ_VERSION_MINOR 1
+/** The patch version of this header. */
 #define QDQ_VERSION_PATCH 0
+/** The version of the library that runs: "0.1.0". Shared libraries of one soname, libqdq.so.0, run what was compiled
+ * with their header or an earlier one. */
 const char *qdq_version(void);
 
-/* Why qdq_current_target() is the target in use: a sentence without a full stop, for a log. NULL where none is usable.
+/** Why qdq_current_target() is the target in use: a sentence without a full stop, for a log. NULL where none is usable.
  */
 const char *qdq_current_target_reason(void);
 

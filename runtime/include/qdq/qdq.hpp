@@ -1,12 +1,15 @@
-// qdq for C++20: views, scoped enums and results over the C interface in qdq.h, whose rules hold here too.
-//
-//     std::vector<float> x = ...;                        // 2 x 3
-//     std::vector<int8_t> y(x.size());
-//     float scale = 0.1f;
-//     qdq::result done = qdq::quantize({x, {2, 3}}, qdq::scalar(scale), {y, {2, 3}});
-//     if (!done) std::puts(done.message());
-//
-// Everything is inline, and nothing here allocates, or throws but for value() where there is none.
+/// @file
+/// qdq for C++20: views, scoped enums and results over the C interface in qdq.h, whose rules hold here too.
+///
+/// @code
+/// std::vector<float> x = ...;                        // 2 x 3
+/// std::vector<int8_t> y(x.size());
+/// float scale = 0.1f;
+/// qdq::result done = qdq::quantize({x, {2, 3}}, qdq::scalar(scale), {y, {2, 3}});
+/// if (!done) std::puts(done.message());
+/// @endcode
+///
+/// Everything is inline. Nothing here allocates, and nothing throws but value() where there is none.
 #pragma once
 
 #if __cplusplus <= 201703L
@@ -29,73 +32,105 @@
 #include <span>
 #include <type_traits>
 
+/// qdq.h for C++20.
 namespace qdq {
 
+/// Element types; qdq_dtype says what each is.
 enum class dtype {
-    f32 = QDQ_F32,
-    f16 = QDQ_F16,
-    bf16 = QDQ_BF16,
-    i8 = QDQ_I8,
-    u8 = QDQ_U8,
-    i16 = QDQ_I16,
-    u16 = QDQ_U16,
-    i32 = QDQ_I32,
-    i4 = QDQ_I4,
-    u4 = QDQ_U4,
-    f8e4m3 = QDQ_F8E4M3,
-    f8e5m2 = QDQ_F8E5M2,
-    f4e2m1 = QDQ_F4E2M1,
-    e8m0 = QDQ_E8M0,
-    f8e4m3fnuz = QDQ_F8E4M3FNUZ,
-    f8e5m2fnuz = QDQ_F8E5M2FNUZ,
-    f6e2m3 = QDQ_F6E2M3,
-    f6e3m2 = QDQ_F6E3M2,
-    i2 = QDQ_I2,
-    u2 = QDQ_U2
+    f32 = QDQ_F32,                ///< QDQ_F32
+    f16 = QDQ_F16,                ///< QDQ_F16
+    bf16 = QDQ_BF16,              ///< QDQ_BF16
+    i8 = QDQ_I8,                  ///< QDQ_I8
+    u8 = QDQ_U8,                  ///< QDQ_U8
+    i16 = QDQ_I16,                ///< QDQ_I16
+    u16 = QDQ_U16,                ///< QDQ_U16
+    i32 = QDQ_I32,                ///< QDQ_I32
+    i4 = QDQ_I4,                  ///< QDQ_I4
+    u4 = QDQ_U4,                  ///< QDQ_U4
+    f8e4m3 = QDQ_F8E4M3,          ///< QDQ_F8E4M3
+    f8e5m2 = QDQ_F8E5M2,          ///< QDQ_F8E5M2
+    f4e2m1 = QDQ_F4E2M1,          ///< QDQ_F4E2M1
+    e8m0 = QDQ_E8M0,              ///< QDQ_E8M0
+    f8e4m3fnuz = QDQ_F8E4M3FNUZ,  ///< QDQ_F8E4M3FNUZ
+    f8e5m2fnuz = QDQ_F8E5M2FNUZ,  ///< QDQ_F8E5M2FNUZ
+    f6e2m3 = QDQ_F6E2M3,          ///< QDQ_F6E2M3
+    f6e3m2 = QDQ_F6E3M2,          ///< QDQ_F6E3M2
+    i2 = QDQ_I2,                  ///< QDQ_I2
+    u2 = QDQ_U2                   ///< QDQ_U2
 };
+/// What a call came to.
 enum class status {
-    ok = QDQ_OK,
-    invalid_argument = QDQ_INVALID_ARGUMENT,
-    unsupported = QDQ_UNSUPPORTED,
-    device_error = QDQ_DEVICE_ERROR,
-    out_of_memory = QDQ_OUT_OF_MEMORY
+    ok = QDQ_OK,                              ///< success
+    invalid_argument = QDQ_INVALID_ARGUMENT,  ///< an argument breaks a rule of qdq.h
+    unsupported = QDQ_UNSUPPORTED,            ///< this build has no kernel, or this machine no usable target
+    device_error = QDQ_DEVICE_ERROR,          ///< a device's driver refused or failed
+    out_of_memory = QDQ_OUT_OF_MEMORY         ///< no memory, of the host or of a device
 };
-enum class scale_mode { divide = QDQ_DIVIDE, multiply = QDQ_MULTIPLY, reciprocal = QDQ_RECIPROCAL };
-enum class quantize_zp { after_rounding = QDQ_ZP_AFTER_ROUNDING, before_rounding = QDQ_ZP_BEFORE_ROUNDING };
-enum class dequantize_zp { subtract = QDQ_ZP_SUBTRACT, add = QDQ_ZP_ADD };
+/// How quantize applies the scale. Dequantize always multiplies.
+enum class scale_mode {
+    divide = QDQ_DIVIDE,         ///< x / scale, correctly rounded
+    multiply = QDQ_MULTIPLY,     ///< x * scale
+    reciprocal = QDQ_RECIPROCAL  ///< x * (1 / scale): two roundings
+};
+/// Where quantize adds the zero point.
+enum class quantize_zp {
+    after_rounding = QDQ_ZP_AFTER_ROUNDING,   ///< an exact sum
+    before_rounding = QDQ_ZP_BEFORE_ROUNDING  ///< an f32 sum
+};
+/// What dequantize does with the zero point.
+enum class dequantize_zp {
+    subtract = QDQ_ZP_SUBTRACT,  ///< (q - zero_point) * scale
+    add = QDQ_ZP_ADD             ///< (q + zero_point) * scale
+};
+/// How quantize rounds to an integer type.
 enum class rounding {
-    nearest_even = QDQ_NEAREST_EVEN,
-    nearest_away = QDQ_NEAREST_AWAY,
-    toward_zero = QDQ_TOWARD_ZERO,
-    down = QDQ_DOWN,
-    up = QDQ_UP
+    nearest_even = QDQ_NEAREST_EVEN,  ///< ties to even
+    nearest_away = QDQ_NEAREST_AWAY,  ///< ties away from 0
+    toward_zero = QDQ_TOWARD_ZERO,    ///< toward 0
+    down = QDQ_DOWN,                  ///< toward minus infinity
+    up = QDQ_UP                       ///< toward plus infinity
 };
-enum class stores { by_size = QDQ_STORES_BY_SIZE, cached = QDQ_STORES_CACHED, nontemporal = QDQ_STORES_NONTEMPORAL };
-enum class nan_code { lowest = QDQ_NAN_LOWEST, zero = QDQ_NAN_ZERO };
-enum class packing { low_first = QDQ_LOW_FIRST, high_first = QDQ_HIGH_FIRST, split_halves = QDQ_SPLIT_HALVES };
+/// How y is written on the host: a hint, which changes no result.
+enum class stores {
+    by_size = QDQ_STORES_BY_SIZE,         ///< cached where x and y are small enough for the caches
+    cached = QDQ_STORES_CACHED,           ///< y is read at once
+    nontemporal = QDQ_STORES_NONTEMPORAL  ///< y is not read soon
+};
+/// What quantize makes of NaN where y is integer.
+enum class nan_code {
+    lowest = QDQ_NAN_LOWEST,  ///< the lowest code
+    zero = QDQ_NAN_ZERO       ///< 0
+};
+/// How a packed 4-bit tensor holds its elements.
+enum class packing {
+    low_first = QDQ_LOW_FIRST,       ///< the first in the low nibble
+    high_first = QDQ_HIGH_FIRST,     ///< the first in the high nibble
+    split_halves = QDQ_SPLIT_HALVES  ///< elements j and j + 16 of 32 in a byte
+};
 
-// Storage for the types C++ has no name for. The 4-bit pairs hold two elements and the 2-bit quads four, the first in
-// the lowest bits; shapes still count elements, so n of them are stored in (n + 1) / 2 pairs or (n + 3) / 4 quads.
+/// Storage for the types C++ has no name for. The 4-bit pairs hold two elements and the 2-bit quads four, the first in
+/// the lowest bits; shapes still count elements, so n of them are stored in (n + 1) / 2 pairs or (n + 3) / 4 quads.
 template<dtype type, typename Bits> struct code {
-    Bits bits;
+    Bits bits;  ///< the bits of one element, or of several packed ones
 };
-using f16 = code<dtype::f16, std::uint16_t>;
-using bf16 = code<dtype::bf16, std::uint16_t>;
-using f8e4m3 = code<dtype::f8e4m3, std::uint8_t>;
-using f8e5m2 = code<dtype::f8e5m2, std::uint8_t>;
-using e8m0 = code<dtype::e8m0, std::uint8_t>;
-using f8e4m3fnuz = code<dtype::f8e4m3fnuz, std::uint8_t>;
-using f8e5m2fnuz = code<dtype::f8e5m2fnuz, std::uint8_t>;
-using f6e2m3 = code<dtype::f6e2m3, std::uint8_t>;
-using f6e3m2 = code<dtype::f6e3m2, std::uint8_t>;
-using i4_pair = code<dtype::i4, std::uint8_t>;
-using u4_pair = code<dtype::u4, std::uint8_t>;
-using f4e2m1_pair = code<dtype::f4e2m1, std::uint8_t>;
-using i2_quad = code<dtype::i2, std::uint8_t>;
-using u2_quad = code<dtype::u2, std::uint8_t>;
+using f16 = code<dtype::f16, std::uint16_t>;               ///< binary16
+using bf16 = code<dtype::bf16, std::uint16_t>;             ///< bfloat16
+using f8e4m3 = code<dtype::f8e4m3, std::uint8_t>;          ///< e4m3fn
+using f8e5m2 = code<dtype::f8e5m2, std::uint8_t>;          ///< e5m2
+using e8m0 = code<dtype::e8m0, std::uint8_t>;              ///< a power of two
+using f8e4m3fnuz = code<dtype::f8e4m3fnuz, std::uint8_t>;  ///< AMD's e4m3
+using f8e5m2fnuz = code<dtype::f8e5m2fnuz, std::uint8_t>;  ///< AMD's e5m2
+using f6e2m3 = code<dtype::f6e2m3, std::uint8_t>;          ///< e2m3, one to a byte
+using f6e3m2 = code<dtype::f6e3m2, std::uint8_t>;          ///< e3m2, one to a byte
+using i4_pair = code<dtype::i4, std::uint8_t>;             ///< two i4
+using u4_pair = code<dtype::u4, std::uint8_t>;             ///< two u4
+using f4e2m1_pair = code<dtype::f4e2m1, std::uint8_t>;     ///< two e2m1
+using i2_quad = code<dtype::i2, std::uint8_t>;             ///< four i2
+using u2_quad = code<dtype::u2, std::uint8_t>;             ///< four u2
 
-// The dtype of a storage type. Specialize it for a half-precision type of your own with the same bits.
+/// The dtype of a storage type. Specialize it for a half-precision type of your own with the same bits.
 template<typename T> struct dtype_of {};
+/// A dtype as a type.
 template<dtype type> using dtype_is = std::integral_constant<dtype, type>;
 template<dtype type, typename Bits> struct dtype_of<code<type, Bits>> : dtype_is<type> {};
 template<> struct dtype_of<float> : dtype_is<dtype::f32> {};
@@ -105,22 +140,27 @@ template<> struct dtype_of<std::int16_t> : dtype_is<dtype::i16> {};
 template<> struct dtype_of<std::uint16_t> : dtype_is<dtype::u16> {};
 template<> struct dtype_of<std::int32_t> : dtype_is<dtype::i32> {};
 
+/// What a tensor can be made of: a type with a dtype_of.
 template<typename T>
 concept element = requires { dtype_of<std::remove_cv_t<T>>::value; };
 
-// Contiguous memory of a known length that outlives the expression: a span, or a vector, array or C array with a name.
+/// Contiguous memory of a known length that outlives the expression: a span, or a vector, array or C array with a name.
 template<typename R>
 concept storage = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && std::ranges::borrowed_range<R> &&
                   element<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
+/// Storage that may be written.
 template<typename R>
 concept writable_storage = storage<R> && std::ranges::output_range<R, std::ranges::range_value_t<R>>;
 
-// A list of dimensions: {2, 3}, or any range of integers. One of int64_t is viewed, others are converted.
+/// A list of dimensions: {2, 3}, or any range of integers. One of int64_t is viewed, others are converted.
 class dimensions {
 public:
+    /// No dimensions: a scalar.
     constexpr dimensions() = default;
+    /// The sizes in braces.
     constexpr dimensions(std::initializer_list<std::int64_t> list) : values(list.begin(), list.size()) {}
+    /// The integers of a range.
     template<std::ranges::input_range R>
         requires std::integral<std::ranges::range_value_t<R>>
     constexpr dimensions(const R &list) {
@@ -138,6 +178,7 @@ public:
             values = std::span(converted_).first(count);
         }
     }
+    /// The same sizes.
     constexpr dimensions(const dimensions &other) : values(other.values) {
         if (values.data() == other.converted_.data()) {
             converted_ = other.converted_;
@@ -146,27 +187,30 @@ public:
     }
     dimensions &operator=(const dimensions &) = delete;
 
+    /// The sizes, valid as long as this object and what it views.
     std::span<const std::int64_t> values;
 
 private:
     std::array<std::int64_t, 9> converted_;
 };
 
-// A read-only view of memory the caller owns. Shape and strides (in elements, 0 and negative allowed; dense row-major
-// when left out) are copied, so they may be temporaries; the data must outlive every use of the view. A default one
-// stands for "no tensor".
-//
-// A range shorter than its dense shape is an error of the call. Pointers and strided views are taken on trust. A range
-// that is a temporary does not compile.
+/// A read-only view of memory the caller owns. Shape and strides (in elements, 0 and negative allowed; dense row-major
+/// when left out) are copied, so they may be temporaries; the data must outlive every use of the view. A default one
+/// stands for "no tensor".
+///
+/// A range shorter than its dense shape is an error of the call. Pointers and strided views are taken on trust. A range
+/// that is a temporary does not compile.
 class tensor {
 public:
+    /// No tensor.
     constexpr tensor() = default;
 
+    /// Memory of a known element type.
     template<element T>
     constexpr tensor(const T *data, const dimensions &shape, const dimensions &strides = {})
         : tensor(data, dtype_of<T>::value, shape, strides) {}
 
-    // The dtype named, for memory whose type is known at run time only.
+    /// The dtype named, for memory whose type is known at run time only.
     constexpr tensor(const void *data, dtype type, const dimensions &shape, const dimensions &strides = {})
         : data_(const_cast<void *>(data)), type_(type), present_(true), dense_(strides.values.empty()) {
         const bool mismatched = !dense_ && strides.values.size() != shape.values.size();
@@ -184,6 +228,7 @@ public:
         copy(strides.values, strides_);
     }
 
+    /// A range, which must be as long as the shape says.
     template<storage R>
     constexpr tensor(R &&data, const dimensions &shape, const dimensions &strides = {})
         : tensor(std::ranges::data(data), shape, strides) {
@@ -192,11 +237,11 @@ public:
         }
     }
 
-    // One dimension, as long as the range.
+    /// One dimension, as long as the range.
     template<storage R>
     constexpr tensor(R &&data) : tensor(std::ranges::data(data), {static_cast<std::int64_t>(capacity(data))}) {}
 
-    // What every call refuses with the message `problem`, which outlives it.
+    /// What every call refuses with the message `problem`, which outlives it.
     static constexpr tensor wrong(const char *problem) {
         tensor view;
         view.present_ = true;
@@ -204,16 +249,18 @@ public:
         return view;
     }
 
-    // The same view of a device's memory: `data` is what qdq_device says.
+    /// The same view of a device's memory: `data` is what qdq_device says.
     constexpr tensor &on(const qdq_device &device) {
         device_ = device;
         return *this;
     }
 
+    /// Whether there is a tensor.
     constexpr bool has_value() const { return present_; }
-    constexpr const char *problem() const { return problem_; }  // why the view itself is wrong, or nullptr
+    /// Why the view itself is wrong, or nullptr.
+    constexpr const char *problem() const { return problem_; }
 
-    // As C sees it, valid as long as this object.
+    /// As C sees it, valid as long as this object.
     constexpr qdq_tensor c() const {
         return {data_,         static_cast<qdq_dtype>(type_),      rank_,
                 shape_.data(), dense_ ? nullptr : strides_.data(), device_};
@@ -222,7 +269,7 @@ public:
 private:
     static constexpr std::size_t max_rank = 8;
 
-    // At most eight: one by one, as a call of memcpy takes longer.
+    /// At most eight: one by one, as a call of memcpy takes longer.
     static constexpr void copy(std::span<const std::int64_t> from, std::array<std::int64_t, max_rank> &to) {
         for (std::size_t d = 0; d < max_rank; ++d) {
             if (d == from.size()) {
@@ -232,7 +279,7 @@ private:
         }
     }
 
-    // In elements: the packed types hold several in each unit of storage.
+    /// In elements: the packed types hold several in each unit of storage.
     template<typename R> static constexpr std::size_t capacity(const R &data) {
         constexpr dtype type = dtype_of<std::remove_cv_t<std::ranges::range_value_t<R>>>::value;
         constexpr bool pair = type == dtype::i4 || type == dtype::u4 || type == dtype::f4e2m1;
@@ -265,43 +312,52 @@ private:
     std::array<std::int64_t, max_rank> strides_{};
 };
 
-// The same view of memory that may be written.
+/// The same view of memory that may be written.
 class output : public tensor {
 public:
+    /// As tensor's constructors, of memory that is not const.
     template<element T>
         requires(!std::is_const_v<T>)
     constexpr output(T *data, const dimensions &shape, const dimensions &strides = {}) : tensor(data, shape, strides) {}
+    /// The dtype named.
     constexpr output(void *data, dtype type, const dimensions &shape, const dimensions &strides = {})
         : tensor(data, type, shape, strides) {}
+    /// A range, which must be as long as the shape says.
     template<writable_storage R>
     constexpr output(R &&data, const dimensions &shape, const dimensions &strides = {})
         : tensor(data, shape, strides) {}
+    /// One dimension, as long as the range.
     template<writable_storage R> constexpr output(R &&data) : tensor(data) {}
 };
 
-// One value for the whole tensor. It must outlive the view, so temporaries are refused.
+/// One value for the whole tensor. It must outlive the view, so temporaries are refused.
 template<element T> constexpr tensor scalar(const T &value) { return tensor(&value, dimensions{}); }
+/// A temporary would not outlive the view.
 template<element T> tensor scalar(const T &&value) = delete;
 
+/// No tensor, as the zero point.
 inline constexpr tensor none{};  // as the zero point
 
-// As qdq_options.
+/// As qdq_options.
 struct options {
-    qdq::scale_mode scale_mode = qdq::scale_mode::divide;
-    qdq::quantize_zp quantize_zp = qdq::quantize_zp::after_rounding;
-    qdq::dequantize_zp dequantize_zp = qdq::dequantize_zp::subtract;
-    qdq::rounding rounding = qdq::rounding::nearest_even;
-    bool saturate = true;         // f8 only
-    std::int32_t axis = 0;        // of a 1-D or blocked scale
-    std::int64_t block_size = 0;  // elements per block along `axis`
-    std::int32_t quant_min = 0;   // of the stored type, an integer; both 0: its own range
-    std::int32_t quant_max = 0;
-    qdq::packing packing = qdq::packing::low_first;  // of a packed 4-bit x or y
-    const std::int64_t *block_shape = nullptr;       // instead of axis and block_size: one for each dimension of x
-    void *stream = nullptr;                          // of calls on a device's tensors alone
-    qdq::stores stores = qdq::stores::by_size;       // a hint, which changes no result
-    nan_code nan = nan_code::lowest;                 // of quantize, to an integer type
+    qdq::scale_mode scale_mode = qdq::scale_mode::divide;  ///< quantize: division or a product
+    qdq::quantize_zp quantize_zp =
+        qdq::quantize_zp::after_rounding;  ///< quantize: the zero point after rounding, or before
+    qdq::dequantize_zp dequantize_zp =
+        qdq::dequantize_zp::subtract;                      ///< dequantize: the zero point subtracted, or added
+    qdq::rounding rounding = qdq::rounding::nearest_even;  ///< quantize, to an integer type
+    bool saturate = true;                                  ///< f8 only: false gives infinity or NaN on overflow
+    std::int32_t axis = 0;                                 ///< of a 1-D or blocked scale
+    std::int64_t block_size = 0;                           ///< elements per block along `axis`; 0: from the shapes
+    std::int32_t quant_min = 0;  ///< the lowest code to saturate to, of an integer type; both 0: the type's own range
+    std::int32_t quant_max = 0;  ///< the highest code to saturate to
+    qdq::packing packing = qdq::packing::low_first;  ///< of a packed 4-bit x or y
+    const std::int64_t *block_shape = nullptr;       ///< instead of axis and block_size: one for each dimension of x
+    void *stream = nullptr;                          ///< of calls on a device's tensors alone
+    qdq::stores stores = qdq::stores::by_size;       ///< a hint, which changes no result
+    nan_code nan = nan_code::lowest;                 ///< of quantize, to an integer type
 
+    /// As C takes them.
     constexpr qdq_options c() const {
         return {static_cast<qdq_scale_mode>(scale_mode),
                 static_cast<qdq_quantize_zp>(quantize_zp),
@@ -320,18 +376,23 @@ struct options {
     }
 };
 
-// What a call came to: true on success. A failure keeps its message. The members are those of
-// std::expected<void, result>.
+/// What a call came to: true on success. A failure keeps its message. The members are those of
+/// std::expected<void, result>.
 class [[nodiscard]] result {
 public:
+    /// Of the calling thread's latest call of C: a failure takes qdq_last_error().
     result(qdq_status code) : result(code, code == QDQ_OK ? "" : qdq_last_error()) {}
+    /// invalid_argument, with a message, which is copied.
     explicit result(const char *problem) : result(QDQ_INVALID_ARGUMENT, problem) {}
+    /// A status with a message, which is copied.
     result(qdq_status code, const char *message) : code_(code) {
         const std::size_t length = std::min(std::strlen(message), sizeof(message_) - 1);
         std::memcpy(message_, message, length);
         message_[length] = '\0';
     }
+    /// A copy, with its own message.
     result(const result &other) : result(other.code_, other.message_) {}
+    /// A copy, with its own message.
     result &operator=(const result &other) {
         if (this != &other) {
             code_ = other.code_;
@@ -340,14 +401,20 @@ public:
         return *this;
     }
 
+    /// Whether the call succeeded.
     explicit operator bool() const { return has_value(); }
+    /// Whether the call succeeded.
     bool has_value() const { return code_ == QDQ_OK; }
-    inline void value() const;  // throws bad_result_access on failure; without exceptions, aborts
+    /// Throws bad_result_access on failure; without exceptions, aborts.
+    inline void value() const;
+    /// This.
     const result &error() const { return *this; }
+    /// What the call came to.
     qdq::status status() const { return static_cast<qdq::status>(code_); }
-    const char *message() const { return message_; }  // "" on success: which argument, which rule, the values
+    /// Which argument, which rule, the values; "" on success.
+    const char *message() const { return message_; }
 
-    // What `next` gives, where this has succeeded; otherwise this failure.
+    /// What `next` gives, where this has succeeded; otherwise this failure.
     template<typename Next> auto and_then(Next &&next) const {
         using outcome = std::invoke_result_t<Next>;
         return has_value() ? outcome(std::invoke(std::forward<Next>(next))) : outcome(*this);
@@ -358,10 +425,14 @@ private:
     char message_[512];
 };
 
+/// What result::value() throws.
 class bad_result_access : public std::exception {
 public:
+    /// Of a failure, which is copied.
     explicit bad_result_access(const result &failure) : failure_(failure) {}
+    /// The message.
     const char *what() const noexcept override { return failure_.message(); }
+    /// The failure.
     const result &error() const { return failure_; }
 
 private:
@@ -379,7 +450,7 @@ inline void result::value() const {
 #endif
 }
 
-// Passes views on to one of the C functions, unless one of them is wrong in itself. `call` takes the C arguments.
+/// Passes views on to one of the C functions, unless one of them is wrong in itself. `call` takes the C arguments.
 template<typename Call>
 result with_c(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y, const options &how,
               Call &&call) {
@@ -394,41 +465,46 @@ result with_c(const tensor &x, const tensor &scale, const tensor &zero_point, co
                 zero_point.has_value() ? &c_zero_point : nullptr, &c_y, &c_how);
 }
 
-// y = quantize(x). x: f32, f16, bf16; y: a stored type of x's shape. The scale has one element, x's length along
-// `axis`, or x's rank (blocks); the zero point (or `none`) one element or the scale's shape.
-// invalid_argument: a rule of qdq.h is broken; unsupported: no kernel or usable target. y is untouched on failure.
+/// y = quantize(x). x: f32, f16, bf16; y: a stored type of x's shape. The scale has one element, x's length along
+/// `axis`, or x's rank (blocks); the zero point (or `none`) one element or the scale's shape.
+/// invalid_argument: a rule of qdq.h is broken; unsupported: no kernel or usable target. y is untouched on failure.
 inline result quantize(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y,
                        const options &how = {}) {
     return with_c(x, scale, zero_point, y, how, [](auto... arguments) { return qdq_quantize(arguments...); });
 }
+/// Without a zero point.
 inline result quantize(const tensor &x, const tensor &scale, const output &y, const options &how = {}) {
     return quantize(x, scale, none, y, how);
 }
 
-// y = dequantize(x). x: a stored type; y: f32, f16, bf16. The rest as for quantize.
+/// y = dequantize(x). x: a stored type; y: f32, f16, bf16. The rest as for quantize.
 inline result dequantize(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y,
                          const options &how = {}) {
     return with_c(x, scale, zero_point, y, how, [](auto... arguments) { return qdq_dequantize(arguments...); });
 }
+/// Without a zero point.
 inline result dequantize(const tensor &x, const tensor &scale, const output &y, const options &how = {}) {
     return dequantize(x, scale, none, y, how);
 }
 
-// A validated call with its kernel chosen, for calls repeated on new data of one layout. It may be copied and shared
-// between threads. The scale and zero point are read at each run and must outlive it; the data of the x and y it is
-// prepared with may be null.
+/// A validated call with its kernel chosen, for calls repeated on new data of one layout. It may be copied and shared
+/// between threads. The scale and zero point are read at each run and must outlive it; the data of the x and y it is
+/// prepared with may be null.
 class plan {
 public:
+    /// Prepares a quantize, by its rules.
     result prepare_quantize(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y,
                             const options &how = {}) {
         return with_c(x, scale, zero_point, y, how,
                       [this](auto... arguments) { return qdq_plan_quantize(&plan_, arguments...); });
     }
+    /// Prepares a dequantize, by its rules.
     result prepare_dequantize(const tensor &x, const tensor &scale, const tensor &zero_point, const output &y,
                               const options &how = {}) {
         return with_c(x, scale, zero_point, y, how,
                       [this](auto... arguments) { return qdq_plan_dequantize(&plan_, arguments...); });
     }
+    /// Runs it on an x and a y laid out as those that it was prepared with.
     result run(const void *x, void *y, void *stream = nullptr) const { return qdq_run(&plan_, x, y, stream); }
 
 private:

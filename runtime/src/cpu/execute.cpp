@@ -15,14 +15,18 @@ namespace qdq::runtime {
 
 namespace {
 
+void order_stores(const call &op) {
+    if (op.nontemporal) {
+        op.target->nontemporal->fence();
+    }
+}
+
 // A nest, or part of one, on the calling thread. Out of line for its memory: inlined, it would be on the stack of a
 // caller that splits a nest, too, and twice beneath the parts that run there (clang 19: 87 KiB).
 [[gnu::noinline]] void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
     const float_environment environment;
     nest_runner(p.op, nest, x, y).run(at);
-    if (p.op.nontemporal) {
-        p.op.target->nontemporal->fence();
-    }
+    order_stores(p.op);
 }
 
 struct parallel_run {
@@ -94,6 +98,7 @@ void run_parts(const plan &p, const void *x, void *y) {
 [[gnu::noinline]] void run_some_tiles(const plan &p, const interval *region, const void *x, void *y) {
     const float_environment environment;
     tile_runner(p, x, y).run(region);
+    order_stores(p.op);
 }
 
 struct parallel_tiles {

@@ -108,16 +108,20 @@ template<typename Element> struct square {
         constexpr auto lanes = std::make_integer_sequence<int, int{side}>();
         constexpr int64_t bytes = sizeof(Element);
         vector rows[side], next[side];
+#pragma GCC unroll 16
         for (int64_t r = 0; r < side; r++) {
             rows[r] = load<vector>(from + r * from_pitch * bytes, 0);
         }
+#pragma GCC unroll 4
         for (int64_t done = 1; done < side; done *= 2) {
+#pragma GCC unroll 8
             for (int64_t r = 0; r < side / 2; r++) {
                 next[2 * r] = interleave(rows[r], rows[r + side / 2], 0, lanes);
                 next[2 * r + 1] = interleave(rows[r], rows[r + side / 2], 1, lanes);
             }
             std::copy_n(next, side, rows);
         }
+#pragma GCC unroll 16
         for (int64_t r = 0; r < side; r++) {
             store(to + r * to_pitch * bytes, 0, rows[r]);
         }
@@ -250,24 +254,30 @@ template<typename Preference> void put_best(move_loop *loops, int start, int cou
 }
 
 plane_kind choose_plane(int64_t bits, move_loop *loops, int count) {
+    const auto by_extent = [](const move_loop &l) { return l.extent; };
     put_best(loops, 0, count, [](const move_loop &l) { return 4 * (l.to == 1) + 2 * (l.from == 1) + (l.from == 0); });
     const move_loop column = loops[0];
-    if (column.to != 1 || column.from == 1 || column.from == 0) {
-        const bool repeats = column.to == 1 && column.from == 0;
-        put_best(loops, 1, count, [=](const move_loop &l) {
-            return repeats ? int64_t{l.from == 1} + (l.to == column.extent) : l.extent;
-        });
-        const bool contiguous = column.to == 1 && column.from == 1;
-        return repeats ? plane_kind::repeated : contiguous ? plane_kind::rows : plane_kind::strided;
+    if (column.to == 1 && column.from == 0) {
+        put_best(loops, 1, count, [=](const move_loop &l) { return (l.from == 1) + (l.to == column.extent); });
+        return plane_kind::repeated;
+    }
+    if (column.to == 1 && column.from == 1) {
+        put_best(loops, 1, count, by_extent);
+        return plane_kind::rows;
     }
     put_best(loops, 1, count, [](const move_loop &l) { return l.from == 1 ? INT64_MAX : l.extent; });
     const move_loop row = loops[1];
     const int64_t side = 128 / bits;
-    if (count == 1 || row.from != 1 || row.extent < side || column.extent < side) {
-        return plane_kind::strided;
+    if (count > 1 && column.to == 1 && row.from == 1 && row.extent >= side && column.extent >= side) {
+        const bool generated = column.extent == group && row.extent == group && rows_in_reach(column.from) >= group &&
+                               rows_in_reach(row.to) >= group;
+        return generated ? plane_kind::generated : plane_kind::transposed;
     }
-    const bool in_reach = rows_in_reach(column.from) >= group && rows_in_reach(row.to) >= group;
-    return column.extent == group && row.extent == group && in_reach ? plane_kind::generated : plane_kind::transposed;
+    if (column.extent < side) {
+        put_best(loops, 0, count, by_extent);
+        put_best(loops, 1, count, by_extent);
+    }
+    return plane_kind::strided;
 }
 
 }  // namespace

@@ -92,15 +92,14 @@ template<bool roles::*role>
                                             int64_t count, void *to) {
     with_operand_type<role>(dtype, [=](auto operand) __attribute__((always_inline)) {
         auto *const bits = static_cast<uint32_t *>(to);
-        if (stride == 0) {
-            std::fill_n(bits, count, bits_of(operand, data, first));
-        } else if (stride == 1) {
+        if (stride == 1) {
             for (int64_t i = 0; i < count; i++) {
                 bits[i] = bits_of(operand, data, first + i);
             }
         } else {
             for (int64_t i = 0; i < count; i++) {
                 bits[i] = bits_of(operand, data, first + i * stride);
+                asm volatile("");  // vectors of them are more code, and no faster
             }
         }
     });
@@ -116,15 +115,25 @@ QDQ_AVX2 void read_avx2(qdq_dtype dtype, const void *data, int64_t first, int64_
     read_all<role>(dtype, data, first, stride, count, to);
 }
 
-void read_scales(const call &op, const operand_range &range, float *to) {
-    auto *const by = runs_avx2(*op.target) ? read_avx2<&roles::scale> : read_portably<&roles::scale>;
-    by(op.scale_type, op.scale, range.scale, range.scale_stride, range.count, to);
+template<bool roles::*role>
+void read_range(const call &op, qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count,
+                void *to) {
+    auto *const by = runs_avx2(*op.target) ? read_avx2<role> : read_portably<role>;
+    by(dtype, data, first, stride, stride == 0 ? 1 : count, to);
+    if (stride == 0) {
+        auto *const bits = static_cast<uint32_t *>(to);
+        std::fill_n(bits + 1, count - 1, bits[0]);
+    }
+}
+
+void read_scales(const call &op, const operand_range &r, float *to) {
+    read_range<&roles::scale>(op, op.scale_type, op.scale, r.scale, r.scale_stride, r.count, to);
 }
 
 // Of integer types int32s, of others the bits of f32s.
-void read_stored_zero_points(const call &op, const operand_range &range, int32_t *to) {
-    auto *const by = runs_avx2(*op.target) ? read_avx2<&roles::zero_point> : read_portably<&roles::zero_point>;
-    by(op.zero_point_type, op.zero_point, range.zero_point, range.zero_point_stride, range.count, to);
+void read_stored_zero_points(const call &op, const operand_range &r, int32_t *to) {
+    read_range<&roles::zero_point>(op, op.zero_point_type, op.zero_point, r.zero_point, r.zero_point_stride, r.count,
+                                   to);
 }
 
 void read_integers(const call &op, const operand_range &range, int32_t *to) {

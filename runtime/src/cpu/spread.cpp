@@ -13,6 +13,7 @@ using value = int32_t;
 // Becomes shuffles and stores of whole registers.
 template<int64_t times> [[gnu::always_inline]] inline void spread_some(const value *from, int64_t count, value *to) {
     for (int64_t i = 0; i < count; i++) {
+#pragma GCC unroll 16
         for (int64_t k = 0; k < times; k++) {
             to[i * times + k] = from[i];
         }

@@ -52,6 +52,14 @@ tile_runner::tile_runner(const plan &p, const void *x, void *y)
       any_box(steps_begin_at_bytes(op, dimensions, count)) {
     const bool varies = std::any_of(dimensions, dimensions + count, [](const auto &d) { return d.whole.varies(); });
     const int64_t bits = op.x_bits + op.y_bits + (varies ? array_count(op) * 48 : 0);
+    for (int pass = 0, kept = 0; pass < 2; pass++) {
+        for (int d = 0; d < count; d++) {
+            const bool comes_later = any_box && dimensions[d].whole.varies();
+            if (comes_later == (pass == 1)) {
+                walk[kept++] = d;
+            }
+        }
+    }
     for (int64_t most = std::min(most_elements, memory_bytes * 8 / bits); !fits(most);) {
         most -= most / 8;
     }
@@ -124,7 +132,8 @@ void tile_runner::run(const interval *region) {
         t.lead = (op.quantizes() ? t.y : t.x) % op.packed_unit();
         run_tile(t);
         more = false;
-        for (int d = 0; d < count && !more; d++) {
+        for (int i = 0; i < count && !more; i++) {
+            const int d = walk[i];
             int64_t &start = t.box[d].start;
             more = start + shape[d] < region[d].start + region[d].extent;
             const int64_t steps = more ? shape[d] : region[d].start - start;
@@ -138,7 +147,7 @@ void tile_runner::run(const interval *region) {
 void tile_runner::run_tile(const tile &t) {
     load_operands(t);
     const auto x_pitch = pitch_in_place(t, &dimension::x, reorders_x),
-               y_pitch = pitch_in_place(t, &dimension::y, reorders_y);
+               y_pitch = pitch_in_place(t, &dimension::y, reorders_y || op.nontemporal);
     if (!x_pitch) {
         gather(t);
     }
@@ -176,13 +185,22 @@ void tile_runner::scatter(const tile &t) {
     if (reorders_y) {
         to_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(y_tile), whole_units(op, t.end()));
     }
-    if (is_run) {
-        std::memcpy(first, y_tile, whole_units(op, t.end()));
-    } else {
-        move_loop loops[most_dimensions];
-        move(*op.target, op.y_bits, address(y_tile, t.lead, op.y_bits), first, loops,
-             move_loops(t, &dimension::y, false, loops));
+    const char *const from = is_run ? y_tile : address(y_tile, t.lead, op.y_bits);
+    bool end_to_end = true;
+    for (int d = 0; d < count; d++) {
+        end_to_end = end_to_end && (t.box[d].extent == 1 || dimensions[d].whole.y == t.places[d]);
     }
+    if (is_run || end_to_end) {
+        const int64_t bytes = is_run ? whole_units(op, t.end()) : (t.elements * op.y_bits + 7) / 8;
+        if (op.nontemporal) {
+            op.target->nontemporal->copy(first, from, bytes);
+        } else {
+            std::memcpy(first, from, bytes);
+        }
+        return;
+    }
+    move_loop loops[most_dimensions];
+    move(*op.target, op.y_bits, from, first, loops, move_loops(t, &dimension::y, false, loops));
 }
 
 // The codes of the tile before stay what they are in memory.

@@ -46,6 +46,7 @@ private:
     const bool reorders_x, reorders_y;  // packed, and not with the low nibble first
     const bool any_box;                 // tiles need not be whole runs of packed codes
     int64_t shape[most_dimensions];     // of whole tiles
+    int walk[most_dimensions];          // dimensions, first those along which tiles have the same operands
     char *x_tile = nullptr, *y_tile = nullptr, *expanded = nullptr;
     int64_t array_bytes = 0;
     std::optional<operands> few;  // one of each block that a tile meets

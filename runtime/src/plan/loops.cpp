@@ -190,7 +190,8 @@ bool runs_by_tiles(const call &op, const loop_nest &nest) {
     if (c.extent * r.extent < small && nest.count > 2) {
         return true;
     }
-    return !fuses_rows(op, c, r) && (c.extent < group || (c.extent < small && c.varies() && r.varies()));
+    const bool is_row = nest.count == 1 && !c.varies();
+    return !is_row && !fuses_rows(op, c, r) && (c.extent < group || (c.extent < small && c.varies() && r.varies()));
 }
 
 int64_t rows_of_whole_groups(const dimension &c) { return group / std::gcd(c.extent, group); }

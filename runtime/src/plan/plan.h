@@ -94,13 +94,16 @@ struct call {
 };
 
 // The whole call as one kernel call, where no element need be moved: contiguous whole groups, few scales, little work.
-// It makes a small run cost a few nanoseconds.
+// It makes a small run cost a few nanoseconds. Of one row, what is left after whole groups is computed with
+// elements before it, or moved.
 struct direct_call {
     static constexpr int32_t most_operands = 256;
 
     bool possible;
     bool plain;  // f32 scales and no zero point: nothing to convert and one variant
     kernel_form form;
+    bool overlaps;  // two rows of one; y is not x
+    int32_t rest;   // elements that are moved
     halide_dimension_t x_shape[2], y_shape[2], operand_shape[1];
 };
 

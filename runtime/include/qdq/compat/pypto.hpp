@@ -1,36 +1,50 @@
-// pypto.dequantize over qdq: dst = (float(input) + zero_points) * scale.
-//
-//     std::int8_t x[12] = ...;
-//     float scale[3] = ..., zero_points[3] = ...;
-//     auto y = pypto::dequantize({x, {3, 4}}, {scale, {3}}, pypto::DT_FP32, -1, {zero_points, {3}});
-//     if (!y) std::puts(y.message());
-//
-// `x`, `scale` and `zero_points` may also be of pypto::tensor(shape, dtype), whose elements are its own: 0, until
-// x.assign({1, 2, ...}).
-//
-// `axis` is the dimension that scale and zero_points lack: -1 (or rank - 1) gives a scale to every row, of shape
-// [..., row]; -2 (or rank - 2) one to every column, of shape [..., col].
-//
-// pypto's documentation says that, and its example passes [3, 1] for an x of [3, 4]. Both are taken: a scale has one
-// dimension fewer than input, or a dimension of size 1 where it would be dropped.
-// Beware: pypto's documentation adds the zero point, and so does this; pypto's own implementation, as it is now,
-// subtracts it: (float(input) - zero_points) * scale. For its results, pass the zero points negated.
-//
-// Newer releases of pypto also take an input of one dimension; here it has two to four, as documented before.
+/// @file
+/// pypto.dequantize over qdq: dst = (float(input) + zero_points) * scale.
+///
+/// @code
+/// std::int8_t x[12] = ...;
+/// float scale[3] = ..., zero_points[3] = ...;
+/// auto y = pypto::dequantize({x, {3, 4}}, {scale, {3}}, pypto::DT_FP32, -1, {zero_points, {3}});
+/// if (!y) std::puts(y.message());
+/// @endcode
+///
+/// `x`, `scale` and `zero_points` may also be of pypto::tensor(shape, dtype), whose elements are its own: 0, until
+/// x.assign({1, 2, ...}).
+///
+/// `axis` is the dimension that scale and zero_points lack: -1 (or rank - 1) gives a scale to every row, of shape
+/// [..., row]; -2 (or rank - 2) one to every column, of shape [..., col].
+///
+/// pypto's documentation says that, and its example passes [3, 1] for an x of [3, 4]. Both are taken: a scale has one
+/// dimension fewer than input, or a dimension of size 1 where it would be dropped.
+/// Beware: pypto's documentation adds the zero point, and so does this; pypto's own implementation, as it is now,
+/// subtracts it: (float(input) - zero_points) * scale. For its results, pass the zero points negated.
+///
+/// Newer releases of pypto also take an input of one dimension; here it has two to four, as documented before.
 #pragma once
 
 #include <qdq/compat/common.hpp>
 
+/// pypto's dequantize.
 namespace qdq::pypto {
 
+/// A view of memory, or tensor(), which owns its elements.
 using Tensor = qdq::tensor;
+/// A tensor or None.
 using optional_tensor = compat::optional_tensor;
+/// No tensor.
 inline constexpr optional_tensor None{};
+/// pypto's element types.
 using DataType = qdq::dtype;
-inline constexpr DataType DT_INT8 = DataType::i8, DT_INT16 = DataType::i16, DT_INT32 = DataType::i32,
-                          DT_UINT8 = DataType::u8, DT_UINT16 = DataType::u16, DT_FP16 = DataType::f16,
-                          DT_BF16 = DataType::bf16, DT_FP32 = DataType::f32;
+inline constexpr DataType DT_INT8 = DataType::i8;     ///< i8
+inline constexpr DataType DT_INT16 = DataType::i16;   ///< i16
+inline constexpr DataType DT_INT32 = DataType::i32;   ///< i32
+inline constexpr DataType DT_UINT8 = DataType::u8;    ///< u8
+inline constexpr DataType DT_UINT16 = DataType::u16;  ///< u16
+inline constexpr DataType DT_FP16 = DataType::f16;    ///< f16
+inline constexpr DataType DT_BF16 = DataType::bf16;   ///< bf16
+inline constexpr DataType DT_FP32 = DataType::f32;    ///< f32
 
+/// A tensor that owns its elements, which are 0.
 inline compat::owned_tensor tensor(const dimensions &shape, DataType dtype) { return {dtype, shape}; }
 
 namespace detail {
@@ -179,9 +193,9 @@ inline verdict compute(const qdq_tensor &y, const Tensor &input, const Tensor &s
 
 }  // namespace detail
 
-// How pypto is to cut the output into tiles. It never changes a result, and qdq has no use for it; but as in pypto, a
-// tile shape must have the output's number of dimensions, each above 0, or the next dequantize fails. It holds for the
-// calling thread. With no arguments it is forgotten, as it is before the first call.
+/// How pypto is to cut the output into tiles. It never changes a result, and qdq has no use for it; but as in pypto, a
+/// tile shape must have the output's number of dimensions, each above 0, or the next dequantize fails. It holds for the
+/// calling thread. With no arguments it is forgotten, as it is before the first call.
 template<std::convertible_to<std::int64_t>... Sizes> void set_vec_tile_shapes(Sizes... sizes) {
     const std::initializer_list<std::int64_t> list{static_cast<std::int64_t>(sizes)...};
     detail::tile_shape &tile = detail::current_tile_shape();
@@ -189,8 +203,8 @@ template<std::convertible_to<std::int64_t>... Sizes> void set_vec_tile_shapes(Si
     std::copy_n(list.begin(), std::min(list.size(), tile.size.size()), tile.size.begin());
 }
 
-// input: i8 or i16, 2 to 4 dimensions, 1 to 2^31 - 1 elements, any strides. scale: f32, see above. otype: DT_FP32.
-// zero_points: f32, of a shape that scale may have; or None, or an empty tensor.
+/// input: i8 or i16, 2 to 4 dimensions, 1 to 2^31 - 1 elements, any strides. scale: f32, see above. otype: DT_FP32.
+/// zero_points: f32, of a shape that scale may have; or None, or an empty tensor.
 inline compat::expected<compat::owned_tensor> dequantize(const Tensor &input, const Tensor &scale, DataType otype,
                                                          int axis, const optional_tensor &zero_points = None) {
     if (const compat::verdict allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
@@ -200,7 +214,7 @@ inline compat::expected<compat::owned_tensor> dequantize(const Tensor &input, co
                            [&](const qdq_tensor &y) { return detail::compute(y, input, scale, axis, zero_points); });
 }
 
-// The same into `out`, an f32 tensor of input's shape with strides that keep its elements apart.
+/// The same into `out`, an f32 tensor of input's shape with strides that keep its elements apart.
 inline result dequantize_out(const output &out, const Tensor &input, const Tensor &scale, DataType otype, int axis,
                              const optional_tensor &zero_points = None) {
     if (const compat::verdict allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {

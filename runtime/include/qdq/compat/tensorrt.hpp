@@ -1,47 +1,54 @@
-// TensorRT's quantize and dequantize layers over qdq, in a network of nothing else, with TensorRT's steps:
-//
-//     IBuilder *builder = createInferBuilder(logger);
-//     INetworkDefinition *network = builder->createNetworkV2(0);
-//     ITensor *x = network->addInput("x", DataType::kFLOAT, Dims2{4, 8});
-//     IConstantLayer *scale = network->addConstant(Dims{0, {}}, Weights{DataType::kFLOAT, &value, 1});
-//     IQuantizeLayer *quantize = network->addQuantize(*x, *scale->getOutput(0), DataType::kINT8);
-//     network->markOutput(*quantize->getOutput(0));
-//     ICudaEngine *engine = builder->buildEngineWithConfig(*network, *builder->createBuilderConfig());
-//     IExecutionContext *context = engine->createExecutionContext();
-//     context->setTensorAddress("x", values);
-//     context->setTensorAddress(quantize->getOutput(0)->getName(), codes);
-//     bool done = context->enqueueV3(nullptr);
-//
-// All memory is the host's. What createX() and buildEngineWithConfig() return is the caller's to delete. An engine
-// keeps copies of the weights and outlives its network; it must outlive its contexts, and the logger all of them. A
-// failure is a line of the logger, and NULL or false. enqueueV3() has computed when it returns, and looks at no stream.
-// A plan as bytes, buildSerializedNetwork(), is not offered: an engine is built where it runs.
-//
-// Without those steps, a network runs by itself, and says what was wrong in a qdq::result:
-//
-//     tensorrt::INetworkDefinition network;
-//     ...
-//     network.setTensorAddress("x", values);
-//     qdq::result done = network.run();
-//     if (!done) std::puts(done.message());
-//
-// Weights are read by every run() then. In either way nothing is written before every layer, address and overlap has
-// been checked.
-//
-//     quantize      saturate(round(input / scale + zeroPt))     zeroPt is 0: rounded once, to nearest even
-//     dequantize    (input - zeroPt) * scale
-//
-// As in TensorRT, a network belongs to one thread, layers and tensors belong to it, and a mistake in a layer shows when
-// the network is built: build() and run() name the layer, or its output where it has no name of its own. A tensor of
-// another network is such a mistake, and is not kept: that network may be gone by then. The add functions return NULL
-// when memory is short, or a name is NULL.
-//
-// TensorRT's operator reference and NvInfer.h differ in places. The reference is followed in that input and scale (of a
-// dequantize layer: output and scale) have one type, that zeroPt is f32, and that blocks are for int4 and fp4.
-// NvInfer.h is followed in that int8 goes down to -128 (the reference's example prints -127 / 127 for a value below
-// both), that scales are above 0, and that the last or the last but one dimension is cut into blocks, and no other.
-// Both are silent on a remainder, which is refused. A 1-D scale is one for each element along the axis, also where
-// input has one dimension.
+/// @file
+/// TensorRT's quantize and dequantize layers over qdq, in a network of nothing else, with TensorRT's steps:
+///
+/// @code
+/// IBuilder *builder = createInferBuilder(logger);
+/// INetworkDefinition *network = builder->createNetworkV2(0);
+/// ITensor *x = network->addInput("x", DataType::kFLOAT, Dims2{4, 8});
+/// IConstantLayer *scale = network->addConstant(Dims{0, {}}, Weights{DataType::kFLOAT, &value, 1});
+/// IQuantizeLayer *quantize = network->addQuantize(*x, *scale->getOutput(0), DataType::kINT8);
+/// network->markOutput(*quantize->getOutput(0));
+/// ICudaEngine *engine = builder->buildEngineWithConfig(*network, *builder->createBuilderConfig());
+/// IExecutionContext *context = engine->createExecutionContext();
+/// context->setTensorAddress("x", values);
+/// context->setTensorAddress(quantize->getOutput(0)->getName(), codes);
+/// bool done = context->enqueueV3(nullptr);
+/// @endcode
+///
+/// All memory is the host's. What createX() and buildEngineWithConfig() return is the caller's to delete. An engine
+/// keeps copies of the weights and outlives its network; it must outlive its contexts, and the logger all of them. A
+/// failure is a line of the logger, and NULL or false. enqueueV3() has computed when it returns, and looks at no
+/// stream. A plan as bytes, buildSerializedNetwork(), is not offered: an engine is built where it runs.
+///
+/// Without those steps, a network runs by itself, and says what was wrong in a qdq::result:
+///
+/// @code
+/// tensorrt::INetworkDefinition network;
+/// ...
+/// network.setTensorAddress("x", values);
+/// qdq::result done = network.run();
+/// if (!done) std::puts(done.message());
+/// @endcode
+///
+/// Weights are read by every run() then. In either way nothing is written before every layer, address and overlap has
+/// been checked.
+///
+/// @code
+/// quantize      saturate(round(input / scale + zeroPt))     zeroPt is 0: rounded once, to nearest even
+/// dequantize    (input - zeroPt) * scale
+/// @endcode
+///
+/// As in TensorRT, a network belongs to one thread, layers and tensors belong to it, and a mistake in a layer shows
+/// when the network is built: build() and run() name the layer, or its output where it has no name of its own. A tensor
+/// of another network is such a mistake, and is not kept: that network may be gone by then. The add functions return
+/// NULL when memory is short, or a name is NULL.
+///
+/// TensorRT's operator reference and NvInfer.h differ in places. The reference is followed in that input and scale (of
+/// a dequantize layer: output and scale) have one type, that zeroPt is f32, and that blocks are for int4 and fp4.
+/// NvInfer.h is followed in that int8 goes down to -128 (the reference's example prints -127 / 127 for a value below
+/// both), that scales are above 0, and that the last or the last but one dimension is cut into blocks, and no other.
+/// Both are silent on a remainder, which is refused. A 1-D scale is one for each element along the axis, also where
+/// input has one dimension.
 #pragma once
 
 #include <qdq/compat/common.hpp>
@@ -49,50 +56,73 @@
 #include <cstring>
 #include <utility>
 
+/// TensorRT's quantize and dequantize layers.
 namespace qdq::tensorrt {
 
+/// Element types, with TensorRT's values.
 enum class DataType : std::int32_t {
-    kFLOAT = 0,
-    kHALF = 1,
-    kINT8 = 2,
-    kINT32 = 3,
-    kBOOL = 4,
-    kUINT8 = 5,
-    kFP8 = 6,
-    kBF16 = 7,
-    kINT64 = 8,
-    kINT4 = 9,
-    kFP4 = 10,
-    kE8M0 = 11
+    kFLOAT = 0,  ///< f32
+    kHALF = 1,   ///< f16
+    kINT8 = 2,   ///< i8
+    kINT32 = 3,  ///< no layer takes it
+    kBOOL = 4,   ///< no layer takes it
+    kUINT8 = 5,  ///< no layer takes it
+    kFP8 = 6,    ///< e4m3fn
+    kBF16 = 7,   ///< bf16
+    kINT64 = 8,  ///< no layer takes it
+    kINT4 = 9,   ///< i4, two in a byte, the first in the low nibble
+    kFP4 = 10,   ///< e2m1, packed as kINT4
+    kE8M0 = 11   ///< no layer takes it
 };
 
-enum class LayerType : std::int32_t { kCONSTANT = 19, kQUANTIZE = 32, kDEQUANTIZE = 33 };
-enum class TensorIOMode : std::int32_t { kNONE = 0, kINPUT = 1, kOUTPUT = 2 };
+/// What a layer does.
+enum class LayerType : std::int32_t {
+    kCONSTANT = 19,   ///< holds weights
+    kQUANTIZE = 32,   ///< quantizes
+    kDEQUANTIZE = 33  ///< dequantizes
+};
+/// What a tensor of an engine is.
+enum class TensorIOMode : std::int32_t {
+    kNONE = 0,   ///< neither, or unknown
+    kINPUT = 1,  ///< an input
+    kOUTPUT = 2  ///< a marked output
+};
 
+/// Dimensions.
 struct Dims64 {
-    static constexpr std::int32_t MAX_DIMS = 8;
-    std::int32_t nbDims;  // -1 where there are none to know
-    std::int64_t d[MAX_DIMS];
+    static constexpr std::int32_t MAX_DIMS = 8;  ///< how many there may be
+    std::int32_t nbDims;                         ///< how many; -1 where there are none to know
+    std::int64_t d[MAX_DIMS];                    ///< the sizes
 };
+/// Dimensions.
 using Dims = Dims64;
+/// Dimensions, two of them.
 struct Dims2 : Dims {
+    /// All 0.
     constexpr Dims2() : Dims2(0, 0) {}
+    /// The sizes.
     constexpr Dims2(std::int64_t d0, std::int64_t d1) : Dims{2, {d0, d1}} {}
 };
+/// Dimensions, three of them.
 struct Dims3 : Dims {
+    /// All 0.
     constexpr Dims3() : Dims3(0, 0, 0) {}
+    /// The sizes.
     constexpr Dims3(std::int64_t d0, std::int64_t d1, std::int64_t d2) : Dims{3, {d0, d1, d2}} {}
 };
+/// Dimensions, four of them.
 struct Dims4 : Dims {
+    /// All 0.
     constexpr Dims4() : Dims4(0, 0, 0, 0) {}
+    /// The sizes.
     constexpr Dims4(std::int64_t d0, std::int64_t d1, std::int64_t d2, std::int64_t d3) : Dims{4, {d0, d1, d2, d3}} {}
 };
 
-// Memory of the caller's. The 4-bit types are packed, the first element in the low nibble.
+/// Memory of the caller's. The 4-bit types are packed, the first element in the low nibble.
 struct Weights {
-    DataType type;
-    void const *values;
-    std::int64_t count;  // elements
+    DataType type;       ///< of the elements
+    void const *values;  ///< the first one
+    std::int64_t count;  ///< in elements
 };
 
 namespace detail {
@@ -146,16 +176,20 @@ inline const INetworkDefinition &network_of(const ITensor &tensor);
 
 }  // namespace detail
 
+/// A tensor of a network.
 class ITensor {
 public:
     ITensor(const ITensor &) = delete;
 
+    /// The name; "" where it has none.
     char const *getName() const noexcept { return name_.c_str(); }
-    void setName(char const *name) noexcept {
-        (void)name_.assign(name);
-    }  // kept as it was for NULL, or in want of memory
+    /// Another name. It is kept as it was for NULL, or in want of memory.
+    void setName(char const *name) noexcept { (void)name_.assign(name); }
+    /// The element type.
     DataType getType() const noexcept { return type_; }
-    inline Dims getDimensions() const noexcept;  // of a layer's output: those of its input
+    /// The dimensions; of a layer's output those of its input.
+    inline Dims getDimensions() const noexcept;
+    /// Whether it is marked as an output.
     bool isNetworkOutput() const noexcept { return marked_ != 0; }
 
 private:
@@ -172,42 +206,57 @@ private:
     void *address_ = nullptr;  // of an input or an output: the caller's memory
 };
 
+/// A layer of a network.
 class ILayer {
 public:
     ILayer(const ILayer &) = delete;
     virtual ~ILayer() = default;
 
+    /// What it does.
     LayerType getType() const noexcept {
         return what_ == kind::quantize     ? LayerType::kQUANTIZE
                : what_ == kind::dequantize ? LayerType::kDEQUANTIZE
                                            : LayerType::kCONSTANT;
     }
+    /// The name; one that the network gave it where it has none.
     char const *getName() const noexcept { return name_.is_set() ? name_.c_str() : unnamed_; }
+    /// Another name.
     void setName(char const *name) noexcept { (void)name_.assign(name); }
 
-    // 0: the data, 1: the scale, 2: the zero point. NULL where there is none.
+    /// 0: the data, 1: the scale, 2: the zero point. NULL where there is none.
     ITensor *getInput(std::int32_t index) const noexcept { return index >= 0 && index < 3 ? inputs_[index] : nullptr; }
+    /// Another tensor as an input, of the same network.
     inline void setInput(std::int32_t index, ITensor &tensor) noexcept;
+    /// How many inputs are set.
     std::int32_t getNbInputs() const noexcept {
         return static_cast<std::int32_t>(3 - std::ranges::count(inputs_, static_cast<ITensor *>(nullptr)));
     }
+    /// The output, number 0; NULL for another number.
     ITensor *getOutput(std::int32_t index) noexcept { return index == 0 ? &output_ : nullptr; }
+    /// 1.
     std::int32_t getNbOutputs() const noexcept { return 1; }
+    /// The element type of the output.
     DataType getOutputType(std::int32_t) const noexcept { return output_.type_; }
-    inline void setOutputType(std::int32_t index, DataType type) noexcept;  // of a layer that computes: its toType
+    /// Another element type of the output; of a layer that computes, its toType.
+    inline void setOutputType(std::int32_t index, DataType type) noexcept;
 
 protected:
     friend class ITensor;
     friend class INetworkDefinition;
     friend const INetworkDefinition &detail::network_of(const ITensor &tensor);
+    /// @cond
     enum class kind { input, constant, quantize, dequantize };
     ILayer(INetworkDefinition &network, kind what, std::int32_t index)
         : network_(network), what_(what), index_(index), output_(*this) {}
+    /// @endcond
 
-    // The input tensor's dimension that a scale with one dimension varies along; -1, the default, for one scale.
+    /// The input tensor's dimension that a scale with one dimension varies along; -1, the default, for one scale.
     std::int32_t getAxis() const noexcept { return axis_; }
+    /// Another axis.
     inline void setAxis(std::int32_t axis) noexcept;
+    /// The type that it computes.
     DataType getToType() const noexcept { return output_.type_; }
+    /// Another type to compute.
     inline void setToType(DataType type) noexcept;
 
 private:
@@ -235,27 +284,30 @@ private:
     std::unique_ptr<ILayer> next_;
 };
 
+/// A layer that holds weights.
 class IConstantLayer : public ILayer {
     using ILayer::ILayer;
     friend class INetworkDefinition;
 };
 
+/// A layer that quantizes. Its toType is kINT8 (the default), kINT4, kFP4 or kFP8.
 class IQuantizeLayer : public ILayer {
     using ILayer::ILayer;
     friend class INetworkDefinition;
 
 public:
     using ILayer::getAxis, ILayer::setAxis;
-    using ILayer::getToType, ILayer::setToType;  // kINT8 (the default), kINT4, kFP4, kFP8
+    using ILayer::getToType, ILayer::setToType;
 };
 
+/// A layer that dequantizes. Its toType is kFLOAT (the default), kHALF or kBF16.
 class IDequantizeLayer : public ILayer {
     using ILayer::ILayer;
     friend class INetworkDefinition;
 
 public:
     using ILayer::getAxis, ILayer::setAxis;
-    using ILayer::getToType, ILayer::setToType;  // kFLOAT (the default), kHALF, kBF16
+    using ILayer::getToType, ILayer::setToType;
 };
 
 namespace detail {
@@ -315,8 +367,10 @@ private:
 
 }  // namespace detail
 
+/// A network of quantize and dequantize layers. It belongs to one thread.
 class INetworkDefinition {
 public:
+    /// An empty network, which runs without an engine.
     INetworkDefinition() = default;
     INetworkDefinition(const INetworkDefinition &) = delete;
     ~INetworkDefinition() {
@@ -325,10 +379,12 @@ public:
         }
     }
 
+    /// An input. NULL for no name, or in want of memory.
     ITensor *addInput(char const *name, DataType type, Dims const &dimensions) noexcept {
         ILayer *layer = name != nullptr ? append<ILayer>(ILayer::kind::input, name) : nullptr;
         return layer != nullptr ? describe(*layer, type, dimensions) : nullptr;
     }
+    /// A layer of weights, which are not copied. NULL in want of memory.
     IConstantLayer *addConstant(Dims const &dimensions, Weights weights) noexcept {
         auto *layer = append<IConstantLayer>(ILayer::kind::constant);
         if (layer == nullptr) {
@@ -338,14 +394,16 @@ public:
         describe(*layer, weights.type, dimensions);
         return layer;
     }
+    /// A layer that quantizes. NULL in want of memory.
     IQuantizeLayer *addQuantize(ITensor &input, ITensor &scale, DataType outputType = DataType::kINT8) noexcept {
         return compute<IQuantizeLayer>(ILayer::kind::quantize, input, scale, outputType);
     }
+    /// A layer that dequantizes. NULL in want of memory.
     IDequantizeLayer *addDequantize(ITensor &input, ITensor &scale, DataType outputType = DataType::kFLOAT) noexcept {
         return compute<IDequantizeLayer>(ILayer::kind::dequantize, input, scale, outputType);
     }
 
-    // Of a tensor of this network; another's is left as it is.
+    /// Of a tensor of this network; another's is left as it is.
     void markOutput(ITensor &tensor) noexcept {
         if (&tensor.producer_.network_ != this) {
             return;
@@ -356,6 +414,7 @@ public:
         }
         is_built_ = false;
     }
+    /// The tensor is no output any more.
     void unmarkOutput(ITensor &tensor) noexcept {
         if (&tensor.producer_.network_ == this && tensor.marked_ != 0) {
             each([&](ILayer &layer) { layer.output_.marked_ -= layer.output_.marked_ > tensor.marked_ ? 1 : 0; });
@@ -365,23 +424,28 @@ public:
         is_built_ = false;
     }
 
+    /// How many inputs there are.
     std::int32_t getNbInputs() const noexcept { return count_of_inputs_; }
+    /// How many outputs are marked.
     std::int32_t getNbOutputs() const noexcept { return marks_; }
+    /// How many layers there are.
     std::int32_t getNbLayers() const noexcept { return count_ - count_of_inputs_; }
-    // NULL for an index past the last.
+    /// NULL for an index past the last.
     ITensor *getInput(std::int32_t index) const noexcept {
         ILayer *found = nth(index, [](const ILayer &layer) { return layer.what_ == ILayer::kind::input; });
         return found != nullptr ? &found->output_ : nullptr;
     }
+    /// A marked output; NULL for an index past the last.
     ITensor *getOutput(std::int32_t index) const noexcept {
         ILayer *found = nth(0, [&](const ILayer &layer) { return index >= 0 && layer.output_.marked_ == index + 1; });
         return found != nullptr ? &found->output_ : nullptr;
     }
+    /// A layer, in the order of the add functions; NULL for an index past the last.
     ILayer *getLayer(std::int32_t index) const noexcept {
         return nth(index, [](const ILayer &layer) { return layer.what_ != ILayer::kind::input; });
     }
 
-    // The memory of an input or a marked output. False where no such tensor has the name.
+    /// The memory of an input or a marked output. False where no such tensor has the name.
     bool setTensorAddress(char const *name, void *data) noexcept {
         ITensor *found = find(name);
         if (found != nullptr) {
@@ -392,15 +456,16 @@ public:
         }
         return found != nullptr;
     }
+    /// The memory of an input, which is only read. False where no input has the name.
     bool setInputTensorAddress(char const *name, void const *data) noexcept {
         const ITensor *found = find(name);
         return found != nullptr && found->marked_ == 0 && setTensorAddress(name, const_cast<void *>(data));
     }
 
-    // Checks every layer and chooses its kernel. run() does that where anything has changed since.
+    /// Checks every layer and chooses its kernel. run() does that where anything has changed since.
     result build() noexcept { return prepare(); }
 
-    // Computes every layer in the order of the add functions, into the memory of the outputs.
+    /// Computes every layer in the order of the add functions, into the memory of the outputs.
     result run() noexcept {
         if (const detail::verdict done = is_built_ ? detail::verdict(QDQ_OK) : prepare(); !done) {
             return done;
@@ -469,30 +534,48 @@ private:
     bool is_built_ = false;
 };
 
+/// A character of a message.
 using AsciiChar = char;
 
-// Hears of what goes wrong, as kERROR.
+/// Hears of what goes wrong, as kERROR.
 class ILogger {
 public:
-    enum class Severity : std::int32_t { kINTERNAL_ERROR = 0, kERROR = 1, kWARNING = 2, kINFO = 3, kVERBOSE = 4 };
+    /// How much a message matters. Only kERROR is used.
+    enum class Severity : std::int32_t {
+        kINTERNAL_ERROR = 0,  ///< not used
+        kERROR = 1,           ///< a call failed
+        kWARNING = 2,         ///< not used
+        kINFO = 3,            ///< not used
+        kVERBOSE = 4          ///< not used
+    };
+    /// Told of each failure.
     virtual void log(Severity severity, AsciiChar const *message) noexcept = 0;
 
+    /// A logger.
     ILogger() = default;
+    /// A copy.
     ILogger(const ILogger &) = default;
+    /// A copy.
     ILogger &operator=(const ILogger &) = default;
     virtual ~ILogger() = default;
 };
 
 class ICudaEngine;
 
+/// Runs an engine on memory of its own choice.
 class IExecutionContext {
 public:
     IExecutionContext(const IExecutionContext &) = delete;
 
+    /// The memory of an input or an output. False where no such tensor has the name.
     inline bool setTensorAddress(char const *name, void *data) noexcept;
+    /// The memory of an input, which is only read.
     inline bool setInputTensorAddress(char const *name, void const *data) noexcept;
-    inline void *getTensorAddress(char const *name) const noexcept;  // NULL where no tensor has the name
+    /// The memory of a tensor; NULL where none has the name.
+    inline void *getTensorAddress(char const *name) const noexcept;
+    /// Computes, and returns when it has. The stream is not looked at.
     inline bool enqueueV3(void *stream) noexcept;
+    /// The engine.
     ICudaEngine const &getEngine() const noexcept { return engine_; }
 
 private:
@@ -503,19 +586,23 @@ private:
     detail::execution run_;
 };
 
+/// A network that was built, with copies of its weights.
 class ICudaEngine {
 public:
     ICudaEngine(const ICudaEngine &) = delete;
 
+    /// A context, which is the caller's to delete. NULL in want of memory.
     IExecutionContext *createExecutionContext() const noexcept {
         std::unique_ptr<IExecutionContext> made(new (std::nothrow) IExecutionContext(*this));
         return succeeded(made != nullptr ? made->run_.prepare(network_) : no_memory()) ? made.release() : nullptr;
     }
 
+    /// How many inputs and outputs there are.
     std::int32_t getNbIOTensors() const noexcept {
         return static_cast<std::int32_t>(std::ranges::count_if(network_.tensors(), is_bound));
     }
-    char const *getIOTensorName(std::int32_t index) const noexcept {  // NULL for an index past the last
+    /// The name of an input or output; NULL for an index past the last.
+    char const *getIOTensorName(std::int32_t index) const noexcept {
         for (const detail::built_tensor &tensor : network_.tensors()) {
             if (is_bound(tensor) && index-- == 0) {
                 return tensor.of_tensor.c_str();
@@ -523,11 +610,13 @@ public:
         }
         return nullptr;
     }
-    // Where no tensor has the name: nbDims of -1, kFLOAT, kNONE.
+    /// Where no tensor has the name: nbDims of -1, kFLOAT, kNONE.
     Dims getTensorShape(char const *name) const noexcept { return known(name, &detail::built_tensor::dims, {-1, {}}); }
+    /// The element type of a tensor; kFLOAT where none has the name.
     DataType getTensorDataType(char const *name) const noexcept {
         return known(name, &detail::built_tensor::type, DataType::kFLOAT);
     }
+    /// What a tensor is; kNONE where none has the name.
     TensorIOMode getTensorIOMode(char const *name) const noexcept {
         return known(name, &detail::built_tensor::mode, TensorIOMode::kNONE);
     }
@@ -554,20 +643,30 @@ private:
     detail::built_network network_;
 };
 
+/// Nothing that these layers look at.
 class IBuilderConfig {};
 
-// Looked at by none of these layers: they have explicit dimensions and types.
-enum class NetworkDefinitionCreationFlag : std::int32_t { kEXPLICIT_BATCH = 0, kSTRONGLY_TYPED = 1 };
+/// Looked at by none of these layers: they have explicit dimensions and types.
+enum class NetworkDefinitionCreationFlag : std::int32_t {
+    kEXPLICIT_BATCH = 0,  ///< not looked at
+    kSTRONGLY_TYPED = 1   ///< not looked at
+};
+/// A bit for each flag.
 using NetworkDefinitionCreationFlags = std::uint32_t;
 
+/// Builds engines.
 class IBuilder {
 public:
+    /// Failures go to the logger, which outlives it.
     explicit IBuilder(ILogger &logger) : logger_(logger) {}
 
+    /// An empty network, which is the caller's to delete.
     INetworkDefinition *createNetworkV2(NetworkDefinitionCreationFlags) noexcept {
         return new (std::nothrow) INetworkDefinition;
     }
+    /// A configuration, which is the caller's to delete.
     IBuilderConfig *createBuilderConfig() noexcept { return new (std::nothrow) IBuilderConfig; }
+    /// An engine, which is the caller's to delete. NULL where a layer is wrong: a line of the logger says which.
     ICudaEngine *buildEngineWithConfig(const INetworkDefinition &network, IBuilderConfig &) noexcept {
         std::unique_ptr<ICudaEngine> made(new (std::nothrow) ICudaEngine(logger_));
         if (made == nullptr) {
@@ -582,6 +681,7 @@ private:
     ILogger &logger_;
 };
 
+/// A builder, which is the caller's to delete.
 inline IBuilder *createInferBuilder(ILogger &logger) noexcept { return new (std::nothrow) IBuilder(logger); }
 
 namespace detail {
@@ -929,7 +1029,7 @@ template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, ch
     return added;
 }
 
-// The rules for what enters the network and what leaves it.
+/// The rules for what enters the network and what leaves it.
 inline detail::verdict INetworkDefinition::check_bound(const ILayer &layer) const {
     using namespace detail;
     const ITensor &tensor = layer.output_;
@@ -986,7 +1086,7 @@ inline detail::verdict INetworkDefinition::build(detail::built_network &made, we
     return marks_ != 0 ? verdict(QDQ_OK) : compat::fail("TensorRT: no output is marked");
 }
 
-// What a layer, which keeps the rules, is to those who run the network.
+/// What a layer, which keeps the rules, is to those who run the network.
 inline detail::verdict INetworkDefinition::build(detail::built_tensor &made, const ILayer &layer, weights how) {
     using namespace detail;
     const ITensor &tensor = layer.output_;
@@ -1016,7 +1116,7 @@ inline detail::verdict INetworkDefinition::build(detail::built_tensor &made, con
     return QDQ_OK;
 }
 
-// Chooses the kernel of a layer that computes.
+/// Chooses the kernel of a layer that computes.
 inline detail::verdict INetworkDefinition::plan(detail::built_network &made, const ILayer &layer) {
     using namespace detail;
     const auto tensor_of = [&](const ITensor &tensor) -> built_tensor & {

@@ -6,15 +6,20 @@
 #include <cstdio>
 #include <cstring>
 
+/// What the front ends share.
 namespace qdq::compat {
 
-// What a system calls the arguments of qdq's functions.
+/// What a system calls the arguments of qdq's functions.
 struct argument_names {
-    const char *function, *x, *scale, *zero_point, *y;
+    const char *function;    ///< the function
+    const char *x;           ///< what is quantized, or dequantized
+    const char *scale;       ///< the scale
+    const char *zero_point;  ///< the zero point; NULL where there is none
+    const char *y;           ///< the result
 };
 
-// Why the thread's latest call of qdq failed, into `text`. qdq's message is "<function>: <argument>: <rule>"; after the
-// checks of a front end, the rules left are those about where memory lies.
+/// Why the thread's latest call of qdq failed, into `text`. qdq's message is "<function>: <argument>: <rule>"; after
+/// the checks of a front end, the rules left are those about where memory lies.
 template<std::size_t size> void last_error_in_terms_of(const argument_names &names, char (&text)[size]) {
     const auto in_system = [&](const char *argument) {
         const auto is = [&](const char *name) { return std::strcmp(argument, name) == 0; };

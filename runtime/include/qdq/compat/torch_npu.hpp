@@ -1,73 +1,89 @@
-// torch_npu.npu_quantize over qdq.
-//
-//     div_mode        result = saturate(round(self / scales + zero_points))
-//     not div_mode    result = saturate(round(self * scales + zero_points))
-//
-// as f32 sums, rounded to nearest even; the zero point counts before rounding, as CANN documents. NaN gives 0, whatever
-// the zero point is, as in CANN's references for the operators behind it (cann/ops-nn, quant/quantize and
-// quant/ascend_quant_v2, tests/assets/golden.py).
-//
-//     const auto scales = torch_npu::tensor(std::vector(12, 0.1f)).bfloat16();
-//     auto y = torch_npu::npu_quantize(x, scales, torch_npu::None, torch_npu::qint8, -1, false);
-//     auto z = torch_npu::npu_quantize(x, scales, torch_npu::None, torch_npu::qint8, {.axis = -1});
-//     if (!y) std::puts(y.message());
-//
-// torch_npu's documentation lists the types of each argument but not which go together: every combination is taken
-// here. (The CANN operators behind npu_quantize take fewer: bf16 only all together in div_mode, scales of the type of a
-// 16-bit self otherwise.) The axis means what those operators take it for: any dimension in div_mode, one of the last
-// two otherwise, where op-plugin hands on -1 for every axis above -2 (QuantizeKernelNpuOpApi.cpp). qint32 names int32
-// too, as in op-plugin's own tests.
+/// @file
+/// torch_npu.npu_quantize over qdq.
+///
+/// @code
+/// div_mode        result = saturate(round(self / scales + zero_points))
+/// not div_mode    result = saturate(round(self * scales + zero_points))
+/// @endcode
+///
+/// as f32 sums, rounded to nearest even; the zero point counts before rounding, as CANN documents. NaN gives 0,
+/// whatever the zero point is, as in CANN's references for the operators behind it (cann/ops-nn, quant/quantize and
+/// quant/ascend_quant_v2, tests/assets/golden.py).
+///
+/// @code
+/// const auto scales = torch_npu::tensor(std::vector(12, 0.1f)).bfloat16();
+/// auto y = torch_npu::npu_quantize(x, scales, torch_npu::None, torch_npu::qint8, -1, false);
+/// auto z = torch_npu::npu_quantize(x, scales, torch_npu::None, torch_npu::qint8, {.axis = -1});
+/// if (!y) std::puts(y.message());
+/// @endcode
+///
+/// torch_npu's documentation lists the types of each argument but not which go together: every combination is taken
+/// here. (The CANN operators behind npu_quantize take fewer: bf16 only all together in div_mode, scales of the type of
+/// a 16-bit self otherwise.) The axis means what those operators take it for: any dimension in div_mode, one of the
+/// last two otherwise, where op-plugin hands on -1 for every axis above -2 (QuantizeKernelNpuOpApi.cpp). qint32 names
+/// int32 too, as in op-plugin's own tests.
 #pragma once
 
 #include <qdq/compat/common.hpp>
 
+/// torch_npu's npu_quantize.
 namespace qdq::torch_npu {
 
+/// A view of memory, or tensor(), which owns its elements.
 using Tensor = qdq::tensor;
+/// A tensor or None.
 using optional_tensor = compat::optional_tensor;
+/// No tensor.
 inline constexpr optional_tensor None{};
 
-// c10::ScalarType's values, and Python's names for those that npu_quantize takes.
+/// c10::ScalarType's values, and Python's names for those that npu_quantize takes.
 enum class ScalarType : std::int8_t {
-    Byte = 0,
-    Char = 1,
-    Int = 3,
-    Half = 5,
-    Float = 6,
-    QInt8 = 12,
-    QUInt8 = 13,
-    QInt32 = 14,
-    BFloat16 = 15,
-    QUInt4x2 = 16
+    Byte = 0,       ///< uint8
+    Char = 1,       ///< int8
+    Int = 3,        ///< int32
+    Half = 5,       ///< float16
+    Float = 6,      ///< float32
+    QInt8 = 12,     ///< qint8
+    QUInt8 = 13,    ///< quint8
+    QInt32 = 14,    ///< qint32
+    BFloat16 = 15,  ///< bfloat16
+    QUInt4x2 = 16   ///< quint4x2: eight int4 in an int32
 };
-inline constexpr ScalarType qint8 = ScalarType::QInt8, quint8 = ScalarType::QUInt8, int32 = ScalarType::Int,
-                            qint32 = ScalarType::QInt32, quint4x2 = ScalarType::QUInt4x2;
+inline constexpr ScalarType qint8 = ScalarType::QInt8;        ///< i8
+inline constexpr ScalarType quint8 = ScalarType::QUInt8;      ///< u8
+inline constexpr ScalarType int32 = ScalarType::Int;          ///< i32
+inline constexpr ScalarType qint32 = ScalarType::QInt32;      ///< i32
+inline constexpr ScalarType quint4x2 = ScalarType::QUInt4x2;  ///< eight int4 in an int32
 
-// A dimension: any integer, and no bool, which would be div_mode in its place.
+/// A dimension: any integer, and no bool, which would be div_mode in its place.
 class axis_number {
 public:
+    /// Of any integer type but bool.
     template<std::integral I>
         requires(!std::same_as<I, bool>)
     constexpr axis_number(I value) : value_(static_cast<std::int64_t>(value)) {}
+    /// The number.
     constexpr operator std::int64_t() const { return value_; }
 
 private:
     std::int64_t value_;
 };
 
-// Arguments by their names: npu_quantize(x, scales, None, qint8, {.axis = -1, .div_mode = false}).
+/// Arguments by their names: npu_quantize(x, scales, None, qint8, {.axis = -1, .div_mode = false}).
 struct keywords {
-    axis_number axis = 1;
-    bool div_mode = true;
+    axis_number axis = 1;  ///< the dimension that scales vary along
+    bool div_mode = true;  ///< self / scales, or self * scales
 };
 
-// torch.tensor of numbers, as float32, whose elements are its own; .bfloat16() and .half() convert them.
+/// torch.tensor of numbers, as float32, whose elements are its own; .bfloat16() and .half() convert them.
 template<compat::numbers R> compat::owned_tensor tensor(const R &values, const dimensions &shape) {
     return {dtype::f32, shape, values};
 }
+/// The same of one dimension.
 template<compat::numbers R> compat::owned_tensor tensor(const R &values) {
     return tensor(values, {static_cast<std::int64_t>(std::ranges::distance(values))});
 }
+/// The same of numbers in braces.
 inline compat::owned_tensor tensor(std::initializer_list<double> values) {
     return tensor<std::initializer_list<double>>(values);
 }
@@ -265,20 +281,23 @@ constexpr bool is_dense(const qdq_tensor &t) {
 
 }  // namespace detail
 
-// self: f32, f16 or bf16, 1 to 8 dimensions, any strides; may be empty. zero_points: of scales' shape, or None.
-//
-//              div_mode                          not div_mode
-// scales       f32, bf16                         f32, f16, bf16
-//              one, or self's length along the axis: in one dimension, or in self's rank with 1 everywhere but the
-//              axis; may be strided
-// zero_points  i8, u8, i32, bf16                 scales' type
-// dtype        qint8, quint8, qint32, int32      qint8, quint4x2
-// axis         a dimension of self, negative     -2 is the last but one, which a self of one dimension lacks; any above
-//              counted from the last; not        that the last, also one past self's dimensions, as the default is
-//              looked at for one scale           for a self of one
-//
-// The result has self's shape and is i8, u8 or i32. For quint4x2 it is i32, eight int4 in each, the first in the lowest
-// bits: self's last dimension is a multiple of 8, and the result's is an eighth of it.
+/// self: f32, f16 or bf16, 1 to 8 dimensions, any strides; may be empty. zero_points: of scales' shape, or None.
+///
+/// @code{.unparsed}
+///              div_mode                          not div_mode
+/// scales       f32, bf16                         f32, f16, bf16
+///              one, or self's length along the axis: in one dimension, or in self's rank with 1 everywhere but the
+///              axis; may be strided
+/// zero_points  i8, u8, i32, bf16                 scales' type
+/// dtype        qint8, quint8, qint32, int32      qint8, quint4x2
+/// axis         a dimension of self, negative     -2 is the last but one, which a self of one dimension lacks; any
+/// above
+///              counted from the last; not        that the last, also one past self's dimensions, as the default is
+///              looked at for one scale           for a self of one
+/// @endcode
+///
+/// The result has self's shape and is i8, u8 or i32. For quint4x2 it is i32, eight int4 in each, the first in the
+/// lowest bits: self's last dimension is a multiple of 8, and the result's is an eighth of it.
 inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, const Tensor &scales,
                                                            const optional_tensor &zero_points, ScalarType dtype,
                                                            const keywords &how) {
@@ -292,14 +311,15 @@ inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, c
         return detail::compute(y, self, scales, zero_points, how.div_mode, accepted);
     });
 }
+/// The same with axis and div_mode in their places.
 inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, const Tensor &scales,
                                                            const optional_tensor &zero_points, ScalarType dtype,
                                                            axis_number axis = 1, bool div_mode = true) {
     return npu_quantize(self, scales, zero_points, dtype, keywords{axis, div_mode});
 }
 
-// The same into `out`, a tensor of the result's type and shape, with strides that keep its elements apart (quint4x2:
-// dense).
+/// The same into `out`, a tensor of the result's type and shape, with strides that keep its elements apart (quint4x2:
+/// dense).
 inline result npu_quantize_out(const output &out, const Tensor &self, const Tensor &scales,
                                const optional_tensor &zero_points, ScalarType dtype, const keywords &how) {
     detail::call accepted;
@@ -318,6 +338,7 @@ inline result npu_quantize_out(const output &out, const Tensor &self, const Tens
     }
     return detail::compute(out.c(), self, scales, zero_points, how.div_mode, accepted);
 }
+/// The same with axis and div_mode in their places.
 inline result npu_quantize_out(const output &out, const Tensor &self, const Tensor &scales,
                                const optional_tensor &zero_points, ScalarType dtype, axis_number axis = 1,
                                bool div_mode = true) {

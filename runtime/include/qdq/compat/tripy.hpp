@@ -1,23 +1,32 @@
-// nvtripy's quantize and dequantize over qdq: saturate(round(input / scale)), and input * scale.
-//
-//     tripy::Tensor x({{0, 1, 2}, {3, 4, 5}}, tripy::float32);
-//     auto q = tripy::quantize(x, {0.99872, 0.96125}, tripy::int8, 0);
-//     auto y = q ? tripy::dequantize(*q, {0.99872, 0.96125}, tripy::float32, 0) : q;
-//     if (!y) std::puts(y.message());
-//
-// nvtripy's documentation has a scale's first dimension "be able to divide" input's; that is taken to mean without a
-// remainder. `dim` counts from 0, as the TensorRT dialect beneath it does: a negative one is refused. In one place this
-// departs from the documentation: it has float32 and float16 alone as the dtype of dequantize, and nvtripy's own table
-// of types bfloat16 too, which is taken here.
+/// @file
+/// nvtripy's quantize and dequantize over qdq: saturate(round(input / scale)), and input * scale.
+///
+/// @code
+/// tripy::Tensor x({{0, 1, 2}, {3, 4, 5}}, tripy::float32);
+/// auto q = tripy::quantize(x, {0.99872, 0.96125}, tripy::int8, 0);
+/// auto y = q ? tripy::dequantize(*q, {0.99872, 0.96125}, tripy::float32, 0) : q;
+/// if (!y) std::puts(y.message());
+/// @endcode
+///
+/// nvtripy's documentation has a scale's first dimension "be able to divide" input's; that is taken to mean without a
+/// remainder. `dim` counts from 0, as the TensorRT dialect beneath it does: a negative one is refused. In one place
+/// this departs from the documentation: it has float32 and float16 alone as the dtype of dequantize, and nvtripy's own
+/// table of types bfloat16 too, which is taken here.
 #pragma once
 
 #include <qdq/compat/common.hpp>
 
+/// nvtripy's quantize and dequantize.
 namespace qdq::tripy {
 
+/// nvtripy's element types.
 using dtype = qdq::dtype;
-inline constexpr dtype float32 = dtype::f32, float16 = dtype::f16, bfloat16 = dtype::bf16, float8 = dtype::f8e4m3,
-                       int4 = dtype::i4, int8 = dtype::i8;
+inline constexpr dtype float32 = dtype::f32;    ///< f32
+inline constexpr dtype float16 = dtype::f16;    ///< f16
+inline constexpr dtype bfloat16 = dtype::bf16;  ///< bf16
+inline constexpr dtype float8 = dtype::f8e4m3;  ///< f8e4m3
+inline constexpr dtype int4 = dtype::i4;        ///< i4
+inline constexpr dtype int8 = dtype::i8;        ///< i8
 
 namespace detail {
 
@@ -83,12 +92,15 @@ inline compat::owned_tensor from_list(std::span<const nested> list, dtype type) 
 
 }  // namespace detail
 
-// A tensor: a view of the caller's memory, or elements of its own, Tensor({{1, 2}, {3, 4}}, int8).
+/// A tensor: a view of the caller's memory, or elements of its own, Tensor({{1, 2}, {3, 4}}, int8).
 class Tensor : public tensor {
 public:
     using tensor::tensor;
+    /// A view.
     Tensor(const tensor &view) : tensor(view) {}
+    /// Elements of its own.
     Tensor(compat::owned_tensor elements) : tensor(elements), elements_(std::move(elements)) {}
+    /// Numbers in braces, which it owns as elements of `type`.
     Tensor(std::initializer_list<detail::nested> list, dtype type)
         : Tensor(detail::from_list({list.begin(), list.size()}, type)) {}
 
@@ -96,18 +108,23 @@ private:
     compat::owned_tensor elements_;
 };
 
-// A scale: a tensor, a number, a sequence of numbers or a sequence of such sequences, of any arithmetic type. As in
-// nvtripy, numbers become a tensor of the floating type of the call, rounded to f32 and from there to f16 or bf16; a
-// tensor must have that type. Tensors and sequences are viewed: they outlive the call. Made on the spot, as an
-// argument.
+/// A scale: a tensor, a number, a sequence of numbers or a sequence of such sequences, of any arithmetic type. As in
+/// nvtripy, numbers become a tensor of the floating type of the call, rounded to f32 and from there to f16 or bf16; a
+/// tensor must have that type. Tensors and sequences are viewed: they outlive the call. Made on the spot, as an
+/// argument.
 class scale_argument {
 public:
+    /// A view of a tensor.
     scale_argument(const tensor &view) : view_(view) {}
+    /// A tensor.
     scale_argument(const compat::owned_tensor &elements) : view_(elements) {}
+    /// One number.
     template<compat::number N>
     scale_argument(N number) : is_tensor_(false), number_(static_cast<float>(number)), view_(&number_, dimensions{}) {}
+    /// Numbers in braces, nested or not.
     scale_argument(std::initializer_list<detail::nested> list)
         : is_tensor_(false), numbers_(detail::from_list({list.begin(), list.size()}, float32)), view_(numbers_) {}
+    /// A sequence of numbers.
     template<compat::numbers Sequence> scale_argument(const Sequence &sequence) : is_tensor_(false), view_(none) {
         if constexpr (storage<const Sequence &> && std::same_as<std::ranges::range_value_t<Sequence>, float>) {
             view_ = sequence;
@@ -116,6 +133,7 @@ public:
             view_ = numbers_;
         }
     }
+    /// A sequence of sequences.
     template<detail::rows_of_numbers Rows> scale_argument(const Rows &rows) : is_tensor_(false), view_(none) {
         const std::int64_t count = detail::length_of(rows);
         const std::int64_t length = count == 0 ? 0 : detail::length_of(*std::ranges::begin(rows));
@@ -125,7 +143,7 @@ public:
 
     scale_argument(const scale_argument &) = delete;
 
-    // This scale as a tensor of `type`, valid as long as this object and `converted`.
+    /// This scale as a tensor of `type`, valid as long as this object and `converted`.
     compat::verdict as(dtype type, const char *function, compat::owned_tensor &converted, qdq_tensor &scale) const {
         if (const compat::verdict sound = compat::check_tensor(function, "scale", view_); !sound) {
             return sound;
@@ -287,26 +305,29 @@ inline result fill(const operation &op, const output &out, const tensor &input, 
 
 }  // namespace detail
 
-// input: float32, float16 or bfloat16, at least one dimension, any strides. dtype: int8, int4 or float8.
-//   dim given    a scale for each element along it: one dimension, of input.shape[dim]
-//   no dim       one scale: a number or a tensor without dimensions; or blocks (int4, an input of two dimensions):
-//                scale.shape[0] divides input.shape[0], scale.shape[1] is input.shape[1]
+/// input: float32, float16 or bfloat16, at least one dimension, any strides. dtype: int8, int4 or float8.
+///
+/// - dim given: a scale for each element along it, in one dimension, of input.shape[dim]
+/// - no dim: one scale, a number or a tensor without dimensions; or blocks (int4, an input of two dimensions), where
+///   scale.shape[0] divides input.shape[0] and scale.shape[1] is input.shape[1]
 inline compat::expected<compat::owned_tensor> quantize(const tensor &input, const scale_argument &scale, dtype dtype,
                                                        std::optional<int> dim = {}) {
     return detail::make(detail::quantization, input, scale, dtype, dim);
 }
 
-// input: int8, int4 or float8. dtype: float32, float16 or bfloat16, which is the scale's too. The rest as for quantize.
+/// input: int8, int4 or float8. dtype: float32, float16 or bfloat16, which is the scale's too. The rest as for
+/// quantize.
 inline compat::expected<compat::owned_tensor> dequantize(const tensor &input, const scale_argument &scale, dtype dtype,
                                                          std::optional<int> dim = {}) {
     return detail::make(detail::dequantization, input, scale, dtype, dim);
 }
 
-// The same into `out`, a tensor of dtype and input's shape.
+/// The same into `out`, a tensor of dtype and input's shape.
 inline result quantize_out(const output &out, const tensor &input, const scale_argument &scale, dtype dtype,
                            std::optional<int> dim = {}) {
     return detail::fill(detail::quantization, out, input, scale, dtype, dim);
 }
+/// The same into `out`, a tensor of dtype and input's shape.
 inline result dequantize_out(const output &out, const tensor &input, const scale_argument &scale, dtype dtype,
                              std::optional<int> dim = {}) {
     return detail::fill(detail::dequantization, out, input, scale, dtype, dim);

@@ -1,0 +1,180 @@
+from qdq._core import checkpoint as checkpoint, compat as compat
+
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
+
+import numpy
+from numpy.typing import ArrayLike, NDArray
+
+class _DLPack(Protocol):
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class _TorchDtype(Protocol):
+    @property
+    def is_floating_point(self) -> bool: ...
+
+_NumPy: TypeAlias = NDArray[Any] | numpy.generic
+_Array = TypeVar("_Array", bound=_DLPack)
+_Out = TypeVar("_Out", bound=_DLPack)
+_Operand: TypeAlias = ArrayLike | _DLPack
+_Dtype: TypeAlias = str | type[Any] | numpy.dtype[Any] | _TorchDtype
+_Blocks: TypeAlias = int | Sequence[int] | None
+_ScaleMode: TypeAlias = Literal["divide", "multiply", "reciprocal"]
+_QuantizeZeroPoint: TypeAlias = Literal["after_rounding", "before_rounding"]
+_DequantizeZeroPoint: TypeAlias = Literal["subtract", "add"]
+_Rounding: TypeAlias = Literal["nearest_even", "nearest_away", "toward_zero", "down", "up"]
+_Nan: TypeAlias = Literal["lowest", "zero"]
+_Profile: TypeAlias = Literal["onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"] | None
+
+@overload
+def quantize(
+    x: _NumPy, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype, axis: int | None = None,
+    block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
+    zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
+    saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
+) -> NDArray[Any]:
+    """
+    y = saturate(round(x / scale) + zero_point), as an array of `dtype`.
+
+    Args:
+        x: array of float32, float16 or bfloat16, 0 to 8 dimensions, any strides. NumPy's, or any with DLPack.
+        scale: array of float32, float16, bfloat16, float8_e8m0fnu or float8_e4m3fn, or a number, or a sequence of numbers.
+            One element; or one dimension, an element for each along `axis`; or x's rank, an element for each block.
+        zero_point: None, or an array of one element or scale's shape, of int8, uint8, int16, uint16, int32, float32,
+            float16 or bfloat16; or a number or a sequence of numbers.
+        dtype: what y holds: int8, uint8, int16, uint16, int32, int4, uint4, int2, uint2, float8_e4m3fn, float8_e5m2,
+            float8_e4m3fnuz, float8_e5m2fnuz, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn. A string, or a type of NumPy,
+            ml_dtypes, PyTorch or JAX.
+        axis: x's dimension that a scale of one dimension varies along, or that `block_size` cuts; None is 0, unless the
+            scale has the length of several dimensions: ONNX would take 1 then, and torch asks for it, as this does.
+        block_size: elements in a block along `axis`, or a tuple of x's rank; None: from the shapes of x and scale, where
+            the scale's divides x's.
+        scale_mode: "divide", "multiply" (x * scale) or "reciprocal" (x * (1 / scale), rounded twice).
+        zero_point_mode: "after_rounding", or "before_rounding": saturate(round(x / scale + zero_point)).
+        rounding: "nearest_even", "nearest_away", "toward_zero", "down" or "up".
+        saturate: False gives infinity or NaN, instead of the largest value, where float8 overflows.
+        nan: what NaN becomes where dtype is an integer type: "lowest", its least code, or "zero".
+        profile: "onnx", "torch", "torchao", "acl", "tensorrt", "tripy" or "pypto": the options under which that system
+            computes. A keyword that is not at its default replaces the profile's.
+        out: an array of x's shape and `dtype` (with `packed`, of its bytes), any strides that keep its elements apart.
+        packed: y as bytes, of uint8: two elements of 4 bits in each, the first in the low half, or four of 2. Its shape is
+            x's with as many bytes in the last dimension as hold the elements, or one dimension of all bytes where the last
+            dimension does not fill its own.
+
+    Returns:
+        `out`, or an array of x's shape from the library that x is from. Without `packed`, types below 8 bits are
+        ml_dtypes', one element in a byte.
+
+    Raises:
+        TypeError: an argument is no array, or of a dtype that is none of qdq's.
+        ValueError: an argument breaks a rule; the message names it, the rule and the values.
+        MemoryError: for y.
+        RuntimeError: a device's driver refuses.
+
+    While it computes, other threads of Python run.
+    """
+@overload
+def quantize(
+    x: _Array, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype, axis: int | None = None,
+    block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
+    zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
+    saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
+) -> _Array: ...
+@overload
+def quantize(
+    x: _NumPy | _DLPack, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype, axis: int | None = None,
+    block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
+    zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
+    saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _Out, packed: bool = False,
+) -> _Out: ...
+
+@overload
+def dequantize(
+    q: _NumPy, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
+    axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
+    profile: _Profile = None, out: None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+) -> NDArray[Any]:
+    """
+    y = (q - zero_point) * scale, as an array of `dtype`.
+
+    Args:
+        q: array of a type that quantize gives, 0 to 8 dimensions, any strides; or with `stored` its bytes.
+        scale, zero_point, axis, block_size: as of quantize.
+        dtype: what y holds: float32, float16 or bfloat16.
+        zero_point_mode: "subtract", or "add": (q + zero_point) * scale.
+        profile: as of quantize.
+        out: an array of q's shape and `dtype`.
+        stored: the type of the elements whose bytes q, of uint8, holds, as quantize gives them with packed=True.
+        shape: with `stored`, the shape of the elements; None: q's, with as many in the last dimension as its bytes hold.
+
+    Returns:
+        `out`, or an array from the library that q is from.
+
+    Raises:
+        As quantize.
+    """
+@overload
+def dequantize(
+    q: _Array, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
+    axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
+    profile: _Profile = None, out: None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+) -> _Array: ...
+@overload
+def dequantize(
+    q: _NumPy | _DLPack, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
+    axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
+    profile: _Profile = None, out: _Out, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+) -> _Out: ...
+
+class Plan:
+    """What qdq.plan returns."""
+
+    @overload
+    def __call__(self, x: _NumPy, out: None = None) -> NDArray[Any]:
+        """
+        The result for `x`, an array with the dtype, shape and strides of the one that was planned with: `out`,
+        which has those of the y that was planned, or a new array. ValueError where they differ.
+        """
+    @overload
+    def __call__(self, x: _Array, out: None = None) -> _Array: ...
+    @overload
+    def __call__(self, x: _NumPy | _DLPack, out: _Out) -> _Out: ...
+
+def plan_quantize(
+    x: _NumPy | _DLPack, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype, axis: int | None = None,
+    block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
+    zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
+    saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _DLPack | None = None, packed: bool = False,
+) -> Plan:
+    """qdq.plan(qdq.quantize, ...)."""
+
+def plan_dequantize(
+    q: _NumPy | _DLPack, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
+    axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
+    profile: _Profile = None, out: _DLPack | None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+) -> Plan:
+    """qdq.plan(qdq.dequantize, ...)."""
+
+def targets() -> list[tuple[str, str | None]]:
+    """
+    The targets that qdq has kernels for, the best first: the name of each, and why this machine
+    cannot run it, or None where it can.
+    """
+
+def current_target() -> str | None:
+    """
+    The name of the target that calls use now, or None where this machine can run none.
+    """
+
+def force_target(name: str | None) -> None:
+    """
+    Uses only the named target from now on, in every thread; None returns to the best. ValueError for a name that
+    is unknown or that this machine cannot run.
+    """
+
+def set_num_threads(count: int) -> None:
+    """
+    How many threads large work is split over: 1 for the caller's alone, 0 (as it is at first) for as many as
+    there are processors. Results have the same bits for every number.
+    """

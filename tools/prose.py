@@ -1,0 +1,80 @@
+"""Plain words: README.md and docs/ have sentences of fewer than 30 words, and none of the words below.
+
+usage: tools/prose.py [FILE...]
+
+A code span counts as one word. Code blocks are not looked at.
+"""
+
+import pathlib
+import re
+import sys
+
+from markdown_it import MarkdownIt
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MOST_WORDS = 29
+LEFT_OUT = {"docs/mutants.md", "docs/gpu.md"}  # a record of others' texts; a page that is being rewritten
+AVOIDED = {
+    "utilize": "use", "utilise": "use", "leverage": "use", "facilitate": "help", "in order to": "to", "obviously": "",
+    "basically": "", "simply": "", "a number of": "some, or how many", "due to the fact that": "because",
+    "blazing": "a figure", "seamless": "what happens", "state-of-the-art": "a figure", "cutting-edge": "a figure",
+}  # fmt: skip
+END = re.compile(r"(?<=[.!?])[\"')*_]*\s+")
+
+
+def text_of(inline):
+    """What a reader sees; of code one word."""
+    parts = []
+    for token in inline.children:
+        if token.type in ("softbreak", "hardbreak"):
+            parts.append(" ")
+        elif token.type == "code_inline":
+            parts.append("Code")
+        elif token.type == "text":
+            parts.append(token.content)
+    return "".join(parts)
+
+
+def texts(path):
+    """Each paragraph, item, heading and cell, with its line."""
+    markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+    line = 0
+    for token in markdown.parse(path.read_text()):
+        line = token.map[0] + 1 if token.map else line
+        if token.type == "inline":
+            yield line, text_of(token)
+
+
+def words_in(sentence):
+    return re.findall(r"[^\s]*\w[^\s]*", sentence)
+
+
+def problems(path):
+    for line, text in texts(path):
+        for sentence in END.split(text):
+            count = len(words_in(sentence))
+            if count > MOST_WORDS:
+                yield line, f"{count} words: {sentence.strip()}"
+        for word, instead in AVOIDED.items():
+            if re.search(rf"\b{word}\b", text, re.IGNORECASE):
+                yield line, f"{word}: {f'say {instead}' if instead else 'leave it out'}"
+
+
+def pages():
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [path for path in found if str(path.relative_to(ROOT)) not in LEFT_OUT]
+
+
+def findings(paths):
+    """As a compiler's warnings."""
+    return [f"{path.relative_to(ROOT)}:{line}:1: warning: {what}" for path in paths for line, what in problems(path)]
+
+
+def main():
+    found = findings([pathlib.Path(name).resolve() for name in sys.argv[1:]] or pages())
+    print("".join(f"{line}\n" for line in found), end="")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
