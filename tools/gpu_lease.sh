@@ -45,7 +45,11 @@ pack() {
     fi
 }
 
-said() { echo "$SECONDS s: $*" | tee -a "$out/summary.txt"; }
+said() {
+    local line="$SECONDS s: $*"
+    echo "$line" >>"$out/summary.txt"
+    echo "$line"
+}
 
 # step NAME SECONDS COMMAND...: no longer than that, nor than what is left of the time but for what is kept for speed.
 step() {

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -61,8 +62,8 @@ const char *setting(const char *name, const char *otherwise) {
 // Never destroyed, as threads of the program may call to its end.
 struct state {
     memory all_memory;
-    std::mutex lock;  // of what follows
-    std::set<stream *> streams;
+    std::mutex lock;                                    // of what follows
+    std::map<void *, std::shared_ptr<stream>> streams;  // others may wait for one that is destroyed
     std::set<context *> contexts;
     context *primary[devices] = {};
     std::atomic<uint64_t> launches{0};
@@ -124,24 +125,28 @@ int begin_unsafe() {
 
 bool is_default(const void *s) { return reinterpret_cast<uintptr_t>(s) <= 2; }
 
-stream *stream_of(void *s) {
+// One of all(), or a context's own.
+std::shared_ptr<stream> stream_of(void *s) {
     if (is_default(s)) {
-        return &current_context()->default_stream;
+        return {std::shared_ptr<void>(), &current_context()->default_stream};
     }
     const std::lock_guard hold(all().lock);
-    return all().streams.count(static_cast<stream *>(s)) != 0 ? static_cast<stream *>(s) : nullptr;
+    const auto found = all().streams.find(s);
+    return found != all().streams.end() ? found->second : nullptr;
 }
 
 void finish(const context *of) {
-    std::vector<stream *> streams;
+    std::vector<std::shared_ptr<stream>> streams;
     {
         const std::lock_guard hold(all().lock);
-        streams.assign(all().streams.begin(), all().streams.end());
+        for (const auto &[handle, s] : all().streams) {
+            streams.push_back(s);
+        }
         for (context *c : all().contexts) {
-            streams.push_back(&c->default_stream);
+            streams.emplace_back(std::shared_ptr<void>(), &c->default_stream);
         }
     }
-    for (stream *s : streams) {
+    for (const std::shared_ptr<stream> &s : streams) {
         if (of == nullptr || s->context() == of) {
             s->finish();
         }
@@ -201,7 +206,7 @@ template<typename Copy> int in_stream(void *s, Copy copy) {
     if (const int error = begin(true)) {
         return error;
     }
-    stream *const on = stream_of(s);
+    const std::shared_ptr<stream> on = stream_of(s);
     if (on == nullptr) {
         return invalid_handle;
     }
@@ -495,10 +500,10 @@ int cuStreamCreate(void **made, unsigned) {
     if (const int error = begin(true)) {
         return error;
     }
-    auto *const s = new stream(current_context());
+    auto s = std::make_shared<stream>(current_context());
+    *made = s.get();
     const std::lock_guard hold(all().lock);
-    all().streams.insert(s);
-    *made = s;
+    all().streams.emplace(s.get(), std::move(s));
     return success;
 }
 
@@ -506,13 +511,14 @@ int cuStreamDestroy_v2(void *s) {
     if (const int error = begin(false)) {
         return error;
     }
-    {
-        const std::lock_guard hold(all().lock);
-        if (all().streams.erase(static_cast<stream *>(s)) == 0) {
-            return invalid_handle;
-        }
+    std::shared_ptr<stream> old;  // ends after the lock, as it waits for its work
+    const std::lock_guard hold(all().lock);
+    const auto found = all().streams.find(s);
+    if (found == all().streams.end()) {
+        return invalid_handle;
     }
-    delete static_cast<stream *>(s);
+    old = std::move(found->second);
+    all().streams.erase(found);
     return success;
 }
 
@@ -520,7 +526,7 @@ int cuStreamSynchronize(void *s) {
     if (const int error = begin_unsafe()) {
         return error;
     }
-    stream *const on = stream_of(s);
+    const std::shared_ptr<stream> on = stream_of(s);
     if (on == nullptr) {
         return invalid_handle;
     }
@@ -532,7 +538,7 @@ int cuStreamGetCtx(void *s, void **c) {
     if (const int error = begin(false)) {
         return error;
     }
-    const stream *const on = is_default(s) && current_context() == nullptr ? nullptr : stream_of(s);
+    const std::shared_ptr<stream> on = is_default(s) && current_context() == nullptr ? nullptr : stream_of(s);
     if (on == nullptr) {
         return invalid_handle;
     }
@@ -546,7 +552,7 @@ int cuStreamBeginCapture_v2(void *s, int) {
     if (const int error = begin(true)) {
         return error;
     }
-    stream *const on = stream_of(s);
+    const std::shared_ptr<stream> on = stream_of(s);
     if (on == nullptr || is_default(s)) {
         return invalid_handle;
     }
@@ -561,7 +567,7 @@ int cuStreamEndCapture(void *s, void **made) {
     if (const int error = begin(true)) {
         return error;
     }
-    stream *const on = stream_of(s);
+    const std::shared_ptr<stream> on = stream_of(s);
     if (on == nullptr || !on->is_captured()) {
         return illegal_capture;
     }
@@ -582,7 +588,7 @@ int cuGraphLaunch(void *g, void *s) {
     if (const int error = begin(true)) {
         return error;
     }
-    stream *const on = stream_of(s);
+    const std::shared_ptr<stream> on = stream_of(s);
     if (on == nullptr) {
         return invalid_handle;
     }
@@ -646,7 +652,7 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned blocks_y, unsigned 
         return error;
     }
     const module &m = *static_cast<module *>(function);
-    stream *const on = stream_of(s);
+    const std::shared_ptr<stream> on = stream_of(s);
     if (on == nullptr || on->context() != m.of) {
         return invalid_handle;
     }
