@@ -187,7 +187,7 @@ void print_ratios(const char *of, std::vector<double> ratios) {
     }
 }
 
-void measure_drawn(uint64_t seed, int64_t first, int64_t end, const limits &by) {
+void measure_drawn(uint64_t seed, int64_t first, int64_t end, size_t worst, const limits &by) {
     std::vector<found> all;
     for (int64_t i = first; i < end; i++) {
         const call c = bench::drawn_call(seed, i);
@@ -207,7 +207,7 @@ void measure_drawn(uint64_t seed, int64_t first, int64_t end, const limits &by) 
         return std::pair(a.elements >= 4096, a.ratio) > std::pair(b.elements >= 4096, b.ratio);
     });
     std::printf("\n%8s %9s %9s %9s  the worst\n", "ratio", "ns", "dense ns", "elements");
-    all.resize(std::min<size_t>(all.size(), 20));
+    all.resize(std::min(all.size(), worst));
     std::for_each(all.begin(), all.end(), print);
 }
 
@@ -258,6 +258,7 @@ int main(int argc, char **argv) try {
     bool table = false;
     uint64_t seed = 1;
     int64_t calls = 2000, one = -1;
+    size_t worst = 20;
     std::string target, filter;
     limits by;
     app.add_flag("--table", table, "a fixed list of calls instead of drawn ones");
@@ -265,6 +266,7 @@ int main(int argc, char **argv) try {
     app.add_option("--seed", seed, "of the draws");
     app.add_option("--calls", calls, "how many are drawn");
     app.add_option("--call", one, "only the draw of this number");
+    app.add_option("--worst", worst, "how many of the worst are printed");
     app.add_option("--target", target, "the best usable one without it");
     app.add_option("--rounds", by.rounds, "of which the least time counts");
     app.add_option("--seconds", by.seconds, "of one timing");
@@ -276,7 +278,7 @@ int main(int argc, char **argv) try {
     if (table) {
         measure_table(filter, by);
     } else {
-        measure_drawn(seed, one < 0 ? 0 : one, one < 0 ? calls : one + 1, by);
+        measure_drawn(seed, one < 0 ? 0 : one, one < 0 ? calls : one + 1, worst, by);
     }
 } catch (const std::exception &e) {
     std::cerr << "qdq_cliffs_bench: " << e.what() << "\n";

@@ -1,6 +1,6 @@
 // Bytes a second of a device's rows against a copy on the device in the same run, and what a launch costs. Prints JSON.
 //
-// usage: qdq_gpu_bench TARGET [ELEMENTS...]
+// usage: qdq_gpu_bench TARGET [--models] [ELEMENTS...]     --models: the types of language models alone
 #include "support/device.h"
 #include "support/inputs.h"
 #include "types_in_role.h"
@@ -91,19 +91,38 @@ std::vector<uint8_t> bytes_of_x(bool floats, const element_type &type, int64_t b
     return all;
 }
 
+// What models' weights and activations are stored as, and computed in.
+bool is_of_models(const element_type &floats, const element_type &stored) {
+    const std::initializer_list<qdq_dtype> types{QDQ_I8, QDQ_F8E4M3, QDQ_I4, QDQ_F4E2M1};
+    return floats.dtype != QDQ_F32 && std::find(types.begin(), types.end(), stored.dtype) != types.end();
+}
+
+// The rows of one size. Its memory is that of the widest types; x is written once for each type of floats, and once for
+// codes of any type.
 class table {
 public:
-    table(device &on, const std::string &target, int64_t elements)
-        : on(on), target(target), elements(elements / columns * columns) {}
+    table(device &on, const std::string &target, int64_t elements, bool of_models)
+        : on(on),
+          target(target),
+          elements(elements / columns * columns),
+          of_models(of_models),
+          x(on, 4 * elements),
+          y(on, 4 * elements),
+          copy_to(on, 4 * elements),
+          scale(on, 4 * scales()) {
+        on.write(scale.data(), std::vector<float>(static_cast<size_t>(scales()), 0.1f).data(), 4 * scales());
+    }
 
     void run() {
         for (const element_type &floats : float_types) {
-            for (const element_type &stored : stored_types) {
-                for (const granularity &g : granularities) {
-                    print(true, floats, stored, g);
-                    print(false, stored, floats, g);
-                }
-            }
+            write_x(true, floats);
+            for_each_row(floats,
+                         [&](const element_type &stored, const granularity &g) { print(true, floats, stored, g); });
+        }
+        write_x(false, stored_types.front());
+        for (const element_type &floats : float_types) {
+            for_each_row(floats,
+                         [&](const element_type &stored, const granularity &g) { print(false, stored, floats, g); });
         }
     }
 
@@ -111,16 +130,30 @@ private:
     device &on;
     const std::string target;
     const int64_t elements;
+    const bool of_models;
+    const memory x, y, copy_to, scale;
+
+    int64_t scales() const { return std::max(elements / 32, columns); }
+
+    void write_x(bool floats, const element_type &type) {
+        on.write(x.data(), bytes_of_x(floats, type, 4 * elements).data(), 4 * elements);
+    }
+
+    template<typename Row> void for_each_row(const element_type &floats, Row &&row) {
+        for (const element_type &stored : stored_types) {
+            for (const granularity &g : granularities) {
+                if (!of_models || is_of_models(floats, stored)) {
+                    row(stored, g);
+                }
+            }
+        }
+    }
 
     void print(bool quantizes, const element_type &from, const element_type &to, const granularity &g) {
         const int64_t rows = elements / columns;
         const int64_t shape[] = {rows, columns};
         const int64_t scale_shape[] = {g.scale_rows ? g.scale_rows : rows, g.scale_columns ? g.scale_columns : columns};
-        const int64_t x_bytes = elements * from.bits / 8, y_bytes = elements * to.bits / 8,
-                      scales = scale_shape[0] * scale_shape[1];
-        const memory x(on, x_bytes), y(on, y_bytes), scale(on, 4 * scales), copy_to(on, (x_bytes + y_bytes) / 2);
-        on.write(x.data(), bytes_of_x(quantizes, from, x_bytes).data(), x_bytes);
-        on.write(scale.data(), std::vector<float>(static_cast<size_t>(scales), 0.1f).data(), 4 * scales);
+        const int64_t x_bytes = elements * from.bits / 8, y_bytes = elements * to.bits / 8;
         const qdq_device where{on.kind(), 0, 0};
         const qdq_tensor c_x{x.data(), from.dtype, 2, shape, nullptr, where},
             c_y{y.data(), to.dtype, 2, shape, nullptr, where};
@@ -135,9 +168,8 @@ private:
                 stop("run");
             }
         });
-        void *const source = x_bytes > y_bytes ? x.data() : y.data();
-        const double copied = seconds_of(on, [&] { on.copy(copy_to.data(), source, (x_bytes + y_bytes) / 2); });
-        const double moved = static_cast<double>(x_bytes + y_bytes + 4 * scales);
+        const double copied = seconds_of(on, [&] { on.copy(copy_to.data(), x.data(), (x_bytes + y_bytes) / 2); });
+        const double moved = static_cast<double>(x_bytes + y_bytes + 4 * scale_shape[0] * scale_shape[1]);
         std::printf(
             "%s  {\"target\": \"%s\", \"op\": \"%s\", \"from\": \"%s\", \"to\": \"%s\", \"granularity\": \"%s\", "
             "\"elements\": %lld, \"GB/s\": %.1f, \"copy GB/s\": %.1f, \"ratio\": %.3f}",
@@ -159,6 +191,7 @@ double launch_microseconds(device &on) {
     const float one = 1;
     const memory x(on, 4 * few), y(on, few), scale(on, 4);
     on.write(scale.data(), &one, 4);
+    on.write(x.data(), std::vector<float>(few, one).data(), 4 * few);
     const qdq_device where{on.kind(), 0, 0};
     const qdq_tensor c_x{x.data(), QDQ_F32, 1, &few, nullptr, where}, c_y{y.data(), QDQ_I8, 1, &few, nullptr, where};
     const qdq_tensor c_scale{scale.data(), QDQ_F32, 0, nullptr, nullptr, where};
@@ -185,11 +218,12 @@ double launch_microseconds(device &on) {
 
 int main(int count, char **arguments) {
     if (count < 2 || qdq_force_target(arguments[1]) != QDQ_OK || test_support::current_device() == QDQ_DEVICE_HOST) {
-        stop("usage: qdq_gpu_bench cuda|opencl [ELEMENTS...]");
+        stop("usage: qdq_gpu_bench cuda|opencl [--models] [ELEMENTS...]");
     }
     device &on = test_support::shared_device(test_support::current_device());
     std::vector<int64_t> sizes;
-    for (int i = 2; i < count; ++i) {
+    const bool of_models = count > 2 && std::strcmp(arguments[2], "--models") == 0;
+    for (int i = of_models ? 3 : 2; i < count; ++i) {
         sizes.push_back(std::atoll(arguments[i]));
     }
     if (sizes.empty()) {
@@ -198,7 +232,7 @@ int main(int count, char **arguments) {
     std::printf("{\"device\": \"%s\", \"launch microseconds\": %.2f, \"rows\": [\n", on.name().c_str(),
                 launch_microseconds(on));
     for (int64_t elements : sizes) {
-        table(on, arguments[1], elements).run();
+        table(on, arguments[1], elements, of_models).run();
     }
     std::printf("\n]}\n");
 }

@@ -100,7 +100,8 @@ tensors is null.)";
 constexpr const char *verify_footer = R"(Runs every kernel of every target that this machine can run, on inputs given
 by formula, in the default and in hostile floating-point environments, and compares digests of the results with the
 published ones: docs/conformance.md. Where one differs, the first wrong result is printed with its operands and the
-right one, and the exit code is 1. Nothing is written to disk.)";
+right one, and the exit code is 1. Nothing is written to disk. A device (cuda, opencl) is checked where --target names
+it, with tensors in its memory.)";
 
 // What help shows of an option that takes one of these names, and shells complete.
 std::string one_of(const std::vector<std::string> &names) { return "NAME:{" + CLI::detail::join(names) + "}"; }

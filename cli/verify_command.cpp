@@ -6,6 +6,7 @@
 #include "support/text.h"
 
 #include "conformance/check.h"
+#include "conformance/device.h"
 
 #include <algorithm>
 #include <atomic>
@@ -22,7 +23,23 @@ namespace qdq::cli {
 namespace {
 
 using conformance::finding;
-const conformance::library tested = {qdq_quantize, qdq_dequantize};
+
+// Of the target that is checked, if it is a device's. Never closed: its driver may be gone when the process ends.
+conformance::device *in_use = nullptr;
+
+qdq_status quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
+                    const qdq_options *options) {
+    return in_use != nullptr ? call_on_device(*in_use, true, x, scale, zero_point, y, options, {})
+                             : qdq_quantize(x, scale, zero_point, y, options);
+}
+
+qdq_status dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
+                      const qdq_options *options) {
+    return in_use != nullptr ? call_on_device(*in_use, false, x, scale, zero_point, y, options, {})
+                             : qdq_dequantize(x, scale, zero_point, y, options);
+}
+
+const conformance::library tested = {quantize, dequantize};
 
 // Calls task(i) for every i in [0, count), on this thread, which draws the bar and sees signals, and on others.
 void run_on_threads(int threads, int64_t count, const std::function<void(int64_t)> &task) {
@@ -90,7 +107,9 @@ private:
 };
 
 void check_kernels(const verify_options &options, int threads, summary &all) {
-    auto taken = options.full ? conformance::hostile_environments::all : conformance::hostile_environments::one;
+    auto taken = in_use != nullptr ? conformance::hostile_environments::none  // which are of the processor
+                 : options.full    ? conformance::hostile_environments::all
+                                   : conformance::hostile_environments::one;
     std::vector<conformance::kernel> kernels = conformance::kernels();
     std::vector<finding> found(kernels.size());
     run_on_threads(threads, std::ssize(kernels), [&](int64_t i) {
@@ -139,12 +158,21 @@ void tell(const console_options &console, const std::string &line) {
     }
 }
 
-// Why a target's kernels cannot be checked here; empty where they can.
-std::string obstacle(int32_t target) {
-    if (qdq_target_device(target) != QDQ_DEVICE_HOST) {
-        return "its tensors live on a device, where qdq has no memory";
+// Why a target's kernels are not checked; empty where they are to be. Then its device, if it has one, is in use.
+std::string obstacle(int32_t target, bool is_named) {
+    in_use = nullptr;
+    const qdq_device_kind kind = qdq_target_device(target);
+    if (kind != QDQ_DEVICE_HOST && !is_named) {
+        return "a device is checked with --target alone: its driver compiles every kernel first";
     }
-    return qdq_target_usable(target) ? "" : qdq_target_problem(target);
+    if (!qdq_target_usable(target)) {
+        return qdq_target_problem(target);
+    }
+    std::string reason;
+    if (kind != QDQ_DEVICE_HOST) {
+        in_use = conformance::open_device(kind, reason).release();
+    }
+    return reason;
 }
 
 // Forces the target, and tells what it gives. Whether that is what is published.
@@ -184,7 +212,7 @@ void run_verify(const verify_options &options) {
         if (!named.empty() && name != named) {
             continue;
         }
-        if (std::string reason = obstacle(i); !reason.empty()) {
+        if (std::string reason = obstacle(i, !named.empty()); !reason.empty()) {
             tell(options.console, std::string(name).append(": not checked: ").append(reason));
             found.push_back({{"target", name}, {"as_published", nullptr}, {"text", reason}});
             continue;

@@ -57,18 +57,65 @@ class argument_checks_remover : public IRMutator {
     }
 };
 
-class text_compressor : public IRMutator {
+// A line of OpenCL C in which Halide views a thread's own array of words as vectors, by a pointer of their type:
+//
+//     ((__address_space_A uint4 *)A)[i] = v;        uint4 v = ((__address_space_A uint4 *)A)[i];
+//
+// C's rules of aliasing let a compiler take such a store and the words that are read after it for unrelated. Oclgrind's
+// does: it stored undefined codes. OpenCL's functions for it mean the same and may be used of any array.
+std::string by_vector_functions(const std::string &line, const std::string &text) {
+    const size_t view = line.find("((__address_space_");
+    const size_t star = line.find(" *)", view), array_end = line.find(")[", star),
+                 index_end = line.find("];", array_end);
+    const size_t stored_end = line.find("] = ", array_end);
+    if (view == std::string::npos || array_end == std::string::npos) {
+        return line;
+    }
+    const std::string array = line.substr(star + 3, array_end - star - 3);
+    if (text.find("#define __address_space_" + array + " __private\n") == std::string::npos) {
+        return line;
+    }
+    const std::string width(1, line[star - 1]);
+    if (stored_end != std::string::npos) {
+        const std::string index = line.substr(array_end + 2, stored_end - array_end - 2);
+        const std::string value = line.substr(stored_end + 4, line.find(';', stored_end) - stored_end - 4);
+        return line.substr(0, view) + "vstore" + width + "(" + value + ", " + index + ", " + array + ");";
+    }
+    const std::string index = line.substr(array_end + 2, index_end - array_end - 2);
+    return line.substr(0, view) + "vload" + width + "(" + index + ", " + array + ");";
+}
+
+std::string with_vector_functions(const std::string &text) {
+    std::string result;
+    for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+        end = std::min(text.find('\n', begin), text.size() - 1);
+        std::string line = text.substr(begin, end - begin);
+        result += by_vector_functions(line, text) + text[end];
+    }
+    return result;
+}
+
+class text_mutator : public IRMutator {
+public:
+    explicit text_mutator(bool compressed) : compressed(compressed) {}
+
+private:
     using IRMutator::visit;
+
+    const bool compressed;
 
     Expr visit(const Variable *v) override {
         if (!v->image.defined() || !ends_with(v->image.name(), "_gpu_source_kernels")) {
             return v;
         }
-        Buffer<uint8_t> text = v->image;
-        const std::vector<uint8_t> all = compress(text.data(), text.size_in_bytes());
-        Buffer<uint8_t> compressed(int(all.size()), text.name());
-        std::copy(all.begin(), all.end(), compressed.begin());
-        return Variable::make(v->type, v->name, compressed);
+        Buffer<uint8_t> of_halide = v->image;
+        const std::string text = with_vector_functions(std::string(of_halide.begin(), of_halide.end()));
+        const auto *const bytes = reinterpret_cast<const uint8_t *>(text.data());
+        const std::vector<uint8_t> all =
+            compressed ? compress(bytes, text.size()) : std::vector<uint8_t>(bytes, bytes + text.size());
+        Buffer<uint8_t> made(int(all.size()), of_halide.name());
+        std::copy(all.begin(), all.end(), made.begin());
+        return Variable::make(v->type, v->name, made);
     }
 };
 
@@ -82,7 +129,7 @@ public:
     Stmt mutate(const Stmt &whole) override {
         Stmt s = asserts ? whole : argument_checks_remover().mutate(whole);
         s = inject_gpu_offload(s, target);
-        return compressed ? text_compressor().mutate(s) : s;
+        return text_mutator(compressed).mutate(s);
     }
 
 private:

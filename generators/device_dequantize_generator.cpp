@@ -56,14 +56,21 @@ private:
 
     void define_operands() {
         const places at = kernel.place_of(kernel.lane, in);
-        define_operand(factor, operand_as_float(operand_bits(scale, at.scale, *in.scale_bytes), *in.scale_type));
+        define_operand(factor, scale_value(operand_bits(scale, at.scale, *in.scale_bytes), *in.scale_type));
         if (stored().is_float()) {
             return;
         }
-        Expr bits = operand_bits(zero_point, at.zero_point, *in.zero_point_bytes), type = *in.zero_point_type;
-        Expr z = multiply(operand_as_float(bits, type), cast<float>(Expr(*in.sign)));
+        define_operand(zero_point_bits, lazily(uses(zero_point_use::none), bit_pattern(0),
+                                               operand_bits(zero_point, at.zero_point, *in.zero_point_bytes)));
+        Expr bits = operand(zero_point_bits, kernel.lane), type = *in.zero_point_type;
+        Expr is_integer = has_integers(type), is_read = !uses(zero_point_use::none);
+        define_operand(zero_point_float, lazily(is_read && !is_integer, float_zero_point(bits, type), 0.0f));
+        define_operand(zero_point_integer, lazily(is_read && is_integer, integer_zero_point(bits, type), 0));
+        Expr real = operand(zero_point_float, kernel.lane), integer = operand(zero_point_integer, kernel.lane);
+        Expr z = multiply(lazily(is_integer, cast<float>(integer), real), cast<float>(Expr(*in.sign)));
         define_operand(offset, lazily(uses(zero_point_use::as_float), z, 0.0f));
-        define_operand(addend, lazily(uses(zero_point_use::as_integer), operand_as_integer(bits, type), 0));
+        define_operand(addend,
+                       lazily(uses(zero_point_use::as_integer), lazily(is_integer, integer, nearest_integer(real)), 0));
     }
 
     void define_operand(Func &stage, const Expr &e) { kernel.define(stage, kernel.operand_lanes(), spelled(on(), e)); }
@@ -120,7 +127,8 @@ private:
 
     device_inputs in;
     device_kernel kernel;
-    Func code{"code"}, factor{"factor"}, offset{"offset"}, addend{"addend"}, exact{"exact"}, value{"value"};
+    Func code{"code"}, factor{"factor"}, zero_point_bits{"zero_point_bits"}, zero_point_float{"zero_point_float"},
+        zero_point_integer{"zero_point_integer"}, offset{"offset"}, addend{"addend"}, exact{"exact"}, value{"value"};
 };
 
 }  // namespace

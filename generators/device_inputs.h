@@ -49,15 +49,22 @@ struct places {
 places places_of(const device_inputs &in, Expr unit, int dimensions);
 
 // An element of a buffer by its 64-bit place, in two dimensions: within a page and of pages. Arguments for its Func.
-std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages);
+// One that is a few places further may lie past the page, where the next begins.
+std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, Expr further = 0);
 
 // The bits of an operand, read byte by byte, as its bytes may lie anywhere.
 Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes);
 
-// The value of an operand whose type is known when the kernel runs: of any operand as an f32; and of a zero point as an
-// int32, to which floats round, ties to even, saturated, and NaN gives 0.
-Expr operand_as_float(Expr bits, Expr dtype);
-Expr operand_as_integer(Expr bits, Expr dtype);
+// The value of an operand whose type is known when the kernel runs: of a scale; of a zero point of a float type, and of
+// an integer type, which it has or not. Each type is looked for in one place of a kernel, as Halide makes a parameter
+// of each comparison, which costs three instructions wherever it is read first.
+Expr scale_value(Expr bits, Expr dtype);
+Expr has_integers(Expr zero_point_type);
+Expr float_zero_point(Expr bits, Expr dtype);
+Expr integer_zero_point(Expr bits, Expr dtype);
+
+// The int32 that a float zero point rounds to, ties to even, saturated; NaN gives 0.
+Expr nearest_integer(Expr z);
 
 // The number among all elements of the code at a place of a byte of packed codes.
 Expr packed_element(int codes_per_byte, Expr byte, Expr place, Expr packing);

@@ -68,13 +68,22 @@ private:
     void define_operands() {
         const places at = kernel.place_of(kernel.lane, in);
         const int lanes = kernel.operand_lanes();
-        Expr given = operand_as_float(operand_bits(scale, at.scale, *in.scale_bytes), *in.scale_type);
+        Expr given = scale_value(operand_bits(scale, at.scale, *in.scale_bytes), *in.scale_type);
         define(factor, lanes, lazily(*in.reciprocal != 0, divide(1.0f, given), given));
         define(inverse, lanes, divide(1.0f, operand(factor, kernel.lane)));
         if (stored().is_integer()) {
-            Expr bits = operand_bits(zero_point, at.zero_point, *in.zero_point_bytes), type = *in.zero_point_type;
-            define(offset, lanes, lazily(uses(zero_point_use::as_float), operand_as_float(bits, type), 0.0f));
-            define(addend, lanes, lazily(uses(zero_point_use::as_integer), operand_as_integer(bits, type), 0));
+            define(zero_point_bits, lanes,
+                   lazily(uses(zero_point_use::none), bit_pattern(0),
+                          operand_bits(zero_point, at.zero_point, *in.zero_point_bytes)));
+            Expr bits = operand(zero_point_bits, kernel.lane), type = *in.zero_point_type;
+            Expr is_integer = has_integers(type), is_read = !uses(zero_point_use::none);
+            define(zero_point_float, lanes, lazily(is_read && !is_integer, float_zero_point(bits, type), 0.0f));
+            define(zero_point_integer, lanes, lazily(is_read && is_integer, integer_zero_point(bits, type), 0));
+            Expr real = operand(zero_point_float, kernel.lane), integer = operand(zero_point_integer, kernel.lane);
+            define(offset, lanes,
+                   lazily(uses(zero_point_use::as_float), lazily(is_integer, cast<float>(integer), real), 0.0f));
+            define(addend, lanes,
+                   lazily(uses(zero_point_use::as_integer), lazily(is_integer, integer, nearest_integer(real)), 0));
         }
     }
 
@@ -138,8 +147,9 @@ private:
 
     device_inputs in;
     device_kernel kernel;
-    Func value{"value"}, factor{"factor"}, inverse{"inverse"}, offset{"offset"}, addend{"addend"}, chosen{"chosen"},
-        code{"code"};
+    Func value{"value"}, factor{"factor"}, inverse{"inverse"}, zero_point_bits{"zero_point_bits"},
+        zero_point_float{"zero_point_float"}, zero_point_integer{"zero_point_integer"}, offset{"offset"},
+        addend{"addend"}, chosen{"chosen"}, code{"code"};
 };
 
 }  // namespace

@@ -138,7 +138,7 @@ qdq_handwritten(avx2/dequantize_4_bits.h
 # GPU, whose driver compiles it.
 qdq_device_target(cuda
   HALIDE cuda-cuda_capability_70
-  INSTRUCTIONS ptx fma f16 rounding shared_select
+  INSTRUCTIONS ptx fma f16 rounding fast_subnormals shared_select
   DEVICE device_cuda)
 qdq_device_target(opencl
   HALIDE opencl

@@ -3,7 +3,8 @@
 usage: mutants.py [--only REGEX] [--again]    plant the faults whose "<file> <name>" matches and that are not yet caught
        mutants.py --check                     no building: is each fault's text still in its file, is each in the table?
 
-Everything happens in build/mutants: a copy of the sources with a build of its own, which only ever differs in one fault.
+Everything happens in build/mutants: a copy of the sources with builds of its own, which only ever differ in one fault:
+"release", and for tests of devices "cuda", whose kernels run over tests/ptx.
 docs/mutants.md is the record: its last column is the key of the entry that was planted, and it is written after each
 fault. A fault that is caught counts as caught until its entry changes, as it does with the code that it replaces: an
 interrupted run goes on where it was, on any machine, and one after a change plants few. That a test has lost what it
@@ -30,8 +31,7 @@ TABLE = ROOT / "docs/mutants.md"
 FIGURES = ROOT / "build/reliability/mutants.json"
 WORK = ROOT / "build/mutants"
 TREE = WORK / "tree"
-BUILD = TREE / "build/release"
-KERNELS = BUILD / "generators/kernels"
+BUILDS = {"release": [], "cuda": ["-DQDQ_DEVICE_TARGETS=cuda", "-DQDQ_TARGETS=x86_avx2"]}
 KERNEL_SOURCES = ("kernels/", "generators/", "schedules/", "cmake/", "CMake")
 AREAS = {  # where a fault of each lies, and on which sources, beside their own, its tests depend
     "Generators": (("kernels/", "generators/"), KERNEL_SOURCES),
@@ -63,6 +63,9 @@ class Fault:
 
     def area(self):
         return next(area for area, (folders, _) in AREAS.items() if self.file.startswith(folders))
+
+    def build(self):
+        return "cuda" if any(test.startswith(("ptx.", "device.", "runtime.device")) for test in self.tests) else "release"
 
     def sources(self):
         tests = {f"tests/{test.split('.')[0]}/" for test in self.tests}
@@ -129,44 +132,41 @@ class Kernels:
     given a later time and stay as they are: without the fault, so that a test can only miss more.
     """
 
-    def __init__(self):
-        self.kept = WORK / "kernels.json"
+    def __init__(self, build):
+        self.build = build
+        self.folder = TREE / "build" / build / "generators/kernels"
+        self.kept = WORK / ("kernels.json" if build == "release" else f"kernels-{build}.json")
         self.sources = digest_of(KERNEL_SOURCES)
         known = json.loads(self.kept.read_text()) if self.kept.exists() else {}
         self.stale = set(known["stale"]) if known.get("sources") == self.sources else None  # None: all may be
-        self.left_behind = set()
 
     def build_all(self):
-        if self.stale:
+        """By generators without a fault."""
+        if self.stale is not None:  # another build's faults may have changed the generators' times
             self.prepare([])
-        ninja("qdq")
+        ninja(self.build, "qdq")
         self.remember(set())
 
     def prepare(self, patterns):
-        """Leaves to ninja what the patterns name, and what the fault before has left behind."""
-        outputs = [path for path in KERNELS.rglob("*.*") if path.suffix in (".o", ".h")]
+        """Leaves to ninja what the patterns name, and what faults before have left behind: all of it gets this fault."""
+        outputs = [path for path in self.folder.rglob("*.*") if path.suffix in (".o", ".h")]
         objects = {path.stem for path in outputs}
         named = {kernel for kernel in objects if any(re.search(pattern, kernel) for pattern in patterns)}
         if patterns and not named:
             raise Broken(f"no kernel is named {patterns}")
         together = {self.command_of(kernel) for kernel in named | self.stale}
         again = {kernel for kernel in objects if self.command_of(kernel) in together}
-        ninja("qdq_generators")
+        ninja(self.build, "qdq_generators")
         self.remember(again)
         for path in outputs:
             if path.stem not in again:
                 os.utime(path)
-        quietly(["ninja", "-C", BUILD, "-t", "restat"])  # it believes its own record of the times
-        self.left_behind = {kernel for kernel in objects if self.command_of(kernel) in map(self.command_of, named)}
-
-    def built(self):
-        """What prepare() left to ninja is made."""
-        self.remember(self.left_behind)
+        ninja(self.build, "-t", "restat")  # it believes its own record of the times
 
     @staticmethod
     def command_of(kernel):
         """One command compiles kernels whose names differ in the last word."""
-        return re.sub(r"_(row|column|block|8|16|32|swap_nibbles|split_halves|join_halves)$", "", kernel)
+        return re.sub(r"_(row|column|block|group|each|strided|8|16|32|swap_nibbles|split_halves|join_halves)$", "", kernel)
 
     def remember(self, stale):
         self.stale = stale
@@ -180,18 +180,19 @@ def quietly(command):
     return done.stdout
 
 
-def ninja(*targets):
-    quietly(["ninja", "-C", BUILD, *targets])
+def ninja(build, *targets):
+    quietly(["ninja", "-C", TREE / "build" / build, *targets])
 
 
 class Tests:
     """CTest's tests, and how one of them runs with a filter."""
 
-    def __init__(self, wanted):
+    def __init__(self, wanted, build):
         """Builds those wanted; CTest knows the commands of tests that are built."""
         self.seconds = {}
-        ninja(*self.targets(wanted))
-        shown = quietly([ROOT / ".venv/bin/ctest", "--test-dir", BUILD, "--show-only=json-v1"])
+        self.folder = TREE / "build" / build
+        ninja(build, *self.targets(wanted))
+        shown = quietly([ROOT / ".venv/bin/ctest", "--test-dir", self.folder, "--show-only=json-v1"])
         self.commands, self.set_up_by, self.requires, self.skips_with = {}, {}, {}, {}
         for test in json.loads(shown)["tests"]:
             properties = {each["name"]: each["value"] for each in test["properties"]}
@@ -206,7 +207,12 @@ class Tests:
         """What CMake builds for them."""
         of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
                    "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"],
-                   "build.folders": ["qdq_generators"]}
+                   "build.folders": ["qdq_generators"], "ptx.calls": ["qdq_ptx_driver", "device.calls"],
+                   "ptx.faults": ["qdq_ptx_driver", "device.cuda_faults"],
+                   "ptx.every_kernel": ["qdq_ptx_driver", "device.every_kernel"],
+                   "ptx.verify": ["qdq_ptx_driver", "qdq_cli"]}
+        of_name |= {f"ptx.{name}": ["qdq_ptx_driver", f"kernel.{name}"]
+                    for name in ("quantize", "dequantize", "consistency", "unsupported")}
         names = {test.split()[0] for test in tests}
         of_wheel = ["qdq_cli", "qdq_compat_aclnn"]  # what a wheel's build links, and its tests run
         return sorted({target for name in names
@@ -226,14 +232,14 @@ class Tests:
         if of_python:
             of_kind = {"cli": ["-f"], "python": ["-x", "-vv"]}.get(name.split(".")[0])
             options = [*of_kind, *(["-k", wanted] if wanted else [])] if of_kind else []
-        elif name.startswith("fuzz."):  # the whole corpus
+        elif name.startswith("fuzz.") or name == "ptx.verify":  # the whole corpus, and all kernels
             options = []
         else:
             options = ["--gtest_brief=0", "--gtest_fail_fast", f"--gtest_filter={wanted or '*'}"]
         limit = max(SLOWEST[0], 20 * self.seconds[test]) if test in self.seconds else SLOWEST[1]
         begin = time.monotonic()
         try:
-            done = subprocess.run(command + options, env=os.environ | environment, cwd=BUILD, timeout=limit, text=True,
+            done = subprocess.run(command + options, env=os.environ | environment, cwd=self.folder, timeout=limit, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
         except subprocess.TimeoutExpired as late:
             output = (late.stdout or b"").decode(errors="replace")
@@ -260,13 +266,14 @@ def last_test(output, of_python):
     return begun[-1] if begun else "it"
 
 
-def build_without_faults(faults):
+def build_without_faults(faults, build):
     """A test that fails anyway catches nothing."""
-    quietly([ROOT / ".venv/bin/cmake", "--preset", "release", "-S", TREE, "-B", BUILD, "--log-level=WARNING"])
-    kernels = Kernels()
+    quietly([ROOT / ".venv/bin/cmake", "--preset", "release", "-S", TREE, "-B", TREE / "build" / build, *BUILDS[build],
+             "--log-level=WARNING"])
+    kernels = Kernels(build)
     kernels.build_all()
     sources = {test: fault.sources() for fault in faults for test in fault.tests}
-    tests = Tests(sources)
+    tests = Tests(sources, build)
     tests.set_up(sources)
     kept = WORK / "sound.json"
     passed_in = json.loads(kept.read_text()) if kept.exists() else {}
@@ -293,10 +300,11 @@ def plant(fault, tests, kernels):
     sound = path.read_text()
     try:
         path.write_text(fault.planted_in(sound))
-        if kernels.stale or fault.file.startswith(KERNEL_SOURCES):
+        if fault.file.startswith(KERNEL_SOURCES):
             kernels.prepare(fault.kernels)
-        ninja(*tests.targets(fault.tests))
-        kernels.built()
+        elif kernels.stale:
+            kernels.build_all()
+        ninja(fault.build(), *tests.targets(fault.tests))
         tests.set_up(fault.tests)
         for test in fault.tests:
             if failed := tests.run(test):
@@ -335,15 +343,18 @@ def run(faults, chosen, again):
     results = recorded()
     known = outcomes_of(chosen, results)
     open_faults = [fault for fault in chosen if again or not passed(fault, known[fault][0])]
-    if open_faults:
-        print(f"{len(open_faults)} of {len(chosen)} faults are to be planted; building without them", flush=True)
-        tests, kernels = build_without_faults(open_faults)
-    for i, fault in enumerate(open_faults, 1):
-        start = time.monotonic()
-        results[fault.key()] = status, by = plant(fault, tests, kernels)
-        print(f"[{i}/{len(open_faults)}] {judged(fault, status, by)[0]:9} {fault.name}  "
-              f"({time.monotonic() - start:.0f} s) {by}", flush=True)
-        TABLE.write_text(table(outcomes_of(faults, results)))
+    done = 0
+    for build in BUILDS:
+        of_build = [fault for fault in open_faults if fault.build() == build]
+        if of_build:
+            print(f"{len(of_build)} of {len(chosen)} faults are to be planted in build/{build}; building without them", flush=True)
+            tests, kernels = build_without_faults(of_build, build)
+        for fault in of_build:
+            start, done = time.monotonic(), done + 1
+            results[fault.key()] = status, by = plant(fault, tests, kernels)
+            print(f"[{done}/{len(open_faults)}] {judged(fault, status, by)[0]:9} {fault.name}  "
+                  f"({time.monotonic() - start:.0f} s) {by}", flush=True)
+            TABLE.write_text(table(outcomes_of(faults, results)))
     outcomes = outcomes_of(chosen, results)
     if chosen == faults:
         TABLE.write_text(table(outcomes))

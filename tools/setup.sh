@@ -43,9 +43,9 @@ lint)
 packages)
     needs="$needs debootstrap:debootstrap"
     ;;
-gpu | coverage)  # OpenCL on the processor, for tests
+gpu | coverage)  # OpenCL on the processor, for tests: by PoCL, and by Oclgrind, which looks at each access
     needs="$needs /usr/include/CL/cl.h:opencl-headers /usr/share/doc/ocl-icd-opencl-dev:ocl-icd-opencl-dev
-        /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd"
+        /etc/OpenCL/vendors/pocl.icd:pocl-opencl-icd oclgrind:oclgrind"
     ;;
 esac
 missing=

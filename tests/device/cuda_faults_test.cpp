@@ -145,6 +145,25 @@ TEST_F(CudaFaults, a_stream_brings_its_context) {
     });
 }
 
+// The driver neither loads nor allocates while a stream is captured; so does a first call, of a kernel that is not
+// compiled in the context yet, and a later one needs nothing of it.
+TEST_F(CudaFaults, a_first_call_cannot_be_captured) {
+    in_new_context([&](device &memory) {
+        const std::vector<float> x = some_floats();
+        call c(memory, x, 0.5f);
+        void *graph = nullptr;
+        ASSERT_EQ(function_named<int(void *, int)>("cuStreamBeginCapture_v2")(memory.stream(), 0), 0);
+        EXPECT_EQ(c.run(), QDQ_DEVICE_ERROR);
+        EXPECT_STREQ(qdq_last_error(),
+                     "qdq_quantize: target cuda: a stream is captured, and a kernel's first call in a context compiles "
+                     "it: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED");
+        ASSERT_EQ(function_named<int(void *, void **)>("cuStreamEndCapture")(memory.stream(), &graph), 0);
+        EXPECT_EQ(function_named<int(void *)>("cuGraphDestroy")(graph), 0);
+        EXPECT_EQ(c.run(), QDQ_OK) << "the device still works: " << qdq_last_error();
+        EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+    });
+}
+
 TEST_F(CudaFaults, work_goes_into_the_stream_of_the_call) {
     const std::vector<float> before = some_floats(), after = some_floats(10);
     call c(*own, before, 0.5f);
@@ -170,6 +189,36 @@ TEST_F(CudaFaults, another_device_has_its_primary_context) {
     c.x.device.id = c.scale.device.id = c.y.device.id = 2;
     EXPECT_EQ(c.run(), QDQ_INVALID_ARGUMENT);
     EXPECT_NE(std::string(qdq_last_error()).find("device id 2 is not in 0..1"), std::string::npos) << qdq_last_error();
+}
+
+// Of any driver. The second call of a kernel may be captured: nothing is allocated, loaded or waited for.
+TEST(CudaGraphs, a_call_is_captured_and_launched_again) {
+    std::string reason;
+    const std::unique_ptr<device> own = test_support::open_device(QDQ_DEVICE_CUDA, reason);
+    if (own == nullptr) {
+        GTEST_SKIP() << reason;
+    }
+    const std::vector<float> before = some_floats(), after = some_floats(10);
+    call c(*own, before, 0.5f);
+    ASSERT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+    ASSERT_EQ(c.y_array.values<int8_t>(), quantized_on_host(before, 0.5f));
+
+    void *graph = nullptr, *made = nullptr;
+    ASSERT_EQ(function_named<int(void *, int)>("cuStreamBeginCapture_v2")(own->stream(), 0), 0);
+    EXPECT_EQ(c.run(), QDQ_OK) << qdq_last_error();
+    ASSERT_EQ(function_named<int(void *, void **)>("cuStreamEndCapture")(own->stream(), &graph), 0);
+    ASSERT_EQ(function_named<int(void **, void *, unsigned long long)>("cuGraphInstantiateWithFlags")(&made, graph, 0),
+              0);
+
+    own->write(c.x.data, after.data(), 4 * length);
+    EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(before, 0.5f)) << "nothing has run";
+    for (const std::vector<float> &x : {after, before}) {
+        own->write(c.x.data, x.data(), 4 * length);
+        ASSERT_EQ(function_named<int(void *, void *)>("cuGraphLaunch")(made, own->stream()), 0);
+        EXPECT_EQ(c.y_array.values<int8_t>(), quantized_on_host(x, 0.5f));
+    }
+    EXPECT_EQ(function_named<int(void *)>("cuGraphExecDestroy")(made), 0);
+    EXPECT_EQ(function_named<int(void *)>("cuGraphDestroy")(graph), 0);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace ptx {
 namespace {
@@ -30,6 +31,8 @@ enum error : int {
     misaligned_address = 716,
     launch_failed = 719,
     not_supported = 801,
+    capture_unsupported = 900,
+    illegal_capture = 401,
 };
 
 constexpr int devices = 2;
@@ -46,6 +49,10 @@ struct module {
     uint32_t text_crc;
 };
 
+struct graph {
+    std::deque<std::function<void()>> work;
+};
+
 const char *setting(const char *name, const char *otherwise) {
     const char *const value = std::getenv(name);
     return value != nullptr ? value : otherwise;
@@ -59,10 +66,13 @@ struct state {
     std::set<context *> contexts;
     context *primary[devices] = {};
     std::atomic<uint64_t> launches{0};
+    std::atomic<int> captured_streams{0};
     const nan_choice nan = nan_choice_named(setting("QDQ_PTX_NAN", "drawn"));
     const uint64_t seed = std::strtoull(setting("QDQ_PTX_SEED", "1"), nullptr, 10);
     std::atomic<int64_t> calls{0}, failing_call{-1};
     std::atomic<int> failure{success};
+    std::mutex counting;
+    counts done;
 };
 
 state &all() {
@@ -104,6 +114,12 @@ int begin(bool needs_context) {
         return success;
     }
     return current_context() == nullptr ? int{invalid_context} : current_context()->broken.load();
+}
+
+// Of functions that allocate, wait or load: none of them while a stream is captured in the global mode, as programs do.
+int begin_unsafe() {
+    const int error = begin(true);
+    return error != success ? error : all().captured_streams > 0 ? int{capture_unsupported} : success;
 }
 
 bool is_default(const void *s) { return reinterpret_cast<uintptr_t>(s) <= 2; }
@@ -171,7 +187,7 @@ int copy_within(uint64_t to, uint64_t from, size_t bytes) {
 
 // At once, after all that is in streams; or in a stream, where a failure is the context's.
 template<typename Copy> int now(Copy &&copy) {
-    if (const int error = begin(true)) {
+    if (const int error = begin_unsafe()) {
         return error;
     }
     finish(current_context());
@@ -214,6 +230,8 @@ void execute(const module &m, uint32_t blocks, uint32_t threads, const std::vect
         std::vector<uint8_t> executed;
         const counts done = run(l, executed);
         reported().add(m.kernel, m.text_crc, done, executed);
+        const std::lock_guard hold(all().counting);
+        all().done += done;
     } catch (const fault &f) {
         std::fprintf(stderr, "libcuda.so.1 of tests/ptx: %s\n", f.what());
         m.of->broken = f.is == fault::kind::no_memory    ? illegal_address
@@ -238,6 +256,13 @@ void ptx_driver_fail(int64_t after, int error) {
 
 int64_t ptx_driver_calls() { return all().calls; }
 
+void ptx_driver_counts(uint64_t counts[4]) {
+    const std::lock_guard hold(all().counting);
+    const struct counts done = std::exchange(all().done, {});
+    const uint64_t values[] = {done.threads, done.instructions, done.sectors, done.bytes};
+    std::copy(std::begin(values), std::end(values), counts);
+}
+
 // ---- the driver, its devices and contexts
 
 int cuInit(unsigned) { return begin(false); }
@@ -261,6 +286,8 @@ int cuGetErrorName(int e, const char **name) {
     case misaligned_address: *name = "CUDA_ERROR_MISALIGNED_ADDRESS"; break;
     case launch_failed: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
     case not_supported: *name = "CUDA_ERROR_NOT_SUPPORTED"; break;
+    case capture_unsupported: *name = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"; break;
+    case illegal_capture: *name = "CUDA_ERROR_ILLEGAL_STATE"; break;
     default: *name = nullptr; return invalid_value;
     }
     return success;
@@ -389,7 +416,7 @@ int cuCtxGetApiVersion(void *, unsigned *version) {
 }
 
 int cuCtxSynchronize() {
-    if (const int error = begin(true)) {
+    if (const int error = begin_unsafe()) {
         return error;
     }
     finish(current_context());
@@ -401,7 +428,7 @@ int cuProfilerStop() { return begin(false); }
 // ---- memory
 
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
-    if (const int error = begin(true)) {
+    if (const int error = begin_unsafe()) {
         return error;
     }
     if (bytes == 0) {
@@ -416,7 +443,7 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
 }
 
 int cuMemFree_v2(uint64_t address) {
-    if (const int error = begin(true)) {
+    if (const int error = begin_unsafe()) {
         return error;
     }
     finish(nullptr);
@@ -490,7 +517,7 @@ int cuStreamDestroy_v2(void *s) {
 }
 
 int cuStreamSynchronize(void *s) {
-    if (const int error = begin(true)) {
+    if (const int error = begin_unsafe()) {
         return error;
     }
     stream *const on = stream_of(s);
@@ -513,6 +540,64 @@ int cuStreamGetCtx(void *s, void **c) {
     return success;
 }
 
+// ---- graphs, of work that was put into a captured stream
+
+int cuStreamBeginCapture_v2(void *s, int) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    stream *const on = stream_of(s);
+    if (on == nullptr || is_default(s)) {
+        return invalid_handle;
+    }
+    if (!on->begin_capture()) {
+        return illegal_capture;
+    }
+    ++all().captured_streams;
+    return success;
+}
+
+int cuStreamEndCapture(void *s, void **made) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    stream *const on = stream_of(s);
+    if (on == nullptr || !on->is_captured()) {
+        return illegal_capture;
+    }
+    *made = new graph{on->end_capture()};
+    --all().captured_streams;
+    return success;
+}
+
+int cuGraphInstantiateWithFlags(void **made, void *g, unsigned long long) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    *made = new graph(*static_cast<graph *>(g));
+    return success;
+}
+
+int cuGraphLaunch(void *g, void *s) {
+    if (const int error = begin(true)) {
+        return error;
+    }
+    stream *const on = stream_of(s);
+    if (on == nullptr) {
+        return invalid_handle;
+    }
+    for (const std::function<void()> &work : static_cast<graph *>(g)->work) {
+        on->put(work);
+    }
+    return success;
+}
+
+int cuGraphDestroy(void *g) {
+    delete static_cast<graph *>(g);
+    return begin(false);
+}
+int cuGraphExecDestroy(void *g) { return cuGraphDestroy(g); }
+
 int cuLaunchHostFunc(void *s, void (*call)(void *), void *data) {
     return in_stream(s, [=] {
         call(data);
@@ -523,7 +608,7 @@ int cuLaunchHostFunc(void *s, void (*call)(void *), void *data) {
 // ---- modules and launches
 
 int cuModuleLoadDataEx(void **made, const void *text, unsigned, int *, void **) {
-    if (const int error = begin(true)) {
+    if (const int error = begin_unsafe()) {
         return error;
     }
     try {
@@ -538,7 +623,7 @@ int cuModuleLoadDataEx(void **made, const void *text, unsigned, int *, void **) 
 int cuModuleLoadData(void **made, const void *text) { return cuModuleLoadDataEx(made, text, 0, nullptr, nullptr); }
 
 int cuModuleUnload(void *m) {
-    if (const int error = begin(true)) {
+    if (const int error = begin_unsafe()) {
         return error;
     }
     finish(nullptr);

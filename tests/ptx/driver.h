@@ -1,4 +1,5 @@
-// For tests of the driver and tests over it: a call that fails. Found by dlsym in the library that is loaded.
+// For tests of the driver and tests over it: a call that fails, and what kernels did. Found by dlsym in the library
+// that is loaded.
 #pragma once
 
 #include <cstdint>
@@ -11,4 +12,8 @@ void ptx_driver_fail(int64_t after, int error);
 
 // How many calls there were since.
 int64_t ptx_driver_calls();
+
+// What kernels have done since the last time that this was asked: threads, instructions of threads, sectors of 32 bytes
+// that warps' accesses touched, and bytes that they were for. After the work, by cuStreamSynchronize.
+void ptx_driver_counts(uint64_t counts[4]);
 }

@@ -205,10 +205,7 @@ counts run(const launch &l, std::vector<uint8_t> &executed) {
             next = l.blocks;
         }
         const std::lock_guard hold(lock);
-        all.threads += runner.done().threads;
-        all.instructions += runner.done().instructions;
-        all.sectors += runner.done().sectors;
-        all.bytes += runner.done().bytes;
+        all += runner.done();
         for (size_t i = 0; i < executed.size(); ++i) {
             executed[i] |= runner.executed()[i];
         }

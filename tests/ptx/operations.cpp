@@ -54,6 +54,7 @@ template<typename T> T min_of(T a, T b) { return a < b ? a : b; }
 template<typename T> T max_of(T a, T b) { return a > b ? a : b; }
 template<typename T> T both(T a, T b) { return static_cast<T>(a & b); }
 template<typename T> T either(T a, T b) { return static_cast<T>(a | b); }
+template<typename T> T different(T a, T b) { return static_cast<T>(a ^ b); }
 template<typename T> T inverse(T a) { return static_cast<T>(~a); }
 template<> bool inverse(bool a) { return !a; }
 template<typename T> T same(T a) { return a; }
@@ -167,8 +168,9 @@ template<typename T, bool All> void load_parameter(warp &w, const instruction &i
     }
 }
 
-// Where a lane's bytes are, checked; and the sectors that the warp's accesses touch, counted. Lanes' addresses mostly
-// ascend: a sector that the lane before has touched is not another.
+// Where a lane's bytes are, checked; and the sectors that the warp's accesses touch, counted: those of more than a
+// byte, as kernels read operands byte by byte, of which lanes share many. A sector that the lane before has touched is
+// not another.
 template<typename T, int Elements> class access {
 public:
     static constexpr u64 bytes = sizeof(T) * Elements;
@@ -185,9 +187,11 @@ public:
                     in == nullptr ? "no memory at " + hex(address) : "another context's memory at " + hex(address));
         }
         constexpr u64 sector = 32;
-        w_.done.sectors += address / sector != latest_sector_;
-        latest_sector_ = address / sector;
-        w_.done.bytes += bytes;
+        if (bytes > 1) {
+            w_.done.sectors += address / sector != latest_sector_;
+            latest_sector_ = address / sector;
+            w_.done.bytes += bytes;
+        }
         return *in;
     }
     void expect_none(int lane, u64 address, const char *why) {
@@ -340,6 +344,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"not.pred", row<inverse<bool>>()},
         {"or.b32", row<either<u32>>()},
         {"or.b64", row<either<u64>>()},
+        {"or.pred", row<either<bool>>()},
         {"ret", {shape::finish}},
         {"selp.b16", row<select<u16>>()},
         {"selp.b32", row<select<u32>>()},
@@ -373,6 +378,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"st.global.v2.b64", store_row<u64, 2>()},
         {"sub.s32", row<sub<u32>>()},
         {"sub.s64", row<sub<u64>>()},
+        {"xor.b32", row<different<u32>>()},
     };
 }
 

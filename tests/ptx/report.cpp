@@ -21,10 +21,7 @@ void report::add(const program &kernel, uint32_t text_crc, const counts &done, c
     const std::lock_guard hold(lock_);
     row &r = rows_[text_crc];
     ++r.launches;
-    r.done.threads += done.threads;
-    r.done.instructions += done.instructions;
-    r.done.sectors += done.sectors;
-    r.done.bytes += done.bytes;
+    r.done += done;
     r.executed.resize(executed.size());
     r.opcodes.resize(executed.size());
     for (size_t i = 0; i < executed.size(); ++i) {

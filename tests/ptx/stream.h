@@ -1,4 +1,4 @@
-// A stream: what is put into it runs in order, on a thread of its own.
+// A stream: what is put into it runs in order, on a thread of its own; or, while it is captured, is kept for a graph.
 #pragma once
 
 #include <condition_variable>
@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace ptx {
 
@@ -26,9 +27,23 @@ public:
     void put(std::function<void()> next) {
         {
             const std::lock_guard hold(lock_);
-            waiting_.push_back(std::move(next));
+            (captures_ ? captured_ : waiting_).push_back(std::move(next));
         }
         changed_.notify_all();
+    }
+    // False where it is captured already; what was put into it since then.
+    bool begin_capture() {
+        const std::lock_guard hold(lock_);
+        return !std::exchange(captures_, true);
+    }
+    bool is_captured() {
+        const std::lock_guard hold(lock_);
+        return captures_;
+    }
+    std::deque<std::function<void()>> end_capture() {
+        const std::lock_guard hold(lock_);
+        captures_ = false;
+        return std::exchange(captured_, {});
     }
     void finish() {
         std::unique_lock hold(lock_);
@@ -57,8 +72,8 @@ private:
     void *context_;
     std::mutex lock_;
     std::condition_variable changed_;
-    std::deque<std::function<void()>> waiting_;
-    bool busy_ = false, ending_ = false;
+    std::deque<std::function<void()>> waiting_, captured_;
+    bool busy_ = false, ending_ = false, captures_ = false;
     std::thread worker_;  // the last, as it uses the others
 };
 

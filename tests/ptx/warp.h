@@ -20,6 +20,14 @@ struct counts {
     uint64_t threads = 0, instructions = 0;
     // Of accesses to memory: those of a warp, sectors of 32 bytes that they touch, and bytes that they are for.
     uint64_t sectors = 0, bytes = 0;
+
+    counts &operator+=(const counts &more) {
+        threads += more.threads;
+        instructions += more.instructions;
+        sectors += more.sectors;
+        bytes += more.bytes;
+        return *this;
+    }
 };
 
 struct warp {

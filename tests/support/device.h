@@ -1,45 +1,17 @@
-// Calls on a device's tensors, from and to the host's memory: what lets one test run on every target.
+// One test on every target: its calls, on a device's tensors where the target is one's.
 #pragma once
 
-#include <qdq/qdq.h>
-
-#include <cstdint>
-#include <memory>
-#include <string>
+#include "conformance/device.h"
 
 namespace test_support {
 
-// A device's memory and a stream of its own. One for each kind of device: device_opencl.cpp and device_cuda.cpp.
-class device {
-public:
-    virtual ~device() = default;
-    virtual qdq_device_kind kind() const = 0;
-    virtual void *stream() = 0;
-    virtual void *allocate(int64_t bytes) = 0;  // NULL where there is no room
-    virtual void free(void *memory) = 0;
-    virtual void write(void *memory, const void *from, int64_t bytes) = 0;
-    virtual void read(void *memory, void *to, int64_t bytes) = 0;  // waits for the stream
-    virtual void copy(void *to, void *from, int64_t bytes) = 0;    // in the stream
-    virtual void finish() = 0;
-    virtual void hold() = 0;  // work that is put into the stream from now on waits
-    virtual void let_go() = 0;
-    virtual std::string name() const = 0;
-};
-
-// NULL with a reason where this machine has none, or this build no support for it.
-std::unique_ptr<device> open_device(qdq_device_kind kind, std::string &reason);
-std::unique_ptr<device> open_opencl(std::string &reason);
-std::unique_ptr<device> open_cuda(std::string &reason);
+using conformance::call_on_device;
+using conformance::device;
+using conformance::device_call_options;
+using conformance::open_device;
 
 // Where calls on the target in use take their tensors; QDQ_DEVICE_HOST for the processor's.
 qdq_device_kind current_device();
-
-// How a call on a device is made: at once or by a plan, and how many bytes x and y are from the beginning of their
-// memory beyond a multiple of 256.
-struct device_call_options {
-    bool by_plan = false;
-    int64_t x_bytes = 0, y_bytes = 0;
-};
 
 // qdq_quantize and qdq_dequantize on the target in use. On a device they copy the tensors there, with bytes around
 // them, and back. Where the bytes around an output have changed, that is QDQ_DEVICE_ERROR.
@@ -47,10 +19,6 @@ qdq_status quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tens
                     const qdq_options *options);
 qdq_status dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                       const qdq_options *options);
-qdq_status call_on_device(device &on, bool quantizes, const qdq_tensor *x, const qdq_tensor *scale,
-                          const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options,
-                          const device_call_options &how);
-
 // The one device of a kind that tests share; a test fails where it is not there.
 device &shared_device(qdq_device_kind kind);
 

@@ -4,6 +4,7 @@
 #include "cpu/float_environment.h"
 #include "cpu/nan_codes.h"
 #include "cpu/operands.h"
+#include "cpu/packing.h"
 #include "plan/loops.h"
 
 #include <algorithm>
@@ -35,7 +36,9 @@ bool is_plain(const call &op) {
 }
 
 bool fits_kernel(const direct_view &v, const dimension &r) {
-    return v.columns % group == 0 && v.columns <= reach && v.rows <= std::min(rows_in_reach(r.x), rows_in_reach(r.y));
+    const bool one_row = v.rows == 1 && v.operands == 1;
+    return (v.columns % group == 0 || one_row) && v.columns <= reach &&
+           v.rows <= std::min(rows_in_reach(r.x), rows_in_reach(r.y));
 }
 
 }  // namespace
@@ -50,11 +53,17 @@ void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct)
                       (v.operands == 1 || (direct.plain && v.operands <= direct_call::most_operands &&
                                            scales_lie_ready(op, c.varies() ? c.scale : r.scale)));
     direct.form = v.form;
-    direct.x_shape[0] = {0, buffer_extent(op.x_bits, v.columns), 1, 0};
-    direct.y_shape[0] = {0, buffer_extent(op.y_bits, v.columns), 1, 0};
-    direct.x_shape[1] = {0, int32_t(v.rows), row_stride(op.x_bits, r.x, v.rows), 0};
-    direct.y_shape[1] = {0, int32_t(v.rows), row_stride(op.y_bits, r.y, v.rows), 0};
-    direct.operand_shape[0] = {0, int32_t(v.operands), v.operands > 1 || v.rows == 1, 0};
+    // A row that ends within a group: as two of whole groups, the second of which ends where it does.
+    const int64_t half = round_up((v.columns + 1) / 2), rest = v.columns % group;
+    direct.overlaps = rest > 0 && v.columns >= group && (v.columns - half) % op.codes_per_byte() == 0;
+    direct.rest = int32_t(direct.overlaps ? 0 : rest);
+    const int64_t columns = direct.overlaps ? half : v.columns - rest, rows = direct.overlaps ? 2 : v.rows;
+    const int64_t overlapped = v.columns - half;
+    direct.x_shape[0] = {0, buffer_extent(op.x_bits, columns), 1, 0};
+    direct.y_shape[0] = {0, buffer_extent(op.y_bits, columns), 1, 0};
+    direct.x_shape[1] = {0, int32_t(rows), row_stride(op.x_bits, direct.overlaps ? overlapped : r.x, rows), 0};
+    direct.y_shape[1] = {0, int32_t(rows), row_stride(op.y_bits, direct.overlaps ? overlapped : r.y, rows), 0};
+    direct.operand_shape[0] = {0, int32_t(v.operands), v.operands > 1 || rows == 1, 0};
 }
 
 namespace {
@@ -97,9 +106,37 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
     return scales.fast;
 }
 
+[[gnu::always_inline]] inline void run_kernel(const call &op, const direct_call &d, int32_t variant,
+                                              const kernel_operands &with, const void *x, void *y,
+                                              const halide_dimension_t *x_shape, const halide_dimension_t *y_shape) {
+    kernel_buffers all(op, x, with, y, x_shape, d.operand_shape, y_shape);
+    call_kernel(op, d.form, false, variant, all);
+    if (op.nan_is_zero) {
+        code_nan(op, {x, x_shape[1].stride}, {y, y_shape[1].stride}, x_shape[0].extent, x_shape[1].extent);
+    }
+}
+
+// What is left of a row, by way of buffers of a group. What fills no group is zero, as in tiles.
+[[gnu::noinline]] void run_rest(const call &op, const direct_call &d, int32_t variant, const kernel_operands &with,
+                                const void *x, void *y) {
+    alignas(64) char from[group * sizeof(float)], to[group * sizeof(float)];
+    const int64_t x_bytes = (d.rest * op.x_bits + 7) / 8;
+    const halide_dimension_t x_shape[] = {{0, buffer_extent(op.x_bits, group), 1, 0}, d.x_shape[1]};
+    const halide_dimension_t y_shape[] = {{0, buffer_extent(op.y_bits, group), 1, 0}, d.y_shape[1]};
+    std::memset(from + x_bytes, 0, group * op.x_bits / 8 - x_bytes);
+    std::memcpy(from, static_cast<const uint8_t *>(x) + d.x_shape[0].extent * (op.x_element.bits / 8), x_bytes);
+    run_kernel(op, d, variant, with, from, to, x_shape, y_shape);
+    clear_padding(to, op.y_bits, d.rest);
+    std::memcpy(static_cast<uint8_t *>(y) + d.y_shape[0].extent * (op.y_element.bits / 8), to,
+                (d.rest * op.y_bits + 7) / 8);
+}
+
 }  // namespace
 
 bool call_directly(const call &op, const direct_call &d, const void *x, void *y) {
+    if (d.overlaps && x == y) {
+        return false;
+    }
     direct_operands own;
     const int64_t count = d.operand_shape[0].extent;
     if (!(d.plain ? use_plain_scales(op, count, own) : convert_one_operand(op, own))) {
@@ -111,10 +148,12 @@ bool call_directly(const call &op, const direct_call &d, const void *x, void *y)
             own.inverse[i] = 1 / own.scale[i];
         }
     }
-    kernel_buffers all(op, x, {own.scale, own.inverse, own.zero_point}, y, d.x_shape, d.operand_shape, d.y_shape);
-    call_kernel(op, d.form, false, own.variant, all);
-    if (op.nan_is_zero) {
-        code_nan(op, {x, d.x_shape[1].stride}, {y, d.y_shape[1].stride}, d.x_shape[0].extent, d.x_shape[1].extent);
+    const kernel_operands with{own.scale, own.inverse, own.zero_point};
+    if (d.x_shape[0].extent > 0) {
+        run_kernel(op, d, own.variant, with, x, y, d.x_shape, d.y_shape);
+    }
+    if (d.rest > 0) {
+        run_rest(op, d, own.variant, with, x, y);
     }
     return true;
 }

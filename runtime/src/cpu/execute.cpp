@@ -1,11 +1,11 @@
 #include "cpu/execute.h"
 
 #include "cpu/direct_call.h"
-#include "cpu/flat_windows.h"
 #include "cpu/float_environment.h"
 #include "cpu/nest_runner.h"
 #include "cpu/packing.h"
 #include "cpu/threads.h"
+#include "cpu/tile_runner.h"
 #include "plan/loops.h"
 #include "plan/regions.h"
 
@@ -15,14 +15,18 @@ namespace qdq::runtime {
 
 namespace {
 
+void order_stores(const call &op) {
+    if (op.nontemporal) {
+        op.target->nontemporal->fence();
+    }
+}
+
 // A nest, or part of one, on the calling thread. Out of line for its memory: inlined, it would be on the stack of a
 // caller that splits a nest, too, and twice beneath the parts that run there (clang 19: 87 KiB).
 [[gnu::noinline]] void run_serially(const plan &p, const loop_nest &nest, const offsets &at, const void *x, void *y) {
     const float_environment environment;
     nest_runner(p.op, nest, x, y).run(at);
-    if (p.op.nontemporal) {
-        p.op.target->nontemporal->fence();
-    }
+    order_stores(p.op);
 }
 
 struct parallel_run {
@@ -91,27 +95,44 @@ void run_parts(const plan &p, const void *x, void *y) {
     for_each_regular_part(p.dimensions, all, p.dimension_count, run_regular_part, &whole);
 }
 
-struct parallel_windows {
+[[gnu::noinline]] void run_some_tiles(const plan &p, const interval *region, const void *x, void *y) {
+    const float_environment environment;
+    tile_runner(p, x, y).run(region);
+    order_stores(p.op);
+}
+
+struct parallel_tiles {
     const plan &p;
     const void *x;
     void *y;
-    int64_t step;  // elements of one part, whole windows
+    int split;     // the dimension that is divided
+    int64_t step;  // its steps in each part
 };
 
-void run_some_windows(int64_t part, void *context) {
-    const parallel_windows &whole = *static_cast<const parallel_windows *>(context);
-    const float_environment environment;
-    run_windows(whole.p, whole.x, whole.y, part * whole.step, std::min((part + 1) * whole.step, whole.p.elements));
+void run_part_of_tiles(int64_t i, void *context) {
+    const parallel_tiles &whole = *static_cast<const parallel_tiles *>(context);
+    interval region[most_dimensions];
+    for (int d = 0; d < whole.p.dimension_count; d++) {
+        region[d] = {0, whole.p.dimensions[d].whole.extent};
+    }
+    interval &part = region[whole.split];
+    part = {i * whole.step, std::min(whole.step, part.extent - i * whole.step)};
+    run_some_tiles(whole.p, region, whole.x, whole.y);
 }
 
-void run_all_windows(const plan &p, const void *x, void *y) {
-    const int64_t windows = (p.elements + window_elements - 1) / window_elements;
-    const int64_t parts = std::min(windows, useful_parts(p.elements, p.op.tuned->part_elements));
-    parallel_windows whole{p, x, y, (windows + parts - 1) / parts * window_elements};
+// By the longest dimension whose parts share no byte of packed codes: none outside it begins within one.
+void run_tiles(const plan &p, const void *x, void *y) {
+    const int64_t parts = useful_parts(p.elements, p.op.tuned->part_elements), unit = p.op.packed_unit();
+    int split = p.dimension_count - 1;
+    for (int d = split - 1; d >= 0 && steps_begin_at_bytes(p.op, p.dimensions + d, p.dimension_count - d); d--) {
+        split = p.dimensions[d].whole.extent > p.dimensions[split].whole.extent ? d : split;
+    }
+    const int64_t extent = p.dimensions[split].whole.extent;
+    parallel_tiles whole{p, x, y, split, ((extent + parts - 1) / parts + unit - 1) / unit * unit};
     if (parts == 1) {
-        run_some_windows(0, &whole);
+        run_part_of_tiles(0, &whole);
     } else {
-        run_in_parallel((p.elements + whole.step - 1) / whole.step, run_some_windows, &whole);
+        run_in_parallel((extent + whole.step - 1) / whole.step, run_part_of_tiles, &whole);
     }
 }
 
@@ -132,7 +153,7 @@ void execute(const plan &p, const void *x, void *y) {
     case execution_path::device: break;  // device_backend::run
     case execution_path::nest: run_nest(p, p.nest, {}, x, y); break;
     case execution_path::parts: run_parts(p, x, y); break;
-    case execution_path::windows: run_all_windows(p, x, y); break;
+    case execution_path::tiles: run_tiles(p, x, y); break;
     }
 }
 

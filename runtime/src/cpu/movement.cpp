@@ -1,64 +1,301 @@
 #include "cpu/movement.h"
 
+#include "cpu/avx2.h"
 #include "cpu/kernel_call.h"
+#include "cpu/spread.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace qdq::runtime {
 
 namespace {
 
-// Elements at any address.
+// Elements of a type at any address. Loops are passed by value: for all that a compiler knows, stores change what lies
+// in memory.
+template<typename Element> [[gnu::always_inline]] inline Element load(const char *from, int64_t place) {
+    Element value;
+    std::memcpy(&value, from + place * int64_t{sizeof(Element)}, sizeof(Element));
+    return value;
+}
+template<typename Element> [[gnu::always_inline]] inline void store(char *to, int64_t place, const Element &value) {
+    std::memcpy(to + place * int64_t{sizeof(Element)}, &value, sizeof(Element));
+}
+
+// Rows of `part` to twice as many bytes, by their first and last ones.
+template<int64_t part>
+[[gnu::always_inline]] inline void copy_short_rows(const char *from, char *to, int64_t bytes, move_loop row) {
+    struct run {
+        char bytes[part];
+    };
+    for (int64_t r = 0; r < row.extent; r++, from += row.from, to += row.to) {
+        const run first = load<run>(from, 0), last = load<run>(from + bytes - part, 0);
+        store(to, 0, first);
+        store(to + bytes - part, 0, last);
+    }
+}
+
+// Contiguous rows; strides count bytes.
+[[gnu::always_inline]] inline void copy_rows(const char *from, char *to, int64_t bytes, move_loop row) {
+    if (bytes >= 64) {
+        for (int64_t r = 0; r < row.extent; r++) {
+            std::memcpy(to + r * row.to, from + r * row.from, static_cast<size_t>(bytes));
+        }
+    } else if (bytes >= 32) {
+        copy_short_rows<32>(from, to, bytes, row);
+    } else if (bytes >= 16) {
+        copy_short_rows<16>(from, to, bytes, row);
+    } else if (bytes >= 8) {
+        copy_short_rows<8>(from, to, bytes, row);
+    } else if (bytes >= 4) {
+        copy_short_rows<4>(from, to, bytes, row);
+    } else if (bytes >= 2) {
+        copy_short_rows<2>(from, to, bytes, row);
+    } else {
+        copy_short_rows<1>(from, to, bytes, row);
+    }
+}
+
+template<typename Element, int64_t from_step, int64_t to_step>
+[[gnu::always_inline]] inline void copy_by(const char *__restrict from, char *__restrict to, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        store(to, i * to_step, load<Element>(from, i * from_step));
+    }
+}
+
+// One row, by vectors where a stride is 1 and the other -1 or 2.
 template<typename Element>
-void copy_strided(const char *from, int64_t from_column, int64_t from_row, char *to, int64_t to_column, int64_t to_row,
-                  rectangle area) {
-    constexpr int64_t bytes = sizeof(Element);
-    for (int64_t r = 0; r < area.rows; r++) {
-        for (int64_t c = 0; c < area.columns; c++) {
-            std::memcpy(to + (r * to_row + c * to_column) * bytes, from + (r * from_row + c * from_column) * bytes,
-                        bytes);
+[[gnu::always_inline]] inline void copy_strided(const char *__restrict from, char *__restrict to, move_loop column) {
+    if (column.to == 1 && column.from == 2) {
+        copy_by<Element, 2, 1>(from, to, column.extent);
+    } else if (column.to == 1 && column.from == -1) {
+        copy_by<Element, -1, 1>(from, to, column.extent);
+    } else if (column.to == -1 && column.from == 1) {
+        copy_by<Element, 1, -1>(from, to, column.extent);
+    } else {
+        constexpr int64_t few = 8;
+        int64_t i = 0;
+        for (; i + few <= column.extent; i += few) {  // a load and a store in a cycle
+            Element values[few];
+            for (int64_t k = 0; k < few; k++) {
+                values[k] = load<Element>(from, (i + k) * column.from);
+            }
+            for (int64_t k = 0; k < few; k++) {
+                store(to, (i + k) * column.to, values[k]);
+            }
+        }
+        for (; i < column.extent; i++) {
+            store(to, i * column.to, load<Element>(from, i * column.from));
         }
     }
 }
 
-void copy_rows(int64_t bits, const char *from, int64_t from_row, char *to, int64_t to_row, rectangle area) {
-    const int64_t bytes = (area.columns * bits + 7) / 8;
-    for (int64_t r = 0; r < area.rows; r++) {
-        std::memcpy(address(to, r * to_row, bits), address(from, r * from_row, bits), bytes);
+// A square of elements, as many to a side as 16 bytes hold.
+template<typename Element> struct square {
+    static constexpr int64_t side = 16 / sizeof(Element);
+    using vector [[gnu::vector_size(16)]] = Element;
+
+    template<int... lane>
+    [[gnu::always_inline]] static vector interleave(vector a, vector b, int first,
+                                                    std::integer_sequence<int, lane...>) {
+        return first == 0 ? __builtin_shufflevector(a, b, (lane / 2 + lane % 2 * int{side})...)
+                          : __builtin_shufflevector(a, b, (lane / 2 + int{side} / 2 + lane % 2 * int{side})...);
+    }
+
+    // Rows of `from_pitch` elements to columns: by log2(side) times interleaving the first half of rows with the other.
+    [[gnu::always_inline]] static void transpose(const char *from, int64_t from_pitch, char *to, int64_t to_pitch) {
+        constexpr auto lanes = std::make_integer_sequence<int, int{side}>();
+        constexpr int64_t bytes = sizeof(Element);
+        vector rows[side], next[side];
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < side; r++) {
+            rows[r] = load<vector>(from + r * from_pitch * bytes, 0);
+        }
+#pragma GCC unroll 4
+        for (int64_t done = 1; done < side; done *= 2) {
+#pragma GCC unroll 8
+            for (int64_t r = 0; r < side / 2; r++) {
+                next[2 * r] = interleave(rows[r], rows[r + side / 2], 0, lanes);
+                next[2 * r + 1] = interleave(rows[r], rows[r + side / 2], 1, lanes);
+            }
+            std::copy_n(next, side, rows);
+        }
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < side; r++) {
+            store(to + r * to_pitch * bytes, 0, rows[r]);
+        }
+    }
+};
+
+// column.to and row.from are 1. The last squares overlap those before them.
+template<typename Element>
+[[gnu::always_inline]] inline void transpose(const char *from, char *to, move_loop column, move_loop row) {
+    constexpr int64_t side = square<Element>::side, bytes = sizeof(Element);
+    for (int64_t r = 0; r < row.extent; r += side) {
+        const int64_t first_row = std::min(r, row.extent - side);
+        for (int64_t c = 0; c < column.extent; c += side) {
+            const int64_t first_column = std::min(c, column.extent - side);
+            square<Element>::transpose(from + (first_column * column.from + first_row) * bytes, column.from,
+                                       to + (first_column + first_row * row.to) * bytes, row.to);
+        }
     }
 }
 
-bool in_reach(int64_t pitch) { return rows_in_reach(pitch) >= group; }
-
-// to(c, r) = from(c, r) for any strides. Rows out of a kernel's reach are copied one element at a time.
-void copy(const target &on, int64_t bits, const char *from, int64_t from_column, int64_t from_row, char *to,
-          int64_t to_column, int64_t to_row, rectangle area) {
-    const bool whole_tile = area.columns == group && area.rows == group;
-    if (from_column == 1 && to_column == 1) {
-        copy_rows(bits, from, from_row, to, to_row, area);
-    } else if (whole_tile && from_column == 1 && to_row == 1 && in_reach(from_row) && in_reach(to_column)) {
-        call_transpose(on, bits / 8, {from, from_row}, {to, to_column});
-    } else if (whole_tile && from_row == 1 && to_column == 1 && in_reach(from_column) && in_reach(to_row)) {
-        call_transpose(on, bits / 8, {from, from_column}, {to, to_row});
-    } else if (bits == 8) {
-        copy_strided<uint8_t>(from, from_column, from_row, to, to_column, to_row, area);
-    } else if (bits == 16) {
-        copy_strided<uint16_t>(from, from_column, from_row, to, to_column, to_row, area);
-    } else {
-        copy_strided<uint32_t>(from, from_column, from_row, to, to_column, to_row, area);
+// Each of row.extent values column.extent times over.
+template<typename Element>
+[[gnu::always_inline]] inline void repeat(const target &on, const char *from, char *to, move_loop column,
+                                          move_loop row) {
+    int64_t first = 0;
+    if (sizeof(Element) == sizeof(int32_t) && row.from == 1 && row.to == column.extent) {
+        first = row.extent - 1;  // past the last, nothing may be written over
+        spread(on, from, first, column.extent, to);
     }
+    for (int64_t r = first; r < row.extent; r++) {
+        const auto value = load<Element>(from, r * row.from);
+        for (int64_t c = 0; c < column.extent; c++) {
+            store(to, r * row.to + c, value);
+        }
+    }
+}
+
+enum class plane_kind { rows, repeated, transposed, generated, strided };
+
+template<typename Element>
+[[gnu::always_inline]] inline void move_plane(const target &on, plane_kind kind, const char *from, char *to,
+                                              move_loop column, move_loop row) {
+    constexpr int64_t bytes = sizeof(Element);
+    switch (kind) {
+    case plane_kind::rows:
+        copy_rows(from, to, column.extent * bytes, {row.extent, row.from * bytes, row.to * bytes});
+        break;
+    case plane_kind::repeated: repeat<Element>(on, from, to, column, row); break;
+    case plane_kind::transposed: transpose<Element>(from, to, column, row); break;
+    case plane_kind::generated: call_transpose(on, bytes, {from, column.from}, {to, row.to}); break;
+    case plane_kind::strided:
+        for (int64_t r = 0; r < row.extent; r++) {
+            copy_strided<Element>(from + r * row.from * bytes, to + r * row.to * bytes, column);
+        }
+    }
+}
+
+// loops[0] and loops[1] make planes of the kind.
+template<typename Element>
+[[gnu::always_inline]] inline void move_planes(const target &on, plane_kind kind, const char *from, char *to,
+                                               const move_loop *loops, int count) {
+    constexpr int64_t bytes = sizeof(Element);
+    int64_t index[most_loops] = {};
+    for (bool more = true; more;) {
+        move_plane<Element>(on, kind, from, to, loops[0], loops[1]);
+        more = false;
+        for (int i = 2; i < count && !more; i++) {
+            more = ++index[i] < loops[i].extent;
+            const int64_t steps = more ? 1 : 1 - loops[i].extent;
+            from += steps * loops[i].from * bytes;
+            to += steps * loops[i].to * bytes;
+            index[i] = more ? index[i] : 0;
+        }
+    }
+}
+
+[[gnu::always_inline]] inline void move_elements(const target &on, int64_t bits, plane_kind kind, const char *from,
+                                                 char *to, const move_loop *loops, int count) {
+    switch (bits) {
+    case 8: move_planes<uint8_t>(on, kind, from, to, loops, count); break;
+    case 16: move_planes<uint16_t>(on, kind, from, to, loops, count); break;
+    default: move_planes<uint32_t>(on, kind, from, to, loops, count);
+    }
+}
+
+void move_portably(const target &on, int64_t bits, plane_kind kind, const char *from, char *to, const move_loop *loops,
+                   int count) {
+    move_elements(on, bits, kind, from, to, loops, count);
+}
+
+QDQ_AVX2 void move_avx2(const target &on, int64_t bits, plane_kind kind, const char *from, char *to,
+                        const move_loop *loops, int count) {
+    move_elements(on, bits, kind, from, to, loops, count);
+}
+
+// Drops loops of one step, and merges those that continue one another on both sides.
+int merge(move_loop *loops, int count) {
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        const move_loop next = loops[i];
+        if (next.extent == 1) {
+            continue;
+        }
+        move_loop *const last = kept > 0 ? &loops[kept - 1] : nullptr;
+        if (last && next.from == last->from * last->extent && next.to == last->to * last->extent) {
+            last->extent *= next.extent;
+        } else {
+            loops[kept++] = next;
+        }
+    }
+    return kept;
+}
+
+// Packed codes as the bytes that hold them.
+void count_bytes(int64_t codes, move_loop *loops, int count) {
+    for (int i = 0; i < count; i++) {
+        move_loop &l = loops[i];
+        l = l.from == 1 && l.to == 1 ? move_loop{(l.extent + codes - 1) / codes, 1, 1}
+                                     : move_loop{l.extent, l.from / codes, l.to / codes};
+    }
+}
+
+// Puts the best loop from `start` on there.
+template<typename Preference> void put_best(move_loop *loops, int start, int count, Preference preference) {
+    if (start < count) {
+        std::swap(loops[start], *std::max_element(loops + start, loops + count, [&](const auto &a, const auto &b) {
+                      return preference(a) < preference(b);
+                  }));
+    }
+}
+
+plane_kind choose_plane(int64_t bits, move_loop *loops, int count) {
+    const auto by_extent = [](const move_loop &l) { return l.extent; };
+    put_best(loops, 0, count, [](const move_loop &l) { return 4 * (l.to == 1) + 2 * (l.from == 1) + (l.from == 0); });
+    const move_loop column = loops[0];
+    if (column.to == 1 && column.from == 0) {
+        put_best(loops, 1, count, [=](const move_loop &l) { return (l.from == 1) + (l.to == column.extent); });
+        return plane_kind::repeated;
+    }
+    if (column.to == 1 && column.from == 1) {
+        put_best(loops, 1, count, by_extent);
+        return plane_kind::rows;
+    }
+    put_best(loops, 1, count, [](const move_loop &l) { return l.from == 1 ? INT64_MAX : l.extent; });
+    const move_loop row = loops[1];
+    const int64_t side = 128 / bits;
+    if (count > 1 && column.to == 1 && row.from == 1 && row.extent >= side && column.extent >= side) {
+        const bool generated = column.extent == group && row.extent == group && rows_in_reach(column.from) >= group &&
+                               rows_in_reach(row.to) >= group;
+        return generated ? plane_kind::generated : plane_kind::transposed;
+    }
+    if (column.extent < side) {
+        put_best(loops, 0, count, by_extent);
+        put_best(loops, 1, count, by_extent);
+    }
+    return plane_kind::strided;
 }
 
 }  // namespace
 
-void gather(const target &on, int64_t bits, const char *from, int64_t column_stride, int64_t row_stride, rectangle area,
-            char *rows, int64_t pitch) {
-    copy(on, bits, from, column_stride, row_stride, rows, 1, pitch, area);
-}
-
-void scatter(const target &on, int64_t bits, const char *rows, int64_t pitch, rectangle area, char *to,
-             int64_t column_stride, int64_t row_stride) {
-    copy(on, bits, rows, 1, pitch, to, column_stride, row_stride, area);
+void move(const target &on, int64_t bits, const void *from, void *to, move_loop *loops, int count) {
+    count = merge(loops, count);
+    if (bits < 8) {
+        count_bytes(8 / bits, loops, count);
+        bits = 8;
+    }
+    move_loop all[most_loops + 2] = {{1, 1, 1}, {1, 0, 0}};
+    std::copy_n(loops, count, all);
+    const plane_kind kind = count == 0 ? plane_kind::rows : choose_plane(bits, all, count);
+    if (count == 1) {
+        all[1] = {1, 0, 0};
+    }
+    auto *const by = runs_avx2(on) ? move_avx2 : move_portably;
+    by(on, bits, kind, static_cast<const char *>(from), static_cast<char *>(to), all, count);
 }
 
 }  // namespace qdq::runtime

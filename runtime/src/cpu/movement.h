@@ -1,5 +1,5 @@
-// Moves elements between a caller's memory and a kernel's contiguous rows. Offsets and strides count elements; packed
-// ones begin at whole bytes and are contiguous along c.
+// Moves elements between a caller's memory and tiles, whose elements lie end to end. Offsets and strides count
+// elements; packed ones begin at whole bytes and are contiguous along one loop.
 #pragma once
 
 #include "targets/kernel_table.h"
@@ -8,18 +8,14 @@
 
 namespace qdq::runtime {
 
-// A rectangle of elements: c runs along a kernel's rows, r counts them.
-struct rectangle {
-    int64_t columns, rows;
+// A loop over elements, and their strides on either side.
+struct move_loop {
+    int64_t extent, from, to;
 };
 
-// rows[r * pitch + c] = from[c * column_stride + r * row_stride].
-void gather(const target &on, int64_t bits, const char *from, int64_t column_stride, int64_t row_stride, rectangle area,
-            char *rows, int64_t pitch);
-
-// to[c * column_stride + r * row_stride] = rows[r * pitch + c].
-void scatter(const target &on, int64_t bits, const char *rows, int64_t pitch, rectangle area, char *to,
-             int64_t column_stride, int64_t row_stride);
+// to[sum of index * loop.to] = from[sum of index * loop.from] over all of so many loops, which are used up. Where
+// loop.from is 0, elements are repeated.
+void move(const target &on, int64_t bits, const void *from, void *to, move_loop *loops, int count);
 
 // The address of an element that begins a byte.
 inline const char *address(const char *base, int64_t offset, int64_t bits) { return base + offset * bits / 8; }

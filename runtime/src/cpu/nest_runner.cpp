@@ -28,8 +28,6 @@ int64_t even_part(int64_t extent, int64_t most) {
     return round_up((extent + parts - 1) / parts);
 }
 
-bool is_contiguous(const dimension &d) { return d.x == 1 && d.y == 1; }
-
 // Whether contiguous rows are computed by staged pieces.
 bool is_staged(const call &op) { return op.nontemporal || (op.packs() && op.packing != QDQ_LOW_FIRST); }
 
@@ -51,25 +49,9 @@ nest_runner::nest_runner(const call &op, const loop_nest &nest, const void *x, v
       y(static_cast<char *>(y)),
       reorders_x(op.x_bits < 8 && op.packing != QDQ_LOW_FIRST),
       reorders_y(op.y_bits < 8 && op.packing != QDQ_LOW_FIRST),
-      tile_rows(std::min(is_contiguous(nest.loops[0]) ? tail_rows : tile_side, nest.rows().extent)),
-      x_tile(memory + memory_bytes - x_tile_bytes()),
-      y_tile(x_tile - y_tile_bytes()),
+      x_tile(memory + memory_bytes - dispatch_parameters::most_piece_elements * op.x_bits / 8),
+      y_tile(x_tile - y_piece_bytes),
       loaded(op, memory, y_tile - memory, uses_scales_where_they_lie(op, nest)) {}
-
-int64_t nest_runner::x_tile_bytes() const {
-    if (!is_contiguous(nest.loops[0])) {
-        return tile_bytes(op.x_bits);
-    }
-    return dispatch_parameters::most_piece_elements * op.x_bits / 8;
-}
-
-int64_t nest_runner::y_tile_bytes() const {
-    return is_contiguous(nest.loops[0]) ? y_piece_bytes : tile_bytes(op.y_bits);
-}
-
-int64_t nest_runner::tile_bytes(int32_t bits) const {
-    return (tile_rows * tile_side * bits / 8 + line - 1) / line * line;
-}
 
 void nest_runner::run(const offsets &at) {
     int64_t index[most_loops] = {};
@@ -112,7 +94,7 @@ void nest_runner::run_columns(const dimension &c, const dimension &r, offsets at
             const int64_t columns = std::min(most, c.extent - done);
             const int32_t variant =
                 loaded.load({here.scale, c.scale, here.zero_point, c.zero_point, columns}, in_place);
-            run_area(area_of(kernel_form::column, variant, 1, c, columns, r, one_row ? 1 : r.extent, here));
+            run_area(area_of(kernel_form::column, variant, 1, columns, r, one_row ? 1 : r.extent, here));
             here.advance(c, columns);
         }
         at.advance(r, 1);
@@ -125,7 +107,7 @@ void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
         const int64_t rows = std::min(loaded.room(), r.extent - done);
         const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, true);
         if (!needs_column(op, kernel_form::row, variant)) {
-            run_area(area_of(kernel_form::row, variant, 1, c, c.extent, r, rows, at));
+            run_area(area_of(kernel_form::row, variant, 1, c.extent, r, rows, at));
             at.advance(r, rows);
             continue;
         }
@@ -139,7 +121,7 @@ void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
 void nest_runner::run_one_operand(const dimension &c, const dimension &r, const offsets &at) {
     const int32_t variant = loaded.load({at.scale, 0, at.zero_point, 0, 1}, true);
     if (!needs_column(op, kernel_form::row, variant)) {
-        run_area(area_of(kernel_form::row, variant, 0, c, c.extent, r, r.extent, at));
+        run_area(area_of(kernel_form::row, variant, 0, c.extent, r, r.extent, at));
         return;
     }
     const int64_t most = std::min(loaded.room(), round_up(c.extent));
@@ -147,7 +129,7 @@ void nest_runner::run_one_operand(const dimension &c, const dimension &r, const 
     offsets here = at;
     for (int64_t done = 0; done < c.extent; done += most) {
         const int64_t columns = std::min(most, c.extent - done);
-        run_area(area_of(kernel_form::column, variant, 1, c, columns, r, r.extent, here));
+        run_area(area_of(kernel_form::column, variant, 1, columns, r, r.extent, here));
         here.advance(c, columns);
     }
 }
@@ -159,7 +141,7 @@ void nest_runner::run_fused(const dimension &c, const dimension &r, offsets at, 
     for (int64_t done = 0; done < r.extent; done += most_rows) {
         const int64_t rows = std::min(most_rows, r.extent - done);
         const operand_range range = {at.scale, r.scale, at.zero_point, r.zero_point, rows};
-        area all = area_of(form, 0, 1, c, rows * c.extent, {1, 0, 0, 0, 0}, 1, at);
+        area all = area_of(form, 0, 1, rows * c.extent, {1, 0, 0, 0, 0}, 1, at);
         // Staged pieces may end within a group.
         const bool exact = times == 1 && all.columns % group == 0 && (!is_staged(op) || bypasses_caches(all));
         all.variant = loaded.load(range, exact);
@@ -185,12 +167,12 @@ void nest_runner::run_periodic(const dimension &c, const dimension &r, offsets a
     loaded.make_periodic(c.extent, places);
     const int64_t whole = r.extent / times, rest = r.extent % times;
     run_periodic_area(
-        area_of(kernel_form::column, variant, 1, c, columns, {whole, times * r.x, times * r.y, 0, 0}, whole, at),
-        c.extent, most);
+        area_of(kernel_form::column, variant, 1, columns, {whole, times * r.x, times * r.y, 0, 0}, whole, at), c.extent,
+        most);
     at.advance(r, whole * times);
     if (rest > 0) {
-        run_periodic_area(area_of(kernel_form::column, variant, 1, c, rest * c.extent, {1, 0, 0, 0, 0}, 1, at),
-                          c.extent, most);
+        run_periodic_area(area_of(kernel_form::column, variant, 1, rest * c.extent, {1, 0, 0, 0, 0}, 1, at), c.extent,
+                          most);
     }
 }
 
@@ -203,9 +185,9 @@ void nest_runner::run_periodic_area(const area &a, int64_t period, int64_t most)
     }
 }
 
-nest_runner::area nest_runner::area_of(kernel_form form, int32_t variant, int64_t operand_step, const dimension &c,
-                                       int64_t columns, const dimension &r, int64_t rows, const offsets &at) const {
-    return {form, variant, columns, rows, 0, operand_step, at.x, at.y, c.x, r.x, c.y, r.y};
+nest_runner::area nest_runner::area_of(kernel_form form, int32_t variant, int64_t operand_step, int64_t columns,
+                                       const dimension &r, int64_t rows, const offsets &at) const {
+    return {form, variant, columns, rows, 0, operand_step, at.x, at.y, r.x, r.y};
 }
 
 nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t columns, int64_t row,
@@ -213,8 +195,8 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
     area part = a;
     part.columns = columns;
     part.rows = rows;
-    part.x += column * a.x_column + row * a.x_row;
-    part.y += column * a.y_column + row * a.y_row;
+    part.x += column + row * a.x_row;
+    part.y += column + row * a.y_row;
     switch (a.form) {
     case kernel_form::row: part.operand += row * a.operand_step; break;
     case kernel_form::column: part.operand += column; break;
@@ -225,9 +207,7 @@ nest_runner::area nest_runner::part_of(const area &a, int64_t column, int64_t co
 
 void nest_runner::run_area(const area &a) {
     const float_environment environment(loaded.flushes);
-    if (!a.contiguous()) {
-        run_tiled(a);
-    } else if (is_staged(op) && !bypasses_caches(a)) {
+    if (is_staged(op) && !bypasses_caches(a)) {
         run_staged(a);
     } else {
         run_in_place(a);
@@ -267,7 +247,7 @@ void nest_runner::run_within_reach(const area &a) {
         kernel.run(loaded.from(part.operand), {address(x, part.x, op.x_bits), part.x_row},
                    {address(y, part.y, op.y_bits), part.y_row}, part.columns, part.rows);
     };
-    const int64_t most_rows = whole == 0 || whole == a.columns ? a.rows : tile_side;
+    const int64_t most_rows = whole == 0 || whole == a.columns ? a.rows : few_rows;
     for (int64_t row = 0; row < a.rows; row += most_rows) {
         const int64_t rows = std::min(most_rows, a.rows - row);
         if (whole > 0) {
@@ -276,71 +256,25 @@ void nest_runner::run_within_reach(const area &a) {
         if (whole < a.columns && repeats) {
             run_part(part_of(a, last, group, row, rows));
         } else if (whole < a.columns) {
-            run_tiled(part_of(a, whole, a.columns - whole, row, rows));
+            run_tails(part_of(a, whole, a.columns - whole, row, rows), kernel);
         }
     }
 }
 
-// A tile of x by its contiguous lines, if it has any.
-[[gnu::always_inline]] inline void nest_runner::fetch(const area &tile) const {
-    const bool rows = tile.x_column == 1;
-    if (!rows && tile.x_row != 1) {
-        return;
+// Columns that fill no group, by way of tiles. Kernels compute whole groups: what is left of them is zero, as subnormal
+// numbers left on the stack would cost 100 cycles an operation.
+void nest_runner::run_tails(const area &a, kernel_caller &kernel) {
+    std::memset(x_tile, 0, tail_rows * group * op.x_bits / 8);
+    for (int64_t row = 0; row < a.rows; row += tail_rows) {
+        const int64_t rows = std::min(tail_rows, a.rows - row);
+        const area tail = part_of(a, 0, a.columns, row, rows);
+        move_loop gathered[] = {{a.columns, 1, 1}, {rows, a.x_row, group}};
+        move(*op.target, op.x_bits, address(x, tail.x, op.x_bits), x_tile, gathered, 2);
+        kernel.run(loaded.from(tail.operand), {x_tile, group}, {y_tile, group}, group, rows);
+        clear_padding(y_tile, op.y_bits, a.columns);  // if there is any: the end of the tensor, in one row
+        move_loop scattered[] = {{a.columns, 1, 1}, {rows, group, a.y_row}};
+        move(*op.target, op.y_bits, y_tile, address(y, tail.y, op.y_bits), scattered, 2);
     }
-    const int64_t lines = rows ? tile.rows : tile.columns, pitch = rows ? tile.x_row : tile.x_column;
-    const int64_t bytes = (rows ? tile.columns : tile.rows) * op.x_bits / 8;
-    for (int64_t i = 0; i < lines; i++) {
-        prefetch(address(x, tile.x + i * pitch, op.x_bits), bytes);
-    }
-}
-
-// Tiles that are gathered from x, and scattered to y, where they do not lie there as kernels want them. The next one is
-// fetched while one is computed: every row of a tile begins on another page, where the hardware does not look ahead
-// (4096 x 4096 transposed: bf16 to i8 19 ms without, 13 with; f32 to i8 22 and 16). Kernels compute whole rows of a
-// tile: what a narrow one does not fill is zero, as subnormal numbers left on the stack would cost 100 cycles an
-// operation (2^30 rows of 2 columns: 24 s, with zeros 8).
-void nest_runner::run_tiled(const area &a) {
-    if (a.columns % tile_side != 0) {
-        std::memset(x_tile, 0, std::min(a.rows, tile_rows) * tile_side * op.x_bits / 8);
-    }
-    kernel_caller kernel(op, a.form, false, a.variant, a.operand_step);
-    for (int64_t row = 0; row < a.rows; row += tile_rows) {
-        for (int64_t column = 0; column < a.columns; column += tile_side) {
-            if (column + tile_side < a.columns) {
-                fetch(tile_of(a, column + tile_side, row));
-            }
-            run_tile(tile_of(a, column, row), kernel);
-        }
-    }
-}
-
-nest_runner::area nest_runner::tile_of(const area &a, int64_t column, int64_t row) const {
-    return part_of(a, column, std::min(tile_side, a.columns - column), row, std::min(tile_rows, a.rows - row));
-}
-
-void nest_runner::run_tile(const area &tile, kernel_caller &kernel) {
-    const rectangle size{tile.columns, tile.rows};
-    const bool whole = size.columns == tile_side;
-    rows_of_x from{address(x, tile.x, op.x_bits), tile.x_row};
-    if (tile.x_column != 1 || !whole || reorders_x || rows_in_reach(tile.x_row) < size.rows) {
-        gather(*op.target, op.x_bits, static_cast<const char *>(from.data), tile.x_column, tile.x_row, size, x_tile,
-               tile_side);
-        from = {x_tile, tile_side};
-    }
-    if (reorders_x) {
-        from_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(x_tile), size.rows * tile_side / 2);
-    }
-    char *const to = address(y, tile.y, op.y_bits);
-    if (tile.y_column == 1 && whole && !reorders_y && rows_in_reach(tile.y_row) >= size.rows) {
-        kernel.run(loaded.from(tile.operand), from, {to, tile.y_row}, tile_side, size.rows);
-        return;
-    }
-    kernel.run(loaded.from(tile.operand), from, {y_tile, tile_side}, tile_side, size.rows);
-    clear_padding(y_tile, op.y_bits, size.columns);  // if there is any: the end of the tensor, in one row
-    if (reorders_y) {
-        to_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(y_tile), size.rows * tile_side / 2);
-    }
-    scatter(*op.target, op.y_bits, y_tile, tile_side, size, to, tile.y_column, tile.y_row);
 }
 
 // Contiguous rows by pieces that go to y a piece later than they are computed: non-temporal stores then leave the

@@ -1,5 +1,4 @@
-// Runs a loop nest: cuts it into planes, planes into areas whose operands fit a buffer, and areas into tiles where data
-// must be moved before or after a kernel.
+// Runs a loop nest of contiguous rows: cuts it into planes, and planes into areas whose operands fit a buffer.
 #pragma once
 
 #include "cpu/kernel_call.h"
@@ -16,14 +15,14 @@ public:
     void run(const offsets &at);
 
 private:
-    static constexpr int64_t tile_side = 64;           // gathered and scattered tiles
     static constexpr int64_t widest = 4;               // bytes of an element
     static constexpr int64_t most_codes_per_byte = 4;  // of 2 bits
-    static constexpr int64_t tail_rows = 8;            // of a tile that holds what is left of contiguous rows
+    static constexpr int64_t tail_rows = 8;            // of a tile that holds what no group fits
+    static constexpr int64_t few_rows = 64;            // at a time where a row has such a tail
     static constexpr int64_t memory_bytes = 36 << 10;  // of operands and tiles: most of QDQ_STACK_BYTES
     static constexpr int64_t y_piece_bytes = 2 * dispatch_parameters::most_piece_bytes;
-    static_assert(tail_rows * tile_side <= dispatch_parameters::most_piece_elements);
-    static_assert(tail_rows * tile_side * widest <= y_piece_bytes);
+    static_assert(tail_rows * group <= dispatch_parameters::most_piece_elements);
+    static_assert(tail_rows * group * widest <= y_piece_bytes);
     // Of contiguous rows: what run_periodic and run_fused need.
     static constexpr int64_t least_room =
         operands::least_room(memory_bytes - dispatch_parameters::most_piece_elements * widest - y_piece_bytes);
@@ -39,9 +38,7 @@ private:
         int64_t columns, rows;
         int64_t operand, operand_step;  // the first one, and 1, or 0 where rows share it
         int64_t x, y;                   // offsets in elements
-        int64_t x_column, x_row, y_column, y_row;
-
-        bool contiguous() const { return x_column == 1 && y_column == 1; }
+        int64_t x_row, y_row;
     };
 
     // A staged piece of y on its way to memory.
@@ -56,16 +53,11 @@ private:
     const char *const x;
     char *const y;
     const bool reorders_x, reorders_y;  // packed, and not with the low nibble first
-    // The end of `memory` holds tiles of x and y: whole ones where elements are gathered or scattered; where both are
-    // contiguous, staged pieces and what is left of rows. The rest is for operands.
-    const int64_t tile_rows;
+    // The end of `memory` holds staged pieces of x and y, and what is left of rows. The rest is for operands.
     char *const x_tile, *const y_tile;
     operands loaded;
     alignas(64) char memory[memory_bytes];
 
-    int64_t x_tile_bytes() const;
-    int64_t y_tile_bytes() const;
-    int64_t tile_bytes(int32_t bits) const;  // whole cache lines, as changes of packing take them
     void run_plane(const offsets &at);
     void run_columns(const dimension &c, const dimension &r, offsets at);
     void run_rows(const dimension &c, const dimension &r, offsets at);
@@ -77,18 +69,15 @@ private:
     bool bypasses_caches(const area &a) const;
     void run_in_place(const area &a);
     void run_within_reach(const area &a);
-    void run_tiled(const area &a);
-    void run_tile(const area &tile, kernel_caller &kernel);
-    void fetch(const area &tile) const;
-    area tile_of(const area &a, int64_t column, int64_t row) const;
+    void run_tails(const area &a, kernel_caller &kernel);
     void run_staged(const area &a);
     int64_t first_staged(const area &a, int64_t row, int64_t most) const;
     const char *staged_x(const area &piece, int64_t columns_left);
     const char *ahead_of(const area &a, int64_t row, int64_t column, int64_t columns) const;
     void emit(const outgoing &piece) const;
 
-    area area_of(kernel_form form, int32_t variant, int64_t operand_step, const dimension &c, int64_t columns,
-                 const dimension &r, int64_t rows, const offsets &at) const;
+    area area_of(kernel_form form, int32_t variant, int64_t operand_step, int64_t columns, const dimension &r,
+                 int64_t rows, const offsets &at) const;
     area part_of(const area &a, int64_t column, int64_t columns, int64_t row, int64_t rows) const;
 };
 

@@ -1,11 +1,13 @@
 #include "cpu/operands.h"
 
+#include "cpu/avx2.h"
 #include "cpu/fast_variants.h"
 #include "cpu/spread.h"
 #include "support/types.h"
 #include "variants.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -14,6 +16,13 @@
 namespace qdq::runtime {
 
 namespace {
+
+// value_of an f16, by operations that compilers make vectors of: a subnormal number is one of f32, too, and scaled up.
+inline float value_of_f16(uint32_t code) {
+    const uint32_t magnitude = code & 0x7fff, special = magnitude > 0x7bff ? 0x7f800000 : 0;
+    const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | special | (code & 0x8000) << 16);
+}
 
 // An operand of a type as memory holds it, and what it is worth: an integer, or an f32.
 template<qdq_dtype dtype> struct operand_of {
@@ -26,14 +35,28 @@ template<qdq_dtype dtype> struct operand_of {
             return element<integer>(data, i);
         } else if constexpr (type.bits == 32) {
             return element<float>(data, i);
+        } else if constexpr (type.bits == 8) {
+            return values[element<bits>(data, i)];
+        } else if constexpr (type.dtype == QDQ_F16) {
+            return value_of_f16(element<bits>(data, i));
         } else {
             return value_of(type.layout, element<bits>(data, i));
         }
     }
+
+private:
+    static constexpr auto values = [] {
+        std::array<float, type.bits == 8 && !type.is_integer() ? 256 : 0> table{};
+        for (uint32_t code = 0; code < table.size(); code++) {
+            table[code] = value_of(type.layout, code);
+        }
+        return table;
+    }();
 };
 
 // Calls visit(operand_of<dtype>) for a type that has the role.
-template<bool roles::*role, int number = 0, typename Visit> void with_operand_type(qdq_dtype dtype, Visit visit) {
+template<bool roles::*role, int number = 0, typename Visit>
+[[gnu::always_inline]] inline void with_operand_type(qdq_dtype dtype, Visit visit) {
     if constexpr (number < dtype_count) {
         if constexpr (element_types[number].roles.*role) {
             if (dtype == number) {
@@ -45,24 +68,6 @@ template<bool roles::*role, int number = 0, typename Visit> void with_operand_ty
     }
 }
 
-void read_scales(const call &op, const operand_range &range, float *to) {
-    if (op.scale_type == QDQ_F32 && range.scale_stride == 1) {
-        constexpr int64_t bytes = sizeof(float);
-        std::memcpy(to, static_cast<const char *>(op.scale) + range.scale * bytes, range.count * bytes);
-    } else {
-        with_operand_type<&roles::scale>(op.scale_type, [&](auto operand) {
-            for (int64_t i = 0; i < range.count; i++) {
-                to[i] = static_cast<float>(operand.value(op.scale, range.scale + i * range.scale_stride));
-            }
-        });
-    }
-    if (op.reciprocal) {
-        for (int64_t i = 0; i < range.count; i++) {
-            to[i] = 1 / to[i];
-        }
-    }
-}
-
 // An integer zero point from a float: the nearest, ties to even, saturated; 0 for NaN.
 int32_t nearest_integer(float z) {
     if (!(z < 2147483648.0f)) {
@@ -71,27 +76,83 @@ int32_t nearest_integer(float z) {
     return z <= -2147483648.0f ? INT32_MIN : static_cast<int32_t>(std::nearbyintf(z));
 }
 
-void read_integers(const call &op, const operand_range &range, int32_t *to) {
-    with_operand_type<&roles::zero_point>(op.zero_point_type, [&](auto operand) {
-        for (int64_t i = 0; i < range.count; i++) {
-            const auto z = operand.value(op.zero_point, range.zero_point + i * range.zero_point_stride);
-            if constexpr (operand.type.is_integer()) {
-                to[i] = z;  // NOLINT(bugprone-signed-char-misuse): int8 is a number here
-            } else {
-                to[i] = nearest_integer(z);
+// An integer as an int32, any other type as an f32.
+template<typename Operand>
+[[gnu::always_inline]] inline uint32_t bits_of(Operand operand, const void *data, int64_t place) {
+    const auto value = operand.value(data, place);
+    if constexpr (Operand::type.is_integer()) {
+        return static_cast<uint32_t>(value);
+    } else {
+        return std::bit_cast<uint32_t>(static_cast<float>(value));
+    }
+}
+
+template<bool roles::*role>
+[[gnu::always_inline]] inline void read_all(qdq_dtype dtype, const void *data, int64_t first, int64_t stride,
+                                            int64_t count, void *to) {
+    with_operand_type<role>(dtype, [=](auto operand) __attribute__((always_inline)) {
+        auto *const bits = static_cast<uint32_t *>(to);
+        if (stride == 1) {
+            for (int64_t i = 0; i < count; i++) {
+                bits[i] = bits_of(operand, data, first + i);
+            }
+        } else {
+            for (int64_t i = 0; i < count; i++) {
+                bits[i] = bits_of(operand, data, first + i * stride);
+                asm volatile("");  // vectors of them are more code, and no faster
             }
         }
     });
 }
 
+template<bool roles::*role>
+void read_portably(qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count, void *to) {
+    read_all<role>(dtype, data, first, stride, count, to);
+}
+
+template<bool roles::*role>
+QDQ_AVX2 void read_avx2(qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count, void *to) {
+    read_all<role>(dtype, data, first, stride, count, to);
+}
+
+template<bool roles::*role>
+void read_range(const call &op, qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count,
+                void *to) {
+    auto *const by = runs_avx2(*op.target) ? read_avx2<role> : read_portably<role>;
+    by(dtype, data, first, stride, stride == 0 ? 1 : count, to);
+    if (stride == 0) {
+        auto *const bits = static_cast<uint32_t *>(to);
+        std::fill_n(bits + 1, count - 1, bits[0]);
+    }
+}
+
+void read_scales(const call &op, const operand_range &r, float *to) {
+    read_range<&roles::scale>(op, op.scale_type, op.scale, r.scale, r.scale_stride, r.count, to);
+}
+
+// Of integer types int32s, of others the bits of f32s.
+void read_stored_zero_points(const call &op, const operand_range &r, int32_t *to) {
+    read_range<&roles::zero_point>(op, op.zero_point_type, op.zero_point, r.zero_point, r.zero_point_stride, r.count,
+                                   to);
+}
+
+void read_integers(const call &op, const operand_range &range, int32_t *to) {
+    read_stored_zero_points(op, range, to);
+    if (!type_of(op.zero_point_type).is_integer()) {
+        for (int64_t i = 0; i < range.count; i++) {
+            to[i] = nearest_integer(std::bit_cast<float>(to[i]));
+        }
+    }
+}
+
 // The bits of f32 zero points, each multiplied by sign (1 or -1).
 void read_floats(const call &op, const operand_range &range, float sign, int32_t *to) {
-    with_operand_type<&roles::zero_point>(op.zero_point_type, [&](auto operand) {
-        for (int64_t i = 0; i < range.count; i++) {
-            const auto z = operand.value(op.zero_point, range.zero_point + i * range.zero_point_stride);
-            to[i] = std::bit_cast<int32_t>(sign * static_cast<float>(z));
-        }
-    });
+    read_stored_zero_points(op, range, to);
+    const bool are_integers = type_of(op.zero_point_type).is_integer();
+    for (int64_t i = 0; i < range.count; i++) {
+        const float z = are_integers ? static_cast<float>(to[i]) : std::bit_cast<float>(to[i]);
+        to[i] = std::bit_cast<int32_t>(sign * z);
+    }
 }
 
 bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point) {
@@ -169,25 +230,22 @@ void operands::use_scales(const float *at) {
 }
 
 void operands::read(const operand_range &range, int64_t first) {
-    operand_range read = range;
-    const bool is_shared = range.scale_stride == 0 && range.zero_point_stride == 0;
-    read.count = is_shared ? 1 : range.count;
-    read_scales(op, read, own_scale + first);
-    read_zero_points(read, first);
-    std::fill_n(own_scale + first + 1, is_shared ? range.count - 1 : 0, own_scale[first]);
-    if (own_zero_point) {
-        std::fill_n(own_zero_point + first + 1, is_shared ? range.count - 1 : 0, own_zero_point[first]);
+    read_scales(op, range, own_scale + first);
+    for (int64_t i = first; op.reciprocal && i < first + range.count; i++) {
+        own_scale[i] = 1 / own_scale[i];
     }
+    read_zero_points(range, first);
 }
 
 void operands::read_zero_points(const operand_range &range, int64_t first) {
     if (!op.zero_point) {
         return;
     }
+    int32_t *const to = own_zero_point + first;
     if (op.adds_as_f32()) {
-        read_floats(op, range, op.quantizes() || op.adds_zero_point ? 1 : -1, own_zero_point + first);
+        read_floats(op, range, op.quantizes() || op.adds_zero_point ? 1 : -1, to);
     } else {
-        read_integers(op, range, own_zero_point + first);
+        read_integers(op, range, to);
     }
 }
 
@@ -207,6 +265,7 @@ int32_t operands::load(const operand_range &range, bool within) {
 }
 
 int32_t operands::finish(int64_t count) {
+    use_scales(own_scale);
     const int32_t variant = choose_variant(count);
     pad(count);
     return variant;

@@ -1,5 +1,7 @@
 #include "cpu/spread.h"
 
+#include "cpu/avx2.h"
+
 #include <algorithm>
 
 namespace qdq::runtime {
@@ -11,6 +13,7 @@ using value = int32_t;
 // Becomes shuffles and stores of whole registers.
 template<int64_t times> [[gnu::always_inline]] inline void spread_some(const value *from, int64_t count, value *to) {
     for (int64_t i = 0; i < count; i++) {
+#pragma GCC unroll 16
         for (int64_t k = 0; k < times; k++) {
             to[i * times + k] = from[i];
         }
@@ -31,8 +34,7 @@ void spread_portably(const value *from, int64_t count, int64_t times, value *to)
     spread_by<4>(from, count, times, to);
 }
 
-#if defined(__x86_64__)
-[[gnu::target("avx2")]] void spread_avx2(const value *from, int64_t count, int64_t times, value *to) {
+QDQ_AVX2 void spread_avx2(const value *from, int64_t count, int64_t times, value *to) {
     switch (times) {
     case 2: spread_some<2>(from, count, to); break;
     case 3: spread_some<3>(from, count, to); break;
@@ -42,16 +44,11 @@ void spread_portably(const value *from, int64_t count, int64_t times, value *to)
     default: times < 8 ? spread_by<4>(from, count, times, to) : spread_by<8>(from, count, times, to);
     }
 }
-constexpr uint32_t with_avx2 = qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16;
-#else
-constexpr auto spread_avx2 = spread_portably;
-constexpr uint32_t with_avx2 = 0;
-#endif
 
 }  // namespace
 
 void spread(const target &on, const void *from, int64_t count, int64_t times, void *to) {
-    auto *const by = (on.features & with_avx2) != 0 ? spread_avx2 : spread_portably;
+    auto *const by = runs_avx2(on) ? spread_avx2 : spread_portably;
     by(static_cast<const value *>(from), count, times, static_cast<value *>(to));
 }
 

@@ -29,7 +29,7 @@ using stream_context = int(void *, void **);
 using get_pointer_attribute = int(void *, int, uint64_t);
 using error_name = int(int, const char **);
 using load_module = int(void **, const void *, unsigned, int *, void **);
-constexpr int out_of_memory = 2, invalid_ptx = 218;
+constexpr int out_of_memory = 2, invalid_ptx = 218, capture_unsupported = 900;
 
 const driver_library &driver() {
     return made_once<[] { return driver_library("libcuda.so.1"); }>();
@@ -143,7 +143,12 @@ int load_module_freely(void **module, const void *compressed, unsigned, int *, v
     if (!ptx.data()) {
         return ptx.is() == kernel_text::state::no_memory ? out_of_memory : invalid_ptx;
     }
-    return library().load(module, ptx.data(), 0, nullptr, nullptr);
+    const int error = library().load(module, ptx.data(), 0, nullptr, nullptr);
+    if (device_launch *launch = this_thread_launch(); error == capture_unsupported && launch) {
+        launch->keep_message("a stream is captured, and a kernel's first call in a context compiles it: %s",
+                             library().describe(error));
+    }
+    return error;
 }
 
 }  // namespace

@@ -42,6 +42,8 @@ launch_scope::launch_scope(device_launch &launch) {
 
 launch_scope::~launch_scope() { this_threads_launch = nullptr; }
 
+device_launch *this_thread_launch() { return this_threads_launch; }
+
 device_launch *current_launch(void *user_context) {
     return user_context && user_context == this_threads_launch ? this_threads_launch : nullptr;
 }

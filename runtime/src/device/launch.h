@@ -28,6 +28,9 @@ public:
     launch_scope(const launch_scope &) = delete;
 };
 
+// The launch of this thread's scope, or NULL: for a function of the driver's, which is given no user context.
+device_launch *this_thread_launch();
+
 // The launch of this thread's scope if Halide's run time means it by a user context, else NULL.
 device_launch *current_launch(void *user_context);
 

@@ -8,17 +8,19 @@ namespace qdq::runtime {
 
 namespace {
 
-bool is_inside(const dimension &a, const dimension &b) {
-    const int64_t ay = std::abs(a.y), by = std::abs(b.y);
-    return ay != by ? ay < by : std::abs(a.x) < std::abs(b.x);
+bool is_inside(const dimension &a, const dimension &b, merge_order order) {
+    const bool by_y = order == merge_order::of_strides;
+    const auto first = by_y ? &dimension::y : &dimension::x, second = by_y ? &dimension::x : &dimension::y;
+    const int64_t of_a = std::abs(a.*first), of_b = std::abs(b.*first);
+    return of_a != of_b ? of_a < of_b : std::abs(a.*second) < std::abs(b.*second);
 }
 
 // Insertion sort: there are few dimensions, and they come nearly sorted.
-void sort_by_stride(blocked_dimension *dimensions, int count) {
+void sort_by_stride(blocked_dimension *dimensions, int count, merge_order order) {
     for (int i = 1; i < count; i++) {
         const blocked_dimension moving = dimensions[i];
         int j = i;
-        for (; j > 0 && is_inside(moving.whole, dimensions[j - 1].whole); j--) {
+        for (; j > 0 && is_inside(moving.whole, dimensions[j - 1].whole, order); j--) {
             dimensions[j] = dimensions[j - 1];
         }
         dimensions[j] = moving;
@@ -124,8 +126,8 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
             kept++;
         }
     }
-    if (order == merge_order::of_strides) {
-        sort_by_stride(merged, kept);
+    if (order != merge_order::as_given) {
+        sort_by_stride(merged, kept, order);
     }
     int last = 0;
     for (int i = 1; i < kept; i++) {
@@ -151,6 +153,45 @@ bool fuses_rows(const call &op, const dimension &c, const dimension &r) {
     // have no other way.
     const bool repeats_cheaply = c.extent % op.block == 0;
     return c.extent < (repeats_cheaply || op.packs() ? short_row : tuned.fused_repeating_row);
+}
+
+int order_for_tiles(const call &op, const blocked_dimension *dimensions, int count, blocked_dimension *merged) {
+    const auto order = op.packs()              ? merge_order::as_given
+                       : op.x_bits > op.y_bits ? merge_order::of_x_strides
+                                               : merge_order::of_strides;
+    count = merge_dimensions(dimensions, count, order, merged);
+    if (count == 0) {
+        merged[0] = {{1, 1, 1, 0, 0}, 1};
+        return 1;
+    }
+    const dimension &c = merged[0].whole;
+    if ((c.x != 1 || c.y != 1) && steps_begin_at_bytes(op, merged, count)) {
+        blocked_dimension *const other = std::find_if(
+            merged + 1, merged + count, [](const blocked_dimension &d) { return d.whole.x == 1 || d.whole.y == 1; });
+        if (other != merged + count) {
+            std::rotate(merged + 1, other, other + 1);
+        }
+    }
+    return count;
+}
+
+bool steps_begin_at_bytes(const call &op, const blocked_dimension *dimensions, int count) {
+    return std::all_of(dimensions + 1, dimensions + count, [&](const blocked_dimension &d) {
+        return (op.quantizes() ? d.whole.y : d.whole.x) % op.packed_unit() == 0;
+    });
+}
+
+bool runs_by_tiles(const call &op, const loop_nest &nest) {
+    constexpr int64_t small = 1024;  // elements, of which a plane's own calls take longer than moving them does
+    const dimension &c = nest.loops[0], r = nest.rows();
+    if (c.x != 1 || c.y != 1) {
+        return true;
+    }
+    if (c.extent * r.extent < small && nest.count > 2) {
+        return true;
+    }
+    const bool is_row = nest.count == 1 && !c.varies();
+    return !is_row && !fuses_rows(op, c, r) && (c.extent < group || (c.extent < small && c.varies() && r.varies()));
 }
 
 int64_t rows_of_whole_groups(const dimension &c) { return group / std::gcd(c.extent, group); }

@@ -7,8 +7,9 @@ namespace qdq::runtime {
 
 // The order in which dimensions are merged, innermost first.
 enum class merge_order {
-    of_strides,  // the smaller its stride in y (then in x), the further inside
-    as_given,    // the last dimension is innermost, as in packed tensors
+    of_strides,    // the smaller its stride in y (then in x), the further inside
+    of_x_strides,  // the same of x and y
+    as_given,      // the last dimension is innermost, as in packed tensors
 };
 
 // Drops dimensions of one element, and merges those that continue one another in x, y and the operands. Returns how
@@ -20,6 +21,17 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
 // loops[1] are the two contiguous ones: the packed tensor's first, as codes in bytes cannot be transposed, otherwise
 // the wider element type's, so that the narrower is the one to transpose.
 void normalize(const call &op, const blocked_dimension *dimensions, int count, loop_nest &nest);
+
+// The same of dimensions that run by tiles: packed ones stay in their order where rows do not begin at whole bytes;
+// else the wider tensor's smallest stride is innermost, and if x and y are contiguous along different ones, the other
+// is next.
+int order_for_tiles(const call &op, const blocked_dimension *dimensions, int count, blocked_dimension *merged);
+
+// Whether packed codes begin a whole byte, or the bytes that split their halves, at every step but the first's.
+bool steps_begin_at_bytes(const call &op, const blocked_dimension *dimensions, int count);
+
+// Whether a nest runs by tiles, and not by rows where they lie.
+bool runs_by_tiles(const call &op, const loop_nest &nest);
 
 constexpr int64_t longest_period = 4096;  // columns of fused rows that share the operands along them, at most
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace qdq::runtime {
 
@@ -60,28 +61,32 @@ bool rows_begin_at_bytes(const call &op, const loop_nest &nest) {
                                          [&](const dimension &d) { return stride(d) % unit == 0; });
 }
 
-struct byte_check {
+struct row_check {
     const call &op;
-    bool whole;
+    bool by_rows;
 };
 
+bool runs_by_rows(const call &op, const loop_nest &nest) {
+    return !runs_by_tiles(op, nest) && (!op.packs() || rows_begin_at_bytes(op, nest));
+}
+
 void check_part(void *context, const blocked_dimension *dimensions, int count, const offsets &at) {
-    byte_check &check = *static_cast<byte_check *>(context);
+    row_check &check = *static_cast<row_check *>(context);
     loop_nest nest;
     normalize(check.op, dimensions, count, nest);
     const int64_t first = check.op.quantizes() ? at.y : at.x;
-    check.whole = check.whole && first % check.op.packed_unit() == 0 && rows_begin_at_bytes(check.op, nest);
+    check.by_rows = check.by_rows && first % check.op.packed_unit() == 0 && runs_by_rows(check.op, nest);
 }
 
 // The same of all regular parts, each of which begins so, too.
-bool parts_begin_at_bytes(const plan &p) {
+bool parts_run_by_rows(const plan &p) {
     interval all[most_dimensions];
     for (int d = 0; d < p.dimension_count; d++) {
         all[d] = {0, p.dimensions[d].whole.extent};
     }
-    byte_check check{p.op, true};
+    row_check check{p.op, true};
     for_each_regular_part(p.dimensions, all, p.dimension_count, check_part, &check);
-    return check.whole;
+    return check.by_rows;
 }
 
 // The longest block of the block form that divides an extent, or the type's own.
@@ -98,8 +103,16 @@ void choose_path(plan &p) {
         normalize(p.op, p.dimensions, p.dimension_count, p.nest);
         p.op.block = block_of(p.op, p.nest.loops[0].extent);
     }
-    const bool at_bytes = !p.op.packs() || (is_ragged ? parts_begin_at_bytes(p) : rows_begin_at_bytes(p.op, p.nest));
-    p.path = !at_bytes ? execution_path::windows : is_ragged ? execution_path::parts : execution_path::nest;
+    if (is_ragged ? parts_run_by_rows(p) : runs_by_rows(p.op, p.nest)) {
+        p.path = is_ragged ? execution_path::parts : execution_path::nest;
+        return;
+    }
+    p.path = execution_path::tiles;
+    blocked_dimension ordered[most_dimensions];
+    const int count = order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered);
+    std::copy_n(ordered, count, p.dimensions);
+    p.dimension_count = count;
+    p.op.block = block_of(p.op, std::gcd(ordered[0].block, ordered[0].whole.extent));
 }
 
 }  // namespace

@@ -94,22 +94,25 @@ struct call {
 };
 
 // The whole call as one kernel call, where no element need be moved: contiguous whole groups, few scales, little work.
-// It makes a small run cost a few nanoseconds.
+// It makes a small run cost a few nanoseconds. Of one row, what is left after whole groups is computed with
+// elements before it, or moved.
 struct direct_call {
     static constexpr int32_t most_operands = 256;
 
     bool possible;
     bool plain;  // f32 scales and no zero point: nothing to convert and one variant
     kernel_form form;
+    bool overlaps;  // two rows of one; y is not x
+    int32_t rest;   // elements that are moved
     halide_dimension_t x_shape[2], y_shape[2], operand_shape[1];
 };
 
 // How a plan's elements are reached.
 enum class execution_path : uint8_t {
-    device,   // by a device's kernels
-    nest,     // its loop nest
-    parts,    // regular nests, cut from ragged blocks while running
-    windows,  // runs of packed codes whose rows do not begin at whole bytes
+    device,  // by a device's kernels
+    nest,    // its loop nest
+    parts,   // regular nests, cut from ragged blocks while running
+    tiles,   // boxes of its dimensions, whatever their strides, blocks and places within bytes
 };
 
 constexpr uint64_t plan_mark = 0x31706c616e647171;  // tells a plan from memory that never was one
@@ -124,7 +127,7 @@ struct plan {
     int64_t x_first, x_end, y_first, y_end;  // bytes touched, relative to the data pointers
     bool same_layout;                        // y may alias x exactly
     loop_nest nest;                          // normalized; of that path
-    int dimension_count;
+    int dimension_count;                     // innermost first where it is tiles
     blocked_dimension dimensions[most_dimensions];
     int32_t device_id;
     int64_t x_offset, y_offset, scale_offset, zero_point_offset;  // bytes; of a device's tensors

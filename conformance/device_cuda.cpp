@@ -3,14 +3,13 @@
 #include <dlfcn.h>
 
 #include <atomic>
-#include <cstdlib>
+#include <stdexcept>
 #include <thread>
 
-namespace test_support {
+namespace conformance {
 
 namespace {
 
-// The driver's functions, which its headers need not be installed for.
 struct driver {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
 
@@ -28,11 +27,11 @@ const driver &cuda() {
 
 void check(int error) {
     if (error != 0) {
-        std::abort();
+        throw std::runtime_error("CUDA's driver fails with error " + std::to_string(error));
     }
 }
 
-// Device 0, in its primary context, as programs of the CUDA run time use it. Tests' threads share it: a function that
+// Device 0, in its primary context, as programs of the CUDA run time use it. Threads share it: a function that
 // needs a context makes this one its thread's.
 class cuda_device : public device {
 public:
@@ -52,8 +51,8 @@ public:
                    : nullptr;
     }
     void free(void *memory) override {
-        enter();
-        check(cuda().call("cuMemFree_v2", reinterpret_cast<uint64_t>(memory)));
+        cuda().call("cuCtxSetCurrent", context_);
+        cuda().call("cuMemFree_v2", reinterpret_cast<uint64_t>(memory));
     }
     void write(void *memory, const void *from, int64_t bytes) override {
         enter();
@@ -112,4 +111,4 @@ std::unique_ptr<device> open_cuda(std::string &reason) {
     return std::make_unique<cuda_device>(context, name);
 }
 
-}  // namespace test_support
+}  // namespace conformance

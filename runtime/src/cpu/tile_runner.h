@@ -1,0 +1,79 @@
+// Runs calls by tiles: boxes of their dimensions, whose elements are gathered end to end, computed by one kernel call
+// and scattered. Any strides, short rows, ragged blocks and packed codes that begin within bytes cost what moving does.
+#pragma once
+
+#include "cpu/kernel_call.h"
+#include "cpu/movement.h"
+#include "cpu/operands.h"
+#include "plan/regions.h"
+
+#include <optional>
+
+namespace qdq::runtime {
+
+class tile_runner {
+public:
+    tile_runner(const plan &p, const void *x, void *y);
+
+    void run(const interval *region);
+
+private:
+    static constexpr int64_t memory_bytes = 36 << 10;  // of operands and tiles: most of QDQ_STACK_BYTES
+    static constexpr int64_t most_elements = 64 * group;
+    static constexpr int64_t least_operands = 4 * group;  // that there is room for
+
+    // A box of the dimensions. `lead`: codes of the tile before that lie in the same byte, or split their halves with
+    // this one's; their places come first.
+    struct tile {
+        interval box[most_dimensions];
+        int64_t places[most_dimensions];  // of a step, in the tile
+        int64_t x, y, elements, lead;
+
+        int64_t end() const { return lead + elements; }
+    };
+
+    // How a kernel takes a tile, and how many of its places share an operand. 0: all.
+    struct kernel_shape {
+        kernel_form form;
+        int64_t columns, rows, unit;
+    };
+
+    const call &op;
+    const blocked_dimension *const dimensions;
+    const int count;
+    const char *const x;
+    char *const y;
+    const bool reorders_x, reorders_y;  // packed, and not with the low nibble first
+    const bool any_box;                 // tiles need not be whole runs of packed codes
+    int64_t shape[most_dimensions];     // of whole tiles
+    int walk[most_dimensions];          // dimensions, first those along which tiles have the same operands
+    char *x_tile = nullptr, *y_tile = nullptr, *expanded = nullptr;
+    int64_t array_bytes = 0;
+    std::optional<operands> few;  // one of each block that a tile meets
+    kernel_operands many{};       // for the kernel
+    kernel_shape kernel{};
+    int32_t variant = 0;
+    tile loaded{};  // whose operands these are
+    int64_t read = 0;
+    alignas(64) char memory[memory_bytes];
+
+    bool fits(int64_t most);
+    void choose_shape(int64_t most);
+    int64_t blocks_met(int d) const;
+    void run_tile(const tile &t);
+    void gather(const tile &t);
+    void scatter(const tile &t);
+    void keep_lead(const tile &t, const char *first);
+    void load_operands(const tile &t);
+    bool loaded_before(const tile &t) const;
+    kernel_shape shape_of(const tile &t) const;
+    template<typename Visit> void for_each_part(const tile &t, Visit visit) const;
+    void read_part(const loop_nest &part, offsets at);
+    int64_t places_of(const tile &t) const;  // of operands
+    void expand(const tile &t);
+    void call_kernel(const tile &t, rows_of_x from, rows_of_y to);
+    std::optional<int64_t> pitch_in_place(const tile &t, int64_t dimension::*stride, bool reorders) const;
+    int move_loops(const tile &t, int64_t dimension::*stride, bool gathers, move_loop *loops) const;
+};
+
+}  // namespace qdq::runtime
