@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The benchmarks' report: Markdown, a picture and one HTML page from the figures that run.py measured.
+"""The benchmarks' report: Markdown, pictures and one HTML page from the figures that run.py measured.
 
-    bench/report.py bench/results/<cpu>.json        writes .md, .png and .html beside it
+    bench/report.py bench/results/<cpu>.json        writes .md, pictures and .html beside it
 
 The limit of a row is the fastest hand-written loop for it on the same instruction set; where there is none, the fastest
 copy of as many bytes. README.md says what each is.
@@ -25,6 +25,9 @@ DRAWN_CURVES = ["quantize_f32_i8/tensor/divide", "quantize_f32_i8/tensor/multipl
                 "quantize_bf16_f8e4m3/tensor/multiply", "dequantize_i8_f32/block32/multiply",
                 "dequantize_i4_bf16/block32/multiply", "dequantize_f4e2m1_bf16/block32/multiply",
                 "dequantize_f8e4m3_bf16/tensor/multiply"]
+
+PICTURES = {"limits": "rows against their limits", "sizes": "speed by size", "peers": "rows beside peers",
+            "calls": "drawn calls beside dense ones"}
 
 # What a report is made of; a table's cells are text.
 Heading = collections.namedtuple("Heading", "level text")
@@ -316,7 +319,8 @@ def parts_of(results):
     return parts
 
 
-def as_markdown(parts):
+def as_markdown(parts, name, pictures):
+    """Of pictures the names of the files beside it."""
     lines = []
     for part in parts:
         if isinstance(part, Heading):
@@ -328,16 +332,17 @@ def as_markdown(parts):
             lines.append(f"|---|{'---:|' * (len(part.header) - 1)}")
             lines += [f"| {' | '.join(row)} |" for row in part.rows]
             lines.append("")
+        if part is parts[1]:
+            lines += [line for each in pictures for line in (f"![{PICTURES[each]}]({name}-{each}.png)", "")]
     return "\n".join(lines)
 
 
-def as_html(parts, png):
+def as_html(parts, pictures):
     """One page that needs nothing beside it."""
     def cells(tag, row):
         return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
 
     title = html.escape(parts[0].text)
-    image = base64.b64encode(png).decode()
     lines = ["<!doctype html>", "<meta charset=utf-8>", f"<title>{title}</title>",
              "<style>body{font:15px sans-serif;margin:2em auto;max-width:90em}table{border-collapse:collapse}"
              "td,th{border:1px solid #ccc;padding:2px 8px;text-align:right}td:first-child,th:first-child{text-align:left}"
@@ -350,7 +355,8 @@ def as_html(parts, png):
         else:
             lines += ["<table>", cells("th", part.header), *(cells("td", row) for row in part.rows), "</table>"]
         if part is parts[1]:
-            lines.append(f'<img alt="rows against their limits, speed by size, peers, and drawn calls beside dense ones" src="data:image/png;base64,{image}">')
+            lines += [f'<img alt="{PICTURES[name]}" src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+                      for name, png in pictures.items()]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
@@ -397,10 +403,11 @@ def draw_curves(axes, figures, rows):
         axes.plot([c[0] for c in copies], [c[1] for c in copies], color="black", linestyle="--" if name == "memcpy" else ":",
                   label=f"{name}, f32 to 8 bits")
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
     axes.set_xticks(figures.sizes, map(size_name, figures.sizes))
+    axes.set_yscale("log", subs=())
+    axes.yaxis.get_major_locator().set_params(subs=(1, 2, 5))
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_minor_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("")
     axes.set_title("GB/s by elements, one thread")
     axes.legend(fontsize=7)
 
@@ -417,6 +424,7 @@ def draw_peers(axes, figures, rows):
             axes.plot([k[0] for k in kept], [k[1] for k in kept], "o", markersize=4, label=name)
     axes.axvline(1, color="black", linewidth=1)
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set_yticks(range(len(rows)), rows, fontsize=7)
     axes.invert_yaxis()
     axes.grid(axis="y", linewidth=0.3)
@@ -437,32 +445,35 @@ def draw_percentiles(axes, ratios):
     axes.set_title("drawn calls of 4 Ki elements and more")
 
 
-def picture_of(results):
-    """A PNG."""
+def picture(draw, height, *arguments):
+    """A PNG of 800 pixels' width with one message."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
+    figure, axes = pyplot.subplots(figsize=(8, height), layout="constrained")
+    draw(axes, *arguments)
+    png = io.BytesIO()
+    figure.savefig(png, format="png", dpi=100)
+    pyplot.close(figure)
+    return png.getvalue()
+
+
+def pictures_of(results):
+    """PNGs by name."""
     figures = Figures(results)
     known = {e["row"] for e in figures.entries}
     rows = [row for row in model_rows.model_row_names() if row in known] or sorted(known)
     with_peers = [row for row in model_rows.model_row_names() if any(r["row"] == row for r in results["peers"]["rows"])]
     drawn = percentiles(results)
-    count = 2 + bool(with_peers) + bool(drawn)
-    figure, axes = pyplot.subplots(1, count, figsize=(9 * count, 2 + 0.3 * max(len(rows), len(with_peers), 20)))
-    draw_bars(axes[0], figures, rows)
-    draw_curves(axes[1], figures, [row for row in DRAWN_CURVES if row in known] or rows[:8])
+    found = {"limits": picture(draw_bars, 2 + 0.35 * len(rows), figures, rows),
+             "sizes": picture(draw_curves, 6, figures, [row for row in DRAWN_CURVES if row in known] or rows[:8])}
     if with_peers:
-        draw_peers(axes[2], figures, with_peers)
+        found["peers"] = picture(draw_peers, 2 + 0.25 * len(with_peers), figures, with_peers)
     if drawn:
-        draw_percentiles(axes[-1], drawn)
-    figure.suptitle(f"qdq on {results['cpu']}, {figures.targets[0]}")
-    figure.tight_layout()
-    png = io.BytesIO()
-    figure.savefig(png, format="png", dpi=110)
-    pyplot.close(figure)
-    return png.getvalue()
+        found["calls"] = picture(draw_percentiles, 5, drawn)
+    return found
 
 
 def as_json(results):
@@ -476,13 +487,14 @@ def as_json(results):
 
 
 def write(results, stem):
-    """<stem>.json, .md, .png and .html."""
-    parts, png = parts_of(results), picture_of(results)
+    """<stem>.json, .md, .html, and a .png for each picture."""
+    parts, pictures = parts_of(results), pictures_of(results)
     stem.parent.mkdir(parents=True, exist_ok=True)
-    for suffix, data in (("json", as_json(results).encode()), ("md", as_markdown(parts).encode()), ("png", png),
-                         ("html", as_html(parts, png).encode())):
-        stem.with_name(f"{stem.name}.{suffix}").write_bytes(data)
-    print(f"{stem}.json, .md, .png, .html")
+    written = {".json": as_json(results).encode(), ".md": as_markdown(parts, stem.name, pictures).encode(),
+               ".html": as_html(parts, pictures).encode(), **{f"-{name}.png": png for name, png in pictures.items()}}
+    for ending, data in written.items():
+        stem.with_name(stem.name + ending).write_bytes(data)
+    print(f"{stem}{', '.join(written)}")
 
 
 def main():

@@ -24,16 +24,16 @@ constexpr int exit_failure = 1, exit_usage = 2;
 
 constexpr const char *quantize_footer = R"(Types:
   The integers and floats of --dtype also go by their other common names (int8, fp8, e4m3fn, ...). Five formats fix
-  their blocks and scales: mxfp8, mxfp6e2m3, mxfp6e3m2 and mxfp4 have blocks of 32 with a power of two (e8m0), nvfp4
-  blocks of 16 with an e4m3fn and one F32 for the tensor.
+  their blocks and scales. mxfp8, mxfp6e2m3, mxfp6e3m2 and mxfp4 have blocks of 32 with a power of two (e8m0). nvfp4 has
+  blocks of 16 with an e4m3fn, and one F32 for the tensor.
 Files:
   A .safetensors file: its float tensors with two or more dimensions are quantized, the others copied.
   A model's folder, with config.json, and model.safetensors or the shards of model.safetensors.index.json: the weights
-  of linear layers are quantized; embeddings, output head, norms, biases, routers and gates are left alone, and experts
-  where transformers would not load them, unless --include names them (stacked ones are quantized per expert). All
-  other files are copied. config.json gets the quantization_config that transformers and vLLM load; --block-size 128x128
-  follows DeepSeek's fp8 models, with x.weight_scale_inv. A run that is killed can be started again, and goes on; what
-  it has finished waits in .NAME.qdq-partial beside the output.
+  of linear layers are quantized. Embeddings, output head, norms, biases, routers and gates are left alone, unless
+  --include names them. So are experts where transformers would not load them; stacked ones are quantized per expert.
+  All other files are copied. config.json gets the quantization_config that transformers and vLLM load.
+  --block-size 128x128 follows DeepSeek's fp8 models, with x.weight_scale_inv. A run that is killed can be started
+  again, and goes on. What it has finished waits in .NAME.qdq-partial beside the output.
   An .onnx model: the weights of MatMul, Gemm, Conv and ConvTranspose nodes become DequantizeLinear nodes, with external
   data in NAME.data where they were external. The opset is raised where these nodes need it.
   A recipe decides by the first rule whose glob matches (* also matches dots), before that --exclude, then --include:

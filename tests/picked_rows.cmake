@@ -6,7 +6,7 @@ set(QDQ_TESTS_OF_ANY_ROWS
   "(reference|conformance|support|build)\\..*" "runtime\\.(targets|loops|regions|device_regions|spread|nontemporal_copies|rooms)"
   "kernel\\.(rows|unsupported)" "link\\.(direct_.*|in_tree)" "api\\.(dtype|c_header|cpu_features|symbols|last_error)"
   "compat\\.(headers|documented|aclnn_symbols)" "cli\\.(usage|headers)" "readme\\.(links|matches|changed_lines)"
-  "device\\.(kernel_text|size)")
+  "device\\.(kernel_text|size)" "docs\\.figures")
 
 # These follow the types, and take every row of those.
 set(QDQ_TESTS_OF_ALL_ROWS_OF_THE_TYPES
@@ -17,7 +17,7 @@ set(QDQ_TESTS_OF_ALL_ROWS_OF_THE_TYPES
 set(QDQ_TESTS_OF_F32_AND_I8
   "api\\.(alias|first_header|large|plan|profile|shapes|strides|target|threads|cpp_wrapper)"
   "concurrency\\.(exit|faults|fork|plugins|signals|destructors)" "cli\\.(compare|corrupt|interrupt|output)"
-  "fuzz\\.(descriptors|files|front_ends)" "readme\\.(example|pypto|torch_npu)")
+  "fuzz\\.(descriptors|files|front_ends)" "readme\\.(example|pypto|torch_npu)" "docs\\.(commands|engine_ggml)")
 
 # Disables the tests of a folder, and of those below it, whose names do not match.
 function(qdq_disable_other_tests folder regex)

@@ -16,12 +16,16 @@ import subprocess
 import sys
 import warnings
 
-import ml_dtypes
-import numpy
-import onnx
-import onnx.reference
-import onnxruntime
-import torch
+try:
+    import ml_dtypes
+    import numpy
+    import onnx
+    import onnx.reference
+    import onnxruntime
+    import torch
+except ImportError as missing:
+    print(f"not run: {missing.name} is not installed")
+    sys.exit(77)
 
 import qdq
 

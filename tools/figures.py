@@ -3,7 +3,7 @@
 usage: tools/figures.py [--check] [--ages]
 
 A page has `<!-- figures: NAME -->` and `<!-- end -->` around what this writes; NAME is a function below. --check fails where a
-page has something else. --ages prints what changed since a result file, or a line "Measured DATE, commit COMMIT, of `PATH`".
+page has something else, and where a section with other times does not say when, and of which commit, they were measured. --ages prints what changed since a result file, or a line "Measured DATE, commit COMMIT, of `PATH`".
 """
 
 import argparse
@@ -23,6 +23,9 @@ KERNELS = ["kernels", "generators", "schedules", "runtime/src"]  # whose results
 MEASURES = {SPEEDS: KERNELS, ANSWERS: [*KERNELS, "python/src"]}
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 MEASURED = re.compile(r"Measured (\d{4}-\d\d-\d\d), commit `?([0-9a-f]{7,40})`?, of\s((?:`[\w./]+`(?:,\s)?)+)")
+TIMES = re.compile(r"\d[\d.]* (?:ns|us|ms|s|GB/s|dB)\b|times as (?:fast|long)|of the time\b")
+# Written by other commands, or, of devices, under way.
+OTHER_FIGURES = {"docs/size.md", "docs/status.md", "docs/reliability.md", "docs/mutants.md", "docs/gpu.md"}
 PICTURE = ROOT / "docs/speed.svg"
 
 # What a reader asks the cost of: the row of the results, and how it is said.
@@ -206,6 +209,15 @@ def written(text):
     return BLOCK.sub(lambda found: found[1] + BLOCKS[found[2]]() + found[3], text)
 
 
+def undated(page):
+    """Sections with times that neither they nor the page's first lines date."""
+    text = re.sub(r"```.*?```|!\[.*?\]", "", BLOCK.sub("", page.read_text()), flags=re.DOTALL)
+    first, *sections = text.split("\n## ")
+    if MEASURED.search(first) or str(page.relative_to(ROOT)) in OTHER_FIGURES:
+        return []
+    return [section.splitlines()[0] for section in (first, *sections) if TIMES.search(section) and not MEASURED.search(section)]
+
+
 def changes_since(date, commit, paths):
     """How many commits changed the paths since: where git does not know the commit, since its date."""
     for since in ([f"{commit}..HEAD"], ["HEAD", f"--since={date}T23:59"]):
@@ -244,6 +256,9 @@ def main():
     if f">{load(SPEEDS)['commit']}<" not in (PICTURE.read_text() if PICTURE.exists() else ""):
         stale.append(PICTURE)
     if options.check:
+        wrong = [f"{page.relative_to(ROOT)}: {section}" for page in pages() for section in undated(page)]
+        if wrong:
+            sys.exit("say when, and of which commit, times were measured: " + "; ".join(wrong))
         sys.exit("run tools/figures.py: " + ", ".join(str(page.relative_to(ROOT)) for page in stale) if stale else 0)
     draw()
     for page in stale:

@@ -1,5 +1,5 @@
 """Runs the compiler's warnings, clang-tidy and cppcheck over runtime/, kernels/handwritten/, model/ and cli/, clang-format
-over all C and C++, and tools/prose.py over README.md and docs/; fails where one of them has something to say.
+over all C and C++, and tools/prose.py over what users read; fails where one of them has something to say.
 
 usage: tools/lint.py [--build build/release] [--figures build/reliability] [FILE...]
 
@@ -99,7 +99,7 @@ def main():
             "cppcheck": (checked, compiled, [pool.submit(run_cppcheck, list(compiled))]),
             "clang-tidy 19": (checked, compiled, [pool.submit(run_clang_tidy, options.build, name) for name in compiled]),
         }
-        checks["sentences of fewer than 30 words"] = ("README.md and docs/", pages, [pool.submit(run_prose, pages)])
+        checks["sentences of fewer than 30 words"] = ("README.md, docs/, headers and docstrings", pages, [pool.submit(run_prose, pages)])
         rows, findings = [], 0
         for check, (folders, names, outputs) in checks.items():
             printed = "".join(output.result() for output in outputs)

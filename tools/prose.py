@@ -1,10 +1,12 @@
-"""Plain words: README.md and docs/ have sentences of fewer than 30 words, and none of the words below.
+"""Plain words: README.md, docs/, the public headers' comments and Python's docstrings have sentences of fewer than 30 words,
+and none of the words below.
 
 usage: tools/prose.py [FILE...]
 
 A code span counts as one word. Code blocks are not looked at.
 """
 
+import ast
 import pathlib
 import re
 import sys
@@ -16,7 +18,7 @@ MOST_WORDS = 29
 LEFT_OUT = {"docs/mutants.md", "docs/gpu.md"}  # a record of others' texts; a page that is being rewritten
 AVOIDED = {
     "utilize": "use", "utilise": "use", "leverage": "use", "facilitate": "help", "in order to": "to", "obviously": "",
-    "basically": "", "simply": "", "a number of": "some, or how many", "due to the fact that": "because",
+    "basically": "", "simply": "", "due to the fact that": "because",
     "blazing": "a figure", "seamless": "what happens", "state-of-the-art": "a figure", "cutting-edge": "a figure",
 }  # fmt: skip
 END = re.compile(r"(?<=[.!?])[\"')*_]*\s+")
@@ -35,14 +37,41 @@ def text_of(inline):
     return "".join(parts)
 
 
+def comments(text, pattern, margin):
+    """What Doxygen reads, as Markdown, with the line before it. A parameter is a paragraph of its own."""
+    for found in re.finditer(pattern, text, re.DOTALL | re.MULTILINE):
+        comment = re.sub(margin, "", found[0], flags=re.MULTILINE).removesuffix("*/")
+        comment = re.sub(r"@code.*?@endcode", "", comment, flags=re.DOTALL)
+        yield text.count("\n", 0, found.start()), re.sub(r"@(?:param \w+|return)", "\n\n", comment)
+
+
+def docstrings(text):
+    """Their paragraphs, an argument each, without examples."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+            for paragraph in re.split(r"\n\s*\n|\n\s+(?=[\w, ]+: )", ast.get_docstring(node)):
+                if not paragraph.startswith("    "):
+                    yield node.body[0].lineno - 1, " ".join(paragraph.split())
+
+
+def markdown_of(path):
+    text = path.read_text()
+    if path.suffix in (".py", ".pyi"):
+        return docstrings(text)
+    if path.suffix == ".h":
+        return comments(text, r"/\*\*.*?\*/", r"^ */\*\*<? ?|^ *\*(?!/) ?")
+    return comments(text, r"(?:^ *///.*?\n)+|///<.*?\n", r"^ *///<? ?") if path.suffix == ".hpp" else [(0, text)]
+
+
 def texts(path):
     """Each paragraph, item, heading and cell, with its line."""
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
-    line = 0
-    for token in markdown.parse(path.read_text()):
-        line = token.map[0] + 1 if token.map else line
-        if token.type == "inline":
-            yield line, text_of(token)
+    for before, text in markdown_of(path):
+        line = 0
+        for token in markdown.parse(text):
+            line = token.map[0] + 1 if token.map else line
+            if token.type == "inline":
+                yield before + line, text_of(token)
 
 
 def words_in(sentence):
@@ -61,7 +90,8 @@ def problems(path):
 
 
 def pages():
-    found = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    folders = [("docs", "*.md"), ("docs", "*.pyi"), ("runtime/include", "*.h"), ("runtime/include", "*.hpp"), ("python/qdq", "*.py")]
+    found = [ROOT / "README.md", *(path for folder, ending in folders for path in sorted((ROOT / folder).rglob(ending)))]
     return [path for path in found if str(path.relative_to(ROOT)) not in LEFT_OUT]
 
 

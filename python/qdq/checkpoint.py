@@ -222,7 +222,7 @@ def dequantize(
 
     Returns:
         A dict: the numbers of "tensors" and of those that are restored ("changed"), "bytes_before", "bytes_after", and
-        "warnings" of scales of 0, negative, NaN or infinite, which are warned of, too.
+        "warnings". These are of scales of 0, negative, NaN or infinite, which are warned of, too.
 
     Raises:
         As quantize.

@@ -154,9 +154,9 @@ def quantize_per_tensor(
         scale: a number, or a tensor of one.
         zero_point: an integer, or a tensor of one.
 
-    RuntimeError as of PyTorch's. Where that function's results are not its formula's, these are: NaN gives the lowest
-    code (PyTorch: the highest), and what lies far above the range of quint8 gives 255 (PyTorch, with a zero point of
-    128 and more: 0).
+    RuntimeError as of PyTorch's. Where that function's results are not its formula's, these are. NaN gives the lowest
+    code (PyTorch: the highest). What lies far above the range of quint8 gives 255 (PyTorch, with a zero point of 128
+    and more: 0).
     """
     _check("quantize_per_tensor", input, dtype)
     scale, zero_point = float(scale), int(zero_point)

@@ -37,8 +37,8 @@ Args:
     dtype: what y holds: int8, uint8, int16, uint16, int32, int4, uint4, int2, uint2, float8_e4m3fn, float8_e5m2,
         float8_e4m3fnuz, float8_e5m2fnuz, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn. A string, or a type of NumPy,
         ml_dtypes, PyTorch or JAX.
-    axis: x's dimension that a scale of one dimension varies along, or that `block_size` cuts; None is 0, unless the
-        scale has the length of several dimensions: ONNX would take 1 then, and torch asks for it, as this does.
+    axis: x's dimension that a scale of one dimension varies along, or that `block_size` cuts. None is 0. Where the
+        scale has the length of several dimensions, it must be given: ONNX would take 1 then, and torch asks for it.
     block_size: elements in a block along `axis`, or a tuple of x's rank; None: from the shapes of x and scale, where
         the scale's divides x's.
     scale_mode: "divide", "multiply" (x * scale) or "reciprocal" (x * (1 / scale), rounded twice).
@@ -50,8 +50,8 @@ Args:
         computes. A keyword that is not at its default replaces the profile's.
     out: an array of x's shape and `dtype` (with `packed`, of its bytes), any strides that keep its elements apart.
     packed: y as bytes, of uint8: two elements of 4 bits in each, the first in the low half, or four of 2. Its shape is
-        x's with as many bytes in the last dimension as hold the elements, or one dimension of all bytes where the last
-        dimension does not fill its own.
+        x's, with as many bytes in the last dimension as hold the elements. Where that does not fill its bytes, y has
+        one dimension of all bytes.
 
 Returns:
     `out`, or an array of x's shape from the library that x is from. Without `packed`, types below 8 bits are
@@ -153,8 +153,8 @@ NB_MODULE(_core, m) {
 
     nb::class_<plan>(m, "Plan", "What qdq.plan returns.")
         .def("__call__", &plan::run, "x"_a.none(), "out"_a = nb::none(),
-             "The result for `x`, an array with the dtype, shape and strides of the one that was planned with: `out`,\n"
-             "which has those of the y that was planned, or a new array. ValueError where they differ.");
+             "The result for `x`, an array with the dtype, shape and strides of the one that was planned with. It is\n"
+             "`out`, which has those of the y that was planned, or a new array. ValueError where they differ.");
     define_quantize<make_plan>(m, "plan_quantize", "qdq.plan(qdq.quantize, ...).");
     define_dequantize<make_plan>(m, "plan_dequantize", "qdq.plan(qdq.dequantize, ...).");
 

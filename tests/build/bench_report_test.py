@@ -73,11 +73,12 @@ class Report(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             stem = pathlib.Path(folder) / "results/a"
             report.write(results(), stem)
-            self.assertEqual(stem.with_suffix(".png").read_bytes()[:4], b"\x89PNG")
+            for name in ("limits", "sizes", "peers"):
+                self.assertEqual(stem.with_name(f"a-{name}.png").read_bytes()[:4], b"\x89PNG")
             text, page = (stem.with_suffix(suffix).read_text() for suffix in (".md", ".html"))
             self.assertEqual(report.json.loads(stem.with_suffix(".json").read_text()), results())
         for line in ("| of the best hand loop | 0.75 (1) | 1.00 (1) |", "| ggml | not measured: no package pywhispercpp |",
-                     f"| {ROW} | 102 (0.75h) | 81.9 (1.00h) |", "| 2 threads over one |  | 2.00 (1) |"):
+                     f"| {ROW} | 102 (0.75h) | 81.9 (1.00h) |", "](a-limits.png)", "| 2 threads over one |  | 2.00 (1) |"):
             self.assertIn(line, text)
         self.assertIn("<h1>qdq on A &lt;processor&gt;</h1>", page)
         self.assertIn("data:image/png;base64,", page)

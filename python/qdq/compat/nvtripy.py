@@ -202,9 +202,8 @@ def quantize(input: Tensor, scale: _Scale, dtype: _Dtype, dim: int | None = None
 
     Args:
         input: a Tensor of float32, float16 or bfloat16, at least one dimension.
-        scale: a number, or a Tensor of input's dtype without dimensions; with `dim` one of each element along it, as a
-            Tensor or a sequence; or of int4 blocks: two dimensions, of which the first divides input's and the second
-            is input's.
+        scale: a number, or a Tensor of input's dtype without dimensions. With `dim` one of each element along it, as a
+            Tensor or a sequence. Of int4 blocks two dimensions: the first divides input's and the second is input's.
         dtype: int8, int4 or float8.
         dim: input's dimension that scale varies along, from 0.
     """

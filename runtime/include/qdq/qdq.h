@@ -48,7 +48,7 @@
  *
  * **Stack.** A thread that works on a call on host tensors needs at most #QDQ_STACK_BYTES of stack. That counts the 5
  * KiB in which glibc keeps the thread itself. So a thread that was asked to have 64 KiB can make any call, and has 4
- * KiB for the program: glibc takes the guard page from those 64 KiB; musl takes neither. The library's thread-local
+ * KiB for the program. glibc takes the guard page from those 64 KiB; musl takes neither. The library's thread-local
  * data, 2.3 KiB, lie in those 5 KiB where it is linked statically.
  *
  * **Large work** is split over the calling thread and threads of the library, at most 256 in all; or over the caller's
@@ -147,9 +147,9 @@ typedef enum {
 /** How y is written on the host: a hint, which changes no result. A target without non-temporal stores has cached ones.
  */
 typedef enum {
-    QDQ_STORES_BY_SIZE,    /**< cached where x and y together are small enough for the caches: 16 MiB on x86, or what a
-                                microarchitecture's tuned build measured; else non-temporal, which saves reading y's
-                                lines first */
+    QDQ_STORES_BY_SIZE,    /**< cached where x and y together are small enough for the caches, else non-temporal, which
+                              saves reading y's lines first. The limit is 16 MiB on x86, or what a microarchitecture's
+                              tuned build measured */
     QDQ_STORES_CACHED,     /**< for a caller who reads y at once */
     QDQ_STORES_NONTEMPORAL /**< past the caches, for a caller who does not read y soon */
 } qdq_stores;

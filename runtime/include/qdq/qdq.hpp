@@ -109,7 +109,7 @@ enum class packing {
 };
 
 /// Storage for the types C++ has no name for. The 4-bit pairs hold two elements and the 2-bit quads four, the first in
-/// the lowest bits; shapes still count elements, so n of them are stored in (n + 1) / 2 pairs or (n + 3) / 4 quads.
+/// the lowest bits. Shapes still count elements: n of them are stored in (n + 1) / 2 pairs or (n + 3) / 4 quads.
 template<dtype type, typename Bits> struct code {
     Bits bits;  ///< the bits of one element, or of several packed ones
 };
@@ -194,9 +194,9 @@ private:
     std::array<std::int64_t, 9> converted_;
 };
 
-/// A read-only view of memory the caller owns. Shape and strides (in elements, 0 and negative allowed; dense row-major
-/// when left out) are copied, so they may be temporaries; the data must outlive every use of the view. A default one
-/// stands for "no tensor".
+/// A read-only view of memory the caller owns. Shape and strides are copied, so they may be
+/// temporaries; the data must outlive every use of the view. Strides count elements, and may be 0 or negative; left
+/// out, they are dense row-major. A default one stands for "no tensor".
 ///
 /// A range shorter than its dense shape is an error of the call. Pointers and strided views are taken on trust. A range
 /// that is a temporary does not compile.

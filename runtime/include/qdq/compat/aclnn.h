@@ -117,10 +117,10 @@ enum {
     ACLNN_ERR_INNER_NULLPTR = 561103            /**< NULL given to one of the functions about executors */
 };
 
-/** Describes memory the caller owns: `viewDimsNum` dimensions, their strides in elements (NULL: dense row-major; 0 and
- * negative strides are allowed for inputs), the first element's `offset` from tensorData, also in elements.
- * tensorData may be NULL until the tensor is used, see aclSetInputTensorAddr. The storage shape is not looked at.
- * NULL when viewDims or storageDims is NULL and its number is not 0, or when memory is short. */
+/** Describes memory the caller owns. There are `viewDimsNum` dimensions, with strides in elements. NULL strides are
+ * dense row-major; strides of 0 and negative ones are for inputs. The first element lies `offset` elements from
+ * tensorData. tensorData may be NULL until the tensor is used: aclSetInputTensorAddr(). The storage shape is not looked
+ * at. NULL when viewDims or storageDims is NULL and its number is not 0, or when memory is short. */
 aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t *stride,
                            int64_t offset, aclFormat format, const int64_t *storageDims, uint64_t storageDimsNum,
                            void *tensorData);

@@ -24,8 +24,8 @@
 
 namespace qdq::compat {
 
-/// A T, or why there is none. The members are those of C++23's std::expected<T, result>, but that error() is a success
-/// where there is a value, and that a temporary gives its value away: a loop over one does not outlive it.
+/// A T, or why there is none. The members are those of C++23's std::expected<T, result>, with two differences: error()
+/// is a success where there is a value, and a temporary gives its value away. So a loop over one does not outlive it.
 template<typename T> class [[nodiscard]] expected {
 public:
     /// A value.

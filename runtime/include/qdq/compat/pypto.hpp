@@ -11,8 +11,8 @@
 /// `x`, `scale` and `zero_points` may also be of pypto::tensor(shape, dtype), whose elements are its own: 0, until
 /// x.assign({1, 2, ...}).
 ///
-/// `axis` is the dimension that scale and zero_points lack: -1 (or rank - 1) gives a scale to every row, of shape
-/// [..., row]; -2 (or rank - 2) one to every column, of shape [..., col].
+/// `axis` is the dimension that scale and zero_points lack. -1, or rank - 1, gives a scale to every row, of shape
+/// [..., row]. -2, or rank - 2, gives one to every column, of shape [..., col].
 ///
 /// pypto's documentation says that, and its example passes [3, 1] for an x of [3, 4]. Both are taken: a scale has one
 /// dimension fewer than input, or a dimension of size 1 where it would be dropped.
@@ -193,9 +193,9 @@ inline verdict compute(const qdq_tensor &y, const Tensor &input, const Tensor &s
 
 }  // namespace detail
 
-/// How pypto is to cut the output into tiles. It never changes a result, and qdq has no use for it; but as in pypto, a
-/// tile shape must have the output's number of dimensions, each above 0, or the next dequantize fails. It holds for the
-/// calling thread. With no arguments it is forgotten, as it is before the first call.
+/// How pypto is to cut the output into tiles. It never changes a result, and qdq has no use for it. As in pypto, a
+/// tile shape must have the output's number of dimensions, each above 0. Otherwise the next dequantize fails. It holds
+/// for the calling thread. With no arguments it is forgotten, as it is before the first call.
 template<std::convertible_to<std::int64_t>... Sizes> void set_vec_tile_shapes(Sizes... sizes) {
     const std::initializer_list<std::int64_t> list{static_cast<std::int64_t>(sizes)...};
     detail::tile_shape &tile = detail::current_tile_shape();

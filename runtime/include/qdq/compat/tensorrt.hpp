@@ -38,15 +38,23 @@
 /// dequantize    (input - zeroPt) * scale
 /// @endcode
 ///
-/// As in TensorRT, a network belongs to one thread, layers and tensors belong to it, and a mistake in a layer shows
+/// As in TensorRT, a network belongs to one thread, and layers and tensors belong to it. A mistake in a layer shows
 /// when the network is built: build() and run() name the layer, or its output where it has no name of its own. A tensor
 /// of another network is such a mistake, and is not kept: that network may be gone by then. The add functions return
 /// NULL when memory is short, or a name is NULL.
 ///
-/// TensorRT's operator reference and NvInfer.h differ in places. The reference is followed in that input and scale (of
-/// a dequantize layer: output and scale) have one type, that zeroPt is f32, and that blocks are for int4 and fp4.
-/// NvInfer.h is followed in that int8 goes down to -128 (the reference's example prints -127 / 127 for a value below
-/// both), that scales are above 0, and that the last or the last but one dimension is cut into blocks, and no other.
+/// TensorRT's operator reference and NvInfer.h differ in places. The reference is followed in this:
+///
+/// - input and scale have one type, of a dequantize layer output and scale;
+/// - zeroPt is f32;
+/// - blocks are for int4 and fp4.
+///
+/// NvInfer.h is followed in this:
+///
+/// - int8 goes down to -128; the reference's example prints -127 / 127 for a value below both;
+/// - scales are above 0;
+/// - the last or the last but one dimension is cut into blocks, and no other.
+///
 /// Both are silent on a remainder, which is refused. A 1-D scale is one for each element along the axis, also where
 /// input has one dimension.
 #pragma once

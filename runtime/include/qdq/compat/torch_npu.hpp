@@ -20,7 +20,7 @@
 /// torch_npu's documentation lists the types of each argument but not which go together: every combination is taken
 /// here. (The CANN operators behind npu_quantize take fewer: bf16 only all together in div_mode, scales of the type of
 /// a 16-bit self otherwise.) The axis means what those operators take it for: any dimension in div_mode, one of the
-/// last two otherwise, where op-plugin hands on -1 for every axis above -2 (QuantizeKernelNpuOpApi.cpp). qint32 names
+/// last two otherwise. There op-plugin hands on -1 for every axis above -2 (QuantizeKernelNpuOpApi.cpp). qint32 names
 /// int32 too, as in op-plugin's own tests.
 #pragma once
 
@@ -297,7 +297,7 @@ constexpr bool is_dense(const qdq_tensor &t) {
 /// @endcode
 ///
 /// The result has self's shape and is i8, u8 or i32. For quint4x2 it is i32, eight int4 in each, the first in the
-/// lowest bits: self's last dimension is a multiple of 8, and the result's is an eighth of it.
+/// lowest bits. Then self's last dimension is a multiple of 8, and the result's is an eighth of it.
 inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, const Tensor &scales,
                                                            const optional_tensor &zero_points, ScalarType dtype,
                                                            const keywords &how) {

@@ -10,8 +10,8 @@
 ///
 /// nvtripy's documentation has a scale's first dimension "be able to divide" input's; that is taken to mean without a
 /// remainder. `dim` counts from 0, as the TensorRT dialect beneath it does: a negative one is refused. In one place
-/// this departs from the documentation: it has float32 and float16 alone as the dtype of dequantize, and nvtripy's own
-/// table of types bfloat16 too, which is taken here.
+/// this departs from the documentation, which has float32 and float16 alone as the dtype of dequantize. nvtripy's own
+/// table of types has bfloat16 too, which is taken here.
 #pragma once
 
 #include <qdq/compat/common.hpp>
@@ -109,7 +109,7 @@ private:
 };
 
 /// A scale: a tensor, a number, a sequence of numbers or a sequence of such sequences, of any arithmetic type. As in
-/// nvtripy, numbers become a tensor of the floating type of the call, rounded to f32 and from there to f16 or bf16; a
+/// nvtripy, numbers become a tensor of the floating type of the call, rounded to f32 and from there to f16 or bf16. A
 /// tensor must have that type. Tensors and sequences are viewed: they outlive the call. Made on the spot, as an
 /// argument.
 class scale_argument {
