@@ -1,5 +1,6 @@
 """What the tests of the command line share: running it, building files byte by byte, and how scales are chosen."""
 
+import contextlib
 import ctypes
 import hashlib
 import json
@@ -164,9 +165,15 @@ class CliTest(unittest.TestCase):
         return [name for name in self.files() if name.startswith(".qdq-")]
 
     def stop_while_writing(self, *arguments):
-        """Starts qdq, and stops it at a time when its temporary file is there."""
+        """Starts qdq, and stops it at a time when its temporary file is there and holds something: it is locked then. One
+        that is not yet locked may be removed by another run, and is made again."""
         before = set(self.temporary_files())
-        return stop_when(start(*arguments), lambda: not before.issuperset(self.temporary_files()))
+
+        def writes():
+            with contextlib.suppress(FileNotFoundError):  # renamed meanwhile
+                return any((self.dir / name).stat().st_size > 0 for name in self.temporary_files() if name not in before)
+
+        return stop_when(start(*arguments), writes)
 
     def succeed(self, *arguments, warned="", **options):
         """What it prints; on standard error nothing, or warnings with this text."""

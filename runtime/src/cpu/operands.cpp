@@ -121,7 +121,10 @@ QDQ_AVX2 void read_avx2(qdq_dtype dtype, const void *data, int64_t first, int64_
 template<bool roles::*role>
 void read_range(const call &op, qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count,
                 void *to) {
-    auto *const by = runs_avx2(*op.target) ? read_avx2<role> : read_portably<role>;
+    auto *by = read_portably<role>;
+    if constexpr (role == &roles::scale) {  // zero points are few calls', and vectors of them 3 KiB
+        by = runs_avx2(*op.target) ? read_avx2<role> : by;
+    }
     by(dtype, data, first, stride, stride == 0 ? 1 : count, to);
     if (stride == 0) {
         auto *const bits = static_cast<uint32_t *>(to);
