@@ -130,6 +130,7 @@ const std::vector<layout> &large_layouts() {
         {"channels of the last axis", {4096, 1027}, {1, 1027}},
         {"blocks", {4096, 1024}, {4096, 32}, 32},
         {"ragged blocks", {4096, 1048}, {4096, 33}, 32},
+        {"ragged blocks of short rows", {1 << 17, 40}, {1 << 17, 2}, 32},  // by tiles
         {"short rows", {1 << 17, 33}, {1 << 17, 1}},
     };
     return all;
