@@ -78,9 +78,11 @@ template<typename Element>
         int64_t i = 0;
         for (; i + few <= column.extent; i += few) {  // a load and a store in a cycle
             Element values[few];
+#pragma GCC unroll 8
             for (int64_t k = 0; k < few; k++) {
                 values[k] = load<Element>(from, (i + k) * column.from);
             }
+#pragma GCC unroll 8
             for (int64_t k = 0; k < few; k++) {
                 store(to, (i + k) * column.to, values[k]);
             }
@@ -186,18 +188,14 @@ template<typename Element>
 [[gnu::always_inline]] inline void move_planes(const target &on, plane_kind kind, const char *from, char *to,
                                                const move_loop *loops, int count) {
     constexpr int64_t bytes = sizeof(Element);
-    int64_t index[most_loops] = {};
-    for (bool more = true; more;) {
+    loop_counter planes(2, count);
+    do {
         move_plane<Element>(on, kind, from, to, loops[0], loops[1]);
-        more = false;
-        for (int i = 2; i < count && !more; i++) {
-            more = ++index[i] < loops[i].extent;
-            const int64_t steps = more ? 1 : 1 - loops[i].extent;
-            from += steps * loops[i].from * bytes;
-            to += steps * loops[i].to * bytes;
-            index[i] = more ? index[i] : 0;
-        }
-    }
+    } while (planes.next([=](int i) { return loops[i].extent; },
+                         [&](int i, int64_t steps) {
+                             from += steps * loops[i].from * bytes;
+                             to += steps * loops[i].to * bytes;
+                         }));
 }
 
 [[gnu::always_inline]] inline void move_elements(const target &on, int64_t bits, plane_kind kind, const char *from,
@@ -217,24 +215,6 @@ void move_portably(const target &on, int64_t bits, plane_kind kind, const char *
 QDQ_AVX2 void move_avx2(const target &on, int64_t bits, plane_kind kind, const char *from, char *to,
                         const move_loop *loops, int count) {
     move_elements(on, bits, kind, from, to, loops, count);
-}
-
-// Drops loops of one step, and merges those that continue one another on both sides.
-int merge(move_loop *loops, int count) {
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-        const move_loop next = loops[i];
-        if (next.extent == 1) {
-            continue;
-        }
-        move_loop *const last = kept > 0 ? &loops[kept - 1] : nullptr;
-        if (last && next.from == last->from * last->extent && next.to == last->to * last->extent) {
-            last->extent *= next.extent;
-        } else {
-            loops[kept++] = next;
-        }
-    }
-    return kept;
 }
 
 // Elements of contiguous rows as their bytes.
@@ -293,13 +273,32 @@ plane_kind choose_plane(int64_t bits, move_loop *loops, int count) {
 
 }  // namespace
 
+int merge(move_loop *loops, int count) {
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        const move_loop next = loops[i];
+        if (next.extent == 1) {
+            continue;
+        }
+        move_loop *const last = kept > 0 ? &loops[kept - 1] : nullptr;
+        if (last && next.from == last->from * last->extent && next.to == last->to * last->extent) {
+            last->extent *= next.extent;
+        } else {
+            loops[kept++] = next;
+        }
+    }
+    return kept;
+}
+
 void move(const target &on, int64_t bits, const void *from, void *to, move_loop *loops, int count) {
     count = merge(loops, count);
     if (bits < 8) {
         count_bytes(8 / bits, loops, count);
         bits = 8;
     }
-    move_loop all[most_loops + 2] = {{1, 1, 1}, {1, 0, 0}};
+    move_loop all[most_loops + 2];  // not zeroed, which would take a tenth of a tile's time
+    all[0] = {1, 1, 1};
+    all[1] = {1, 0, 0};
     std::copy_n(loops, count, all);
     const plane_kind kind = count == 0 ? plane_kind::rows : choose_plane(bits, all, count);
     if (count == 1) {

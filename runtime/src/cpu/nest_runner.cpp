@@ -54,19 +54,12 @@ nest_runner::nest_runner(const call &op, const loop_nest &nest, const void *x, v
       loaded(op, memory, y_tile - memory, uses_scales_where_they_lie(op, nest)) {}
 
 void nest_runner::run(const offsets &at) {
-    int64_t index[most_loops] = {};
+    loop_counter planes(2, nest.count);
     offsets here = at;
-    for (bool more = true; more;) {
+    do {
         run_plane(here);
-        more = false;
-        for (int i = 2; i < nest.count && !more; i++) {
-            more = ++index[i] < nest.loops[i].extent;
-            here.advance(nest.loops[i], more ? 1 : 1 - nest.loops[i].extent);
-            if (!more) {
-                index[i] = 0;
-            }
-        }
-    }
+    } while (planes.next([&](int i) { return nest.loops[i].extent; },
+                         [&](int i, int64_t steps) { here.advance(nest.loops[i], steps); }));
 }
 
 void nest_runner::run_plane(const offsets &at) {

@@ -93,11 +93,10 @@ bool parts_run_by_rows(const plan &p) {
     return check.by_rows;
 }
 
-// The longest block of the block form that divides an extent, or the type's own.
-int64_t block_of(const call &op, int64_t extent) {
-    const int64_t blocks = op.quantizes() ? op.quantize->blocks : op.dequantize->blocks;
-    const int64_t dividing = blocks & ((extent & -extent) * 2 - 1);
-    return dividing ? int64_t(std::bit_floor(static_cast<uint64_t>(dividing))) : op.block;
+// The block of the block form for elements that share an operand, or the type's own.
+int64_t block_of(const call &op, int64_t elements) {
+    const int64_t dividing = dividing_block(op, elements);
+    return dividing ? dividing : op.block;
 }
 
 void choose_path(plan &p) {
@@ -117,7 +116,8 @@ void choose_path(plan &p) {
     const int count = order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered);
     std::copy_n(ordered, count, p.dimensions);
     p.dimension_count = count;
-    p.op.block = block_of(p.op, std::gcd(ordered[0].block, ordered[0].whole.extent));
+    const auto &[c, block] = ordered[0];
+    p.op.block = block_of(p.op, pads_rows(p.op, ordered, count) ? block : std::gcd(block, c.extent));
 }
 
 }  // namespace
