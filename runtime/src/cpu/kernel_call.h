@@ -56,7 +56,6 @@ inline int64_t rows_in_reach(int64_t pitch) {
     return distance == 0 ? reach : distance > reach ? 1 : reach / distance;
 }
 
-
 // Calls one kernel again and again: what does not change between tiles is set up once.
 class kernel_caller {
 public:

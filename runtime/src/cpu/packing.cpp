@@ -23,11 +23,11 @@ void repack(bytes_kernel *kernel, uint8_t *codes, int64_t bytes) {
     }
 }
 
-// Low-first codes from one to another place. Places are arguments of their own: as fields of a structure they went through
-// memory, by stores that later loads had to wait for.
+// Low-first codes from one to another place. Places are arguments of their own: as fields of a structure they went
+// through memory, by stores that later loads had to wait for.
 
 // Fewer than a byte holds. Others of its byte stay.
-void copy_few(int64_t bits, const uint8_t *from, int64_t first, uint8_t *to, int64_t place, int64_t count) {
+[[gnu::noinline]] void copy_few(int64_t bits, const uint8_t *from, int64_t first, uint8_t *to, int64_t place, int64_t count) {
     for (; count > 0; first++, place++, count--) {
         const int64_t read = first * bits, written = place * bits;
         const int mask = ((1 << bits) - 1) << written % 8, code = from[read / 8] >> read % 8 << written % 8;
@@ -36,6 +36,7 @@ void copy_few(int64_t bits, const uint8_t *from, int64_t first, uint8_t *to, int
 }
 
 // Bytes whose codes begin `shift` bits into the first of those read, of which there is one more.
+template<bool vectors>
 [[gnu::always_inline]] inline void shift_bytes(const uint8_t *__restrict from, int shift, uint8_t *__restrict to,
                                                int64_t bytes) {
     const int64_t whole = bytes / 8 * 8;
@@ -45,6 +46,9 @@ void copy_few(int64_t bits, const uint8_t *from, int64_t first, uint8_t *to, int
         std::memcpy(&second, from + i + 1, 8);
         first = first >> shift | second << (8 - shift);
         std::memcpy(to + i, &first, 8);
+        if constexpr (!vectors) {
+            asm volatile("");
+        }
     }
     for (int64_t i = whole; i < bytes; i++) {
         to[i] = static_cast<uint8_t>(from[i] >> shift | from[i + 1] << (8 - shift));
@@ -52,9 +56,11 @@ void copy_few(int64_t bits, const uint8_t *from, int64_t first, uint8_t *to, int
     }
 }
 
-void shift_portably(const uint8_t *from, int shift, uint8_t *to, int64_t bytes) { shift_bytes(from, shift, to, bytes); }
+void shift_portably(const uint8_t *from, int shift, uint8_t *to, int64_t bytes) {
+    shift_bytes<portable_vectors>(from, shift, to, bytes);
+}
 QDQ_AVX2 void shift_avx2(const uint8_t *from, int shift, uint8_t *to, int64_t bytes) {
-    shift_bytes(from, shift, to, bytes);
+    shift_bytes<true>(from, shift, to, bytes);
 }
 
 void copy_codes(const call &op, const uint8_t *from, int64_t first, uint8_t *to, int64_t place, int64_t count) {
@@ -80,25 +86,17 @@ class some_units {
 public:
     const int64_t lead, count;  // codes before the first, and from it on
 
-    some_units(const call &op, int64_t first, int64_t most)
+    [[gnu::noinline]] some_units(const call &op, int64_t first, int64_t most)
         : lead(first % op.packed_unit()),
           count(std::min(most, most_bytes * op.codes_per_byte() - lead)),
           op(op),
           start((first - lead) / op.codes_per_byte()),
-          unit(op.packed_unit() / op.codes_per_byte()),
-          bytes((lead + count + op.packed_unit() - 1) / op.packed_unit() * unit) {}
+          bytes((lead + count + op.packed_unit() - 1) / op.packed_unit() * op.packed_unit() / op.codes_per_byte()) {}
 
     uint8_t *codes() { return memory; }
 
     void read(const char *array) {
         std::memcpy(memory, array + start, static_cast<size_t>(bytes));
-        from_packing(*op.target, op.packing, memory, bytes);
-    }
-    // The others are written over.
-    void read_first_and_last(const char *array) {
-        const int64_t last = bytes - unit;
-        std::memcpy(memory, array + start, static_cast<size_t>(unit));
-        std::memcpy(memory + last, array + start + last, static_cast<size_t>(unit));
         from_packing(*op.target, op.packing, memory, bytes);
     }
     void write(char *array) {
@@ -108,7 +106,7 @@ public:
 
 private:
     const call &op;
-    const int64_t start, unit, bytes;
+    const int64_t start, bytes;
     alignas(64) uint8_t memory[most_bytes];
 };
 
@@ -152,7 +150,7 @@ void scatter_codes(const call &op, const char *from, char *to, int64_t first, in
     }
     for (int64_t done = 0; done < count;) {
         some_units part(op, first + done, count - done);
-        part.read_first_and_last(to);
+        part.read(to);
         copy_codes(op, codes, done, part.codes(), part.lead, part.count);
         done += part.count;
         if (are_last && done == count) {

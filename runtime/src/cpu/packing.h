@@ -12,8 +12,8 @@ namespace qdq::runtime {
 void to_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t bytes);
 void from_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t bytes);
 
-// Copies codes from any place of an array in an order to the beginning of bytes, low first. What is left of the last byte
-// is 0.
+// Copies codes from any place of an array in an order to the beginning of bytes, low first. What is left of the last
+// byte is 0.
 void gather_codes(const call &op, const char *from, int64_t first, int64_t count, char *to);
 // And back. Other codes of the array stay what they are; what is left of its last byte is 0 where these are the last.
 void scatter_codes(const call &op, const char *from, char *to, int64_t first, int64_t count, bool are_last);

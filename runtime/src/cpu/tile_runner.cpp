@@ -42,8 +42,7 @@ tile_runner::tile_runner(const plan &p, const void *x, void *y)
       x(static_cast<const char *>(x)),
       y(static_cast<char *>(y)),
       elements(p.elements) {
-    const bool varies = std::any_of(dimensions, dimensions + count, [](const auto &d) { return d.whole.varies(); });
-    const int64_t bits = op.x_bits + op.y_bits + (varies ? array_count(op) * 48 : 0);
+    const int64_t bits = op.x_bits + op.y_bits + (any_varies(dimensions, count) ? array_count(op) * 48 : 0);
     for (int pass = 0, kept = 0; pass < 2; pass++) {
         for (int d = 0; d < count; d++) {
             if (dimensions[d].whole.varies() == (pass == 1)) {
@@ -365,8 +364,8 @@ void tile_runner::read_part(const loop_nest &part, offsets at) {
     do {
         few->read({at.scale, loops[0].scale, at.zero_point, loops[0].zero_point, loops[0].extent}, read);
         read += loops[0].extent;
-    } while (rows.next([&](int i) { return loops[i].extent; },
-                       [&](int i, int64_t steps) { at.advance(loops[i], steps); }));
+    } while (
+        rows.next([&](int i) { return loops[i].extent; }, [&](int i, int64_t steps) { at.advance(loops[i], steps); }));
 }
 
 int64_t tile_runner::places_of(const tile &t) const {

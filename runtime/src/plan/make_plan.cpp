@@ -57,8 +57,9 @@ bool rows_begin_at_bytes(const call &op, const loop_nest &nest) {
     const dimension &c = nest.loops[0];
     const bool fused =
         nest.count > 1 && fuses_rows(op, c, nest.loops[1]) && (unit == op.codes_per_byte() || c.extent % unit == 0);
-    return stride(c) == 1 && std::all_of(nest.loops + (fused ? 2 : 1), nest.loops + std::max(nest.count, fused ? 2 : 1),
-                                         [&](const dimension &d) { return stride(d) % unit == 0; });
+    return stride(c) == 1 &&
+           std::ranges::all_of(nest.loops + (fused ? 2 : 1), nest.loops + std::max(nest.count, fused ? 2 : 1),
+                               [&](const dimension &d) { return stride(d) % unit == 0; });
 }
 
 struct row_check {
@@ -100,8 +101,8 @@ int64_t block_of(const call &op, int64_t elements) {
 }
 
 void choose_path(plan &p) {
-    const bool is_ragged = std::any_of(p.dimensions, p.dimensions + p.dimension_count,
-                                       [](const blocked_dimension &d) { return d.ragged(); });
+    const bool is_ragged = std::ranges::any_of(p.dimensions, p.dimensions + p.dimension_count,
+                                               [](const blocked_dimension &d) { return d.ragged(); });
     if (!is_ragged) {
         normalize(p.op, p.dimensions, p.dimension_count, p.nest);
         p.op.block = block_of(p.op, p.nest.loops[0].extent);

@@ -76,7 +76,7 @@ private:
 
 constexpr int64_t group = group_size;  // kernels take whole groups of elements along c
 inline int64_t round_up(int64_t columns) { return (columns + group - 1) / group * group; }  // to whole groups
-constexpr int64_t split_group = 32;    // elements whose halves QDQ_SPLIT_HALVES puts together
+constexpr int64_t split_group = 32;  // elements whose halves QDQ_SPLIT_HALVES puts together
 
 // The part of a call that does not depend on the loops.
 struct call {
