@@ -163,7 +163,8 @@ template<typename Element>
 
 enum class plane_kind { rows, repeated, transposed, generated, strided };
 
-template<typename Element>
+// `vectors`: squares are transposed in registers.
+template<typename Element, bool vectors>
 [[gnu::always_inline]] inline void move_plane(const target &on, plane_kind kind, const char *from, char *to,
                                               move_loop column, move_loop row) {
     constexpr int64_t bytes = sizeof(Element);
@@ -174,8 +175,13 @@ template<typename Element>
         }
         break;
     case plane_kind::repeated: repeat<Element>(on, from, to, column, row); break;
-    case plane_kind::transposed: transpose<Element>(from, to, column, row); break;
     case plane_kind::generated: call_transpose(on, bytes, {from, column.from}, {to, row.to}); break;
+    case plane_kind::transposed:
+        if constexpr (vectors) {
+            transpose<Element>(from, to, column, row);
+            break;
+        }
+        [[fallthrough]];
     case plane_kind::strided:
         for (int64_t r = 0; r < row.extent; r++) {
             copy_strided<Element>(from + r * row.from * bytes, to + r * row.to * bytes, column);
@@ -184,13 +190,13 @@ template<typename Element>
 }
 
 // loops[0] and loops[1] make planes of the kind.
-template<typename Element>
+template<typename Element, bool vectors>
 [[gnu::always_inline]] inline void move_planes(const target &on, plane_kind kind, const char *from, char *to,
                                                const move_loop *loops, int count) {
     constexpr int64_t bytes = sizeof(Element);
     loop_counter planes(2, count);
     do {
-        move_plane<Element>(on, kind, from, to, loops[0], loops[1]);
+        move_plane<Element, vectors>(on, kind, from, to, loops[0], loops[1]);
     } while (planes.next([=](int i) { return loops[i].extent; },
                          [&](int i, int64_t steps) {
                              from += steps * loops[i].from * bytes;
@@ -198,23 +204,24 @@ template<typename Element>
                          }));
 }
 
+template<bool vectors>
 [[gnu::always_inline]] inline void move_elements(const target &on, int64_t bits, plane_kind kind, const char *from,
                                                  char *to, const move_loop *loops, int count) {
     switch (bits) {
-    case 8: move_planes<uint8_t>(on, kind, from, to, loops, count); break;
-    case 16: move_planes<uint16_t>(on, kind, from, to, loops, count); break;
-    default: move_planes<uint32_t>(on, kind, from, to, loops, count);
+    case 8: move_planes<uint8_t, vectors>(on, kind, from, to, loops, count); break;
+    case 16: move_planes<uint16_t, vectors>(on, kind, from, to, loops, count); break;
+    default: move_planes<uint32_t, vectors>(on, kind, from, to, loops, count);
     }
 }
 
 void move_portably(const target &on, int64_t bits, plane_kind kind, const char *from, char *to, const move_loop *loops,
                    int count) {
-    move_elements(on, bits, kind, from, to, loops, count);
+    move_elements<portable_vectors>(on, bits, kind, from, to, loops, count);
 }
 
 QDQ_AVX2 void move_avx2(const target &on, int64_t bits, plane_kind kind, const char *from, char *to,
                         const move_loop *loops, int count) {
-    move_elements(on, bits, kind, from, to, loops, count);
+    move_elements<true>(on, bits, kind, from, to, loops, count);
 }
 
 // Elements of contiguous rows as their bytes.

@@ -151,13 +151,20 @@ void read_integers(const call &op, const operand_range &range, int32_t *to) {
     }
 }
 
-// The bits of f32 zero points, each multiplied by sign (1 or -1).
-void read_floats(const call &op, const operand_range &range, float sign, int32_t *to) {
+void convert_to_floats(int32_t *z, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        z[i] = std::bit_cast<int32_t>(static_cast<float>(z[i]));
+    }
+}
+
+// The bits of f32 zero points, or of their negatives.
+void read_floats(const call &op, const operand_range &range, bool negates, int32_t *to) {
     read_stored_zero_points(op, range, to);
-    const bool are_integers = type_of(op.zero_point_type).is_integer();
-    for (int64_t i = 0; i < range.count; i++) {
-        const float z = are_integers ? static_cast<float>(to[i]) : std::bit_cast<float>(to[i]);
-        to[i] = std::bit_cast<int32_t>(sign * z);
+    if (type_of(op.zero_point_type).is_integer()) {
+        convert_to_floats(to, range.count);
+    }
+    for (int64_t i = 0; negates && i < range.count; i++) {
+        to[i] ^= INT32_MIN;
     }
 }
 
@@ -173,12 +180,6 @@ bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point
 bool all_small_floats(const int32_t *bits, int64_t count) {
     constexpr bit_range offsets{smallest_offset, std::bit_cast<uint32_t>(float{small_zero_point})};
     return all_zero_or_within(bits, count, offsets);
-}
-
-void convert_to_floats(int32_t *z, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        z[i] = std::bit_cast<int32_t>(static_cast<float>(z[i]));
-    }
 }
 
 // The first `count` values, each `times` over, a few at a time from the last on: an array grows in place. What lies
@@ -249,7 +250,7 @@ void operands::read_zero_points(const operand_range &range, int64_t first) {
     }
     int32_t *const to = own_zero_point + first;
     if (op.adds_as_f32()) {
-        read_floats(op, range, op.quantizes() || op.adds_zero_point ? 1 : -1, to);
+        read_floats(op, range, !op.quantizes() && !op.adds_zero_point, to);
     } else {
         read_integers(op, range, to);
     }

@@ -25,6 +25,26 @@ int64_t even_part(int64_t extent, int64_t most, int64_t unit) {
     return extent <= most ? extent : ((extent + parts - 1) / parts + unit - 1) / unit * unit;
 }
 
+// The loops of several steps along which operands vary, as operands lie in memory: the closest ones first.
+int operand_order(const loop_nest &part, int *order) {
+    const auto distance = [&](int loop) {
+        const dimension &d = part.loops[loop];
+        return std::abs(d.scale != 0 ? d.scale : d.zero_point);
+    };
+    int count = 0;
+    for (int i = 0; i < part.count; i++) {
+        if (part.loops[i].extent == 1 || !part.loops[i].varies()) {
+            continue;
+        }
+        int k = count++;
+        for (; k > 0 && distance(i) < distance(order[k - 1]); k--) {
+            order[k] = order[k - 1];
+        }
+        order[k] = i;
+    }
+    return count;
+}
+
 // The steps of a dimension's blocks, and those within one.
 void split(const blocked_dimension &d, loop_nest &nest) {
     const dimension &w = d.whole;
@@ -252,6 +272,7 @@ void tile_runner::load_operands(const tile &t) {
     }
     loaded = t;
     read = 0;
+    read_in_order = true;
     int parts = 0;
     for_each_part(t, [&](const loop_nest &part, const offsets &at) {
         read_part(part, at);
@@ -262,7 +283,7 @@ void tile_runner::load_operands(const tile &t) {
     many = *few;
     if (kernel.unit == 0 && kernel.form == kernel_form::column) {
         few->repeat(1, kernel.columns);
-    } else if (kernel.unit > 0 && (parts > 1 || read != places_of(t))) {
+    } else if (kernel.unit > 0 && (parts > 1 || !read_in_order || read != places_of(t))) {
         expand(t);
     }
 }
@@ -345,15 +366,15 @@ template<typename Visit> void tile_runner::for_each_part(const tile &t, Visit vi
 
 // One operand for each step of the loops along which they vary.
 void tile_runner::read_part(const loop_nest &part, offsets at) {
+    int order[most_loops];
+    const int count = operand_order(part, order);
     dimension loops[most_loops];
     loops[0] = {1, 0, 0, 0, 0};
     int varying = 0;
-    for (int i = 0; i < part.count; i++) {
-        const dimension &d = part.loops[i];
+    for (int k = 0; k < count; k++) {
+        const dimension &d = part.loops[order[k]];
         dimension *const last = varying > 0 ? &loops[varying - 1] : nullptr;
-        if (d.extent == 1 || !d.varies()) {
-            continue;
-        }
+        read_in_order = read_in_order && (k == 0 || order[k] > order[k - 1]);
         if (last && d.scale == last->scale * last->extent && d.zero_point == last->zero_point * last->extent) {
             last->extent *= d.extent;
         } else {
@@ -402,14 +423,18 @@ void tile_runner::expand(const tile &t) {
     });
     for_each_part(t, [&](const loop_nest &part, const offsets &at) {
         move_loop loops[most_loops];
-        int64_t step = 1;
         for (int i = 0; i < part.count; i++) {
             const dimension &d = part.loops[i];
             const bool is_first = i < 2, steps = is_first || !along_columns;
             const int64_t units = (d.extent + kernel.unit - 1) / kernel.unit;
-            const int64_t extent = !steps ? 1 : i == 0 ? units : d.extent;
-            loops[i] = {extent, d.varies() ? step : 0, i == 0 ? 1 : d.x / kernel.unit};
-            step *= d.varies() ? d.extent : 1;
+            loops[i] = {!steps ? 1 : i == 0 ? units : d.extent, 0, i == 0 ? 1 : d.x / kernel.unit};
+        }
+        int order[most_loops];
+        const int order_count = operand_order(part, order);
+        int64_t step = 1;
+        for (int k = 0; k < order_count; k++) {
+            loops[order[k]].from = step;
+            step *= part.loops[order[k]].extent;
         }
         for_each_array([&](const void *from, const void *to, uint32_t) {
             move_loop used[most_loops];

@@ -53,6 +53,7 @@ private:
     int32_t variant = 0;
     tile loaded{};  // whose operands these are
     int64_t read = 0;
+    bool read_in_order = true;  // of their places
     alignas(64) char memory[memory_bytes];
 
     bool fits(int64_t most);
