@@ -10,16 +10,19 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t most_bytes = 512;  // at a time
-
-// The kernels move 64 bytes at a time, and within 16; in place would let one store before another loads.
-void repack(bytes_kernel *kernel, uint8_t *codes, int64_t bytes) {
-    alignas(64) uint8_t before[most_bytes];
-    for (int64_t i = 0; i < bytes; i += sizeof(before)) {
-        const int64_t rest = bytes - i;
-        const int64_t count = rest < int64_t{sizeof(before)} ? (rest + 63) / 64 * 64 : int64_t{sizeof(before)};
-        std::memcpy(before, codes + i, static_cast<size_t>(count));
-        call_bytes(kernel, before, codes + i, count);
+// The kernels move 64 bytes at a time: what is left goes through memory that has room for so many.
+void repack(bytes_kernel *kernel, const void *from, void *to, int64_t bytes) {
+    constexpr int64_t step = 64;
+    const int64_t whole = bytes / step * step;
+    auto rest = static_cast<size_t>(bytes - whole);
+    if (whole > 0) {
+        call_bytes(kernel, from, to, whole);
+    }
+    if (rest > 0) {
+        alignas(step) char before[step] = {}, after[step];
+        std::memcpy(before, static_cast<const char *>(from) + whole, rest);
+        call_bytes(kernel, before, after, step);
+        std::memcpy(static_cast<char *>(to) + whole, after, rest);
     }
 }
 
@@ -27,7 +30,8 @@ void repack(bytes_kernel *kernel, uint8_t *codes, int64_t bytes) {
 // through memory, by stores that later loads had to wait for.
 
 // Fewer than a byte holds. Others of its byte stay.
-[[gnu::noinline]] void copy_few(int64_t bits, const uint8_t *from, int64_t first, uint8_t *to, int64_t place, int64_t count) {
+[[gnu::noinline]] void copy_few(int64_t bits, const uint8_t *from, int64_t first, uint8_t *to, int64_t place,
+                                int64_t count) {
     for (; count > 0; first++, place++, count--) {
         const int64_t read = first * bits, written = place * bits;
         const int mask = ((1 << bits) - 1) << written % 8, code = from[read / 8] >> read % 8 << written % 8;
@@ -83,6 +87,8 @@ void copy_codes(const call &op, const uint8_t *from, int64_t first, uint8_t *to,
 
 // The units of an array that hold codes from one on, as many as there is room for, low first.
 class some_units {
+    static constexpr int64_t most_bytes = 512;
+
 public:
     const int64_t lead, count;  // codes before the first, and from it on
 
@@ -95,14 +101,8 @@ public:
 
     uint8_t *codes() { return memory; }
 
-    void read(const char *array) {
-        std::memcpy(memory, array + start, static_cast<size_t>(bytes));
-        from_packing(*op.target, op.packing, memory, bytes);
-    }
-    void write(char *array) {
-        to_packing(*op.target, op.packing, memory, bytes);
-        std::memcpy(array + start, memory, static_cast<size_t>(bytes));
-    }
+    void read(const char *array) { from_packing(*op.target, op.packing, array + start, memory, bytes); }
+    void write(char *array) { to_packing(*op.target, op.packing, memory, array + start, bytes); }
 
 private:
     const call &op;
@@ -112,16 +112,12 @@ private:
 
 }  // namespace
 
-void to_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t bytes) {
-    if (packing != QDQ_LOW_FIRST) {
-        repack(packing == QDQ_HIGH_FIRST ? on.swap_nibbles : on.split_halves, codes, bytes);
-    }
+void to_packing(const target &on, qdq_packing packing, const void *from, void *to, int64_t bytes) {
+    repack(packing == QDQ_HIGH_FIRST ? on.swap_nibbles : on.split_halves, from, to, bytes);
 }
 
-void from_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t bytes) {
-    if (packing != QDQ_LOW_FIRST) {
-        repack(packing == QDQ_HIGH_FIRST ? on.swap_nibbles : on.join_halves, codes, bytes);
-    }
+void from_packing(const target &on, qdq_packing packing, const void *from, void *to, int64_t bytes) {
+    repack(packing == QDQ_HIGH_FIRST ? on.swap_nibbles : on.join_halves, from, to, bytes);
 }
 
 void gather_codes(const call &op, const char *from, int64_t first, int64_t count, char *to) {

@@ -7,10 +7,9 @@
 
 namespace qdq::runtime {
 
-// Puts `bytes` bytes of codes, low nibble first, into another order, in place, and back. There is room for a multiple
-// of 64.
-void to_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t bytes);
-void from_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t bytes);
+// Copies `bytes` bytes of codes, low nibble first, into another order, and back: whole units of it.
+void to_packing(const target &on, qdq_packing packing, const void *from, void *to, int64_t bytes);
+void from_packing(const target &on, qdq_packing packing, const void *from, void *to, int64_t bytes);
 
 // Copies codes from any place of an array in an order to the beginning of bytes, low first. What is left of the last
 // byte is 0.
