@@ -11,7 +11,7 @@ namespace qdq::runtime {
 namespace {
 
 // The kernels move 64 bytes at a time: what is left goes through memory that has room for so many.
-void repack(bytes_kernel *kernel, const void *from, void *to, int64_t bytes) {
+[[gnu::noinline]] void repack(bytes_kernel *kernel, const void *from, void *to, int64_t bytes) {
     constexpr int64_t step = 64;
     const int64_t whole = bytes / step * step;
     auto rest = static_cast<size_t>(bytes - whole);
