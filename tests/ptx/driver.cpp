@@ -25,6 +25,7 @@ enum error : int {
     out_of_memory = 2,
     invalid_device = 101,
     invalid_context = 201,
+    no_binary_for_gpu = 209,
     invalid_ptx = 218,
     invalid_handle = 400,
     not_found = 500,
@@ -72,6 +73,7 @@ struct state {
     const uint64_t seed = std::strtoull(setting("QDQ_PTX_SEED", "1"), nullptr, 10);
     std::atomic<int64_t> calls{0}, failing_call{-1};
     std::atomic<int> failure{success};
+    std::atomic<int> capability{70}, refused_cubin{0};
     std::mutex counting;
     counts done;
 };
@@ -245,6 +247,17 @@ void execute(const module &m, uint32_t blocks, uint32_t threads, const std::vect
     }
 }
 
+// Of a cubin, which is a file of the format ELF: of sm_90 and before the last byte of its flags, of later ones the one
+// before. 0: it is none.
+int architecture_of_cubin(const void *image) {
+    constexpr size_t abi_at = 7, flags_at = 48;
+    constexpr uint8_t abi_of_sm_90 = 0x33;
+    const auto *const bytes = static_cast<const uint8_t *>(image);
+    return std::strncmp(static_cast<const char *>(image), "\177ELF", 4) != 0 ? 0
+           : bytes[abi_at] == abi_of_sm_90                                   ? bytes[flags_at]
+                                                                             : bytes[flags_at + 1];
+}
+
 }  // namespace
 }  // namespace ptx
 
@@ -268,6 +281,10 @@ void ptx_driver_counts(uint64_t counts[4]) {
     std::copy(std::begin(values), std::end(values), counts);
 }
 
+void ptx_driver_capability(int of_devices) { all().capability = of_devices; }
+
+int ptx_driver_refused_cubin() { return all().refused_cubin.exchange(0); }
+
 // ---- the driver, its devices and contexts
 
 int cuInit(unsigned) { return begin(false); }
@@ -284,6 +301,7 @@ int cuGetErrorName(int e, const char **name) {
     case out_of_memory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
     case invalid_device: *name = "CUDA_ERROR_INVALID_DEVICE"; break;
     case invalid_context: *name = "CUDA_ERROR_INVALID_CONTEXT"; break;
+    case no_binary_for_gpu: *name = "CUDA_ERROR_NO_BINARY_FOR_GPU"; break;
     case invalid_ptx: *name = "CUDA_ERROR_INVALID_PTX"; break;
     case invalid_handle: *name = "CUDA_ERROR_INVALID_HANDLE"; break;
     case not_found: *name = "CUDA_ERROR_NOT_FOUND"; break;
@@ -316,7 +334,8 @@ int cuDeviceGetName(char *name, int size, int device) {
 
 int cuDeviceGetAttribute(int *value, int attribute, int) {
     constexpr int major = 75, minor = 76;
-    *value = attribute == major ? 7 : attribute == minor ? 0 : 1024;
+    const int capability = all().capability;
+    *value = attribute == major ? capability / 10 : attribute == minor ? capability % 10 : 1024;
     return begin(false);
 }
 
@@ -616,6 +635,13 @@ int cuLaunchHostFunc(void *s, void (*call)(void *), void *data) {
 int cuModuleLoadDataEx(void **made, const void *text, unsigned, int *, void **) {
     if (const int error = begin_unsafe()) {
         return error;
+    }
+    if (const int architecture = architecture_of_cubin(text)) {
+        std::fprintf(stderr,
+                     "libcuda.so.1 of tests/ptx: a cubin for sm_%d is SASS, which it does not run; PTX it does\n",
+                     architecture);
+        all().refused_cubin = architecture;
+        return no_binary_for_gpu;
     }
     try {
         const auto *const module_text = static_cast<const char *>(text);
