@@ -20,7 +20,7 @@ public:
     device_parameters tuned;
     device_code_parameters made;
 
-    // Dense forms: the 32-bit words of a group, and groups. Strided: elements (bytes of packed codes) of a page, and
+    // Dense forms: the words of a group, and groups. Strided: elements (bytes of packed codes) of a page, and
     // pages. Operands are bytes of a page.
     Input<Buffer<void, 2>> x{"x"};
     Input<Buffer<uint8_t, 2>> scale{"scale"};
@@ -29,17 +29,23 @@ public:
 
     void configure() {
         in.add_to(*this, form);
-        x.set_type(device_buffer_type(form, floats()));
-        y.set_type(device_buffer_type(form, stored()));
+        x.set_type(device_buffer_type(form, floats(), tuned.unit_elements, stored().bits));
+        y.set_type(device_buffer_type(form, stored(), tuned.unit_elements, stored().bits));
     }
 
     void generate() {
-        kernel = {form, floats().bits, stored().bits, tuned.unit_elements};
+        kernel = {form, floats().bits, stored().bits, tuned.unit_elements, on().ptx};
         kernel.define_places(in);
-        define(value, kernel.lanes(), float_value(on(), floats(), kernel.element_bits(x, in)));
+        Expr bits = kernel.element_bits(x, in), any = float_value(on(), floats(), bits);
+        const bool sign_of_nan = stored().is_float() || !has_plain_kernel();
+        define(value, kernel.lanes(),
+               sign_of_nan ? any : select(is_plain(), float_value_or_nan(on(), floats(), bits), any));
         define_operands();
         define_codes();
         kernel.store(y, in, code);
+        if (has_plain_kernel()) {
+            kernel.stages.is_plain = is_plain();
+        }
         kernel.set_estimates(in, x, scale, zero_point, y);
     }
 
@@ -61,7 +67,16 @@ private:
                 {*in.rounding, *in.lowest, *in.highest, *in.no_saturate}};
     }
 
-    enum way { general, fast_multiply, fast_divide };
+    enum way { general, fast_multiply, fast_divide, bounded };
+
+    // Where language models' calls are computed apart: without a zero point, by division.
+    bool has_plain_kernel() const { return on().ptx && form == device_form::group; }
+    bool has_bounded_way() const { return has_plain_kernel() && stored().is_integer() && stored().bits <= 16; }
+
+    Expr is_plain() {
+        return kernel.is_plain(in) && *in.reciprocal == 0 && *in.multiplies == 0 &&
+               *in.rounding == int(QDQ_NEAREST_EVEN) && *in.no_saturate == 0;
+    }
 
     void define(Func &stage, int lanes, const Expr &e) { kernel.define(stage, lanes, spelled(on(), e)); }
 
@@ -114,8 +129,13 @@ private:
         for (int i = 0; i < kernel.operand_lanes(); i++) {
             fast = fast && element().allows_fast(multiplies, operands(i));
         }
-        kernel.define(chosen, 1, select(!fast, int(general), multiplies, int(fast_multiply), int(fast_divide)));
-        for (way w : {general, fast_multiply, fast_divide}) {
+        Expr divide = has_bounded_way() ? select(is_plain(), int(bounded), int(fast_divide)) : Expr(int(fast_divide));
+        kernel.define(chosen, 1, select(!fast, int(general), multiplies, int(fast_multiply), divide));
+        std::vector<way> ways = {general, fast_multiply, fast_divide};
+        if (has_bounded_way()) {
+            ways.push_back(bounded);
+        }
+        for (way w : ways) {
             define_way(w, chosen(0, kernel.unit) == int(w));
         }
     }
@@ -133,6 +153,9 @@ private:
         quantize_operands o = operands(lane);
         if (w == general) {
             return element().general_code(*in.multiplies != 0, uses(zero_point_use::as_float), v, o);
+        }
+        if (w == bounded) {
+            return element().bounded_code(v, o);
         }
         if (o.addend.defined()) {
             o.addend = cast<float>(o.addend);

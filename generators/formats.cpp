@@ -219,6 +219,11 @@ Expr float_value(const instructions &on, const element_type &t, Expr code) {
     return decode_float(on, t.layout, word);
 }
 
+Expr float_value_or_nan(const instructions &on, const element_type &t, Expr code) {
+    return t.dtype == QDQ_F16 && on.f16 ? cast<float>(reinterpret<float16_t>(cast<uint16_t>(code)))
+                                        : float_value(on, t, code);
+}
+
 Expr value_in_table(const float_layout &layout, Expr code) {
     const int codes = 2 << layout.sign_bit();
     Buffer<float> table(codes);

@@ -50,6 +50,9 @@ Expr encode_any(const instructions &on, const float_layout &layout, Expr t, Expr
 // which are x of quantize: there it keeps its sign.
 Expr float_value(const instructions &on, const element_type &t, Expr code);
 
+// The same, but for the sign of a NaN.
+Expr float_value_or_nan(const instructions &on, const element_type &t, Expr code);
+
 // The same from a table of all codes.
 Expr value_in_table(const float_layout &layout, Expr code);
 

@@ -18,6 +18,14 @@ Expr quantize_element::fast_code(bool multiplies, const Expr &x, const quantize_
                                : cast<int32_t>(code_of(on, stored.layout, fast_encoded(multiplies, x, o)));
 }
 
+// The bounds times the scale are of x what the bounds are of x / scale, as what lies between the exact and the rounded
+// product rounds to a bound, too. NaN is the lower one.
+Expr quantize_element::bounded_code(const Expr &x, const quantize_operands &o) const {
+    Expr low = multiply(cast<float>(given.lowest), o.scale), high = multiply(cast<float>(given.highest), o.scale);
+    return align_nearest(
+        divide_by_reciprocal(on, lesser_number(on, high, greater_number(on, low, x)), o.scale, o.inverse));
+}
+
 Expr quantize_element::general_code(const Expr &multiplies, const Expr &adds_before, const Expr &x,
                                     const quantize_operands &o) const {
     Expr product = multiply(x, o.scale), quotient = divide(x, o.scale);
@@ -79,8 +87,9 @@ Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operan
 // A NaN passes; what overflows downwards becomes infinite, or NaN, and then the lowest code.
 Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const {
     Expr limit = multiply(o.scale, saturating_magnitude(stored));
-    Expr bounded = bounds_nan_early() ? lesser_number(on, limit, x) : lesser(on, limit, x);
-    return by.divides_by_fma ? divide_by_reciprocal(bounded, o.scale, o.inverse) : divide(bounded, o.scale);
+    const bool nan_is_told_by_x = stored.is_float() && on.ptx;
+    Expr bounded = bounds_nan_early() || nan_is_told_by_x ? lesser_number(on, limit, x) : lesser(on, limit, x);
+    return by.divides_by_fma ? divide_by_reciprocal(on, bounded, o.scale, o.inverse) : divide(bounded, o.scale);
 }
 
 Expr quantize_element::bounded_quotient(bool multiplies, const Expr &magnitude, const quantize_operands &o) const {

@@ -41,6 +41,10 @@ public:
     // An int32 code whose bits above the type's own are arbitrary, by the fast variants; x is an f32.
     Expr fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const;
 
+    // The same of integers of up to 16 bits that have no offset or addend, on a device, by division: fewer
+    // instructions.
+    Expr bounded_code(const Expr &x, const quantize_operands &o) const;
+
     // The same of any operands: `multiplies` may vary from call to call, and `adds_before` says whether the offset is
     // added or the addend.
     Expr general_code(const Expr &multiplies, const Expr &adds_before, const Expr &x, const quantize_operands &o) const;

@@ -217,15 +217,22 @@ private:
 
 }  // namespace
 
-program decode(std::string_view module) {
-    const kernel_text text = parse(module);
-    program made = decoder(text).decode();
+std::vector<program> decode(std::string_view module) {
     std::istringstream lines_of{std::string(module)};
-    made.text.emplace_back();  // lines count from 1
+    std::vector<std::string> lines{""};  // they count from 1
     for (std::string line; std::getline(lines_of, line);) {
-        made.text.push_back(line);
+        lines.push_back(line);
     }
-    return made;
+    std::vector<program> all;
+    size_t instructions = 0;
+    for (const kernel_text &text : parse(module)) {
+        program made = decoder(text).decode();
+        made.text = lines;
+        made.before = instructions;
+        instructions += made.code.size();
+        all.push_back(std::move(made));
+    }
+    return all;
 }
 
 std::vector<std::string> opcodes() {

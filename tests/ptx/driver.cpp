@@ -45,10 +45,26 @@ struct context {
     stream default_stream{this};
 };
 
+struct module;
+
+struct function {
+    const module *of;
+    program kernel;
+};
+
 struct module {
     context *of;
-    program kernel;
     uint32_t text_crc;
+    size_t instructions = 0;
+    std::vector<function> functions{};
+
+    module(context *of, const char *text) :of(of), text_crc(crc32(text)) {
+        for (program &kernel : decode(text)) {
+            instructions += kernel.code.size();
+            functions.push_back({this, std::move(kernel)});
+        }
+    }
+    module(const module &) = delete;
 };
 
 struct graph {
@@ -220,30 +236,30 @@ template<typename Copy> int in_stream(void *s, Copy copy) {
     return success;
 }
 
-void execute(const module &m, uint32_t blocks, uint32_t threads, const std::vector<uint8_t> &parameters) {
-    if (m.of->broken != success) {
+void execute(const function &f, uint32_t blocks, uint32_t threads, const std::vector<uint8_t> &parameters) {
+    if (f.of->of->broken != success) {
         return;
     }
     launch l;
-    l.kernel = &m.kernel;
+    l.kernel = &f.kernel;
     l.blocks = blocks;
     l.threads = threads;
     l.parameters = parameters;
     l.all_memory = &all().all_memory;
-    l.context = m.of;
+    l.context = f.of->of;
     l.nan = all().nan;
     l.seed = all().seed * 1000003 + ++all().launches;
     try {
         std::vector<uint8_t> executed;
         const counts done = run(l, executed);
-        reported().add(m.kernel, m.text_crc, done, executed);
+        reported().add(f.kernel, f.of->text_crc, f.of->instructions, done, executed);
         const std::lock_guard hold(all().counting);
         all().done += done;
-    } catch (const fault &f) {
-        std::fprintf(stderr, "libcuda.so.1 of tests/ptx: %s\n", f.what());
-        m.of->broken = f.is == fault::kind::no_memory    ? illegal_address
-                       : f.is == fault::kind::misaligned ? misaligned_address
-                                                         : launch_failed;
+    } catch (const fault &found) {
+        std::fprintf(stderr, "libcuda.so.1 of tests/ptx: %s\n", found.what());
+        f.of->of->broken = found.is == fault::kind::no_memory    ? illegal_address
+                           : found.is == fault::kind::misaligned ? misaligned_address
+                                                                 : launch_failed;
     }
 }
 
@@ -645,7 +661,7 @@ int cuModuleLoadDataEx(void **made, const void *text, unsigned, int *, void **) 
     }
     try {
         const auto *const module_text = static_cast<const char *>(text);
-        *made = new module{current_context(), decode(module_text), crc32(module_text)};
+        *made = new module(current_context(), module_text);
         return success;
     } catch (const unreadable &u) {
         std::fprintf(stderr, "libcuda.so.1 of tests/ptx: %s\n", u.what());
@@ -667,8 +683,13 @@ int cuModuleGetFunction(void **function, void *m, const char *name) {
     if (const int error = begin(true)) {
         return error;
     }
-    *function = m;
-    return static_cast<module *>(m)->kernel.name == name ? success : not_found;
+    for (ptx::function &f : static_cast<module *>(m)->functions) {
+        if (f.kernel.name == name) {
+            *function = &f;
+            return success;
+        }
+    }
+    return not_found;
 }
 
 int cuLaunchKernel(void *function, unsigned blocks, unsigned blocks_y, unsigned blocks_z, unsigned threads,
@@ -677,9 +698,9 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned blocks_y, unsigned 
     if (const int error = begin(true)) {
         return error;
     }
-    const module &m = *static_cast<module *>(function);
+    const ptx::function &f = *static_cast<ptx::function *>(function);
     const std::shared_ptr<stream> on = stream_of(s);
-    if (on == nullptr || on->context() != m.of) {
+    if (on == nullptr || on->context() != f.of->of) {
         return invalid_handle;
     }
     constexpr unsigned most_threads = 1024;
@@ -689,12 +710,12 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned blocks_y, unsigned 
     if (blocks_y != 1 || blocks_z != 1 || threads_y != 1 || threads_z != 1 || shared_bytes != 0) {
         return not_supported;  // by the interpreter: qdq's kernels have one dimension and no shared memory
     }
-    std::vector<uint8_t> parameters(static_cast<size_t>(m.kernel.parameter_bytes));
-    for (size_t n = 0; n < m.kernel.parameters.size(); ++n) {
-        const parameter &p = m.kernel.parameters[n];
+    std::vector<uint8_t> parameters(static_cast<size_t>(f.kernel.parameter_bytes));
+    for (size_t n = 0; n < f.kernel.parameters.size(); ++n) {
+        const parameter &p = f.kernel.parameters[n];
         std::memcpy(&parameters[static_cast<size_t>(p.offset)], values[n], static_cast<size_t>(p.bytes));
     }
-    on->put([&m, blocks, threads, parameters = std::move(parameters)] { execute(m, blocks, threads, parameters); });
+    on->put([&f, blocks, threads, parameters = std::move(parameters)] { execute(f, blocks, threads, parameters); });
     return success;
 }
 }

@@ -78,6 +78,20 @@ template<typename T> T bfe(T a, u32 from, u32 length) {
     return length == 0 ? T{0} : from + length >= bits ? shifted : static_cast<T>(placed >> (above % bits));
 }
 
+u32 negative(u32 a) { return 0 - a; }
+
+// Of the bytes of a, and of b behind them, the four that the digits of a selector number; with bit 3 their sign alone.
+u32 prmt(u32 a, u32 b, u32 selector) {
+    const u64 bytes = u64{b} << 32 | a;
+    u32 made = 0;
+    for (int i = 0; i < 4; ++i) {
+        const u32 digit = selector >> (4 * i);
+        const u32 byte = static_cast<u32>(bytes >> (8 * (digit & 7))) & 255;
+        made |= (digit & 8 ? byte >> 7 ? u32{255} : u32{0} : byte) << (8 * i);
+    }
+    return made;
+}
+
 float fma_of(float a, float b, float c) { return std::fma(a, b, c); }
 float quotient(float a, float b) { return a / b; }
 float negated(float a) { return std::bit_cast<float>(std::bit_cast<u32>(a) ^ 0x80000000); }
@@ -340,11 +354,13 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"mul.wide.u16", row<mul_wide<u32, u16>>()},
         {"mul.wide.u32", row<mul_wide<u64, u32>>()},
         {"neg.f32", arithmetic_row<negated>()},
+        {"neg.s32", row<negative>()},
         {"not.b32", row<inverse<u32>>()},
         {"not.pred", row<inverse<bool>>()},
         {"or.b32", row<either<u32>>()},
         {"or.b64", row<either<u64>>()},
         {"or.pred", row<either<bool>>()},
+        {"prmt.b32", row<prmt>()},
         {"ret", {shape::finish}},
         {"selp.b16", row<select<u16>>()},
         {"selp.b32", row<select<u32>>()},
