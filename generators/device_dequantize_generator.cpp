@@ -39,7 +39,7 @@ public:
         define_values();
         kernel.store(y, in, value);
         if (has_plain_kernel()) {
-            kernel.stages.is_plain = kernel.is_plain(in);
+            kernel.stages.is_plain = kernel.is_plain(in, scale);
         }
         kernel.set_estimates(in, x, scale, zero_point, y);
     }
@@ -59,7 +59,8 @@ private:
 
     void define_operands() {
         const places at = kernel.place_of(kernel.lane, in);
-        define_operand(factor, scale_value(operand_bits(scale, at.scale, *in.scale_bytes), *in.scale_type));
+        define_operand(factor,
+                       scale_value(operand_bits(scale, at.scale, *in.scale_bytes, has_plain_kernel()), *in.scale_type));
         if (stored().is_float()) {
             return;
         }
@@ -88,11 +89,12 @@ private:
     bool has_plain_kernel() const { return on().ptx && form == device_form::group; }
 
     Expr is_plain_product() {
-        if (!has_plain_kernel() || (stored().is_float() && stored().layout.has_nan())) {
+        if (!has_plain_kernel() || (stored().is_float() && stored().layout.has_infinity())) {
             return Internal::const_false();
         }
         Expr bits = reinterpret<uint32_t>(operand(factor, 0));
-        return kernel.is_plain(in) && bits >= bit_pattern(smallest_scale) && bits <= bit_pattern(largest_divisor);
+        return kernel.is_plain(in, scale) && bits >= bit_pattern(smallest_scale) &&
+               bits <= bit_pattern(largest_divisor);
     }
 
     // Where a sum of integers needs more than 24 bits it is made in two parts, otherwise in f32.

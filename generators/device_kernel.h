@@ -19,7 +19,8 @@ struct device_kernel {
     device_form form;
     int x_bits, y_bits;  // of an element
     int unit_elements;
-    bool permutes_bytes;  // there is an instruction for it
+    bool permutes_bytes;        // there is an instruction for it
+    bool codes_at_top = false;  // stored codes are in the top bytes of words
 
     Halide::Var lane{"lane"}, unit{"unit"};
     device_stages stages;
@@ -84,10 +85,10 @@ struct device_kernel {
         return x_bits == 32 ? word : word >> Halide::cast<uint32_t>(position * x_bits);
     }
 
-    // An f32 for a scale and no zero point. A specialized kernel has what is compared with a number as that number.
-    Expr is_plain(const device_inputs &in) const {
-        Expr plain =
-            *in.scale_type == int(QDQ_F32) && *in.scale_bytes == 4 && *in.zero_point_use == int(zero_point_use::none);
+    // A page of f32 scales and no zero point. A specialized kernel has what is compared with a number as that number.
+    template<typename View> Expr is_plain(const device_inputs &in, const View &scale) const {
+        Expr plain = scale.dim(1).extent() == 1 && *in.scale_type == int(QDQ_F32) && *in.scale_bytes == 4 &&
+                     *in.zero_point_use == int(zero_point_use::none);
         return code_bits() == 4 ? plain && *in.packing == 0 : plain;
     }
 
@@ -159,7 +160,7 @@ private:
         }
         for (; permutes_bytes && part_bits >= 8 && parts.size() > 1; part_bits *= 2) {
             parts = in_pairs(parts, [&](const Expr &low, const Expr &high) {
-                return bytes_of(low, high, part_bits == 8 ? 0x0040 : 0x5410);
+                return bytes_of(low, high, part_bits == 16 ? 0x5410 : codes_at_top ? 0x0073 : 0x0040);
             });
         }
         Expr word = parts[0];

@@ -35,11 +35,13 @@ public:
 
     void generate() {
         kernel = {form, floats().bits, stored().bits, tuned.unit_elements, on().ptx};
+        kernel.codes_at_top =
+            has_plain_kernel() && stored().is_float() && stored().bits == 8 && stored().layout.sign_bit() == 7;
         kernel.define_places(in);
-        Expr bits = kernel.element_bits(x, in), any = float_value(on(), floats(), bits);
-        const bool sign_of_nan = stored().is_float() || !has_plain_kernel();
-        define(value, kernel.lanes(),
-               sign_of_nan ? any : select(is_plain(), float_value_or_nan(on(), floats(), bits), any));
+        bits(kernel.lane, kernel.unit) = kernel.element_bits(x, in);
+        Expr own = bits(kernel.lane, kernel.unit), with_sign = float_value(on(), floats(), own);
+        Expr without = float_value_or_nan(on(), floats(), own);
+        define(value, kernel.lanes(), has_plain_kernel() ? select(is_plain(), without, with_sign) : with_sign);
         define_operands();
         define_codes();
         kernel.store(y, in, code);
@@ -74,7 +76,7 @@ private:
     bool has_bounded_way() const { return has_plain_kernel() && stored().is_integer() && stored().bits <= 16; }
 
     Expr is_plain() {
-        return kernel.is_plain(in) && *in.reciprocal == 0 && *in.multiplies == 0 &&
+        return kernel.is_plain(in, scale) && *in.reciprocal == 0 && *in.multiplies == 0 &&
                *in.rounding == int(QDQ_NEAREST_EVEN) && *in.no_saturate == 0;
     }
 
@@ -83,7 +85,7 @@ private:
     void define_operands() {
         const places at = kernel.place_of(kernel.lane, in);
         const int lanes = kernel.operand_lanes();
-        Expr given = scale_value(operand_bits(scale, at.scale, *in.scale_bytes), *in.scale_type);
+        Expr given = scale_value(operand_bits(scale, at.scale, *in.scale_bytes, has_plain_kernel()), *in.scale_type);
         define(factor, lanes, lazily(*in.reciprocal != 0, divide(1.0f, given), given));
         define(inverse, lanes, divide(1.0f, operand(factor, kernel.lane)));
         if (stored().is_integer()) {
@@ -143,7 +145,9 @@ private:
     void define_way(way w, const Expr &condition) {
         RDom lanes(0, kernel.lanes());
         lanes.where(condition);
-        code(lanes, kernel.unit) = spelled(on(), code_by(w, lanes));
+        const bool by_copysign = kernel.codes_at_top && w != general;
+        Expr low = code_by(w, lanes);
+        code(lanes, kernel.unit) = spelled(on(), kernel.codes_at_top && !by_copysign ? low << 24 : low);
         kernel.stages.ways.push_back(lanes);
         kernel.stages.code = code;
     }
@@ -151,7 +155,11 @@ private:
     Expr code_by(way w, const Expr &lane) {
         Expr v = value(lane, kernel.unit);
         quantize_operands o = operands(lane);
+        if (has_plain_kernel() && floats().dtype == QDQ_F16 && stored().is_float()) {
+            o.sign = bits(lane, kernel.unit) << 16;
+        }
         if (w == general) {
+            v = o.sign.defined() ? float_value(on(), floats(), bits(lane, kernel.unit)) : v;
             return element().general_code(*in.multiplies != 0, uses(zero_point_use::as_float), v, o);
         }
         if (w == bounded) {
@@ -159,6 +167,9 @@ private:
         }
         if (o.addend.defined()) {
             o.addend = cast<float>(o.addend);
+        }
+        if (kernel.codes_at_top) {
+            return element().fast_code_at_top(w == fast_multiply, v, o);
         }
         Expr code = element().fast_code(w == fast_multiply, v, o);
         if (stored().is_integer()) {  // the lowest of NaN
@@ -170,7 +181,7 @@ private:
 
     device_inputs in;
     device_kernel kernel;
-    Func value{"value"}, factor{"factor"}, inverse{"inverse"}, zero_point_bits{"zero_point_bits"},
+    Func bits{"bits"}, value{"value"}, factor{"factor"}, inverse{"inverse"}, zero_point_bits{"zero_point_bits"},
         zero_point_float{"zero_point_float"}, zero_point_integer{"zero_point_integer"}, offset{"offset"},
         addend{"addend"}, chosen{"chosen"}, code{"code"};
 };

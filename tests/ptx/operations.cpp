@@ -78,6 +78,7 @@ template<typename T> T bfe(T a, u32 from, u32 length) {
     return length == 0 ? T{0} : from + length >= bits ? shifted : static_cast<T>(placed >> (above % bits));
 }
 
+u32 sign_of_first(u32 a, u32 b) { return (a & 0x80000000) | (b & 0x7fffffff); }
 u32 negative(u32 a) { return 0 - a; }
 
 // Of the bytes of a, and of b behind them, the four that the digits of a selector number; with bit 3 their sign alone.
@@ -170,6 +171,13 @@ template<bool All> void unpack(warp &w, const instruction &i) {
     for (int lane = 0; lane < lanes; ++lane) {
         put<All, u32>(w, w.lanes_of<u32>(i.list[0]), lane, static_cast<u32>(from[lane]));
         put<All, u32>(w, w.lanes_of<u32>(i.list[1]), lane, static_cast<u32>(from[lane] >> 32));
+    }
+}
+
+template<bool All> void pack(warp &w, const instruction &i) {
+    const u32 *const low = w.lanes_of<u32>(i.list[0]), *const high = w.lanes_of<u32>(i.list[1]);
+    for (int lane = 0; lane < lanes; ++lane) {
+        put<All, u64>(w, w.lanes_of<u64>(i.d), lane, u64{high[lane]} << 32 | low[lane]);
     }
 }
 
@@ -304,6 +312,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"bfe.u32", row<bfe<u32>>()},
         {"bra", {shape::branch}},
         {"bra.uni", {shape::branch}},
+        {"copysign.f32", row<sign_of_first>()},
         {"cvt.f32.f16", arithmetic_row<f16_to_f32>()},
         {"cvt.rmi.f32.f32", arithmetic_row<to_integral<rounding::down>>()},
         {"cvt.rn.f16.f32", {shape::plain, to_f16<true>, to_f16<false>, {16, 32}}},
@@ -364,6 +373,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"ret", {shape::finish}},
         {"selp.b16", row<select<u16>>()},
         {"selp.b32", row<select<u32>>()},
+        {"selp.b64", row<select<u64>>()},
         {"selp.f32", row<select<u32>>()},
         {"setp.eq.b16", row<eq<u16>>()},
         {"setp.eq.b32", row<eq<u32>>()},
@@ -404,6 +414,8 @@ const std::map<std::string, opcode, std::less<>> &opcode_table() {
     static const std::map<std::string, opcode, std::less<>> table = make_table();
     return table;
 }
+
+opcode pack_64() { return {shape::plain, pack<true>, pack<false>, {64, 32}}; }
 
 opcode unpack_64() { return {shape::plain, unpack<true>, unpack<false>, {32, 64}}; }
 

@@ -25,5 +25,6 @@ const std::map<std::string, opcode, std::less<>> &opcode_table();
 
 // mov.b64 {low, high}, whole
 opcode unpack_64();
+opcode pack_64();
 
 }  // namespace ptx

@@ -141,6 +141,7 @@ const std::map<std::string, std::vector<vector_of>> &vectors() {
         {"or.b64", {{0x80000000000000ff, {least_s64, 0xff}}}},
         {"or.pred", {{1, {0, 1}}, {1, {1, 0}}, {1, {1, 1}}, {0, {0, 0}}}},
         {"xor.b32", {{0x12cb6879, {0x12345678, 0x00ff3e01}}}},
+        {"copysign.f32", {{minus_one, {minus_zero, one}}, {one, {0, minus_one}}, {minus_zero, {minus_infinity, 0}}}},
         {"neg.s32", {{0xffffffff, {1}}, {1, {0xffffffff}}, {0, {0}}, {least_s32, {least_s32}}}},
         {"prmt.b32",
          {{0x44332211, {0x44332211, 0x88776655, 0x3210}},
@@ -189,6 +190,7 @@ const std::map<std::string, std::vector<vector_of>> &vectors() {
           {0xffffffff80000000, {least_s32, 0, 32}}}},
         {"selp.b16", {{1, {1, 2, 1}}, {2, {1, 2, 0}}}},
         {"selp.b32", {{1, {1, 2, 1}}, {2, {1, 2, 0}}}},
+        {"selp.b64", {{least_s64, {least_s64, 2, 1}}, {low32, {1, low32, 0}}}},
         {"selp.f32", {{quiet, {quiet, 2, 1}}, {signaling, {1, signaling, 0}}}},  // bits as they are
         {"mov.b32", {{signaling, {signaling}}}},
         {"mov.b64", {{0x123456789abcdef0, {0x123456789abcdef0}}}},
