@@ -460,6 +460,17 @@ TEST(PtxOperations, take_a_value_apart) {
     EXPECT_EQ(b.read<uint32_t>(), (std::vector<uint32_t>{0x11223344, 0xddeeff00}));
 }
 
+TEST(PtxOperations, put_a_value_together) {
+    bench b(
+        "ld.param.b64 %rd1, [in]; ld.param.b64 %rd2, [out]; ld.global.nc.v2.b32 {%r1, %r2}, [%rd1];"
+        "mov.b64 %rd3, {%r2, %r1}; mov.b64 {%r3, %r4}, %rd3; st.global.v2.b32 [%rd2], {%r3, %r4}; ret;",
+        8, 8);
+    const uint32_t in[] = {0x11223344, 0x99aabbcc};
+    b.write(in, sizeof in);
+    b.run(1, 1);
+    EXPECT_EQ(b.read<uint32_t>(), (std::vector<uint32_t>{0x99aabbcc, 0x11223344}));
+}
+
 // Memory and parameters: bytes go through unchanged, at an offset, and in registers that are longer.
 TEST(PtxOperations, load_and_store) {
     struct access {
