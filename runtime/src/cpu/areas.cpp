@@ -3,6 +3,7 @@
 #include "cpu/direct_call.h"
 #include "cpu/execute.h"
 #include "cpu/float_environment.h"
+#include "cpu/movement.h"
 #include "cpu/nest_runner.h"
 #include "cpu/reduction.h"
 #include "cpu/scale_rules.h"
@@ -53,47 +54,69 @@ void set_area(const dynamic_plan &p, const area_grid &grid, int64_t number, area
     }
 }
 
-template<typename Element> void put(void *data, int64_t i, uint32_t bits) {
-    const auto value = static_cast<Element>(bits);
-    std::memcpy(static_cast<char *>(data) + i * int64_t{sizeof(Element)}, &value, sizeof(Element));
-}
-
-void put_bits(qdq_dtype type, void *data, int64_t i, uint32_t bits) {
-    switch (type_of(type).bits) {
-    case 8: put<uint8_t>(data, i, bits); break;
-    case 16: put<uint16_t>(data, i, bits); break;
-    default: put<uint32_t>(data, i, bits);
+template<typename Element, typename Value>
+void put(void *data, int64_t first, int64_t stride, const Value *values, int64_t count) {
+    char *const to = static_cast<char *>(data) + first * int64_t{sizeof(Element)};
+    for (int64_t i = 0; i < count; i++) {
+        const auto value = static_cast<Element>(values[i]);
+        std::memcpy(to + i * stride * int64_t{sizeof(Element)}, &value, sizeof(Element));
     }
 }
 
-// Computes the operands of groups, and puts them where the caller wants them.
+// The low bits of values as elements so far from one another.
+template<typename Value>
+void put(qdq_dtype type, void *data, int64_t first, int64_t stride, const Value *values, int64_t count) {
+    switch (type_of(type).bits) {
+    case 8: put<uint8_t>(data, first, stride, values, count); break;
+    case 16: put<uint16_t>(data, first, stride, values, count); break;
+    default: put<uint32_t>(data, first, stride, values, count);
+    }
+}
+
+// Operands of so many groups at one stride.
+struct operand_row {
+    int64_t scale, zero_point, scale_stride, zero_point_stride;
+};
+
+void put_operands(const dynamic_plan &p, const dynamic_tensors &at, const operand_row &row, const uint32_t *scales,
+                  const int32_t *zero_points, int64_t count) {
+    put(p.how.scale_type, at.scale, row.scale, row.scale_stride, scales, count);
+    if (p.has_zero_point) {
+        put(p.how.zero_point_type, at.zero_point, row.zero_point, row.zero_point_stride, zero_points, count);
+    }
+}
+
+// Computes the operands of groups, and puts them where the caller wants them: by rows of the last dimension that has
+// several groups.
 void finish_groups(const dynamic_plan &p, const area &a, const extremes &found, const dynamic_tensors &at) {
     const float_environment environment;
     uint32_t scales[most_groups];
     int32_t zero_points[most_groups];
     compute_scales(p.how, found, a.group_count, scales, zero_points);
-    int64_t index[most_dimensions] = {}, scale = 0, zero_point = 0;
-    const plan &base = p.quantize;
-    for (int d = 0; d < base.dimension_count; d++) {
-        const int64_t blocks = blocks_before(base.dimensions[d], a.box[d].start);
-        scale += blocks * base.dimensions[d].whole.scale;
-        zero_point += blocks * base.dimensions[d].whole.zero_point;
+    const blocked_dimension *const dimensions = p.quantize.dimensions;
+    operand_row row{};
+    int inner = 0;
+    for (int d = 0; d < p.quantize.dimension_count; d++) {
+        const int64_t blocks = blocks_before(dimensions[d], a.box[d].start);
+        row.scale += blocks * dimensions[d].whole.scale;
+        row.zero_point += blocks * dimensions[d].whole.zero_point;
+        inner = a.groups[d] > 1 ? d : inner;
     }
-    for (int64_t group = 0; group < a.group_count; group++) {
-        put_bits(p.how.scale_type, at.scale, scale, scales[group]);
-        if (p.has_zero_point) {
-            put_bits(p.how.zero_point_type, at.zero_point, zero_point, static_cast<uint32_t>(zero_points[group]));
-        }
-        for (int d = base.dimension_count - 1; d >= 0; d--) {
-            const dimension &w = base.dimensions[d].whole;
-            const bool more = ++index[d] < a.groups[d];
+    int64_t index[most_dimensions] = {}, count = 1;
+    if (p.quantize.dimension_count > 0) {
+        row.scale_stride = dimensions[inner].whole.scale;
+        row.zero_point_stride = dimensions[inner].whole.zero_point;
+        count = a.groups[inner];
+    }
+    for (int64_t group = 0; group < a.group_count; group += count) {
+        put_operands(p, at, row, scales + group, zero_points + group, count);
+        bool more = false;
+        for (int d = inner - 1; d >= 0 && !more; d--) {
+            more = ++index[d] < a.groups[d];
             const int64_t steps = more ? 1 : 1 - a.groups[d];
-            scale += steps * w.scale;
-            zero_point += steps * w.zero_point;
-            if (more) {
-                break;
-            }
-            index[d] = 0;
+            row.scale += steps * dimensions[d].whole.scale;
+            row.zero_point += steps * dimensions[d].whole.zero_point;
+            index[d] = more ? index[d] : 0;
         }
     }
 }
@@ -187,9 +210,9 @@ public:
         }
         if (quantize->path == execution_path::tiles) {
             quantize_tiles(*quantize, a.box, at);
-        } else if (parts == 1) {
+        } else if (parts == 1 && !quantize_directly(first_of(a))) {
             quantize_nest(*quantize, codes, first_of(a), at);
-        } else {
+        } else if (parts > 1) {
             quantize_parts(a);
         }
     }
@@ -203,6 +226,7 @@ private:
     int64_t shape[most_dimensions] = {};
     reduced_nest elements{};
     loop_nest codes{};
+    direct_call direct{};  // of the nest
 
     bool has_shape_of(const area &a) const {
         return parts > 0 && std::equal(shape, shape + p.quantize.dimension_count, a.box,
@@ -234,6 +258,10 @@ private:
                     normalize(runner.quantize->op, dimensions, count, runner.codes);
                 },
                 &context);
+            direct.possible = false;
+            if (quantize->path == execution_path::nest && !quantize->op.nontemporal) {
+                set_direct_call(quantize->op, codes, direct);
+            }
         }
     }
 
@@ -248,6 +276,22 @@ private:
             first.zero_point += blocks * w.zero_point;
         }
         return first;
+    }
+
+    // An area that is one call of a kernel: 4096 f32 to i8 take 160 ns less so than as a nest (Zen 4).
+    bool quantize_directly(const offsets &first) const {
+        if (!direct.possible) {
+            return false;
+        }
+        call op = quantize->op;
+        op.scale = element_at(op.scale, first.scale, op.scale_type);
+        op.zero_point = op.zero_point ? element_at(op.zero_point, first.zero_point, op.zero_point_type) : nullptr;
+        const char *const x = address(static_cast<const char *>(at.x), first.x, op.x_bits);
+        return call_directly(op, direct, x, address(static_cast<char *>(at.y), first.y, op.y_bits));
+    }
+
+    static const void *element_at(const void *data, int64_t place, qdq_dtype type) {
+        return address(static_cast<const char *>(data), place, type_of(type).bits);
     }
 
     // Out of line, as all that quantizes, for its memory, of which only one is on the stack then.
@@ -369,12 +413,7 @@ bool quantize_directly(const dynamic_plan &p, const dynamic_tensors &at) {
         const float_environment environment;
         compute_scales(p.how, {above, below}, rows, scales, zero_points);
     }
-    for (int64_t i = 0; i < rows; i++) {
-        put_bits(p.how.scale_type, at.scale, i, scales[i]);
-        if (p.has_zero_point) {
-            put_bits(p.how.zero_point_type, at.zero_point, i, static_cast<uint32_t>(zero_points[i]));
-        }
-    }
+    put_operands(p, at, {0, 0, 1, 1}, scales, zero_points, rows);
     return call_directly(with_operands(p, at), base.direct, at.x, at.y);
 }
 

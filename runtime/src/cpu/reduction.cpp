@@ -31,39 +31,77 @@ void append(reduced_nest &nest, reduced_loop l) {
 
 constexpr int64_t most_results = 512;  // of a kernel call; a multiple of `short_rows` and of every kernel's columns
 
+// The first loop from `from` on that is wanted, or -1.
+template<typename Wanted> int find_loop(const reduced_nest &nest, int from, Wanted wanted) {
+    for (int i = from; i < nest.count; i++) {
+        if (wanted(nest.loops[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// The longest loop is inside, where an element at a time is reduced.
+way by_elements(reduced_nest &nest) {
+    if (nest.count > 0) {
+        std::iter_swap(nest.loops, std::max_element(nest.loops, nest.loops + nest.count,
+                                                    [](const auto &a, const auto &b) { return a.extent < b.extent; }));
+    }
+    return way::elements;
+}
+
+// Puts a loop second, or one of one step where there is none.
+void put_second(reduced_nest &nest, int i) {
+    if (i < 0) {
+        i = nest.count++;
+        nest.loops[i] = {1, 0, 0};
+    }
+    std::swap(nest.loops[1], nest.loops[i]);
+}
+
+// Short rows that lie end to end are as many columns as a kernel takes. Rows that are left over meet in the last ones.
+bool fuse_columns(int64_t least, reduced_nest &nest) {
+    const int64_t columns = nest.loops[0].extent, rows = (least + columns - 1) / columns;
+    const int r = find_loop(
+        nest, 1, [=](const reduced_loop &l) { return l.group == 0 && l.x == columns && l.extent >= 2 * rows; });
+    if (r < 0) {
+        return false;
+    }
+    put_second(nest, r);
+    nest.loops[0].extent *= rows;
+    return true;
+}
+
+way choose_columns(const reductions_of_size &kernels, reduced_nest &nest) {
+    const reduced_loop column = nest.loops[0];
+    nest.period = column.extent;
+    if (column.group != 1 || (column.extent < kernels.columns && !fuse_columns(kernels.columns, nest))) {
+        return by_elements(nest);
+    }
+    if (nest.loops[0].extent == column.extent) {
+        put_second(nest, find_loop(nest, 1, [](const reduced_loop &l) { return l.group == 0; }));
+    }
+    return way::columns;
+}
+
 // Puts the loops of a kernel first, if one takes them, its columns before its rows.
 way choose_way(const reductions_of_size &kernels, reduced_nest &nest) {
-    const auto find = [&](int from, auto wanted) {
-        const auto end = nest.loops + nest.count;
-        const auto found = std::find_if(nest.loops + std::min(from, nest.count), end, wanted);
-        return found == end ? -1 : int(found - nest.loops);
-    };
-    const int c = find(0, [](const reduced_loop &l) { return l.x == 1; });
+    const int c = find_loop(nest, 0, [](const reduced_loop &l) { return l.x == 1; });
     if (c < 0) {
-        return way::elements;
+        return by_elements(nest);
     }
     std::swap(nest.loops[0], nest.loops[c]);
     const reduced_loop column = nest.loops[0];
     if (column.group != 0) {
-        if (column.group != 1 || column.extent < kernels.columns) {
-            return way::elements;
-        }
-        const int r = find(1, [](const reduced_loop &l) { return l.group == 0; });
-        if (r < 0) {
-            nest.loops[nest.count++] = {1, 0, 0};
-        }
-        std::swap(nest.loops[1], nest.loops[r < 0 ? nest.count - 1 : r]);
-        return way::columns;
+        return choose_columns(kernels, nest);
     }
-    const int r = find(1, [](const reduced_loop &l) { return l.group == 1; });
+    const int r = find_loop(nest, 1, [](const reduced_loop &l) { return l.group == 1; });
     const bool is_short = column.extent < kernels.row_elements;
     if (column.extent < short_step || (is_short && r < 0)) {
-        return way::elements;
+        return by_elements(nest);
     }
-    if (r >= 0) {
-        std::swap(nest.loops[1], nest.loops[r]);
-    } else if (nest.count == 1) {
-        nest.loops[nest.count++] = {1, 0, 0};
+    if (r >= 0 || nest.count == 1) {
+        put_second(nest, r);
     }
     return is_short ? way::short_rows : way::row;
 }
@@ -110,10 +148,16 @@ private:
     const Element *const x;  // at any address
     const extremes found;
 
+    bool is_fused() const { return nest.by == way::columns && nest.loops[0].extent > nest.period; }
+
     void run_inside(int64_t at, int64_t group) const {
         const way by = nest.by;
         if (by == way::elements) {
             reduce_elements(at, group);
+            return;
+        }
+        if (is_fused()) {
+            reduce_fused({at, group});
             return;
         }
         const reduced_loop c = nest.loops[0], r = nest.loops[1];
@@ -131,6 +175,19 @@ private:
         int64_t x, group;
     };
 
+    // Rows of columns * rows elements; what is left of them ends where the last such row does.
+    void reduce_fused(start at) const {
+        const int64_t columns = nest.loops[0].extent, elements = nest.period * nest.loops[1].extent;
+        const int64_t whole = elements / columns;
+        const int64_t most_rows = rows_in_reach(columns);
+        for (int64_t row = 0; row < whole; row += most_rows) {
+            reduce_plane({at.x + row * columns, at.group}, columns, std::min(most_rows, whole - row));
+        }
+        if (whole * columns < elements) {
+            reduce_plane({at.x + elements - columns, at.group}, columns, 1);
+        }
+    }
+
     // What is left of a row or of columns may be less than the kernel takes at once: it begins earlier then.
     void reduce_plane(start at, int64_t columns, int64_t rows) const {
         const way by = nest.by;
@@ -147,21 +204,26 @@ private:
         call(kernels.column, at, whole, rows, whole, 1);
         if (whole < columns) {
             const int64_t last = columns - least;
-            call(kernels.column, {at.x + last, at.group + last}, least, rows, least, 1);
+            call(kernels.column, {at.x + last, is_fused() ? at.group : at.group + last}, least, rows, least, 1, last);
         }
     }
 
     // Results are combined with those that there are, a step from one another.
-    void call(reduce_kernel *kernel, start at, int64_t columns, int64_t rows, int64_t results, int64_t step) const {
+    // Of fused rows the first one is `first` columns after where a row begins.
+    void call(reduce_kernel *kernel, start at, int64_t columns, int64_t rows, int64_t results, int64_t step,
+              int64_t first = 0) const {
         alignas(64) int32_t above[most_results];
         alignas(64) uint32_t below[most_results];
+        const int64_t pitch = is_fused() ? nest.loops[0].extent : nest.loops[1].x;
         const halide_dimension_t shape[] = {{0, int32_t(columns), 1, 0},
-                                            {0, int32_t(rows), rows == 1 ? 0 : int32_t(nest.loops[1].x), 0}};
+                                            {0, int32_t(rows), rows == 1 ? 0 : int32_t(pitch), 0}};
         const int64_t rounded =
             kernel == kernels.short_rows ? (results + short_rows - 1) / short_rows * short_rows : results;
         call_kernel(kernel, bits, shape, int32_t(rounded), x + at.x, {above, below});
-        for (int64_t i = 0; i < results; i++) {
-            const int64_t to = at.group + i * step;
+        int64_t place = is_fused() ? first % nest.period : 0;
+        for (int64_t i = 0; i < results; i++, place++) {
+            place = is_fused() && place == nest.period ? 0 : place;
+            const int64_t to = at.group + place * step;
             found.above[to] = std::max(found.above[to], above[i]);
             found.below[to] = std::max(found.below[to], below[i]);
         }

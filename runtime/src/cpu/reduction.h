@@ -31,6 +31,7 @@ struct reduced_nest {
     int count;
     reduced_loop loops[most_loops + 2];
     int64_t x, group;  // the first element's, from where the dimensions begin
+    int64_t period;    // of columns: how many groups, which are repeated
 };
 
 // That of a regular part, without the place where it begins. `dimensions` have the number of a group as the stride of

@@ -10,7 +10,7 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t area_bytes = int64_t{1} << 16;  // of x, where a group has no more
+constexpr int64_t area_bytes = int64_t{1} << 15;  // of x, where a group has no more
 constexpr int64_t area_groups = most_groups / 2;
 constexpr int64_t area_run = 512;  // consecutive elements at least, whatever is reduced across them
 
