@@ -249,7 +249,8 @@ TEST_F(Dynamic, large_groups_are_reduced_by_several_threads) {
     for (const auto &[shape, scale_shape] :
          {std::pair{dimensions{2048, 1031}, dimensions{1, 1}}, std::pair{dimensions{4099, 513}, dimensions{1, 513}},
           std::pair{dimensions{3, 700001}, dimensions{3, 1}}, std::pair{dimensions{1000, 1030}, dimensions{8, 9}}}) {
-        const tensor_memory x = floats(QDQ_BF16, shape);
+        tensor_memory x(QDQ_BF16, shape);  // the last elements are the largest, and below 0
+        x.fill([n = int64_t{shape[0] * shape[1]}](int64_t i) { return static_cast<uint32_t>(0xbf00 + i * 100 / n); });
         const auto one = outputs_of(x, scale_shape, 1), four = outputs_of(x, scale_shape, 4);
         EXPECT_TRUE(same_bytes(one.first, four.first));
         EXPECT_TRUE(same_bytes(one.second, four.second));
@@ -257,6 +258,18 @@ TEST_F(Dynamic, large_groups_are_reduced_by_several_threads) {
         reference::compute_scales(x.view(), QDQ_I8, expected.view(), nullptr, nullptr, nullptr);
         EXPECT_TRUE(same_bytes(expected, one.first));
     }
+}
+
+// 221 rows of 37 are an area: an odd number of codes.
+TEST_F(Dynamic, areas_of_packed_rows_begin_at_whole_bytes) {
+    const dimensions shape{4000, 37};
+    const tensor_memory x = floats(QDQ_F32, shape);
+    tensor_memory scale(QDQ_F32, {4000, 1}), y(QDQ_I4, shape), expected = y;
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view();
+    qdq_set_num_threads(1);
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, nullptr, nullptr), QDQ_OK) << qdq_last_error();
+    reference::quantize(of_x, of_scale, nullptr, expected.view(), nullptr);
+    EXPECT_TRUE(same_bytes(expected, y));
 }
 
 TEST_F(Dynamic, x_without_elements_has_scales_of_zeros) {
