@@ -506,9 +506,62 @@ function(qdq_add_target_kernels target rows)
     qdq_add_objects(${target} ${kind} OBJECTS objects NAMES ${kernel} EACH ${param})
     string(APPEND declarations "extern qdq_bytes_kernel qdq_${target}_${kernel};\n")
   endforeach()
+  qdq_add_reductions(${target} "${rows}")
   qdq_write_link_header(${target} "${declarations}" "${definitions}")
   set(QDQ_KERNEL_OBJECTS ${QDQ_KERNEL_OBJECTS} ${objects} PARENT_SCOPE)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)
+endfunction()
+
+# Compiles what reduces the elements that the rows quantize; appends to the caller's `objects`, and to the entries of
+# qdq_write_reductions.
+function(qdq_add_reductions target rows)
+  set(sizes)
+  foreach(row ${rows})
+    qdq_types_of_row(${row} float stored)
+    get_property(bits GLOBAL PROPERTY QDQ_TYPE_${float}_BITS)
+    if(row MATCHES "^quantize_")
+      list(APPEND sizes ${bits})
+    endif()
+  endforeach()
+  set(own_entries)
+  set(QDQ_KERNEL_INCLUDES)
+  foreach(bits 16 32)
+    if(NOT bits IN_LIST sizes)
+      list(APPEND own_entries "{0, 0, 0, 0, 0}")
+      continue()
+    endif()
+    list(TRANSFORM QDQ_REDUCTIONS PREPEND reduce_${bits}_ OUTPUT_VARIABLE names)
+    list(TRANSFORM QDQ_REDUCTIONS PREPEND form= OUTPUT_VARIABLE forms)
+    qdq_add_objects(${target} reduce OBJECTS objects NAMES ${names} EACH ${forms} PARAMS bits=${bits})
+    list(TRANSFORM names PREPEND qdq_${target}_)
+    foreach(form row column)
+      qdq_tuned(${target} reduce reduce_${bits}_${form} tuned)
+      string(REGEX MATCH "reduced_elements=([0-9]+)" found "${tuned}")
+      list(APPEND names ${CMAKE_MATCH_1})
+    endforeach()
+    list(JOIN names ", " fields)
+    list(APPEND own_entries "{${fields}}")
+  endforeach()
+  list(JOIN own_entries ", " fields)
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_REDUCTION_ENTRIES "    {\"${target}\", {${fields}}},\n")
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_REDUCTION_INCLUDES "${QDQ_KERNEL_INCLUDES}")
+  set(objects ${objects} PARENT_SCOPE)
+endfunction()
+
+# Writes the table of them: of a source of its own, so that programs which compute no scales link none.
+function(qdq_write_reductions file)
+  get_property(includes GLOBAL PROPERTY QDQ_REDUCTION_INCLUDES)
+  get_property(entries GLOBAL PROPERTY QDQ_REDUCTION_ENTRIES)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "// Generated from kernels/manifest.cmake.
+${includes}#include \"targets/reduction_table.h\"
+
+namespace qdq::runtime {
+
+const reductions linked_reductions[] = {
+${entries}};
+
+}  // namespace qdq::runtime
+")
 endfunction()
 
 # The same for a device's target.

@@ -37,6 +37,10 @@ set(QDQ_TRANSPOSED_BITS 8 16 32)
 # Changes of the order of packed codes.
 set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 
+# What reduces elements to the extremes that a scale is computed of: kernels by the bits of an element, as
+# kernels/reductions.h has them.
+set(QDQ_REDUCTIONS row short_rows column)
+
 # qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>...
 #            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [NONTEMPORAL <runtime/src/targets/nontemporal.h>])
 # What NEEDS, NONTEMPORAL and DEVICE name is named qdq_<name> in C: qdq/link/kernels.h has the processors' features.

@@ -3,8 +3,8 @@
 
 # qdq_parameter(<name> FOR <generator>... RANGE <least> <most> [POWER_OF_TWO] MEANING <text>)    a number
 # qdq_parameter(<name> FOR <generator>... CHOICES <choice>... MEANING <text>)                    a name
-# FOR: the kernels that it shapes, whose generators take it on their command line: quantize, dequantize, transpose, device;
-# or dispatch: how the dispatcher uses the kernels of a pair of types on a CPU target, which kernels/manifest.cmake's table
+# FOR: the kernels that it shapes, whose generators take it on their command line: quantize, dequantize, transpose, reduce,
+# device; or dispatch: how the dispatcher uses the kernels of a pair of types on a CPU target, which kernels/manifest.cmake's table
 # then holds.
 qdq_parameter(vector FOR quantize dequantize RANGE 4 64 POWER_OF_TWO
   MEANING "lanes of f32")
@@ -36,6 +36,8 @@ qdq_parameter(transpose_rows FOR transpose RANGE 4 8 POWER_OF_TWO
   MEANING "rows of y in a block of a transpose")
 qdq_parameter(transpose_columns FOR transpose RANGE 4 16 POWER_OF_TWO
   MEANING "columns of y in such a block")
+qdq_parameter(reduced_elements FOR reduce RANGE 16 128 POWER_OF_TWO
+  MEANING "elements of a row, or columns, that are reduced at once")
 qdq_parameter(threads FOR device RANGE 32 1024 POWER_OF_TWO
   MEANING "threads in a block of a launch")
 qdq_parameter(thread_units FOR device RANGE 1 16 POWER_OF_TWO

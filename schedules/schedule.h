@@ -5,6 +5,7 @@
 #include "forms.h"
 #include "lane_orders.h"
 #include "parameters.h"
+#include "reductions.h"
 #include "repackings.h"
 
 #include "Halide.h"
@@ -61,6 +62,16 @@ struct repack_stages {
     repacking change;
 };
 
+struct reduce_stages {
+    Halide::Func output;        // (i), of each row or column
+    Halide::Func lanes;         // (j, i), of a row, or (i), of columns: `steps` updates of each
+    Halide::Func above, below;  // (i), over `all` lanes of a row; otherwise undefined
+    std::vector<Halide::Func>
+        halves;  // (j, i) of short rows: the lanes of 16, pairs of those, and so on to one of each
+    Halide::RDom steps, all;
+    reduction form;
+};
+
 // The mapping of a processor's kernels, a function for each family: schedules/<target>.cpp.
 struct cpu_schedule {
     const char *name;
@@ -68,6 +79,7 @@ struct cpu_schedule {
     void (*dequantize)(dequantize_stages &stages, const dequantize_parameters &tuned);
     void (*transpose)(transpose_stages &stages, const transpose_parameters &tuned);
     void (*repack)(repack_stages &stages);
+    void (*reduce)(reduce_stages &stages, const reduce_parameters &tuned);
 };
 
 // Throws std::invalid_argument for an unknown name.

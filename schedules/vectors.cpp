@@ -224,4 +224,49 @@ void repack_bytes(repack_stages &stages) {
     }
 }
 
+namespace {
+
+void reduce_rows(reduce_stages &stages, int width) {
+    Func &output = stages.output, &lanes = stages.lanes;
+    const Var i = output.args()[0], j = lanes.args()[0];
+    in_registers(lanes, output, i).vectorize(j, width);
+    lanes.update().reorder(j, stages.steps).vectorize(j, width);
+    for (Func *whole : {&stages.above, &stages.below}) {
+        whole->compute_at(output, i);
+        whole->update().atomic().vectorize(stages.all, width);
+    }
+}
+
+void reduce_short_rows(reduce_stages &stages) {
+    Func &output = stages.output, &lanes = stages.lanes, &whole = stages.halves.front();
+    const Var i = output.args()[0], j = lanes.args()[0], group("group"), row("row"), lane("lane");
+    output.split(i, group, row, short_rows, TailStrategy::RoundUp).vectorize(row);
+    int width = short_rows * short_step;
+    for (Func &half : stages.halves) {
+        half.bound_extent(j, width).compute_at(output, group).store_in(MemoryType::Stack);
+        half.split(j, row, lane, short_step).vectorize(lane);
+        width /= 2;
+    }
+    in_registers(lanes, whole, row).vectorize(j, short_step);
+    lanes.update().reorder(j, stages.steps).vectorize(j, short_step);
+}
+
+void reduce_columns(reduce_stages &stages, int width) {
+    Func &output = stages.output, &lanes = stages.lanes;
+    const Var i = output.args()[0], column = lanes.args()[0], group("group"), lane("lane");
+    output.split(i, group, lane, width, TailStrategy::RoundUp).vectorize(lane);
+    in_registers(lanes, output, group).vectorize(column, width);
+    lanes.update().reorder(column, stages.steps).vectorize(column, width);
+}
+
+}  // namespace
+
+void reduce(reduce_stages &stages, const reduce_parameters &tuned) {
+    switch (stages.form) {
+    case reduction::row: reduce_rows(stages, tuned.reduced_elements); break;
+    case reduction::short_rows: reduce_short_rows(stages); break;
+    case reduction::column: reduce_columns(stages, tuned.reduced_elements); break;
+    }
+}
+
 }  // namespace qdq

@@ -50,4 +50,7 @@ void transpose_in_registers(transpose_stages &stages, const transpose_parameters
 
 void repack_bytes(repack_stages &stages);
 
+// Lanes and their halves in registers; what elements are read in order, and each once.
+void reduce(reduce_stages &stages, const reduce_parameters &tuned);
+
 }  // namespace qdq

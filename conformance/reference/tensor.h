@@ -47,11 +47,12 @@ public:
     float scale_at(const int64_t *x_index) const;
     zero_point zero_point_at(const int64_t *x_index) const;
 
-private:
     using index_array = std::array<int64_t, max_rank>;
 
+    // The place of the scale, and of a zero point of its shape.
     index_array scale_index(const int64_t *x_index) const;
 
+private:
     const qdq_tensor &scale_;
     const qdq_tensor *zero_point_;
     int32_t rank_ = 0;        // of x

@@ -233,4 +233,26 @@ TEST(Wrapper, does_not_run_a_plan_that_was_never_prepared) {
     EXPECT_EQ(y, bytes(6, 0x5a));
 }
 
+TEST(Wrapper, computes_scales_and_codes_by_them) {
+    const std::vector<float> values{-127.0f, 1.0f, 254.0f, 0.0f};
+    std::vector<float> scales(2);
+    bytes y(values.size());
+    ASSERT_TRUE(qdq::compute_scales({values, {2, 2}}, qdq::dtype::i8, {scales, {2, 1}}));
+    EXPECT_EQ(scales, (std::vector<float>{1, 2}));
+    ASSERT_TRUE(qdq::quantize_dynamic({values, {2, 2}}, {scales, {2, 1}}, {y, {2, 2}}));
+    EXPECT_EQ(y, (bytes{-127, 1, 127, 0}));
+    qdq::dynamic_plan plan;
+    ASSERT_TRUE(plan.prepare({values, {2, 2}}, {scales, {2, 1}}, qdq::none, {y, {2, 2}},
+                             {.rule = qdq::scale_rule::power_round_up}));
+    ASSERT_TRUE(plan.run(values.data(), scales.data(), nullptr, y.data()));
+    EXPECT_EQ(scales, (std::vector<float>{1, 2}));
+    std::vector<std::uint8_t> codes(values.size()), zero_points(2);
+    ASSERT_TRUE(qdq::quantize_dynamic({values, {2, 2}}, {scales, {2, 1}}, qdq::output(zero_points, {2, 1}),
+                                      {codes, {2, 2}}, {.rule = qdq::scale_rule::minmax}));
+    EXPECT_EQ(zero_points, (std::vector<std::uint8_t>{253, 0}));
+    const qdq::result refused =
+        qdq::quantize_dynamic({values, {2, 2}}, {scales, {2, 1}}, {y, {2, 2}}, {.clip_ratio = 2});
+    EXPECT_STREQ(refused.message(), "qdq_quantize_dynamic: how: clip_ratio 2 is not in 0..1");
+}
+
 }  // namespace

@@ -166,6 +166,46 @@ TEST_F(Stack, of_drawn_calls_is_at_most_what_the_header_says) {
     std::printf("[   NOTE   ] at most %zu bytes\n", most);
 }
 
+// Scales and codes at once, scales alone, and by a plan.
+size_t stack_of_dynamic(const layout &l, qdq_dtype codes, qdq_scale_rule rule) {
+    const bool shifts = rule == QDQ_SCALE_MINMAX, packed = reference::is_packed(codes);
+    const tensor_memory x = floats(QDQ_F32, l.shape, l.x_strides),
+                        y(codes, l.shape, packed ? dimensions{} : l.y_strides), scale(QDQ_F32, l.scale),
+                        zero(QDQ_I32, l.scale);
+    const qdq_tensor c_x = x.view(), c_y = y.view(), c_scale = scale.view(), c_zero = zero.view();
+    const qdq_tensor *const shift = shifts ? &c_zero : nullptr;
+    const qdq_scale_options how{rule, 0, 0};
+    return std::max(
+        {expect_stated_stack(
+             [&] { EXPECT_EQ(qdq_quantize_dynamic(&c_x, &c_scale, shift, &c_y, &how, nullptr), QDQ_OK); }),
+         expect_stated_stack(
+             [&] { EXPECT_EQ(qdq_compute_scales(&c_x, codes, &c_scale, shift, &how, nullptr), QDQ_OK); }),
+         expect_stated_stack([&] {
+             qdq_plan plan;
+             EXPECT_EQ(qdq_plan_quantize_dynamic(&plan, &c_x, &c_scale, shift, &c_y, &how, nullptr), QDQ_OK);
+             EXPECT_EQ(qdq_run_dynamic(&plan, c_x.data, c_scale.data, shift ? c_zero.data : nullptr, c_y.data, nullptr),
+                       QDQ_OK);
+         })});
+}
+
+TEST_F(Stack, of_a_dynamic_call_is_at_most_what_the_header_says) {
+    for (const qdq_parallel_for pool : {qdq_parallel_for{nullptr}, qdq_parallel_for{in_order}}) {
+        test_support::for_each_target([&](const std::string &) {
+            qdq_set_parallel_for(pool, nullptr);
+            qdq_set_num_threads(4);
+            for (const layout &l : layouts) {
+                for (const qdq_dtype codes : {QDQ_I8, QDQ_I4, QDQ_F8E4M3}) {
+                    SCOPED_TRACE("shape " + testing::PrintToString(l.shape) + ", scale " +
+                                 testing::PrintToString(l.scale) + ", " + reference::name_of(codes));
+                    const qdq_scale_rule rule = reference::is_integer(codes) ? QDQ_SCALE_MINMAX : QDQ_SCALE_ABSMAX;
+                    most = std::max(most, stack_of_dynamic(l, codes, rule));
+                }
+            }
+        });
+    }
+    std::printf("[   NOTE   ] at most %zu bytes\n", most);
+}
+
 TEST_F(Stack, of_a_failing_call_is_at_most_what_the_header_says) {
     const tensor_memory x = floats(QDQ_F32, {4}), y(QDQ_I8, {4}), scale = scales({3}), zero = zero_points(QDQ_I32, {3});
     stack_of_call(direction::quantize, x, scale, &zero, y, {});

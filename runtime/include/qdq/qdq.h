@@ -348,6 +348,79 @@ const char *qdq_version(void);
  */
 const char *qdq_current_target_reason(void);
 
+/** How a scale follows from the elements that share it: from amax, the largest |x| among them, or from their lowest
+ * and highest value and 0. Both are multiplied by the clip ratio, and converted to f32, first. L is y's largest value:
+ * of an integer y the highest code that it saturates to; e is floor(log2 L).
+ *
+ * - *NaN* among the elements makes their scale NaN: the positive quiet one, 0xff of E8M0, 0x7f of F8E4M3. So their
+ *   codes are those of NaN, and nobody takes them for numbers. torch.amax, and with it torchao, has it so.
+ * - *Infinities* are elements like others: amax is infinite then.
+ * - *A scale of 0* is 1 instead, as ONNX Runtime has it: where all elements are 0, or so small that the scale rounds to
+ *   0 in its type. Codes are then that of 0. Powers of two are never 0.
+ * - *Rounding*: each operation rounds once in f32, and the result once more to the scale's type, to nearest even.
+ *   Overflow gives infinity, or 448 of F8E4M3. x is divided by that scale: what the caller is given. */
+typedef enum {
+    /** amax / L; no zero point. vLLM's and torchao's scales of int8 (of codes from -127 on) and f8 by row */
+    QDQ_SCALE_ABSMAX,
+    /** (highest - lowest) / (number of codes - 1), and the zero point round(lowest code - lowest / scale), to nearest
+     * even, within the codes; NaN gives the lowest code. ONNX's DynamicQuantizeLinear. Of an integer y. */
+    QDQ_SCALE_MINMAX,
+    /** 2^(floor(log2 amax) - e): OCP Microscaling Formats 1.0, 6.3; torchao's FLOOR */
+    QDQ_SCALE_POWER_FLOOR,
+    /** 2^(ceil(log2 amax) - e); torchao's CEIL */
+    QDQ_SCALE_POWER_CEIL,
+    /** as the first, of amax rounded to as many mantissa bits as y's values have, a tie away from 0: torchao's EVEN. An
+     * integer y has as many as the highest code that it saturates to has bits after the first. */
+    QDQ_SCALE_POWER_EVEN,
+    /** the least power of two that is not below amax / L: torchao's RCEIL, PTX's cvt.rp.satfinite.ue8m0x2.f32, NVIDIA's
+     * TransformerEngine */
+    QDQ_SCALE_POWER_ROUND_UP
+} qdq_scale_rule;
+
+/** How scales are computed. All zero bytes are the defaults. Powers of two are clamped to E8M0's, 2^-127 to 2^127: for
+ * an amax of 0 the scale is 2^-127. An infinite amax is 2^128 there; by QDQ_SCALE_POWER_ROUND_UP the scale is 2^127. */
+typedef struct {
+    qdq_scale_rule rule; /**< the rule */
+    float clip_ratio;    /**< what amax, or lowest and highest, are multiplied by: above 0, at most 1; 0: 1 */
+    float least_scale;   /**< a smaller scale becomes this one, before it is rounded to its type: 0 or more, finite; of
+                            powers of two 0 alone */
+} qdq_scale_options;
+
+/** Computes scales, and zero points where the rule has such, of the elements that share each.
+ *
+ * @param x           F32, F16 or BF16, on the host
+ * @param codes       the stored type that x is to be quantized to
+ * @param scale       written: F32, F16, BF16, or F8E4M3; of powers of two E8M0, F32 or BF16. Its shape and the options
+ *                    say which elements share a scale, as for qdq_quantize()
+ * @param zero_point  written: an integer type that has all codes of `codes`, of the scale's shape; NULL where the rule
+ *                    has none
+ * @param how         the rule; NULL for the defaults
+ * @param options     of these those about blocks, quant_min and quant_max count; NULL for the defaults. QDQ_MULTIPLY is
+ *                    an error
+ * @return QDQ_OK, or why nothing has been written: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED
+ *
+ * The outputs may overlap neither one another nor x. An x without elements has scales of elements that are 0. */
+qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes, const qdq_tensor *scale,
+                              const qdq_tensor *zero_point, const qdq_scale_options *how, const qdq_options *options);
+
+/** Computes scale and zero point of x, and quantizes x by them: scale and zero_point are those of qdq_compute_scales(),
+ * y is that of qdq_quantize() with them. x is read from the caches the second time, where what shares a scale fits
+ * there.
+ *
+ * y may alias x as in qdq_quantize(); the other outputs may overlap no tensor of the call. */
+qdq_status qdq_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                                const qdq_tensor *y, const qdq_scale_options *how, const qdq_options *options);
+
+/** Prepares `plan` by the rules of qdq_quantize_dynamic(). Nothing is computed, and no address is remembered: any data
+ * may be NULL. qdq_run_dynamic() runs it, qdq_run() does not. */
+qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
+                                     const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_scale_options *how,
+                                     const qdq_options *options);
+
+/** Runs such a plan on the data of tensors laid out as the plan's were. `zero_point` is NULL where the plan has none,
+ * `stream` always. */
+qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, void *zero_point, void *y, void *stream);
+
 #if defined(__cplusplus)
 }
 #endif

@@ -101,6 +101,15 @@ enum class nan_code {
     lowest = QDQ_NAN_LOWEST,  ///< the lowest code
     zero = QDQ_NAN_ZERO       ///< 0
 };
+/// How a scale follows from the elements that share it.
+enum class scale_rule {
+    absmax = QDQ_SCALE_ABSMAX,                  ///< the largest |x| over the largest value of y
+    minmax = QDQ_SCALE_MINMAX,                  ///< lowest to highest over the range of codes, with a zero point
+    power_floor = QDQ_SCALE_POWER_FLOOR,        ///< OCP's power of two: floor of log2
+    power_ceil = QDQ_SCALE_POWER_CEIL,          ///< the ceiling of log2
+    power_even = QDQ_SCALE_POWER_EVEN,          ///< the floor, of a rounded |x|
+    power_round_up = QDQ_SCALE_POWER_ROUND_UP,  ///< the least power of two that saturates nothing
+};
 /// How a packed 4-bit tensor holds its elements.
 enum class packing {
     low_first = QDQ_LOW_FIRST,       ///< the first in the low nibble
@@ -376,6 +385,16 @@ struct options {
     }
 };
 
+/// As qdq_scale_options.
+struct scale_options {
+    scale_rule rule = scale_rule::absmax;  ///< the rule
+    float clip_ratio = 1;                  ///< what amax, or lowest and highest, are multiplied by
+    float least_scale = 0;                 ///< a smaller scale becomes this one
+
+    /// As C takes them.
+    constexpr qdq_scale_options c() const { return {static_cast<qdq_scale_rule>(rule), clip_ratio, least_scale}; }
+};
+
 /// What a call came to: true on success. A failure keeps its message. The members are those of
 /// std::expected<void, result>.
 class [[nodiscard]] result {
@@ -487,6 +506,38 @@ inline result dequantize(const tensor &x, const tensor &scale, const output &y, 
     return dequantize(x, scale, none, y, how);
 }
 
+/// Scales of x by a rule, for codes of a type; and zero points, or `none` where the rule has none. Both are written, as
+/// qdq_compute_scales says.
+inline result compute_scales(const tensor &x, dtype codes, const output &scale, const tensor &zero_point,
+                             const scale_options &rule = {}, const options &how = {}) {
+    const qdq_scale_options c_rule = rule.c();
+    return with_c(
+        x, scale, zero_point, scale, how, [&](auto *c_x, auto *c_scale, auto *c_zero_point, auto *, auto *c_how) {
+            return qdq_compute_scales(c_x, static_cast<qdq_dtype>(codes), c_scale, c_zero_point, &c_rule, c_how);
+        });
+}
+/// Without zero points.
+inline result compute_scales(const tensor &x, dtype codes, const output &scale, const scale_options &rule = {},
+                             const options &how = {}) {
+    return compute_scales(x, codes, scale, none, rule, how);
+}
+
+/// Scales of x, zero points where the rule has such, and y = quantize(x) by them: all are written, as
+/// qdq_quantize_dynamic says.
+inline result quantize_dynamic(const tensor &x, const output &scale, const tensor &zero_point, const output &y,
+                               const scale_options &rule = {}, const options &how = {}) {
+    const qdq_scale_options c_rule = rule.c();
+    return with_c(x, scale, zero_point, y, how,
+                  [&](auto *c_x, auto *c_scale, auto *c_zero_point, auto *c_y, auto *c_how) {
+                      return qdq_quantize_dynamic(c_x, c_scale, c_zero_point, c_y, &c_rule, c_how);
+                  });
+}
+/// Without zero points.
+inline result quantize_dynamic(const tensor &x, const output &scale, const output &y, const scale_options &rule = {},
+                               const options &how = {}) {
+    return quantize_dynamic(x, scale, none, y, rule, how);
+}
+
 /// A validated call with its kernel chosen, for calls repeated on new data of one layout. It may be copied and shared
 /// between threads. The scale and zero point are read at each run and must outlive it; the data of the x and y it is
 /// prepared with may be null.
@@ -506,6 +557,27 @@ public:
     }
     /// Runs it on an x and a y laid out as those that it was prepared with.
     result run(const void *x, void *y, void *stream = nullptr) const { return qdq_run(&plan_, x, y, stream); }
+
+private:
+    qdq_plan plan_{};
+};
+
+/// The same of quantize_dynamic(). It remembers no address.
+class dynamic_plan {
+public:
+    /// Prepares it, by the rules of the call.
+    result prepare(const tensor &x, const output &scale, const tensor &zero_point, const output &y,
+                   const scale_options &rule = {}, const options &how = {}) {
+        const qdq_scale_options c_rule = rule.c();
+        return with_c(x, scale, zero_point, y, how,
+                      [&](auto *c_x, auto *c_scale, auto *c_zero_point, auto *c_y, auto *c_how) {
+                          return qdq_plan_quantize_dynamic(&plan_, c_x, c_scale, c_zero_point, c_y, &c_rule, c_how);
+                      });
+    }
+    /// Runs it on tensors laid out as those that it was prepared with; nullptr for no zero points.
+    result run(const void *x, void *scale, void *zero_point, void *y) const {
+        return qdq_run_dynamic(&plan_, x, scale, zero_point, y, nullptr);
+    }
 
 private:
     qdq_plan plan_{};

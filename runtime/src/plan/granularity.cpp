@@ -6,10 +6,6 @@
 
 namespace qdq::runtime {
 
-namespace {
-
-// Row-major strides where the caller gave none. Those of a tensor without elements may pass the range of int64_t, and
-// lead nowhere.
 void element_strides(const qdq_tensor &t, int64_t *strides) {
     const bool is_strided = t.strides && !type_of(t.dtype).is_packed();
     int64_t dense = 1;
@@ -18,6 +14,8 @@ void element_strides(const qdq_tensor &t, int64_t *strides) {
         static_cast<void>(__builtin_mul_overflow(dense, t.shape[i], &dense));
     }
 }
+
+namespace {
 
 void set_strides(draft &d) {
     const arguments &given = d.given;

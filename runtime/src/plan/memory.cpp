@@ -7,13 +7,6 @@
 
 namespace qdq::runtime {
 
-namespace {
-
-struct span {
-    int64_t first = 0, end = 0;  // bytes relative to data
-};
-
-// The bytes a non-empty tensor touches; false where an address computation overflows.
 bool touched(const qdq_tensor &t, const int64_t *strides, span &bytes) {
     int64_t lowest = 0, highest = 0;
     for (int d = 0; d < t.rank; d++) {
@@ -34,8 +27,6 @@ bool touched(const qdq_tensor &t, const int64_t *strides, span &bytes) {
     return true;
 }
 
-// Whether distinct indices are distinct elements: each stride steps over all that the smaller ones reach. Of strides
-// within the address space.
 bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
     struct step {
         int64_t stride, extent;
@@ -61,17 +52,16 @@ bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
     return true;
 }
 
-// Where a tensor lies: in the address space, or in a memory object, whose handle is no address.
-struct place {
-    const void *object = nullptr;  // NULL for the address space
-    uint64_t first = 0, end = 0;
-
-    bool overlaps(const place &other) const { return object == other.object && first < other.end && other.first < end; }
-};
+namespace {
 
 bool has_addresses(const target &on) { return !on.device || on.device->has_addresses; }
 
-// False where its bytes, of which the first element's are some, pass the end of that or reach below its beginning.
+}  // namespace
+
+bool place::overlaps(const place &other) const {
+    return object == other.object && first < other.end && other.first < end;
+}
+
 bool locate(const target &on, const void *data, const span &bytes, int64_t offset, place &at) {
     const bool is_address = has_addresses(on);
     const uint64_t begin = is_address ? reinterpret_cast<uintptr_t>(data) : static_cast<uint64_t>(offset);
@@ -86,6 +76,8 @@ qdq_status out_of_reach(const char *function, const target &on, const char *name
         QDQ_INVALID_ARGUMENT, "%s: %s: its elements reach %s", function, name,
         has_addresses(on) ? "past the address space" : "below the beginning of a memory object, or 2^63 bytes past it");
 }
+
+namespace {
 
 bool is_in_place(const plan &p, const void *x, const void *y) {
     return x == y && p.same_layout && p.x_offset == p.y_offset;

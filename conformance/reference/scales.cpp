@@ -1,0 +1,176 @@
+#include "scales.h"
+
+#include "formats.h"
+#include "quantize.h"
+#include "tensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace reference {
+
+void group_range::add(float x) {
+    has_nan = has_nan || x != x;
+    lowest = x < lowest ? x : lowest;
+    highest = x > highest ? x : highest;
+}
+
+namespace {
+
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+constexpr int least_exponent = -127, largest_exponent = 127;  // of e8m0
+
+float largest_float(qdq_dtype codes) {
+    float largest = 0;
+    for (uint32_t code = 0; code < uint32_t{1} << bits_of(codes); ++code) {
+        const float value = decode_float(codes, code);
+        largest = std::isfinite(value) ? std::max(largest, value) : largest;
+    }
+    return largest;
+}
+
+int mantissa_bits(qdq_dtype codes) {
+    switch (codes) {
+    case QDQ_F4E2M1: return 1;
+    case QDQ_F8E5M2:
+    case QDQ_F8E5M2FNUZ:
+    case QDQ_F6E3M2: return 2;
+    default: return 3;
+    }
+}
+
+uint32_t encode_scale(qdq_dtype type, float scale) {
+    switch (type) {
+    case QDQ_F32: return encode_f32(scale);
+    case QDQ_F16: return encode_ieee(f16_format, scale);
+    case QDQ_BF16: return encode_ieee(bf16_format, scale);
+    default: return encode_quantized_float(type, scale, false, false);
+    }
+}
+
+float decode_scale(qdq_dtype type, uint32_t code) {
+    return type == QDQ_F32 ? std::bit_cast<float>(code) : decode_float(type, code);
+}
+
+// A power of two, or NaN.
+uint32_t encode_power(qdq_dtype type, bool is_nan, int exponent) {
+    const int clamped = std::clamp(exponent, least_exponent, largest_exponent);
+    if (type != QDQ_E8M0) {
+        return encode_scale(type, is_nan ? not_a_number : std::ldexp(1.0f, clamped));
+    }
+    return is_nan ? 0xff : static_cast<uint32_t>(clamped - least_exponent);
+}
+
+// A magnitude above 0 as mantissa * 2^exponent, mantissa in [1, 2); infinity is 2^128.
+struct decomposed {
+    double mantissa;
+    int exponent;
+};
+
+decomposed decompose(double value) {
+    if (std::isinf(value)) {
+        return {1, 128};
+    }
+    const int exponent = std::ilogb(value);
+    return {std::ldexp(value, -exponent), exponent};
+}
+
+uint32_t power_of_two(const group_range &group, float amax, const code_facts &codes, qdq_dtype scale_type,
+                      qdq_scale_rule rule) {
+    if (group.has_nan) {
+        return encode_power(scale_type, true, 0);
+    }
+    if (rule == QDQ_SCALE_POWER_ROUND_UP) {
+        const float quotient = amax / codes.largest;
+        if (quotient == 0) {
+            return encode_power(scale_type, false, least_exponent);
+        }
+        const decomposed q = decompose(quotient);
+        return encode_power(scale_type, false, q.mantissa > 1 ? q.exponent + 1 : q.exponent);
+    }
+    if (amax == 0) {
+        return encode_power(scale_type, false, least_exponent);
+    }
+    decomposed a = decompose(amax);
+    if (rule == QDQ_SCALE_POWER_CEIL && a.mantissa > 1) {
+        a.exponent++;
+    }
+    // Half a unit of the last mantissa bit that is kept carries into the exponent. Numbers below 2^-126 are rounded as
+    // those of its binade.
+    if (rule == QDQ_SCALE_POWER_EVEN && codes.mantissa_bits < 23 && !std::isinf(amax)) {
+        const int binade = std::max(a.exponent, -126);
+        const double half = std::ldexp(0.5, binade - codes.mantissa_bits);
+        a = decompose(static_cast<double>(amax) + half);
+    }
+    return encode_power(scale_type, false, a.exponent - codes.exponent);
+}
+
+// In its type, and never 0.
+uint32_t finish(qdq_dtype type, float scale, float least) {
+    const uint32_t code = encode_scale(type, scale < least ? least : scale);
+    return code == 0 ? encode_scale(type, 1) : code;
+}
+
+int64_t zero_point_of(float lowest, float scale, integer_range codes) {
+    const float exact = static_cast<float>(codes.lowest) - lowest / scale;
+    return add_and_saturate(round_to_integer<QDQ_NEAREST_EVEN>(exact), 0, codes, QDQ_NAN_LOWEST);
+}
+
+}  // namespace
+
+code_facts facts_of(qdq_dtype codes, const qdq_options &options) {
+    if (!is_integer(codes)) {
+        const float largest = largest_float(codes);
+        return {largest, std::ilogb(largest), mantissa_bits(codes), {}};
+    }
+    const integer_range range = saturation_range(codes, options);
+    const int exponent = static_cast<int>(std::floor(std::log2(static_cast<double>(range.highest))));
+    return {static_cast<float>(range.highest), exponent, exponent, range};
+}
+
+computed_scale scale_of(const group_range &group, const code_facts &codes, qdq_dtype scale_type,
+                        const qdq_scale_options &how) {
+    const float clip = how.clip_ratio == 0 ? 1 : how.clip_ratio;
+    const float lowest = group.lowest * clip, highest = group.highest * clip;
+    const float amax = std::max(std::fabs(group.lowest), group.highest) * clip;
+    if (how.rule == QDQ_SCALE_MINMAX) {
+        const float steps = static_cast<float>(codes.range.highest - codes.range.lowest);
+        const float exact = (highest - lowest) / steps;
+        const uint32_t scale = finish(scale_type, group.has_nan ? not_a_number : exact, how.least_scale);
+        return {scale, zero_point_of(lowest, decode_scale(scale_type, scale), codes.range)};
+    }
+    if (how.rule == QDQ_SCALE_ABSMAX) {
+        const float exact = group.has_nan ? not_a_number : amax / codes.largest;
+        return {finish(scale_type, exact, how.least_scale), 0};
+    }
+    return {power_of_two(group, amax, codes, scale_type, how.rule), 0};
+}
+
+void compute_scales(const qdq_tensor &x, qdq_dtype codes, const qdq_tensor &scale, const qdq_tensor *zero_point,
+                    const qdq_scale_options *how, const qdq_options *options) {
+    const qdq_options used = options != nullptr ? *options : qdq_options{};
+    const qdq_scale_options rule = how != nullptr ? *how : qdq_scale_options{};
+    const parameters places(x, scale, nullptr, used);
+    const auto flat = [&](const int64_t *index) {
+        int64_t place = 0;
+        for (int32_t d = 0; d < scale.rank; ++d) {
+            place = place * scale.shape[d] + index[d];
+        }
+        return static_cast<size_t>(place);
+    };
+    const code_facts facts = facts_of(codes, used);
+    std::vector<group_range> groups(static_cast<size_t>(element_count(scale)));
+    for_each_index(
+        x, [&](const int64_t *index) { groups[flat(places.scale_index(index).data())].add(load_float(x, index)); });
+    for_each_index(scale, [&](const int64_t *index) {
+        const computed_scale computed = scale_of(groups[flat(index)], facts, scale.dtype, rule);
+        store_code(scale, index, computed.scale);
+        if (zero_point != nullptr) {
+            store_code(*zero_point, index, static_cast<uint32_t>(computed.zero_point));
+        }
+    });
+}
+
+}  // namespace reference

@@ -1,0 +1,42 @@
+// The rules of qdq_scale_rule: what scale and zero point follow from the elements that share them.
+#pragma once
+
+#include "formats.h"
+
+#include <qdq/qdq.h>
+
+#include <cstdint>
+
+namespace reference {
+
+// What a group of elements comes to.
+struct group_range {
+    bool has_nan = false;
+    float lowest = 0, highest = 0;  // of its elements and 0
+
+    void add(float x);
+};
+
+struct computed_scale {
+    uint32_t scale;  // the bits of its type
+    int64_t zero_point;
+};
+
+// What a rule needs to know of codes.
+struct code_facts {
+    float largest;  // value; of integers the highest code that they saturate to
+    int exponent;   // floor(log2) of that, exactly
+    int mantissa_bits;
+    integer_range range;  // of integers
+};
+
+code_facts facts_of(qdq_dtype codes, const qdq_options &options);
+
+computed_scale scale_of(const group_range &group, const code_facts &codes, qdq_dtype scale_type,
+                        const qdq_scale_options &how);
+
+// qdq_compute_scales for a valid call.
+void compute_scales(const qdq_tensor &x, qdq_dtype codes, const qdq_tensor &scale, const qdq_tensor *zero_point,
+                    const qdq_scale_options *how, const qdq_options *options);
+
+}  // namespace reference

@@ -1,0 +1,102 @@
+// The entry points of dynamic quantization. What they call is in objects of its own: programs that compute no scales
+// link none of it.
+#include "cpu/areas.h"
+#include "cpu/execute.h"
+#include "cpu/reduction.h"
+#include "support/status.h"
+
+#include <cstring>
+
+namespace runtime = qdq::runtime;
+
+namespace {
+
+qdq_status make(const runtime::dynamic_arguments &given, runtime::dynamic_plan &p) {
+    if (const qdq_status status = runtime::make_dynamic_plan(given, p)) {
+        return status;
+    }
+    if (p.quantize.elements > 0) {
+        runtime::prepare_direct_call(p.quantize);
+        runtime::prepare_reduction(p);
+    }
+    return QDQ_OK;
+}
+
+qdq_status run(const char *function, const runtime::dynamic_plan &p, const runtime::dynamic_tensors &at) {
+    if (const qdq_status status = runtime::check_overlap(function, p, at)) {
+        return status;
+    }
+    if (at.y && p.quantize.elements > 0) {
+        runtime::quantize_dynamic(p, at);
+    } else {
+        runtime::compute_scales(p, at);
+    }
+    return QDQ_OK;
+}
+
+qdq_status check_y(const char *function, const runtime::dynamic_plan &p, const void *y) {
+    return y || p.quantize.elements == 0 ? QDQ_OK
+                                         : runtime::fail(QDQ_INVALID_ARGUMENT, "%s: y: data is NULL", function);
+}
+
+}  // namespace
+
+qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes, const qdq_tensor *scale,
+                              const qdq_tensor *zero_point, const qdq_scale_options *how, const qdq_options *options) {
+    const char *const function = "qdq_compute_scales";
+    if (!x) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: x: NULL", function);
+    }
+    const qdq_tensor y{nullptr, codes, x->rank, x->shape, nullptr, x->device};
+    runtime::dynamic_plan p;
+    if (const qdq_status status =
+            make({{function, runtime::operation::quantize, x, scale, zero_point, &y, options, false}, how}, p)) {
+        return status;
+    }
+    return run(function, p, {x->data, scale->data, zero_point ? zero_point->data : nullptr, nullptr});
+}
+
+qdq_status qdq_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                                const qdq_tensor *y, const qdq_scale_options *how, const qdq_options *options) {
+    const char *const function = "qdq_quantize_dynamic";
+    runtime::dynamic_plan p;
+    qdq_status status =
+        make({{function, runtime::operation::quantize, x, scale, zero_point, y, options, false}, how}, p);
+    if (!status) {
+        status = check_y(function, p, y->data);
+    }
+    return status ? status : run(function, p, {x->data, scale->data, zero_point ? zero_point->data : nullptr, y->data});
+}
+
+qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
+                                     const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_scale_options *how,
+                                     const qdq_options *options) {
+    const char *const function = "qdq_plan_quantize_dynamic";
+    if (!plan) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: plan: NULL", function);
+    }
+    runtime::dynamic_plan p;
+    if (const qdq_status status =
+            make({{function, runtime::operation::quantize, x, scale, zero_point, y, options, false}, how}, p)) {
+        return status;
+    }
+    std::memcpy(plan->opaque, &p, sizeof(p));
+    return QDQ_OK;
+}
+
+qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, void *zero_point, void *y, void *stream) {
+    const char *const function = "qdq_run_dynamic";
+    if (!plan) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: plan: NULL", function);
+    }
+    const auto &p = *reinterpret_cast<const runtime::dynamic_plan *>(plan->opaque);
+    if (p.quantize.made != runtime::dynamic_plan_mark) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: plan: qdq_plan_quantize_dynamic has not made it", function);
+    }
+    if (stream) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: stream: target %s runs on the CPU and takes none", function,
+                             p.quantize.op.target->name);
+    }
+    const qdq_status status = check_y(function, p, y);
+    return status ? status : run(function, p, {x, scale, zero_point, y});
+}

@@ -1,0 +1,306 @@
+#include "cpu/reduction.h"
+
+#include "cpu/kernel_buffer.h"
+#include "cpu/kernel_call.h"
+#include "plan/area_grid.h"
+#include "plan/loops.h"
+#include "support/types.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace qdq::runtime {
+
+namespace {
+
+using way = reduced_nest::way;
+
+// No element counts twice, and order does not matter: strides of 0 are dropped, and negative ones turned round.
+void append(reduced_nest &nest, reduced_loop l) {
+    if (l.extent == 1 || (l.x == 0 && l.group == 0)) {
+        return;
+    }
+    if (l.x < 0) {
+        nest.x += (l.extent - 1) * l.x;
+        nest.group += (l.extent - 1) * l.group;
+        l = {l.extent, -l.x, -l.group};
+    }
+    nest.loops[nest.count++] = l;
+}
+
+constexpr int64_t most_results = 512;  // of a kernel call; a multiple of `short_rows` and of every kernel's columns
+
+// The first loop from `from` on that is wanted, or -1.
+template<typename Wanted> int find_loop(const reduced_nest &nest, int from, Wanted wanted) {
+    for (int i = from; i < nest.count; i++) {
+        if (wanted(nest.loops[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// The longest loop is inside, where an element at a time is reduced.
+way by_elements(reduced_nest &nest) {
+    if (nest.count > 0) {
+        std::iter_swap(nest.loops, std::max_element(nest.loops, nest.loops + nest.count,
+                                                    [](const auto &a, const auto &b) { return a.extent < b.extent; }));
+    }
+    return way::elements;
+}
+
+// Puts a loop second, or one of one step where there is none.
+void put_second(reduced_nest &nest, int i) {
+    if (i < 0) {
+        i = nest.count++;
+        nest.loops[i] = {1, 0, 0};
+    }
+    std::swap(nest.loops[1], nest.loops[i]);
+}
+
+// Short rows that lie end to end are as many columns as a kernel takes. Rows that are left over meet in the last ones.
+bool fuse_columns(int64_t least, reduced_nest &nest) {
+    const int64_t columns = nest.loops[0].extent, rows = (least + columns - 1) / columns;
+    const int r = find_loop(
+        nest, 1, [=](const reduced_loop &l) { return l.group == 0 && l.x == columns && l.extent >= 2 * rows; });
+    if (r < 0) {
+        return false;
+    }
+    put_second(nest, r);
+    nest.loops[0].extent *= rows;
+    return true;
+}
+
+way choose_columns(const reductions_of_size &kernels, reduced_nest &nest) {
+    const reduced_loop column = nest.loops[0];
+    nest.period = column.extent;
+    if (column.group != 1 || (column.extent < kernels.columns && !fuse_columns(kernels.columns, nest))) {
+        return by_elements(nest);
+    }
+    if (nest.loops[0].extent == column.extent) {
+        put_second(nest, find_loop(nest, 1, [](const reduced_loop &l) { return l.group == 0; }));
+    }
+    return way::columns;
+}
+
+// Puts the loops of a kernel first, if one takes them, its columns before its rows.
+way choose_way(const reductions_of_size &kernels, reduced_nest &nest) {
+    const int c = find_loop(nest, 0, [](const reduced_loop &l) { return l.x == 1; });
+    if (c < 0) {
+        return by_elements(nest);
+    }
+    std::swap(nest.loops[0], nest.loops[c]);
+    const reduced_loop column = nest.loops[0];
+    if (column.group != 0) {
+        return choose_columns(kernels, nest);
+    }
+    const int r = find_loop(nest, 1, [](const reduced_loop &l) { return l.group == 1; });
+    const bool is_short = column.extent < kernels.row_elements;
+    if (column.extent < short_step || (is_short && r < 0)) {
+        return by_elements(nest);
+    }
+    if (r >= 0 || nest.count == 1) {
+        put_second(nest, r);
+    }
+    return is_short ? way::short_rows : way::row;
+}
+
+void call_kernel(reduce_kernel *kernel, int bits, const halide_dimension_t *x_shape, int32_t results, const void *x,
+                 const extremes &found) {
+    const halide_dimension_t shape[] = {{0, results, 1, 0}};
+    halide_buffer_t from, above, below;
+    set_buffer(from, x, {halide_type_uint, static_cast<uint8_t>(bits), 1}, 2, x_shape);
+    set_buffer(above, found.above, {halide_type_int, 32, 1}, 1, shape);
+    set_buffer(below, found.below, {halide_type_uint, 32, 1}, 1, shape);
+    kernel(&from, &above, &below);
+}
+
+template<typename Element> class nest_reducer {
+public:
+    nest_reducer(const reductions_of_size &kernels, const reduced_nest &nest, const void *x, const extremes &found)
+        : kernels(kernels), nest(nest), x(static_cast<const Element *>(x)), found(found) {}
+
+    // The loops outside the two that a kernel takes, or outside the first one.
+    void run(int64_t at, int64_t group) const {
+        const int first = nest.by == way::elements ? 1 : 2;
+        int64_t index[most_loops + 2];
+        std::fill_n(index, nest.count, 0);
+        for (bool more = true; more;) {
+            run_inside(at, group);
+            more = false;
+            for (int i = first; i < nest.count && !more; i++) {
+                const reduced_loop &l = nest.loops[i];
+                more = ++index[i] < l.extent;
+                const int64_t steps = more ? 1 : 1 - l.extent;
+                at += steps * l.x;
+                group += steps * l.group;
+                index[i] = more ? index[i] : 0;
+            }
+        }
+    }
+
+private:
+    static constexpr int bits = 8 * sizeof(Element);
+
+    const reductions_of_size &kernels;
+    const reduced_nest &nest;
+    const Element *const x;  // at any address
+    const extremes found;
+
+    bool is_fused() const { return nest.by == way::columns && nest.loops[0].extent > nest.period; }
+
+    void run_inside(int64_t at, int64_t group) const {
+        const way by = nest.by;
+        if (by == way::elements) {
+            reduce_elements(at, group);
+            return;
+        }
+        if (is_fused()) {
+            reduce_fused({at, group});
+            return;
+        }
+        const reduced_loop c = nest.loops[0], r = nest.loops[1];
+        const int64_t most_rows = std::min(by == way::columns ? reach : most_results, rows_in_reach(r.x));
+        const int64_t most_columns = by == way::columns ? most_results : reach;
+        for (int64_t row = 0; row < r.extent; row += most_rows) {
+            for (int64_t column = 0; column < c.extent; column += most_columns) {
+                reduce_plane({at + row * r.x + column, group + row * r.group + column * c.group},
+                             std::min(most_columns, c.extent - column), std::min(most_rows, r.extent - row));
+            }
+        }
+    }
+
+    struct start {
+        int64_t x, group;
+    };
+
+    // Rows of columns * rows elements; what is left of them ends where the last such row does.
+    void reduce_fused(start at) const {
+        const int64_t columns = nest.loops[0].extent, elements = nest.period * nest.loops[1].extent;
+        const int64_t whole = elements / columns;
+        const int64_t most_rows = rows_in_reach(columns);
+        for (int64_t row = 0; row < whole; row += most_rows) {
+            reduce_plane({at.x + row * columns, at.group}, columns, std::min(most_rows, whole - row));
+        }
+        if (whole * columns < elements) {
+            reduce_plane({at.x + elements - columns, at.group}, columns, 1);
+        }
+    }
+
+    // What is left of a row or of columns may be less than the kernel takes at once: it begins earlier then.
+    void reduce_plane(start at, int64_t columns, int64_t rows) const {
+        const way by = nest.by;
+        const reduced_loop c = nest.loops[0], r = nest.loops[1];
+        const int64_t least = by == way::row ? kernels.row_elements : by == way::columns ? kernels.columns : short_step;
+        const int64_t more = std::max<int64_t>(least - columns, 0);
+        columns += more;
+        at = {at.x - more, at.group - more * c.group};
+        if (by != way::columns) {
+            call(by == way::row ? kernels.row : kernels.short_rows, at, columns, rows, rows, r.group);
+            return;
+        }
+        const int64_t whole = columns / least * least;
+        call(kernels.column, at, whole, rows, whole, 1);
+        if (whole < columns) {
+            const int64_t last = columns - least;
+            call(kernels.column, {at.x + last, is_fused() ? at.group : at.group + last}, least, rows, least, 1, last);
+        }
+    }
+
+    // Results are combined with those that there are, a step from one another.
+    // Of fused rows the first one is `first` columns after where a row begins.
+    void call(reduce_kernel *kernel, start at, int64_t columns, int64_t rows, int64_t results, int64_t step,
+              int64_t first = 0) const {
+        alignas(64) int32_t above[most_results];
+        alignas(64) uint32_t below[most_results];
+        const int64_t pitch = is_fused() ? nest.loops[0].extent : nest.loops[1].x;
+        const halide_dimension_t shape[] = {{0, int32_t(columns), 1, 0},
+                                            {0, int32_t(rows), rows == 1 ? 0 : int32_t(pitch), 0}};
+        const int64_t rounded =
+            kernel == kernels.short_rows ? (results + short_rows - 1) / short_rows * short_rows : results;
+        call_kernel(kernel, bits, shape, int32_t(rounded), x + at.x, {above, below});
+        int64_t place = is_fused() ? first % nest.period : 0;
+        for (int64_t i = 0; i < results; i++, place++) {
+            place = is_fused() && place == nest.period ? 0 : place;
+            const int64_t to = at.group + place * step;
+            found.above[to] = std::max(found.above[to], above[i]);
+            found.below[to] = std::max(found.below[to], below[i]);
+        }
+    }
+
+    void reduce_elements(int64_t at, int64_t group) const {
+        const reduced_loop c = nest.count > 0 ? nest.loops[0] : reduced_loop{1, 0, 0};
+        int32_t above = found.above[group];
+        uint32_t below = found.below[group];
+        for (int64_t i = 0; i < c.extent; i++) {
+            if (c.group != 0) {
+                above = found.above[group + i * c.group];
+                below = found.below[group + i * c.group];
+            }
+            const auto value = element<Element>(x, at + i * c.x);
+            above = std::max<int32_t>(above, static_cast<std::make_signed_t<Element>>(value));
+            below = std::max<uint32_t>(below, value);
+            if (c.group != 0) {
+                found.above[group + i * c.group] = above;
+                found.below[group + i * c.group] = below;
+            }
+        }
+        if (c.group == 0) {
+            found.above[group] = above;
+            found.below[group] = below;
+        }
+    }
+};
+
+int bits_of(const dynamic_plan &p) { return type_of(p.how.x_type).bits; }
+
+}  // namespace
+
+void set_reduction(const dynamic_plan &p, const blocked_dimension *dimensions, int count, reduced_nest &nest) {
+    blocked_dimension merged[most_dimensions];
+    count = merge_dimensions(dimensions, count, merge_order::of_x_strides, merged);
+    nest.count = 0;
+    nest.x = nest.group = 0;
+    for (int i = 0; i < count; i++) {
+        const auto &[w, block] = merged[i];
+        if (!w.varies()) {
+            append(nest, {w.extent, w.x, 0});
+        } else {
+            append(nest, {block, w.x, 0});
+            append(nest, {w.extent / block, w.x * block, w.scale});
+        }
+    }
+    nest.by = choose_way(*p.reductions, nest);
+}
+
+void reduce(const dynamic_plan &p, const reduced_nest &nest, int64_t first, int64_t first_group, const void *x,
+            const extremes &found) {
+    const int64_t at = nest.x + first, group = nest.group + first_group;
+    if (bits_of(p) == 16) {
+        nest_reducer<uint16_t>(*p.reductions, nest, x, found).run(at, group);
+    } else {
+        nest_reducer<uint32_t>(*p.reductions, nest, x, found).run(at, group);
+    }
+}
+
+void prepare_reduction(dynamic_plan &p) {
+    const plan &base = p.quantize;
+    if (base.path != execution_path::nest || base.elements == 0 || cut_into_areas(p).areas != 1) {
+        return;
+    }
+    const dimension &c = base.nest.loops[0], r = base.nest.rows();
+    if (base.nest.count > 2 || c.varies() || c.x != 1 || c.extent < p.reductions->row_elements || c.extent > reach ||
+        r.extent > rows_in_reach(r.x) || (r.extent > 1 && (r.scale != 1 || (p.has_zero_point && r.zero_point != 1)))) {
+        return;
+    }
+    p.direct.kernel = p.reductions->row;
+    p.direct.x_shape[0] = {0, int32_t(c.extent), 1, 0};
+    p.direct.x_shape[1] = {0, int32_t(r.extent), r.extent == 1 ? 0 : int32_t(r.x), 0};
+}
+
+void call_reduction(const dynamic_plan &p, const void *x, const extremes &found) {
+    call_kernel(p.direct.kernel, bits_of(p), p.direct.x_shape, p.direct.x_shape[1].extent, x, found);
+}
+
+}  // namespace qdq::runtime

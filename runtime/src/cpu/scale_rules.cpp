@@ -1,0 +1,174 @@
+#include "cpu/scale_rules.h"
+
+#include "plan/area_grid.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace qdq::runtime {
+
+namespace {
+
+constexpr uint32_t sign = 0x80000000, infinity = 0x7f800000, quiet_nan = 0x7fc00000;
+constexpr uint32_t nan_e8m0 = 0xff;
+constexpr int32_t largest_e8m0 = 0xfe;
+
+// The numbers that extremes stand for, of so many groups; what is not below 0 is 0. Loops without branches become
+// vectors.
+struct ranges {
+    float lowest[most_groups], highest[most_groups];
+
+    // The larger magnitude, NaN where one is: by bits, which order them so.
+    float amax(int64_t i) const {
+        return std::bit_cast<float>(
+            std::max(std::bit_cast<uint32_t>(lowest[i]) & ~sign, std::bit_cast<uint32_t>(highest[i])));
+    }
+};
+
+uint32_t if_set(uint32_t bit, uint32_t bits) { return bits & bit ? bits : 0; }
+
+// Exact, subnormal numbers included.
+float value_of_f16(uint32_t bits) {
+    const uint32_t magnitude = (bits & 0x7fff) << 13, of_sign = (bits & 0x8000) << 16;
+    const float number = std::bit_cast<float>(magnitude) * 0x1p112f;
+    const uint32_t value = magnitude < 0x0f800000 ? std::bit_cast<uint32_t>(number) : magnitude | infinity;
+    return std::bit_cast<float>(value | of_sign);
+}
+
+void set_ranges(qdq_dtype x, const extremes &found, int64_t count, ranges &r) {
+    const auto set = [&](uint32_t sign_bit, auto value_of) {
+        for (int64_t i = 0; i < count; i++) {
+            r.lowest[i] = value_of(if_set(sign_bit, found.below[i]));
+            r.highest[i] = value_of(static_cast<uint32_t>(found.above[i]));
+        }
+    };
+    switch (x) {
+    case QDQ_F32: set(sign, [](uint32_t bits) { return std::bit_cast<float>(bits); }); break;
+    case QDQ_BF16: set(0x8000, [](uint32_t bits) { return std::bit_cast<float>(bits << 16); }); break;
+    default: set(0x8000, value_of_f16);
+    }
+}
+
+uint32_t nearest_shifted(uint32_t significand, int32_t dropped) {
+    const uint32_t half = uint32_t{1} << (dropped - 1), is_odd = significand >> dropped & 1;
+    return (significand + half - 1 + is_odd) >> dropped;
+}
+
+// A float's code in f16, bf16 or f8e4m3, rounded once to nearest even. Of numbers that are not below 0, and NaN.
+uint32_t nearest_code(const float_layout &layout, float value) {
+    const uint32_t bits = std::bit_cast<uint32_t>(value) & ~sign;
+    if (bits > infinity) {
+        return layout.nan();
+    }
+    const int32_t dropped = 23 - layout.mantissa_bits, rebias = 127 - layout.bias;
+    const int32_t exponent = int32_t(bits >> 23) - rebias;
+    uint32_t code = 0;
+    if (rebias == 0 || exponent > 0) {
+        code = nearest_shifted(bits - (static_cast<uint32_t>(rebias) << 23), dropped);
+    } else if (dropped + 1 - exponent <= 25) {  // else less than half of the least number
+        code = nearest_shifted((bits & 0x7fffff) | 0x800000, dropped + 1 - exponent);
+    }
+    return std::min(code, layout.has_infinity() ? layout.overflow() : layout.largest());
+}
+
+uint32_t bits_of_f32(float scale) {
+    const uint32_t bits = std::bit_cast<uint32_t>(scale);
+    return (bits & ~sign) > infinity ? quiet_nan : bits;
+}
+
+float value_of_scale(qdq_dtype type, uint32_t bits) {
+    return type == QDQ_F32 ? std::bit_cast<float>(bits) : value_of(type_of(type).layout, bits);
+}
+
+// Scales in their type, and none of them 0: exact(i) for each i.
+template<typename Exact>
+void set_scales(const scale_computation &how, int64_t count, uint32_t *scales, const Exact &exact) {
+    const auto set = [&](uint32_t one, auto bits_of) {
+        for (int64_t i = 0; i < count; i++) {
+            const float scale = exact(i);
+            const uint32_t bits = bits_of(scale < how.least_scale ? how.least_scale : scale);
+            scales[i] = bits == 0 ? one : bits;
+        }
+    };
+    if (how.scale_type == QDQ_F32) {
+        set(std::bit_cast<uint32_t>(1.0f), bits_of_f32);
+    } else {
+        const float_layout &layout = type_of(how.scale_type).layout;
+        set(nearest_code(layout, 1), [&](float scale) { return nearest_code(layout, scale); });
+    }
+}
+
+int32_t zero_point_of(const scale_computation &how, float lowest, float scale) {
+    const float least = static_cast<float>(how.lowest), most = static_cast<float>(how.highest);
+    const float rounded = std::nearbyint(least - lowest / scale);
+    return !(rounded >= least) ? how.lowest  // NaN, too
+           : rounded >= most   ? how.highest
+                               : std::clamp(int32_t(rounded), how.lowest, how.highest);
+}
+
+void set_minmax(const scale_computation &how, const ranges &r, int64_t count, uint32_t *scales, int32_t *zero_points) {
+    const float steps = static_cast<float>(int64_t{how.highest} - how.lowest);
+    set_scales(how, count, scales,
+               [&](int64_t i) { return (r.highest[i] * how.clip_ratio - r.lowest[i] * how.clip_ratio) / steps; });
+    for (int64_t i = 0; i < count; i++) {
+        zero_points[i] = zero_point_of(how, r.lowest[i] * how.clip_ratio, value_of_scale(how.scale_type, scales[i]));
+    }
+}
+
+// A power of two by its code in e8m0. `amax`: without a sign.
+template<qdq_scale_rule rule> uint32_t code_of_power(const scale_computation &how, float amax) {
+    constexpr bool of_quotient = rule == QDQ_SCALE_POWER_ROUND_UP;
+    const uint32_t exact = std::bit_cast<uint32_t>(of_quotient ? amax / how.largest : amax);
+    uint32_t bits = exact;
+    if constexpr (rule == QDQ_SCALE_POWER_EVEN) {
+        bits = std::min(bits + (how.mantissa_bits < 23 ? 0x400000u >> how.mantissa_bits : 0), infinity);
+    }
+    int32_t exponent = int32_t(bits >> 23);
+    if constexpr (rule == QDQ_SCALE_POWER_CEIL || of_quotient) {
+        const uint32_t power = exponent == 0 ? 0x400000 : 0;  // 2^-127 is a subnormal number
+        exponent += (bits & 0x7fffff) > power ? 1 : 0;
+    }
+    exponent -= of_quotient ? 0 : how.largest_exponent;
+    const int32_t code = std::min(std::max(exponent, 0), largest_e8m0);
+    return exact > infinity ? nan_e8m0 : static_cast<uint32_t>(code);
+}
+
+// The f32 of a code.
+uint32_t bits_of_power(uint32_t code) {
+    const uint32_t bits = code == 0 ? 0x400000 : code << 23;
+    return code == nan_e8m0 ? quiet_nan : bits;
+}
+
+template<qdq_scale_rule rule>
+void set_powers(const scale_computation &how, const ranges &r, int64_t count, uint32_t *scales) {
+    for (int64_t i = 0; i < count; i++) {
+        scales[i] = code_of_power<rule>(how, r.amax(i) * how.clip_ratio);
+    }
+    if (how.scale_type != QDQ_E8M0) {
+        const int unused = how.scale_type == QDQ_F32 ? 0 : 16;
+        for (int64_t i = 0; i < count; i++) {
+            scales[i] = bits_of_power(scales[i]) >> unused;
+        }
+    }
+}
+
+}  // namespace
+
+void compute_scales(const scale_computation &how, const extremes &found, int64_t count, uint32_t *scales,
+                    int32_t *zero_points) {
+    ranges r;
+    set_ranges(how.x_type, found, count, r);
+    switch (how.rule) {
+    case QDQ_SCALE_ABSMAX:
+        set_scales(how, count, scales, [&](int64_t i) { return r.amax(i) * how.clip_ratio / how.largest; });
+        break;
+    case QDQ_SCALE_MINMAX: set_minmax(how, r, count, scales, zero_points); break;
+    case QDQ_SCALE_POWER_FLOOR: set_powers<QDQ_SCALE_POWER_FLOOR>(how, r, count, scales); break;
+    case QDQ_SCALE_POWER_CEIL: set_powers<QDQ_SCALE_POWER_CEIL>(how, r, count, scales); break;
+    case QDQ_SCALE_POWER_EVEN: set_powers<QDQ_SCALE_POWER_EVEN>(how, r, count, scales); break;
+    case QDQ_SCALE_POWER_ROUND_UP: set_powers<QDQ_SCALE_POWER_ROUND_UP>(how, r, count, scales); break;
+    }
+}
+
+}  // namespace qdq::runtime

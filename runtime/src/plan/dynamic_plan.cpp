@@ -1,0 +1,226 @@
+#include "plan/dynamic_plan.h"
+
+#include "plan/draft.h"
+
+#include <algorithm>
+#include <bit>
+#include <cinttypes>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+namespace qdq::runtime {
+
+namespace {
+
+// What a plan is made with in the place of addresses, which are those of a run.
+alignas(64) constexpr char no_operands[64]{};
+
+bool is_power(qdq_scale_rule rule) { return rule >= QDQ_SCALE_POWER_FLOOR; }
+
+// The caller's tensors and options, of which those that a plan of quantize needs have passed its checks.
+struct dynamic_draft {
+    const dynamic_arguments &given;
+    dynamic_plan &result;
+    qdq_scale_options how{};
+
+    const arguments &tensors() const { return given.quantize; }
+
+    template<typename... Values> qdq_status invalid(const char *format, Values... values) const {
+        return fail(QDQ_INVALID_ARGUMENT, format, tensors().function, values...);
+    }
+};
+
+qdq_status check_how(dynamic_draft &d) {
+    if (d.given.how) {
+        std::memcpy(&d.how, d.given.how, sizeof(d.how));
+    }
+    const int rule = stored_value(d.how.rule);
+    if (rule < 0 || rule > QDQ_SCALE_POWER_ROUND_UP) {
+        return d.invalid("%s: how: rule %d is not in 0..%d", rule, int(QDQ_SCALE_POWER_ROUND_UP));
+    }
+    if (!(d.how.clip_ratio >= 0 && d.how.clip_ratio <= 1)) {
+        return d.invalid("%s: how: clip_ratio %g is not in 0..1", double(d.how.clip_ratio));
+    }
+    if (!(d.how.least_scale >= 0 && d.how.least_scale <= std::numeric_limits<float>::max())) {
+        return d.invalid("%s: how: least_scale %g is not a finite number of 0 or more", double(d.how.least_scale));
+    }
+    if (is_power(d.how.rule) && d.how.least_scale != 0) {
+        return d.invalid("%s: how: least_scale %g is not for powers of two (rule %d)", double(d.how.least_scale), rule);
+    }
+    return QDQ_OK;
+}
+
+// Before a plan is made, which would read the zero points of a float type.
+qdq_status check_zero_point(const dynamic_draft &d) {
+    const bool computes = d.how.rule == QDQ_SCALE_MINMAX;
+    if (d.tensors().zero_point && !computes) {
+        return d.invalid("%s: zero_point: rule %d computes none", int(d.how.rule));
+    }
+    if (!d.tensors().zero_point && computes) {
+        return d.invalid("%s: zero_point: NULL, and rule %d computes one", int(d.how.rule));
+    }
+    const qdq_tensor *const y = d.tensors().y;
+    if (const int dtype = y ? stored_value(y->dtype) : -1; computes && dtype >= 0 && dtype < dtype_count) {
+        const element_type &codes = type_of(y->dtype);
+        return codes.is_integer()
+                   ? QDQ_OK
+                   : d.invalid("%s: how: rule %d needs integer codes, not %s", int(d.how.rule), codes.name);
+    }
+    return QDQ_OK;
+}
+
+// A plan of quantize, without addresses.
+qdq_status make_static_plan(dynamic_draft &d) {
+    const auto without_data = [](const qdq_tensor *given, qdq_tensor &own, const void *data) -> const qdq_tensor * {
+        if (given) {
+            own = *given;
+            own.data = const_cast<void *>(data);
+        }
+        return given ? &own : nullptr;
+    };
+    qdq_tensor x, scale, zero_point, y;
+    arguments given = d.tensors();
+    given.x = without_data(given.x, x, nullptr);
+    given.scale = without_data(given.scale, scale, no_operands);
+    given.zero_point = without_data(given.zero_point, zero_point, no_operands);
+    given.y = without_data(given.y, y, nullptr);
+    given.needs_data = false;
+    if (const qdq_status s = make_plan(given, d.result.quantize)) {
+        return s;
+    }
+    if (d.result.quantize.path == execution_path::device) {
+        return fail(QDQ_UNSUPPORTED, "%s: x: it is on a device, and scales are computed on the host alone",
+                    given.function);
+    }
+    return QDQ_OK;
+}
+
+qdq_status check_types(const dynamic_draft &d) {
+    const qdq_tensor &scale = *d.tensors().scale;
+    const call &op = d.result.quantize.op;
+    const bool holds_powers = scale.dtype == QDQ_E8M0 || scale.dtype == QDQ_F32 || scale.dtype == QDQ_BF16;
+    if (is_power(d.how.rule) ? !holds_powers : scale.dtype == QDQ_E8M0) {
+        return d.invalid("%s: scale: rule %d does not compute scales of type %s", int(d.how.rule),
+                         type_of(scale.dtype).name);
+    }
+    if (const qdq_tensor *zero_point = d.tensors().zero_point) {
+        const element_type &type = type_of(zero_point->dtype);
+        if (!type.is_integer() || type.lowest() > op.lowest || type.highest() < op.highest) {
+            return d.invalid("%s: zero_point: type %s does not have all codes from %d to %d", type.name, op.lowest,
+                             op.highest);
+        }
+    } else if (type_of(d.tensors().y->dtype).is_integer() && op.highest <= 0) {
+        return d.invalid("%s: options: quant_max %d is not above 0, as rule %d needs", op.highest, int(d.how.rule));
+    }
+    if (d.tensors().options && stored_value(d.tensors().options->scale_mode) == QDQ_MULTIPLY) {
+        return d.invalid("%s: options: scale_mode %d: x is divided by scales that are computed", int(QDQ_MULTIPLY));
+    }
+    return QDQ_OK;
+}
+
+// An output that is an operand of the plan.
+qdq_status check_output(const dynamic_draft &d, const char *name, const qdq_tensor &t, span &bytes) {
+    int64_t strides[most_dimensions];
+    element_strides(t, strides);
+    if (!touched(t, strides, bytes)) {
+        return d.invalid("%s: %s: shape and strides reach past the address space", name);
+    }
+    return elements_are_distinct(t, strides) ? QDQ_OK
+                                             : d.invalid("%s: %s: its strides make elements overlap one another", name);
+}
+
+int64_t count_elements(const qdq_tensor &t) {
+    return std::accumulate(t.shape, t.shape + t.rank, int64_t{1}, std::multiplies<>());
+}
+
+qdq_status check_outputs(dynamic_draft &d) {
+    const qdq_tensor &scale = *d.tensors().scale, *const zero_point = d.tensors().zero_point;
+    dynamic_plan &p = d.result;
+    p.groups = count_elements(scale);
+    p.has_zero_point = zero_point != nullptr;
+    p.bypasses_caches = p.quantize.elements > 0 && p.quantize.op.nontemporal && d.tensors().options &&
+                        stored_value(d.tensors().options->stores) == QDQ_STORES_NONTEMPORAL;
+    p.scale = p.zero_point = {};
+    if (p.groups == 0) {
+        return QDQ_OK;
+    }
+    if (zero_point && count_elements(*zero_point) != p.groups) {
+        return d.invalid("%s: zero_point: it has one element, and there are %" PRId64 " scales", p.groups);
+    }
+    const qdq_status s = check_output(d, "scale", scale, p.scale);
+    return s || !zero_point ? s : check_output(d, "zero_point", *zero_point, p.zero_point);
+}
+
+void set_computation(const dynamic_draft &d) {
+    const call &op = d.result.quantize.op;
+    const arguments &given = d.tensors();
+    const element_type &codes = type_of(given.y->dtype);
+    scale_computation &how = d.result.how;
+    how.rule = d.how.rule;
+    how.clip_ratio = d.how.clip_ratio == 0 ? 1 : d.how.clip_ratio;
+    how.least_scale = d.how.least_scale;
+    how.lowest = op.lowest;
+    how.highest = op.highest;
+    how.largest = codes.is_integer() ? static_cast<float>(op.highest) : static_cast<float>(codes.largest_value());
+    how.largest_exponent = codes.is_integer() ? int32_t(std::bit_width(static_cast<uint32_t>(op.highest))) - 1
+                                              : int32_t(std::bit_cast<uint32_t>(how.largest) >> 23) - 127;
+    how.mantissa_bits = codes.is_integer() ? how.largest_exponent : codes.layout.mantissa_bits;
+    how.x_type = given.x->dtype;
+    how.scale_type = given.scale->dtype;
+    how.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
+}
+
+qdq_status overlap(const char *function, const char *a, const char *b) {
+    return fail(QDQ_INVALID_ARGUMENT, "%s: %s: it overlaps %s", function, a, b);
+}
+
+}  // namespace
+
+qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &result) {
+    dynamic_draft d{given, result};
+    qdq_status s;
+    if ((s = check_how(d)) || (s = check_zero_point(d)) || (s = make_static_plan(d)) || (s = check_types(d)) ||
+        (s = check_outputs(d))) {
+        return s;
+    }
+    result.quantize.made = dynamic_plan_mark;
+    set_computation(d);
+    result.reductions = &find_reductions(*result.quantize.op.target, type_of(result.how.x_type).bits);
+    result.direct.kernel = nullptr;
+    return QDQ_OK;
+}
+
+qdq_status check_overlap(const char *function, const dynamic_plan &p, const dynamic_tensors &at) {
+    const plan &base = p.quantize;
+    const bool is_empty = base.elements == 0;
+    const struct {
+        const char *name;
+        const void *data;
+        span bytes;
+        bool is_wanted;
+    } tensors[] = {{"scale", at.scale, p.scale, p.groups > 0},
+                   {"zero_point", at.zero_point, p.zero_point, p.groups > 0 && p.has_zero_point},
+                   {"x", at.x, {base.x_first, base.x_end}, !is_empty},
+                   {"y", at.y, {base.y_first, base.y_end}, !is_empty && at.y}};
+    place places[std::size(tensors)];
+    for (size_t i = 0; i < std::size(tensors); i++) {
+        if (!tensors[i].is_wanted) {
+            continue;
+        }
+        if (!tensors[i].data) {
+            return fail(QDQ_INVALID_ARGUMENT, "%s: %s: data is NULL", function, tensors[i].name);
+        }
+        if (!locate(*base.op.target, tensors[i].data, tensors[i].bytes, 0, places[i])) {
+            return out_of_reach(function, *base.op.target, tensors[i].name);
+        }
+        for (size_t j = 0; j < std::min<size_t>(i, 2); j++) {
+            if (places[i].overlaps(places[j])) {
+                return overlap(function, tensors[j].name, tensors[i].name);
+            }
+        }
+    }
+    return is_empty || !at.y ? QDQ_OK : check_overlap(function, base, at.x, at.y);
+}
+
+}  // namespace qdq::runtime

@@ -1,0 +1,61 @@
+// A plan whose scales and zero points are computed of x: a plan of quantize, and what computes its operands.
+#pragma once
+
+#include "plan/make_plan.h"
+#include "plan/memory.h"
+#include "targets/reduction_table.h"
+
+namespace qdq::runtime {
+
+// A rule with all that it needs to know about codes and operands.
+struct scale_computation {
+    qdq_scale_rule rule;
+    float clip_ratio, least_scale;
+    float largest;             // L of qdq_scale_rule
+    int32_t largest_exponent;  // e there
+    int32_t mantissa_bits;     // of y's values, for QDQ_SCALE_POWER_EVEN
+    int32_t lowest, highest;   // integer codes
+    qdq_dtype x_type, scale_type, zero_point_type;
+};
+
+// A reduction that is one call of a kernel, of as many rows as there are groups.
+struct reduction_call {
+    reduce_kernel *kernel;  // NULL: it is not one
+    halide_dimension_t x_shape[2];
+};
+
+constexpr uint64_t dynamic_plan_mark = 0x32706c616e647171;
+
+// What an opaque qdq_plan holds. The addresses of operands are those of a run.
+struct dynamic_plan {
+    plan quantize;
+    scale_computation how;
+    const reductions_of_size *reductions;
+    int64_t groups;  // that have a scale, elements or not
+    bool has_zero_point;
+    // Areas do as asked alone: [4096, 4096] f32 to i8 by rows takes 5.6 ms past the caches and 5.1 through them (Zen
+    // 4).
+    bool bypasses_caches;
+    span scale, zero_point;  // bytes relative to their data
+    reduction_call direct;   // the whole reduction, where it is one
+};
+static_assert(std::is_trivially_copyable_v<dynamic_plan>);
+static_assert(sizeof(dynamic_plan) <= sizeof(qdq_plan));
+
+struct dynamic_arguments {
+    arguments quantize;  // data is not looked at
+    const qdq_scale_options *how;
+};
+
+qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &result);
+
+// The addresses of a run.
+struct dynamic_tensors {
+    const void *x;
+    void *scale, *zero_point, *y;  // NULL: none
+};
+
+// The rules about their memory.
+qdq_status check_overlap(const char *function, const dynamic_plan &p, const dynamic_tensors &at);
+
+}  // namespace qdq::runtime

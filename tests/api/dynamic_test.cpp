@@ -1,0 +1,421 @@
+// Scales that are computed of x, and codes by them: calls drawn at random, byte by byte against the oracle.
+#include "drawn_call.h"
+
+#include "conformance/supported.h"
+#include "reference/scales.h"
+#include "support/inputs.h"
+#include "support/targets.h"
+#include "support/thinning.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace api_test {
+namespace {
+
+constexpr int calls = 3000;
+constexpr int64_t largest = 3000000;
+
+// What a drawn call of quantize becomes.
+struct dynamic_call {
+    drawn_call &drawn;
+    qdq_scale_options how{};
+    qdq_options options{};
+    std::optional<tensor_memory> x, scale, zero_point;
+
+    dynamic_call(drawn_call &drawn, test_support::choices &from) : drawn(drawn), options(drawn.options) {
+        const qdq_dtype codes = drawn.y->view().dtype;
+        const bool is_integer = reference::is_integer(codes);
+        options.scale_mode = from.one_of<qdq_scale_mode>({QDQ_DIVIDE, QDQ_DIVIDE, QDQ_RECIPROCAL});
+        how.rule = from.one_of<qdq_scale_rule>({QDQ_SCALE_ABSMAX, QDQ_SCALE_POWER_FLOOR, QDQ_SCALE_POWER_CEIL,
+                                                QDQ_SCALE_POWER_EVEN, QDQ_SCALE_POWER_ROUND_UP,
+                                                is_integer ? QDQ_SCALE_MINMAX : QDQ_SCALE_ABSMAX});
+        if (is_integer && how.rule != QDQ_SCALE_MINMAX && reference::saturation_range(codes, options).highest <= 0) {
+            options.quant_min = options.quant_max = 0;
+        }
+        how.clip_ratio = from.chance(3) ? 0.9f : from.chance(3) ? 1.0f : 0.0f;
+        const bool is_power = how.rule >= QDQ_SCALE_POWER_FLOOR;
+        how.least_scale = !is_power && from.chance(4) ? 0.125f : 0.0f;
+        const qdq_dtype scale_type = is_power
+                                         ? from.one_of<qdq_dtype>({QDQ_E8M0, QDQ_E8M0, QDQ_F32, QDQ_BF16})
+                                         : from.one_of<qdq_dtype>({QDQ_F32, QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_F8E4M3});
+        scale = like_scale(scale_type);
+        if (how.rule == QDQ_SCALE_MINMAX) {
+            zero_point = like_scale(zero_point_type(codes, from));
+        }
+        draw_x(from);
+    }
+
+    // Of the drawn scale's shape and, as it may be of another size, strides.
+    tensor_memory like_scale(qdq_dtype type) const {
+        const qdq_tensor t = drawn.scale->view();
+        return tensor_memory(type, drawn.scale_shape,
+                             t.strides ? dimensions(t.strides, t.strides + t.rank) : dimensions{});
+    }
+
+    static qdq_dtype zero_point_type(qdq_dtype codes, test_support::choices &from) {
+        switch (codes) {
+        case QDQ_I8:
+        case QDQ_I4:
+        case QDQ_I2: return from.one_of<qdq_dtype>({QDQ_I8, QDQ_I32});
+        case QDQ_U8: return from.one_of<qdq_dtype>({QDQ_U8, QDQ_I32});
+        case QDQ_U4:
+        case QDQ_U2: return from.one_of<qdq_dtype>({QDQ_U8, QDQ_I8, QDQ_I16});
+        case QDQ_U16: return from.one_of<qdq_dtype>({QDQ_U16, QDQ_I32});
+        case QDQ_I16: return from.one_of<qdq_dtype>({QDQ_I16, QDQ_I32});
+        default: return QDQ_I32;
+        }
+    }
+
+    // As drawn, where most groups have a NaN; or numbers of any magnitude, a few of which are special.
+    void draw_x(test_support::choices &from) {
+        x = *drawn.x;
+        if (from.chance(4)) {
+            return;
+        }
+        const int64_t rare = from.one_of<int64_t>({20, 1000, 1000000});
+        const int64_t exponents = from.one_of<int64_t>({2, 10, 254});
+        const bool is_zero = from.chance(20);
+        test_support::random_bits random(static_cast<uint64_t>(from.between(0, 1000)));
+        const qdq_dtype type = x->view().dtype;
+        const std::vector<float> specials = test_support::special_floats();
+        const auto code_of = [&](float value) {
+            const float sign = std::signbit(value) ? 0x8000 : 0;
+            switch (type) {
+            case QDQ_F32: return std::bit_cast<uint32_t>(value);
+            case QDQ_F16:
+                return reference::encode_ieee(reference::f16_format, value) | uint32_t(value != value ? sign : 0);
+            default: return reference::encode_ieee(reference::bf16_format, value) | uint32_t(value != value ? sign : 0);
+            }
+        };
+        x->fill([&](int64_t) {
+            const uint32_t bits = random.next32();
+            if (random.below(rare) == 0) {
+                return code_of(specials[static_cast<size_t>(random.below(static_cast<int64_t>(specials.size())))]);
+            }
+            const uint32_t exponent = static_cast<uint32_t>(exponents == 254 ? 0 : 126) + bits % uint32_t(exponents);
+            return is_zero ? code_of(0) : code_of(std::bit_cast<float>((bits & 0x807fffff) | exponent << 23));
+        });
+    }
+
+    std::string description() const {
+        return drawn.description() + ", rule " + std::to_string(how.rule) + ", clip ratio " +
+               std::to_string(how.clip_ratio) + ", least scale " + std::to_string(how.least_scale) + ", scale type " +
+               std::to_string(scale->view().dtype) +
+               (zero_point ? ", zero point " + std::to_string(zero_point->view().dtype) : "");
+    }
+};
+
+// The three outputs.
+struct outputs {
+    tensor_memory scale, y;
+    std::optional<tensor_memory> zero_point;
+
+    outputs(const dynamic_call &call) : scale(*call.scale), y(*call.drawn.y), zero_point(call.zero_point) {}
+
+    void expect(const outputs &actual, const char *by) const {
+        EXPECT_TRUE(same_bytes(scale, actual.scale)) << by << ": scale";
+        if (zero_point) {
+            EXPECT_TRUE(same_bytes(*zero_point, *actual.zero_point)) << by << ": zero point";
+        }
+        EXPECT_TRUE(same_bytes(y, actual.y)) << by << ": y";
+    }
+};
+
+void expect_oracle_result(const dynamic_call &call) {
+    const qdq_tensor x = call.x->view();
+    const auto with = [&](const outputs &of, auto run) {
+        const qdq_tensor scale = of.scale.view(), y = of.y.view();
+        qdq_tensor zero_point{};
+        if (of.zero_point) {
+            zero_point = of.zero_point->view();
+        }
+        run(scale, of.zero_point ? &zero_point : nullptr, y);
+    };
+    outputs expected(call), scales(call);
+    with(expected, [&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
+        reference::compute_scales(x, y.dtype, scale, zero_point, &call.how, &call.options);
+        with(scales, [&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
+            EXPECT_EQ(qdq_compute_scales(&x, y.dtype, &scale, zero_point, &call.how, &call.options), QDQ_OK)
+                << qdq_last_error();
+        });
+        scales.y = expected.y;
+        expected.expect(scales, "scales");
+        reference::quantize(x, scale, zero_point, y, &call.options);
+    });
+    outputs at_once(call), planned(call);
+    with(at_once, [&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
+        EXPECT_EQ(qdq_quantize_dynamic(&x, &scale, zero_point, &y, &call.how, &call.options), QDQ_OK)
+            << qdq_last_error();
+    });
+    expected.expect(at_once, "at once");
+    with(planned, [&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
+        qdq_plan plan;
+        ASSERT_EQ(qdq_plan_quantize_dynamic(&plan, &x, &scale, zero_point, &y, &call.how, &call.options), QDQ_OK)
+            << qdq_last_error();
+        EXPECT_EQ(qdq_run_dynamic(&plan, x.data, scale.data, zero_point ? zero_point->data : nullptr, y.data, nullptr),
+                  QDQ_OK)
+            << qdq_last_error();
+    });
+    expected.expect(planned, "by a plan");
+}
+
+class Dynamic : public Api {};
+
+// Scales and i8 codes of x by so many threads.
+std::pair<tensor_memory, tensor_memory> outputs_of(const tensor_memory &x, const dimensions &scale_shape, int threads) {
+    const qdq_tensor of_x = x.view();
+    tensor_memory scale(QDQ_F32, scale_shape), y(QDQ_I8, dimensions(of_x.shape, of_x.shape + of_x.rank));
+    const qdq_tensor of_scale = scale.view(), of_y = y.view();
+    qdq_set_num_threads(threads);
+    EXPECT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, nullptr, nullptr), QDQ_OK) << qdq_last_error();
+    return {scale, y};
+}
+
+TEST_F(Dynamic, calls_equal_the_oracle) {
+    const char *wanted = std::getenv("QDQ_TEST_SEED");
+    const unsigned seed = wanted != nullptr ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 1;
+    test_support::for_each_target([=](const std::string &) {
+        for (unsigned i = 0; i < calls && !testing::Test::HasFailure(); i++) {
+            test_support::random_choices random(seed * 1000003 + i);
+            drawn_call drawn(random, largest);
+            if (drawn.way != direction::quantize || !test_support::is_taken(i)) {
+                continue;
+            }
+            qdq_set_num_threads(i % 2 == 0 ? 1 : 3);
+            const dynamic_call call(drawn, random);
+            SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(i) + ": " + call.description());
+            expect_oracle_result(call);
+        }
+    });
+}
+
+// Of every f16 and bf16, twice over, as a group: every rule, for every stored type and type of scale.
+TEST_F(Dynamic, rules_of_every_input_of_16_bits) {
+    constexpr int64_t inputs = 65536, each = 2;
+    for (const qdq_dtype floats : {QDQ_F16, QDQ_BF16}) {
+        tensor_memory x(floats, {inputs, each});
+        x.fill([](int64_t i) { return static_cast<uint32_t>(i / each); });
+        const qdq_tensor of_x = x.view();
+        for (const qdq_dtype codes : supported::stored_types) {
+            for (const qdq_scale_rule rule : {QDQ_SCALE_ABSMAX, QDQ_SCALE_MINMAX, QDQ_SCALE_POWER_FLOOR,
+                                              QDQ_SCALE_POWER_CEIL, QDQ_SCALE_POWER_EVEN, QDQ_SCALE_POWER_ROUND_UP}) {
+                const bool is_power = rule >= QDQ_SCALE_POWER_FLOOR, shifts = rule == QDQ_SCALE_MINMAX;
+                if (shifts && !reference::is_integer(codes)) {
+                    continue;
+                }
+                const qdq_scale_options how{rule, 0, 0};
+                for (const qdq_dtype type : is_power ? std::vector{QDQ_E8M0, QDQ_F32, QDQ_BF16}
+                                                     : std::vector{QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_F8E4M3}) {
+                    SCOPED_TRACE(std::to_string(floats) + " to " + std::to_string(codes) + ", rule " +
+                                 std::to_string(rule) + ", scale " + std::to_string(type));
+                    tensor_memory scale(type, {inputs, 1}), expected = scale, zero_point(QDQ_I32, {inputs, 1}),
+                                                            expected_zero_point = zero_point;
+                    const qdq_tensor of_scale = scale.view(), of_zero_point = zero_point.view();
+                    const qdq_tensor *shift = shifts ? &of_zero_point : nullptr;
+                    ASSERT_EQ(qdq_compute_scales(&of_x, codes, &of_scale, shift, &how, nullptr), QDQ_OK)
+                        << qdq_last_error();
+                    const qdq_tensor to = expected_zero_point.view();
+                    reference::compute_scales(of_x, codes, expected.view(), shifts ? &to : nullptr, &how, nullptr);
+                    ASSERT_TRUE(same_bytes(expected, scale));
+                    ASSERT_TRUE(same_bytes(expected_zero_point, zero_point));
+                }
+            }
+        }
+    }
+}
+
+// Groups that hold what is rare at any place of a long row, by every target.
+TEST_F(Dynamic, one_element_decides_wherever_it_is) {
+    const std::vector<uint32_t> rare = {0x7fc00000, 0xffc00001, 0x7f800000, 0xff800000, 0x42c80000, 0xc2c80000};
+    test_support::for_each_target([&](const std::string &) {
+        for (const int64_t length : {16, 17, 31, 63, 64, 65, 127, 130, 257}) {
+            for (int64_t place = 0; place < length; place++) {
+                for (const uint32_t bits : rare) {
+                    tensor_memory x(QDQ_F32, {3, length});
+                    x.fill([=](int64_t i) { return i == length + place ? bits : 0x3f800000u + uint32_t(i % 7); });
+                    tensor_memory scale(QDQ_F32, {3, 1}), expected = scale;
+                    const qdq_tensor of_x = x.view(), of_scale = scale.view();
+                    ASSERT_EQ(qdq_compute_scales(&of_x, QDQ_I8, &of_scale, nullptr, nullptr, nullptr), QDQ_OK);
+                    reference::compute_scales(of_x, QDQ_I8, expected.view(), nullptr, nullptr, nullptr);
+                    ASSERT_TRUE(same_bytes(expected, scale)) << length << ", " << place << ", " << bits;
+                }
+            }
+        }
+    });
+}
+
+TEST_F(Dynamic, large_groups_are_reduced_by_several_threads) {
+    for (const auto &[shape, scale_shape] :
+         {std::pair{dimensions{2048, 1031}, dimensions{1, 1}}, std::pair{dimensions{4099, 513}, dimensions{1, 513}},
+          std::pair{dimensions{3, 700001}, dimensions{3, 1}}, std::pair{dimensions{1000, 1030}, dimensions{8, 9}}}) {
+        tensor_memory x(QDQ_BF16, shape);  // the last elements are the largest, and below 0
+        x.fill([n = int64_t{shape[0] * shape[1]}](int64_t i) { return static_cast<uint32_t>(0xbf00 + i * 100 / n); });
+        const auto one = outputs_of(x, scale_shape, 1), four = outputs_of(x, scale_shape, 4);
+        EXPECT_TRUE(same_bytes(one.first, four.first));
+        EXPECT_TRUE(same_bytes(one.second, four.second));
+        tensor_memory expected = one.first;
+        reference::compute_scales(x.view(), QDQ_I8, expected.view(), nullptr, nullptr, nullptr);
+        EXPECT_TRUE(same_bytes(expected, one.first));
+    }
+}
+
+// 221 rows of 37 are an area: an odd number of codes.
+TEST_F(Dynamic, areas_of_packed_rows_begin_at_whole_bytes) {
+    const dimensions shape{4000, 37};
+    const tensor_memory x = floats(QDQ_F32, shape);
+    tensor_memory scale(QDQ_F32, {4000, 1}), y(QDQ_I4, shape), expected = y;
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view();
+    qdq_set_num_threads(1);
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, nullptr, nullptr), QDQ_OK) << qdq_last_error();
+    reference::quantize(of_x, of_scale, nullptr, expected.view(), nullptr);
+    EXPECT_TRUE(same_bytes(expected, y));
+}
+
+TEST_F(Dynamic, x_without_elements_has_scales_of_zeros) {
+    tensor_memory x(QDQ_F32, {0, 3}), y(QDQ_I8, {0, 3}), scale(QDQ_F32), by_column(QDQ_F32, {3});
+    const qdq_tensor of_x = x.view(), of_y = y.view(), of_scale = scale.view(), of_columns = by_column.view();
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, nullptr, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(scale.codes(), std::vector<uint32_t>{0x3f800000});
+    const qdq_options columns{.axis = 1};
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_columns, nullptr, &of_y, nullptr, &columns), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(by_column.codes(), std::vector<uint32_t>(3, 0x3f800000));
+}
+
+TEST_F(Dynamic, y_may_be_x) {
+    tensor_memory x = floats(QDQ_F16, {100, 70}), expected(QDQ_I16, {100, 70}), scale(QDQ_F32, {100, 1});
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), to = expected.view();
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &to, nullptr, nullptr), QDQ_OK) << qdq_last_error();
+    qdq_tensor y = of_x;
+    y.dtype = QDQ_I16;
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &y, nullptr, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(x.codes(), expected.codes());
+}
+
+// A valid call, of which tests change one thing.
+struct refusable {
+    tensor_memory x = floats(QDQ_F32, {4, 6}), scale{QDQ_F32, {4, 1}}, zero_point{QDQ_I8, {4, 1}}, y{QDQ_I8, {4, 6}};
+    qdq_tensor of_x = x.view(), of_scale = scale.view(), of_zero_point = zero_point.view(), of_y = y.view();
+    bool shifts = false;
+    qdq_scale_options how{};
+    qdq_options options{};
+
+    // Refused by the call, and where addresses play no part by a plan and for scales alone; and nothing is written.
+    void expect(qdq_status status, const std::string &message) {
+        const tensor_memory scale_before = scale, zero_point_before = zero_point, y_before = y;
+        const qdq_tensor *shift = shifts ? &of_zero_point : nullptr;
+        EXPECT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, shift, &of_y, &how, &options), status) << message;
+        EXPECT_EQ(qdq_last_error(), "qdq_quantize_dynamic: " + message);
+        EXPECT_EQ(scale, scale_before);
+        EXPECT_EQ(zero_point, zero_point_before);
+        EXPECT_EQ(y, y_before);
+        qdq_plan plan;
+        if (qdq_plan_quantize_dynamic(&plan, &of_x, &of_scale, shift, &of_y, &how, &options) != QDQ_OK) {
+            EXPECT_EQ(qdq_last_error(), "qdq_plan_quantize_dynamic: " + message);
+            return;
+        }
+        EXPECT_EQ(qdq_run_dynamic(&plan, of_x.data, of_scale.data, shift ? shift->data : nullptr, of_y.data, nullptr),
+                  status);
+        EXPECT_EQ(qdq_last_error(), "qdq_run_dynamic: " + message);
+    }
+};
+
+template<typename Change> void expect_refused(const std::string &message, Change change) {
+    refusable call;
+    change(call);
+    call.expect(QDQ_INVALID_ARGUMENT, message);
+}
+
+TEST_F(Dynamic, what_is_wrong_is_refused) {
+    refusable fine;
+    EXPECT_EQ(qdq_quantize_dynamic(&fine.of_x, &fine.of_scale, nullptr, &fine.of_y, nullptr, nullptr), QDQ_OK);
+    expect_refused("how: rule 6 is not in 0..5", [](refusable &c) { set_raw(c.how.rule, 6); });
+    expect_refused("how: rule -1 is not in 0..5", [](refusable &c) { set_raw(c.how.rule, -1); });
+    expect_refused("how: clip_ratio 1.5 is not in 0..1", [](refusable &c) { c.how.clip_ratio = 1.5f; });
+    expect_refused("how: clip_ratio nan is not in 0..1", [](refusable &c) { c.how.clip_ratio = NAN; });
+    expect_refused("how: least_scale -1 is not a finite number of 0 or more",
+                   [](refusable &c) { c.how.least_scale = -1; });
+    expect_refused("how: least_scale inf is not a finite number of 0 or more",
+                   [](refusable &c) { c.how.least_scale = INFINITY; });
+    expect_refused("how: least_scale 1 is not for powers of two (rule 2)",
+                   [](refusable &c) { c.how = {QDQ_SCALE_POWER_FLOOR, 0, 1}; });
+    expect_refused("how: rule 1 needs integer codes, not f8e4m3", [](refusable &c) {
+        c.how.rule = QDQ_SCALE_MINMAX;
+        c.shifts = true;
+        c.of_y.dtype = QDQ_F8E4M3;
+    });
+    expect_refused("zero_point: rule 0 computes none", [](refusable &c) { c.shifts = true; });
+    expect_refused("zero_point: NULL, and rule 1 computes one", [](refusable &c) { c.how.rule = QDQ_SCALE_MINMAX; });
+    expect_refused("zero_point: type u8 does not have all codes from -128 to 127", [](refusable &c) {
+        c.how.rule = QDQ_SCALE_MINMAX;
+        c.shifts = true;
+        c.of_zero_point.dtype = QDQ_U8;
+    });
+    expect_refused("zero_point: it has one element, and there are 4 scales", [](refusable &c) {
+        c.how.rule = QDQ_SCALE_MINMAX;
+        c.shifts = true;
+        c.of_zero_point.rank = 0;
+    });
+    expect_refused("scale: rule 0 does not compute scales of type e8m0",
+                   [](refusable &c) { c.of_scale.dtype = QDQ_E8M0; });
+    expect_refused("scale: rule 5 does not compute scales of type f16", [](refusable &c) {
+        c.how.rule = QDQ_SCALE_POWER_ROUND_UP;
+        c.of_scale.dtype = QDQ_F16;
+    });
+    expect_refused("options: scale_mode 1: x is divided by scales that are computed",
+                   [](refusable &c) { c.options.scale_mode = QDQ_MULTIPLY; });
+    expect_refused("options: quant_max 0 is not above 0, as rule 0 needs",
+                   [](refusable &c) { c.options.quant_min = -5; });
+    expect_refused("y: shape[1] is 5, x's is 6", [](refusable &c) {
+        static constexpr int64_t other[] = {4, 5};
+        c.of_y.shape = other;
+    });
+    expect_refused("scale: its strides make elements overlap one another", [](refusable &c) {
+        static constexpr int64_t none[] = {0, 0};
+        c.of_scale.strides = none;
+    });
+    expect_refused("scale: data is NULL", [](refusable &c) { c.of_scale.data = nullptr; });
+    expect_refused("x: data is NULL", [](refusable &c) { c.of_x.data = nullptr; });
+    expect_refused("y: data is NULL", [](refusable &c) { c.of_y.data = nullptr; });
+    expect_refused("scale: it overlaps x", [](refusable &c) { c.of_scale.data = c.of_x.data; });
+    expect_refused("scale: it overlaps y", [](refusable &c) { c.of_y.data = c.of_scale.data; });
+    expect_refused("scale: it overlaps zero_point", [](refusable &c) {
+        c.how.rule = QDQ_SCALE_MINMAX;
+        c.shifts = true;
+        c.of_zero_point.data = static_cast<char *>(c.of_scale.data) + 12;
+    });
+    expect_refused("zero_point: it overlaps x", [](refusable &c) {
+        c.how.rule = QDQ_SCALE_MINMAX;
+        c.shifts = true;
+        c.of_zero_point.data = c.of_x.data;
+    });
+    expect_refused("y: it overlaps x; y may only be x itself, with the same strides and element size",
+                   [](refusable &c) { c.of_y.data = c.of_x.data; });
+}
+
+TEST_F(Dynamic, plans_run_by_their_own_function) {
+    refusable c;
+    qdq_plan of_scales, of_codes;
+    ASSERT_EQ(qdq_plan_quantize_dynamic(&of_scales, &c.of_x, &c.of_scale, nullptr, &c.of_y, nullptr, nullptr), QDQ_OK);
+    ASSERT_EQ(qdq_plan_quantize(&of_codes, &c.of_x, &c.of_scale, nullptr, &c.of_y, nullptr), QDQ_OK);
+    EXPECT_EQ(qdq_run(&of_scales, c.of_x.data, c.of_y.data, nullptr), QDQ_INVALID_ARGUMENT);
+    const auto run = [&](const qdq_plan *plan, void *stream) {
+        return qdq_run_dynamic(plan, c.of_x.data, c.of_scale.data, nullptr, c.of_y.data, stream);
+    };
+    EXPECT_EQ(run(&of_codes, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_STREQ(qdq_last_error(), "qdq_run_dynamic: plan: qdq_plan_quantize_dynamic has not made it");
+    EXPECT_EQ(run(nullptr, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_STREQ(qdq_last_error(), "qdq_run_dynamic: plan: NULL");
+    int stream = 0;
+    EXPECT_EQ(run(&of_scales, &stream), QDQ_INVALID_ARGUMENT);
+    EXPECT_EQ(run(&of_scales, nullptr), QDQ_OK);
+    EXPECT_EQ(qdq_plan_quantize_dynamic(nullptr, &c.of_x, &c.of_scale, nullptr, &c.of_y, nullptr, nullptr),
+              QDQ_INVALID_ARGUMENT);
+    EXPECT_EQ(qdq_compute_scales(nullptr, QDQ_I8, &c.of_scale, nullptr, nullptr, nullptr), QDQ_INVALID_ARGUMENT);
+    qdq_tensor on_device = c.of_x;
+    on_device.device.kind = QDQ_DEVICE_CUDA;
+    EXPECT_NE(qdq_compute_scales(&on_device, QDQ_I8, &c.of_scale, nullptr, nullptr, nullptr), QDQ_OK);
+}
+
+}  // namespace
+}  // namespace api_test
