@@ -20,7 +20,7 @@ DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cud
 GPU_TESTS := device.calls device.every_kernel device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults device.cubins
 
-.PHONY: help demo test docs peers wheel gpu coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
+.PHONY: help demo test docs peers wheel gpu ptx coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
 
 help:
 	@echo "make demo [MODEL=folder or file]     quantize a model to int8, restore it, compare; then to every type"
@@ -30,6 +30,7 @@ help:
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make wheel [PYTHON=python3.12]      the Python package as a wheel and as sources: build/wheels"
 	@echo "make gpu                            build the device targets, run them without a GPU and on GPUs that are there"
+	@echo "make ptx                            run all cases of CUDA's kernels by the interpreter of their PTX (9 minutes)"
 	@echo "make coverage                       which lines of the product's C++ the tests execute"
 	@echo "make fuzz [MINUTES=2]               run the fuzzers under ASan and UBSan (installs clang 19)"
 	@echo "make lint                           clang-format, compiler's warnings, clang-tidy, cppcheck; plain words"
@@ -39,7 +40,7 @@ help:
 	@echo "make tune [BUDGET=60] [TARGET=] [KERNELS=regex]"
 	@echo "                                    look for faster parameters of kernels, for this machine (minutes)"
 	@echo "make mutants [ONLY=regex]           plant faults in the code, one at a time: a test must fail for each"
-	@echo "make reliability [MINUTES=2]        test, lint, coverage, mutants, fuzz: then docs/reliability.md (hours)"
+	@echo "make reliability [MINUTES=2]        test, ptx, lint, coverage, mutants, fuzz: then docs/reliability.md (hours)"
 	@echo "make packages                       .deb and .tar.gz in build/packages, tried in a clean Debian (as root)"
 	@echo "make dist [DIST='x86_64 aarch64-cuda']"
 	@echo "                                    archives of what others link, for each processor and device: build/dist"
@@ -104,6 +105,13 @@ gpu: $(VENV)/.gpu-installed
 	GTEST_FILTER='*opencl*:*Opencl*:*cuda*:*device_target*:Plugins.*:Ptx*' $(CTEST) --preset gpu --parallel $(JOBS) \
 		--tests-regex "^($$(echo $(GPU_TESTS) 'ptx\..*' 'oclgrind\..*' api.symbols device.cuda_architectures device.kernel_text device.opencl_driver device.ptx device.size device.verify_opencl schedules.invariance | tr ' ' '|'))$$"
 
+# All cases of CUDA's kernels on tests/ptx.
+ptx: $(VENV)/.gpu-installed
+	@$(CMAKE) --preset gpu --log-level=WARNING
+	@$(CMAKE) --build build/gpu --target qdq_ptx_driver kernel.quantize kernel.dequantize
+	QDQ_TEST_THIN=1 $(CTEST) --preset gpu --tests-regex '^ptx\.(quantize|dequantize)$$' --output-junit $(CURDIR)/build/gpu/ptx.xml
+	@$(VENV)/bin/python tools/ptx_figures.py build/gpu/ptx.xml build/gpu build/reliability/ptx.json "make ptx"
+
 coverage: $(VENV)/.coverage-installed
 	@$(CMAKE) --preset coverage --log-level=WARNING
 	@$(CMAKE) --build build/coverage
@@ -144,7 +152,7 @@ tune: $(STAMP)
 mutants: $(STAMP)
 	@$(VENV)/bin/python tools/mutants.py $(if $(ONLY),--only '$(ONLY)')
 
-reliability: test lint coverage mutants fuzz
+reliability: test ptx lint coverage mutants fuzz
 	$(VENV)/bin/python tools/reliability.py
 
 # A build for /usr, with the generators of build/release.

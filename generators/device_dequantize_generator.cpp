@@ -32,7 +32,7 @@ public:
     }
 
     void generate() {
-        kernel = {form, stored().bits, floats().bits, tuned.unit_elements, on().ptx};
+        kernel = {form, stored().bits, floats().bits, tuned.unit_elements, on()};
         kernel.define_places(in);
         kernel.define(code, kernel.lanes(), cast<uint32_t>(kernel.element_bits(x, in)));
         define_operands();

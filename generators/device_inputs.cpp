@@ -6,7 +6,13 @@ using namespace Halide;
 
 namespace {
 
-Expr quotient(Expr n, Expr multiplier, Expr shift) {
+// Of n below 2^31, by a shift from 31 on. PTX has an instruction for the high half of twice the product.
+Expr quotient(const instructions &on, Expr n, Expr multiplier, Expr shift) {
+    if (on.ptx) {
+        Expr high = Internal::Call::make(UInt(32), "llvm.nvvm.mulhi.ui", {cast<uint32_t>(n) << 1, multiplier},
+                                         Internal::Call::PureExtern);
+        return cast<int32_t>(high >> cast<uint32_t>(shift - 31));
+    }
     return cast<int32_t>((cast<uint64_t>(cast<uint32_t>(n)) * cast<uint64_t>(multiplier)) >> cast<uint64_t>(shift));
 }
 
@@ -31,17 +37,17 @@ bool is_integer_zero_point(const element_type &t) { return t.roles.zero_point &&
 
 }  // namespace
 
-places places_of(const device_inputs &in, Expr unit, int dimensions) {
+places places_of(const instructions &on, const device_inputs &in, Expr unit, int dimensions) {
     places all{*in.first_x, *in.first_y, *in.first_scale, *in.first_zero_point};
     Expr rest = unit;
     for (int d = 0; d < dimensions; d++) {
         Expr index = rest;
         if (d + 1 < dimensions) {
-            Expr outer = quotient(rest, *in.extent_multiplier[d], *in.extent_shift[d]);
+            Expr outer = quotient(on, rest, *in.extent_multiplier[d], *in.extent_shift[d]);
             index = rest - outer * Expr(*in.extent[d]);
             rest = outer;
         }
-        Expr block = cast<int64_t>(quotient(index, *in.block_multiplier[d], *in.block_shift[d]));
+        Expr block = cast<int64_t>(quotient(on, index, *in.block_multiplier[d], *in.block_shift[d]));
         all.x += cast<int64_t>(index) * Expr(*in.x_step[d]);
         all.y += cast<int64_t>(index) * Expr(*in.y_step[d]);
         all.scale += block * Expr(*in.scale_step[d]);

@@ -46,7 +46,7 @@ struct places {
 };
 
 // Of a unit, by its number among the kernel's dimensions.
-places places_of(const device_inputs &in, Expr unit, int dimensions);
+places places_of(const instructions &on, const device_inputs &in, Expr unit, int dimensions);
 
 // An element of a buffer by its 64-bit place, in two dimensions: within a page and of pages. Arguments for its Func.
 // One that is a few places further may lie past the page, where the next begins.

@@ -19,7 +19,7 @@ struct device_kernel {
     device_form form;
     int x_bits, y_bits;  // of an element
     int unit_elements;
-    bool permutes_bytes;        // there is an instruction for it
+    instructions on;
     bool codes_at_top = false;  // stored codes are in the top bytes of words
 
     Halide::Var lane{"lane"}, unit{"unit"};
@@ -54,7 +54,7 @@ struct device_kernel {
     void define_places(const device_inputs &in) {
         const bool packed = !dense() && lanes() > 1;
         Expr first = packed ? Halide::min(element_of(in, lane, unit), *in.elements - 1) : Expr(unit);
-        const places at = places_of(in, first, dimensions_of(form));
+        const places at = places_of(on, in, first, dimensions_of(form));
         place(lane, unit) = Halide::Tuple(at.x, at.y, at.scale, at.zero_point);
         stages.scalars.push_back({place, dense() ? 1 : lanes()});
     }
@@ -153,12 +153,12 @@ private:
             parts.push_back(Halide::cast<uint32_t>(code(lane * in_word + i, unit)));
         }
         int part_bits = y_bits;
-        if (permutes_bytes && y_bits == 4) {
+        if (on.ptx && y_bits == 4) {
             parts =
                 in_pairs(parts, [](const Expr &low, const Expr &high) { return (low & bit_pattern(15)) | high << 4; });
             part_bits = 8;
         }
-        for (; permutes_bytes && part_bits >= 8 && parts.size() > 1; part_bits *= 2) {
+        for (; on.ptx && part_bits >= 8 && parts.size() > 1; part_bits *= 2) {
             parts = in_pairs(parts, [&](const Expr &low, const Expr &high) {
                 return bytes_of(low, high, part_bits == 16 ? 0x5410 : codes_at_top ? 0x0073 : 0x0040);
             });

@@ -34,7 +34,7 @@ public:
     }
 
     void generate() {
-        kernel = {form, floats().bits, stored().bits, tuned.unit_elements, on().ptx};
+        kernel = {form, floats().bits, stored().bits, tuned.unit_elements, on()};
         kernel.codes_at_top =
             has_plain_kernel() && stored().is_float() && stored().bits == 8 && stored().layout.sign_bit() == 7;
         kernel.define_places(in);

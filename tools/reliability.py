@@ -13,7 +13,7 @@ import pathlib
 import platform
 import sys
 
-CHECKS = ["tests", "verify", "oracle", "coverage", "lint", "mutants", "fuzz"]
+CHECKS = ["tests", "verify", "oracle", "ptx", "coverage", "lint", "mutants", "fuzz"]
 FIELDS = ["what", "asked", "measured", "command"]
 INTRODUCTION = """# Reliability
 

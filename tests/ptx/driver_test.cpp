@@ -264,6 +264,20 @@ TEST_F(PtxDriver, describes_devices_and_errors) {
     EXPECT_EQ(cuGetErrorName(12345, &text), 1);
 }
 
+TEST_F(PtxDriver, finds_a_kernel_among_several) {
+    std::string another = std::string(adder).substr(std::string(adder).find(".visible"));
+    another.replace(another.find("add_one"), 7, "add_two").replace(another.find("%r4, 1;"), 7, "%r4, 2;");
+    void *both = nullptr;
+    ASSERT_EQ(cuModuleLoadData(&both, (adder + another).c_str()), 0);
+    for (const auto &[name, sum] : {std::pair{"add_one", 2u}, {"add_two", 3u}}) {
+        ASSERT_EQ(cuModuleGetFunction(&function, both, name), 0);
+        const uint64_t in = memory_of(eight);
+        EXPECT_EQ(launch(in, in), 0);
+        EXPECT_EQ(values_of(in, 8)[0], sum) << name;
+    }
+    EXPECT_EQ(cuModuleGetFunction(&function, both, "add_three"), 500);
+}
+
 TEST_F(PtxDriver, refuses_modules_and_launches_that_it_cannot_run) {
     void *m = nullptr, *f = nullptr;
     EXPECT_EQ(cuModuleLoadData(&m, "no PTX"), 218);

@@ -79,6 +79,7 @@ template<typename T> T bfe(T a, u32 from, u32 length) {
 }
 
 u32 sign_of_first(u32 a, u32 b) { return (a & 0x80000000) | (b & 0x7fffffff); }
+u32 mul_hi(u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }
 u32 negative(u32 a) { return 0 - a; }
 
 // Of the bytes of a, and of b behind them, the four that the digits of a selector number; with bit 3 their sign alone.
@@ -356,6 +357,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"mov.b32", row<same<u32>>()},
         {"mov.b64", row<same<u64>>()},
         {"mov.u32", row<same<u32>>()},
+        {"mul.hi.u32", row<mul_hi>()},
         {"mul.lo.s32", row<mul<u32>>()},
         {"mul.lo.s64", row<mul<u64>>()},
         {"mul.rn.f32", arithmetic_row<mul<float>>()},

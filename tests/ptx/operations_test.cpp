@@ -142,6 +142,8 @@ const std::map<std::string, std::vector<vector_of>> &vectors() {
         {"or.pred", {{1, {0, 1}}, {1, {1, 0}}, {1, {1, 1}}, {0, {0, 0}}}},
         {"xor.b32", {{0x12cb6879, {0x12345678, 0x00ff3e01}}}},
         {"copysign.f32", {{minus_one, {minus_zero, one}}, {one, {0, minus_one}}, {minus_zero, {minus_infinity, 0}}}},
+        {"mul.hi.u32",
+         {{0xfffffffe, {low32, low32}}, {0, {low32, 1}}, {1, {least_s32, 2}}, {0x40000000, {least_s32, least_s32}}}},
         {"neg.s32", {{0xffffffff, {1}}, {1, {0xffffffff}}, {0, {0}}, {least_s32, {least_s32}}}},
         {"prmt.b32",
          {{0x44332211, {0x44332211, 0x88776655, 0x3210}},
