@@ -18,7 +18,7 @@ MINUTES ?= 2
 BUDGET ?= 60
 DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl)
 GPU_TESTS := device.calls device.every_kernel device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
-PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults
+PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults device.cubins
 
 .PHONY: help demo test docs peers wheel gpu coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
 
@@ -102,7 +102,7 @@ gpu: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset gpu --log-level=WARNING
 	@$(CMAKE) --build build/gpu --target $(GPU_TESTS) $(PTX_TESTS) qdq_ptx_driver device.decompress_text qdq_shared qdq_gpu_bench qdq_cli qdq_compat_aclnn
 	GTEST_FILTER='*opencl*:*Opencl*:*cuda*:*device_target*:Plugins.*:Ptx*' $(CTEST) --preset gpu --parallel $(JOBS) \
-		--tests-regex "^($$(echo $(GPU_TESTS) 'ptx\..*' 'oclgrind\..*' api.symbols device.kernel_text device.opencl_driver device.ptx device.size device.verify_opencl schedules.invariance | tr ' ' '|'))$$"
+		--tests-regex "^($$(echo $(GPU_TESTS) 'ptx\..*' 'oclgrind\..*' api.symbols device.cuda_architectures device.kernel_text device.opencl_driver device.ptx device.size device.verify_opencl schedules.invariance | tr ' ' '|'))$$"
 
 coverage: $(VENV)/.coverage-installed
 	@$(CMAKE) --preset coverage --log-level=WARNING

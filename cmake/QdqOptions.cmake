@@ -21,6 +21,10 @@ set(QDQ_MICROARCHITECTURE "" CACHE STRING "Processor whose tuned parameters the 
 # make a library of 14 MB of one of 4.
 set(QDQ_DEVICE_TARGETS "" CACHE STRING "Device targets to compile kernels for")
 
+# Compute capabilities ("80;90") for which CUDA's kernels are compiled by ptxas here, so that a first call on such a device need
+# not: docs/gpu.md says what that adds to the library. Others compile the PTX, as all do where this is empty.
+set(QDQ_CUDA_ARCHITECTURES "" CACHE STRING "CUDA architectures to have kernels compiled for")
+
 # For archives that are unpacked anywhere: pkg-config then finds the other files from where qdq.pc lies. Without it qdq.pc names
 # the folder that it was installed to, as other packages do.
 option(QDQ_RELOCATABLE "Let pkg-config find what is installed wherever it is moved" OFF)

@@ -91,9 +91,10 @@ Expr abs_bits(const instructions &on, Expr a) {
                        : reinterpret<float>(reinterpret<uint32_t>(std::move(a)) & bit_pattern(0x7fffffff));
 }
 
-Expr divide_by_reciprocal(Expr x, Expr s, Expr r) {
+Expr divide_by_reciprocal(const instructions &on, Expr x, Expr s, Expr r) {
     Expr q0 = multiply(x, r);
-    Expr e = fused_multiply_add(-q0, s, x);
+    // Once for a group of elements that share s, where the sign is not the instruction's.
+    Expr e = on.device() ? fused_multiply_add(q0, -s, x) : fused_multiply_add(-q0, s, x);
     return fused_multiply_add(e, r, q0);
 }
 

@@ -56,7 +56,7 @@ Expr abs_bits(const instructions &on, Expr a);
 // is the full 1.5 units away, which takes a mantissa of x above 2 - 2^-23 and below that of s: there is none.
 // (Markstein 1990 states it for q0 within one unit.) Where e underflows, |x| < 2^-120, the quotient is below 2^-60 and
 // the error one unit of its last place, which no rounding of quantize can see.
-Expr divide_by_reciprocal(Expr x, Expr s, Expr r);
+Expr divide_by_reciprocal(const instructions &on, Expr x, Expr s, Expr r);
 
 // A uint32 whose upper half is a as a bf16, rounded to nearest even; the lower half is arbitrary. The NaN 0x7fc00000
 // stays itself; others may become infinite.

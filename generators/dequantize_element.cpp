@@ -11,6 +11,9 @@ using kind = dequantize_variant;
 
 Expr dequantize_element::value(kind k, const Expr &code, const dequantize_operands &o) const {
     if (stored.is_float()) {
+        if (k == kind::plain && !looks_up) {
+            return ordinary_product(on, stored, code, o.scale);
+        }
         Expr v = looks_up ? value_in_table(stored.layout, code) : float_value(on, stored, code);
         Expr product = multiply(v, o.scale);
         return k == kind::plain ? product : one_nan(product);

@@ -1,6 +1,7 @@
 #include "device_code.h"
 
 #include "compressed_text.h"
+#include "cubins.h"
 
 #include <LzmaEnc.h>
 
@@ -97,19 +98,22 @@ std::string with_vector_functions(const std::string &text) {
 
 class text_mutator : public IRMutator {
 public:
-    explicit text_mutator(bool compressed) : compressed(compressed) {}
+    text_mutator(bool compressed, const std::string &ptxas, const std::string &architectures)
+        : compressed(compressed), ptxas(ptxas), architectures(architectures) {}
 
 private:
     using IRMutator::visit;
 
     const bool compressed;
+    const std::string &ptxas, &architectures;
 
     Expr visit(const Variable *v) override {
         if (!v->image.defined() || !ends_with(v->image.name(), "_gpu_source_kernels")) {
             return v;
         }
         Buffer<uint8_t> of_halide = v->image;
-        const std::string text = with_vector_functions(std::string(of_halide.begin(), of_halide.end()));
+        const std::string text =
+            with_cubins(with_vector_functions(std::string(of_halide.begin(), of_halide.end())), ptxas, architectures);
         const auto *const bytes = reinterpret_cast<const uint8_t *>(text.data());
         const std::vector<uint8_t> all =
             compressed ? compress(bytes, text.size()) : std::vector<uint8_t>(bytes, bytes + text.size());
@@ -123,13 +127,17 @@ private:
 // the other then finds nothing left.
 class device_code_pass : public IRMutator {
 public:
-    device_code_pass(const Target &target, bool asserts, bool compressed)
-        : target(target), asserts(asserts), compressed(compressed) {}
+    device_code_pass(const Target &target, const device_code_parameters &made)
+        : target(target),
+          asserts(made.asserts),
+          compressed(made.compressed),
+          ptxas(made.ptxas),
+          architectures(made.architectures) {}
 
     Stmt mutate(const Stmt &whole) override {
         Stmt s = asserts ? whole : argument_checks_remover().mutate(whole);
         s = inject_gpu_offload(s, target);
-        return text_mutator(compressed).mutate(s);
+        return text_mutator(compressed, ptxas, architectures).mutate(s);
     }
 
 private:
@@ -137,12 +145,13 @@ private:
 
     const Target target;
     const bool asserts, compressed;
+    const std::string ptxas, architectures;
 };
 
 }  // namespace
 
 void device_code_parameters::apply_to(Pipeline pipeline, const Target &target) const {
-    pipeline.add_custom_lowering_pass(new device_code_pass(target, asserts, compressed));
+    pipeline.add_custom_lowering_pass(new device_code_pass(target, *this));
 }
 
 }  // namespace qdq

@@ -3,6 +3,8 @@
 
 #include "Halide.h"
 
+#include <string>
+
 namespace qdq {
 
 struct device_code_parameters {
@@ -13,6 +15,10 @@ struct device_code_parameters {
     // Whether the text for the device's driver is compressed, as kernels/compressed_text.h says: of f32 to i8 with an
     // operand for each element, 166 KB of OpenCL C to 17, and 66 of PTX to 8.
     Halide::GeneratorParam<bool> compressed{"compressed", true};
+
+    // The assembler, and architectures ("80,90") for which it makes cubins of PTX, to be held behind it.
+    Halide::GeneratorParam<std::string> ptxas{"ptxas", ""};
+    Halide::GeneratorParam<std::string> architectures{"architectures", ""};
 
     void apply_to(Halide::Pipeline pipeline, const Halide::Target &target) const;
 };

@@ -27,17 +27,20 @@ public:
 
     void configure() {
         in.add_to(*this, form);
-        x.set_type(device_buffer_type(form, stored()));
-        y.set_type(device_buffer_type(form, floats()));
+        x.set_type(device_buffer_type(form, stored(), tuned.unit_elements, stored().bits));
+        y.set_type(device_buffer_type(form, floats(), tuned.unit_elements, stored().bits));
     }
 
     void generate() {
-        kernel = {form, stored().bits, floats().bits, tuned.unit_elements};
+        kernel = {form, stored().bits, floats().bits, tuned.unit_elements, on().ptx};
         kernel.define_places(in);
         kernel.define(code, kernel.lanes(), cast<uint32_t>(kernel.element_bits(x, in)));
         define_operands();
         define_values();
         kernel.store(y, in, value);
+        if (has_plain_kernel()) {
+            kernel.stages.is_plain = kernel.is_plain(in, scale);
+        }
         kernel.set_estimates(in, x, scale, zero_point, y);
     }
 
@@ -56,7 +59,8 @@ private:
 
     void define_operands() {
         const places at = kernel.place_of(kernel.lane, in);
-        define_operand(factor, scale_value(operand_bits(scale, at.scale, *in.scale_bytes), *in.scale_type));
+        define_operand(factor,
+                       scale_value(operand_bits(scale, at.scale, *in.scale_bytes, has_plain_kernel()), *in.scale_type));
         if (stored().is_float()) {
             return;
         }
@@ -81,24 +85,44 @@ private:
         return stage(kernel.operand_lanes() == 1 ? Expr(0) : lane, kernel.unit);
     }
 
+    // As in device_quantize_generator.cpp. Of ordinary scales a product is NaN where its code is alone.
+    bool has_plain_kernel() const { return on().ptx && form == device_form::group; }
+
+    Expr is_plain_product() {
+        if (!has_plain_kernel() || (stored().is_float() && stored().layout.has_infinity())) {
+            return Internal::const_false();
+        }
+        Expr bits = reinterpret<uint32_t>(operand(factor, 0));
+        return kernel.is_plain(in, scale) && bits >= bit_pattern(smallest_scale) &&
+               bits <= bit_pattern(largest_divisor);
+    }
+
     // Where a sum of integers needs more than 24 bits it is made in two parts, otherwise in f32.
     void define_values() {
         value(kernel.lane, kernel.unit) = undef<uint32_t>();
-        if (stored().is_float()) {
-            define_way(kind::general, Internal::const_true());
-            return;
-        }
-        Expr wide = uses(zero_point_use::as_integer);
-        if (stored().bits < 32) {
-            Expr small = Internal::const_true();
-            for (int i = 0; i < kernel.operand_lanes(); i++) {
-                small = small && operand(addend, i) >= -small_zero_point && operand(addend, i) <= small_zero_point;
+        Expr wide = Internal::const_false();
+        if (stored().is_integer()) {
+            wide = uses(zero_point_use::as_integer);
+            if (stored().bits < 32) {
+                Expr small = Internal::const_true();
+                for (int i = 0; i < kernel.operand_lanes(); i++) {
+                    small = small && operand(addend, i) >= -small_zero_point && operand(addend, i) <= small_zero_point;
+                }
+                wide = wide && !small;
             }
-            wide = wide && !small;
         }
-        kernel.define(exact, 1, cast<int32_t>(wide));
-        define_way(kind::exact, exact(0, kernel.unit) != 0);
-        define_way(kind::general, exact(0, kernel.unit) == 0);
+        Expr plain = is_plain_product();
+        kernel.define(chosen, 1, select(plain, int(kind::plain), wide, int(kind::exact), int(kind::general)));
+        std::vector<kind> ways = {kind::general};
+        if (stored().is_integer()) {
+            ways.push_back(kind::exact);
+        }
+        if (!Internal::is_const_zero(plain)) {
+            ways.push_back(kind::plain);
+        }
+        for (kind k : ways) {
+            define_way(k, ways.size() == 1 ? Internal::const_true() : chosen(0, kernel.unit) == int(k));
+        }
     }
 
     void define_way(kind k, const Expr &condition) {
@@ -128,7 +152,7 @@ private:
     device_inputs in;
     device_kernel kernel;
     Func code{"code"}, factor{"factor"}, zero_point_bits{"zero_point_bits"}, zero_point_float{"zero_point_float"},
-        zero_point_integer{"zero_point_integer"}, offset{"offset"}, addend{"addend"}, exact{"exact"}, value{"value"};
+        zero_point_integer{"zero_point_integer"}, offset{"offset"}, addend{"addend"}, chosen{"chosen"}, value{"value"};
 };
 
 }  // namespace

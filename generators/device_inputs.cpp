@@ -59,13 +59,16 @@ std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, Ex
 
 // The address of the first byte is computed once: four of them were 50 of the 450 instructions of a thread that makes 8
 // codes of i8 from f32.
-Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes) {
-    Expr first = place * operand_bytes, bits = bit_pattern(0);
+Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes, bool has_one_page_kernel) {
+    Expr first = place * operand_bytes, bits = bit_pattern(0), pages = bytes.dim(1).extent();
     for (int i = 0; i < 4; i++) {  // of a shorter operand the last one again, which no one looks at
         Expr further = min(i, operand_bytes - 1);
-        bits =
-            bits | cast<uint32_t>(bytes(page_and_place(first, bytes.dim(0).extent(), bytes.dim(1).extent(), further)))
-                       << (8 * i);
+        std::vector<Expr> at = page_and_place(first, bytes.dim(0).extent(), pages, further);
+        if (has_one_page_kernel) {
+            Expr within = unsafe_promise_clamped(cast<int32_t>(first) + further, 0, bytes.dim(0).extent() - 1);
+            at = {select(pages == 1, within, at[0]), select(pages == 1, 0, at[1])};
+        }
+        bits = bits | cast<uint32_t>(bytes(at)) << (8 * i);
     }
     return bits;
 }

@@ -52,8 +52,9 @@ places places_of(const device_inputs &in, Expr unit, int dimensions);
 // One that is a few places further may lie past the page, where the next begins.
 std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, Expr further = 0);
 
-// The bits of an operand, read byte by byte, as its bytes may lie anywhere.
-Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes);
+// The bits of an operand, read byte by byte, as its bytes may lie anywhere. A kernel that is specialized for one page
+// of them finds them by fewer instructions.
+Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes, bool has_one_page_kernel = false);
 
 // The value of an operand whose type is known when the kernel runs: of a scale; of a zero point of a float type, and of
 // an integer type, which it has or not. Each type is looked for in one place of a kernel, as Halide makes a parameter

@@ -5,18 +5,22 @@
 #include "schedule.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace qdq {
 
 // Of an element of a device kernel's x or y: dense forms see words, the strided form elements.
-inline Halide::Type device_buffer_type(device_form form, const element_type &t) {
-    return Halide::UInt(form == device_form::strided ? 8 * t.bytes() : 32);
+inline Halide::Type device_buffer_type(device_form form, const element_type &t, int unit_elements, int code_bits) {
+    const int group = device_group(unit_elements, code_bits);
+    return Halide::UInt(form == device_form::strided ? 8 * t.bytes() : device_word_bits(group * t.bits));
 }
 
 struct device_kernel {
     device_form form;
     int x_bits, y_bits;  // of an element
     int unit_elements;
+    bool permutes_bytes;        // there is an instruction for it
+    bool codes_at_top = false;  // stored codes are in the top bytes of words
 
     Halide::Var lane{"lane"}, unit{"unit"};
     device_stages stages;
@@ -25,7 +29,8 @@ struct device_kernel {
     bool dense() const { return form != device_form::strided; }
     int code_bits() const { return std::min(x_bits, y_bits); }
     int group() const { return device_group(unit_elements, code_bits()); }
-    int words(int bits) const { return group() * bits / 32; }
+    int word_bits(int bits) const { return device_word_bits(group() * bits); }
+    int words(int bits) const { return group() * bits / word_bits(bits); }
     // The elements of a unit, and how many of them have operands of their own.
     int lanes() const { return dense() ? group() : std::max(1, 8 / code_bits()); }
     int operand_lanes() const { return form == device_form::group ? 1 : lanes(); }
@@ -71,13 +76,20 @@ struct device_kernel {
         stages.loaded = Halide::Func("loaded");
         stages.loaded_words = words(x_bits);
         stages.loaded(lane, unit) = x(lane, unit + Halide::cast<int32_t>(Expr(*in.first_x)));
-        const int in_word = 32 / x_bits;
-        Expr word = stages.loaded(lane / in_word, unit);
+        const int in_word = word_bits(x_bits) / x_bits;
+        Expr word = Halide::cast<uint32_t>(stages.loaded(lane / in_word, unit));
         Expr position = lane % in_word;
         if (x_bits == 4) {
             position = position ^ Halide::select(high_first(in), 1, 0);
         }
         return x_bits == 32 ? word : word >> Halide::cast<uint32_t>(position * x_bits);
+    }
+
+    // A page of f32 scales and no zero point. A specialized kernel has what is compared with a number as that number.
+    template<typename View> Expr is_plain(const device_inputs &in, const View &scale) const {
+        Expr plain = scale.dim(1).extent() == 1 && *in.scale_type == int(QDQ_F32) && *in.scale_bytes == 4 &&
+                     *in.zero_point_use == int(zero_point_use::none);
+        return code_bits() == 4 ? plain && *in.packing == 0 : plain;
     }
 
     // What a call is like, for autoschedulers.
@@ -105,8 +117,9 @@ struct device_kernel {
         if (dense()) {
             assume_words(y, parts);
             define(stages.stored, parts, word_of_codes(code, in));
-            y(lane, unit) = Halide::undef<uint32_t>();
-            y(out.x, out.y + Halide::cast<int32_t>(Expr(*in.first_y))) = stages.stored(out.x, out.y);
+            y(lane, unit) = Halide::undef(y.type());
+            y(out.x, out.y + Halide::cast<int32_t>(Expr(*in.first_y))) =
+                Halide::cast(y.type(), stages.stored(out.x, out.y));
         } else {
             assume_pages(y);
             define(stages.stored, parts, y_bits < 8 ? byte_of_codes(code, in) : code(lane, unit));
@@ -134,14 +147,45 @@ private:
     }
 
     Expr word_of_codes(Halide::Func &code, const device_inputs &in) {
-        const int in_word = 32 / y_bits;
-        Expr word = bit_pattern(0);
+        const int in_word = word_bits(y_bits) / y_bits;
+        std::vector<Expr> parts;  // the low part_bits of each
         for (int i = 0; i < in_word; i++) {
-            Expr own = Halide::cast<uint32_t>(code(lane * in_word + i, unit));
-            word = word | (y_bits == 32 ? own : (own & bit_pattern((1u << y_bits) - 1)) << (i * y_bits));
+            parts.push_back(Halide::cast<uint32_t>(code(lane * in_word + i, unit)));
+        }
+        int part_bits = y_bits;
+        if (permutes_bytes && y_bits == 4) {
+            parts =
+                in_pairs(parts, [](const Expr &low, const Expr &high) { return (low & bit_pattern(15)) | high << 4; });
+            part_bits = 8;
+        }
+        for (; permutes_bytes && part_bits >= 8 && parts.size() > 1; part_bits *= 2) {
+            parts = in_pairs(parts, [&](const Expr &low, const Expr &high) {
+                return bytes_of(low, high, part_bits == 16 ? 0x5410 : codes_at_top ? 0x0073 : 0x0040);
+            });
+        }
+        Expr word = parts[0];
+        if (parts.size() > 1) {
+            word = bit_pattern(0);
+            for (size_t i = 0; i < parts.size(); i++) {
+                word = word | (parts[i] & bit_pattern((1u << y_bits) - 1)) << int(i * y_bits);
+            }
         }
         Expr swapped = ((word & bit_pattern(0x0f0f0f0f)) << 4) | ((word >> 4) & bit_pattern(0x0f0f0f0f));
         return y_bits == 4 ? Halide::select(high_first(in), swapped, word) : word;
+    }
+
+    // Of the bytes of two words the four that the digits of a selector number, the lowest first.
+    static Expr bytes_of(const Expr &low, const Expr &high, uint32_t selector) {
+        return Halide::Internal::Call::make(Halide::UInt(32), "llvm.nvvm.prmt", {low, high, bit_pattern(selector)},
+                                            Halide::Internal::Call::PureExtern);
+    }
+
+    template<typename Join> static std::vector<Expr> in_pairs(const std::vector<Expr> &parts, Join &&join) {
+        std::vector<Expr> joined;
+        for (size_t i = 0; i < parts.size(); i += 2) {
+            joined.push_back(join(parts[i], parts[i + 1]));
+        }
+        return joined;
     }
 
     Expr byte_of_codes(Halide::Func &code, const device_inputs &in) const {

@@ -20,7 +20,7 @@ public:
     device_parameters tuned;
     device_code_parameters made;
 
-    // Dense forms: the 32-bit words of a group, and groups. Strided: elements (bytes of packed codes) of a page, and
+    // Dense forms: the words of a group, and groups. Strided: elements (bytes of packed codes) of a page, and
     // pages. Operands are bytes of a page.
     Input<Buffer<void, 2>> x{"x"};
     Input<Buffer<uint8_t, 2>> scale{"scale"};
@@ -29,17 +29,25 @@ public:
 
     void configure() {
         in.add_to(*this, form);
-        x.set_type(device_buffer_type(form, floats()));
-        y.set_type(device_buffer_type(form, stored()));
+        x.set_type(device_buffer_type(form, floats(), tuned.unit_elements, stored().bits));
+        y.set_type(device_buffer_type(form, stored(), tuned.unit_elements, stored().bits));
     }
 
     void generate() {
-        kernel = {form, floats().bits, stored().bits, tuned.unit_elements};
+        kernel = {form, floats().bits, stored().bits, tuned.unit_elements, on().ptx};
+        kernel.codes_at_top =
+            has_plain_kernel() && stored().is_float() && stored().bits == 8 && stored().layout.sign_bit() == 7;
         kernel.define_places(in);
-        define(value, kernel.lanes(), float_value(on(), floats(), kernel.element_bits(x, in)));
+        bits(kernel.lane, kernel.unit) = kernel.element_bits(x, in);
+        Expr own = bits(kernel.lane, kernel.unit), with_sign = float_value(on(), floats(), own);
+        Expr without = float_value_or_nan(on(), floats(), own);
+        define(value, kernel.lanes(), has_plain_kernel() ? select(is_plain(), without, with_sign) : with_sign);
         define_operands();
         define_codes();
         kernel.store(y, in, code);
+        if (has_plain_kernel()) {
+            kernel.stages.is_plain = is_plain();
+        }
         kernel.set_estimates(in, x, scale, zero_point, y);
     }
 
@@ -61,14 +69,23 @@ private:
                 {*in.rounding, *in.lowest, *in.highest, *in.no_saturate}};
     }
 
-    enum way { general, fast_multiply, fast_divide };
+    enum way { general, fast_multiply, fast_divide, bounded };
+
+    // Where language models' calls are computed apart: without a zero point, by division.
+    bool has_plain_kernel() const { return on().ptx && form == device_form::group; }
+    bool has_bounded_way() const { return has_plain_kernel() && stored().is_integer() && stored().bits <= 16; }
+
+    Expr is_plain() {
+        return kernel.is_plain(in, scale) && *in.reciprocal == 0 && *in.multiplies == 0 &&
+               *in.rounding == int(QDQ_NEAREST_EVEN) && *in.no_saturate == 0;
+    }
 
     void define(Func &stage, int lanes, const Expr &e) { kernel.define(stage, lanes, spelled(on(), e)); }
 
     void define_operands() {
         const places at = kernel.place_of(kernel.lane, in);
         const int lanes = kernel.operand_lanes();
-        Expr given = scale_value(operand_bits(scale, at.scale, *in.scale_bytes), *in.scale_type);
+        Expr given = scale_value(operand_bits(scale, at.scale, *in.scale_bytes, has_plain_kernel()), *in.scale_type);
         define(factor, lanes, lazily(*in.reciprocal != 0, divide(1.0f, given), given));
         define(inverse, lanes, divide(1.0f, operand(factor, kernel.lane)));
         if (stored().is_integer()) {
@@ -114,8 +131,13 @@ private:
         for (int i = 0; i < kernel.operand_lanes(); i++) {
             fast = fast && element().allows_fast(multiplies, operands(i));
         }
-        kernel.define(chosen, 1, select(!fast, int(general), multiplies, int(fast_multiply), int(fast_divide)));
-        for (way w : {general, fast_multiply, fast_divide}) {
+        Expr divide = has_bounded_way() ? select(is_plain(), int(bounded), int(fast_divide)) : Expr(int(fast_divide));
+        kernel.define(chosen, 1, select(!fast, int(general), multiplies, int(fast_multiply), divide));
+        std::vector<way> ways = {general, fast_multiply, fast_divide};
+        if (has_bounded_way()) {
+            ways.push_back(bounded);
+        }
+        for (way w : ways) {
             define_way(w, chosen(0, kernel.unit) == int(w));
         }
     }
@@ -123,7 +145,9 @@ private:
     void define_way(way w, const Expr &condition) {
         RDom lanes(0, kernel.lanes());
         lanes.where(condition);
-        code(lanes, kernel.unit) = spelled(on(), code_by(w, lanes));
+        const bool by_copysign = kernel.codes_at_top && w != general;
+        Expr low = code_by(w, lanes);
+        code(lanes, kernel.unit) = spelled(on(), kernel.codes_at_top && !by_copysign ? low << 24 : low);
         kernel.stages.ways.push_back(lanes);
         kernel.stages.code = code;
     }
@@ -131,11 +155,21 @@ private:
     Expr code_by(way w, const Expr &lane) {
         Expr v = value(lane, kernel.unit);
         quantize_operands o = operands(lane);
+        if (has_plain_kernel() && floats().dtype == QDQ_F16 && stored().is_float()) {
+            o.sign = bits(lane, kernel.unit) << 16;
+        }
         if (w == general) {
+            v = o.sign.defined() ? float_value(on(), floats(), bits(lane, kernel.unit)) : v;
             return element().general_code(*in.multiplies != 0, uses(zero_point_use::as_float), v, o);
+        }
+        if (w == bounded) {
+            return element().bounded_code(v, o);
         }
         if (o.addend.defined()) {
             o.addend = cast<float>(o.addend);
+        }
+        if (kernel.codes_at_top) {
+            return element().fast_code_at_top(w == fast_multiply, v, o);
         }
         Expr code = element().fast_code(w == fast_multiply, v, o);
         if (stored().is_integer()) {  // the lowest of NaN
@@ -147,7 +181,7 @@ private:
 
     device_inputs in;
     device_kernel kernel;
-    Func value{"value"}, factor{"factor"}, inverse{"inverse"}, zero_point_bits{"zero_point_bits"},
+    Func bits{"bits"}, value{"value"}, factor{"factor"}, inverse{"inverse"}, zero_point_bits{"zero_point_bits"},
         zero_point_float{"zero_point_float"}, zero_point_integer{"zero_point_integer"}, offset{"offset"},
         addend{"addend"}, chosen{"chosen"}, code{"code"};
 };

@@ -66,8 +66,30 @@ Expr encode_float(const instructions &on, const float_layout &layout, Expr t, Ex
     return select(is_nan, bit_pattern(layout.nan()), code) | sign;
 }
 
+// The value of a code of a format without infinities, as if none was NaN: an f32 whose exponent is too small by the
+// difference of the biases. The code's sign is extended to the left of its exponent, and stays where an f32 has it.
+Expr decode_number(const float_layout &layout, const Expr &bits) {
+    const int shift = f32_mantissa_bits - layout.mantissa_bits, above = 31 - layout.sign_bit();
+    Expr at_top = reinterpret<int32_t>(bits << above);
+    Expr placed =
+        reinterpret<uint32_t>(at_top >> (above - shift)) & bit_pattern(0x80000000 | layout.magnitude_mask() << shift);
+    return multiply(reinterpret<float>(placed), std::ldexp(1.0f, f32_bias - layout.bias));
+}
+
+Expr is_nan_code(const float_layout &layout, const Expr &bits) {
+    if (!layout.has_negative_zero()) {
+        return (bits & bit_pattern(2 * layout.magnitude_mask() + 1)) == bit_pattern(layout.nan());
+    }
+    return (bits & bit_pattern(layout.magnitude_mask())) > bit_pattern(layout.last_number());
+}
+
 Expr decode_float(const instructions &on, const float_layout &layout, Expr bits) {
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
+    if (on.ptx && !layout.has_infinity()) {
+        Expr number = decode_number(layout, bits);
+        return layout.has_nan() ? select(is_nan_code(layout, bits), reinterpret<float>(bit_pattern(0x7fc00000)), number)
+                                : number;
+    }
     Expr magnitude = bits & bit_pattern(layout.magnitude_mask());
     Expr sign = (bits >> layout.sign_bit()) << 31;
     Expr normal = (magnitude << shift) + bit_pattern(power_of_two(-layout.bias));
@@ -142,7 +164,7 @@ Expr bounded_by(const instructions &on, const float_layout &layout, Expr limit, 
                             : lesser_number(on, std::move(limit), std::move(t));
 }
 
-encoded encode(const instructions &on, const float_layout &layout, Expr bounded, Expr x) {
+encoded encode(const instructions &on, const float_layout &layout, Expr bounded, Expr x, Expr sign_bits) {
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
     if (layout.has_nan() && on.number_minimum) {  // NaN becomes what would have its code
         bounded = lesser_number(on, number_of(layout, layout.nan()), bounded);
@@ -164,7 +186,7 @@ encoded encode(const instructions &on, const float_layout &layout, Expr bounded,
     }
     Expr magnitude = reinterpret<uint32_t>(sum) + (exponent >> shift);
 
-    Expr x_bits = reinterpret<uint32_t>(x);
+    Expr x_bits = sign_bits.defined() ? sign_bits : reinterpret<uint32_t>(x);
     Expr is_nan = is_nan_magnitude(magnitude_bits(on, x));
     if (!layout.has_nan()) {
         return {magnitude, select(is_nan, bit_pattern(0), x_bits)};
@@ -186,6 +208,12 @@ Expr code_of(const instructions &on, const float_layout &layout, const encoded &
         return e.magnitude | ((e.sign & bit_pattern(0x80000000)) >> (31 - layout.sign_bit()));
     }
     return choose_bits(layout.magnitude_mask(), e.magnitude, e.sign >> (31 - layout.sign_bit()));
+}
+
+Expr code_at_top(const float_layout &layout, const encoded &e) {
+    Expr magnitude = reinterpret<float>(e.magnitude << (31 - layout.sign_bit())), sign = reinterpret<float>(e.sign);
+    return reinterpret<uint32_t>(
+        Internal::Call::make(Float(32), "llvm.copysign.f32", {magnitude, sign}, Internal::Call::PureExtern));
 }
 
 Expr byte_of(const instructions &on, const float_layout &layout, const encoded &first, const encoded &second) {
@@ -217,6 +245,20 @@ Expr float_value(const instructions &on, const element_type &t, Expr code) {
         return reinterpret<float>(word << (f32_mantissa_bits - t.layout.mantissa_bits));
     }
     return decode_float(on, t.layout, word);
+}
+
+Expr float_value_or_nan(const instructions &on, const element_type &t, Expr code) {
+    return t.dtype == QDQ_F16 && on.f16 ? cast<float>(reinterpret<float16_t>(cast<uint16_t>(code)))
+                                        : float_value(on, t, code);
+}
+
+Expr ordinary_product(const instructions &on, const element_type &t, const Expr &code, const Expr &scale) {
+    const bool by_number = on.ptx && t.layout.has_nan() && !t.layout.has_infinity();
+    Expr number = by_number ? decode_number(t.layout, cast<uint32_t>(code)) : float_value(on, t, code);
+    Expr product = multiply(number, scale);
+    return by_number ? select(is_nan_code(t.layout, cast<uint32_t>(code)), reinterpret<float>(bit_pattern(0x7fc00000)),
+                              product)
+                     : product;
 }
 
 Expr value_in_table(const float_layout &layout, Expr code) {

@@ -36,7 +36,10 @@ Expr bounded_by(const instructions &on, const float_layout &layout, Expr limit, 
 
 // x scaled by a positive number, from |x| so scaled and bounded by the largest value, but for rounding; NaN only where
 // x is. It rounds once to nearest even, subnormals included. NaN keeps the sign of x.
-encoded encode(const instructions &on, const float_layout &layout, Expr bounded, Expr x);
+encoded encode(const instructions &on, const float_layout &layout, Expr bounded, Expr x, Expr sign = {});
+
+// The code of a format of 8 bits in the top byte of a word: an f32's sign is there, and what is below is no NaN.
+Expr code_at_top(const float_layout &layout, const encoded &e);
 
 // The code, and the byte of two packed codes, as uint32.
 Expr code_of(const instructions &on, const float_layout &layout, const encoded &e);
@@ -49,6 +52,13 @@ Expr encode_any(const instructions &on, const float_layout &layout, Expr t, Expr
 // The exact f32 value of a float type's code. NaN is the positive quiet NaN without payload, but of f16, bf16 and f32,
 // which are x of quantize: there it keeps its sign.
 Expr float_value(const instructions &on, const element_type &t, Expr code);
+
+// The product with a scale that is positive and finite, as is a product with each code that is a number. On PTX, which
+// leaves open which NaN a product is, of formats without infinities alone.
+Expr ordinary_product(const instructions &on, const element_type &t, const Expr &code, const Expr &scale);
+
+// The value, but for the sign of a NaN.
+Expr float_value_or_nan(const instructions &on, const element_type &t, Expr code);
 
 // The same from a table of all codes.
 Expr value_in_table(const float_layout &layout, Expr code);

@@ -18,6 +18,19 @@ Expr quantize_element::fast_code(bool multiplies, const Expr &x, const quantize_
                                : cast<int32_t>(code_of(on, stored.layout, fast_encoded(multiplies, x, o)));
 }
 
+Expr quantize_element::fast_code_at_top(bool multiplies, const Expr &x, const quantize_operands &o) const {
+    return stored.is_float() ? reinterpret<int32_t>(code_at_top(stored.layout, fast_encoded(multiplies, x, o)))
+                             : fast_integer(multiplies, x, o) << 24;
+}
+
+// The bounds times the scale are of x what the bounds are of x / scale, as what lies between the exact and the rounded
+// product rounds to a bound, too. NaN is the lower one.
+Expr quantize_element::bounded_code(const Expr &x, const quantize_operands &o) const {
+    Expr low = multiply(cast<float>(given.lowest), o.scale), high = multiply(cast<float>(given.highest), o.scale);
+    return align_nearest(
+        divide_by_reciprocal(on, lesser_number(on, high, greater_number(on, low, x)), o.scale, o.inverse));
+}
+
 Expr quantize_element::general_code(const Expr &multiplies, const Expr &adds_before, const Expr &x,
                                     const quantize_operands &o) const {
     Expr product = multiply(x, o.scale), quotient = divide(x, o.scale);
@@ -80,7 +93,7 @@ Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operan
 Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const {
     Expr limit = multiply(o.scale, saturating_magnitude(stored));
     Expr bounded = bounds_nan_early() ? lesser_number(on, limit, x) : lesser(on, limit, x);
-    return by.divides_by_fma ? divide_by_reciprocal(bounded, o.scale, o.inverse) : divide(bounded, o.scale);
+    return by.divides_by_fma ? divide_by_reciprocal(on, bounded, o.scale, o.inverse) : divide(bounded, o.scale);
 }
 
 Expr quantize_element::bounded_quotient(bool multiplies, const Expr &magnitude, const quantize_operands &o) const {
@@ -89,13 +102,14 @@ Expr quantize_element::bounded_quotient(bool multiplies, const Expr &magnitude, 
     return is_bounded ? t : bounded_by(on, stored.layout, saturating_magnitude(stored), t);
 }
 
-// Instructions that prefer numbers pass a signaling NaN, which x may be (0x7f800001), and a quotient is not.
+// What is NaN is told by x itself later on. Of instructions that prefer numbers only those of PTX take a signaling NaN,
+// which x may be (0x7f800001), for one; a quotient is none.
 bool quantize_element::bounds_nan_early() const {
-    return stored.is_float() && !stored.layout.has_nan() && !on.number_minimum && !on.device();
+    return stored.is_float() && (on.ptx || (!stored.layout.has_nan() && !on.number_minimum && !on.device()));
 }
 
 encoded quantize_element::fast_encoded(bool multiplies, const Expr &x, const quantize_operands &o) const {
-    return encode(on, stored.layout, bounded_quotient(multiplies, abs_bits(on, x), o), x);
+    return encode(on, stored.layout, bounded_quotient(multiplies, abs_bits(on, x), o), x, o.sign);
 }
 
 Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quantize_operands &o) const {

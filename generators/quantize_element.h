@@ -16,6 +16,7 @@ struct quantize_operands {
     Expr offset;    // an f32, added before rounding; undefined: none
     Expr addend;    // added after rounding, an integral f32 (the general variant: an int32); undefined: none
     Expr rounding;  // a qdq_rounding, of the fast variants; undefined: to nearest even
+    Expr sign;  // the bits whose highest is the sign of x, which may be a NaN that has lost it; undefined: those of x
 };
 
 // Which of several equal ways to compute, of those that a target's instructions offer (schedules/parameters.cmake).
@@ -40,6 +41,13 @@ public:
 
     // An int32 code whose bits above the type's own are arbitrary, by the fast variants; x is an f32.
     Expr fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const;
+
+    // The same in the top byte of a word, of a type of 8 bits, on a device.
+    Expr fast_code_at_top(bool multiplies, const Expr &x, const quantize_operands &o) const;
+
+    // A code of integers of up to 16 bits that have no offset or addend, on a device, by division: fewer
+    // instructions.
+    Expr bounded_code(const Expr &x, const quantize_operands &o) const;
 
     // The same of any operands: `multiplies` may vary from call to call, and `adds_before` says whether the offset is
     // added or the addend.

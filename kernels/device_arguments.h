@@ -23,11 +23,14 @@ constexpr int dimensions_of(device_form form) {
     return form == device_form::strided ? device_dimensions : dense_dimensions;
 }
 
-// Elements of a group: so many as a kernel's tuned parameter `unit_elements` says, but no less than a word of codes.
+// Elements of a group: so many as a kernel's tuned parameter `unit_elements` says, but no less than 16 bits of codes.
 constexpr int device_group(int unit_elements, int code_bits) {
-    const int codes_of_word = 32 / code_bits;
+    const int codes_of_word = 16 / code_bits;
     return unit_elements < codes_of_word ? codes_of_word : unit_elements;
 }
+
+// Of a word of x or y in the dense forms, by the bits of a group.
+constexpr int device_word_bits(int group_bits) { return group_bits < 32 ? group_bits : 32; }
 
 // Buffers are indexed by 32-bit numbers, so the strided form addresses them by page and place.
 constexpr int page_bits = 30;

@@ -103,6 +103,8 @@ struct device_stages {
     Halide::Func stored{"stored"};  // (part, unit), the last of them
     Halide::Func code;              // (lane, unit), one update for each of the ways to compute it, over a unit's lanes
     std::vector<Halide::RVar> ways;
+    // Of the call, not of its elements: what language models ask for, where most of the stages have nothing to choose.
+    Halide::Expr is_plain;
 };
 
 // The mapping of a device's kernels.

@@ -36,7 +36,8 @@ def registers(build, kernel):
         from ptx_test import assemble
 
         text = decompressed_text(compressed_text(build / f"generators/kernels/cuda/qdq_cuda_{kernel}.o"))
-        return re.search(r"Used (\d+) registers", assemble(text, "sm_90")[1])[1]
+        first = re.search(r"\.entry (\w+)", text)[1]  # the plain kernel, where there is one
+        return re.search(rf"Compiling entry function '{first}'.*?Used (\d+) registers", assemble(text, "sm_90")[1], re.S)[1]
     except ImportError:
         return "?"
 

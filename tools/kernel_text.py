@@ -6,6 +6,7 @@ usage: kernel_text.py OBJECT
 import lzma
 import pathlib
 import re
+import struct
 import sys
 
 # As kernels/compressed_text.h says: the number of bytes that follow; a file of the format .lzma, which begins with its
@@ -27,8 +28,19 @@ def compressed_text(path):
 
 
 def decompressed_text(compressed):
-    """As the driver gets it, without its NUL."""
-    return lzma.decompress(compressed[4:], lzma.FORMAT_ALONE).removesuffix(b"\0").decode()
+    """As the driver gets it, without its NUL and the cubins behind that."""
+    return lzma.decompress(compressed[4:], lzma.FORMAT_ALONE).partition(b"\0")[0].decode()
+
+
+def cubins(compressed):
+    """Those behind the text, by architecture."""
+    whole = lzma.decompress(compressed[4:], lzma.FORMAT_ALONE)
+    place, found = whole.index(b"\0") + 1, {}
+    while (place := -(-place // 8) * 8) + 8 < len(whole):
+        architecture, size = struct.unpack_from("<II", whole, place)
+        found[architecture] = whole[place + 8:place + 8 + size]
+        place += 8 + size
+    return found
 
 
 if __name__ == "__main__":

@@ -210,7 +210,8 @@ class Tests:
                    "build.folders": ["qdq_generators"], "ptx.calls": ["qdq_ptx_driver", "device.calls"],
                    "ptx.faults": ["qdq_ptx_driver", "device.cuda_faults"],
                    "ptx.every_kernel": ["qdq_ptx_driver", "device.every_kernel"],
-                   "ptx.verify": ["qdq_ptx_driver", "qdq_cli"]}
+                   "ptx.verify": ["qdq_ptx_driver", "qdq_cli"], "ptx.cubins": ["qdq_ptx_driver", "device.cubins"],
+                   "device.cuda_architectures": ["qdq_kernels", "qdq_cubins_for_test"]}
         of_name |= {f"ptx.{name}": ["qdq_ptx_driver", f"kernel.{name}"]
                     for name in ("quantize", "dequantize", "consistency", "unsupported")}
         names = {test.split()[0] for test in tests}

@@ -49,11 +49,12 @@ def wider_side(name):
 
 def bits_of_any_nan(source):
     """Lines that take bits of what abs.f32 and cvt.f32.f16 give: of a NaN that is any NaN. Comparisons may."""
-    given = set(re.findall(r"\b(?:abs\.f32|cvt\.f32\.f16)\s+(%\w+),", source))
-    for line in source.splitlines():
-        taken = re.match(r"\s*(?:and|or|xor|shl|shr|lop3|prmt|bfi|bfe)\.\S+\s+%\w+,(.*);", line)
-        if taken and given & set(re.findall(r"%\w+", taken[1])):
-            yield line.strip()
+    for kernel in source.split(".visible .entry")[1:]:  # which have registers of their own
+        given = set(re.findall(r"\b(?:abs\.f32|cvt\.f32\.f16)\s+(%\w+),", kernel))
+        for line in kernel.splitlines():
+            taken = re.match(r"\s*(?:and|or|xor|shl|shr|lop3|prmt|bfi|bfe)\.\S+\s+%\w+,(.*);", line)
+            if taken and given & set(re.findall(r"%\w+", taken[1])):
+                yield line.strip()
 
 
 def faults(path):

@@ -190,6 +190,19 @@ private:
             i.a = source(s, s.operands[1], parts.bits[1], false);
             return;
         }
+        if (s.operands.size() == 2 && s.operands[1].is == operand::kind::list) {
+            const opcode whole = pack_64();
+            if (s.opcode != "mov.b64" || s.operands[1].names.size() != 2) {
+                refuse(s, "parts");
+            }
+            i.d = register_of(s, s.operands[0].name, whole.bits[0]);
+            for (int n = 0; n < 2; ++n) {
+                i.list[n] = register_of(s, s.operands[1].names[static_cast<size_t>(n)], whole.bits[1]);
+            }
+            i.all = whole.all;
+            i.some = whole.some;
+            return;
+        }
         count(s, op.bits.size());
         i.d = register_of(s, s.operands[0].name, op.bits[0]);
         int32_t *const places[] = {&i.a, &i.b, &i.c};
@@ -217,15 +230,22 @@ private:
 
 }  // namespace
 
-program decode(std::string_view module) {
-    const kernel_text text = parse(module);
-    program made = decoder(text).decode();
+std::vector<program> decode(std::string_view module) {
     std::istringstream lines_of{std::string(module)};
-    made.text.emplace_back();  // lines count from 1
+    std::vector<std::string> lines{""};  // they count from 1
     for (std::string line; std::getline(lines_of, line);) {
-        made.text.push_back(line);
+        lines.push_back(line);
     }
-    return made;
+    std::vector<program> all;
+    size_t instructions = 0;
+    for (const kernel_text &text : parse(module)) {
+        program made = decoder(text).decode();
+        made.text = lines;
+        made.before = instructions;
+        instructions += made.code.size();
+        all.push_back(std::move(made));
+    }
+    return all;
 }
 
 std::vector<std::string> opcodes() {

@@ -25,6 +25,7 @@ enum error : int {
     out_of_memory = 2,
     invalid_device = 101,
     invalid_context = 201,
+    no_binary_for_gpu = 209,
     invalid_ptx = 218,
     invalid_handle = 400,
     not_found = 500,
@@ -44,10 +45,26 @@ struct context {
     stream default_stream{this};
 };
 
+struct module;
+
+struct function {
+    const module *of;
+    program kernel;
+};
+
 struct module {
     context *of;
-    program kernel;
     uint32_t text_crc;
+    size_t instructions = 0;
+    std::vector<function> functions{};
+
+    module(context *of, const char *text) :of(of), text_crc(crc32(text)) {
+        for (program &kernel : decode(text)) {
+            instructions += kernel.code.size();
+            functions.push_back({this, std::move(kernel)});
+        }
+    }
+    module(const module &) = delete;
 };
 
 struct graph {
@@ -72,6 +89,7 @@ struct state {
     const uint64_t seed = std::strtoull(setting("QDQ_PTX_SEED", "1"), nullptr, 10);
     std::atomic<int64_t> calls{0}, failing_call{-1};
     std::atomic<int> failure{success};
+    std::atomic<int> capability{70}, refused_cubin{0};
     std::mutex counting;
     counts done;
 };
@@ -218,31 +236,42 @@ template<typename Copy> int in_stream(void *s, Copy copy) {
     return success;
 }
 
-void execute(const module &m, uint32_t blocks, uint32_t threads, const std::vector<uint8_t> &parameters) {
-    if (m.of->broken != success) {
+void execute(const function &f, uint32_t blocks, uint32_t threads, const std::vector<uint8_t> &parameters) {
+    if (f.of->of->broken != success) {
         return;
     }
     launch l;
-    l.kernel = &m.kernel;
+    l.kernel = &f.kernel;
     l.blocks = blocks;
     l.threads = threads;
     l.parameters = parameters;
     l.all_memory = &all().all_memory;
-    l.context = m.of;
+    l.context = f.of->of;
     l.nan = all().nan;
     l.seed = all().seed * 1000003 + ++all().launches;
     try {
         std::vector<uint8_t> executed;
         const counts done = run(l, executed);
-        reported().add(m.kernel, m.text_crc, done, executed);
+        reported().add(f.kernel, f.of->text_crc, f.of->instructions, done, executed);
         const std::lock_guard hold(all().counting);
         all().done += done;
-    } catch (const fault &f) {
-        std::fprintf(stderr, "libcuda.so.1 of tests/ptx: %s\n", f.what());
-        m.of->broken = f.is == fault::kind::no_memory    ? illegal_address
-                       : f.is == fault::kind::misaligned ? misaligned_address
-                                                         : launch_failed;
+    } catch (const fault &found) {
+        std::fprintf(stderr, "libcuda.so.1 of tests/ptx: %s\n", found.what());
+        f.of->of->broken = found.is == fault::kind::no_memory    ? illegal_address
+                           : found.is == fault::kind::misaligned ? misaligned_address
+                                                                 : launch_failed;
     }
+}
+
+// Of a cubin, which is a file of the format ELF: of sm_90 and before the last byte of its flags, of later ones the one
+// before. 0: it is none.
+int architecture_of_cubin(const void *image) {
+    constexpr size_t abi_at = 7, flags_at = 48;
+    constexpr uint8_t abi_of_sm_90 = 0x33;
+    const auto *const bytes = static_cast<const uint8_t *>(image);
+    return std::strncmp(static_cast<const char *>(image), "\177ELF", 4) != 0 ? 0
+           : bytes[abi_at] == abi_of_sm_90                                   ? bytes[flags_at]
+                                                                             : bytes[flags_at + 1];
 }
 
 }  // namespace
@@ -268,6 +297,10 @@ void ptx_driver_counts(uint64_t counts[4]) {
     std::copy(std::begin(values), std::end(values), counts);
 }
 
+void ptx_driver_capability(int of_devices) { all().capability = of_devices; }
+
+int ptx_driver_refused_cubin() { return all().refused_cubin.exchange(0); }
+
 // ---- the driver, its devices and contexts
 
 int cuInit(unsigned) { return begin(false); }
@@ -284,6 +317,7 @@ int cuGetErrorName(int e, const char **name) {
     case out_of_memory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
     case invalid_device: *name = "CUDA_ERROR_INVALID_DEVICE"; break;
     case invalid_context: *name = "CUDA_ERROR_INVALID_CONTEXT"; break;
+    case no_binary_for_gpu: *name = "CUDA_ERROR_NO_BINARY_FOR_GPU"; break;
     case invalid_ptx: *name = "CUDA_ERROR_INVALID_PTX"; break;
     case invalid_handle: *name = "CUDA_ERROR_INVALID_HANDLE"; break;
     case not_found: *name = "CUDA_ERROR_NOT_FOUND"; break;
@@ -316,7 +350,8 @@ int cuDeviceGetName(char *name, int size, int device) {
 
 int cuDeviceGetAttribute(int *value, int attribute, int) {
     constexpr int major = 75, minor = 76;
-    *value = attribute == major ? 7 : attribute == minor ? 0 : 1024;
+    const int capability = all().capability;
+    *value = attribute == major ? capability / 10 : attribute == minor ? capability % 10 : 1024;
     return begin(false);
 }
 
@@ -617,9 +652,16 @@ int cuModuleLoadDataEx(void **made, const void *text, unsigned, int *, void **) 
     if (const int error = begin_unsafe()) {
         return error;
     }
+    if (const int architecture = architecture_of_cubin(text)) {
+        std::fprintf(stderr,
+                     "libcuda.so.1 of tests/ptx: a cubin for sm_%d is SASS, which it does not run; PTX it does\n",
+                     architecture);
+        all().refused_cubin = architecture;
+        return no_binary_for_gpu;
+    }
     try {
         const auto *const module_text = static_cast<const char *>(text);
-        *made = new module{current_context(), decode(module_text), crc32(module_text)};
+        *made = new module(current_context(), module_text);
         return success;
     } catch (const unreadable &u) {
         std::fprintf(stderr, "libcuda.so.1 of tests/ptx: %s\n", u.what());
@@ -641,8 +683,13 @@ int cuModuleGetFunction(void **function, void *m, const char *name) {
     if (const int error = begin(true)) {
         return error;
     }
-    *function = m;
-    return static_cast<module *>(m)->kernel.name == name ? success : not_found;
+    for (ptx::function &f : static_cast<module *>(m)->functions) {
+        if (f.kernel.name == name) {
+            *function = &f;
+            return success;
+        }
+    }
+    return not_found;
 }
 
 int cuLaunchKernel(void *function, unsigned blocks, unsigned blocks_y, unsigned blocks_z, unsigned threads,
@@ -651,9 +698,9 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned blocks_y, unsigned 
     if (const int error = begin(true)) {
         return error;
     }
-    const module &m = *static_cast<module *>(function);
+    const ptx::function &f = *static_cast<ptx::function *>(function);
     const std::shared_ptr<stream> on = stream_of(s);
-    if (on == nullptr || on->context() != m.of) {
+    if (on == nullptr || on->context() != f.of->of) {
         return invalid_handle;
     }
     constexpr unsigned most_threads = 1024;
@@ -663,12 +710,12 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned blocks_y, unsigned 
     if (blocks_y != 1 || blocks_z != 1 || threads_y != 1 || threads_z != 1 || shared_bytes != 0) {
         return not_supported;  // by the interpreter: qdq's kernels have one dimension and no shared memory
     }
-    std::vector<uint8_t> parameters(static_cast<size_t>(m.kernel.parameter_bytes));
-    for (size_t n = 0; n < m.kernel.parameters.size(); ++n) {
-        const parameter &p = m.kernel.parameters[n];
+    std::vector<uint8_t> parameters(static_cast<size_t>(f.kernel.parameter_bytes));
+    for (size_t n = 0; n < f.kernel.parameters.size(); ++n) {
+        const parameter &p = f.kernel.parameters[n];
         std::memcpy(&parameters[static_cast<size_t>(p.offset)], values[n], static_cast<size_t>(p.bytes));
     }
-    on->put([&m, blocks, threads, parameters = std::move(parameters)] { execute(m, blocks, threads, parameters); });
+    on->put([&f, blocks, threads, parameters = std::move(parameters)] { execute(f, blocks, threads, parameters); });
     return success;
 }
 }

@@ -40,6 +40,9 @@ class Lease(unittest.TestCase):
     def summary(self):
         return (self.out / "summary.txt").read_text().splitlines()
 
+    def test_programs_share_what_they_repeat(self):
+        self.assertLess((self.packed / "programs.tar.xz").stat().st_size, 20e6)
+
     def test_every_step_passes(self):
         process = self.start("whole")
         printed = process.communicate()[0].splitlines()

@@ -22,7 +22,7 @@ inline std::string module_of(const std::string &body) {
 // A device's memory with an input and an output in it, and a launch on them.
 class bench {
 public:
-    bench(const std::string &body, size_t in_bytes, size_t out_bytes) : kernel(ptx::decode(module_of(body))) {
+    bench(const std::string &body, size_t in_bytes, size_t out_bytes) : kernel(ptx::decode(module_of(body))[0]) {
         in = own.find(own.allocate(in_bytes, this)->begin(), 1);
         out = own.find(own.allocate(out_bytes, this)->begin(), 1);
         std::memset(reinterpret_cast<void *>(out->begin()), 0xee, out_bytes);

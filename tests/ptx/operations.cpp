@@ -78,6 +78,21 @@ template<typename T> T bfe(T a, u32 from, u32 length) {
     return length == 0 ? T{0} : from + length >= bits ? shifted : static_cast<T>(placed >> (above % bits));
 }
 
+u32 sign_of_first(u32 a, u32 b) { return (a & 0x80000000) | (b & 0x7fffffff); }
+u32 negative(u32 a) { return 0 - a; }
+
+// Of the bytes of a, and of b behind them, the four that the digits of a selector number; with bit 3 their sign alone.
+u32 prmt(u32 a, u32 b, u32 selector) {
+    const u64 bytes = u64{b} << 32 | a;
+    u32 made = 0;
+    for (int i = 0; i < 4; ++i) {
+        const u32 digit = selector >> (4 * i);
+        const u32 byte = static_cast<u32>(bytes >> (8 * (digit & 7))) & 255;
+        made |= (digit & 8 ? byte >> 7 ? u32{255} : u32{0} : byte) << (8 * i);
+    }
+    return made;
+}
+
 float fma_of(float a, float b, float c) { return std::fma(a, b, c); }
 float quotient(float a, float b) { return a / b; }
 float negated(float a) { return std::bit_cast<float>(std::bit_cast<u32>(a) ^ 0x80000000); }
@@ -156,6 +171,13 @@ template<bool All> void unpack(warp &w, const instruction &i) {
     for (int lane = 0; lane < lanes; ++lane) {
         put<All, u32>(w, w.lanes_of<u32>(i.list[0]), lane, static_cast<u32>(from[lane]));
         put<All, u32>(w, w.lanes_of<u32>(i.list[1]), lane, static_cast<u32>(from[lane] >> 32));
+    }
+}
+
+template<bool All> void pack(warp &w, const instruction &i) {
+    const u32 *const low = w.lanes_of<u32>(i.list[0]), *const high = w.lanes_of<u32>(i.list[1]);
+    for (int lane = 0; lane < lanes; ++lane) {
+        put<All, u64>(w, w.lanes_of<u64>(i.d), lane, u64{high[lane]} << 32 | low[lane]);
     }
 }
 
@@ -290,6 +312,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"bfe.u32", row<bfe<u32>>()},
         {"bra", {shape::branch}},
         {"bra.uni", {shape::branch}},
+        {"copysign.f32", row<sign_of_first>()},
         {"cvt.f32.f16", arithmetic_row<f16_to_f32>()},
         {"cvt.rmi.f32.f32", arithmetic_row<to_integral<rounding::down>>()},
         {"cvt.rn.f16.f32", {shape::plain, to_f16<true>, to_f16<false>, {16, 32}}},
@@ -340,14 +363,17 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"mul.wide.u16", row<mul_wide<u32, u16>>()},
         {"mul.wide.u32", row<mul_wide<u64, u32>>()},
         {"neg.f32", arithmetic_row<negated>()},
+        {"neg.s32", row<negative>()},
         {"not.b32", row<inverse<u32>>()},
         {"not.pred", row<inverse<bool>>()},
         {"or.b32", row<either<u32>>()},
         {"or.b64", row<either<u64>>()},
         {"or.pred", row<either<bool>>()},
+        {"prmt.b32", row<prmt>()},
         {"ret", {shape::finish}},
         {"selp.b16", row<select<u16>>()},
         {"selp.b32", row<select<u32>>()},
+        {"selp.b64", row<select<u64>>()},
         {"selp.f32", row<select<u32>>()},
         {"setp.eq.b16", row<eq<u16>>()},
         {"setp.eq.b32", row<eq<u32>>()},
@@ -388,6 +414,8 @@ const std::map<std::string, opcode, std::less<>> &opcode_table() {
     static const std::map<std::string, opcode, std::less<>> table = make_table();
     return table;
 }
+
+opcode pack_64() { return {shape::plain, pack<true>, pack<false>, {64, 32}}; }
 
 opcode unpack_64() { return {shape::plain, unpack<true>, unpack<false>, {32, 64}}; }
 

@@ -25,5 +25,7 @@ const std::map<std::string, opcode, std::less<>> &opcode_table();
 
 // mov.b64 {low, high}, whole
 opcode unpack_64();
+// mov.b64 whole, {low, high}
+opcode pack_64();
 
 }  // namespace ptx

@@ -141,6 +141,15 @@ const std::map<std::string, std::vector<vector_of>> &vectors() {
         {"or.b64", {{0x80000000000000ff, {least_s64, 0xff}}}},
         {"or.pred", {{1, {0, 1}}, {1, {1, 0}}, {1, {1, 1}}, {0, {0, 0}}}},
         {"xor.b32", {{0x12cb6879, {0x12345678, 0x00ff3e01}}}},
+        {"copysign.f32", {{minus_one, {minus_zero, one}}, {one, {0, minus_one}}, {minus_zero, {minus_infinity, 0}}}},
+        {"neg.s32", {{0xffffffff, {1}}, {1, {0xffffffff}}, {0, {0}}, {least_s32, {least_s32}}}},
+        {"prmt.b32",
+         {{0x44332211, {0x44332211, 0x88776655, 0x3210}},
+          {0x88776655, {0x44332211, 0x88776655, 0x7654}},
+          {0x66552211, {0x44332211, 0x88776655, 0x5410}},
+          {0x11111155, {0x44332211, 0x88776655, 0x0004}},
+          {0xff00ff00, {0x80007f00, 0, 0xb8b9}},
+          {0x55228811, {0x44332211, 0x88776655, 0xffff4170}}}},  // the high half of a selector is not read
         {"not.b32", {{0xedcba987, {0x12345678}}, {0, {low32}}}},
         {"not.pred", {{1, {0}}, {0, {1}}}},
         {"shl.b32", {{0x10, {1, 4}}, {least_s32, {1, 31}}, {0, {1, 32}}, {0, {1, low32}}, {5, {5, 0}}}},
@@ -181,6 +190,7 @@ const std::map<std::string, std::vector<vector_of>> &vectors() {
           {0xffffffff80000000, {least_s32, 0, 32}}}},
         {"selp.b16", {{1, {1, 2, 1}}, {2, {1, 2, 0}}}},
         {"selp.b32", {{1, {1, 2, 1}}, {2, {1, 2, 0}}}},
+        {"selp.b64", {{least_s64, {least_s64, 2, 1}}, {low32, {1, low32, 0}}}},
         {"selp.f32", {{quiet, {quiet, 2, 1}}, {signaling, {1, signaling, 0}}}},  // bits as they are
         {"mov.b32", {{signaling, {signaling}}}},
         {"mov.b64", {{0x123456789abcdef0, {0x123456789abcdef0}}}},
@@ -450,6 +460,17 @@ TEST(PtxOperations, take_a_value_apart) {
     EXPECT_EQ(b.read<uint32_t>(), (std::vector<uint32_t>{0x11223344, 0xddeeff00}));
 }
 
+TEST(PtxOperations, put_a_value_together) {
+    bench b(
+        "ld.param.b64 %rd1, [in]; ld.param.b64 %rd2, [out]; ld.global.nc.v2.b32 {%r1, %r2}, [%rd1];"
+        "mov.b64 %rd3, {%r2, %r1}; mov.b64 {%r3, %r4}, %rd3; st.global.v2.b32 [%rd2], {%r3, %r4}; ret;",
+        8, 8);
+    const uint32_t in[] = {0x11223344, 0x99aabbcc};
+    b.write(in, sizeof in);
+    b.run(1, 1);
+    EXPECT_EQ(b.read<uint32_t>(), (std::vector<uint32_t>{0x99aabbcc, 0x11223344}));
+}
+
 // Memory and parameters: bytes go through unchanged, at an offset, and in registers that are longer.
 TEST(PtxOperations, load_and_store) {
     struct access {
@@ -502,7 +523,7 @@ TEST(PtxOperations, load_parameters_of_every_size) {
                              ".reg .b16 %rs<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
                              "ld.param.b64 %rd1, [out]; ld.param.b8 %rs1, [a]; ld.param.b32 %r1, [b];\n"
                              "st.global.b16 [%rd1], %rs1; st.global.b32 [%rd1+4], %r1; ret;\n}\n";
-    const ptx::program kernel = ptx::decode(text);
+    const ptx::program kernel = ptx::decode(text)[0];
     EXPECT_EQ(kernel.parameter_bytes, 16);
     ptx::memory own;
     const uint64_t out = own.allocate(8, nullptr)->begin();

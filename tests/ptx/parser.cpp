@@ -84,27 +84,28 @@ class parser {
 public:
     explicit parser(std::string_view module) : tokens_(tokens_of(module)) {}
 
-    kernel_text parse() {
-        bool found = false;
+    std::vector<kernel_text> parse() {
+        std::vector<kernel_text> all;
         while (at_ < tokens_.size()) {
             const token t = next();
             if (t.text == ".version" || t.text == ".target" || t.text == ".address_size") {
                 if (const token value = next(); t.text == ".address_size" && value.text != "64") {
                     throw unreadable(value.line, "addresses of " + value.text + " bits");
                 }
-            } else if (t.text == ".visible" && !found) {
+            } else if (t.text == ".visible") {
                 expect(".entry");
-                found = true;
+                kernel_ = {};
                 header();
                 body("");
+                all.push_back(std::move(kernel_));
             } else {
-                throw unreadable(t.line, t.text + " outside a kernel, or a second one");
+                throw unreadable(t.line, t.text + " outside a kernel");
             }
         }
-        if (!found) {
+        if (all.empty()) {
             throw unreadable(1, "no kernel");
         }
-        return std::move(kernel_);
+        return all;
     }
 
 private:
@@ -257,6 +258,6 @@ private:
 
 }  // namespace
 
-kernel_text parse(std::string_view module) { return parser(module).parse(); }
+std::vector<kernel_text> parse(std::string_view module) { return parser(module).parse(); }
 
 }  // namespace ptx

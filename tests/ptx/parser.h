@@ -51,7 +51,7 @@ struct kernel_text {
     std::vector<statement> statements;
 };
 
-// The one kernel of a module.
-kernel_text parse(std::string_view module);
+// The kernels of a module, at least one.
+std::vector<kernel_text> parse(std::string_view module);
 
 }  // namespace ptx

@@ -16,18 +16,23 @@ std::string problem_of(const std::string &body) {
     }
 }
 
+ptx::kernel_text only(const std::string &module) {
+    std::vector<ptx::kernel_text> all = ptx::parse(module);
+    EXPECT_EQ(all.size(), 1U);
+    return all[0];
+}
+
 TEST(PtxParser, reads_what_llvm_writes) {
-    const ptx::kernel_text k =
-        ptx::parse(std::string("//\n// Generated\n") + header +
-                   "\t// .globl k\n.visible .entry k(\n"
-                   "\t.param .u64 .ptr .align 1 k_param_0,\n\t.param .u8 k_param_1,\n"
-                   "\t.param .u32 k_param_2,\n\t.param .f32 k_param_3\n)\n{\n"
-                   "\t.reg .pred \t%p<2>;\n\t.reg .b32 \t%r<3>;\n\t.reg .b64 \t%rd<2>;\n\n// %bb.0:\n"
-                   "\tld.param.b64 \t%rd1, [k_param_0];\n$L__BB0_1:    // %loop\n"
-                   "\t@!%p1 bra \t$L__BB0_1;\n"
-                   "\t{ .reg .b32 tmp; mov.b64 {tmp, %r1}, %rd1; }\n"
-                   "\tst.global.v2.b32 \t[%rd1+-8], {%r1, %r2};\n\tret;\n"
-                   "                                        // -- End function\n}\n");
+    const ptx::kernel_text k = only(std::string("//\n// Generated\n") + header +
+                                    "\t// .globl k\n.visible .entry k(\n"
+                                    "\t.param .u64 .ptr .align 1 k_param_0,\n\t.param .u8 k_param_1,\n"
+                                    "\t.param .u32 k_param_2,\n\t.param .f32 k_param_3\n)\n{\n"
+                                    "\t.reg .pred \t%p<2>;\n\t.reg .b32 \t%r<3>;\n\t.reg .b64 \t%rd<2>;\n\n// %bb.0:\n"
+                                    "\tld.param.b64 \t%rd1, [k_param_0];\n$L__BB0_1:    // %loop\n"
+                                    "\t@!%p1 bra \t$L__BB0_1;\n"
+                                    "\t{ .reg .b32 tmp; mov.b64 {tmp, %r1}, %rd1; }\n"
+                                    "\tst.global.v2.b32 \t[%rd1+-8], {%r1, %r2};\n\tret;\n"
+                                    "                                        // -- End function\n}\n");
     EXPECT_EQ(k.name, "k");
     ASSERT_EQ(k.parameters.size(), 4u);
     EXPECT_EQ(k.parameters[1].offset, 8);
@@ -48,10 +53,20 @@ TEST(PtxParser, reads_what_llvm_writes) {
     EXPECT_EQ(k.statements[3].operands[1].names, (std::vector<std::string>{"%r1", "%r2"}));
 }
 
+TEST(PtxParser, reads_several_kernels) {
+    const std::vector<ptx::program> all =
+        ptx::decode(module_of("mov.b32 %r1, 1; ret;") + module_of("ret;") + module_of("mov.b32 %r2, %r1; ret;"));
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_EQ(all[0].code.size(), 2U);
+    EXPECT_EQ(all[1].code.size(), 1U);
+    EXPECT_EQ(all[1].before, 2U);
+    EXPECT_EQ(all[2].before, 3U);
+}
+
 TEST(PtxParser, reads_numbers) {
     const ptx::kernel_text k =
-        ptx::parse(module_of("mov.b32 %r1, 0fBF800000; mov.b32 %r1, -5; mov.b32 %r1, 0x7F; "
-                             "mov.b32 %r1, 4294967295U; ret;"));
+        only(module_of("mov.b32 %r1, 0fBF800000; mov.b32 %r1, -5; mov.b32 %r1, 0x7F; "
+                       "mov.b32 %r1, 4294967295U; ret;"));
     const uint64_t values[] = {0xbf800000, static_cast<uint64_t>(-5), 0x7f, 0xffffffff};
     for (size_t i = 0; i < 4; ++i) {
         EXPECT_EQ(k.statements[i].operands[1].is, ptx::operand::kind::constant);
@@ -97,7 +112,7 @@ TEST(PtxParser, refuses_what_it_does_not_know_and_names_the_line) {
     EXPECT_EQ(problem_of("ret;"), "");
     EXPECT_THROW(ptx::decode(""), ptx::unreadable);
     EXPECT_THROW(ptx::decode(header), ptx::unreadable);
-    EXPECT_THROW(ptx::decode(module_of("ret;") + module_of("ret;")), ptx::unreadable) << "two kernels";
+    EXPECT_THROW(ptx::decode(module_of("ret;") + ".entry"), ptx::unreadable);
     EXPECT_THROW(ptx::decode(".address_size 32\n"), ptx::unreadable);
     const std::string all = module_of("ret;");
     EXPECT_THROW(ptx::decode(all.substr(0, all.size() - 3)), ptx::unreadable) << "cut off";

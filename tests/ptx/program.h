@@ -52,10 +52,11 @@ struct program {
     };
     std::vector<special> specials;
     std::vector<std::string> text;  // for messages
+    size_t before = 0;              // instructions of the module's kernels before this one
 };
 
 // Throws unreadable where an opcode is unknown, or an operand is not what its opcode takes.
-program decode(std::string_view module);
+std::vector<program> decode(std::string_view module);
 
 // Every opcode that is known.
 std::vector<std::string> opcodes();

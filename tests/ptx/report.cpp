@@ -17,16 +17,17 @@ uint32_t crc32(std::string_view text) {
     return ~crc;
 }
 
-void report::add(const program &kernel, uint32_t text_crc, const counts &done, const std::vector<uint8_t> &executed) {
+void report::add(const program &kernel, uint32_t text_crc, size_t instructions, const counts &done,
+                 const std::vector<uint8_t> &executed) {
     const std::lock_guard hold(lock_);
     row &r = rows_[text_crc];
     ++r.launches;
     r.done += done;
-    r.executed.resize(executed.size());
-    r.opcodes.resize(executed.size());
+    r.executed.resize(instructions);
+    r.opcodes.resize(instructions);
     for (size_t i = 0; i < executed.size(); ++i) {
-        r.executed[i] |= executed[i];
-        r.opcodes[i] = kernel.code[i].opcode;
+        r.executed[kernel.before + i] |= executed[i];
+        r.opcodes[kernel.before + i] = kernel.code[i].opcode;
     }
 }
 

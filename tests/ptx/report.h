@@ -16,7 +16,9 @@ uint32_t crc32(std::string_view text);
 class report {
 public:
     ~report();
-    void add(const program &kernel, uint32_t text_crc, const counts &done, const std::vector<uint8_t> &executed);
+    // Of a kernel in a text that has so many instructions, in all of its kernels.
+    void add(const program &kernel, uint32_t text_crc, size_t instructions, const counts &done,
+             const std::vector<uint8_t> &executed);
 
 private:
     struct row {

@@ -56,8 +56,6 @@ inline int64_t rows_in_reach(int64_t pitch) {
     return distance == 0 ? reach : distance > reach ? 1 : reach / distance;
 }
 
-inline int64_t round_up(int64_t columns) { return (columns + group - 1) / group * group; }  // to whole groups
-
 // Calls one kernel again and again: what does not change between tiles is set up once.
 class kernel_caller {
 public:

@@ -78,9 +78,11 @@ template<typename Element>
         int64_t i = 0;
         for (; i + few <= column.extent; i += few) {  // a load and a store in a cycle
             Element values[few];
+#pragma GCC unroll 8
             for (int64_t k = 0; k < few; k++) {
                 values[k] = load<Element>(from, (i + k) * column.from);
             }
+#pragma GCC unroll 8
             for (int64_t k = 0; k < few; k++) {
                 store(to, (i + k) * column.to, values[k]);
             }
@@ -161,7 +163,8 @@ template<typename Element>
 
 enum class plane_kind { rows, repeated, transposed, generated, strided };
 
-template<typename Element>
+// `vectors`: squares are transposed in registers.
+template<typename Element, bool vectors>
 [[gnu::always_inline]] inline void move_plane(const target &on, plane_kind kind, const char *from, char *to,
                                               move_loop column, move_loop row) {
     constexpr int64_t bytes = sizeof(Element);
@@ -172,8 +175,13 @@ template<typename Element>
         }
         break;
     case plane_kind::repeated: repeat<Element>(on, from, to, column, row); break;
-    case plane_kind::transposed: transpose<Element>(from, to, column, row); break;
     case plane_kind::generated: call_transpose(on, bytes, {from, column.from}, {to, row.to}); break;
+    case plane_kind::transposed:
+        if constexpr (vectors) {
+            transpose<Element>(from, to, column, row);
+            break;
+        }
+        [[fallthrough]];
     case plane_kind::strided:
         for (int64_t r = 0; r < row.extent; r++) {
             copy_strided<Element>(from + r * row.from * bytes, to + r * row.to * bytes, column);
@@ -182,59 +190,38 @@ template<typename Element>
 }
 
 // loops[0] and loops[1] make planes of the kind.
-template<typename Element>
+template<typename Element, bool vectors>
 [[gnu::always_inline]] inline void move_planes(const target &on, plane_kind kind, const char *from, char *to,
                                                const move_loop *loops, int count) {
     constexpr int64_t bytes = sizeof(Element);
-    int64_t index[most_loops] = {};
-    for (bool more = true; more;) {
-        move_plane<Element>(on, kind, from, to, loops[0], loops[1]);
-        more = false;
-        for (int i = 2; i < count && !more; i++) {
-            more = ++index[i] < loops[i].extent;
-            const int64_t steps = more ? 1 : 1 - loops[i].extent;
-            from += steps * loops[i].from * bytes;
-            to += steps * loops[i].to * bytes;
-            index[i] = more ? index[i] : 0;
-        }
-    }
+    loop_counter planes(2, count);
+    do {
+        move_plane<Element, vectors>(on, kind, from, to, loops[0], loops[1]);
+    } while (planes.next([=](int i) { return loops[i].extent; },
+                         [&](int i, int64_t steps) {
+                             from += steps * loops[i].from * bytes;
+                             to += steps * loops[i].to * bytes;
+                         }));
 }
 
+template<bool vectors>
 [[gnu::always_inline]] inline void move_elements(const target &on, int64_t bits, plane_kind kind, const char *from,
                                                  char *to, const move_loop *loops, int count) {
     switch (bits) {
-    case 8: move_planes<uint8_t>(on, kind, from, to, loops, count); break;
-    case 16: move_planes<uint16_t>(on, kind, from, to, loops, count); break;
-    default: move_planes<uint32_t>(on, kind, from, to, loops, count);
+    case 8: move_planes<uint8_t, vectors>(on, kind, from, to, loops, count); break;
+    case 16: move_planes<uint16_t, vectors>(on, kind, from, to, loops, count); break;
+    default: move_planes<uint32_t, vectors>(on, kind, from, to, loops, count);
     }
 }
 
 void move_portably(const target &on, int64_t bits, plane_kind kind, const char *from, char *to, const move_loop *loops,
                    int count) {
-    move_elements(on, bits, kind, from, to, loops, count);
+    move_elements<portable_vectors>(on, bits, kind, from, to, loops, count);
 }
 
 QDQ_AVX2 void move_avx2(const target &on, int64_t bits, plane_kind kind, const char *from, char *to,
                         const move_loop *loops, int count) {
-    move_elements(on, bits, kind, from, to, loops, count);
-}
-
-// Drops loops of one step, and merges those that continue one another on both sides.
-int merge(move_loop *loops, int count) {
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-        const move_loop next = loops[i];
-        if (next.extent == 1) {
-            continue;
-        }
-        move_loop *const last = kept > 0 ? &loops[kept - 1] : nullptr;
-        if (last && next.from == last->from * last->extent && next.to == last->to * last->extent) {
-            last->extent *= next.extent;
-        } else {
-            loops[kept++] = next;
-        }
-    }
-    return kept;
+    move_elements<true>(on, bits, kind, from, to, loops, count);
 }
 
 // Elements of contiguous rows as their bytes.
@@ -293,13 +280,32 @@ plane_kind choose_plane(int64_t bits, move_loop *loops, int count) {
 
 }  // namespace
 
+int merge(move_loop *loops, int count) {
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        const move_loop next = loops[i];
+        if (next.extent == 1) {
+            continue;
+        }
+        move_loop *const last = kept > 0 ? &loops[kept - 1] : nullptr;
+        if (last && next.from == last->from * last->extent && next.to == last->to * last->extent) {
+            last->extent *= next.extent;
+        } else {
+            loops[kept++] = next;
+        }
+    }
+    return kept;
+}
+
 void move(const target &on, int64_t bits, const void *from, void *to, move_loop *loops, int count) {
     count = merge(loops, count);
     if (bits < 8) {
         count_bytes(8 / bits, loops, count);
         bits = 8;
     }
-    move_loop all[most_loops + 2] = {{1, 1, 1}, {1, 0, 0}};
+    move_loop all[most_loops + 2];  // not zeroed, which would take a tenth of a tile's time
+    all[0] = {1, 1, 1};
+    all[1] = {1, 0, 0};
     std::copy_n(loops, count, all);
     const plane_kind kind = count == 0 ? plane_kind::rows : choose_plane(bits, all, count);
     if (count == 1) {

@@ -54,19 +54,12 @@ nest_runner::nest_runner(const call &op, const loop_nest &nest, const void *x, v
       loaded(op, memory, y_tile - memory, uses_scales_where_they_lie(op, nest)) {}
 
 void nest_runner::run(const offsets &at) {
-    int64_t index[most_loops] = {};
+    loop_counter planes(2, nest.count);
     offsets here = at;
-    for (bool more = true; more;) {
+    do {
         run_plane(here);
-        more = false;
-        for (int i = 2; i < nest.count && !more; i++) {
-            more = ++index[i] < nest.loops[i].extent;
-            here.advance(nest.loops[i], more ? 1 : 1 - nest.loops[i].extent);
-            if (!more) {
-                index[i] = 0;
-            }
-        }
-    }
+    } while (planes.next([&](int i) { return nest.loops[i].extent; },
+                         [&](int i, int64_t steps) { here.advance(nest.loops[i], steps); }));
 }
 
 void nest_runner::run_plane(const offsets &at) {
@@ -298,16 +291,20 @@ void nest_runner::run_staged(const area &a) {
             const int64_t half = ahead ? columns * op.x_bits / 16 : 0;
             prefetch(ahead, half);
             const char *from = staged_x(piece, a.columns - column);
-            kernel.run(loaded.from(piece.operand), {from, 0}, {own, 0}, round_up(columns), 1);
+            char *const to = address(y, piece.y, op.y_bits);
+            const bool in_place = !op.nontemporal && !reorders_y && columns % group == 0;
+            kernel.run(loaded.from(piece.operand), {from, 0}, {in_place ? to : own, 0}, round_up(columns), 1);
             if (previous.to) {
                 emit(previous);
             }
             prefetch(ahead + half, half);
-            previous = {address(y, piece.y, op.y_bits), own, columns};
+            previous = {in_place ? nullptr : to, own, columns};
             std::swap(own, other);
         }
     }
-    emit(previous);
+    if (previous.to) {
+        emit(previous);
+    }
 }
 
 // How many columns a row's first piece takes: up to a cache line's end in y, if the next piece may begin there. Pieces
@@ -326,11 +323,12 @@ const char *nest_runner::staged_x(const area &piece, int64_t columns_left) {
         return from;
     }
     const int64_t bytes = (piece.columns * op.x_bits + 7) / 8;
-    std::memcpy(x_tile, from, bytes);
-    std::memset(x_tile + bytes, 0, round_up(piece.columns) * op.x_bits / 8 - bytes);  // as run_tails does
     if (reorders_x) {
-        from_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(x_tile), bytes);
+        from_packing(*op.target, op.packing, from, x_tile, bytes);
+    } else {
+        std::memcpy(x_tile, from, bytes);
     }
+    std::memset(x_tile + bytes, 0, round_up(piece.columns) * op.x_bits / 8 - bytes);  // as run_tails does
     return x_tile;
 }
 
@@ -348,13 +346,16 @@ const char *nest_runner::ahead_of(const area &a, int64_t row, int64_t column, in
 void nest_runner::emit(const outgoing &piece) const {
     clear_padding(piece.from, op.y_bits, piece.elements);  // if there is any: the end of the tensor
     const int64_t bytes = (piece.elements * op.y_bits + 7) / 8;
+    const char *from = piece.from;
     if (reorders_y) {
-        to_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(piece.from), bytes);
+        char *const to = op.nontemporal ? x_tile : piece.to;  // the kernel has read what was there
+        to_packing(*op.target, op.packing, from, to, bytes);
+        from = to;
     }
     if (op.nontemporal) {
-        op.target->nontemporal->copy(piece.to, piece.from, bytes);
-    } else {
-        std::memcpy(piece.to, piece.from, bytes);
+        op.target->nontemporal->copy(piece.to, from, bytes);
+    } else if (!reorders_y) {
+        std::memcpy(piece.to, from, bytes);
     }
 }
 

@@ -40,7 +40,8 @@ template<qdq_dtype dtype> struct operand_of {
         } else if constexpr (type.dtype == QDQ_F16) {
             return value_of_f16(element<bits>(data, i));
         } else {
-            return value_of(type.layout, element<bits>(data, i));
+            static_assert(type.dtype == QDQ_BF16);
+            return std::bit_cast<float>(uint32_t{element<bits>(data, i)} << 16);
         }
     }
 
@@ -68,12 +69,13 @@ template<bool roles::*role, int number = 0, typename Visit>
     }
 }
 
-// An integer zero point from a float: the nearest, ties to even, saturated; 0 for NaN.
-int32_t nearest_integer(float z) {
-    if (!(z < 2147483648.0f)) {
-        return z == z ? INT32_MAX : 0;
-    }
-    return z <= -2147483648.0f ? INT32_MIN : static_cast<int32_t>(std::nearbyintf(z));
+// An integer zero point from a float: the nearest, ties to even, saturated; 0 for NaN. No branch, nor a function of
+// C's, keeps compilers from making vectors of it: the sum's lowest bit is 1.
+inline int32_t nearest_integer(float z) {
+    const double sum = double{z} + 0x1.8p52;
+    const auto nearest = static_cast<int32_t>(std::bit_cast<int64_t>(sum));
+    const int32_t saturated = z < 0 ? INT32_MIN : z > 0 ? INT32_MAX : 0;
+    return std::abs(z) < 0x1p31f ? nearest : saturated;
 }
 
 // An integer as an int32, any other type as an f32.
@@ -125,39 +127,33 @@ void read_range(const call &op, qdq_dtype dtype, const void *data, int64_t first
     if constexpr (role == &roles::scale) {  // zero points are few calls', and vectors of them 3 KiB
         by = runs_avx2(*op.target) ? read_avx2<role> : by;
     }
-    by(dtype, data, first, stride, stride == 0 ? 1 : count, to);
-    if (stride == 0) {
-        auto *const bits = static_cast<uint32_t *>(to);
-        std::fill_n(bits + 1, count - 1, bits[0]);
+    by(dtype, data, first, stride, count, to);
+}
+
+// How many of so many operands differ.
+int64_t different(int64_t stride, int64_t count) { return stride == 0 ? 1 : count; }
+
+void invert(float *scales, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        scales[i] = 1 / scales[i];
     }
 }
 
-void read_scales(const call &op, const operand_range &r, float *to) {
-    read_range<&roles::scale>(op, op.scale_type, op.scale, r.scale, r.scale_stride, r.count, to);
-}
-
-// Of integer types int32s, of others the bits of f32s.
-void read_stored_zero_points(const call &op, const operand_range &r, int32_t *to) {
-    read_range<&roles::zero_point>(op, op.zero_point_type, op.zero_point, r.zero_point, r.zero_point_stride, r.count,
-                                   to);
-}
-
-void read_integers(const call &op, const operand_range &range, int32_t *to) {
-    read_stored_zero_points(op, range, to);
-    if (!type_of(op.zero_point_type).is_integer()) {
-        for (int64_t i = 0; i < range.count; i++) {
-            to[i] = nearest_integer(std::bit_cast<float>(to[i]));
-        }
+void round_to_integers(int32_t *z, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        z[i] = nearest_integer(std::bit_cast<float>(z[i]));
     }
 }
 
-// The bits of f32 zero points, each multiplied by sign (1 or -1).
-void read_floats(const call &op, const operand_range &range, float sign, int32_t *to) {
-    read_stored_zero_points(op, range, to);
-    const bool are_integers = type_of(op.zero_point_type).is_integer();
-    for (int64_t i = 0; i < range.count; i++) {
-        const float z = are_integers ? static_cast<float>(to[i]) : std::bit_cast<float>(to[i]);
-        to[i] = std::bit_cast<int32_t>(sign * z);
+void convert_to_floats(int32_t *z, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        z[i] = std::bit_cast<int32_t>(static_cast<float>(z[i]));
+    }
+}
+
+void negate_floats(int32_t *z, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        z[i] ^= INT32_MIN;
     }
 }
 
@@ -173,12 +169,6 @@ bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point
 bool all_small_floats(const int32_t *bits, int64_t count) {
     constexpr bit_range offsets{smallest_offset, std::bit_cast<uint32_t>(float{small_zero_point})};
     return all_zero_or_within(bits, count, offsets);
-}
-
-void convert_to_floats(int32_t *z, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        z[i] = std::bit_cast<int32_t>(static_cast<float>(z[i]));
-    }
 }
 
 // The first `count` values, each `times` over, a few at a time from the last on: an array grows in place. What lies
@@ -236,10 +226,13 @@ void operands::use_scales(const float *at) {
 }
 
 void operands::read(const operand_range &range, int64_t first) {
-    read_scales(op, range, own_scale + first);
-    for (int64_t i = first; op.reciprocal && i < first + range.count; i++) {
-        own_scale[i] = 1 / own_scale[i];
+    float *const to = own_scale + first;
+    const int64_t count = different(range.scale_stride, range.count);
+    read_range<&roles::scale>(op, op.scale_type, op.scale, range.scale, range.scale_stride, count, to);
+    if (op.reciprocal) {
+        invert(to, count);
     }
+    std::fill_n(to + count, range.count - count, to[0]);
     read_zero_points(range, first);
 }
 
@@ -248,11 +241,19 @@ void operands::read_zero_points(const operand_range &range, int64_t first) {
         return;
     }
     int32_t *const to = own_zero_point + first;
-    if (op.adds_as_f32()) {
-        read_floats(op, range, op.quantizes() || op.adds_zero_point ? 1 : -1, to);
-    } else {
-        read_integers(op, range, to);
+    const int64_t count = different(range.zero_point_stride, range.count);
+    read_range<&roles::zero_point>(op, op.zero_point_type, op.zero_point, range.zero_point, range.zero_point_stride,
+                                   count, to);
+    const bool are_integers = type_of(op.zero_point_type).is_integer();
+    if (op.adds_as_f32() && are_integers) {
+        convert_to_floats(to, count);
+    } else if (!op.adds_as_f32() && !are_integers) {
+        round_to_integers(to, count);
     }
+    if (op.adds_as_f32() && !op.quantizes() && !op.adds_zero_point) {
+        negate_floats(to, count);
+    }
+    std::fill_n(to + count, range.count - count, to[0]);
 }
 
 int32_t operands::choose_variant(int64_t count) {

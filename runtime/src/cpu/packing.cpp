@@ -1,33 +1,158 @@
 #include "cpu/packing.h"
 
+#include "cpu/avx2.h"
 #include "cpu/kernel_call.h"
+
+#include <algorithm>
+#include <cstring>
 
 namespace qdq::runtime {
 
 namespace {
 
-// The kernels move 64 bytes at a time, and within 16; in place would let one store before another loads.
-void repack(bytes_kernel *kernel, uint8_t *codes, int64_t bytes) {
-    alignas(64) uint8_t before[512];
-    for (int64_t i = 0; i < bytes; i += sizeof(before)) {
-        const int64_t rest = bytes - i;
-        const int64_t count = rest < int64_t{sizeof(before)} ? (rest + 63) / 64 * 64 : int64_t{sizeof(before)};
-        __builtin_memcpy(before, codes + i, count);
-        call_bytes(kernel, before, codes + i, count);
+// The kernels move 64 bytes at a time: what is left goes through memory that has room for so many.
+[[gnu::noinline]] void repack(bytes_kernel *kernel, const void *from, void *to, int64_t bytes) {
+    constexpr int64_t step = 64;
+    const int64_t whole = bytes / step * step;
+    auto rest = static_cast<size_t>(bytes - whole);
+    if (whole > 0) {
+        call_bytes(kernel, from, to, whole);
+    }
+    if (rest > 0) {
+        alignas(step) char before[step] = {}, after[step];
+        std::memcpy(before, static_cast<const char *>(from) + whole, rest);
+        call_bytes(kernel, before, after, step);
+        std::memcpy(static_cast<char *>(to) + whole, after, rest);
     }
 }
+
+// Low-first codes from one to another place. Places are arguments of their own: as fields of a structure they went
+// through memory, by stores that later loads had to wait for.
+
+// Fewer than a byte holds. Others of its byte stay.
+[[gnu::noinline]] void copy_few(int64_t bits, const uint8_t *from, int64_t first, uint8_t *to, int64_t place,
+                                int64_t count) {
+    for (; count > 0; first++, place++, count--) {
+        const int64_t read = first * bits, written = place * bits;
+        const int mask = ((1 << bits) - 1) << written % 8, code = from[read / 8] >> read % 8 << written % 8;
+        to[written / 8] = static_cast<uint8_t>((to[written / 8] & ~mask) | (code & mask));
+    }
+}
+
+// Bytes whose codes begin `shift` bits into the first of those read, of which there is one more.
+template<bool vectors>
+[[gnu::always_inline]] inline void shift_bytes(const uint8_t *__restrict from, int shift, uint8_t *__restrict to,
+                                               int64_t bytes) {
+    const int64_t whole = bytes / 8 * 8;
+    for (int64_t i = 0; i < whole; i += 8) {
+        uint64_t first, second;
+        std::memcpy(&first, from + i, 8);
+        std::memcpy(&second, from + i + 1, 8);
+        first = first >> shift | second << (8 - shift);
+        std::memcpy(to + i, &first, 8);
+        if constexpr (!vectors) {
+            asm volatile("");
+        }
+    }
+    for (int64_t i = whole; i < bytes; i++) {
+        to[i] = static_cast<uint8_t>(from[i] >> shift | from[i + 1] << (8 - shift));
+        asm volatile("");  // vectors of so few are more code
+    }
+}
+
+void shift_portably(const uint8_t *from, int shift, uint8_t *to, int64_t bytes) {
+    shift_bytes<portable_vectors>(from, shift, to, bytes);
+}
+QDQ_AVX2 void shift_avx2(const uint8_t *from, int shift, uint8_t *to, int64_t bytes) {
+    shift_bytes<true>(from, shift, to, bytes);
+}
+
+void copy_codes(const call &op, const uint8_t *from, int64_t first, uint8_t *to, int64_t place, int64_t count) {
+    const int64_t bits = op.codes().bits, per_byte = 8 / bits;
+    const int64_t before = std::min(count, -place & (per_byte - 1)), bytes = (count - before) / per_byte;
+    copy_few(bits, from, first, to, place, before);
+    first += before;
+    place += before;
+    const uint8_t *const whole_from = from + first / per_byte;
+    uint8_t *const whole_to = to + place / per_byte;
+    const auto shift = static_cast<int>(first % per_byte * bits);
+    if (shift == 0) {
+        std::memcpy(whole_to, whole_from, static_cast<size_t>(bytes));
+    } else {
+        (runs_avx2(*op.target) ? shift_avx2 : shift_portably)(whole_from, shift, whole_to, bytes);
+    }
+    const int64_t done = bytes * per_byte;
+    copy_few(bits, from, first + done, to, place + done, count - before - done);
+}
+
+// The units of an array that hold codes from one on, as many as there is room for, low first.
+class some_units {
+    static constexpr int64_t most_bytes = 512;
+
+public:
+    const int64_t lead, count;  // codes before the first, and from it on
+
+    [[gnu::noinline]] some_units(const call &op, int64_t first, int64_t most)
+        : lead(first % op.packed_unit()),
+          count(std::min(most, most_bytes * op.codes_per_byte() - lead)),
+          op(op),
+          start((first - lead) / op.codes_per_byte()),
+          bytes((lead + count + op.packed_unit() - 1) / op.packed_unit() * op.packed_unit() / op.codes_per_byte()) {}
+
+    uint8_t *codes() { return memory; }
+
+    void read(const char *array) { from_packing(*op.target, op.packing, array + start, memory, bytes); }
+    void write(char *array) { to_packing(*op.target, op.packing, memory, array + start, bytes); }
+
+private:
+    const call &op;
+    const int64_t start, bytes;
+    alignas(64) uint8_t memory[most_bytes];
+};
 
 }  // namespace
 
-void to_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t bytes) {
-    if (packing != QDQ_LOW_FIRST) {
-        repack(packing == QDQ_HIGH_FIRST ? on.swap_nibbles : on.split_halves, codes, bytes);
+void to_packing(const target &on, qdq_packing packing, const void *from, void *to, int64_t bytes) {
+    repack(packing == QDQ_HIGH_FIRST ? on.swap_nibbles : on.split_halves, from, to, bytes);
+}
+
+void from_packing(const target &on, qdq_packing packing, const void *from, void *to, int64_t bytes) {
+    repack(packing == QDQ_HIGH_FIRST ? on.swap_nibbles : on.join_halves, from, to, bytes);
+}
+
+void gather_codes(const call &op, const char *from, int64_t first, int64_t count, char *to) {
+    auto *const codes = reinterpret_cast<uint8_t *>(to);
+    codes[(count * op.codes().bits - 1) / 8] = 0;
+    if (op.packing == QDQ_LOW_FIRST) {
+        copy_codes(op, reinterpret_cast<const uint8_t *>(from), first, codes, 0, count);
+        return;
+    }
+    for (int64_t done = 0; done < count;) {
+        some_units part(op, first + done, count - done);
+        part.read(from);
+        copy_codes(op, part.codes(), part.lead, codes, done, part.count);
+        done += part.count;
     }
 }
 
-void from_packing(const target &on, qdq_packing packing, uint8_t *codes, int64_t bytes) {
-    if (packing != QDQ_LOW_FIRST) {
-        repack(packing == QDQ_HIGH_FIRST ? on.swap_nibbles : on.join_halves, codes, bytes);
+void scatter_codes(const call &op, const char *from, char *to, int64_t first, int64_t count, bool are_last) {
+    const auto *const codes = reinterpret_cast<const uint8_t *>(from);
+    if (op.packing == QDQ_LOW_FIRST) {
+        copy_codes(op, codes, 0, reinterpret_cast<uint8_t *>(to), first, count);
+        if (are_last) {
+            clear_padding(to, op.y_bits, first + count);
+        }
+        return;
+    }
+    for (int64_t done = 0; done < count;) {
+        some_units part(op, first + done, count - done);
+        part.read(to);
+        copy_codes(op, codes, done, part.codes(), part.lead, part.count);
+        done += part.count;
+        if (are_last && done == count) {
+            clear_padding(reinterpret_cast<char *>(part.codes()), op.y_bits, part.lead + part.count);
+        }
+        part.write(to);
     }
 }
 

@@ -30,6 +30,17 @@ template<int64_t lanes>
     }
 }
 
+// By so many stores for each.
+template<int64_t lanes, int64_t stores>
+[[gnu::always_inline]] inline void spread_by(const value *from, int64_t count, int64_t times, value *to) {
+    for (int64_t i = 0; i < count; i++, to += times) {
+#pragma GCC unroll 8
+        for (int64_t k = 0; k < stores; k++) {
+            std::fill_n(to + k * lanes, lanes, from[i]);
+        }
+    }
+}
+
 void spread_portably(const value *from, int64_t count, int64_t times, value *to) {
     spread_by<4>(from, count, times, to);
 }
@@ -41,7 +52,15 @@ QDQ_AVX2 void spread_avx2(const value *from, int64_t count, int64_t times, value
     case 4: spread_some<4>(from, count, to); break;
     case 8: spread_some<8>(from, count, to); break;
     case 16: spread_some<16>(from, count, to); break;
-    default: times < 8 ? spread_by<4>(from, count, times, to) : spread_by<8>(from, count, times, to);
+    default:
+        switch ((times + 7) / 8) {
+        case 1: spread_by<4, 2>(from, count, times, to); break;
+        case 2: spread_by<8, 2>(from, count, times, to); break;
+        case 3: spread_by<8, 3>(from, count, times, to); break;
+        case 4: spread_by<8, 4>(from, count, times, to); break;
+        case 5: spread_by<8, 5>(from, count, times, to); break;
+        default: spread_by<8>(from, count, times, to);
+        }
     }
 }
 

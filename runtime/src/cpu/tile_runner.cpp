@@ -25,10 +25,24 @@ int64_t even_part(int64_t extent, int64_t most, int64_t unit) {
     return extent <= most ? extent : ((extent + parts - 1) / parts + unit - 1) / unit * unit;
 }
 
-// The bytes of so many packed codes, and of what must stay together with them.
-int64_t whole_units(const call &op, int64_t codes) {
-    const int64_t unit = op.packed_unit();
-    return (codes + unit - 1) / unit * unit * op.codes().bits / 8;
+// The loops of several steps along which operands vary, as operands lie in memory: the closest ones first.
+int operand_order(const loop_nest &part, int *order) {
+    const auto distance = [&](int loop) {
+        const dimension &d = part.loops[loop];
+        return std::abs(d.scale != 0 ? d.scale : d.zero_point);
+    };
+    int count = 0;
+    for (int i = 0; i < part.count; i++) {
+        if (part.loops[i].extent == 1 || !part.loops[i].varies()) {
+            continue;
+        }
+        int k = count++;
+        for (; k > 0 && distance(i) < distance(order[k - 1]); k--) {
+            order[k] = order[k - 1];
+        }
+        order[k] = i;
+    }
+    return count;
 }
 
 // The steps of a dimension's blocks, and those within one.
@@ -47,15 +61,11 @@ tile_runner::tile_runner(const plan &p, const void *x, void *y)
       count(p.dimension_count),
       x(static_cast<const char *>(x)),
       y(static_cast<char *>(y)),
-      reorders_x(op.x_bits < 8 && op.packing != QDQ_LOW_FIRST),
-      reorders_y(op.y_bits < 8 && op.packing != QDQ_LOW_FIRST),
-      any_box(steps_begin_at_bytes(op, dimensions, count)) {
-    const bool varies = std::any_of(dimensions, dimensions + count, [](const auto &d) { return d.whole.varies(); });
-    const int64_t bits = op.x_bits + op.y_bits + (varies ? array_count(op) * 48 : 0);
+      elements(p.elements) {
+    const int64_t bits = op.x_bits + op.y_bits + (any_varies(dimensions, count) ? array_count(op) * 48 : 0);
     for (int pass = 0, kept = 0; pass < 2; pass++) {
         for (int d = 0; d < count; d++) {
-            const bool comes_later = any_box && dimensions[d].whole.varies();
-            if (comes_later == (pass == 1)) {
+            if (dimensions[d].whole.varies() == (pass == 1)) {
                 walk[kept++] = d;
             }
         }
@@ -67,13 +77,11 @@ tile_runner::tile_runner(const plan &p, const void *x, void *y)
 
 // Whether there is room for such tiles, and for their operands.
 bool tile_runner::fits(int64_t most) {
-    choose_shape(most);
-    int64_t elements = 1, blocks = 1;
+    const int64_t places = round_up(choose_shape(most));
+    int64_t blocks = 1;
     for (int d = 0; d < count; d++) {
-        elements *= shape[d];
         blocks *= blocks_met(d);
     }
-    const int64_t places = round_up(elements + (any_box ? 0 : op.packed_unit() - 1));
     const auto bytes_of = [](int64_t values) { return (values + spare_operands) * int64_t{sizeof(float)}; };
     const int64_t arrays = array_count(op), few_bytes = arrays * bytes_of(round_up(std::max(blocks, least_operands)));
     array_bytes = blocks > 1 ? bytes_of(places) : 0;
@@ -96,24 +104,32 @@ int64_t tile_runner::blocks_met(int d) const {
 }
 
 // Inner dimensions whole, as many as there is room for. Where x and y are contiguous along different ones, squares.
-void tile_runner::choose_shape(int64_t most) {
-    int64_t left = most, elements = 1;
+// Parts of packed rows are padded, too, as they begin at whole bytes then. Returns how many places a tile has.
+int64_t tile_runner::choose_shape(int64_t most) {
+    int64_t left = most, places = 1;
     const dimension &c = dimensions[0].whole;
     const dimension r = count > 1 ? dimensions[1].whole : dimension{};
-    const bool crosses = any_box && (c.x != 1 || c.y != 1) && (r.x == 1 || r.y == 1);
+    const bool crosses = (c.x != 1 || c.y != 1) && (r.x == 1 || r.y == 1);
+    pads = pads_rows(op, dimensions, count);
     for (int d = 0; d < count; d++) {
         const auto &[whole, block] = dimensions[d];
         const int64_t longest = d == 0 && crosses ? std::max(left / std::min(r.extent, group), group) : left;
         // Whole groups, which kernels write where they are to be, or at least whole bytes of packed codes; whole
         // blocks.
-        int64_t unit = group / std::gcd(elements, group);
-        unit = unit <= longest ? unit : std::max(op.packed_unit() / std::gcd(elements, op.packed_unit()), int64_t{1});
+        int64_t unit = group / std::gcd(places, group);
+        unit = unit <= longest ? unit : std::max(op.packed_unit() / std::gcd(places, op.packed_unit()), int64_t{1});
         unit = whole.varies() && block <= longest && block % unit == 0 ? block : unit;
         shape[d] = even_part(whole.extent, longest, unit <= longest ? unit : 1);
-        elements *= shape[d];
-        left = shape[d] < whole.extent && !crosses ? 1 : std::max(left / shape[d], int64_t{1});
+        const bool is_cut = shape[d] < whole.extent;
+        pads = pads || (d == 0 && is_cut && op.packs());
+        places *= d == 0 ? row_places(shape[0]) : shape[d];
+        const bool begins_bytes = pads || !op.packs();
+        left = is_cut && !(crosses && begins_bytes) ? 1 : std::max(most / places, int64_t{1});
     }
+    return places;
 }
+
+int64_t tile_runner::row_places(int64_t columns) const { return pads ? round_up(columns) : columns; }
 
 void tile_runner::run(const interval *region) {
     tile t{};
@@ -123,13 +139,12 @@ void tile_runner::run(const interval *region) {
         t.y += region[d].start * dimensions[d].whole.y;
     }
     for (bool more = true; more;) {
-        t.elements = 1;
+        t.places = 1;
         for (int d = 0; d < count; d++) {
-            t.places[d] = t.elements;
+            t.step[d] = t.places;
             t.box[d].extent = std::min(shape[d], region[d].start + region[d].extent - t.box[d].start);
-            t.elements *= t.box[d].extent;
+            t.places *= d == 0 ? row_places(t.box[0].extent) : t.box[d].extent;
         }
-        t.lead = (op.quantizes() ? t.y : t.x) % op.packed_unit();
         run_tile(t);
         more = false;
         for (int i = 0; i < count && !more; i++) {
@@ -146,8 +161,9 @@ void tile_runner::run(const interval *region) {
 
 void tile_runner::run_tile(const tile &t) {
     load_operands(t);
-    const auto x_pitch = pitch_in_place(t, &dimension::x, reorders_x),
-               y_pitch = pitch_in_place(t, &dimension::y, reorders_y || op.nontemporal);
+    const bool reorders = op.packing != QDQ_LOW_FIRST;
+    const auto x_pitch = pitch_in_place(t, &dimension::x, reorders && op.x_bits < 8),
+               y_pitch = pitch_in_place(t, &dimension::y, (reorders && op.y_bits < 8) || op.nontemporal);
     if (!x_pitch) {
         gather(t);
     }
@@ -160,75 +176,50 @@ void tile_runner::run_tile(const tile &t) {
 
 // What fills no group is zero: subnormal numbers left on the stack would cost 100 cycles an operation.
 void tile_runner::gather(const tile &t) {
-    const int64_t end = t.end() * op.x_bits / 8, whole = round_up(t.end()) * op.x_bits / 8;
-    std::memset(x_tile + end, 0, whole - end);
-    if (op.x_bits < 8 && !any_box) {
-        std::memcpy(x_tile, address(x, t.x - t.lead, op.x_bits), whole_units(op, t.end()));
+    const int64_t first = pads ? 0 : t.places * op.x_bits / 8;
+    std::memset(x_tile + first, 0, round_up(t.places) * op.x_bits / 8 - first);
+    move_loop loops[most_dimensions];
+    const int loop_count = move_loops(t, &dimension::x, true, loops);
+    if (op.x_bits < 8) {
+        for_each_run(loops, loop_count, [&](int64_t from, int64_t place, int64_t run) {
+            gather_codes(op, x, t.x + from, run, address(x_tile, place, op.x_bits));
+        });
     } else {
-        std::memset(x_tile, 0, t.lead * op.x_bits / 8);
-        move_loop loops[most_dimensions];
-        move(*op.target, op.x_bits, address(x, t.x, op.x_bits), address(x_tile, t.lead, op.x_bits), loops,
-             move_loops(t, &dimension::x, true, loops));
-    }
-    if (reorders_x) {
-        from_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(x_tile), whole_units(op, t.end()));
+        move(*op.target, op.x_bits, address(x, t.x, op.x_bits), x_tile, loops, loop_count);
     }
 }
 
 void tile_runner::scatter(const tile &t) {
-    const bool is_run = op.y_bits < 8 && !any_box;
-    char *const first = address(y, t.y - (is_run ? t.lead : 0), op.y_bits);
-    if (is_run && t.lead > 0) {
-        keep_lead(t, first);
-    }
-    clear_padding(y_tile, op.y_bits, t.end());  // the next tile's first codes, or the end of the tensor
-    if (reorders_y) {
-        to_packing(*op.target, op.packing, reinterpret_cast<uint8_t *>(y_tile), whole_units(op, t.end()));
-    }
-    const char *const from = is_run ? y_tile : address(y_tile, t.lead, op.y_bits);
-    bool end_to_end = true;
-    for (int d = 0; d < count; d++) {
-        end_to_end = end_to_end && (t.box[d].extent == 1 || dimensions[d].whole.y == t.places[d]);
-    }
-    if (is_run || end_to_end) {
-        const int64_t bytes = is_run ? whole_units(op, t.end()) : (t.elements * op.y_bits + 7) / 8;
-        if (op.nontemporal) {
-            op.target->nontemporal->copy(first, from, bytes);
-        } else {
-            std::memcpy(first, from, bytes);
-        }
-        return;
-    }
     move_loop loops[most_dimensions];
-    move(*op.target, op.y_bits, from, first, loops, move_loops(t, &dimension::y, false, loops));
-}
-
-// The codes of the tile before stay what they are in memory.
-void tile_runner::keep_lead(const tile &t, const char *first) {
-    alignas(64) uint8_t before[64];
-    const int64_t unit = op.packed_unit() * op.y_bits / 8, bits = t.lead * op.y_bits;
-    std::memcpy(before, first, unit);
-    from_packing(*op.target, op.packing, before, unit);
-    std::memcpy(y_tile, before, bits / 8);
-    if (bits % 8 != 0) {
-        uint8_t &shared = reinterpret_cast<uint8_t *>(y_tile)[bits / 8];
-        const int kept = (1 << bits % 8) - 1;
-        shared = static_cast<uint8_t>((before[bits / 8] & kept) | (shared & ~kept));
+    const int loop_count = move_loops(t, &dimension::y, false, loops);
+    char *const first = address(y, t.y, op.y_bits);
+    if (op.y_bits < 8) {
+        for_each_run(loops, loop_count, [&](int64_t place, int64_t to, int64_t run) {
+            const int64_t begin = t.y + to;
+            scatter_codes(op, address(y_tile, place, op.y_bits), y, begin, run, begin + run == elements);
+        });
+    } else if (op.nontemporal && loop_count == 1 && is_contiguous(loops[0])) {
+        op.target->nontemporal->copy(first, y_tile, loops[0].extent * op.y_bits / 8);
+    } else {
+        move(*op.target, op.y_bits, y_tile, first, loops, loop_count);
     }
 }
 
 int tile_runner::move_loops(const tile &t, int64_t dimension::*stride, bool gathers, move_loop *loops) const {
     for (int d = 0; d < count; d++) {
         const int64_t outside = dimensions[d].whole.*stride;
-        loops[d] = gathers ? move_loop{t.box[d].extent, outside, t.places[d]}
-                           : move_loop{t.box[d].extent, t.places[d], outside};
+        loops[d] =
+            gathers ? move_loop{t.box[d].extent, outside, t.step[d]} : move_loop{t.box[d].extent, t.step[d], outside};
     }
-    return count;
+    return merge(loops, count);
 }
 
 // How far apart the kernel's rows lie in memory, if they are contiguous there.
-std::optional<int64_t> tile_runner::pitch_in_place(const tile &t, int64_t dimension::*stride, bool reorders) const {
-    if (reorders || t.lead > 0 || t.elements % group != 0) {
+std::optional<int64_t> tile_runner::pitch_in_place(const tile &t, int64_t dimension::*stride, bool is_moved) const {
+    const bool of_x = stride == &dimension::x, is_packed = (of_x ? op.x_bits : op.y_bits) < 8;
+    const int64_t unit = is_packed ? op.codes_per_byte() : 1;
+    const bool is_padded = row_places(t.box[0].extent) != t.box[0].extent;
+    if (is_moved || is_padded || (of_x ? t.x : t.y) % unit != 0 || t.places % group != 0) {
         return std::nullopt;
     }
     int64_t next = 1;
@@ -247,7 +238,7 @@ std::optional<int64_t> tile_runner::pitch_in_place(const tile &t, int64_t dimens
         next *= t.box[d].extent;
     }
     const int64_t found = pitch.value_or(kernel.columns);
-    return rows_in_reach(found) >= kernel.rows ? std::optional(found) : std::nullopt;
+    return found % unit == 0 && rows_in_reach(found) >= kernel.rows ? std::optional(found) : std::nullopt;
 }
 
 void tile_runner::call_kernel(const tile &t, rows_of_x from, rows_of_y to) {
@@ -257,7 +248,7 @@ void tile_runner::call_kernel(const tile &t, rows_of_x from, rows_of_y to) {
         caller.run(many, from, to, kernel.columns, kernel.rows);
         return;
     }
-    const int64_t columns = round_up(t.end());
+    const int64_t columns = round_up(t.places);
     for (int64_t done = 0; done < columns; done += kernel.columns) {  // one operand, as a row of few
         caller.run(many, {address(static_cast<const char *>(from.data), done, op.x_bits), 0},
                    {address(static_cast<char *>(to.data), done, op.y_bits), 0},
@@ -267,7 +258,7 @@ void tile_runner::call_kernel(const tile &t, rows_of_x from, rows_of_y to) {
 
 // Whether a tile has the same operands in the same places as the one before.
 bool tile_runner::loaded_before(const tile &t) const {
-    bool same = loaded.elements == t.elements && loaded.lead == t.lead;
+    bool same = loaded.places == t.places;
     for (int d = 0; d < count && same; d++) {
         const bool moves = dimensions[d].whole.varies() && loaded.box[d].start != t.box[d].start;
         same = loaded.box[d].extent == t.box[d].extent && !moves;
@@ -281,6 +272,7 @@ void tile_runner::load_operands(const tile &t) {
     }
     loaded = t;
     read = 0;
+    read_in_order = true;
     int parts = 0;
     for_each_part(t, [&](const loop_nest &part, const offsets &at) {
         read_part(part, at);
@@ -291,14 +283,14 @@ void tile_runner::load_operands(const tile &t) {
     many = *few;
     if (kernel.unit == 0 && kernel.form == kernel_form::column) {
         few->repeat(1, kernel.columns);
-    } else if (kernel.unit > 0 && (parts > 1 || read != places_of(t))) {
+    } else if (kernel.unit > 0 && (parts > 1 || !read_in_order || read != places_of(t))) {
         expand(t);
     }
 }
 
 tile_runner::kernel_shape tile_runner::shape_of(const tile &t) const {
-    const int64_t columns = t.box[0].extent, places = round_up(t.end());
-    const bool whole = columns % group == 0 && t.lead == 0;
+    const int64_t columns = row_places(t.box[0].extent), places = round_up(t.places);
+    const bool whole = columns % group == 0;
     const auto meets_several = [&](int d) {
         const int64_t block = dimensions[d].block, last = t.box[d].start + t.box[d].extent - 1;
         return dimensions[d].whole.varies() && t.box[d].start / block != last / block;
@@ -315,18 +307,16 @@ tile_runner::kernel_shape tile_runner::shape_of(const tile &t) const {
                    ? kernel_shape{kernel_form::column, std::min(places, few->room()), 1, 0}
                    : kernel_shape{kernel_form::row, whole ? columns : places, whole ? rows : 1, 0};
     }
-    if (whole && !along_rows) {
-        return {kernel_form::column, columns, rows, 1};
-    }
     if (whole && !along_columns && !needs_column(op, kernel_form::row, variant)) {
         return {kernel_form::row, columns, rows, columns};
     }
-    const bool in_blocks = columns % op.block == 0 && t.box[0].start % op.block == 0 && t.lead == 0 &&
+    const bool in_blocks = columns % op.block == 0 && t.box[0].start % op.block == 0 &&
                            (!along_columns || dimensions[0].block % op.block == 0);
     if (in_blocks && !needs_column(op, kernel_form::block, variant)) {
         return {kernel_form::block, places, 1, op.block};
     }
-    return {kernel_form::column, places, 1, 1};
+    return whole && !along_rows ? kernel_shape{kernel_form::column, columns, rows, 1}
+                                : kernel_shape{kernel_form::column, places, 1, 1};
 }
 
 // Calls visit(loops, at) for each part of a tile that has whole blocks or lies in one: loop.x counts places, at.x is
@@ -341,14 +331,14 @@ template<typename Visit> void tile_runner::for_each_part(const tile &t, Visit vi
     for (int d = 0; d < count; d++) {
         const auto &[w, block] = dimensions[d];
         const auto &[start, extent] = t.box[d];
-        within[d] = {{w.extent, t.places[d], 0, w.scale, w.zero_point}, block};
-        origin += start * t.places[d];
+        within[d] = {{w.extent, t.step[d], 0, w.scale, w.zero_point}, block};
+        origin += start * t.step[d];
         if (w.varies()) {
             is_regular = is_regular && start % block == 0 && extent % block == 0;
             first.scale += start / block * w.scale;
             first.zero_point += start / block * w.zero_point;
         }
-        split({{extent, t.places[d], 0, w.scale, w.zero_point}, block}, whole);
+        split({{extent, t.step[d], 0, w.scale, w.zero_point}, block}, whole);
     }
     if (is_regular) {  // as a rule, and in less time
         visit(whole, first);
@@ -376,36 +366,32 @@ template<typename Visit> void tile_runner::for_each_part(const tile &t, Visit vi
 
 // One operand for each step of the loops along which they vary.
 void tile_runner::read_part(const loop_nest &part, offsets at) {
-    dimension loops[most_loops] = {{1, 0, 0, 0, 0}};
+    int order[most_loops];
+    const int count = operand_order(part, order);
+    dimension loops[most_loops];
+    loops[0] = {1, 0, 0, 0, 0};
     int varying = 0;
-    for (int i = 0; i < part.count; i++) {
-        const dimension &d = part.loops[i];
+    for (int k = 0; k < count; k++) {
+        const dimension &d = part.loops[order[k]];
         dimension *const last = varying > 0 ? &loops[varying - 1] : nullptr;
-        if (d.extent == 1 || !d.varies()) {
-            continue;
-        }
+        read_in_order = read_in_order && (k == 0 || order[k] > order[k - 1]);
         if (last && d.scale == last->scale * last->extent && d.zero_point == last->zero_point * last->extent) {
             last->extent *= d.extent;
         } else {
             loops[varying++] = d;
         }
     }
-    int64_t index[most_loops] = {};
-    for (bool more = true; more;) {
+    loop_counter rows(1, varying);
+    do {
         few->read({at.scale, loops[0].scale, at.zero_point, loops[0].zero_point, loops[0].extent}, read);
         read += loops[0].extent;
-        more = false;
-        for (int i = 1; i < varying && !more; i++) {
-            more = ++index[i] < loops[i].extent;
-            at.advance(loops[i], more ? 1 : 1 - loops[i].extent);
-            index[i] = more ? index[i] : 0;
-        }
-    }
+    } while (
+        rows.next([&](int i) { return loops[i].extent; }, [&](int i, int64_t steps) { at.advance(loops[i], steps); }));
 }
 
 int64_t tile_runner::places_of(const tile &t) const {
     const bool one_row = kernel.form == kernel_form::column && kernel.rows > 1;
-    return one_row ? kernel.columns : round_up(t.end()) / kernel.unit;
+    return one_row ? kernel.columns : round_up(t.places) / kernel.unit;
 }
 
 // Operands for each of the kernel's places.
@@ -433,24 +419,28 @@ void tile_runner::expand(const tile &t) {
         }
     };
     for_each_array([&](const void *, const void *to, uint32_t harmless) {
-        fill(to, 0, t.lead, harmless);
-        fill(to, along_columns ? places : t.end() / kernel.unit, places + spare_operands, harmless);
+        fill(to, pads ? 0 : along_columns ? places : t.places / kernel.unit, places + spare_operands, harmless);
     });
     for_each_part(t, [&](const loop_nest &part, const offsets &at) {
         move_loop loops[most_loops];
-        int64_t step = 1;
         for (int i = 0; i < part.count; i++) {
             const dimension &d = part.loops[i];
             const bool is_first = i < 2, steps = is_first || !along_columns;
-            const int64_t extent = !steps ? 1 : i == 0 ? d.extent / kernel.unit : d.extent;
-            loops[i] = {extent, d.varies() ? step : 0, i == 0 ? 1 : d.x / kernel.unit};
-            step *= d.varies() ? d.extent : 1;
+            const int64_t units = (d.extent + kernel.unit - 1) / kernel.unit;
+            loops[i] = {!steps ? 1 : i == 0 ? units : d.extent, 0, i == 0 ? 1 : d.x / kernel.unit};
+        }
+        int order[most_loops];
+        const int order_count = operand_order(part, order);
+        int64_t step = 1;
+        for (int k = 0; k < order_count; k++) {
+            loops[order[k]].from = step;
+            step *= part.loops[order[k]].extent;
         }
         for_each_array([&](const void *from, const void *to, uint32_t) {
             move_loop used[most_loops];
             std::copy_n(loops, part.count, used);
             move(*op.target, 32, static_cast<const int32_t *>(from) + first,
-                 static_cast<int32_t *>(const_cast<void *>(to)) + t.lead + at.x / kernel.unit, used, part.count);
+                 static_cast<int32_t *>(const_cast<void *>(to)) + at.x / kernel.unit, used, part.count);
         });
         first += step;
     });

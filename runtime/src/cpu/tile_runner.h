@@ -1,5 +1,6 @@
 // Runs calls by tiles: boxes of their dimensions, whose elements are gathered end to end, computed by one kernel call
 // and scattered. Any strides, short rows, ragged blocks and packed codes that begin within bytes cost what moving does.
+// Rows that are no whole groups may be padded in a tile, so that they share operands as those of whole groups do.
 #pragma once
 
 #include "cpu/kernel_call.h"
@@ -22,14 +23,11 @@ private:
     static constexpr int64_t most_elements = 64 * group;
     static constexpr int64_t least_operands = 4 * group;  // that there is room for
 
-    // A box of the dimensions. `lead`: codes of the tile before that lie in the same byte, or split their halves with
-    // this one's; their places come first.
+    // A box of the dimensions.
     struct tile {
         interval box[most_dimensions];
-        int64_t places[most_dimensions];  // of a step, in the tile
-        int64_t x, y, elements, lead;
-
-        int64_t end() const { return lead + elements; }
+        int64_t step[most_dimensions];  // from an element to the next, in places of the tile
+        int64_t x, y, places;
     };
 
     // How a kernel takes a tile, and how many of its places share an operand. 0: all.
@@ -43,10 +41,10 @@ private:
     const int count;
     const char *const x;
     char *const y;
-    const bool reorders_x, reorders_y;  // packed, and not with the low nibble first
-    const bool any_box;                 // tiles need not be whole runs of packed codes
-    int64_t shape[most_dimensions];     // of whole tiles
-    int walk[most_dimensions];          // dimensions, first those along which tiles have the same operands
+    const int64_t elements;          // of the tensors
+    bool pads = false;               // rows to whole groups
+    int64_t shape[most_dimensions];  // of whole tiles
+    int walk[most_dimensions];       // dimensions, first those along which tiles have the same operands
     char *x_tile = nullptr, *y_tile = nullptr, *expanded = nullptr;
     int64_t array_bytes = 0;
     std::optional<operands> few;  // one of each block that a tile meets
@@ -55,15 +53,16 @@ private:
     int32_t variant = 0;
     tile loaded{};  // whose operands these are
     int64_t read = 0;
+    bool read_in_order = true;  // of their places
     alignas(64) char memory[memory_bytes];
 
     bool fits(int64_t most);
-    void choose_shape(int64_t most);
+    int64_t choose_shape(int64_t most);
     int64_t blocks_met(int d) const;
     void run_tile(const tile &t);
     void gather(const tile &t);
     void scatter(const tile &t);
-    void keep_lead(const tile &t, const char *first);
+    int64_t row_places(int64_t columns) const;
     void load_operands(const tile &t);
     bool loaded_before(const tile &t) const;
     kernel_shape shape_of(const tile &t) const;
@@ -72,7 +71,7 @@ private:
     int64_t places_of(const tile &t) const;  // of operands
     void expand(const tile &t);
     void call_kernel(const tile &t, rows_of_x from, rows_of_y to);
-    std::optional<int64_t> pitch_in_place(const tile &t, int64_t dimension::*stride, bool reorders) const;
+    std::optional<int64_t> pitch_in_place(const tile &t, int64_t dimension::*stride, bool is_moved) const;
     int move_loops(const tile &t, int64_t dimension::*stride, bool gathers, move_loop *loops) const;
 };
 

@@ -25,6 +25,7 @@ using get_device = int(int *, int);
 using retain_primary = int(void **, int);
 using get_context = int(void **);
 using get_context_device = int(int *);
+using get_attribute = int(int *, int, int);
 using stream_context = int(void *, void **);
 using get_pointer_attribute = int(void *, int, uint64_t);
 using error_name = int(int, const char **);
@@ -42,6 +43,7 @@ struct cuda_library {
     retain_primary *primary = driver().find<retain_primary>("cuDevicePrimaryCtxRetain");
     get_context *current = driver().find<get_context>("cuCtxGetCurrent");
     get_context_device *current_device = driver().find<get_context_device>("cuCtxGetDevice");
+    get_attribute *attribute = driver().find<get_attribute>("cuDeviceGetAttribute");
     stream_context *context_of = driver().find<stream_context>("cuStreamGetCtx");
     get_pointer_attribute *pointer_attribute = driver().find<get_pointer_attribute>("cuPointerGetAttribute");
     error_name *name = driver().find<error_name>("cuGetErrorName");
@@ -52,8 +54,8 @@ struct cuda_library {
     cuda_library() {
         if (!driver().loaded()) {
             std::snprintf(problem, sizeof(problem), "%s", driver().why_not());
-        } else if (!start || !count || !device || !primary || !current || !current_device || !context_of ||
-                   !pointer_attribute || !name || !load) {
+        } else if (!start || !count || !device || !primary || !current || !current_device || !attribute ||
+                   !context_of || !pointer_attribute || !name || !load) {
             std::snprintf(problem, sizeof(problem), "libcuda.so.1 lacks functions of CUDA 9.2");
         } else if (int error = start(0); error != 0 || (error = count(&devices)) != 0) {
             std::snprintf(problem, sizeof(problem), "CUDA does not start: %s", describe(error));
@@ -136,12 +138,27 @@ int wrap(device_launch &launch, halide_buffer_t &buffer, uint64_t data) {
 
 void unwrap(device_launch &launch, halide_buffer_t &buffer) { halide_cuda_detach_device_ptr(&launch, &buffer); }
 
-// Halide's run time gives a kernel's text as its object holds it. It asks for at most 64 registers a thread, which some
-// kernels exceed: f32 to i8 with an operand for each element then spills 272 bytes.
+// What ptxas has made of a kernel for the device of this thread's context, or NULL.
+const void *cubin_in(const kernel_text &ptx) {
+    constexpr int major_attribute = 75, minor_attribute = 76;
+    int device = 0, major = 0, minor = 0;
+    const bool known = ptx.has_cubins() && library().current_device(&device) == 0 &&
+                       library().attribute(&major, major_attribute, device) == 0 &&
+                       library().attribute(&minor, minor_attribute, device) == 0;
+    return known ? ptx.cubin_for(major, minor) : nullptr;
+}
+
+// Halide's run time gives a kernel's text as its object holds it. A cubin that the driver does not take is compiled
+// from PTX, as if it were not there. It asks for at most 64 registers a thread, which some kernels exceed: f32 to i8
+// with an operand for each element then spills 272 bytes.
 int load_module_freely(void **module, const void *compressed, unsigned, int *, void **) {
     const kernel_text ptx(compressed);
     if (!ptx.data()) {
         return ptx.is() == kernel_text::state::no_memory ? out_of_memory : invalid_ptx;
+    }
+    const void *const cubin = cubin_in(ptx);
+    if (cubin && library().load(module, cubin, 0, nullptr, nullptr) == 0) {
+        return 0;
     }
     const int error = library().load(module, ptx.data(), 0, nullptr, nullptr);
     if (device_launch *launch = this_thread_launch(); error == capture_unsupported && launch) {

@@ -26,7 +26,7 @@ namespace {
 
 ISzAlloc heap = {[](void *, size_t size) { return std::malloc(size); }, [](void *, void *p) { std::free(p); }};
 
-template<typename Number> Number number_at(const Byte *place) {
+template<typename Number> Number number_at(const void *place) {
     Number n;
     std::memcpy(&n, place, sizeof(n));
     return n;
@@ -45,8 +45,9 @@ kernel_text::kernel_text(const void *compressed) {
         return;
     }
     const SizeT file_size = number_at<lzma_bytes>(begin);
-    SizeT size = whole_size, stream_size = file_size - std::min(file_size, lzma_header_bytes);
+    SizeT stream_size = file_size - std::min(file_size, lzma_header_bytes);
     ELzmaStatus status;
+    size = whole_size;
     const SRes result = LzmaDecode(reinterpret_cast<Byte *>(text), &size, stream, &stream_size, properties,
                                    lzma_properties_bytes, LZMA_FINISH_ANY, &status, &heap);
     if (result != SZ_ERROR_MEM) {
@@ -55,5 +56,30 @@ kernel_text::kernel_text(const void *compressed) {
 }
 
 kernel_text::~kernel_text() { std::free(text); }
+
+size_t kernel_text::next_cubin(size_t place) const {
+    using namespace kernels;
+    if (!data()) {
+        return 0;
+    }
+    const size_t next = place == 0
+                            ? aligned_cubin(std::strlen(text) + 1)
+                            : place + sizeof(cubin_header) + aligned_cubin(number_at<cubin_header>(text + place).bytes);
+    return next + sizeof(cubin_header) < size ? next : 0;
+}
+
+const void *kernel_text::cubin_for(int major, int minor) const {
+    const auto first = static_cast<uint32_t>(10 * major), last = static_cast<uint32_t>(10 * major + minor);
+    const void *best = nullptr;
+    uint32_t best_architecture = 0;
+    for (size_t place = next_cubin(0); place != 0; place = next_cubin(place)) {
+        const uint32_t architecture = number_at<kernels::cubin_header>(text + place).architecture;
+        if (architecture >= first && architecture <= last && architecture >= best_architecture) {
+            best = text + place + sizeof(kernels::cubin_header);
+            best_architecture = architecture;
+        }
+    }
+    return best;
+}
 
 }  // namespace qdq::runtime

@@ -23,8 +23,9 @@ struct device_buffer {
     uint64_t data;
 
     // Rows of words that lie end to end, of groups [0, groups).
-    void set_words(uint64_t memory, int32_t words, int64_t groups) {
-        set(memory, 32);
+    void set_words(uint64_t memory, int32_t bits_of_group, int64_t groups) {
+        const int32_t bits = device_word_bits(bits_of_group), words = bits_of_group / bits;
+        set(memory, bits);
         shape[0] = {0, words, 1};
         shape[1] = {0, static_cast<int32_t>(groups), words};
     }
@@ -207,7 +208,7 @@ private:
         }
         first_group = static_cast<int64_t>(bytes / group_bytes);
         const int64_t groups = first_group + elements / group_elements;
-        buffer.set_words(base, static_cast<int32_t>(group_elements * bits / 32), groups);
+        buffer.set_words(base, static_cast<int32_t>(group_elements * bits), groups);
         return bytes % group_bytes == 0 && groups <= INT32_MAX;
     }
 

@@ -1,8 +1,10 @@
 #include "plan/loops.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <numeric>
+#include <span>
 
 namespace qdq::runtime {
 
@@ -85,8 +87,8 @@ int64_t lanes(const call &op, const loop_nest &nest, const dimension &c) {
     if (op.packs() || c.extent >= group) {
         return group;
     }
-    const bool fuses =
-        std::any_of(nest.loops, nest.loops + nest.count, [&](const dimension &r) { return fuses_rows(op, c, r); });
+    const bool fuses = std::ranges::any_of(std::span(nest.loops, nest.count),
+                                           [&](const dimension &r) { return fuses_rows(op, c, r); });
     return fuses ? group : c.extent;
 }
 
@@ -155,6 +157,42 @@ bool fuses_rows(const call &op, const dimension &c, const dimension &r) {
     return c.extent < (repeats_cheaply || op.packs() ? short_row : tuned.fused_repeating_row);
 }
 
+bool any_varies(const blocked_dimension *dimensions, int count) {
+    return std::ranges::any_of(std::span(dimensions, count), [](const auto &d) { return d.whole.varies(); });
+}
+
+int64_t dividing_block(const call &op, int64_t elements) {
+    const int64_t blocks = op.quantizes() ? op.quantize->blocks : op.dequantize->blocks;
+    return int64_t(std::bit_floor(static_cast<uint64_t>(blocks & ((elements & -elements) * 2 - 1))));
+}
+
+bool pads_rows(const call &op, const blocked_dimension *dimensions, int count) {
+    const auto &[c, block] = dimensions[0];
+    const int64_t whole = round_up(c.extent);
+    const bool shares_operands = !c.varies() || dividing_block(op, block) != 0;
+    const bool is_whole_blocks = dividing_block(op, std::gcd(c.extent, block)) != 0;
+    const bool reorders = op.packs() && op.packing != QDQ_LOW_FIRST;
+    return count > 1 && any_varies(dimensions, count) && shares_operands && !is_whole_blocks && !reorders &&
+           4 * c.extent >= 3 * whole;
+}
+
+// Blocks along the first dimension as a dimension of their own, where padding them pays.
+static int split_padded_blocks(const call &op, blocked_dimension *dimensions, int count) {
+    const auto [whole, block] = dimensions[0];
+    if (count == most_dimensions || !whole.varies() || block == whole.extent || dimensions[0].ragged()) {
+        return count;
+    }
+    const blocked_dimension split[] = {
+        {{block, whole.x, whole.y, 0, 0}, block},
+        {{whole.extent / block, whole.x * block, whole.y * block, whole.scale, whole.zero_point}, 1}};
+    if (!pads_rows(op, split, 2)) {
+        return count;
+    }
+    std::copy_backward(dimensions + 1, dimensions + count, dimensions + count + 1);
+    std::copy_n(split, 2, dimensions);
+    return count + 1;
+}
+
 int order_for_tiles(const call &op, const blocked_dimension *dimensions, int count, blocked_dimension *merged) {
     const auto order = op.packs()              ? merge_order::as_given
                        : op.x_bits > op.y_bits ? merge_order::of_x_strides
@@ -166,17 +204,17 @@ int order_for_tiles(const call &op, const blocked_dimension *dimensions, int cou
     }
     const dimension &c = merged[0].whole;
     if ((c.x != 1 || c.y != 1) && steps_begin_at_bytes(op, merged, count)) {
-        blocked_dimension *const other = std::find_if(
+        blocked_dimension *const other = std::ranges::find_if(
             merged + 1, merged + count, [](const blocked_dimension &d) { return d.whole.x == 1 || d.whole.y == 1; });
         if (other != merged + count) {
             std::rotate(merged + 1, other, other + 1);
         }
     }
-    return count;
+    return split_padded_blocks(op, merged, count);
 }
 
 bool steps_begin_at_bytes(const call &op, const blocked_dimension *dimensions, int count) {
-    return std::all_of(dimensions + 1, dimensions + count, [&](const blocked_dimension &d) {
+    return std::ranges::all_of(std::span(dimensions + 1, count - 1), [&](const blocked_dimension &d) {
         return (op.quantizes() ? d.whole.y : d.whole.x) % op.packed_unit() == 0;
     });
 }

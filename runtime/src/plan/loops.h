@@ -27,6 +27,17 @@ void normalize(const call &op, const blocked_dimension *dimensions, int count, l
 // is next.
 int order_for_tiles(const call &op, const blocked_dimension *dimensions, int count, blocked_dimension *merged);
 
+// Whether operands vary along one of so many dimensions.
+bool any_varies(const blocked_dimension *dimensions, int count);
+
+// The longest block of the block form that divides so many elements; 0: none does.
+int64_t dividing_block(const call &op, int64_t elements);
+
+// Whether tiles pad rows to whole groups: then rows, or blocks of them, that are no whole blocks of the block form
+// share operands, which costs a fraction of what an operand for each element does (i4 to bf16, a scale a row of 1023:
+// 11 times the time of one scale).
+bool pads_rows(const call &op, const blocked_dimension *dimensions, int count);
+
 // Whether packed codes begin a whole byte, or the bytes that split their halves, at every step but the first's.
 bool steps_begin_at_bytes(const call &op, const blocked_dimension *dimensions, int count);
 

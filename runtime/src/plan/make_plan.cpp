@@ -57,8 +57,9 @@ bool rows_begin_at_bytes(const call &op, const loop_nest &nest) {
     const dimension &c = nest.loops[0];
     const bool fused =
         nest.count > 1 && fuses_rows(op, c, nest.loops[1]) && (unit == op.codes_per_byte() || c.extent % unit == 0);
-    return stride(c) == 1 && std::all_of(nest.loops + (fused ? 2 : 1), nest.loops + std::max(nest.count, fused ? 2 : 1),
-                                         [&](const dimension &d) { return stride(d) % unit == 0; });
+    return stride(c) == 1 &&
+           std::ranges::all_of(nest.loops + (fused ? 2 : 1), nest.loops + std::max(nest.count, fused ? 2 : 1),
+                               [&](const dimension &d) { return stride(d) % unit == 0; });
 }
 
 struct row_check {
@@ -93,16 +94,15 @@ bool parts_run_by_rows(const plan &p) {
     return check.by_rows;
 }
 
-// The longest block of the block form that divides an extent, or the type's own.
-int64_t block_of(const call &op, int64_t extent) {
-    const int64_t blocks = op.quantizes() ? op.quantize->blocks : op.dequantize->blocks;
-    const int64_t dividing = blocks & ((extent & -extent) * 2 - 1);
-    return dividing ? int64_t(std::bit_floor(static_cast<uint64_t>(dividing))) : op.block;
+// The block of the block form for elements that share an operand, or the type's own.
+int64_t block_of(const call &op, int64_t elements) {
+    const int64_t dividing = dividing_block(op, elements);
+    return dividing ? dividing : op.block;
 }
 
 void choose_path(plan &p) {
-    const bool is_ragged = std::any_of(p.dimensions, p.dimensions + p.dimension_count,
-                                       [](const blocked_dimension &d) { return d.ragged(); });
+    const bool is_ragged = std::ranges::any_of(p.dimensions, p.dimensions + p.dimension_count,
+                                               [](const blocked_dimension &d) { return d.ragged(); });
     if (!is_ragged) {
         normalize(p.op, p.dimensions, p.dimension_count, p.nest);
         p.op.block = block_of(p.op, p.nest.loops[0].extent);
@@ -117,7 +117,8 @@ void choose_path(plan &p) {
     const int count = order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered);
     std::copy_n(ordered, count, p.dimensions);
     p.dimension_count = count;
-    p.op.block = block_of(p.op, std::gcd(ordered[0].block, ordered[0].whole.extent));
+    const auto &[c, block] = ordered[0];
+    p.op.block = block_of(p.op, pads_rows(p.op, ordered, count) ? block : std::gcd(block, c.extent));
 }
 
 }  // namespace

@@ -45,8 +45,38 @@ struct loop_nest {
     }
 };
 
+// Counts through nested loops, the innermost first.
+class loop_counter {
+public:
+    // `first`: the innermost of `count` loops that is counted.
+    loop_counter(int first, int count) : first(first), count(count) {
+        for (int i = first; i < count; i++) {  // not an initializer, for which GCC 12 takes 30 cycles
+            index[i] = 0;
+        }
+    }
+
+    // Goes to the next iteration: calls move(i, steps) for each loop i that steps, or goes back to its beginning.
+    // Returns false after the last one. extent(i) is a loop's.
+    template<typename Extent, typename Move> bool next(Extent extent, Move move) {
+        for (int i = first; i < count; i++) {
+            if (++index[i] < extent(i)) {
+                move(i, int64_t{1});
+                return true;
+            }
+            index[i] = 0;
+            move(i, 1 - extent(i));
+        }
+        return false;
+    }
+
+private:
+    const int first, count;
+    int64_t index[most_loops];
+};
+
 constexpr int64_t group = group_size;  // kernels take whole groups of elements along c
-constexpr int64_t split_group = 32;    // elements whose halves QDQ_SPLIT_HALVES puts together
+inline int64_t round_up(int64_t columns) { return (columns + group - 1) / group * group; }  // to whole groups
+constexpr int64_t split_group = 32;  // elements whose halves QDQ_SPLIT_HALVES puts together
 
 // The part of a call that does not depend on the loops.
 struct call {

@@ -44,26 +44,21 @@ void restrict_to(const interval &piece, blocked_dimension &d, offsets &at) {
 void for_each_regular_part(const blocked_dimension *dimensions, const interval *region, int count, regular_part *run,
                            void *context) {
     interval pieces[most_dimensions][3];
-    int piece_count[most_dimensions]{}, chosen[most_dimensions]{};
+    int64_t piece_count[most_dimensions], chosen[most_dimensions];
     for (int d = 0; d < count; d++) {
+        chosen[d] = 0;
         piece_count[d] = cut(dimensions[d], region[d], pieces[d]);
     }
-    for (bool more = true; more;) {
-        blocked_dimension part[most_dimensions]{};
+    loop_counter parts(0, count);
+    blocked_dimension part[most_dimensions]{};
+    do {
         offsets at;
         for (int d = 0; d < count; d++) {
             part[d] = dimensions[d];
             restrict_to(pieces[d][chosen[d]], part[d], at);
         }
         run(context, part, count, at);
-        more = false;
-        for (int d = 0; d < count && !more; d++) {
-            more = ++chosen[d] < piece_count[d];
-            if (!more) {
-                chosen[d] = 0;
-            }
-        }
-    }
+    } while (parts.next([&](int d) { return piece_count[d]; }, [&](int d, int64_t steps) { chosen[d] += steps; }));
 }
 
 void for_each_region(const blocked_dimension *dimensions, int count, int64_t begin, int64_t end, flat_region *run,
