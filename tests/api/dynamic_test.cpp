@@ -148,9 +148,9 @@ TEST_F(Dynamic, large_groups_are_reduced_by_several_threads) {
     }
 }
 
-// 221 rows of 37 are an area: an odd number of codes.
+// 485 rows of 135 are an area: an odd number of codes.
 TEST_F(Dynamic, areas_of_packed_rows_begin_at_whole_bytes) {
-    const dimensions shape{4000, 37};
+    const dimensions shape{4000, 135};
     const tensor_memory x = floats(QDQ_F32, shape);
     tensor_memory scale(QDQ_F32, {4000, 1}), y(QDQ_I4, shape), expected = y;
     const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view();
