@@ -101,13 +101,20 @@ public:
             views.push_back(each->view());
         }
         views.push_back(zero_point ? zero_point->view() : qdq_tensor{});
+        if (c.computes_scales) {
+            const qdq_scale_options how{c.scale.type == QDQ_E8M0 ? QDQ_SCALE_POWER_FLOOR : QDQ_SCALE_ABSMAX, 0, 0};
+            require(qdq_plan_quantize_dynamic(&plan, &views[0], &views[1], nullptr, &views[2], &how, &options));
+            return;
+        }
         require((c.quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan, &views[0], &views[1], zero_view(),
                                                                         &views[2], &options));
     }
     prepared(const prepared &) = delete;
 
     void run() const {
-        if (c.by_plan) {
+        if (c.computes_scales) {
+            qdq_run_dynamic(&plan, x.data(), scale.data(), nullptr, y.data(), nullptr);
+        } else if (c.by_plan) {
             qdq_run(&plan, x.data(), y.data(), nullptr);
         } else {
             (c.quantizes ? qdq_quantize : qdq_dequantize)(&views[0], &views[1], zero_view(), &views[2], &options);
@@ -187,11 +194,12 @@ void print_ratios(const char *of, std::vector<double> ratios) {
     }
 }
 
-void measure_drawn(uint64_t seed, int64_t first, int64_t end, size_t worst, const limits &by) {
+void measure_drawn(uint64_t seed, int64_t first, int64_t end, size_t worst, bool dynamic, const limits &by) {
     std::vector<found> all;
     for (int64_t i = first; i < end; i++) {
-        const call c = bench::drawn_call(seed, i);
-        const std::string again = "--seed " + std::to_string(seed) + " --call " + std::to_string(i) + "  ";
+        const call c = bench::drawn_call(seed, i, dynamic);
+        const std::string again = std::string(dynamic ? "--dynamic " : "") + "--seed " + std::to_string(seed) +
+                                  " --call " + std::to_string(i) + "  ";
         all.push_back(compare(c, bench::dense(c), again + text_of(c), seed, by));
     }
     std::vector<double> ratios, of_large;
@@ -255,13 +263,14 @@ void measure_table(const std::string &filter, const limits &by) {
 
 int main(int argc, char **argv) try {
     CLI::App app{"Times calls beside dense ones."};
-    bool table = false;
+    bool table = false, dynamic = false;
     uint64_t seed = 1;
     int64_t calls = 2000, one = -1;
     size_t worst = 20;
     std::string target, filter;
     limits by;
     app.add_flag("--table", table, "a fixed list of calls instead of drawn ones");
+    app.add_flag("--dynamic", dynamic, "draws calls that compute their scales, beside a dense one that computes one");
     app.add_option("--filter", filter, "rows of the table that have this in their names");
     app.add_option("--seed", seed, "of the draws");
     app.add_option("--calls", calls, "how many are drawn");
@@ -278,7 +287,7 @@ int main(int argc, char **argv) try {
     if (table) {
         measure_table(filter, by);
     } else {
-        measure_drawn(seed, one < 0 ? 0 : one, one < 0 ? calls : one + 1, worst, by);
+        measure_drawn(seed, one < 0 ? 0 : one, one < 0 ? calls : one + 1, worst, dynamic, by);
     }
 } catch (const std::exception &e) {
     std::cerr << "qdq_cliffs_bench: " << e.what() << "\n";

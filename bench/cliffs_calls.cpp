@@ -63,6 +63,7 @@ call blocked(call c, dimensions blocks) {
 call dense(const call &c) {
     call plain = call_of(c.quantizes, c.x.type, c.y.type, {c.elements()});
     plain.options.scale_mode = c.options.scale_mode == QDQ_DIVIDE ? QDQ_DIVIDE : QDQ_MULTIPLY;
+    plain.computes_scales = c.computes_scales;
     return plain;
 }
 
@@ -72,8 +73,8 @@ class drawing {
 public:
     drawing(uint64_t seed, int64_t number) : random(seed * 1000003 + static_cast<uint64_t>(number)) {}
 
-    call next() {
-        const bool quantizes = one_in(2);
+    call next(bool dynamic) {
+        const bool quantizes = one_in(2) || dynamic;
         const qdq_dtype floats = one_of(float_types).dtype;
         const element_type &stored = one_of(stored_types);
         call c = call_of(quantizes, quantizes ? floats : stored.dtype, quantizes ? stored.dtype : floats, shape());
@@ -85,6 +86,9 @@ public:
             }
         }
         c.has_specials = one_in(8);
+        if (dynamic) {
+            compute_scales(c);
+        }
         return c;
     }
 
@@ -164,6 +168,13 @@ private:
         if (stored.bits == 4 && one_in(4)) {
             o.packing = c.elements() % 32 == 0 && one_in(2) ? QDQ_SPLIT_HALVES : QDQ_HIGH_FIRST;
         }
+    }
+
+    // Scales by which x is divided; without zero points, as few rules have such.
+    static void compute_scales(call &c) {
+        c.computes_scales = true;
+        c.options.scale_mode = QDQ_DIVIDE;
+        c.zero_point.reset();
     }
 
     // Dense; rows that are padded; any order, steps and signs.
@@ -298,7 +309,7 @@ std::vector<row> small_rows() {
 
 }  // namespace
 
-call drawn_call(uint64_t seed, int64_t number) { return drawing(seed, number).next(); }
+call drawn_call(uint64_t seed, int64_t number, bool dynamic) { return drawing(seed, number).next(dynamic); }
 
 std::vector<row> table_rows() {
     std::vector<row> all;

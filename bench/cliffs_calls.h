@@ -35,14 +35,15 @@ struct call {
     dimensions blocks;          // of options
     bool has_specials = false;  // subnormal numbers, NaN and infinities among x
     bool by_plan = true;
+    bool computes_scales = false;  // of a quantize: scales are outputs, by a rule for their type
 
     int64_t elements() const { return count_of(x.shape); }
 };
 
 std::string text_of(const call &c);
 
-// The call of a number in a series that a seed begins.
-call drawn_call(uint64_t seed, int64_t number);
+// The call of a number in a series that a seed begins; of dynamic ones, each quantizes by scales that it computes.
+call drawn_call(uint64_t seed, int64_t number, bool dynamic);
 
 struct row {
     std::string name;

@@ -25,6 +25,7 @@ _QuantizeZeroPoint: TypeAlias = Literal["after_rounding", "before_rounding"]
 _DequantizeZeroPoint: TypeAlias = Literal["subtract", "add"]
 _Rounding: TypeAlias = Literal["nearest_even", "nearest_away", "toward_zero", "down", "up"]
 _Nan: TypeAlias = Literal["lowest", "zero"]
+_Rule: TypeAlias = Literal["absmax", "minmax", "power_floor", "power_ceil", "power_even", "power_round_up"]
 _Profile: TypeAlias = Literal["onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"] | None
 
 @overload
@@ -126,6 +127,71 @@ def dequantize(
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: _Out, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
 ) -> _Out: ...
+
+@overload
+def quantize_dynamic(
+    x: _NumPy, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
+    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None, clip_ratio: float = 1.0,
+    least_scale: float = 0.0, quant_range: Sequence[int] | None = None, out: None = None, packed: bool = False,
+) -> tuple[NDArray[Any], ...]:
+    """
+    Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point).
+
+    Args:
+        x: array of float32, float16 or bfloat16, on the host, any strides. NumPy's, or any with DLPack.
+        dtype: what the codes hold, as of quantize.
+        rule: "absmax", the largest magnitude of x over the largest value of dtype; "minmax", with a zero point, as ONNX's
+            DynamicQuantizeLinear; or a power of two: "power_floor" (OCP's), "power_ceil", "power_even", "power_round_up".
+            docs/dynamic.md has the formulas.
+        axis: one scale for each index of this dimension; with `block_size` the dimension that is cut. None: one scale.
+        block_size: elements in a block along `axis`, or a tuple of x's rank. The last block may have fewer.
+        scale_dtype: float32, float16, bfloat16 or float8_e4m3fn; of powers of two float8_e8m0fnu, float32 or bfloat16. None
+            is the first of these.
+        zero_point_dtype: an integer type that has all codes. None is dtype, of less than a byte int8 or uint8.
+        clip_ratio: what that magnitude, or both ends, are multiplied by, above 0 and at most 1.
+        least_scale: a smaller scale becomes this one.
+        quant_range: the lowest and the highest code, of an integer dtype: (-127, 127). None: dtype's own.
+        out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
+        packed: codes as bytes, as of quantize.
+
+    Returns:
+        Arrays from the library that x is from. The scale has no dimension, one, or x's rank, as dequantize takes it.
+
+    Raises:
+        As quantize.
+    """
+@overload
+def quantize_dynamic(
+    x: _Array, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
+    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None, clip_ratio: float = 1.0,
+    least_scale: float = 0.0, quant_range: Sequence[int] | None = None, out: _DLPack | None = None,
+    packed: bool = False,
+) -> tuple[_Array, ...]: ...
+
+@overload
+def compute_scales(
+    x: _NumPy, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
+    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None, clip_ratio: float = 1.0,
+    least_scale: float = 0.0, quant_range: Sequence[int] | None = None,
+) -> Any:
+    """
+    The scale that quantize_dynamic computes, alone; by "minmax" (scale, zero_point).
+
+    Args:
+        As of quantize_dynamic.
+
+    Returns:
+        Arrays from the library that x is from.
+
+    Raises:
+        As quantize.
+    """
+@overload
+def compute_scales(
+    x: _Array, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
+    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None, clip_ratio: float = 1.0,
+    least_scale: float = 0.0, quant_range: Sequence[int] | None = None,
+) -> Any: ...
 
 class Plan:
     """What qdq.plan returns."""

@@ -13,23 +13,27 @@ from __future__ import annotations
 
 from qdq._core import (
     Plan,
+    compute_scales,
     current_target,
     dequantize,
     force_target,
     plan_dequantize,
     plan_quantize,
     quantize,
+    quantize_dynamic,
     set_num_threads,
     targets,
 )
 
 __all__ = [
     "Plan",
+    "compute_scales",
     "current_target",
     "dequantize",
     "force_target",
     "plan",
     "quantize",
+    "quantize_dynamic",
     "set_num_threads",
     "targets",
 ]

@@ -2,6 +2,7 @@
 #include "builtins.h"
 #include "call.h"
 #include "checkpoint.h"
+#include "dynamic.h"
 #include "front_ends.h"
 
 #include <nanobind/nanobind.h>
@@ -150,6 +151,7 @@ nb::list targets() {
 NB_MODULE(_core, m) {
     define_quantize<run>(m, "quantize", quantize_doc);
     define_dequantize<run>(m, "dequantize", dequantize_doc);
+    define_dynamic(m);
 
     nb::class_<plan>(m, "Plan", "What qdq.plan returns.")
         .def("__call__", &plan::run, "x"_a.none(), "out"_a = nb::none(),

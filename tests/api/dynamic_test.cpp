@@ -1,9 +1,8 @@
 // Scales that are computed of x, and codes by them: calls drawn at random, byte by byte against the oracle.
-#include "drawn_call.h"
+#include "drawn_dynamic.h"
 
 #include "conformance/supported.h"
 #include "reference/scales.h"
-#include "support/inputs.h"
 #include "support/targets.h"
 #include "support/thinning.h"
 
@@ -16,148 +15,37 @@ namespace {
 constexpr int calls = 3000;
 constexpr int64_t largest = 3000000;
 
-// What a drawn call of quantize becomes.
-struct dynamic_call {
-    drawn_call &drawn;
-    qdq_scale_options how{};
-    qdq_options options{};
-    std::optional<tensor_memory> x, scale, zero_point;
-
-    dynamic_call(drawn_call &drawn, test_support::choices &from) : drawn(drawn), options(drawn.options) {
-        const qdq_dtype codes = drawn.y->view().dtype;
-        const bool is_integer = reference::is_integer(codes);
-        options.scale_mode = from.one_of<qdq_scale_mode>({QDQ_DIVIDE, QDQ_DIVIDE, QDQ_RECIPROCAL});
-        how.rule = from.one_of<qdq_scale_rule>({QDQ_SCALE_ABSMAX, QDQ_SCALE_POWER_FLOOR, QDQ_SCALE_POWER_CEIL,
-                                                QDQ_SCALE_POWER_EVEN, QDQ_SCALE_POWER_ROUND_UP,
-                                                is_integer ? QDQ_SCALE_MINMAX : QDQ_SCALE_ABSMAX});
-        if (is_integer && how.rule != QDQ_SCALE_MINMAX && reference::saturation_range(codes, options).highest <= 0) {
-            options.quant_min = options.quant_max = 0;
-        }
-        how.clip_ratio = from.chance(3) ? 0.9f : from.chance(3) ? 1.0f : 0.0f;
-        const bool is_power = how.rule >= QDQ_SCALE_POWER_FLOOR;
-        how.least_scale = !is_power && from.chance(4) ? 0.125f : 0.0f;
-        const qdq_dtype scale_type = is_power
-                                         ? from.one_of<qdq_dtype>({QDQ_E8M0, QDQ_E8M0, QDQ_F32, QDQ_BF16})
-                                         : from.one_of<qdq_dtype>({QDQ_F32, QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_F8E4M3});
-        scale = like_scale(scale_type);
-        if (how.rule == QDQ_SCALE_MINMAX) {
-            zero_point = like_scale(zero_point_type(codes, from));
-        }
-        draw_x(from);
+void expect_outputs(const dynamic_outputs &expected, const dynamic_outputs &actual, const char *by) {
+    EXPECT_TRUE(same_bytes(expected.scale, actual.scale)) << by << ": scale";
+    if (expected.zero_point) {
+        EXPECT_TRUE(same_bytes(*expected.zero_point, *actual.zero_point)) << by << ": zero point";
     }
-
-    // Of the drawn scale's shape and, as it may be of another size, strides.
-    tensor_memory like_scale(qdq_dtype type) const {
-        const qdq_tensor t = drawn.scale->view();
-        return tensor_memory(type, drawn.scale_shape,
-                             t.strides ? dimensions(t.strides, t.strides + t.rank) : dimensions{});
-    }
-
-    static qdq_dtype zero_point_type(qdq_dtype codes, test_support::choices &from) {
-        switch (codes) {
-        case QDQ_I8:
-        case QDQ_I4:
-        case QDQ_I2: return from.one_of<qdq_dtype>({QDQ_I8, QDQ_I32});
-        case QDQ_U8: return from.one_of<qdq_dtype>({QDQ_U8, QDQ_I32});
-        case QDQ_U4:
-        case QDQ_U2: return from.one_of<qdq_dtype>({QDQ_U8, QDQ_I8, QDQ_I16});
-        case QDQ_U16: return from.one_of<qdq_dtype>({QDQ_U16, QDQ_I32});
-        case QDQ_I16: return from.one_of<qdq_dtype>({QDQ_I16, QDQ_I32});
-        default: return QDQ_I32;
-        }
-    }
-
-    // As drawn, where most groups have a NaN; or numbers of any magnitude, a few of which are special.
-    void draw_x(test_support::choices &from) {
-        x = *drawn.x;
-        if (from.chance(4)) {
-            return;
-        }
-        const int64_t rare = from.one_of<int64_t>({20, 1000, 1000000});
-        const int64_t exponents = from.one_of<int64_t>({2, 10, 254});
-        const bool is_zero = from.chance(20);
-        test_support::random_bits random(static_cast<uint64_t>(from.between(0, 1000)));
-        const qdq_dtype type = x->view().dtype;
-        const std::vector<float> specials = test_support::special_floats();
-        const auto code_of = [&](float value) {
-            const float sign = std::signbit(value) ? 0x8000 : 0;
-            switch (type) {
-            case QDQ_F32: return std::bit_cast<uint32_t>(value);
-            case QDQ_F16:
-                return reference::encode_ieee(reference::f16_format, value) | uint32_t(value != value ? sign : 0);
-            default: return reference::encode_ieee(reference::bf16_format, value) | uint32_t(value != value ? sign : 0);
-            }
-        };
-        x->fill([&](int64_t) {
-            const uint32_t bits = random.next32();
-            if (random.below(rare) == 0) {
-                return code_of(specials[static_cast<size_t>(random.below(static_cast<int64_t>(specials.size())))]);
-            }
-            const uint32_t exponent = static_cast<uint32_t>(exponents == 254 ? 0 : 126) + bits % uint32_t(exponents);
-            return is_zero ? code_of(0) : code_of(std::bit_cast<float>((bits & 0x807fffff) | exponent << 23));
-        });
-    }
-
-    std::string description() const {
-        return drawn.description() + ", rule " + std::to_string(how.rule) + ", clip ratio " +
-               std::to_string(how.clip_ratio) + ", least scale " + std::to_string(how.least_scale) + ", scale type " +
-               std::to_string(scale->view().dtype) +
-               (zero_point ? ", zero point " + std::to_string(zero_point->view().dtype) : "");
-    }
-};
-
-// The three outputs.
-struct outputs {
-    tensor_memory scale, y;
-    std::optional<tensor_memory> zero_point;
-
-    outputs(const dynamic_call &call) : scale(*call.scale), y(*call.drawn.y), zero_point(call.zero_point) {}
-
-    void expect(const outputs &actual, const char *by) const {
-        EXPECT_TRUE(same_bytes(scale, actual.scale)) << by << ": scale";
-        if (zero_point) {
-            EXPECT_TRUE(same_bytes(*zero_point, *actual.zero_point)) << by << ": zero point";
-        }
-        EXPECT_TRUE(same_bytes(y, actual.y)) << by << ": y";
-    }
-};
+    EXPECT_TRUE(same_bytes(expected.y, actual.y)) << by << ": y";
+}
 
 void expect_oracle_result(const dynamic_call &call) {
     const qdq_tensor x = call.x->view();
-    const auto with = [&](const outputs &of, auto run) {
-        const qdq_tensor scale = of.scale.view(), y = of.y.view();
-        qdq_tensor zero_point{};
-        if (of.zero_point) {
-            zero_point = of.zero_point->view();
-        }
-        run(scale, of.zero_point ? &zero_point : nullptr, y);
-    };
-    outputs expected(call), scales(call);
-    with(expected, [&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
-        reference::compute_scales(x, y.dtype, scale, zero_point, &call.how, &call.options);
-        with(scales, [&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
-            EXPECT_EQ(qdq_compute_scales(&x, y.dtype, &scale, zero_point, &call.how, &call.options), QDQ_OK)
-                << qdq_last_error();
-        });
-        scales.y = expected.y;
-        expected.expect(scales, "scales");
-        reference::quantize(x, scale, zero_point, y, &call.options);
+    const dynamic_outputs expected = expected_outputs(call), scales(call), at_once(call), planned(call);
+    scales.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
+        EXPECT_EQ(qdq_compute_scales(&x, y.dtype, &scale, zero_point, &call.how, &call.options), QDQ_OK)
+            << qdq_last_error();
     });
-    outputs at_once(call), planned(call);
-    with(at_once, [&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
+    dynamic_outputs with_codes = scales;
+    with_codes.y = expected.y;
+    expect_outputs(expected, with_codes, "scales");
+    at_once.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
         EXPECT_EQ(qdq_quantize_dynamic(&x, &scale, zero_point, &y, &call.how, &call.options), QDQ_OK)
             << qdq_last_error();
     });
-    expected.expect(at_once, "at once");
-    with(planned, [&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
+    expect_outputs(expected, at_once, "at once");
+    planned.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
         qdq_plan plan;
         ASSERT_EQ(qdq_plan_quantize_dynamic(&plan, &x, &scale, zero_point, &y, &call.how, &call.options), QDQ_OK)
             << qdq_last_error();
-        EXPECT_EQ(qdq_run_dynamic(&plan, x.data, scale.data, zero_point ? zero_point->data : nullptr, y.data, nullptr),
-                  QDQ_OK)
-            << qdq_last_error();
+        void *const shift = zero_point ? zero_point->data : nullptr;
+        EXPECT_EQ(qdq_run_dynamic(&plan, x.data, scale.data, shift, y.data, nullptr), QDQ_OK) << qdq_last_error();
     });
-    expected.expect(planned, "by a plan");
+    expect_outputs(expected, planned, "by a plan");
 }
 
 class Dynamic : public Api {};
@@ -260,9 +148,9 @@ TEST_F(Dynamic, large_groups_are_reduced_by_several_threads) {
     }
 }
 
-// 221 rows of 37 are an area: an odd number of codes.
+// 485 rows of 135 are an area: an odd number of codes.
 TEST_F(Dynamic, areas_of_packed_rows_begin_at_whole_bytes) {
-    const dimensions shape{4000, 37};
+    const dimensions shape{4000, 135};
     const tensor_memory x = floats(QDQ_F32, shape);
     tensor_memory scale(QDQ_F32, {4000, 1}), y(QDQ_I4, shape), expected = y;
     const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view();

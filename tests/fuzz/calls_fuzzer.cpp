@@ -1,7 +1,32 @@
 // Valid calls, drawn as those of api.random are.
 #include "checked_call.h"
 
-#include "api/drawn_call.h"
+#include "api/drawn_dynamic.h"
+#include "support/targets.h"
+
+namespace {
+
+// Scales, zero points and codes, on every target.
+void check_dynamic(const api_test::dynamic_call &call) {
+    const api_test::dynamic_outputs expected = api_test::expected_outputs(call);
+    const qdq_tensor x = call.x->view();
+    for (const std::string &target : test_support::host_targets()) {
+        if (!test_support::usable(target)) {
+            continue;
+        }
+        fuzz::require(qdq_force_target(target.c_str()) == QDQ_OK, "a usable target cannot be forced");
+        const api_test::dynamic_outputs actual(call);
+        actual.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
+            fuzz::require(qdq_quantize_dynamic(&x, &scale, zero_point, &y, &call.how, &call.options) == QDQ_OK,
+                          "a valid dynamic call fails");
+        });
+        fuzz::require(actual.scale == expected.scale, ("a scale differs from the oracle's on " + target).c_str());
+        fuzz::require(actual.zero_point == expected.zero_point, "a zero point differs from the oracle's");
+        fuzz::require(actual.y == expected.y, "codes by computed scales differ from the oracle's");
+    }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     test_support::byte_choices from(std::span(data, size));
@@ -9,5 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz::check_call(
         {drawn.way, *drawn.x, *drawn.scale, drawn.zero_point ? &*drawn.zero_point : nullptr, *drawn.y, drawn.options},
         from);
+    if (drawn.way == api_test::direction::quantize) {
+        check_dynamic(api_test::dynamic_call(drawn, from));
+    }
     return 0;
 }

@@ -50,27 +50,33 @@ void set_ranges(qdq_dtype x, const extremes &found, int64_t count, ranges &r) {
     }
 }
 
-uint32_t nearest_shifted(uint32_t significand, int32_t dropped) {
-    const uint32_t half = uint32_t{1} << (dropped - 1), is_odd = significand >> dropped & 1;
-    return (significand + half - 1 + is_odd) >> dropped;
-}
+// f16, bf16 or f8e4m3 as what rounds to it.
+struct narrow_format {
+    int32_t dropped;        // bits of an f32's mantissa
+    uint32_t rebias;        // between the exponents, as bits of an f32
+    uint32_t least_normal;  // the type's, likewise
+    uint32_t unit;          // whose last place is the type's least number
+    uint32_t most, nan;     // codes: what overflow gives, and NaN
 
-// A float's code in f16, bf16 or f8e4m3, rounded once to nearest even. Of numbers that are not below 0, and NaN.
-uint32_t nearest_code(const float_layout &layout, float value) {
-    const uint32_t bits = std::bit_cast<uint32_t>(value) & ~sign;
-    if (bits > infinity) {
-        return layout.nan();
+    explicit narrow_format(const float_layout &layout)
+        : dropped(23 - layout.mantissa_bits),
+          rebias(static_cast<uint32_t>(127 - layout.bias) << 23),
+          least_normal(rebias + (1u << 23)),
+          unit(least_normal + (static_cast<uint32_t>(dropped) << 23)),
+          most(layout.has_infinity() ? layout.overflow() : layout.largest()),
+          nan(layout.nan()) {}
+
+    // The code nearest to a number that is not below 0, ties to even, or of NaN. A sum rounds what is below the type's
+    // normal numbers.
+    uint32_t code_of(float value) const {
+        const uint32_t bits = std::bit_cast<uint32_t>(value) & ~sign, significand = bits - rebias;
+        const uint32_t half = 1u << (dropped - 1), is_odd = significand >> dropped & 1;
+        const uint32_t normal = (significand + half - 1 + is_odd) >> dropped;
+        const uint32_t subnormal = std::bit_cast<uint32_t>(value + std::bit_cast<float>(unit)) - unit;
+        const uint32_t code = std::min(bits < least_normal ? subnormal : normal, most);
+        return bits > infinity ? nan : code;
     }
-    const int32_t dropped = 23 - layout.mantissa_bits, rebias = 127 - layout.bias;
-    const int32_t exponent = int32_t(bits >> 23) - rebias;
-    uint32_t code = 0;
-    if (rebias == 0 || exponent > 0) {
-        code = nearest_shifted(bits - (static_cast<uint32_t>(rebias) << 23), dropped);
-    } else if (dropped + 1 - exponent <= 25) {  // else less than half of the least number
-        code = nearest_shifted((bits & 0x7fffff) | 0x800000, dropped + 1 - exponent);
-    }
-    return std::min(code, layout.has_infinity() ? layout.overflow() : layout.largest());
-}
+};
 
 uint32_t bits_of_f32(float scale) {
     const uint32_t bits = std::bit_cast<uint32_t>(scale);
@@ -94,8 +100,8 @@ void set_scales(const scale_computation &how, int64_t count, uint32_t *scales, c
     if (how.scale_type == QDQ_F32) {
         set(std::bit_cast<uint32_t>(1.0f), bits_of_f32);
     } else {
-        const float_layout &layout = type_of(how.scale_type).layout;
-        set(nearest_code(layout, 1), [&](float scale) { return nearest_code(layout, scale); });
+        const narrow_format format(type_of(how.scale_type).layout);
+        set(format.code_of(1), [format](float scale) { return format.code_of(scale); });
     }
 }
 

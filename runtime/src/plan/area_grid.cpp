@@ -10,7 +10,9 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t area_bytes = int64_t{1} << 15;  // of x, where a group has no more
+// Of x, where a group has no more: a quarter of an L2 cache. [4096, 4096] f32 to i8 by rows takes 4.5 ms by areas of 32
+// KiB, 4.3 of 64, 3.9 of 256 (Zen 4); a loop by hand that goes by single rows 3.8.
+constexpr int64_t area_bytes = int64_t{1} << 18;
 constexpr int64_t area_groups = most_groups / 2;
 constexpr int64_t area_run = 512;  // consecutive elements at least, whatever is reduced across them
 

@@ -1,0 +1,283 @@
+#include "dynamic.h"
+
+#include "array.h"
+#include "builtins.h"
+#include "call.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace qdq::python {
+
+using namespace nb::literals;
+
+namespace {
+
+// The keywords, as Python gives them.
+struct dynamic_keywords {
+    nb::handle dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range, out,
+        packed;
+};
+
+constexpr std::pair<const char *, qdq_scale_rule> rules[] = {
+    {"absmax", QDQ_SCALE_ABSMAX},           {"minmax", QDQ_SCALE_MINMAX},
+    {"power_floor", QDQ_SCALE_POWER_FLOOR}, {"power_ceil", QDQ_SCALE_POWER_CEIL},
+    {"power_even", QDQ_SCALE_POWER_EVEN},   {"power_round_up", QDQ_SCALE_POWER_ROUND_UP}};
+
+qdq_scale_rule rule_of(const char *function, nb::handle given) {
+    const std::string_view name = text(function, "rule", given);
+    std::string names;
+    for (const auto &[known, rule] : rules) {
+        if (name == known) {
+            return rule;
+        }
+        names += (names.empty() ? "" : ", ") + std::string(known);
+    }
+    refuse_value(function, "rule", '"' + std::string(name) + "\" is none of " + names);
+}
+
+float number(const char *function, const char *name, nb::handle given) {
+    const double value = PyFloat_AsDouble(given.ptr());
+    if (value == -1.0 && PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        refuse_type(function, name, "no number: " + shown(given));
+    }
+    return static_cast<float>(value);
+}
+
+class dynamic_call {
+public:
+    dynamic_call(const char *function, nb::handle x, const dynamic_keywords &given, bool makes_codes)
+        : function_(function), makes_codes_(makes_codes), codes_(named_type(function, "dtype", given.dtype).dtype) {
+        how_.rule = rule_of(function, given.rule);
+        how_.clip_ratio = number(function, "clip_ratio", given.clip_ratio);
+        how_.least_scale = number(function, "least_scale", given.least_scale);
+        read_range(given.quant_range);
+        x_.read(function, "x", x);
+        set_granularity(given);
+        scale_.make(function, x_, type_or(given.scale_dtype, "scale_dtype", default_scale()), scale_shape_);
+        if (how_.rule == QDQ_SCALE_MINMAX) {
+            zero_point_.make(function, x_, type_or(given.zero_point_dtype, "zero_point_dtype", default_zero_point()),
+                             scale_shape_);
+        }
+        if (makes_codes) {
+            make_codes(given.out, boolean(function, "packed", given.packed));
+        }
+        x_.check_in_place(function, "x");
+        if (makes_codes) {
+            y_.check_in_place(function, "out");
+        }
+    }
+
+    nb::object run() {
+        qdq_status status = QDQ_OUT_OF_MEMORY;
+        {
+            const nb::gil_scoped_release others_run;
+            if (x_.pack() && scale_.make_room() && (!makes_codes_ || y_.make_room())) {
+                status = makes_codes_ ? qdq_quantize_dynamic(&x_.view(), &scale_.view(), zero_point_.view_or_null(),
+                                                             &y_.view(), &how_, &options_)
+                                      : qdq_compute_scales(&x_.view(), codes_, &scale_.view(),
+                                                           zero_point_.view_or_null(), &how_, &options_);
+            }
+            if (status == QDQ_OK && makes_codes_) {
+                y_.unpack();
+            }
+        }
+        check(status);
+        const nb::object scale = scale_.result(x_);
+        const bool shifts = zero_point_.is_given();
+        if (!makes_codes_) {
+            return shifts ? nb::object(nb::make_tuple(scale, zero_point_.result(x_))) : scale;
+        }
+        return shifts ? nb::make_tuple(y_.result(x_), scale, zero_point_.result(x_))
+                      : nb::make_tuple(y_.result(x_), scale);
+    }
+
+private:
+    const char *const function_;
+    const bool makes_codes_;
+    const qdq_dtype codes_;
+    qdq_scale_options how_{};
+    qdq_options options_{};
+    array x_, scale_, zero_point_, y_;
+    std::vector<std::int64_t> scale_shape_, block_shape_;
+
+    qdq_dtype type_or(nb::handle given, const char *name, qdq_dtype otherwise) const {
+        return given.is_none() ? otherwise : named_type(function_, name, given).dtype;
+    }
+
+    qdq_dtype default_scale() const { return how_.rule >= QDQ_SCALE_POWER_FLOOR ? QDQ_E8M0 : QDQ_F32; }
+
+    // That of the codes, or the type of a byte that has them.
+    qdq_dtype default_zero_point() const {
+        switch (codes_) {
+        case QDQ_I4:
+        case QDQ_I2: return QDQ_I8;
+        case QDQ_U4:
+        case QDQ_U2: return QDQ_U8;
+        default: return codes_;
+        }
+    }
+
+    void read_range(nb::handle given) {
+        if (given.is_none()) {
+            return;
+        }
+        const std::vector<std::int64_t> ends = integers(function_, "quant_range", given, 2);
+        if (ends.size() != 2) {
+            refuse_value(function_, "quant_range",
+                         std::to_string(ends.size()) + " numbers, not the lowest and highest code");
+        }
+        options_.quant_min = static_cast<std::int32_t>(std::clamp<std::int64_t>(ends[0], INT32_MIN, INT32_MAX));
+        options_.quant_max = static_cast<std::int32_t>(std::clamp<std::int64_t>(ends[1], INT32_MIN, INT32_MAX));
+    }
+
+    std::int64_t blocks(std::int64_t extent, std::int64_t block) const {
+        if (block < 1) {
+            refuse_value(function_, "block_size", std::to_string(block) + " is below 1");
+        }
+        return extent / block + (extent % block != 0);
+    }
+
+    // One scale; one for each index of an axis; or x's rank, of blocks along one axis or all.
+    void set_granularity(const dynamic_keywords &given) {
+        const auto x = x_.shape();
+        if (PyTuple_Check(given.block_size.ptr()) || PyList_Check(given.block_size.ptr())) {
+            block_shape_ = integers(function_, "block_size", given.block_size, 8);
+            if (block_shape_.size() != x.size()) {
+                refuse_value(
+                    function_, "block_size",
+                    std::to_string(block_shape_.size()) + " sizes for " + std::to_string(x.size()) + " dimensions");
+            }
+            for (std::size_t d = 0; d < x.size(); ++d) {
+                scale_shape_.push_back(blocks(x[d], block_shape_[d]));
+            }
+            options_.block_shape = block_shape_.data();
+            return;
+        }
+        if (given.axis.is_none()) {
+            if (!given.block_size.is_none()) {
+                refuse_value(function_, "axis", "None, and block_size is of one: it says which");
+            }
+            return;
+        }
+        const std::int64_t rank = static_cast<std::int64_t>(x.size()), asked = integer(function_, "axis", given.axis);
+        const std::int64_t axis = asked < 0 ? asked + rank : asked;
+        if (axis < 0 || axis >= rank) {
+            refuse_value(function_, "axis",
+                         std::to_string(asked) + " is not a dimension of x, which has " + std::to_string(rank));
+        }
+        options_.axis = static_cast<std::int32_t>(axis);
+        if (given.block_size.is_none()) {
+            scale_shape_ = {x[static_cast<std::size_t>(axis)]};
+            return;
+        }
+        options_.block_size = integer(function_, "block_size", given.block_size);
+        scale_shape_.assign(x.begin(), x.end());
+        auto &along = scale_shape_[static_cast<std::size_t>(axis)];
+        along = blocks(along, options_.block_size);
+    }
+
+    void make_codes(nb::handle out, bool packed) {
+        if (out.is_none()) {
+            packed ? y_.make_bytes(function_, x_, codes_, x_.shape()) : y_.make(function_, x_, codes_, x_.shape());
+            return;
+        }
+        y_.check_writable(function_, out);
+        if (packed) {
+            y_.read_bytes(function_, "out", out, codes_, x_.shape());
+            return;
+        }
+        y_.read(function_, "out", out);
+        y_.check_elements_are_apart(function_, "out");
+        if (y_.view().dtype != codes_) {
+            refuse_type(function_, "out",
+                        std::string("dtype ") + type_of(y_.view().dtype).name + " is not " + type_of(codes_).name);
+        }
+        if (!std::ranges::equal(x_.shape(), y_.shape())) {
+            refuse_value(function_, "out", "its shape is not x's");
+        }
+    }
+};
+
+constexpr char quantize_doc[] =
+    R"(Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point).
+
+Args:
+    x: array of float32, float16 or bfloat16, on the host, any strides. NumPy's, or any with DLPack.
+    dtype: what the codes hold, as of quantize.
+    rule: "absmax", the largest magnitude of x over the largest value of dtype; "minmax", with a zero point, as ONNX's
+        DynamicQuantizeLinear; or a power of two: "power_floor" (OCP's), "power_ceil", "power_even", "power_round_up".
+        docs/dynamic.md has the formulas.
+    axis: one scale for each index of this dimension; with `block_size` the dimension that is cut. None: one scale.
+    block_size: elements in a block along `axis`, or a tuple of x's rank. The last block may have fewer.
+    scale_dtype: float32, float16, bfloat16 or float8_e4m3fn; of powers of two float8_e8m0fnu, float32 or bfloat16. None
+        is the first of these.
+    zero_point_dtype: an integer type that has all codes. None is dtype, of less than a byte int8 or uint8.
+    clip_ratio: what that magnitude, or both ends, are multiplied by, above 0 and at most 1.
+    least_scale: a smaller scale becomes this one.
+    quant_range: the lowest and the highest code, of an integer dtype: (-127, 127). None: dtype's own.
+    out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
+    packed: codes as bytes, as of quantize.
+
+Returns:
+    Arrays from the library that x is from. The scale has no dimension, one, or x's rank, as dequantize takes it.
+
+Raises:
+    As quantize.)";
+
+constexpr char scales_doc[] = R"(The scale that quantize_dynamic computes, alone; by "minmax" (scale, zero_point).
+
+Args:
+    As of quantize_dynamic.
+
+Returns:
+    Arrays from the library that x is from.
+
+Raises:
+    As quantize.)";
+
+}  // namespace
+
+void define_dynamic(nb::module_ &m) {
+    define_builtin(
+        m, "quantize_dynamic",
+        "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
+        "clip_ratio=1.0, least_scale=0.0, quant_range=None, out=None, packed=False)",
+        quantize_doc,
+        nb::cpp_function(
+            [](nb::handle x, nb::handle dtype, nb::handle rule, nb::handle axis, nb::handle block_size,
+               nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
+               nb::handle quant_range, nb::handle out, nb::handle packed) {
+                const dynamic_keywords given{
+                    dtype,      rule,        axis,        block_size, scale_dtype, zero_point_dtype,
+                    clip_ratio, least_scale, quant_range, out,        packed};
+                return dynamic_call("qdq.quantize_dynamic", x, given, true).run();
+            },
+            nb::name("quantize_dynamic"), "x"_a.none(), nb::kw_only(), "dtype"_a.none(), "rule"_a.none() = "absmax",
+            "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_dtype"_a = nb::none(),
+            "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
+            "quant_range"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false));
+    define_builtin(
+        m, "compute_scales",
+        "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
+        "clip_ratio=1.0, least_scale=0.0, quant_range=None)",
+        scales_doc,
+        nb::cpp_function(
+            [](nb::handle x, nb::handle dtype, nb::handle rule, nb::handle axis, nb::handle block_size,
+               nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
+               nb::handle quant_range) {
+                const dynamic_keywords given{
+                    dtype,      rule,        axis,        block_size,          scale_dtype,         zero_point_dtype,
+                    clip_ratio, least_scale, quant_range, nb::handle(Py_None), nb::handle(Py_False)};
+                return dynamic_call("qdq.compute_scales", x, given, false).run();
+            },
+            nb::name("compute_scales"), "x"_a.none(), nb::kw_only(), "dtype"_a.none(), "rule"_a.none() = "absmax",
+            "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_dtype"_a = nb::none(),
+            "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
+            "quant_range"_a = nb::none()));
+}
+
+}  // namespace qdq::python

@@ -1,0 +1,52 @@
+// A drawn call of quantize made dynamic: a rule, and the types of its outputs, are drawn besides.
+#pragma once
+
+#include "drawn_call.h"
+
+#include "reference/scales.h"
+
+#include <optional>
+#include <string>
+
+namespace api_test {
+
+class dynamic_call {
+public:
+    dynamic_call(const drawn_call &drawn, test_support::choices &from);
+
+    const drawn_call &drawn;
+    qdq_scale_options how{};
+    qdq_options options{};
+    std::optional<tensor_memory> x, scale, zero_point;
+
+    std::string description() const;
+
+private:
+    tensor_memory like_scale(qdq_dtype type) const;
+    void draw_rule(test_support::choices &from);
+    void draw_x(test_support::choices &from);
+};
+
+// What such a call writes.
+struct dynamic_outputs {
+    tensor_memory scale, y;
+    std::optional<tensor_memory> zero_point;
+
+    explicit dynamic_outputs(const dynamic_call &call)
+        : scale(*call.scale), y(*call.drawn.y), zero_point(call.zero_point) {}
+
+    // Calls run(scale, zero point or NULL, y) with views of them.
+    template<typename Run> void with_views(Run &&run) const {
+        const qdq_tensor of_scale = scale.view(), of_y = y.view();
+        qdq_tensor of_zero_point{};
+        if (zero_point) {
+            of_zero_point = zero_point->view();
+        }
+        run(of_scale, zero_point ? &of_zero_point : nullptr, of_y);
+    }
+};
+
+// The oracle's.
+dynamic_outputs expected_outputs(const dynamic_call &call);
+
+}  // namespace api_test

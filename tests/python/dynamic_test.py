@@ -1,0 +1,81 @@
+"""quantize_dynamic and compute_scales: what Python's side of them adds, beside NumPy's arithmetic."""
+
+import numpy
+import oracle
+import pytest
+
+import qdq
+
+X = numpy.float32([[1.0, -127.0, 3.0, 0.5], [254.0, 2.0, -4.0, 100.0], [0.0, 0.0, 0.0, 0.0]])
+
+
+def test_one_scale():
+    codes, scale = qdq.quantize_dynamic(X, dtype="int8")
+    assert scale.shape == () and scale.dtype == numpy.float32 and scale == numpy.float32(2)
+    assert numpy.array_equal(codes, qdq.quantize(X, scale, dtype="int8"))
+
+
+@pytest.mark.parametrize("axis, amax", [(0, [127, 254, 0]), (-1, [254, 127, 4, 100])])
+def test_a_scale_for_each_index_of_an_axis(axis, amax):
+    codes, scale = qdq.quantize_dynamic(X, dtype="int8", axis=axis)
+    expected = numpy.float32(amax) / numpy.float32(127)
+    assert numpy.array_equal(scale, numpy.where(expected == 0, 1, expected).astype("float32"))
+    assert numpy.array_equal(codes, qdq.quantize(X, scale, dtype="int8", axis=axis))
+    assert numpy.array_equal(qdq.compute_scales(X, dtype="int8", axis=axis), scale)
+
+
+def test_blocks():
+    scale = qdq.compute_scales(X, dtype="int8", axis=1, block_size=3)
+    assert numpy.array_equal(scale * 127, [[127, 0.5], [254, 100], [127, 127]])
+    scale = qdq.compute_scales(X, dtype="int8", block_size=(2, 4))
+    assert numpy.array_equal(scale, [[2], [1]])
+
+
+def test_zero_points():
+    codes, scale, zero_point = qdq.quantize_dynamic(X, dtype="uint8", rule="minmax", axis=0)
+    assert zero_point.dtype == numpy.uint8 and zero_point.tolist() == [249, 4, 0]
+    assert numpy.array_equal(codes, qdq.quantize(X, scale, zero_point, dtype="uint8", axis=0))
+    assert qdq.compute_scales(X, dtype="int4", rule="minmax")[1].dtype == numpy.int8
+
+
+def test_powers_of_two_are_e8m0():
+    codes, scale = qdq.quantize_dynamic(X, dtype="float8_e4m3fn", rule="power_floor", axis=0)
+    assert scale.dtype == oracle.dtype("float8_e8m0fnu")
+    assert scale.astype("float32").tolist()[:2] == [2.0**-2, 2.0**-1]
+    assert numpy.array_equal(codes.view("uint8"), qdq.quantize(X, scale, dtype="float8_e4m3fn", axis=0).view("uint8"))
+
+
+def test_options():
+    assert qdq.compute_scales(X, dtype="int8", clip_ratio=0.5) == 1
+    assert qdq.compute_scales(X, dtype="int8", least_scale=4) == 4
+    assert qdq.compute_scales(X, dtype="int8", quant_range=(-2, 2)) == 127
+    assert qdq.compute_scales(X, dtype="int8", scale_dtype="bfloat16").dtype == oracle.dtype("bfloat16")
+    out = numpy.empty(X.shape, "int8")
+    assert qdq.quantize_dynamic(X, dtype="int8", out=out)[0] is out and out.any()
+    assert qdq.quantize_dynamic(X, dtype="int4", packed=True)[0].shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "message, keywords",
+    [
+        ('rule: "best" is none of absmax, minmax, power_floor, power_ceil, power_even, power_round_up', {"rule": "best"}),
+        ("axis: None, and block_size is of one: it says which", {"block_size": 4}),
+        ("axis: 2 is not a dimension of x, which has 2", {"axis": 2}),
+        ("block_size: 0 is below 1", {"axis": 0, "block_size": 0}),
+        ("block_size: 1 sizes for 2 dimensions", {"block_size": (4,)}),
+        ("quant_range: 1 numbers, not the lowest and highest code", {"quant_range": (4,)}),
+        ("out: its shape is not x's", {"out": numpy.empty(3, "int8")}),
+        ("how: clip_ratio 2 is not in 0..1", {"clip_ratio": 2}),
+    ],
+)
+def test_what_is_wrong_is_refused(message, keywords):
+    with pytest.raises(ValueError) as refused:
+        qdq.quantize_dynamic(X, dtype="int8", **keywords)
+    assert message in str(refused.value)
+
+
+def test_what_is_of_a_wrong_type_is_refused():
+    with pytest.raises(TypeError):
+        qdq.quantize_dynamic(X, dtype="int8", clip_ratio="1")
+    with pytest.raises(TypeError):
+        qdq.quantize_dynamic(X, dtype="int8", out=numpy.empty(X.shape, "uint8"))
