@@ -140,9 +140,9 @@ def quantize_dynamic(
     Args:
         x: array of float32, float16 or bfloat16, on the host, any strides. NumPy's, or any with DLPack.
         dtype: what the codes hold, as of quantize.
-        rule: "absmax", the largest magnitude of x over the largest value of dtype; "minmax", with a zero point, as ONNX's
-            DynamicQuantizeLinear; or a power of two: "power_floor" (OCP's), "power_ceil", "power_even", "power_round_up".
-            docs/dynamic.md has the formulas.
+        rule: "absmax" is the largest magnitude of x over the largest value of dtype. "minmax" has a zero point, as ONNX's
+            DynamicQuantizeLinear. The others are powers of two: "power_floor" (OCP's), "power_ceil", "power_even" and
+            "power_round_up". docs/dynamic.md has the formulas.
         axis: one scale for each index of this dimension; with `block_size` the dimension that is cut. None: one scale.
         block_size: elements in a block along `axis`, or a tuple of x's rank. The last block may have fewer.
         scale_dtype: float32, float16, bfloat16 or float8_e4m3fn; of powers of two float8_e8m0fnu, float32 or bfloat16. None
