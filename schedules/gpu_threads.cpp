@@ -29,7 +29,9 @@ void map_to_threads(device_stages &stages, const device_parameters &tuned, Devic
     }
     output.unroll(stages.part);
 
-    auto in_thread = [&](Func &stage) { return stage.compute_at(stages.output, thread).store_in(MemoryType::Register); };
+    auto in_thread = [&](Func &stage) {
+        return stage.compute_at(stages.output, thread).store_in(MemoryType::Register);
+    };
     if (stages.loaded.defined()) {
         const Var word = stages.loaded.args()[0];
         stages.loaded.bound_extent(word, stages.loaded_words);

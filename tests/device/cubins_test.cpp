@@ -1,5 +1,5 @@
-// Kernels that ptxas has compiled for 90, 86 and 80, in this order, beside their PTX, over the driver of tests/ptx, which runs none of
-// them and says which it was given: the PTX is compiled then.
+// Kernels that ptxas has compiled for 90, 86 and 80, in this order, beside their PTX, over the driver of tests/ptx,
+// which runs none of them and says which it was given: the PTX is compiled then.
 #include "cuda_context.h"
 
 namespace device_test {

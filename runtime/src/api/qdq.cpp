@@ -139,7 +139,8 @@ qdq_status qdq_run(const qdq_plan *opaque, const void *x, void *y, void *stream)
     }
     const runtime::plan &p = *reinterpret_cast<const runtime::plan *>(opaque->opaque);
     if (p.made != runtime::plan_mark) {
-        return runtime::fail(QDQ_INVALID_ARGUMENT, "qdq_run: plan: neither qdq_plan_quantize nor qdq_plan_dequantize has made it");
+        return runtime::fail(QDQ_INVALID_ARGUMENT,
+                             "qdq_run: plan: neither qdq_plan_quantize nor qdq_plan_dequantize has made it");
     }
     if (p.elements == 0) {
         return QDQ_OK;
