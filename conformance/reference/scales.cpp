@@ -126,7 +126,8 @@ code_facts facts_of(qdq_dtype codes, const qdq_options &options) {
         return {largest, std::ilogb(largest), mantissa_bits(codes), {}};
     }
     const integer_range range = saturation_range(codes, options);
-    const int exponent = static_cast<int>(std::floor(std::log2(static_cast<double>(range.highest))));
+    const bool has_exponent = range.highest > 0;  // which all rules but QDQ_SCALE_MINMAX require
+    const int exponent = has_exponent ? static_cast<int>(std::floor(std::log2(static_cast<double>(range.highest)))) : 0;
     return {static_cast<float>(range.highest), exponent, exponent, range};
 }
 
