@@ -102,23 +102,23 @@ void finish_groups(const dynamic_plan &p, const area &a, const extremes &found, 
         row.zero_point += blocks * dimensions[d].whole.zero_point;
         inner = a.groups[d] > 1 ? d : inner;
     }
-    int64_t index[most_dimensions] = {}, count = 1;
+    int64_t count = 1;
     if (p.quantize.dimension_count > 0) {
         row.scale_stride = dimensions[inner].whole.scale;
         row.zero_point_stride = dimensions[inner].whole.zero_point;
         count = a.groups[inner];
     }
-    for (int64_t group = 0; group < a.group_count; group += count) {
+    loop_counter rows(0, inner);  // from the dimension before that one out
+    int64_t group = 0;
+    do {
         put_operands(p, at, row, scales + group, zero_points + group, count);
-        bool more = false;
-        for (int d = inner - 1; d >= 0 && !more; d--) {
-            more = ++index[d] < a.groups[d];
-            const int64_t steps = more ? 1 : 1 - a.groups[d];
-            row.scale += steps * dimensions[d].whole.scale;
-            row.zero_point += steps * dimensions[d].whole.zero_point;
-            index[d] = more ? index[d] : 0;
-        }
-    }
+        group += count;
+    } while (rows.next([&](int i) { return a.groups[inner - 1 - i]; },
+                       [&](int i, int64_t steps) {
+                           const dimension &w = dimensions[inner - 1 - i].whole;
+                           row.scale += steps * w.scale;
+                           row.zero_point += steps * w.zero_point;
+                       }));
 }
 
 // The elements of a region of an area.

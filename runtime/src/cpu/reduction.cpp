@@ -123,21 +123,14 @@ public:
 
     // The loops outside the two that a kernel takes, or outside the first one.
     void run(int64_t at, int64_t group) const {
-        const int first = nest.by == way::elements ? 1 : 2;
-        int64_t index[most_loops + 2];
-        std::fill_n(index, nest.count, 0);
-        for (bool more = true; more;) {
+        loop_counter outside(nest.by == way::elements ? 1 : 2, nest.count);
+        do {
             run_inside(at, group);
-            more = false;
-            for (int i = first; i < nest.count && !more; i++) {
-                const reduced_loop &l = nest.loops[i];
-                more = ++index[i] < l.extent;
-                const int64_t steps = more ? 1 : 1 - l.extent;
-                at += steps * l.x;
-                group += steps * l.group;
-                index[i] = more ? index[i] : 0;
-            }
-        }
+        } while (outside.next([&](int i) { return nest.loops[i].extent; },
+                              [&](int i, int64_t steps) {
+                                  at += steps * nest.loops[i].x;
+                                  group += steps * nest.loops[i].group;
+                              }));
     }
 
 private:
