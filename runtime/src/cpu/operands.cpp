@@ -17,13 +17,6 @@ namespace qdq::runtime {
 
 namespace {
 
-// value_of an f16, by operations that compilers make vectors of: a subnormal number is one of f32, too, and scaled up.
-inline float value_of_f16(uint32_t code) {
-    const uint32_t magnitude = code & 0x7fff, special = magnitude > 0x7bff ? 0x7f800000 : 0;
-    const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-    return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | special | (code & 0x8000) << 16);
-}
-
 // An operand of a type as memory holds it, and what it is worth: an integer, or an f32.
 template<qdq_dtype dtype> struct operand_of {
     static constexpr const element_type &type = type_of(dtype);

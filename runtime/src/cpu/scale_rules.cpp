@@ -1,6 +1,7 @@
 #include "cpu/scale_rules.h"
 
 #include "plan/area_grid.h"
+#include "support/types.h"
 
 #include <algorithm>
 #include <bit>
@@ -27,14 +28,6 @@ struct ranges {
 };
 
 uint32_t if_set(uint32_t bit, uint32_t bits) { return bits & bit ? bits : 0; }
-
-// Exact, subnormal numbers included.
-float value_of_f16(uint32_t bits) {
-    const uint32_t magnitude = (bits & 0x7fff) << 13, of_sign = (bits & 0x8000) << 16;
-    const float number = std::bit_cast<float>(magnitude) * 0x1p112f;
-    const uint32_t value = magnitude < 0x0f800000 ? std::bit_cast<uint32_t>(number) : magnitude | infinity;
-    return std::bit_cast<float>(value | of_sign);
-}
 
 void set_ranges(qdq_dtype x, const extremes &found, int64_t count, ranges &r) {
     const auto set = [&](uint32_t sign_bit, auto value_of) {

@@ -5,6 +5,7 @@
 #include "element_types.h"
 #include "qdq/qdq.h"
 
+#include <bit>
 #include <cstring>
 
 namespace qdq::runtime {
@@ -26,6 +27,13 @@ template<typename T> inline T element(const void *data, int64_t i) {
     T value;
     std::memcpy(&value, static_cast<const char *>(data) + i * int64_t{sizeof(T)}, sizeof(T));
     return value;
+}
+
+// value_of an f16, by operations that compilers make vectors of: a subnormal number is one of f32, too, and scaled up.
+inline float value_of_f16(uint32_t code) {
+    const uint32_t magnitude = code & 0x7fff, special = magnitude > 0x7bff ? 0x7f800000 : 0;
+    const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | special | (code & 0x8000) << 16);
 }
 
 }  // namespace qdq::runtime
