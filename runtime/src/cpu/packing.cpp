@@ -85,14 +85,15 @@ void copy_codes(const call &op, const uint8_t *from, int64_t first, uint8_t *to,
     copy_few(bits, from, first + done, to, place + done, count - before - done);
 }
 
-// The units of an array that hold codes from one on, as many as there is room for, low first.
-class some_units {
+// Codes of an array in another order, low first: from one of them on as many as there is room for, with all that share
+// their bytes or split halves with them.
+class reordered_part {
     static constexpr int64_t most_bytes = 512;
 
 public:
-    const int64_t lead, count;  // codes before the first, and from it on
+    const int64_t lead, count;  // places before the first code, and codes from it on
 
-    [[gnu::noinline]] some_units(const call &op, int64_t first, int64_t most)
+    [[gnu::noinline]] reordered_part(const call &op, int64_t first, int64_t most)
         : lead(first % op.packed_unit()),
           count(std::min(most, most_bytes * op.codes_per_byte() - lead)),
           op(op),
@@ -128,7 +129,7 @@ void gather_codes(const call &op, const char *from, int64_t first, int64_t count
         return;
     }
     for (int64_t done = 0; done < count;) {
-        some_units part(op, first + done, count - done);
+        reordered_part part(op, first + done, count - done);
         part.read(from);
         copy_codes(op, part.codes(), part.lead, codes, done, part.count);
         done += part.count;
@@ -145,7 +146,7 @@ void scatter_codes(const call &op, const char *from, char *to, int64_t first, in
         return;
     }
     for (int64_t done = 0; done < count;) {
-        some_units part(op, first + done, count - done);
+        reordered_part part(op, first + done, count - done);
         part.read(to);
         copy_codes(op, codes, done, part.codes(), part.lead, part.count);
         done += part.count;

@@ -115,6 +115,23 @@ void choose_plane(const call &op, loop_nest &nest) {
     }
 }
 
+// Blocks along the first dimension as a dimension of their own, where padding them pays.
+int split_padded_blocks(const call &op, blocked_dimension *dimensions, int count) {
+    const auto [whole, block] = dimensions[0];
+    if (count == most_dimensions || !whole.varies() || block == whole.extent || dimensions[0].ragged()) {
+        return count;
+    }
+    const blocked_dimension split[] = {
+        {{block, whole.x, whole.y, 0, 0}, block},
+        {{whole.extent / block, whole.x * block, whole.y * block, whole.scale, whole.zero_point}, 1}};
+    if (!pads_rows(op, split, 2)) {
+        return count;
+    }
+    std::copy_backward(dimensions + 1, dimensions + count, dimensions + count + 1);
+    std::copy_n(split, 2, dimensions);
+    return count + 1;
+}
+
 }  // namespace
 
 int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order order, blocked_dimension *merged) {
@@ -174,23 +191,6 @@ bool pads_rows(const call &op, const blocked_dimension *dimensions, int count) {
     const bool reorders = op.packs() && op.packing != QDQ_LOW_FIRST;
     return count > 1 && any_varies(dimensions, count) && shares_operands && !is_whole_blocks && !reorders &&
            4 * c.extent >= 3 * whole;
-}
-
-// Blocks along the first dimension as a dimension of their own, where padding them pays.
-static int split_padded_blocks(const call &op, blocked_dimension *dimensions, int count) {
-    const auto [whole, block] = dimensions[0];
-    if (count == most_dimensions || !whole.varies() || block == whole.extent || dimensions[0].ragged()) {
-        return count;
-    }
-    const blocked_dimension split[] = {
-        {{block, whole.x, whole.y, 0, 0}, block},
-        {{whole.extent / block, whole.x * block, whole.y * block, whole.scale, whole.zero_point}, 1}};
-    if (!pads_rows(op, split, 2)) {
-        return count;
-    }
-    std::copy_backward(dimensions + 1, dimensions + count, dimensions + count + 1);
-    std::copy_n(split, 2, dimensions);
-    return count + 1;
 }
 
 int order_for_tiles(const call &op, const blocked_dimension *dimensions, int count, blocked_dimension *merged) {
