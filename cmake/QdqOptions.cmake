@@ -14,7 +14,7 @@ set(QDQ_FLOAT_TYPES "" CACHE STRING "Types of the float side to compile kernels 
 set(QDQ_STORED_TYPES "" CACHE STRING "Types of the stored side to compile kernels for")
 
 # A processor that schedules/tuned/<target>.<microarchitecture>.json has measured parameters of, for targets that have such
-# a file: zen4. Empty: those of the targets, for any processor.
+# a file: amd_avx512_bf16. Empty: those of the targets, for any processor.
 set(QDQ_MICROARCHITECTURE "" CACHE STRING "Processor whose tuned parameters the kernels have")
 
 # Devices to compile kernels for, beside the processor's: cuda and opencl. Both take 160 seconds of one processor more, and

@@ -14,27 +14,18 @@ import datetime
 import json
 import os
 import pathlib
-import platform
 import re
 import subprocess
 import sys
 import time
 
-import archspec.cpu
 import tqdm
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from tuning import processor  # noqa: E402
 from tuning import record as records  # noqa: E402
 from tuning import search  # noqa: E402
 from tuning.kernels import ROOT, Build  # noqa: E402
-
-
-def processor():
-    """As the system names it."""
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
 
 
 def choices_of(record):
@@ -68,7 +59,8 @@ def main():
     parser.add_argument("--budget", type=float, default=60, help="minutes")
     parser.add_argument("--trials", type=int, default=24, help="candidates of a kernel")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
-    parser.add_argument("--microarchitecture", default=archspec.cpu.host().name, help="name of this processor (%(default)s)")
+    parser.add_argument("--microarchitecture", default=processor.name(processor.described()),
+                        help="name of this processor (%(default)s)")
     parser.add_argument("--output", type=pathlib.Path, help="schedules/tuned/<target>.<microarchitecture>.json")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/tune", help="folder of the record")
     options = parser.parse_args()
@@ -83,7 +75,7 @@ def main():
     output = options.output or ROOT / f"schedules/tuned/{chosen[0].target}.{options.microarchitecture}.json"
     record = records.Record(options.work / f"{target}.jsonl", build.version())
     compiler = subprocess.run([build.compiler, "-dumpfullversion"], stdout=subprocess.PIPE, text=True).stdout.strip()
-    machine = {"machine": processor(), "compiler": f"Halide 21, {pathlib.Path(build.compiler).name} {compiler}",
+    machine = {"machine": processor.model(), "compiler": f"Halide 21, {pathlib.Path(build.compiler).name} {compiler}",
                "date": datetime.date.today().isoformat()}
 
     began, seconds = time.monotonic(), 60 * options.budget

@@ -16,6 +16,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+from tuning import processor  # noqa: E402
 from tuning.kernels import Build  # noqa: E402
 from tuning.search import LEAST_GAIN  # noqa: E402
 
@@ -85,6 +86,15 @@ class Tuner(unittest.TestCase):
         finished = len(self.record())
         self.run_to_the_end("--budget", "5")
         self.assertEqual(len(self.record()), finished, "a finished search has nothing left to measure")
+
+
+class Processor(unittest.TestCase):
+    def test_its_name_tells_its_newest_ability(self):
+        for vendor, flags, name in [("GenuineIntel", "avx2 avx512f avx512vbmi avx512_bf16 avx512_fp16", "intel_avx512_fp16"),
+                                    ("AuthenticAMD", "avx2 avx512f avx512vbmi avx512_bf16", "amd_avx512_bf16"),
+                                    ("GenuineIntel", "avx2 avx512f avx512vbmi", "intel_avx512_vbmi"),
+                                    ("AuthenticAMD", "fma avx2", "amd_avx2")]:
+            self.assertEqual(processor.name({"vendor_id": vendor, "flags": flags}), name)
 
 
 if __name__ == "__main__":
