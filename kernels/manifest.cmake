@@ -100,7 +100,7 @@ qdq_target(riscv_rvv
 # A file of kernels/handwritten/ whose kernels take the place of the generated ones of these forms of the rows that globs
 # match. BLOCKS: which blocks its block form takes, where not only the type's; the operands' extent then tells which.
 # NONTEMPORAL: it has kernels besides whose stores bypass the caches.
-set(avx512_vbmi -mavx512bw -mavx512vbmi -mavx512bf16)
+set(avx512_vbmi -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mavx512bf16)
 qdq_handwritten(avx512_vbmi/dequantize_4_bits.h
   TARGETS x86_avx512_bf16
   ROWS dequantize_?4_* dequantize_f4e2m1_*
@@ -119,6 +119,16 @@ qdq_handwritten(avx512_vbmi/quantize_bf16.h
 qdq_handwritten(avx512_vbmi/quantize_bf16.h
   TARGETS x86_avx512_bf16
   ROWS quantize_bf16_f4e2m1
+  FORMS row block BLOCKS 16 32
+  OPTIONS ${avx512_vbmi})
+qdq_handwritten(avx512_vbmi/quantize_f32.h
+  TARGETS x86_avx512_bf16
+  ROWS quantize_f32_f8e4m3 quantize_f16_f8e4m3
+  FORMS row block
+  OPTIONS ${avx512_vbmi})
+qdq_handwritten(avx512_vbmi/quantize_f32.h
+  TARGETS x86_avx512_bf16
+  ROWS quantize_f32_f4e2m1 quantize_f16_f4e2m1
   FORMS row block BLOCKS 16 32
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512/dequantize_4_bits.h

@@ -1,0 +1,164 @@
+// What encoders of floats to f8e4m3 and f4e2m1 share. What rounds a value to a code is the addition of a power of two
+// that its exponent chooses; a permute of registers finds it in one instruction, where arithmetic takes five.
+#pragma once
+
+#include "handwritten/avx512/intrinsics.h"
+#include "handwritten/handwritten.h"
+
+#include <bit>
+
+namespace qdq::kernels {
+namespace {
+
+constexpr int64_t lanes = 16;
+
+constexpr int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// By the low bits of an f32's exponent, the power of two whose sum with t is t rounded to a code: 2^(e + 23 - m), e the
+// exponent but at least that of the least normal code, m the bits of a mantissa. The low bits of the sum are to be the
+// code, so the exponents passed since the least normal stand in the low bits of the entry.
+template<int mantissa_bits, int least_exponent, int size> struct alignas(64) rounding_table {
+    float by_exponent[size] = {};
+
+    constexpr rounding_table(int first_exponent, int last_exponent) {
+        for (int e = first_exponent; e <= last_exponent; e++) {
+            const int exponent = e < least_exponent ? least_exponent : e, passed = (exponent - least_exponent)
+                                                                                   << mantissa_bits;
+            const float last_place = std::bit_cast<float>((exponent - mantissa_bits + 127) << 23);
+            by_exponent[(e + 127) % size] = last_place * static_cast<float>((1 << 23) + passed);
+        }
+    }
+};
+
+__m512i exponents_of(__m512 t) { return _mm512_srli_epi32(_mm512_castps_si512(t), 23); }
+__m512i bits_of_sum(__m512 a, __m512 b) { return _mm512_castps_si512(_mm512_add_ps(a, b)); }
+
+// `least` is a quotient that rounds to zero, `largest` the last number; 2^-8 off, both still do. So does `nan` to the
+// code of NaN.
+class f8e4m3_code {
+public:
+    static constexpr int64_t bytes_of_64 = 64;
+    static constexpr float least = 0x1p-12f, largest = 448, nan = 480;
+    static constexpr bool has_nan = true;
+
+    // In the low bits; others are of no use.
+    __m512i code_of(__m512 t) const { return bits_of_sum(t, _mm512_permutex2var_ps(low, exponents_of(t), high)); }
+
+private:
+    static constexpr rounding_table<3, -6, 32> table{-13, 8};
+    const __m512 low = _mm512_load_ps(table.by_exponent), high = _mm512_load_ps(table.by_exponent + lanes);
+};
+
+class f4e2m1_code {
+public:
+    static constexpr int64_t bytes_of_64 = 32;
+    static constexpr float least = 0x1p-4f, largest = 6, nan = 6;
+    static constexpr bool has_nan = false;
+
+    __m512i code_of(__m512 t) const { return bits_of_sum(t, _mm512_permutexvar_ps(exponents_of(t), powers)); }
+
+private:
+    static constexpr rounding_table<1, 0, 16> table{-5, 2};
+    const __m512 powers = _mm512_load_ps(table.by_exponent);
+};
+
+// The magnitude of x with about that quotient, 2^-14 off.
+template<bool multiplies> __m512 magnitude_of(float quotient, __m512 scale) {
+    const __m512 divisor = multiplies ? _mm512_rcp14_ps(scale) : scale;
+    return _mm512_mul_ps(_mm512_set1_ps(quotient), divisor);
+}
+
+// x times the scale, or divided by it as divide_by_reciprocal in generators/arithmetic.h proves.
+template<bool multiplies> __m512 quotient(__m512 x, __m512 scale, __m512 inverse) {
+    if constexpr (multiplies) {
+        return _mm512_mul_ps(x, scale);
+    }
+    const __m512 guess = _mm512_mul_ps(x, inverse);
+    return _mm512_fmadd_ps(_mm512_fnmadd_ps(guess, scale, x), inverse, guess);
+}
+
+// Operands of 16 blocks, and those past the last, which are harmless.
+__m512 operands_of(const float *operands, int64_t count) {
+    const __mmask16 there = static_cast<__mmask16>((1u << least_of(count, lanes)) - 1);
+    return _mm512_mask_loadu_ps(_mm512_set1_ps(1), there, operands);
+}
+
+// Encoder<Code, multiplies> has row(x, y, columns, scale, inverse) and blocks<block>(x, y, columns, scales, inverses).
+template<typename Encoder, bool multiplies, bool is_block>
+void encode_rows(const quantize_arguments &all, int64_t block) {
+    const int64_t columns = all.x->dim[0].extent, operand_step = all.scale->dim[0].stride;
+    const float *scale = floats_of(all.scale), *inverse = floats_of(all.inverse);
+    rows_of_bytes rows(all.x, all.y);
+    for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
+        const auto *const x = reinterpret_cast<const typename Encoder::element *>(rows.x);
+        uint8_t *const y = reinterpret_cast<uint8_t *>(rows.y);
+        if constexpr (!is_block) {
+            const int64_t operand = r * operand_step;
+            Encoder::row(x, y, columns, scale[operand], multiplies ? 1 : inverse[operand]);
+        } else if (block == 32) {
+            Encoder::template blocks<32>(x, y, columns, scale, inverse);
+        } else {
+            Encoder::template blocks<16>(x, y, columns, scale, inverse);
+        }
+    }
+}
+
+// Whether bounds by these scales are numbers.
+bool all_are_divisors(const halide_buffer_t *scale) {
+    const int64_t count = scale->dim[0].stride == 0 ? 1 : scale->dim[0].extent;
+    uint32_t outside = 0;
+    for (int64_t i = 0; i < count; i++) {
+        outside |=
+            __builtin_bit_cast(uint32_t, floats_of(scale)[i]) - smallest_divisor > largest_divisor - smallest_divisor;
+    }
+    return outside == 0;
+}
+
+// Blocks twice as long as the generated kernel takes them, by groups.
+int run_in_halves(const quantize_arguments &all, int64_t half, qdq_quantize_kernel *generated) {
+    halide_buffer_t x = *all.x, y = *all.y, scale = *all.scale;
+    halide_dimension_t x_shape[2] = {x.dim[0], x.dim[1]}, y_shape[2] = {y.dim[0], y.dim[1]}, operands = scale.dim[0];
+    float twice[group_size];
+    x.dim = x_shape;
+    y.dim = y_shape;
+    scale.dim = &operands;
+    scale.host = reinterpret_cast<uint8_t *>(twice);
+    const int64_t groups = x_shape[0].extent / group_size;
+    x_shape[0].extent = group_size;
+    y_shape[0].extent = int32_t(y_shape[0].extent / groups);
+    operands.extent = int32_t(group_size / half);
+    for (int64_t i = 0; i < groups; i++) {
+        for (int64_t k = 0; k < operands.extent; k++) {
+            twice[k] = floats_of(all.scale)[(i * operands.extent + k) / 2];
+        }
+        quantize_arguments part = all;
+        part.x = &x;
+        part.scale = &scale;
+        part.y = &y;
+        part.run(generated);
+        x.host += group_size * x.type.bits / 8;
+        y.host += y_shape[0].extent;
+    }
+    return 0;
+}
+
+// An Encoder<Code, multiplies> takes the place of the generated kernel, but where bounds are no numbers.
+template<typename Kernel, template<typename Code, bool multiplies> typename Encoder>
+int encode(const quantize_arguments &all, qdq_quantize_kernel *generated) {
+    using code = std::conditional_t<Kernel::stored.dtype == QDQ_F8E4M3, f8e4m3_code, f4e2m1_code>;
+    static_assert(std::is_same_v<code, f8e4m3_code> || Kernel::stored.dtype == QDQ_F4E2M1);
+    const int64_t block = all.x->dim[0].extent / all.scale->dim[0].extent;
+    if (all.variant == int32_t(quantize_variant::divide)) {
+        encode_rows<Encoder<code, false>, false, Kernel::is_block>(all, block);
+    } else if (all_are_divisors(all.scale)) {
+        encode_rows<Encoder<code, true>, true, Kernel::is_block>(all, block);
+    } else if (Kernel::is_block && block != Kernel::stored.block) {
+        return run_in_halves(all, Kernel::stored.block, generated);
+    } else {
+        return all.run(generated);
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace qdq::kernels
