@@ -233,6 +233,18 @@ TEST(Wrapper, does_not_run_a_plan_that_was_never_prepared) {
     EXPECT_EQ(y, bytes(6, 0x5a));
 }
 
+TEST(Wrapper, transcodes) {
+    const bytes codes{4, -2, 100, 6};
+    const std::vector<float> x_scale{0.5f, 0.25f}, y_scale{1};
+    bytes y(codes.size());
+    ASSERT_TRUE(
+        qdq::transcode({codes, {2, 2}}, {x_scale, {2, 1}}, qdq::none, {}, {y, {2, 2}}, {y_scale, {}}, qdq::none, {}));
+    EXPECT_EQ(y, (bytes{2, -1, 25, 2}));
+    const qdq::result refused =
+        qdq::transcode({codes, {2, 2}}, {x_scale, {2, 1}}, qdq::none, {}, {y, {4, 1}}, {y_scale, {}}, qdq::none, {});
+    EXPECT_TRUE(std::string(refused.message()).starts_with("qdq_transcode, quantizing y: "));
+}
+
 TEST(Wrapper, computes_scales_and_codes_by_them) {
     const std::vector<float> values{-127.0f, 1.0f, 254.0f, 0.0f};
     std::vector<float> scales(2);

@@ -27,9 +27,18 @@ tensor_memory any_bits(qdq_dtype type, const dimensions &shape, const dimensions
 
 drawn_call::drawn_call(test_support::choices &choices, int64_t largest) : from(choices) {
     way = from.chance(2) ? direction::quantize : direction::dequantize;
+    draw_shape(largest);
+    draw_rest();
+}
+
+drawn_call::drawn_call(test_support::choices &choices, direction way, const dimensions &shape)
+    : way(way), shape(shape), from(choices) {
+    draw_rest();
+}
+
+void drawn_call::draw_rest() {
     const qdq_dtype stored_type = from.one_of(supported::stored_types),
                     float_type = from.one_of(supported::float_types);
-    draw_shape(largest);
     draw_granularity();
     draw_zero_point(stored_type);
     draw_options(stored_type);

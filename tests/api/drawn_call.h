@@ -14,6 +14,8 @@ class drawn_call {
 public:
     // Most calls have at most 20000 elements; one in a hundred has up to `largest`.
     drawn_call(test_support::choices &from, int64_t largest);
+    // One of a direction and a shape.
+    drawn_call(test_support::choices &from, direction way, const dimensions &shape);
     drawn_call(const drawn_call &) = delete;  // options may point to block_shape
 
     direction way;
@@ -26,6 +28,7 @@ public:
 private:
     test_support::choices &from;
 
+    void draw_rest();
     void draw_shape(int64_t largest);
     void draw_granularity();
     void draw_blocks();

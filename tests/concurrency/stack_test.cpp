@@ -206,6 +206,26 @@ TEST_F(Stack, of_a_dynamic_call_is_at_most_what_the_header_says) {
     std::printf("[   NOTE   ] at most %zu bytes\n", most);
 }
 
+TEST_F(Stack, of_transcoding_is_at_most_what_the_header_says) {
+    test_support::for_each_target([&](const std::string &) {
+        qdq_set_num_threads(4);
+        for (const layout &l : layouts) {
+            for (const auto &[from, to] : {std::pair{QDQ_I4, QDQ_I8}, {QDQ_F8E4M3, QDQ_F4E2M1}, {QDQ_U2, QDQ_I16}}) {
+                SCOPED_TRACE("shape " + testing::PrintToString(l.shape) + ", " + reference::name_of(from));
+                const tensor_memory x = stored(from, l.shape), scale = scales(l.scale), one = scales({}),
+                                    y(to, l.shape, reference::is_packed(to) ? dimensions{} : l.y_strides);
+                const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_one = one.view(), c_y = y.view();
+                most = std::max(most, expect_stated_stack([&] {
+                                    EXPECT_EQ(
+                                        qdq_transcode(&c_x, &c_scale, nullptr, nullptr, &c_y, &c_one, nullptr, nullptr),
+                                        QDQ_OK);
+                                }));
+            }
+        }
+    });
+    std::printf("[   NOTE   ] at most %zu bytes\n", most);
+}
+
 TEST_F(Stack, of_a_failing_call_is_at_most_what_the_header_says) {
     const tensor_memory x = floats(QDQ_F32, {4}), y(QDQ_I8, {4}), scale = scales({3}), zero = zero_points(QDQ_I32, {3});
     stack_of_call(direction::quantize, x, scale, &zero, y, {});

@@ -26,6 +26,37 @@ void check_dynamic(const api_test::dynamic_call &call) {
     }
 }
 
+const api_test::tensor_memory *shift_of(const api_test::drawn_call &call) {
+    return call.zero_point ? &*call.zero_point : nullptr;
+}
+
+void call_oracle(const api_test::drawn_call &call, const qdq_tensor &x, const qdq_tensor &y) {
+    const qdq_tensor scale = call.scale->view(), shift = shift_of(call) ? shift_of(call)->view() : qdq_tensor{};
+    api_test::call_reference({call.way, &x, &scale, shift_of(call) ? &shift : nullptr, &y, &call.options});
+}
+
+// Codes of one call as those of another of its shape, on every target.
+void check_transcoding(const api_test::drawn_call &from, const api_test::drawn_call &to) {
+    const api_test::tensor_memory values(QDQ_F32, to.shape), expected = *to.y;
+    call_oracle(from, from.x->view(), values.view());
+    call_oracle(to, values.view(), expected.view());
+    const qdq_tensor x = from.x->view(), x_scale = from.scale->view(), y_scale = to.scale->view();
+    const qdq_tensor x_shift = shift_of(from) ? shift_of(from)->view() : qdq_tensor{};
+    const qdq_tensor y_shift = shift_of(to) ? shift_of(to)->view() : qdq_tensor{};
+    for (const std::string &target : test_support::host_targets()) {
+        if (!test_support::usable(target)) {
+            continue;
+        }
+        fuzz::require(qdq_force_target(target.c_str()) == QDQ_OK, "a usable target cannot be forced");
+        const api_test::tensor_memory actual = *to.y;
+        const qdq_tensor y = actual.view();
+        fuzz::require(qdq_transcode(&x, &x_scale, shift_of(from) ? &x_shift : nullptr, &from.options, &y, &y_scale,
+                                    shift_of(to) ? &y_shift : nullptr, &to.options) == QDQ_OK,
+                      "valid transcoding fails");
+        fuzz::require(actual == expected, ("transcoded codes differ from the oracle's on " + target).c_str());
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -36,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         from);
     if (drawn.way == api_test::direction::quantize) {
         check_dynamic(api_test::dynamic_call(drawn, from));
+        check_transcoding(api_test::drawn_call(from, api_test::direction::dequantize, drawn.shape), drawn);
     }
     return 0;
 }

@@ -1,4 +1,4 @@
-// The cutting of dimensions into parts: at block boundaries, and at places of the flat order.
+// The cutting of dimensions into parts, at block boundaries.
 #include "plan/regions.h"
 
 #include "dimensions.h"
@@ -121,87 +121,6 @@ TEST(RegularParts, have_whole_blocks_or_lie_in_one) {
                     << i << ": " << runtime_test::description(dimensions) << description(region);
             }
         }
-    }
-}
-
-std::vector<std::vector<interval>> regions_of(const std::vector<blocked_dimension> &dimensions, int64_t begin,
-                                              int64_t end) {
-    struct collected {
-        size_t rank;
-        std::vector<std::vector<interval>> regions;
-    } all{dimensions.size(), {}};
-    for_each_region(
-        dimensions.data(), static_cast<int>(dimensions.size()), begin, end,
-        [](void *context, const interval *region) {
-            collected &to = *static_cast<collected *>(context);
-            to.regions.emplace_back(region, region + to.rank);
-        },
-        &all);
-    return all.regions;
-}
-
-// Row-major, as packed tensors lie in memory: an element's y is its place.
-std::vector<blocked_dimension> dense(const std::vector<int64_t> &extents) {
-    std::vector<blocked_dimension> dimensions(extents.size());
-    int64_t stride = 1;
-    for (size_t d = extents.size(); d-- > 0; stride *= extents[d]) {
-        dimensions[d] = {{extents[d], stride, stride, 0, 0}, extents[d]};
-    }
-    return dimensions;
-}
-
-struct drawn_range {
-    std::vector<blocked_dimension> dimensions;
-    int64_t begin, end;
-};
-
-drawn_range draw_range(unsigned seed) {
-    test_support::random_choices random(seed);
-    std::vector<int64_t> extents;
-    int64_t elements = 1;
-    for (int64_t rank = random.between(1, 4); rank > 0; rank--) {
-        extents.push_back(random.between(1, 7));
-        elements *= extents.back();
-    }
-    const int64_t begin = random.chance(3) ? 0 : random.between(0, elements - 1);
-    return {dense(extents), begin, random.chance(3) ? elements : random.between(begin, elements)};
-}
-
-TEST(Regions, of_whole_rows_are_one_and_others_climb_to_them_and_down) {
-    const std::vector<blocked_dimension> matrix = dense({5, 10});
-    const auto only = [](const std::vector<std::vector<interval>> &regions) {
-        return regions.size() == 1 ? description(regions[0]) : std::to_string(regions.size()) + " regions";
-    };
-    EXPECT_EQ(only(regions_of(matrix, 0, 50)), "[0, 5) [0, 10) ");
-    EXPECT_EQ(only(regions_of(matrix, 10, 30)), "[1, 3) [0, 10) ");
-    EXPECT_EQ(only(regions_of(matrix, 12, 17)), "[1, 2) [2, 7) ");
-    const auto three = regions_of(matrix, 7, 43);
-    ASSERT_EQ(three.size(), 3u);
-    EXPECT_EQ(description(three[0]), "[0, 1) [7, 10) ");
-    EXPECT_EQ(description(three[1]), "[1, 4) [0, 10) ");
-    EXPECT_EQ(description(three[2]), "[4, 5) [0, 3) ");
-}
-
-TEST(Regions, of_no_elements_are_none) { EXPECT_TRUE(regions_of(dense({5, 10}), 20, 20).empty()); }
-
-TEST(Regions, reach_each_place_of_the_range_once_in_order) {
-    for (unsigned i = 0; i < drawn_shapes && !HasFailure(); i++) {
-        const auto [dimensions, begin, end] = draw_range(i);
-        int64_t next = begin;
-        for (const std::vector<interval> &region : regions_of(dimensions, begin, end)) {
-            for (const element &e : elements_within(dimensions, region)) {
-                ASSERT_EQ(e.y, next++) << i << ": " << runtime_test::description(dimensions) << begin << " to " << end;
-            }
-        }
-        EXPECT_EQ(next, end) << i << ": " << runtime_test::description(dimensions);
-    }
-}
-
-TEST(Regions, are_few_as_whole_inner_dimensions_are_taken_at_once) {
-    for (unsigned i = 0; i < drawn_shapes && !HasFailure(); i++) {
-        const auto [dimensions, begin, end] = draw_range(i);
-        EXPECT_LE(regions_of(dimensions, begin, end).size(), 2 * dimensions.size() - 1)
-            << i << ": " << runtime_test::description(dimensions) << begin << " to " << end;
     }
 }
 

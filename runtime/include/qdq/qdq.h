@@ -261,6 +261,20 @@ qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_
 qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                           const qdq_tensor *y, const qdq_options *options);
 
+/** y = quantize(dequantize(x)), by way of f32: codes of one type, granularity or packing as codes of another, without an
+ * f32 tensor between them. Blocks of 128 become blocks of 32, E4M3FNUZ becomes E4M3, one order of int4 another.
+ *
+ * @param x             a stored type, on the host
+ * @param x_scale       as for qdq_dequantize(), and so are `x_zero_point` and `x_options`
+ * @param y             a stored type, of x's shape; it may overlap no input
+ * @param y_scale       as for qdq_quantize(), and so are `y_zero_point` and `y_options`
+ * @return QDQ_OK, or why y is untouched: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED
+ *
+ * y has the bits that qdq_dequantize() to F32 and qdq_quantize() give one after the other. */
+qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const qdq_tensor *x_zero_point,
+                         const qdq_options *x_options, const qdq_tensor *y, const qdq_tensor *y_scale,
+                         const qdq_tensor *y_zero_point, const qdq_options *y_options);
+
 /** A plan is a validated call with its kernel chosen. It owns nothing and may be copied, kept and shared between
  * threads. It remembers the addresses of scale and zero point (their contents are read by each run), not those of x
  * and y. */
@@ -332,7 +346,7 @@ typedef void (*qdq_parallel_for)(void *context, int64_t count, qdq_task task, vo
 void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context);
 
 /** Of stack: what a thread that works on a call on host tensors needs at most, with what the C library keeps there. */
-#define QDQ_STACK_BYTES (56 * 1024)
+#define QDQ_STACK_BYTES (64 * 1024)
 
 /** The major version of this header. */
 #define QDQ_VERSION_MAJOR 0

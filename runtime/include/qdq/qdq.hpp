@@ -506,6 +506,21 @@ inline result dequantize(const tensor &x, const tensor &scale, const output &y, 
     return dequantize(x, scale, none, y, how);
 }
 
+/// y = quantize(dequantize(x)): codes as those of another type, granularity or packing, without an f32 tensor between
+/// them. The scale, zero point (or `none`) and options of x are those of dequantize, those of y those of quantize; y
+/// may overlap no input. The bits are those of both calls one after the other, by way of f32.
+inline result transcode(const tensor &x, const tensor &x_scale, const tensor &x_zero_point, const options &x_how,
+                        const output &y, const tensor &y_scale, const tensor &y_zero_point, const options &y_how) {
+    return with_c(x, x_scale, x_zero_point, y, x_how,
+                  [&](auto *c_x, auto *c_x_scale, auto *c_x_zero_point, auto *c_y, auto *c_x_how) {
+                      return with_c(x, y_scale, y_zero_point, y, y_how,
+                                    [=](auto *, auto *c_y_scale, auto *c_y_zero_point, auto *, auto *c_y_how) {
+                                        return qdq_transcode(c_x, c_x_scale, c_x_zero_point, c_x_how, c_y, c_y_scale,
+                                                             c_y_zero_point, c_y_how);
+                                    });
+                  });
+}
+
 /// Scales of x by a rule, for codes of a type; and zero points, or `none` where the rule has none. Both are written, as
 /// qdq_compute_scales says.
 inline result compute_scales(const tensor &x, dtype codes, const output &scale, const tensor &zero_point,

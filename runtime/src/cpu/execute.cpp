@@ -138,6 +138,23 @@ void run_tiles(const plan &p, const void *x, void *y) {
 
 }  // namespace
 
+void run_region(const plan &p, const interval *region, const void *x, void *y) {
+    if (p.path == execution_path::tiles) {
+        run_some_tiles(p, region, x, y);
+        return;
+    }
+    run_by_parts whole{p, x, y};
+    for_each_regular_part(
+        p.dimensions, region, p.dimension_count,
+        [](void *context, const blocked_dimension *dimensions, int count, const offsets &at) {
+            const run_by_parts &region_of = *static_cast<const run_by_parts *>(context);
+            loop_nest nest;
+            normalize(region_of.p.op, dimensions, count, nest);
+            run_serially(region_of.p, nest, at, region_of.x, region_of.y);
+        },
+        &whole);
+}
+
 void prepare_direct_call(plan &p) {
     const call &op = p.op;
     if (p.path == execution_path::nest && !op.nontemporal && useful_parts(p.elements, op.tuned->part_elements) == 1) {

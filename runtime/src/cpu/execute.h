@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/plan.h"
+#include "plan/regions.h"
 
 namespace qdq::runtime {
 
@@ -9,5 +10,8 @@ namespace qdq::runtime {
 void prepare_direct_call(plan &p);
 
 void execute(const plan &p, const void *x, void *y);
+
+// A region of a plan by parts or tiles, on the calling thread.
+void run_region(const plan &p, const interval *region, const void *x, void *y);
 
 }  // namespace qdq::runtime

@@ -142,16 +142,18 @@ void tile_runner::run(const interval *region) {
         t.places = 1;
         for (int d = 0; d < count; d++) {
             t.step[d] = t.places;
-            t.box[d].extent = std::min(shape[d], region[d].start + region[d].extent - t.box[d].start);
+            // A tile ends where one would that began at 0: it meets no more blocks than there is room for.
+            const int64_t start = t.box[d].start;
+            t.box[d].extent = std::min(shape[d] - start % shape[d], region[d].start + region[d].extent - start);
             t.places *= d == 0 ? row_places(t.box[0].extent) : t.box[d].extent;
         }
         run_tile(t);
         more = false;
         for (int i = 0; i < count && !more; i++) {
             const int d = walk[i];
-            int64_t &start = t.box[d].start;
-            more = start + shape[d] < region[d].start + region[d].extent;
-            const int64_t steps = more ? shape[d] : region[d].start - start;
+            auto &[start, extent] = t.box[d];
+            more = start + extent < region[d].start + region[d].extent;
+            const int64_t steps = more ? extent : region[d].start - start;
             start += steps;
             t.x += steps * dimensions[d].whole.x;
             t.y += steps * dimensions[d].whole.y;

@@ -100,6 +100,14 @@ int64_t block_of(const call &op, int64_t elements) {
     return dividing ? dividing : op.block;
 }
 
+void set_tiles(plan &p, const blocked_dimension *dimensions, int count) {
+    p.path = execution_path::tiles;
+    std::copy_n(dimensions, count, p.dimensions);
+    p.dimension_count = count;
+    const auto &[c, block] = dimensions[0];
+    p.op.block = block_of(p.op, pads_rows(p.op, dimensions, count) ? block : std::gcd(block, c.extent));
+}
+
 void choose_path(plan &p) {
     const bool is_ragged = std::ranges::any_of(p.dimensions, p.dimensions + p.dimension_count,
                                                [](const blocked_dimension &d) { return d.ragged(); });
@@ -112,18 +120,12 @@ void choose_path(plan &p) {
         p.path = is_ragged ? execution_path::parts : execution_path::nest;
         return;
     }
-    p.path = execution_path::tiles;
     blocked_dimension ordered[most_dimensions];
-    const int count = order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered);
-    std::copy_n(ordered, count, p.dimensions);
-    p.dimension_count = count;
-    const auto &[c, block] = ordered[0];
-    p.op.block = block_of(p.op, pads_rows(p.op, ordered, count) ? block : std::gcd(block, c.extent));
+    set_tiles(p, ordered, order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered));
 }
 
-}  // namespace
-
-qdq_status make_plan(const arguments &given, plan &result) {
+// Everything but the path of a call on the host.
+qdq_status check_call(const arguments &given, plan &result) {
     result.made = plan_mark;
     result.x_offset = result.y_offset = result.scale_offset = result.zero_point_offset = 0;
     result.path = execution_path::nest;
@@ -143,10 +145,36 @@ qdq_status make_plan(const arguments &given, plan &result) {
         return s;
     }
     set_call(d);
-    if (!d.is_on_device()) {
+    return QDQ_OK;
+}
+
+bool runs_on_host(const plan &p) { return p.elements > 0 && p.path != execution_path::device; }
+
+}  // namespace
+
+qdq_status make_plan(const arguments &given, plan &result) {
+    const qdq_status status = check_call(given, result);
+    if (!status && runs_on_host(result)) {
         choose_path(result);
     }
-    return QDQ_OK;
+    return status;
+}
+
+qdq_status make_plan_of_regions(const arguments &given, plan &result) {
+    const qdq_status status = check_call(given, result);
+    if (!status && runs_on_host(result)) {
+        blocked_dimension reversed[most_dimensions] = {{{1, 1, 1, 0, 0}, 1}};
+        const int count = result.dimension_count;
+        for (int d = 0; d < count; d++) {
+            reversed[d] = result.dimensions[count - 1 - d];
+            reversed[d].block = reversed[d].whole.varies() ? reversed[d].block : reversed[d].whole.extent;
+        }
+        plan whole = result;
+        choose_path(whole);
+        set_tiles(result, reversed, std::max(count, 1));
+        result.path = whole.path == execution_path::tiles ? execution_path::tiles : execution_path::parts;
+    }
+    return status;
 }
 
 }  // namespace qdq::runtime

@@ -61,33 +61,4 @@ void for_each_regular_part(const blocked_dimension *dimensions, const interval *
     } while (parts.next([&](int d) { return piece_count[d]; }, [&](int d, int64_t steps) { chosen[d] += steps; }));
 }
 
-void for_each_region(const blocked_dimension *dimensions, int count, int64_t begin, int64_t end, flat_region *run,
-                     void *context) {
-    for (int64_t first = begin; first < end;) {
-        // Climb while whole inner dimensions fit: `size` elements make one step of dimension `level`.
-        int level = count - 1;
-        int64_t size = 1;
-        while (level > 0 && first % (size * dimensions[level].whole.extent) == 0 &&
-               end - first >= size * dimensions[level].whole.extent) {
-            size *= dimensions[level--].whole.extent;
-        }
-        interval region[most_dimensions];
-        int64_t taken = 1, rest = first / size;
-        for (int d = count - 1; d >= 0; d--) {
-            const int64_t extent = dimensions[d].whole.extent;
-            if (d > level) {
-                region[d] = {0, extent};
-                continue;
-            }
-            region[d] = {rest % extent, 1};
-            if (d == level) {
-                region[d].extent = taken = std::min(extent - region[d].start, (end - first) / size);
-            }
-            rest /= extent;
-        }
-        run(context, region);
-        first += taken * size;
-    }
-}
-
 }  // namespace qdq::runtime

@@ -1,4 +1,4 @@
-// Parts of a dimension list: where blocks are cut, and where packed codes are taken in their order in memory.
+// Parts of a dimension list: where blocks are cut.
 #pragma once
 
 #include "plan/plan.h"
@@ -25,11 +25,5 @@ struct offsets {
 using regular_part = void(void *context, const blocked_dimension *dimensions, int count, const offsets &at);
 void for_each_regular_part(const blocked_dimension *dimensions, const interval *region, int count, regular_part *run,
                            void *context);
-
-// Covers the elements [begin, end) of a dimension list, counted row-major, with regions: calls run(context, region)
-// for each, in order.
-using flat_region = void(void *context, const interval *region);
-void for_each_region(const blocked_dimension *dimensions, int count, int64_t begin, int64_t end, flat_region *run,
-                     void *context);
 
 }  // namespace qdq::runtime

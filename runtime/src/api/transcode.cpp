@@ -1,0 +1,82 @@
+// The entry point of transcoding. What it calls is in objects of its own: programs that do not transcode link none of
+// it.
+#include "cpu/transcoding.h"
+#include "plan/draft.h"
+#include "plan/memory.h"
+
+namespace runtime = qdq::runtime;
+
+namespace {
+
+qdq_status refuse_device(const char *function, const runtime::plan &p) {
+    return p.path == runtime::execution_path::device
+               ? runtime::fail(QDQ_UNSUPPORTED,
+                               "%s: x: it is on a device, and tensors on the host alone are transcoded", function)
+               : QDQ_OK;
+}
+
+// The memory of y may be that of no input.
+qdq_status check_inputs(const char *function, const runtime::transcoding &plans, const qdq_tensor &x,
+                        const qdq_tensor &x_scale, const qdq_tensor *x_zero_point, const qdq_tensor &y) {
+    const runtime::target &on = *plans.quantize.op.target;
+    const struct {
+        const char *name;
+        const qdq_tensor *tensor;
+    } inputs[] = {{"x", &x}, {"x's scale", &x_scale}, {"x's zero point", x_zero_point}};
+    runtime::place of_y, of_input;
+    if (!runtime::locate(on, y.data, {plans.quantize.y_first, plans.quantize.y_end}, 0, of_y)) {
+        return runtime::out_of_reach(function, on, "y");
+    }
+    for (const auto &[name, tensor] : inputs) {
+        if (!tensor) {
+            continue;
+        }
+        int64_t strides[runtime::most_dimensions];
+        runtime::span bytes;
+        runtime::element_strides(*tensor, strides);
+        runtime::touched(*tensor, strides, bytes);  // as planning has found
+        if (!runtime::locate(on, tensor->data, bytes, 0, of_input)) {
+            return runtime::out_of_reach(function, on, name);
+        }
+        if (of_y.overlaps(of_input)) {
+            return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: y: it overlaps %s", function, name);
+        }
+    }
+    return QDQ_OK;
+}
+
+}  // namespace
+
+qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const qdq_tensor *x_zero_point,
+                         const qdq_options *x_options, const qdq_tensor *y, const qdq_tensor *y_scale,
+                         const qdq_tensor *y_zero_point, const qdq_options *y_options) {
+    const char *const function = "qdq_transcode", *const of_x = "qdq_transcode, dequantizing x",
+                      *const of_y = "qdq_transcode, quantizing y";
+    if (!x || !y) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: %s: NULL", function, x ? "y" : "x");
+    }
+    const qdq_tensor values{nullptr, QDQ_F32, x->rank, x->shape, nullptr, x->device};
+    runtime::transcoding plans;
+    qdq_status s;
+    if ((s = runtime::make_plan_of_regions(
+             {of_x, runtime::operation::dequantize, x, x_scale, x_zero_point, &values, x_options, false},
+             plans.dequantize)) ||
+        (s = refuse_device(function, plans.dequantize)) ||
+        (s = runtime::make_plan_of_regions(
+             {of_y, runtime::operation::quantize, &values, y_scale, y_zero_point, y, y_options, false},
+             plans.quantize))) {
+        return s;
+    }
+    if (plans.quantize.elements == 0) {
+        return QDQ_OK;
+    }
+    if (!x->data || !y->data) {
+        return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: %s: data is NULL", function, x->data ? "y" : "x");
+    }
+    if ((s = check_inputs(function, plans, *x, *x_scale, x_zero_point, *y))) {
+        return s;
+    }
+    plans.dequantize.op.nontemporal = false;  // its results are read at once
+    runtime::transcode(plans, x->data, y->data);
+    return QDQ_OK;
+}

@@ -1,0 +1,112 @@
+// Codes that become others in one call: drawn calls, byte by byte against the oracle's two, and what is refused.
+#include "drawn_call.h"
+
+#include "support/targets.h"
+#include "support/thinning.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+namespace api_test {
+namespace {
+
+constexpr int calls = 3000;
+constexpr int64_t largest = 3000000;
+
+class Transcode : public Api {};
+
+const tensor_memory *shift_of(const drawn_call &call) { return call.zero_point ? &*call.zero_point : nullptr; }
+
+void call_oracle(const drawn_call &call, const qdq_tensor &x, const qdq_tensor &y) {
+    const qdq_tensor scale = call.scale->view(), shift = shift_of(call) ? shift_of(call)->view() : qdq_tensor{};
+    call_reference({call.way, &x, &scale, shift_of(call) ? &shift : nullptr, &y, &call.options});
+}
+
+qdq_status transcode(const drawn_call &from, const drawn_call &to, const qdq_tensor &y) {
+    const qdq_tensor x = from.x->view(), x_scale = from.scale->view(), y_scale = to.scale->view();
+    const qdq_tensor x_shift = shift_of(from) ? shift_of(from)->view() : qdq_tensor{};
+    const qdq_tensor y_shift = shift_of(to) ? shift_of(to)->view() : qdq_tensor{};
+    return qdq_transcode(&x, &x_scale, shift_of(from) ? &x_shift : nullptr, &from.options, &y, &y_scale,
+                         shift_of(to) ? &y_shift : nullptr, &to.options);
+}
+
+TEST_F(Transcode, gives_the_codes_of_dequantize_and_quantize) {
+    const char *wanted = std::getenv("QDQ_TEST_SEED");
+    const unsigned seed = wanted != nullptr ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 1;
+    test_support::for_each_target([=](const std::string &) {
+        for (unsigned i = 0; i < calls && !testing::Test::HasFailure(); i++) {
+            test_support::random_choices random(seed * 1000003 + i);
+            const drawn_call to(random, largest);
+            if (to.way != direction::quantize || !test_support::is_taken(i)) {
+                continue;
+            }
+            const drawn_call from(random, direction::dequantize, to.shape);
+            SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(i) + ": " + from.description() +
+                         "; " + to.description());
+            qdq_set_num_threads(i % 2 == 0 ? 1 : 3);
+            tensor_memory values(QDQ_F32, to.shape), expected = *to.y, actual = *to.y;
+            call_oracle(from, from.x->view(), values.view());
+            call_oracle(to, values.view(), expected.view());
+            ASSERT_EQ(transcode(from, to, actual.view()), QDQ_OK) << qdq_last_error();
+            EXPECT_TRUE(same_bytes(expected, actual));
+        }
+    });
+}
+
+// Blocks of 32 in i4 as a scale a row in i8.
+class Refused : public Api {
+protected:
+    tensor_memory x_codes = stored(QDQ_I4, {4, 64}), y_codes{QDQ_I8, {4, 64}}, of_x = scales({4, 2}),
+                  of_y = scales({4, 1});
+    qdq_tensor x = x_codes.view(), y = y_codes.view(), x_scale = of_x.view(), y_scale = of_y.view();
+    const tensor_memory before = y_codes;
+
+    void expect_refused(qdq_status status, const char *message) {
+        EXPECT_EQ(qdq_transcode(&x, &x_scale, nullptr, nullptr, &y, &y_scale, nullptr, nullptr), status);
+        EXPECT_THAT(qdq_last_error(), testing::HasSubstr(message));
+        EXPECT_EQ(y_codes, before);
+    }
+};
+
+TEST_F(Refused, tensors_that_are_not_codes) {
+    x.dtype = QDQ_F32;
+    expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode, dequantizing x: x: ");
+    x.dtype = QDQ_I4;
+    y.dtype = QDQ_F32;
+    expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode, quantizing y: y: ");
+}
+
+TEST_F(Refused, scales_of_another_shape) {
+    const int64_t wrong[] = {3, 2};
+    x_scale.shape = wrong;
+    expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode, dequantizing x: scale: ");
+    x_scale = of_x.view();
+    y_scale.shape = wrong;
+    expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode, quantizing y: scale: ");
+}
+
+TEST_F(Refused, a_y_of_another_shape) {
+    const int64_t wrong[] = {64, 4};
+    y.shape = wrong;
+    expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode, quantizing y: ");
+}
+
+TEST_F(Refused, a_y_that_overlaps_an_input) {
+    y.data = x.data;
+    expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode: y: it overlaps x");
+    y.data = x_scale.data;
+    expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode: y: it overlaps x's scale");
+    y.data = y_scale.data;
+    expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode, quantizing y: y: it overlaps scale");
+}
+
+TEST_F(Refused, missing_tensors_and_data) {
+    y.data = nullptr;
+    expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode: y: data is NULL");
+    EXPECT_EQ(qdq_transcode(nullptr, &x_scale, nullptr, nullptr, &y, &y_scale, nullptr, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_STREQ(qdq_last_error(), "qdq_transcode: x: NULL");
+}
+
+}  // namespace
+}  // namespace api_test
