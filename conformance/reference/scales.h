@@ -32,10 +32,30 @@ struct code_facts {
 
 code_facts facts_of(qdq_dtype codes, const qdq_options &options);
 
+// `global`: the tensor's own scale, where it has one.
 computed_scale scale_of(const group_range &group, const code_facts &codes, qdq_dtype scale_type,
-                        const qdq_scale_options &how);
+                        const qdq_scale_options &how, float global = 1);
 
-// qdq_compute_scales for a valid call.
+// The tensor's own scale, computed of all its elements.
+float global_scale_of(const group_range &all, const code_facts &codes, const qdq_scale_options &how);
+
+// What x is divided by.
+float effective_scale(qdq_dtype type, uint32_t code, const qdq_scale_options &how, float global);
+
+// A candidate's error: whole numbers of units, squared and summed.
+class squared_error {
+public:
+    explicit squared_error(float scale);
+
+    void add(float x, float y);
+    double value() const;
+
+private:
+    int exponent_;  // of a unit
+    uint64_t sum_ = 0;
+};
+
+// qdq_compute_scales for a valid call. A global scale that is computed is written, too.
 void compute_scales(const qdq_tensor &x, qdq_dtype codes, const qdq_tensor &scale, const qdq_tensor *zero_point,
                     const qdq_scale_options *how, const qdq_options *options);
 

@@ -15,7 +15,8 @@ public:
     dynamic_call(const drawn_call &drawn, test_support::choices &from);
 
     const drawn_call &drawn;
-    qdq_scale_options how{};
+    qdq_scale_options how{};  // whose global_scale is of each run's own
+    float global = 1;         // where it is given
     qdq_options options{};
     std::optional<tensor_memory> x, scale, zero_point;
 
@@ -24,6 +25,8 @@ public:
 private:
     tensor_memory like_scale(qdq_dtype type) const;
     void draw_rule(test_support::choices &from);
+    void draw_candidates(test_support::choices &from);
+    void draw_global(test_support::choices &from);
     void draw_x(test_support::choices &from);
 };
 
@@ -31,9 +34,17 @@ private:
 struct dynamic_outputs {
     tensor_memory scale, y;
     std::optional<tensor_memory> zero_point;
+    float global;
 
     explicit dynamic_outputs(const dynamic_call &call)
-        : scale(*call.scale), y(*call.drawn.y), zero_point(call.zero_point) {}
+        : scale(*call.scale), y(*call.drawn.y), zero_point(call.zero_point), global(call.global), how_(call.how) {}
+
+    // How they are computed, with a place for the global scale.
+    qdq_scale_options how() {
+        qdq_scale_options own = how_;
+        own.global_scale = own.global_sense == QDQ_GLOBAL_NONE ? nullptr : &global;
+        return own;
+    }
 
     // Calls run(scale, zero point or NULL, y) with views of them.
     template<typename Run> void with_views(Run &&run) const {
@@ -44,6 +55,9 @@ struct dynamic_outputs {
         }
         run(of_scale, zero_point ? &of_zero_point : nullptr, of_y);
     }
+
+private:
+    qdq_scale_options how_;
 };
 
 // The oracle's.

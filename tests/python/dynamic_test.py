@@ -55,6 +55,27 @@ def test_options():
     assert qdq.quantize_dynamic(X, dtype="int4", packed=True)[0].shape == (3, 2)
 
 
+def test_the_best_of_several_clip_ratios():
+    x = numpy.float32([[10, 20, 30, 40], [6, 3, 2, 1]])
+    scale = qdq.compute_scales(x, dtype="float4_e2m1fn", axis=0, clip_ratio=(1, 1.5, 2))
+    assert scale.tolist() == [10, 1]
+
+
+@pytest.mark.parametrize("sense, value", [("scale", 4.0), ("inverse", 0.25)])
+def test_a_global_scale(sense, value):
+    x = numpy.float32([[-2688 * 4, 100, 0, 7]])
+    keywords = {"dtype": "float4_e2m1fn", "axis": 1, "block_size": 2, "global_sense": sense}
+    codes, scale, computed = qdq.quantize_dynamic(x, **keywords, packed=True)
+    assert computed == value and scale.dtype == oracle.dtype("float8_e4m3fn")
+    assert scale.astype("float32").tolist() == [[448, 0.28125]]
+    again, same = qdq.quantize_dynamic(x, **keywords, global_scale=computed, packed=True)
+    assert numpy.array_equal(codes, again) and numpy.array_equal(scale.view("uint8"), same.view("uint8"))
+    divisor = scale.astype("float32") * 4
+    assert numpy.array_equal(codes, qdq.quantize(x, divisor, dtype="float4_e2m1fn", axis=1, block_size=2, packed=True))
+    halved = qdq.compute_scales(x, **keywords, global_largest=224)
+    assert halved[0].astype("float32")[0, 0] == 224 and halved[1] == (8 if sense == "scale" else 0.125)
+
+
 @pytest.mark.parametrize(
     "message, keywords",
     [
@@ -66,6 +87,9 @@ def test_options():
         ("quant_range: 1 numbers, not the lowest and highest code", {"quant_range": (4,)}),
         ("out: its shape is not x's", {"out": numpy.empty(3, "int8")}),
         ("how: clip_ratio 2 is not in 0..1", {"clip_ratio": 2}),
+        ("clip_ratio: 2 numbers, not the first, the last, and how many", {"clip_ratio": (1, 2)}),
+        ('global_sense: "up" is none of scale, inverse', {"global_sense": "up"}),
+        ("global_sense: None, and global_scale has one: scale or inverse", {"global_scale": 1.0}),
     ],
 )
 def test_what_is_wrong_is_refused(message, keywords):

@@ -110,6 +110,12 @@ enum class scale_rule {
     power_even = QDQ_SCALE_POWER_EVEN,          ///< the floor, of a rounded |x|
     power_round_up = QDQ_SCALE_POWER_ROUND_UP,  ///< the least power of two that saturates nothing
 };
+/// In which sense a tensor has a scale of its own.
+enum class global_sense {
+    none = QDQ_GLOBAL_NONE,       ///< it has none
+    scale = QDQ_GLOBAL_SCALE,     ///< block scales are multiplied by it: torchao's per_tensor_scale
+    inverse = QDQ_GLOBAL_INVERSE  ///< block scales are divided by it: compressed-tensors' and vLLM's global_scale
+};
 /// How a packed 4-bit tensor holds its elements.
 enum class packing {
     low_first = QDQ_LOW_FIRST,       ///< the first in the low nibble
@@ -390,9 +396,25 @@ struct scale_options {
     scale_rule rule = scale_rule::absmax;  ///< the rule
     float clip_ratio = 1;                  ///< what amax, or lowest and highest, are multiplied by
     float least_scale = 0;                 ///< a smaller scale becomes this one
+    float last_clip_ratio = 0;             ///< of several clip ratios, of which each scale takes the best
+    std::int32_t clip_ratio_count = 0;     ///< how many there are, from the first to the last; 0: one
+    qdq::global_sense global_sense = qdq::global_sense::none;  ///< the sense of global_scale
+    bool computes_global = false;                              ///< global_scale is written, not read
+    float global_largest = 0;                                  ///< the largest scale of a block then; 0: 448
+    float *global_scale = nullptr;                             ///< the tensor's own scale
 
     /// As C takes them.
-    constexpr qdq_scale_options c() const { return {static_cast<qdq_scale_rule>(rule), clip_ratio, least_scale}; }
+    constexpr qdq_scale_options c() const {
+        return {static_cast<qdq_scale_rule>(rule),
+                clip_ratio,
+                least_scale,
+                last_clip_ratio,
+                clip_ratio_count,
+                static_cast<qdq_global_sense>(global_sense),
+                computes_global ? 1 : 0,
+                global_largest,
+                global_scale};
+    }
 };
 
 /// What a call came to: true on success. A failure keeps its message. The members are those of

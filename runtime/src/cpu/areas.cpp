@@ -7,13 +7,16 @@
 #include "cpu/nest_runner.h"
 #include "cpu/reduction.h"
 #include "cpu/scale_rules.h"
+#include "cpu/squared_errors.h"
 #include "cpu/threads.h"
 #include "cpu/tile_runner.h"
 #include "plan/area_grid.h"
 #include "plan/loops.h"
+#include "support/types.h"
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace qdq::runtime {
 
@@ -100,13 +103,9 @@ void put_operands(const dynamic_plan &p, const dynamic_tensors &at, const operan
     }
 }
 
-// Computes the operands of groups, and puts them where the caller wants them: by rows of the last dimension that has
-// several groups.
-void finish_groups(const dynamic_plan &p, const area &a, const extremes &found, const dynamic_tensors &at) {
-    const float_environment environment;
-    uint32_t scales[most_groups];
-    int32_t zero_points[most_groups];
-    compute_scales(p.how, found, a.group_count, scales, zero_points);
+// Puts the operands of groups where the caller wants them: by rows of the last dimension that has several groups.
+void put_groups(const dynamic_plan &p, const area &a, const uint32_t *scales, const int32_t *zero_points,
+                const dynamic_tensors &at) {
     const blocked_dimension *const dimensions = p.quantize.dimensions;
     const offsets first = first_of(p.quantize, a);
     operand_row row{first.scale, first.zero_point, 0, 0};
@@ -131,6 +130,77 @@ void finish_groups(const dynamic_plan &p, const area &a, const extremes &found, 
                            row.scale += steps * w.scale;
                            row.zero_point += steps * w.zero_point;
                        }));
+}
+
+// The squared errors of an area's groups, quantized by such operands.
+void measure_errors(const dynamic_plan &p, const area &a, const void *x, const uint32_t *scales,
+                    const int32_t *zero_points, double *errors) {
+    float values[most_searched_groups];
+    uint64_t sums[most_searched_groups]{};
+    values_of_scales(p.how, p.quantize.op, scales, a.group_count, values);
+    struct measuring {
+        const dynamic_plan &p;
+        int64_t first_group;
+        const void *x;
+        group_operands with;
+        uint64_t *sums;
+    } context{p, a.first_group, x, {values, p.has_zero_point ? zero_points : nullptr}, sums};
+    for_each_regular_part(
+        a.dimensions, a.box, p.quantize.dimension_count,
+        [](void *given, const blocked_dimension *dimensions, int count, const offsets &at) {
+            const measuring &to = *static_cast<const measuring *>(given);
+            offsets within = at;
+            within.scale -= to.first_group;
+            add_squared_errors(to.p, dimensions, count, within, to.x, to.with, to.sums);
+        },
+        &context);
+    for (int64_t i = 0; i < a.group_count; i++) {
+        const double unit = error_unit(values[i]);
+        errors[i] = static_cast<double>(sums[i]) * (unit * unit);
+    }
+}
+
+// Computes the operands of the candidate that has the least error in each group, and of the first of equals.
+[[gnu::noinline]] void search_groups(const dynamic_plan &p, const area &a, const extremes &found,
+                                     const dynamic_tensors &at) {
+    uint32_t best_scales[most_searched_groups];
+    int32_t best_zero_points[most_searched_groups];
+    double least[most_searched_groups], errors[most_searched_groups];
+    std::fill_n(least, a.group_count, std::numeric_limits<double>::infinity());
+    scale_computation how = p.how;
+    for (int32_t candidate = 0; candidate < p.candidates.count; candidate++) {
+        uint32_t scales[most_searched_groups];
+        int32_t zero_points[most_searched_groups]{};
+        how.clip_ratio = p.candidates.ratio(candidate);
+        compute_scales(how, found, a.group_count, scales, zero_points);
+        measure_errors(p, a, at.x, scales, zero_points, errors);
+        for (int64_t i = 0; i < a.group_count; i++) {
+            if (errors[i] < least[i]) {
+                least[i] = errors[i];
+                best_scales[i] = scales[i];
+                best_zero_points[i] = zero_points[i];
+            }
+        }
+    }
+    put_groups(p, a, best_scales, best_zero_points, at);
+}
+
+[[gnu::noinline]] void compute_groups(const dynamic_plan &p, const area &a, const extremes &found,
+                                      const dynamic_tensors &at) {
+    uint32_t scales[most_groups];
+    int32_t zero_points[most_groups];
+    compute_scales(p.how, found, a.group_count, scales, zero_points);
+    put_groups(p, a, scales, zero_points, at);
+}
+
+// What follows of the extremes of groups.
+void finish_groups(const dynamic_plan &p, const area &a, const extremes &found, const dynamic_tensors &at) {
+    const float_environment environment;
+    if (p.candidates.count > 1 && a.elements > 0) {
+        search_groups(p, a, found, at);
+    } else {
+        compute_groups(p, a, found, at);
+    }
 }
 
 // The elements of a region of an area.
@@ -368,7 +438,8 @@ void run_areas(areas_in_parts whole) {
     for (int64_t number = 0; number < grid.areas; number++) {
         area a;
         set_area(p, grid, number, a);
-        const int64_t parts = std::min(parts_of(p, a.elements), most_partial / a.group_count);
+        const int64_t parts =
+            p.candidates.count > 1 ? 1 : std::min(parts_of(p, a.elements), most_partial / a.group_count);
         if (parts > 1) {
             compute_area_by_parts(p, a, at, parts);
         } else {
@@ -399,8 +470,8 @@ bool is_aligned(const void *scale) { return reinterpret_cast<uintptr_t>(scale) %
 // A call of few groups, each a row, that is one call of a kernel after another.
 bool quantize_directly(const dynamic_plan &p, const dynamic_tensors &at) {
     const plan &base = p.quantize;
-    const int64_t rows = p.direct.x_shape[1].extent;
-    if (!p.direct.kernel || !base.direct.possible || !is_aligned(at.scale)) {
+    const int64_t rows = p.direct.rows;
+    if (p.direct.columns == 0 || !base.direct.possible || !is_aligned(at.scale)) {
         return false;
     }
     int32_t above[direct_call::most_operands], zero_points[direct_call::most_operands];
@@ -431,18 +502,68 @@ bool quantize_directly(const dynamic_plan &p, const dynamic_tensors &at) {
     execute(quantize, at.x, at.y);
 }
 
-}  // namespace
-
-void compute_scales(const dynamic_plan &p, const dynamic_tensors &at) {
+void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
     if (p.groups > 0) {
         compute_scales(p, cut_into_areas(p), at);
     }
 }
 
-void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &at) {
+void quantize_all(const dynamic_plan &p, const dynamic_tensors &at) {
     if (!quantize_directly(p, at)) {
         quantize_by_areas(p, at);
     }
 }
+
+// The largest magnitude of all elements, 1 for 0: the scale of one group for codes up to 1.
+[[gnu::noinline]] float amax_of_all(const dynamic_plan &p, const void *x) {
+    dynamic_plan whole = p;
+    for (blocked_dimension &d : whole.quantize.dimensions) {
+        d = {{d.whole.extent, d.whole.x, d.whole.y, 0, 0}, d.whole.extent};
+    }
+    whole.how.clip_ratio = whole.how.largest = 1;
+    whole.how.least_scale = 0;
+    whole.how.global_sense = QDQ_GLOBAL_NONE;
+    whole.how.scale_type = QDQ_F32;
+    whole.candidates.count = 1;
+    whole.groups = 1;
+    float amax = 0;
+    compute_all_scales(whole, {x, &amax, nullptr, nullptr});
+    return amax;
+}
+
+// The tensor's own scale, read or computed.
+float global_scale_of(const dynamic_plan &p, const void *x) {
+    if (p.global.largest == 0) {
+        return element<float>(p.global.at, 0);
+    }
+    const float amax = amax_of_all(p, x);
+    const float_environment environment;
+    const float global = global_of_amax(p.how.global_sense, amax, p.global.largest);
+    std::memcpy(p.global.at, &global, sizeof(global));
+    return global;
+}
+
+using dynamic_run = void(const dynamic_plan &p, const dynamic_tensors &at);
+
+[[gnu::noinline]] void run_with_global(const dynamic_plan &given, float global, const dynamic_tensors &at,
+                                       dynamic_run *run) {
+    dynamic_plan p = given;
+    set_global(p.how, p.quantize.op, global);
+    run(p, at);
+}
+
+void run_with_levels(const dynamic_plan &p, const dynamic_tensors &at, dynamic_run *run) {
+    if (p.how.global_sense == QDQ_GLOBAL_NONE) {
+        run(p, at);
+    } else {
+        run_with_global(p, global_scale_of(p, at.x), at, run);
+    }
+}
+
+}  // namespace
+
+void compute_scales(const dynamic_plan &p, const dynamic_tensors &at) { run_with_levels(p, at, compute_all_scales); }
+
+void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &at) { run_with_levels(p, at, quantize_all); }
 
 }  // namespace qdq::runtime

@@ -279,7 +279,8 @@ void reduce(const dynamic_plan &p, const reduced_nest &nest, int64_t first, int6
 
 void prepare_reduction(dynamic_plan &p) {
     const plan &base = p.quantize;
-    if (base.path != execution_path::nest || base.elements == 0 || cut_into_areas(p).areas != 1) {
+    if (base.path != execution_path::nest || base.elements == 0 || p.candidates.count > 1 ||
+        cut_into_areas(p).areas != 1) {
         return;
     }
     const dimension &c = base.nest.loops[0], r = base.nest.rows();
@@ -287,13 +288,13 @@ void prepare_reduction(dynamic_plan &p) {
         r.extent > rows_in_reach(r.x) || (r.extent > 1 && (r.scale != 1 || (p.has_zero_point && r.zero_point != 1)))) {
         return;
     }
-    p.direct.kernel = p.reductions->row;
-    p.direct.x_shape[0] = {0, int32_t(c.extent), 1, 0};
-    p.direct.x_shape[1] = {0, int32_t(r.extent), r.extent == 1 ? 0 : int32_t(r.x), 0};
+    p.direct = {int32_t(c.extent), int32_t(r.extent), r.extent == 1 ? 0 : int32_t(r.x)};
 }
 
 void call_reduction(const dynamic_plan &p, const void *x, const extremes &found) {
-    call_kernel(p.direct.kernel, bits_of(p), p.direct.x_shape, p.direct.x_shape[1].extent, x, found);
+    const auto &[columns, rows, pitch] = p.direct;
+    const halide_dimension_t shape[] = {{0, columns, 1, 0}, {0, rows, pitch, 0}};
+    call_kernel(p.reductions->row, bits_of(p), shape, rows, x, found);
 }
 
 }  // namespace qdq::runtime

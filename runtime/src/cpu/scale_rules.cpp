@@ -1,11 +1,11 @@
 #include "cpu/scale_rules.h"
 
-#include "plan/area_grid.h"
 #include "support/types.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace qdq::runtime {
 
@@ -18,7 +18,9 @@ constexpr int32_t largest_e8m0 = 0xfe;
 // The numbers that extremes stand for, of so many groups; what is not below 0 is 0. Loops without branches become
 // vectors.
 struct ranges {
-    float lowest[most_groups], highest[most_groups];
+    static constexpr int64_t most = 256;
+
+    float lowest[most], highest[most];
 
     // The larger magnitude, NaN where one is: by bits, which order them so.
     float amax(int64_t i) const {
@@ -98,6 +100,16 @@ void set_scales(const scale_computation &how, int64_t count, uint32_t *scales, c
     }
 }
 
+// amax / L, in the sense of the tensor's own scale.
+void set_absmax(const scale_computation &how, const ranges &r, int64_t count, uint32_t *scales) {
+    const auto exact = [&](int64_t i) { return r.amax(i) * how.clip_ratio / how.largest; };
+    switch (how.global_sense) {
+    case QDQ_GLOBAL_NONE: set_scales(how, count, scales, exact); break;
+    case QDQ_GLOBAL_SCALE: set_scales(how, count, scales, [&](int64_t i) { return exact(i) / how.global; }); break;
+    case QDQ_GLOBAL_INVERSE: set_scales(how, count, scales, [&](int64_t i) { return exact(i) * how.global; }); break;
+    }
+}
+
 int32_t zero_point_of(const scale_computation &how, float lowest, float scale) {
     const float least = static_cast<float>(how.lowest), most = static_cast<float>(how.highest);
     const float rounded = std::nearbyint(least - lowest / scale);
@@ -152,21 +164,60 @@ void set_powers(const scale_computation &how, const ranges &r, int64_t count, ui
     }
 }
 
-}  // namespace
+void multiply_by_global(float global, float *scales, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        scales[i] *= global;
+    }
+}
 
-void compute_scales(const scale_computation &how, const extremes &found, int64_t count, uint32_t *scales,
-                    int32_t *zero_points) {
+void divide_by_global(float global, float *scales, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        scales[i] /= global;
+    }
+}
+
+void compute_few(const scale_computation &how, const extremes &found, int64_t count, uint32_t *scales,
+                 int32_t *zero_points) {
     ranges r;
     set_ranges(how.x_type, found, count, r);
     switch (how.rule) {
-    case QDQ_SCALE_ABSMAX:
-        set_scales(how, count, scales, [&](int64_t i) { return r.amax(i) * how.clip_ratio / how.largest; });
-        break;
+    case QDQ_SCALE_ABSMAX: set_absmax(how, r, count, scales); break;
     case QDQ_SCALE_MINMAX: set_minmax(how, r, count, scales, zero_points); break;
     case QDQ_SCALE_POWER_FLOOR: set_powers<QDQ_SCALE_POWER_FLOOR>(how, r, count, scales); break;
     case QDQ_SCALE_POWER_CEIL: set_powers<QDQ_SCALE_POWER_CEIL>(how, r, count, scales); break;
     case QDQ_SCALE_POWER_EVEN: set_powers<QDQ_SCALE_POWER_EVEN>(how, r, count, scales); break;
     case QDQ_SCALE_POWER_ROUND_UP: set_powers<QDQ_SCALE_POWER_ROUND_UP>(how, r, count, scales); break;
+    }
+}
+
+}  // namespace
+
+float global_of_amax(qdq_global_sense sense, float amax, float largest) {
+    constexpr float most = std::numeric_limits<float>::max();
+    const float global = sense == QDQ_GLOBAL_SCALE ? amax / largest : largest / amax;
+    return global == 0 ? 1 : sense == QDQ_GLOBAL_INVERSE && global > most ? most : global;
+}
+
+void set_global(scale_computation &how, call &op, float global) {
+    how.global = op.global = global;
+    op.apply_global = how.global_sense == QDQ_GLOBAL_SCALE ? multiply_by_global : divide_by_global;
+}
+
+void values_of_scales(const scale_computation &how, const call &op, const uint32_t *scales, int64_t count,
+                      float *values) {
+    for (int64_t i = 0; i < count; i++) {
+        values[i] = value_of_scale(how.scale_type, scales[i]);
+    }
+    if (op.apply_global) {
+        op.apply_global(op.global, values, count);
+    }
+}
+
+void compute_scales(const scale_computation &how, const extremes &found, int64_t count, uint32_t *scales,
+                    int32_t *zero_points) {
+    for (int64_t i = 0; i < count; i += ranges::most) {
+        compute_few(how, {found.above + i, found.below + i}, std::min(ranges::most, count - i), scales + i,
+                    zero_points + i);
     }
 }
 

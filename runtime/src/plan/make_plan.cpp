@@ -128,6 +128,7 @@ qdq_status make_plan(const arguments &given, plan &result) {
     result.x_offset = result.y_offset = result.scale_offset = result.zero_point_offset = 0;
     result.path = execution_path::nest;
     result.op.kind = given.op;
+    result.op.apply_global = nullptr;
     result.direct.possible = false;
     draft d{given, result};
     qdq_status s;
