@@ -9,6 +9,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace reference {
@@ -180,15 +182,16 @@ squared_error::squared_error(float scale) {
     exponent_ = std::max(power - 8, -127);
 }
 
-void squared_error::add(float x, float y) {
+uint64_t squared_error::add(float x, float y) {
     const float error = std::fabs(x - y);
     if (!std::isfinite(error)) {
-        return;
+        return 0;
     }
     const double units = std::min(std::ldexp(static_cast<double>(error), -exponent_), 0x1p27);
     const auto whole = static_cast<uint64_t>(static_cast<float>(units) + 0.5f);
     const uint64_t square = whole * whole, most = std::numeric_limits<uint64_t>::max();
     sum_ = square > most - sum_ ? most : sum_ + square;
+    return square;
 }
 
 double squared_error::value() const { return std::ldexp(static_cast<double>(sum_), 2 * exponent_); }
@@ -244,7 +247,87 @@ public:
     group_range all;
 };
 
+// The distance of a float type's largest value from the next one below; 1 of integers.
+float last_step(qdq_dtype codes, float largest) {
+    if (is_integer(codes)) {
+        return 1;
+    }
+    float next = 0;
+    for (uint32_t code = 0; code < uint32_t{1} << bits_of(codes); ++code) {
+        const float value = decode_float(codes, code);
+        next = value < largest ? std::max(next, value) : next;
+    }
+    return largest - next;
+}
+
+class diagnosis {
+public:
+    diagnosis(qdq_dtype codes, const code_facts &facts, const qdq_options &options)
+        : codes_(codes), options_(options), half_(last_step(codes, facts.largest) / 2.0) {
+        const bool integers = is_integer(codes);
+        lowest_ = integers ? static_cast<double>(facts.range.lowest) : -double{facts.largest};
+        highest_ = integers ? static_cast<double>(facts.range.highest) : double{facts.largest};
+    }
+
+    void add(float x, float scale, int64_t zero) {
+        const zero_point z = zero_point::of_integer(zero);
+        const uint32_t code = quantize_element(x, scale, z, codes_, options_);
+        const float y = std::bit_cast<float>(dequantize_element(codes_, code, scale, z, QDQ_F32, QDQ_ZP_SUBTRACT));
+        squared_error error(scale);
+        const uint64_t square = error.add(x, y);
+        auto &[high, low] = squares_[error.exponent()];
+        low += square & 0xffffffff;
+        high += (square >> 32) + (low >> 32);
+        low &= 0xffffffff;
+        if (std::isnan(x)) {
+            ++found.nan;
+            found.amax = not_a_number;
+            return;
+        }
+        found.amax = std::isnan(found.amax) ? found.amax : std::max(found.amax, std::fabs(x));
+        if (std::isinf(x)) {
+            ++found.infinite;
+            return;
+        }
+        const float above = static_cast<float>(highest_ + half_ - static_cast<double>(zero)) * scale;
+        const float below = static_cast<float>(lowest_ - half_ - static_cast<double>(zero)) * scale;
+        found.clipped += x >= above || x <= below ? 1 : 0;
+        found.flushed += x != 0 && y == 0 ? 1 : 0;
+    }
+
+    qdq_diagnostics total() {
+        for (const auto &[exponent, sum] : squares_) {
+            const double exact = std::ldexp(static_cast<double>(sum.first), 32) + static_cast<double>(sum.second);
+            found.squared_error += std::ldexp(exact, 2 * exponent);
+        }
+        return found;
+    }
+
+private:
+    qdq_diagnostics found{};
+    const qdq_dtype codes_;
+    const qdq_options &options_;
+    const double half_;
+    double lowest_, highest_;
+    std::map<int, std::pair<uint64_t, uint64_t>> squares_;  // by unit: high, and 32 low bits
+};
+
 }  // namespace
+
+int64_t arranged_bytes(qdq_scale_layout layout, int64_t rows, int64_t columns) {
+    const int64_t unit = layout == QDQ_SCALES_TILED_128X4 ? 128 : 4;
+    return (rows + unit - 1) / unit * unit * ((columns + 3) / 4 * 4);
+}
+
+int64_t arranged_place(qdq_scale_layout layout, int64_t rows, int64_t columns, int64_t row, int64_t column) {
+    if (layout == QDQ_SCALES_COLUMN_WORDS) {
+        const int64_t padded = (rows + 3) / 4 * 4;
+        return column / 4 * 4 * padded + row * 4 + column % 4;
+    }
+    const int64_t tiles = (columns + 3) / 4;
+    const int64_t r = row % 128, c = column % 4;
+    return (row / 128 * tiles + column / 4) * 512 + r % 32 * 16 + r / 32 * 4 + c;
+}
 
 void compute_scales(const qdq_tensor &x, qdq_dtype codes, const qdq_tensor &scale, const qdq_tensor *zero_point,
                     const qdq_scale_options *how, const qdq_options *options) {
@@ -281,6 +364,14 @@ void compute_scales(const qdq_tensor &x, qdq_dtype codes, const qdq_tensor &scal
                 chosen[group] = {operands[group], errors[group].value()};
             }
         }
+    }
+    if (rule.diagnostics != nullptr) {
+        diagnosis found(codes, facts, used);
+        given.for_each([&](float value, size_t group) {
+            const computed_scale &operands = chosen[group].operands;
+            found.add(value, effective_scale(scale.dtype, operands.scale, rule, global), operands.zero_point);
+        });
+        *rule.diagnostics = found.total();
     }
     for_each_index(scale, [&](const int64_t *index) {
         const computed_scale &computed = chosen[given.flat(index)].operands;

@@ -47,15 +47,21 @@ class squared_error {
 public:
     explicit squared_error(float scale);
 
-    void add(float x, float y);
+    // The square of an error in units, which counts.
+    uint64_t add(float x, float y);
     double value() const;
+    int exponent() const { return exponent_; }
 
 private:
     int exponent_;  // of a unit
     uint64_t sum_ = 0;
 };
 
-// qdq_compute_scales for a valid call. A global scale that is computed is written, too.
+// Where a scale of a matrix is among the bytes of a layout, and how many those are.
+int64_t arranged_place(qdq_scale_layout layout, int64_t rows, int64_t columns, int64_t row, int64_t column);
+int64_t arranged_bytes(qdq_scale_layout layout, int64_t rows, int64_t columns);
+
+// qdq_compute_scales for a valid call. A global scale that is computed, and diagnostics, are written, too.
 void compute_scales(const qdq_tensor &x, qdq_dtype codes, const qdq_tensor &scale, const qdq_tensor *zero_point,
                     const qdq_scale_options *how, const qdq_options *options);
 

@@ -18,7 +18,7 @@ namespace {
 // The keywords, as Python gives them.
 struct dynamic_keywords {
     nb::handle dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range,
-        global_sense, global_scale, global_largest, out, packed;
+        global_sense, global_scale, global_largest, diagnostics, out, packed;
 };
 
 constexpr std::pair<const char *, qdq_scale_rule> rules[] = {
@@ -58,6 +58,7 @@ public:
         read_clip_ratio(given.clip_ratio);
         read_global(given);
         how_.least_scale = number(function, "least_scale", given.least_scale);
+        how_.diagnostics = boolean(function, "diagnostics", given.diagnostics) ? &met_ : nullptr;
         read_range(given.quant_range);
         x_.read(function, "x", x);
         set_granularity(given);
@@ -101,6 +102,16 @@ public:
         if (how_.computes_global != 0) {
             results.append(static_cast<double>(global_));
         }
+        if (how_.diagnostics != nullptr) {
+            nb::dict met;
+            met["nan"] = met_.nan;
+            met["infinite"] = met_.infinite;
+            met["clipped"] = met_.clipped;
+            met["flushed"] = met_.flushed;
+            met["squared_error"] = met_.squared_error;
+            met["amax"] = static_cast<double>(met_.amax);
+            results.append(met);
+        }
         return nb::len(results) == 1 ? nb::object(results[0]) : nb::object(nb::tuple(results));
     }
 
@@ -110,6 +121,7 @@ private:
     const qdq_dtype codes_;
     qdq_scale_options how_{};
     float global_ = 0;
+    qdq_diagnostics met_{};
     qdq_options options_{};
     array x_, scale_, zero_point_, y_;
     std::vector<std::int64_t> scale_shape_, block_shape_;
@@ -269,6 +281,8 @@ Args:
         per_tensor_scale). "inverse": they are divided by it (compressed-tensors' and vLLM's global_scale).
     global_scale: a number; None: it is computed.
     global_largest: computed, the largest scale of a block, above 0 and at most 448.
+    diagnostics: a dict follows the other results: how many elements are nan, infinite, clipped, or flushed to 0, their
+        amax, and the sum of squared_error.
     out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
     packed: codes as bytes, as of quantize.
 
@@ -296,34 +310,36 @@ void define_dynamic(nb::module_ &m) {
         m, "quantize_dynamic",
         "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
         "clip_ratio=1.0, least_scale=0.0, quant_range=None, global_sense=None, global_scale=None, "
-        "global_largest=448.0, out=None, packed=False)",
+        "global_largest=448.0, diagnostics=False, out=None, packed=False)",
         quantize_doc,
         nb::cpp_function(
             [](nb::handle x, nb::handle dtype, nb::handle rule, nb::handle axis, nb::handle block_size,
                nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
                nb::handle quant_range, nb::handle global_sense, nb::handle global_scale, nb::handle global_largest,
-               nb::handle out, nb::handle packed) {
+               nb::handle diagnostics, nb::handle out, nb::handle packed) {
                 const dynamic_keywords given{
-                    dtype,      rule,        axis,        block_size,   scale_dtype,  zero_point_dtype,
-                    clip_ratio, least_scale, quant_range, global_sense, global_scale, global_largest,
-                    out,        packed};
+                    dtype,       rule,        axis,        block_size,   scale_dtype,  zero_point_dtype,
+                    clip_ratio,  least_scale, quant_range, global_sense, global_scale, global_largest,
+                    diagnostics, out,         packed};
                 return dynamic_call("qdq.quantize_dynamic", x, given, true).run();
             },
             nb::name("quantize_dynamic"), "x"_a.none(), nb::kw_only(), "dtype"_a.none(), "rule"_a.none() = "absmax",
             "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_dtype"_a = nb::none(),
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
             "quant_range"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none(),
-            "global_largest"_a.none() = 448.0, "out"_a = nb::none(), "packed"_a.none() = false));
+            "global_largest"_a.none() = 448.0, "diagnostics"_a.none() = false, "out"_a = nb::none(),
+            "packed"_a.none() = false));
     define_builtin(
         m, "compute_scales",
         "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
         "clip_ratio=1.0, least_scale=0.0, quant_range=None, global_sense=None, global_scale=None, "
-        "global_largest=448.0)",
+        "global_largest=448.0, diagnostics=False)",
         scales_doc,
         nb::cpp_function(
             [](nb::handle x, nb::handle dtype, nb::handle rule, nb::handle axis, nb::handle block_size,
                nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
-               nb::handle quant_range, nb::handle global_sense, nb::handle global_scale, nb::handle global_largest) {
+               nb::handle quant_range, nb::handle global_sense, nb::handle global_scale, nb::handle global_largest,
+               nb::handle diagnostics) {
                 const dynamic_keywords given{dtype,
                                              rule,
                                              axis,
@@ -336,6 +352,7 @@ void define_dynamic(nb::module_ &m) {
                                              global_sense,
                                              global_scale,
                                              global_largest,
+                                             diagnostics,
                                              nb::handle(Py_None),
                                              nb::handle(Py_False)};
                 return dynamic_call("qdq.compute_scales", x, given, false).run();
@@ -344,7 +361,7 @@ void define_dynamic(nb::module_ &m) {
             "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_dtype"_a = nb::none(),
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
             "quant_range"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none(),
-            "global_largest"_a.none() = 448.0));
+            "global_largest"_a.none() = 448.0, "diagnostics"_a.none() = false));
 }
 
 }  // namespace qdq::python

@@ -268,6 +268,19 @@ TEST(Wrapper, computes_scales_and_codes_by_them) {
     EXPECT_EQ(global, 6 * 256 / 40.0f);
     EXPECT_EQ(block[0].bits, 0x7c);  // 384, which is 1.5 * 256
     EXPECT_EQ(pairs[0].bits, 0x42);
+
+    qdq_diagnostics met;
+    ASSERT_TRUE(qdq::compute_scales({row, {1, 4}}, qdq::dtype::i8, {scales, {1, 1}}, {.diagnostics = &met}));
+    EXPECT_EQ(met.amax, 40);
+
+    const std::int64_t bytes = qdq::arranged_bytes(qdq::scale_layout::tiled_128x4, 1, 1);
+    std::vector<std::uint8_t> arranged(static_cast<std::size_t>(bytes), 1);
+    ASSERT_TRUE(qdq::arrange_scales({block, {1, 1}}, qdq::scale_layout::tiled_128x4, arranged));
+    EXPECT_EQ(arranged[0], 0x7c);
+    EXPECT_EQ(arranged[511], 0);
+    std::vector<qdq::f8e4m3> back(1);
+    ASSERT_TRUE(qdq::restore_scales(arranged, qdq::scale_layout::tiled_128x4, {back, {1, 1}}));
+    EXPECT_EQ(back[0].bits, 0x7c);
 }
 
 }  // namespace

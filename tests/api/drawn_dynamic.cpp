@@ -63,6 +63,7 @@ void dynamic_call::draw_rule(test_support::choices &from) {
     }
     draw_candidates(from);
     draw_global(from);
+    diagnoses = from.chance(3) && reference::element_count(x->view()) <= 100000;
 }
 
 // Four over six, and searches below the clip ratio; of few elements, as the oracle goes through all for each.
@@ -115,6 +116,12 @@ std::string dynamic_call::description() const {
            ", global sense " + std::to_string(how.global_sense) + (how.computes_global ? " computed" : " given ") +
            std::to_string(global) + ", scale type " + std::to_string(scale->view().dtype) +
            (zero_point ? ", zero point " + std::to_string(zero_point->view().dtype) : "");
+}
+
+bool same_diagnostics(const qdq_diagnostics &a, const qdq_diagnostics &b) {
+    return a.nan == b.nan && a.infinite == b.infinite && a.clipped == b.clipped && a.flushed == b.flushed &&
+           std::bit_cast<uint64_t>(a.squared_error) == std::bit_cast<uint64_t>(b.squared_error) &&
+           std::bit_cast<uint32_t>(a.amax) == std::bit_cast<uint32_t>(b.amax);
 }
 
 dynamic_outputs expected_outputs(const dynamic_call &call) {

@@ -17,6 +17,7 @@ public:
     const drawn_call &drawn;
     qdq_scale_options how{};  // whose global_scale is of each run's own
     float global = 1;         // where it is given
+    bool diagnoses = false;
     qdq_options options{};
     std::optional<tensor_memory> x, scale, zero_point;
 
@@ -35,13 +36,20 @@ struct dynamic_outputs {
     tensor_memory scale, y;
     std::optional<tensor_memory> zero_point;
     float global;
+    qdq_diagnostics diagnostics{};
 
     explicit dynamic_outputs(const dynamic_call &call)
-        : scale(*call.scale), y(*call.drawn.y), zero_point(call.zero_point), global(call.global), how_(call.how) {}
+        : scale(*call.scale),
+          y(*call.drawn.y),
+          zero_point(call.zero_point),
+          global(call.global),
+          how_(call.how),
+          diagnoses_(call.diagnoses) {}
 
-    // How they are computed, with a place for the global scale.
+    // How they are computed, with places for the global scale and for diagnostics.
     qdq_scale_options how() {
         qdq_scale_options own = how_;
+        own.diagnostics = diagnoses_ ? &diagnostics : nullptr;
         own.global_scale = own.global_sense == QDQ_GLOBAL_NONE ? nullptr : &global;
         return own;
     }
@@ -58,7 +66,10 @@ struct dynamic_outputs {
 
 private:
     qdq_scale_options how_;
+    bool diagnoses_;
 };
+
+bool same_diagnostics(const qdq_diagnostics &a, const qdq_diagnostics &b);
 
 // The oracle's.
 dynamic_outputs expected_outputs(const dynamic_call &call);

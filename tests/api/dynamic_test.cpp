@@ -25,6 +25,11 @@ void expect_outputs(const dynamic_outputs &expected, const dynamic_outputs &actu
     }
     EXPECT_TRUE(same_bytes(expected.y, actual.y)) << by << ": y";
     EXPECT_EQ(std::bit_cast<uint32_t>(expected.global), std::bit_cast<uint32_t>(actual.global)) << by << ": global";
+    const qdq_diagnostics &e = expected.diagnostics, &a = actual.diagnostics;
+    EXPECT_TRUE(same_diagnostics(e, a)) << by << ": nan " << e.nan << " " << a.nan << ", infinite " << e.infinite << " "
+                                        << a.infinite << ", clipped " << e.clipped << " " << a.clipped << ", flushed "
+                                        << e.flushed << " " << a.flushed << ", squared error " << e.squared_error << " "
+                                        << a.squared_error << ", amax " << e.amax << " " << a.amax;
 }
 
 void expect_oracle_result(const dynamic_call &call) {
@@ -431,6 +436,55 @@ TEST_F(Dynamic, a_global_scale_of_zeros_and_of_the_least_number_is_usable) {
     EXPECT_EQ(row.global, std::numeric_limits<float>::max());
     row.quantize({.global_sense = QDQ_GLOBAL_SCALE, .computes_global = 1});
     EXPECT_EQ(row.global, 1);
+}
+
+TEST_F(Dynamic, diagnostics_count_what_is_met) {
+    const std::vector<float> values = {1, NAN, -INFINITY, 200, -127.5f, 0.25f, 0, -3.125f};
+    const int64_t shape[] = {8}, by_one[] = {1};
+    float scale = 0;
+    int8_t y[8];
+    qdq_diagnostics met;
+    const qdq_tensor of_x{const_cast<float *>(values.data()), QDQ_F32, 1, shape, nullptr, {}};
+    const qdq_tensor of_scale{&scale, QDQ_F32, 1, by_one, nullptr, {}}, of_y{y, QDQ_I8, 1, shape, nullptr, {}};
+    const qdq_scale_options how{.diagnostics = &met};
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, &how, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(met.nan, 1);
+    EXPECT_EQ(met.infinite, 1);
+    EXPECT_TRUE(std::isnan(met.amax));
+    const int64_t finite_shape[] = {5};
+    const qdq_tensor finite{const_cast<float *>(values.data() + 3), QDQ_F32, 1, finite_shape, nullptr, {}};
+    const qdq_tensor codes{y, QDQ_I8, 1, finite_shape, nullptr, {}};
+    const qdq_scale_options clips{.clip_ratio = 0.635f, .diagnostics = &met};  // 200 by 127
+    ASSERT_EQ(qdq_quantize_dynamic(&finite, &of_scale, nullptr, &codes, &clips, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(scale, 1);
+    EXPECT_EQ(met.nan + met.infinite, 0);
+    EXPECT_EQ(met.clipped, 1);  // -127.5 is -128
+    EXPECT_EQ(met.flushed, 1);
+    EXPECT_EQ(met.amax, 200);
+    EXPECT_EQ(met.squared_error, 73 * 73 + 0.25 + 0.0625 + 0.015625);
+}
+
+TEST_F(Dynamic, diagnostics_are_the_same_for_any_number_of_threads) {
+    const dimensions shape{1000, 1030};
+    const tensor_memory x = floats(QDQ_F16, shape);
+    tensor_memory scale(QDQ_F32, {1000, 10}), y(QDQ_F8E5M2, shape);
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view();
+    qdq_diagnostics met[3];
+    for (int i = 0; i < 3; i++) {
+        qdq_set_num_threads(std::vector{1, 2, 7}[static_cast<size_t>(i)]);
+        const qdq_scale_options how{.clip_ratio = 0.75f, .diagnostics = &met[i]};
+        ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, &how, nullptr), QDQ_OK) << qdq_last_error();
+        EXPECT_TRUE(same_diagnostics(met[0], met[i]));
+    }
+    qdq_diagnostics expected;
+    const qdq_scale_options how{.clip_ratio = 0.75f, .diagnostics = &expected};
+    reference::compute_scales(of_x, QDQ_F8E5M2, of_scale, nullptr, &how, nullptr);
+    EXPECT_TRUE(same_diagnostics(expected, met[0]));
+}
+
+TEST_F(Dynamic, diagnostics_may_overlap_nothing) {
+    expect_refused("how: diagnostics: it overlaps x",
+                   [](refusable &c) { c.how.diagnostics = static_cast<qdq_diagnostics *>(c.of_x.data); });
 }
 
 TEST_F(Dynamic, plans_run_by_their_own_function) {

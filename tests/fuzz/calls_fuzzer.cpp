@@ -27,6 +27,8 @@ void check_dynamic(const api_test::dynamic_call &call) {
         fuzz::require(actual.zero_point == expected.zero_point, "a zero point differs from the oracle's");
         fuzz::require(std::bit_cast<uint32_t>(actual.global) == std::bit_cast<uint32_t>(expected.global),
                       "a global scale differs from the oracle's");
+        fuzz::require(api_test::same_diagnostics(actual.diagnostics, expected.diagnostics),
+                      "diagnostics differ from the oracle's");
         fuzz::require(actual.y == expected.y, "codes by computed scales differ from the oracle's");
     }
 }

@@ -76,6 +76,35 @@ def test_a_global_scale(sense, value):
     assert halved[0].astype("float32")[0, 0] == 224 and halved[1] == (8 if sense == "scale" else 0.125)
 
 
+def test_diagnostics():
+    scale, met = qdq.compute_scales(X, dtype="int8", diagnostics=True, clip_ratio=0.5)
+    assert scale == 1 and met["amax"] == 254 and met["clipped"] == 1 and met["flushed"] == 1
+    assert met["nan"] == met["infinite"] == 0 and met["squared_error"] == 127.0**2 + 0.25
+
+
+@pytest.mark.parametrize("layout, size", [("tiled_128x4", 1024), ("column_words", 32)])
+def test_layouts_of_scales(layout, size):
+    scale = numpy.arange(1, 19, dtype="uint8").reshape(3, 6).view(oracle.dtype("float8_e8m0fnu"))
+    arranged = qdq.arrange_scales(scale, layout=layout)
+    assert arranged.dtype == numpy.uint8 and arranged.shape == (size,)
+    assert arranged[:4].tolist() == [1, 2, 3, 4] and arranged.sum() == sum(range(1, 19))
+    back = qdq.restore_scales(arranged, scale.shape, layout=layout, dtype="float8_e8m0fnu")
+    assert numpy.array_equal(back.view("uint8"), scale.view("uint8"))
+    with pytest.raises(ValueError, match="bytes, and the scales take"):
+        qdq.restore_scales(arranged, (300, 6), layout=layout, dtype="float8_e8m0fnu")
+
+
+def test_layouts_that_are_none():
+    with pytest.raises(ValueError, match="is none of tiled_128x4, column_words"):
+        qdq.arrange_scales(X, layout="rows")
+    with pytest.raises(ValueError, match="neither e8m0 nor f8e4m3"):
+        qdq.arrange_scales(X, layout="tiled_128x4")
+    with pytest.raises(ValueError, match="no matrix"):
+        qdq.arrange_scales(X[0], layout="tiled_128x4")
+    with pytest.raises(ValueError, match="no dense array of uint8"):
+        qdq.restore_scales(X, (3, 4), layout="tiled_128x4", dtype="float8_e8m0fnu")
+
+
 @pytest.mark.parametrize(
     "message, keywords",
     [

@@ -388,6 +388,21 @@ typedef enum {
     QDQ_GLOBAL_INVERSE
 } qdq_global_sense;
 
+/** What a dynamic call met, or would have if it wrote y: the same for any number of threads. y is x quantized, and
+ * dequantized to f32. */
+typedef struct {
+    int64_t nan;      /**< elements that are NaN */
+    int64_t infinite; /**< infinite ones */
+    int64_t
+        clipped; /**< finite ones that are half a step or more past the codes' ends: x is at least s * (highest code +
+                    1/2 - zero point), or at most s * (lowest code - 1/2 - zero point), where the sum and the product
+                    round to f32. Of a float type the ends are its largest values, and the step is the last one */
+    int64_t flushed;      /**< finite ones other than 0 whose y is 0 */
+    double squared_error; /**< the sum of d^2 * u^2, as of several clip ratios in qdq_scale_options, over all elements:
+                             exact, but for its sum over different u, the smallest first, in binary64 */
+    float amax;           /**< the largest |x|, infinite ones too; NaN if one is NaN */
+} qdq_diagnostics;
+
 /** How scales are computed. All zero bytes are the defaults. Powers of two are clamped to E8M0's, 2^-127 to 2^127: for
  * an amax of 0 the scale is 2^-127. An infinite amax is 2^128 there; by QDQ_SCALE_POWER_ROUND_UP the scale is 2^127.
  *
@@ -422,6 +437,8 @@ typedef struct {
                              448; 0: 448. Four over six needs room for 1.5 of it, and takes 256 */
     float *global_scale; /**< one number, given above 0 and finite; NULL without a sense. A plan remembers this address,
                             and its runs read or write it */
+    qdq_diagnostics *diagnostics; /**< written: what was met; NULL: not asked for. A plan remembers this address. x is
+                                     quantized once more for it, and what shares a scale by one thread */
 } qdq_scale_options;
 
 /* As for qdq_options: callers compiled with the first header that had these left all after `least_scale` unset. */
@@ -463,6 +480,36 @@ qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const 
 /** Runs such a plan on the data of tensors laid out as the plan's were. `zero_point` is NULL where the plan has none,
  * `stream` always. */
 qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, void *zero_point, void *y, void *stream);
+
+/** Where the scales of matrices lie for tensor cores. A scale tensor's last two dimensions are the rows and columns of
+ * a matrix; consecutive columns are consecutive blocks of what is multiplied and summed. Other orders are strides:
+ * those of a column-major scale are {1, rows}, and every call takes them. */
+typedef enum {
+    /** Tiles of 128 rows and 4 columns, of 512 bytes, row by row of tiles. In a tile row r and column c are at
+     * r % 32 * 16 + r / 32 * 4 + c. Padded with zero bytes to whole tiles. cuBLAS's scales of 16 or 32 elements;
+     * torchao's to_blocked, TransformerEngine's and FlashInfer's swizzled scales */
+    QDQ_SCALES_TILED_128X4,
+    /** Four consecutive scales of a row in a little-endian word of 32 bits, and the words column by column. Padded with
+     * zero bytes to multiples of 4 rows and 4 columns. DeepGEMM's packed UE8M0 */
+    QDQ_SCALES_COLUMN_WORDS
+} qdq_scale_layout;
+
+/** The bytes that one matrix of scales takes in a layout; 0 where the layout is none, or a size is below 0. */
+int64_t qdq_arranged_bytes(qdq_scale_layout layout, int64_t rows, int64_t columns);
+
+/** Copies scales into a layout.
+ *
+ * @param scale     E8M0 or F8E4M3, on the host, of rank 2 to 8: matrices, one for each index of the dimensions before
+ *                  the last two, each padded on its own
+ * @param layout    the layout
+ * @param arranged  written: it may not overlap scale
+ * @param bytes     how many it has: as many as qdq_arranged_bytes() for each matrix
+ * @return QDQ_OK, or why nothing has been written: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED */
+qdq_status qdq_arrange_scales(const qdq_tensor *scale, qdq_scale_layout layout, void *arranged, int64_t bytes);
+
+/** The way back: copies scales out of a layout, whose padding is not looked at. `scale` is written; the rest is as of
+ * qdq_arrange_scales(). */
+qdq_status qdq_restore_scales(const void *arranged, int64_t bytes, qdq_scale_layout layout, const qdq_tensor *scale);
 
 #if defined(__cplusplus)
 }

@@ -116,6 +116,11 @@ enum class global_sense {
     scale = QDQ_GLOBAL_SCALE,     ///< block scales are multiplied by it: torchao's per_tensor_scale
     inverse = QDQ_GLOBAL_INVERSE  ///< block scales are divided by it: compressed-tensors' and vLLM's global_scale
 };
+/// Where the scales of matrices lie for tensor cores.
+enum class scale_layout {
+    tiled_128x4 = QDQ_SCALES_TILED_128X4,   ///< cuBLAS's: tiles of 128 rows and 4 columns
+    column_words = QDQ_SCALES_COLUMN_WORDS  ///< DeepGEMM's: four of a row in a word, words column by column
+};
 /// How a packed 4-bit tensor holds its elements.
 enum class packing {
     low_first = QDQ_LOW_FIRST,       ///< the first in the low nibble
@@ -402,6 +407,7 @@ struct scale_options {
     bool computes_global = false;                              ///< global_scale is written, not read
     float global_largest = 0;                                  ///< the largest scale of a block then; 0: 448
     float *global_scale = nullptr;                             ///< the tensor's own scale
+    qdq_diagnostics *diagnostics = nullptr;                    ///< written: what was met
 
     /// As C takes them.
     constexpr qdq_scale_options c() const {
@@ -413,7 +419,8 @@ struct scale_options {
                 static_cast<qdq_global_sense>(global_sense),
                 computes_global ? 1 : 0,
                 global_largest,
-                global_scale};
+                global_scale,
+                diagnostics};
     }
 };
 
@@ -526,6 +533,29 @@ inline result dequantize(const tensor &x, const tensor &scale, const tensor &zer
 /// Without a zero point.
 inline result dequantize(const tensor &x, const tensor &scale, const output &y, const options &how = {}) {
     return dequantize(x, scale, none, y, how);
+}
+
+/// The bytes that a matrix of scales takes in a layout.
+inline std::int64_t arranged_bytes(scale_layout layout, std::int64_t rows, std::int64_t columns) {
+    return qdq_arranged_bytes(static_cast<qdq_scale_layout>(layout), rows, columns);
+}
+/// Copies scales, e8m0 or f8e4m3, into a layout, as qdq_arrange_scales says. The last two dimensions are matrices.
+inline result arrange_scales(const tensor &scale, scale_layout layout, std::span<std::uint8_t> arranged) {
+    if (scale.problem() != nullptr) {
+        return result(scale.problem());
+    }
+    const qdq_tensor c_scale = scale.c();
+    return qdq_arrange_scales(&c_scale, static_cast<qdq_scale_layout>(layout), arranged.data(),
+                              static_cast<std::int64_t>(arranged.size()));
+}
+/// The way back.
+inline result restore_scales(std::span<const std::uint8_t> arranged, scale_layout layout, const output &scale) {
+    if (scale.problem() != nullptr) {
+        return result(scale.problem());
+    }
+    const qdq_tensor c_scale = scale.c();
+    return qdq_restore_scales(arranged.data(), static_cast<std::int64_t>(arranged.size()),
+                              static_cast<qdq_scale_layout>(layout), &c_scale);
 }
 
 /// Scales of x by a rule, for codes of a type; and zero points, or `none` where the rule has none. Both are written, as

@@ -1,10 +1,12 @@
 #include "cpu/areas.h"
 
+#include "cpu/diagnostics.h"
 #include "cpu/direct_call.h"
 #include "cpu/execute.h"
 #include "cpu/float_environment.h"
 #include "cpu/movement.h"
 #include "cpu/nest_runner.h"
+#include "cpu/quantized_values.h"
 #include "cpu/reduction.h"
 #include "cpu/scale_rules.h"
 #include "cpu/squared_errors.h"
@@ -132,31 +134,76 @@ void put_groups(const dynamic_plan &p, const area &a, const uint32_t *scales, co
                        }));
 }
 
-// The squared errors of an area's groups, quantized by such operands.
-void measure_errors(const dynamic_plan &p, const area &a, const void *x, const uint32_t *scales,
-                    const int32_t *zero_points, double *errors) {
-    float values[most_searched_groups];
-    uint64_t sums[most_searched_groups]{};
-    values_of_scales(p.how, p.quantize.op, scales, a.group_count, values);
-    struct measuring {
+// Calls visit(context, group, x, y, count) for an area's elements and what their codes are worth, by such operands.
+void visit_quantized(const dynamic_plan &p, const area &a, const void *x, const group_operands &with,
+                     quantized_run *visit, void *context) {
+    struct visiting {
         const dynamic_plan &p;
         int64_t first_group;
         const void *x;
-        group_operands with;
-        uint64_t *sums;
-    } context{p, a.first_group, x, {values, p.has_zero_point ? zero_points : nullptr}, sums};
+        const group_operands &with;
+        quantized_run *visit;
+        void *context;
+    } all{p, a.first_group, x, with, visit, context};
     for_each_regular_part(
         a.dimensions, a.box, p.quantize.dimension_count,
         [](void *given, const blocked_dimension *dimensions, int count, const offsets &at) {
-            const measuring &to = *static_cast<const measuring *>(given);
+            const visiting &to = *static_cast<const visiting *>(given);
             offsets within = at;
             within.scale -= to.first_group;
-            add_squared_errors(to.p, dimensions, count, within, to.x, to.with, to.sums);
+            for_each_quantized(to.p, dimensions, count, within, to.x, to.with, to.visit, to.context);
+        },
+        &all);
+}
+
+// The squared errors of an area's groups.
+void measure_errors(const dynamic_plan &p, const area &a, const void *x, const group_operands &with, double *errors) {
+    struct measuring {
+        const float *scale;
+        uint64_t sums[most_searched_groups];
+    } context{with.scale, {}};
+    visit_quantized(
+        p, a, x, with,
+        [](void *given, int64_t group, const float *x, const float *y, int64_t count) {
+            measuring &to = *static_cast<measuring *>(given);
+            const uint64_t sum = sum_of_squares(x, y, count, error_exponent(to.scale[group]));
+            uint64_t &all = to.sums[group];
+            all = all + sum < all ? UINT64_MAX : all + sum;
         },
         &context);
     for (int64_t i = 0; i < a.group_count; i++) {
-        const double unit = error_unit(values[i]);
-        errors[i] = static_cast<double>(sums[i]) * (unit * unit);
+        const double unit = error_unit(error_exponent(with.scale[i]));
+        errors[i] = static_cast<double>(context.sums[i]) * (unit * unit);
+    }
+}
+
+// Adds what an area comes to.
+[[gnu::noinline]] void diagnose(const dynamic_plan &p, const area &a, const dynamic_tensors &at, const uint32_t *scales,
+                                const int32_t *zero_points) {
+    float values[most_groups];
+    values_of_scales(p.how, p.quantize.op, scales, a.group_count, values);
+    struct diagnosing {
+        const dynamic_plan &p;
+        group_operands with;
+        area_diagnostics found;
+    } context{p, {values, p.has_zero_point ? zero_points : nullptr}, {}};
+    visit_quantized(
+        p, a, at.x, context.with,
+        [](void *given, int64_t group, const float *x, const float *y, int64_t count) {
+            diagnosing &to = *static_cast<diagnosing *>(given);
+            const int32_t zero_point = to.with.zero_point ? to.with.zero_point[group] : 0;
+            to.found.add(to.p.how, to.p.quantize.op.y_type, to.with.scale[group], zero_point, x, y, count);
+        },
+        &context);
+    at.sums->add(context.found);
+}
+
+// What is done with the operands of an area: before y is written, which may be x.
+void finish_operands(const dynamic_plan &p, const area &a, const uint32_t *scales, const int32_t *zero_points,
+                     const dynamic_tensors &at) {
+    put_groups(p, a, scales, zero_points, at);
+    if (at.sums && a.elements > 0) {
+        diagnose(p, a, at, scales, zero_points);
     }
 }
 
@@ -173,7 +220,9 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const u
         int32_t zero_points[most_searched_groups]{};
         how.clip_ratio = p.candidates.ratio(candidate);
         compute_scales(how, found, a.group_count, scales, zero_points);
-        measure_errors(p, a, at.x, scales, zero_points, errors);
+        float values[most_searched_groups];
+        values_of_scales(how, p.quantize.op, scales, a.group_count, values);
+        measure_errors(p, a, at.x, {values, p.has_zero_point ? zero_points : nullptr}, errors);
         for (int64_t i = 0; i < a.group_count; i++) {
             if (errors[i] < least[i]) {
                 least[i] = errors[i];
@@ -182,7 +231,7 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const u
             }
         }
     }
-    put_groups(p, a, best_scales, best_zero_points, at);
+    finish_operands(p, a, best_scales, best_zero_points, at);
 }
 
 [[gnu::noinline]] void compute_groups(const dynamic_plan &p, const area &a, const extremes &found,
@@ -190,7 +239,7 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const u
     uint32_t scales[most_groups];
     int32_t zero_points[most_groups];
     compute_scales(p.how, found, a.group_count, scales, zero_points);
-    put_groups(p, a, scales, zero_points, at);
+    finish_operands(p, a, scales, zero_points, at);
 }
 
 // What follows of the extremes of groups.
@@ -438,8 +487,7 @@ void run_areas(areas_in_parts whole) {
     for (int64_t number = 0; number < grid.areas; number++) {
         area a;
         set_area(p, grid, number, a);
-        const int64_t parts =
-            p.candidates.count > 1 ? 1 : std::min(parts_of(p, a.elements), most_partial / a.group_count);
+        const int64_t parts = p.decodes ? 1 : std::min(parts_of(p, a.elements), most_partial / a.group_count);
         if (parts > 1) {
             compute_area_by_parts(p, a, at, parts);
         } else {
@@ -509,7 +557,7 @@ void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
 }
 
 void quantize_all(const dynamic_plan &p, const dynamic_tensors &at) {
-    if (!quantize_directly(p, at)) {
+    if (at.sums || !quantize_directly(p, at)) {
         quantize_by_areas(p, at);
     }
 }
@@ -527,6 +575,7 @@ void quantize_all(const dynamic_plan &p, const dynamic_tensors &at) {
     whole.candidates.count = 1;
     whole.groups = 1;
     float amax = 0;
+    whole.decodes = nullptr;
     compute_all_scales(whole, {x, &amax, nullptr, nullptr});
     return amax;
 }
@@ -560,10 +609,27 @@ void run_with_levels(const dynamic_plan &p, const dynamic_tensors &at, dynamic_r
     }
 }
 
+[[gnu::noinline]] void run_with_diagnostics(const dynamic_plan &p, dynamic_tensors at, dynamic_run *run) {
+    call_diagnostics sums;
+    at.sums = &sums;
+    run_with_levels(p, at, run);
+    const float_environment environment;
+    const qdq_diagnostics total = sums.total();
+    std::memcpy(p.diagnostics, &total, sizeof(total));
+}
+
+void run_as_asked(const dynamic_plan &p, const dynamic_tensors &at, dynamic_run *run) {
+    if (p.diagnostics) {
+        run_with_diagnostics(p, at, run);
+    } else {
+        run_with_levels(p, at, run);
+    }
+}
+
 }  // namespace
 
-void compute_scales(const dynamic_plan &p, const dynamic_tensors &at) { run_with_levels(p, at, compute_all_scales); }
+void compute_scales(const dynamic_plan &p, const dynamic_tensors &at) { run_as_asked(p, at, compute_all_scales); }
 
-void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &at) { run_with_levels(p, at, quantize_all); }
+void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &at) { run_as_asked(p, at, quantize_all); }
 
 }  // namespace qdq::runtime

@@ -1,24 +1,20 @@
-// How far codes by given scales are from what they stand for.
+// How far values are from what they stand for, in whole numbers of a unit: sums of them are exact.
 #pragma once
 
-#include "plan/dynamic_plan.h"
-#include "plan/regions.h"
+#include <bit>
+#include <cstdint>
 
 namespace qdq::runtime {
 
-// Scales and zero points of groups by their numbers, as f32 and int32; NULL for no zero points.
-struct group_operands {
-    const float *scale;
-    const int32_t *zero_point;
-};
+// The biased exponent, as of an f32, of how many units are 1.
+inline uint32_t error_exponent(float scale) {
+    const uint32_t exponent = std::bit_cast<uint32_t>(scale) >> 23 & 0xff;
+    return 262 - (exponent < 8 ? 8 : exponent);
+}
 
-// Sums of squares of groups, in units of error_unit() of their scales; at most 2^64 - 1.
-uint64_t saturating_sum(uint64_t a, uint64_t b);
-float error_unit(float scale);
+inline float error_unit(uint32_t exponent) { return 1 / std::bit_cast<float>(exponent << 23); }
 
-// Adds those of the elements of a part without ragged blocks. `dimensions` have the number of a group as the stride of
-// the scale; `at` is where the part begins.
-void add_squared_errors(const dynamic_plan &p, const blocked_dimension *dimensions, int count, const offsets &at,
-                        const void *x, const group_operands &with, uint64_t *sums);
+// Of at most 512 elements. What is not finite counts nothing.
+uint64_t sum_of_squares(const float *x, const float *y, int64_t count, uint32_t exponent);
 
 }  // namespace qdq::runtime

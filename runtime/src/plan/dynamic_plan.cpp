@@ -196,24 +196,25 @@ qdq_status check_outputs(dynamic_draft &d) {
     return s || !zero_point ? s : check_output(d, "zero_point", *zero_point, p.zero_point);
 }
 
-// Kernels that say what codes are worth, where candidates are compared.
-qdq_status set_candidates(dynamic_draft &d) {
-    clip_candidates &c = d.result.candidates;
-    c = {nullptr, d.how.clip_ratio == 0 ? 1 : d.how.clip_ratio, d.how.last_clip_ratio,
-         std::max(d.how.clip_ratio_count, 1)};
-    if (c.count > 1) {
-        const qdq_target &target = *d.result.quantize.op.target;
-        const qdq_dtype codes = d.tensors().y->dtype;
-        c.decodes = find_dequantize(target, codes, QDQ_F32);
-        if (!c.decodes) {
-            const char *name = type_of(codes).name;
-            return fail(QDQ_UNSUPPORTED,
-                        "%s: how: clip_ratio_count %d: target %s has no kernel from %s to f32: dequantize_%s_f32 was "
-                        "not picked; %s adds it",
-                        d.tensors().function, c.count, target.name, name, name, qdq_linked_by);
-        }
+// Kernels that say what codes are worth, where that is asked.
+qdq_status find_decoding(dynamic_draft &d) {
+    dynamic_plan &p = d.result;
+    p.candidates = {d.how.clip_ratio == 0 ? 1 : d.how.clip_ratio, d.how.last_clip_ratio,
+                    std::max(d.how.clip_ratio_count, 1)};
+    p.diagnostics = d.how.diagnostics;
+    p.decodes = nullptr;
+    if (p.candidates.count == 1 && !p.diagnostics) {
+        return QDQ_OK;
     }
-    return QDQ_OK;
+    const qdq_target &target = *p.quantize.op.target;
+    const qdq_dtype codes = d.tensors().y->dtype;
+    p.decodes = find_dequantize(target, codes, QDQ_F32);
+    const char *name = type_of(codes).name;
+    return p.decodes ? QDQ_OK
+                     : fail(QDQ_UNSUPPORTED,
+                            "%s: how: clip_ratio_count and diagnostics need dequantize_%s_f32 on target %s, which was "
+                            "not picked; %s adds it",
+                            d.tensors().function, name, target.name, qdq_linked_by);
 }
 
 void set_computation(const dynamic_draft &d) {
@@ -252,7 +253,7 @@ qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &resul
     dynamic_draft d{given, result};
     qdq_status s;
     if ((s = check_how(d)) || (s = check_candidates(d)) || (s = check_global_scale(d)) || (s = check_zero_point(d)) ||
-        (s = make_static_plan(d)) || (s = check_types(d)) || (s = check_outputs(d)) || (s = set_candidates(d))) {
+        (s = make_static_plan(d)) || (s = check_types(d)) || (s = check_outputs(d)) || (s = find_decoding(d))) {
         return s;
     }
     result.quantize.made = dynamic_plan_mark;
@@ -272,11 +273,12 @@ qdq_status check_overlap(const char *function, const dynamic_plan &p, const dyna
         span bytes;
         bool is_wanted;
     } tensors[] = {{"how: global_scale", p.global.at, {0, sizeof(float)}, p.global.at != nullptr},
+                   {"how: diagnostics", p.diagnostics, {0, sizeof(qdq_diagnostics)}, p.diagnostics != nullptr},
                    {"scale", at.scale, p.scale, p.groups > 0},
                    {"zero_point", at.zero_point, p.zero_point, p.groups > 0 && p.has_zero_point},
                    {"x", at.x, {base.x_first, base.x_end}, !is_empty},
                    {"y", at.y, {base.y_first, base.y_end}, !is_empty && at.y}};
-    constexpr size_t outputs = 3;  // that no other tensor may share
+    constexpr size_t outputs = 4;  // that no other tensor may share
     place places[std::size(tensors)];
     for (size_t i = 0; i < std::size(tensors); i++) {
         if (!tensors[i].is_wanted) {

@@ -27,7 +27,6 @@ struct reduction_call {
 
 // What the clip ratio is searched in.
 struct clip_candidates {
-    const dequantize_row *decodes;  // codes to f32; of several
     float first, last;
     int32_t count;  // 1: nothing is searched
 
@@ -51,6 +50,8 @@ struct dynamic_plan {
     scale_computation how;
     clip_candidates candidates;
     global_scale global;
+    qdq_diagnostics *diagnostics;   // NULL: not asked for
+    const dequantize_row *decodes;  // codes to f32, where candidates are compared or diagnostics asked for
     const reductions_of_size *reductions;
     int64_t groups;  // that have a scale, elements or not
     bool has_zero_point;
@@ -69,10 +70,13 @@ struct dynamic_arguments {
 
 qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &result);
 
+class call_diagnostics;
+
 // The addresses of a run.
 struct dynamic_tensors {
     const void *x;
-    void *scale, *zero_point, *y;  // NULL: none
+    void *scale, *zero_point, *y;      // NULL: none
+    call_diagnostics *sums = nullptr;  // what diagnostics come to
 };
 
 // The rules about their memory.
