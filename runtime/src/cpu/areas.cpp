@@ -159,14 +159,15 @@ void visit_quantized(const dynamic_plan &p, const area &a, const void *x, const 
 // The squared errors of an area's groups.
 void measure_errors(const dynamic_plan &p, const area &a, const void *x, const group_operands &with, double *errors) {
     struct measuring {
+        const target &on;
         const float *scale;
         uint64_t sums[most_searched_groups];
-    } context{with.scale, {}};
+    } context{*p.quantize.op.target, with.scale, {}};
     visit_quantized(
         p, a, x, with,
         [](void *given, int64_t group, const float *x, const float *y, int64_t count) {
             measuring &to = *static_cast<measuring *>(given);
-            const uint64_t sum = sum_of_squares(x, y, count, error_exponent(to.scale[group]));
+            const uint64_t sum = sum_of_squares(to.on, x, y, count, error_exponent(to.scale[group]));
             uint64_t &all = to.sums[group];
             all = all + sum < all ? UINT64_MAX : all + sum;
         },
@@ -192,7 +193,7 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
         [](void *given, int64_t group, const float *x, const float *y, int64_t count) {
             diagnosing &to = *static_cast<diagnosing *>(given);
             const int32_t zero_point = to.with.zero_point ? to.with.zero_point[group] : 0;
-            to.found.add(to.p.how, to.p.quantize.op.y_type, to.with.scale[group], zero_point, x, y, count);
+            to.found.add(to.p.how, to.p.quantize.op, to.with.scale[group], zero_point, x, y, count);
         },
         &context);
     at.sums->add(context.found);

@@ -16,7 +16,7 @@ struct area_diagnostics {
     uint64_t low[exponents]{}, high[exponents]{};
 
     // Elements of a group, and what their codes are worth.
-    void add(const scale_computation &how, qdq_dtype codes, float scale, int32_t zero_point, const float *x,
+    void add(const scale_computation &how, const call &op, float scale, int32_t zero_point, const float *x,
              const float *y, int64_t count);
 };
 

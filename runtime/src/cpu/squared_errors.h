@@ -1,6 +1,8 @@
 // How far values are from what they stand for, in whole numbers of a unit: sums of them are exact.
 #pragma once
 
+#include "targets/kernel_table.h"
+
 #include <bit>
 #include <cstdint>
 
@@ -15,6 +17,6 @@ inline uint32_t error_exponent(float scale) {
 inline float error_unit(uint32_t exponent) { return 1 / std::bit_cast<float>(exponent << 23); }
 
 // Of at most 512 elements. What is not finite counts nothing.
-uint64_t sum_of_squares(const float *x, const float *y, int64_t count, uint32_t exponent);
+uint64_t sum_of_squares(const target &on, const float *x, const float *y, int64_t count, uint32_t exponent);
 
 }  // namespace qdq::runtime
