@@ -482,6 +482,18 @@ TEST_F(Dynamic, diagnostics_are_the_same_for_any_number_of_threads) {
     EXPECT_TRUE(same_diagnostics(expected, met[0]));
 }
 
+TEST_F(Dynamic, diagnostics_are_of_x_where_y_is_x) {
+    tensor_memory x = floats(QDQ_F16, {50, 70}), scale(QDQ_F32, {50, 1});
+    const qdq_tensor of_x = x.view(), of_scale = scale.view();
+    qdq_tensor y = of_x;
+    y.dtype = QDQ_I16;
+    qdq_diagnostics expected, met;
+    const qdq_scale_options oracle{.diagnostics = &expected}, how{.diagnostics = &met};
+    reference::compute_scales(of_x, QDQ_I16, of_scale, nullptr, &oracle, nullptr);
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &y, &how, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_TRUE(same_diagnostics(expected, met));
+}
+
 TEST_F(Dynamic, diagnostics_may_overlap_nothing) {
     expect_refused("how: diagnostics: it overlaps x",
                    [](refusable &c) { c.how.diagnostics = static_cast<qdq_diagnostics *>(c.of_x.data); });

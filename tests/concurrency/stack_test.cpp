@@ -198,14 +198,17 @@ TEST_F(Stack, of_a_dynamic_call_is_at_most_what_the_header_says) {
                                  testing::PrintToString(l.scale) + ", " + reference::name_of(codes));
                     const qdq_scale_rule rule = reference::is_integer(codes) ? QDQ_SCALE_MINMAX : QDQ_SCALE_ABSMAX;
                     float global = 1;
+                    qdq_diagnostics met;
                     const qdq_scale_options plain{.rule = rule},
-                        searched{.rule = rule, .last_clip_ratio = 0.5f, .clip_ratio_count = 3},
+                        searched{.rule = rule, .last_clip_ratio = 0.5f, .clip_ratio_count = 3, .diagnostics = &met},
                         global_too{.last_clip_ratio = 1.5f,
                                    .clip_ratio_count = 2,
                                    .global_sense = QDQ_GLOBAL_SCALE,
                                    .computes_global = 1,
-                                   .global_scale = &global};
+                                   .global_scale = &global,
+                                   .diagnostics = &met};
                     most = std::max({most, stack_of_dynamic(l, codes, plain, QDQ_F32),
+                                     stack_of_dynamic(l, codes, {.rule = rule, .diagnostics = &met}, QDQ_F32),
                                      stack_of_dynamic(l, codes, searched, QDQ_F32),
                                      stack_of_dynamic(l, codes, global_too, QDQ_F8E4M3)});
                 }

@@ -73,6 +73,12 @@ offsets first_of(const plan &base, const area &a) {
     return first;
 }
 
+scale_computation how_of(const dynamic_plan &p, const dynamic_tensors &at) {
+    scale_computation how = p.how;
+    how.global = at.global;
+    return how;
+}
+
 template<typename Element, typename Value>
 void put(void *data, int64_t first, int64_t stride, const Value *values, int64_t count) {
     char *const to = static_cast<char *>(data) + first * int64_t{sizeof(Element)};
@@ -161,7 +167,7 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
     struct measuring {
         const target &on;
         const float *scale;
-        uint64_t sums[most_searched_groups];
+        uint64_t sums[most_measured_groups];
     } context{*p.quantize.op.target, with.scale, {}};
     visit_quantized(
         p, a, x, with,
@@ -181,8 +187,8 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
 // Adds what an area comes to.
 [[gnu::noinline]] void diagnose(const dynamic_plan &p, const area &a, const dynamic_tensors &at, const uint32_t *scales,
                                 const int32_t *zero_points) {
-    float values[most_groups];
-    values_of_scales(p.how, p.quantize.op, scales, a.group_count, values);
+    float values[most_measured_groups];
+    values_of_scales(how_of(p, at), scales, a.group_count, values);
     struct diagnosing {
         const dynamic_plan &p;
         group_operands with;
@@ -211,18 +217,18 @@ void finish_operands(const dynamic_plan &p, const area &a, const uint32_t *scale
 // Computes the operands of the candidate that has the least error in each group, and of the first of equals.
 [[gnu::noinline]] void search_groups(const dynamic_plan &p, const area &a, const extremes &found,
                                      const dynamic_tensors &at) {
-    uint32_t best_scales[most_searched_groups];
-    int32_t best_zero_points[most_searched_groups];
-    double least[most_searched_groups], errors[most_searched_groups];
+    uint32_t best_scales[most_measured_groups];
+    int32_t best_zero_points[most_measured_groups];
+    double least[most_measured_groups], errors[most_measured_groups];
     std::fill_n(least, a.group_count, std::numeric_limits<double>::infinity());
-    scale_computation how = p.how;
+    scale_computation how = how_of(p, at);
     for (int32_t candidate = 0; candidate < p.candidates.count; candidate++) {
-        uint32_t scales[most_searched_groups];
-        int32_t zero_points[most_searched_groups]{};
+        uint32_t scales[most_measured_groups];
+        int32_t zero_points[most_measured_groups]{};
         how.clip_ratio = p.candidates.ratio(candidate);
-        compute_scales(how, found, a.group_count, scales, zero_points);
-        float values[most_searched_groups];
-        values_of_scales(how, p.quantize.op, scales, a.group_count, values);
+        compute_scales(*p.quantize.op.target, how, found, a.group_count, scales, zero_points);
+        float values[most_measured_groups];
+        values_of_scales(how, scales, a.group_count, values);
         measure_errors(p, a, at.x, {values, p.has_zero_point ? zero_points : nullptr}, errors);
         for (int64_t i = 0; i < a.group_count; i++) {
             if (errors[i] < least[i]) {
@@ -239,7 +245,7 @@ void finish_operands(const dynamic_plan &p, const area &a, const uint32_t *scale
                                       const dynamic_tensors &at) {
     uint32_t scales[most_groups];
     int32_t zero_points[most_groups];
-    compute_scales(p.how, found, a.group_count, scales, zero_points);
+    compute_scales(*p.quantize.op.target, how_of(p, at), found, a.group_count, scales, zero_points);
     finish_operands(p, a, scales, zero_points, at);
 }
 
@@ -501,6 +507,8 @@ call with_operands(const dynamic_plan &p, const dynamic_tensors &at) {
     call op = p.quantize.op;
     op.scale = at.scale;
     op.zero_point = p.has_zero_point ? at.zero_point : nullptr;
+    op.apply_global = global_application(p.how.global_sense);
+    op.global = at.global;
     return op;
 }
 
@@ -530,16 +538,26 @@ bool quantize_directly(const dynamic_plan &p, const dynamic_tensors &at) {
     call_reduction(p, at.x, {above, below});
     {
         const float_environment environment;
-        compute_scales(p.how, {above, below}, rows, scales, zero_points);
+        compute_scales(*base.op.target, how_of(p, at), {above, below}, rows, scales, zero_points);
     }
     put_operands(p, at, {0, 0, 1, 1}, scales, zero_points, rows);
     return call_directly(with_operands(p, at), base.direct, at.x, at.y);
 }
 
-[[gnu::noinline]] void quantize_by_areas(const dynamic_plan &p, const dynamic_tensors &at) {
+plan plan_with_operands(const dynamic_plan &p, const dynamic_tensors &at) {
     plan quantize = p.quantize;
     quantize.op = with_operands(p, at);
     quantize.direct.possible = quantize.direct.possible && is_aligned(at.scale);
+    return quantize;
+}
+
+// By operands that have been computed.
+[[gnu::noinline]] void quantize_by_operands(const dynamic_plan &p, const dynamic_tensors &at) {
+    execute(plan_with_operands(p, at), at.x, at.y);
+}
+
+[[gnu::noinline]] void quantize_by_areas(const dynamic_plan &p, const dynamic_tensors &at) {
+    plan quantize = plan_with_operands(p, at);
     const int64_t parts = parts_of(p, quantize.elements);
     const area_grid grid = cut_into_areas(p);
     if (grid.may_quantize && grid.areas >= std::max<int64_t>(parts, 2)) {
@@ -557,10 +575,14 @@ void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
     }
 }
 
-void quantize_all(const dynamic_plan &p, const dynamic_tensors &at) {
-    if (at.sums || !quantize_directly(p, at)) {
-        quantize_by_areas(p, at);
-    }
+// What all areas come to, with their operands. Apart from what writes y, for its memory, and as y may be x.
+[[gnu::noinline]] void diagnose_all(const dynamic_plan &p, dynamic_tensors at) {
+    call_diagnostics sums;
+    at.sums = &sums;
+    compute_all_scales(p, at);
+    const float_environment environment;
+    const qdq_diagnostics total = sums.total();
+    std::memcpy(p.diagnostics, &total, sizeof(total));
 }
 
 // The largest magnitude of all elements, 1 for 0: the scale of one group for codes up to 1.
@@ -593,44 +615,31 @@ float global_scale_of(const dynamic_plan &p, const void *x) {
     return global;
 }
 
-using dynamic_run = void(const dynamic_plan &p, const dynamic_tensors &at);
-
-[[gnu::noinline]] void run_with_global(const dynamic_plan &given, float global, const dynamic_tensors &at,
-                                       dynamic_run *run) {
-    dynamic_plan p = given;
-    set_global(p.how, p.quantize.op, global);
-    run(p, at);
-}
-
-void run_with_levels(const dynamic_plan &p, const dynamic_tensors &at, dynamic_run *run) {
-    if (p.how.global_sense == QDQ_GLOBAL_NONE) {
-        run(p, at);
-    } else {
-        run_with_global(p, global_scale_of(p, at.x), at, run);
-    }
-}
-
-[[gnu::noinline]] void run_with_diagnostics(const dynamic_plan &p, dynamic_tensors at, dynamic_run *run) {
-    call_diagnostics sums;
-    at.sums = &sums;
-    run_with_levels(p, at, run);
-    const float_environment environment;
-    const qdq_diagnostics total = sums.total();
-    std::memcpy(p.diagnostics, &total, sizeof(total));
-}
-
-void run_as_asked(const dynamic_plan &p, const dynamic_tensors &at, dynamic_run *run) {
-    if (p.diagnostics) {
-        run_with_diagnostics(p, at, run);
-    } else {
-        run_with_levels(p, at, run);
-    }
+dynamic_tensors with_global(const dynamic_plan &p, const dynamic_tensors &at) {
+    dynamic_tensors all = at;
+    all.global = p.how.global_sense == QDQ_GLOBAL_NONE ? 1 : global_scale_of(p, at.x);
+    return all;
 }
 
 }  // namespace
 
-void compute_scales(const dynamic_plan &p, const dynamic_tensors &at) { run_as_asked(p, at, compute_all_scales); }
+void compute_scales(const dynamic_plan &p, const dynamic_tensors &given) {
+    const dynamic_tensors at = with_global(p, given);
+    if (p.diagnostics) {
+        diagnose_all(p, at);
+    } else {
+        compute_all_scales(p, at);
+    }
+}
 
-void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &at) { run_as_asked(p, at, quantize_all); }
+void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &given) {
+    const dynamic_tensors at = with_global(p, given);
+    if (p.diagnostics) {
+        diagnose_all(p, at);
+        quantize_by_operands(p, at);
+    } else if (!quantize_directly(p, at)) {
+        quantize_by_areas(p, at);
+    }
+}
 
 }  // namespace qdq::runtime

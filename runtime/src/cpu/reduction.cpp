@@ -213,12 +213,32 @@ private:
         const int64_t rounded =
             kernel == kernels.short_rows ? (results + short_rows - 1) / short_rows * short_rows : results;
         call_kernel(kernel, bits, shape, int32_t(rounded), x + at.x, {above, below});
-        int64_t place = is_fused() ? first % nest.period : 0;
+        if (is_fused()) {
+            combine_fused(at.group, first % nest.period, results, above, below);
+        } else if (step == 1) {
+            combine(found.above + at.group, above, results);
+            combine(found.below + at.group, below, results);
+        } else {
+            for (int64_t i = 0; i < results; i++) {
+                combine(found.above + at.group + i * step, above + i, 1);
+                combine(found.below + at.group + i * step, below + i, 1);
+            }
+        }
+    }
+
+    // Of rows that lie end to end the results come again after a period.
+    void combine_fused(int64_t group, int64_t place, int64_t results, const int32_t *above,
+                       const uint32_t *below) const {
         for (int64_t i = 0; i < results; i++, place++) {
-            place = is_fused() && place == nest.period ? 0 : place;
-            const int64_t to = at.group + place * step;
-            found.above[to] = std::max(found.above[to], above[i]);
-            found.below[to] = std::max(found.below[to], below[i]);
+            place = place == nest.period ? 0 : place;
+            combine(found.above + group + place, above + i, 1);
+            combine(found.below + group + place, below + i, 1);
+        }
+    }
+
+    template<typename Result> static void combine(Result *to, const Result *results, int64_t count) {
+        for (int64_t i = 0; i < count; i++) {
+            to[i] = std::max(to[i], results[i]);
         }
     }
 

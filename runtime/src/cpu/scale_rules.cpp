@@ -1,5 +1,6 @@
 #include "cpu/scale_rules.h"
 
+#include "cpu/avx2.h"
 #include "support/types.h"
 
 #include <algorithm>
@@ -29,7 +30,13 @@ struct ranges {
     }
 };
 
-uint32_t if_set(uint32_t bit, uint32_t bits) { return bits & bit ? bits : 0; }
+// By masks, as compilers put what only one side of a choice needs into a branch, and make no vectors of that.
+uint32_t select(bool is_first, uint32_t first, uint32_t second) {
+    const uint32_t mask = 0 - uint32_t{is_first};
+    return (first & mask) | (second & ~mask);
+}
+
+uint32_t if_set(uint32_t bit, uint32_t bits) { return select((bits & bit) != 0, bits, 0); }
 
 void set_ranges(qdq_dtype x, const extremes &found, int64_t count, ranges &r) {
     const auto set = [&](uint32_t sign_bit, auto value_of) {
@@ -68,8 +75,8 @@ struct narrow_format {
         const uint32_t half = 1u << (dropped - 1), is_odd = significand >> dropped & 1;
         const uint32_t normal = (significand + half - 1 + is_odd) >> dropped;
         const uint32_t subnormal = std::bit_cast<uint32_t>(value + std::bit_cast<float>(unit)) - unit;
-        const uint32_t code = std::min(bits < least_normal ? subnormal : normal, most);
-        return bits > infinity ? nan : code;
+        const uint32_t code = std::min(select(bits < least_normal, subnormal, normal), uint32_t{most});
+        return select(bits > infinity, nan, code);
     }
 };
 
@@ -176,8 +183,8 @@ void divide_by_global(float global, float *scales, int64_t count) {
     }
 }
 
-void compute_few(const scale_computation &how, const extremes &found, int64_t count, uint32_t *scales,
-                 int32_t *zero_points) {
+[[gnu::always_inline]] inline void compute_few(const scale_computation &how, const extremes &found, int64_t count,
+                                               uint32_t *scales, int32_t *zero_points) {
     ranges r;
     set_ranges(how.x_type, found, count, r);
     switch (how.rule) {
@@ -190,6 +197,16 @@ void compute_few(const scale_computation &how, const extremes &found, int64_t co
     }
 }
 
+void compute_portably(const scale_computation &how, const extremes &found, int64_t count, uint32_t *scales,
+                      int32_t *zero_points) {
+    compute_few(how, found, count, scales, zero_points);
+}
+
+[[gnu::flatten]] QDQ_AVX2 void compute_avx2(const scale_computation &how, const extremes &found, int64_t count,
+                                            uint32_t *scales, int32_t *zero_points) {
+    compute_few(how, found, count, scales, zero_points);
+}
+
 }  // namespace
 
 float global_of_amax(qdq_global_sense sense, float amax, float largest) {
@@ -198,26 +215,24 @@ float global_of_amax(qdq_global_sense sense, float amax, float largest) {
     return global == 0 ? 1 : sense == QDQ_GLOBAL_INVERSE && global > most ? most : global;
 }
 
-void set_global(scale_computation &how, call &op, float global) {
-    how.global = op.global = global;
-    op.apply_global = how.global_sense == QDQ_GLOBAL_SCALE ? multiply_by_global : divide_by_global;
+global_applied *global_application(qdq_global_sense sense) {
+    return sense == QDQ_GLOBAL_NONE ? nullptr : sense == QDQ_GLOBAL_SCALE ? multiply_by_global : divide_by_global;
 }
 
-void values_of_scales(const scale_computation &how, const call &op, const uint32_t *scales, int64_t count,
-                      float *values) {
+void values_of_scales(const scale_computation &how, const uint32_t *scales, int64_t count, float *values) {
     for (int64_t i = 0; i < count; i++) {
         values[i] = value_of_scale(how.scale_type, scales[i]);
     }
-    if (op.apply_global) {
-        op.apply_global(op.global, values, count);
+    if (global_applied *const apply = global_application(how.global_sense)) {
+        apply(how.global, values, count);
     }
 }
 
-void compute_scales(const scale_computation &how, const extremes &found, int64_t count, uint32_t *scales,
-                    int32_t *zero_points) {
+void compute_scales(const target &on, const scale_computation &how, const extremes &found, int64_t count,
+                    uint32_t *scales, int32_t *zero_points) {
+    auto *const by = runs_avx2(on) ? compute_avx2 : compute_portably;
     for (int64_t i = 0; i < count; i += ranges::most) {
-        compute_few(how, {found.above + i, found.below + i}, std::min(ranges::most, count - i), scales + i,
-                    zero_points + i);
+        by(how, {found.above + i, found.below + i}, std::min(ranges::most, count - i), scales + i, zero_points + i);
     }
 }
 

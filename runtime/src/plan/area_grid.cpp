@@ -42,7 +42,7 @@ struct area_size {
 };
 
 // The last area may have up to twice as many.
-int64_t area_groups(const dynamic_plan &p) { return (p.candidates.count > 1 ? most_searched_groups : most_groups) / 2; }
+int64_t area_groups(const dynamic_plan &p) { return (p.decodes ? most_measured_groups : most_groups) / 2; }
 
 // Areas of one unit.
 area_size set_units(const plan &p, int64_t packed, area_grid &grid) {

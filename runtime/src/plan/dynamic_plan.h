@@ -77,6 +77,7 @@ struct dynamic_tensors {
     const void *x;
     void *scale, *zero_point, *y;      // NULL: none
     call_diagnostics *sums = nullptr;  // what diagnostics come to
+    float global = 1;                  // the tensor's own scale
 };
 
 // The rules about their memory.
