@@ -95,7 +95,7 @@ public:
         }
         views.push_back(zero_point ? zero_point->view() : qdq_tensor{});
         if (c.computes_scales) {
-            const qdq_scale_options how{c.scale.type == QDQ_E8M0 ? QDQ_SCALE_POWER_FLOOR : QDQ_SCALE_ABSMAX, 0, 0};
+            const qdq_scale_options how{.rule = c.scale.type == QDQ_E8M0 ? QDQ_SCALE_POWER_FLOOR : QDQ_SCALE_ABSMAX};
             require(qdq_plan_quantize_dynamic(&plan, &views[0], &views[1], nullptr, &views[2], &how, &options));
             return;
         }

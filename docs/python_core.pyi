@@ -26,6 +26,8 @@ _DequantizeZeroPoint: TypeAlias = Literal["subtract", "add"]
 _Rounding: TypeAlias = Literal["nearest_even", "nearest_away", "toward_zero", "down", "up"]
 _Nan: TypeAlias = Literal["lowest", "zero"]
 _Rule: TypeAlias = Literal["absmax", "minmax", "power_floor", "power_ceil", "power_even", "power_round_up"]
+_GlobalSense: TypeAlias = Literal["scale", "inverse"] | None
+_ScaleLayout: TypeAlias = Literal["tiled_128x4", "column_words"]
 _Profile: TypeAlias = Literal["onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"] | None
 
 @overload
@@ -131,11 +133,14 @@ def dequantize(
 @overload
 def quantize_dynamic(
     x: _NumPy, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
-    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None, clip_ratio: float = 1.0,
-    least_scale: float = 0.0, quant_range: Sequence[int] | None = None, out: None = None, packed: bool = False,
-) -> tuple[NDArray[Any], ...]:
+    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
+    clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
+    quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_largest: float = 448.0, diagnostics: bool = False, out: None = None, packed: bool = False,
+) -> tuple[Any, ...]:
     """
-    Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point).
+    Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point). A global scale that is
+    computed follows as a float.
 
     Args:
         x: array of float32, float16 or bfloat16, on the host, any strides. NumPy's, or any with DLPack.
@@ -146,11 +151,18 @@ def quantize_dynamic(
         axis: one scale for each index of this dimension; with `block_size` the dimension that is cut. None: one scale.
         block_size: elements in a block along `axis`, or a tuple of x's rank. The last block may have fewer.
         scale_dtype: float32, float16, bfloat16 or float8_e4m3fn; of powers of two float8_e8m0fnu, float32 or bfloat16. None
-            is the first of these.
+            is the first of these; with `global_sense` it is float8_e4m3fn.
         zero_point_dtype: an integer type that has all codes. None is dtype, of less than a byte int8 or uint8.
-        clip_ratio: what that magnitude, or both ends, are multiplied by, above 0 and at most 1.
+        clip_ratio: what that magnitude, or both ends, are multiplied by, above 0 and at most 1. (first, last, how many):
+            evenly spaced ones, of which each scale takes that of the least squared error. (1, 1.5, 2) is four over six.
         least_scale: a smaller scale becomes this one.
         quant_range: the lowest and the highest code, of an integer dtype: (-127, 127). None: dtype's own.
+        global_sense: x has a scale of its own, as NVFP4 has. "scale": block scales are multiplied by it (torchao's
+            per_tensor_scale). "inverse": they are divided by it (compressed-tensors' and vLLM's global_scale).
+        global_scale: a number; None: it is computed.
+        global_largest: computed, the largest scale of a block, above 0 and at most 448.
+        diagnostics: a dict follows the other results: how many elements are nan, infinite, clipped, or flushed to 0, their
+            amax, and the sum of squared_error.
         out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
         packed: codes as bytes, as of quantize.
 
@@ -163,19 +175,22 @@ def quantize_dynamic(
 @overload
 def quantize_dynamic(
     x: _Array, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
-    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None, clip_ratio: float = 1.0,
-    least_scale: float = 0.0, quant_range: Sequence[int] | None = None, out: _DLPack | None = None,
-    packed: bool = False,
-) -> tuple[_Array, ...]: ...
+    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
+    clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
+    quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_largest: float = 448.0, diagnostics: bool = False, out: _DLPack | None = None, packed: bool = False,
+) -> tuple[Any, ...]: ...
 
 @overload
 def compute_scales(
     x: _NumPy, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
-    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None, clip_ratio: float = 1.0,
-    least_scale: float = 0.0, quant_range: Sequence[int] | None = None,
+    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
+    clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
+    quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_largest: float = 448.0, diagnostics: bool = False,
 ) -> Any:
     """
-    The scale that quantize_dynamic computes, alone; by "minmax" (scale, zero_point).
+    The scale that quantize_dynamic computes, alone; or what follows it there, too.
 
     Args:
         As of quantize_dynamic.
@@ -189,9 +204,55 @@ def compute_scales(
 @overload
 def compute_scales(
     x: _Array, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
-    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None, clip_ratio: float = 1.0,
-    least_scale: float = 0.0, quant_range: Sequence[int] | None = None,
+    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
+    clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
+    quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_largest: float = 448.0, diagnostics: bool = False,
 ) -> Any: ...
+
+@overload
+def arrange_scales(scale: _NumPy, *, layout: _ScaleLayout) -> NDArray[Any]:
+    """
+    Scales in the order in which tensor cores read them, as an array of uint8.
+
+    Args:
+        scale: array of float8_e8m0fnu or float8_e4m3fn, on the host, any strides. Its last two dimensions are matrices: rows,
+            and the blocks of each row. Each matrix is padded on its own.
+        layout: "tiled_128x4" has tiles of 128 rows and 4 columns, as cuBLAS takes them. "column_words" has four scales of a row in
+            32 bits, and these column by column, as DeepGEMM does.
+
+    Returns:
+        One dimension, of the bytes with their padding, which is 0. From the library that scale is from.
+
+    Raises:
+        As quantize.
+    """
+@overload
+def arrange_scales(scale: _Array, *, layout: _ScaleLayout) -> _Array: ...
+
+@overload
+def restore_scales(
+    arranged: _NumPy, shape: Sequence[int], *, layout: _ScaleLayout, dtype: _Dtype,
+) -> NDArray[Any]:
+    """
+    The scales that arrange_scales has arranged.
+
+    Args:
+        arranged: array of uint8, as arrange_scales gives.
+        shape: the scales' own.
+        layout: as of arrange_scales.
+        dtype: float8_e8m0fnu or float8_e4m3fn.
+
+    Returns:
+        An array of that shape and type, from the library that arranged is from.
+
+    Raises:
+        As quantize.
+    """
+@overload
+def restore_scales(
+    arranged: _Array, shape: Sequence[int], *, layout: _ScaleLayout, dtype: _Dtype,
+) -> _Array: ...
 
 class Plan:
     """What qdq.plan returns."""

@@ -25,7 +25,7 @@ static int by_blocks(void) {
     const int64_t shape[] = {tokens, channels}, scale_shape[] = {tokens, channels / 32};
     const qdq_tensor of_x = {x, QDQ_F32, 2, shape, NULL, {0}}, of_y = {y, QDQ_F4E2M1, 2, shape, NULL, {0}};
     const qdq_tensor of_scale = {scale, QDQ_E8M0, 2, scale_shape, NULL, {0}};
-    const qdq_scale_options how = {QDQ_SCALE_POWER_FLOOR, 0, 0};
+    const qdq_scale_options how = {.rule = QDQ_SCALE_POWER_FLOOR};
     if (qdq_quantize_dynamic(&of_x, &of_scale, NULL, &of_y, &how, NULL) != QDQ_OK) {
         return puts(qdq_last_error());
     }

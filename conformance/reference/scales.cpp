@@ -1,12 +1,16 @@
 #include "scales.h"
 
+#include "dequantize.h"
 #include "formats.h"
 #include "quantize.h"
 #include "tensor.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace reference {
@@ -132,7 +136,7 @@ code_facts facts_of(qdq_dtype codes, const qdq_options &options) {
 }
 
 computed_scale scale_of(const group_range &group, const code_facts &codes, qdq_dtype scale_type,
-                        const qdq_scale_options &how) {
+                        const qdq_scale_options &how, float global) {
     const float clip = how.clip_ratio == 0 ? 1 : how.clip_ratio;
     const float lowest = group.lowest * clip, highest = group.highest * clip;
     const float amax = std::max(std::fabs(group.lowest), group.highest) * clip;
@@ -143,30 +147,234 @@ computed_scale scale_of(const group_range &group, const code_facts &codes, qdq_d
         return {scale, zero_point_of(lowest, decode_scale(scale_type, scale), codes.range)};
     }
     if (how.rule == QDQ_SCALE_ABSMAX) {
-        const float exact = group.has_nan ? not_a_number : amax / codes.largest;
-        return {finish(scale_type, exact, how.least_scale), 0};
+        const float own = amax / codes.largest;
+        const float exact = how.global_sense == QDQ_GLOBAL_SCALE     ? own / global
+                            : how.global_sense == QDQ_GLOBAL_INVERSE ? own * global
+                                                                     : own;
+        return {finish(scale_type, group.has_nan ? not_a_number : exact, how.least_scale), 0};
     }
     return {power_of_two(group, amax, codes, scale_type, how.rule), 0};
+}
+
+float global_scale_of(const group_range &all, const code_facts &codes, const qdq_scale_options &how) {
+    const float largest = codes.largest * (how.global_largest == 0 ? 448 : how.global_largest);
+    const float found = std::max(std::fabs(all.lowest), all.highest);
+    const float amax = all.has_nan ? not_a_number : found == 0 ? 1 : found;
+    if (how.global_sense == QDQ_GLOBAL_INVERSE) {
+        const float inverse = largest / amax;
+        return std::isinf(inverse) ? std::numeric_limits<float>::max() : inverse == 0 ? 1 : inverse;
+    }
+    const float scale = amax / largest;
+    return scale == 0 ? 1 : scale;
+}
+
+float effective_scale(qdq_dtype type, uint32_t code, const qdq_scale_options &how, float global) {
+    const float scale = decode_scale(type, code);
+    switch (how.global_sense) {
+    case QDQ_GLOBAL_SCALE: return scale * global;
+    case QDQ_GLOBAL_INVERSE: return scale / global;
+    default: return scale;
+    }
+}
+
+squared_error::squared_error(float scale) {
+    const int power = std::isfinite(scale) ? (scale == 0 ? -126 : std::max(std::ilogb(scale), -126)) : 128;
+    exponent_ = std::max(power - 8, -127);
+}
+
+uint64_t squared_error::add(float x, float y) {
+    const float error = std::fabs(x - y);
+    if (!std::isfinite(error)) {
+        return 0;
+    }
+    const double units = std::min(std::ldexp(static_cast<double>(error), -exponent_), 0x1p27);
+    const auto whole = static_cast<uint64_t>(static_cast<float>(units) + 0.5f);
+    const uint64_t square = whole * whole, most = std::numeric_limits<uint64_t>::max();
+    sum_ = square > most - sum_ ? most : sum_ + square;
+    return square;
+}
+
+double squared_error::value() const { return std::ldexp(static_cast<double>(sum_), 2 * exponent_); }
+
+namespace {
+
+float candidate(const qdq_scale_options &how, int i) {
+    const float first = how.clip_ratio == 0 ? 1 : how.clip_ratio;
+    if (how.clip_ratio_count < 2) {
+        return first;
+    }
+    const float part = static_cast<float>(i) / static_cast<float>(how.clip_ratio_count - 1);
+    const float way = (how.last_clip_ratio - first) * part;
+    return first + way;
+}
+
+// What a group is quantized by.
+struct group_choice {
+    computed_scale operands;
+    double error;
+};
+
+// The elements of x with the group of each.
+class grouped_tensor {
+public:
+    grouped_tensor(const qdq_tensor &x, const qdq_tensor &scale, const qdq_options &options)
+        : x_(x), scale_(scale), places_(x, scale, nullptr, options), groups(static_cast<size_t>(element_count(scale))) {
+        for_each([&](float value, size_t group) {
+            groups[group].add(value);
+            all.add(value);
+        });
+    }
+
+    template<typename Body> void for_each(Body &&body) const {
+        for_each_index(
+            x_, [&](const int64_t *index) { body(load_float(x_, index), flat(places_.scale_index(index).data())); });
+    }
+
+    size_t flat(const int64_t *index) const {
+        int64_t place = 0;
+        for (int32_t d = 0; d < scale_.rank; ++d) {
+            place = place * scale_.shape[d] + index[d];
+        }
+        return static_cast<size_t>(place);
+    }
+
+private:
+    const qdq_tensor &x_, &scale_;
+    const parameters places_;
+
+public:
+    std::vector<group_range> groups;
+    group_range all;
+};
+
+// The distance of a float type's largest value from the next one below; 1 of integers.
+float last_step(qdq_dtype codes, float largest) {
+    if (is_integer(codes)) {
+        return 1;
+    }
+    float next = 0;
+    for (uint32_t code = 0; code < uint32_t{1} << bits_of(codes); ++code) {
+        const float value = decode_float(codes, code);
+        next = value < largest ? std::max(next, value) : next;
+    }
+    return largest - next;
+}
+
+class diagnosis {
+public:
+    diagnosis(qdq_dtype codes, const code_facts &facts, const qdq_options &options)
+        : codes_(codes), options_(options), half_(last_step(codes, facts.largest) / 2.0) {
+        const bool integers = is_integer(codes);
+        lowest_ = integers ? static_cast<double>(facts.range.lowest) : -double{facts.largest};
+        highest_ = integers ? static_cast<double>(facts.range.highest) : double{facts.largest};
+    }
+
+    void add(float x, float scale, int64_t zero) {
+        const zero_point z = zero_point::of_integer(zero);
+        const uint32_t code = quantize_element(x, scale, z, codes_, options_);
+        const float y = std::bit_cast<float>(dequantize_element(codes_, code, scale, z, QDQ_F32, QDQ_ZP_SUBTRACT));
+        squared_error error(scale);
+        const uint64_t square = error.add(x, y);
+        auto &[high, low] = squares_[error.exponent()];
+        low += square & 0xffffffff;
+        high += (square >> 32) + (low >> 32);
+        low &= 0xffffffff;
+        if (std::isnan(x)) {
+            ++found.nan;
+            found.amax = not_a_number;
+            return;
+        }
+        found.amax = std::isnan(found.amax) ? found.amax : std::max(found.amax, std::fabs(x));
+        if (std::isinf(x)) {
+            ++found.infinite;
+            return;
+        }
+        const float above = static_cast<float>(highest_ + half_ - static_cast<double>(zero)) * scale;
+        const float below = static_cast<float>(lowest_ - half_ - static_cast<double>(zero)) * scale;
+        found.clipped += x >= above || x <= below ? 1 : 0;
+        found.flushed += x != 0 && y == 0 ? 1 : 0;
+    }
+
+    qdq_diagnostics total() {
+        for (const auto &[exponent, sum] : squares_) {
+            const double exact = std::ldexp(static_cast<double>(sum.first), 32) + static_cast<double>(sum.second);
+            found.squared_error += std::ldexp(exact, 2 * exponent);
+        }
+        return found;
+    }
+
+private:
+    qdq_diagnostics found{};
+    const qdq_dtype codes_;
+    const qdq_options &options_;
+    const double half_;
+    double lowest_, highest_;
+    std::map<int, std::pair<uint64_t, uint64_t>> squares_;  // by unit: high, and 32 low bits
+};
+
+}  // namespace
+
+int64_t arranged_bytes(qdq_scale_layout layout, int64_t rows, int64_t columns) {
+    const int64_t unit = layout == QDQ_SCALES_TILED_128X4 ? 128 : 4;
+    return (rows + unit - 1) / unit * unit * ((columns + 3) / 4 * 4);
+}
+
+int64_t arranged_place(qdq_scale_layout layout, int64_t rows, int64_t columns, int64_t row, int64_t column) {
+    if (layout == QDQ_SCALES_COLUMN_WORDS) {
+        const int64_t padded = (rows + 3) / 4 * 4;
+        return column / 4 * 4 * padded + row * 4 + column % 4;
+    }
+    const int64_t tiles = (columns + 3) / 4;
+    const int64_t r = row % 128, c = column % 4;
+    return (row / 128 * tiles + column / 4) * 512 + r % 32 * 16 + r / 32 * 4 + c;
 }
 
 void compute_scales(const qdq_tensor &x, qdq_dtype codes, const qdq_tensor &scale, const qdq_tensor *zero_point,
                     const qdq_scale_options *how, const qdq_options *options) {
     const qdq_options used = options != nullptr ? *options : qdq_options{};
-    const qdq_scale_options rule = how != nullptr ? *how : qdq_scale_options{};
-    const parameters places(x, scale, nullptr, used);
-    const auto flat = [&](const int64_t *index) {
-        int64_t place = 0;
-        for (int32_t d = 0; d < scale.rank; ++d) {
-            place = place * scale.shape[d] + index[d];
-        }
-        return static_cast<size_t>(place);
-    };
+    qdq_scale_options rule = how != nullptr ? *how : qdq_scale_options{};
     const code_facts facts = facts_of(codes, used);
-    std::vector<group_range> groups(static_cast<size_t>(element_count(scale)));
-    for_each_index(
-        x, [&](const int64_t *index) { groups[flat(places.scale_index(index).data())].add(load_float(x, index)); });
+    const grouped_tensor given(x, scale, used);
+    if (rule.computes_global != 0) {
+        *rule.global_scale = global_scale_of(given.all, facts, rule);
+    }
+    const float global = rule.global_scale != nullptr ? *rule.global_scale : 1;
+    std::vector<group_choice> chosen(given.groups.size(), {{}, std::numeric_limits<double>::infinity()});
+    for (int i = 0; i < std::max(rule.clip_ratio_count, 1); ++i) {
+        qdq_scale_options tried = rule;
+        tried.clip_ratio = candidate(rule, i);
+        std::vector<computed_scale> operands;
+        std::vector<float> scales;
+        std::vector<squared_error> errors;
+        for (const group_range &group : given.groups) {
+            operands.push_back(scale_of(group, facts, scale.dtype, tried, global));
+            scales.push_back(effective_scale(scale.dtype, operands.back().scale, tried, global));
+            errors.emplace_back(scales.back());
+        }
+        if (rule.clip_ratio_count >= 2) {
+            given.for_each([&](float value, size_t group) {
+                const reference::zero_point z = reference::zero_point::of_integer(operands[group].zero_point);
+                const uint32_t code = quantize_element(value, scales[group], z, codes, used);
+                const uint32_t back = dequantize_element(codes, code, scales[group], z, QDQ_F32, QDQ_ZP_SUBTRACT);
+                errors[group].add(value, std::bit_cast<float>(back));
+            });
+        }
+        for (size_t group = 0; group < chosen.size(); ++group) {
+            if (errors[group].value() < chosen[group].error) {
+                chosen[group] = {operands[group], errors[group].value()};
+            }
+        }
+    }
+    if (rule.diagnostics != nullptr) {
+        diagnosis found(codes, facts, used);
+        given.for_each([&](float value, size_t group) {
+            const computed_scale &operands = chosen[group].operands;
+            found.add(value, effective_scale(scale.dtype, operands.scale, rule, global), operands.zero_point);
+        });
+        *rule.diagnostics = found.total();
+    }
     for_each_index(scale, [&](const int64_t *index) {
-        const computed_scale computed = scale_of(groups[flat(index)], facts, scale.dtype, rule);
+        const computed_scale &computed = chosen[given.flat(index)].operands;
         store_code(scale, index, computed.scale);
         if (zero_point != nullptr) {
             store_code(*zero_point, index, static_cast<uint32_t>(computed.zero_point));

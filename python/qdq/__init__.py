@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from qdq._core import (
     Plan,
+    arrange_scales,
     compute_scales,
     current_target,
     dequantize,
@@ -21,12 +22,14 @@ from qdq._core import (
     plan_quantize,
     quantize,
     quantize_dynamic,
+    restore_scales,
     set_num_threads,
     targets,
 )
 
 __all__ = [
     "Plan",
+    "arrange_scales",
     "compute_scales",
     "current_target",
     "dequantize",
@@ -34,6 +37,7 @@ __all__ = [
     "plan",
     "quantize",
     "quantize_dynamic",
+    "restore_scales",
     "set_num_threads",
     "targets",
 ]

@@ -17,8 +17,8 @@ namespace {
 
 // The keywords, as Python gives them.
 struct dynamic_keywords {
-    nb::handle dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range, out,
-        packed;
+    nb::handle dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range,
+        global_sense, global_scale, global_largest, diagnostics, out, packed;
 };
 
 constexpr std::pair<const char *, qdq_scale_rule> rules[] = {
@@ -26,16 +26,19 @@ constexpr std::pair<const char *, qdq_scale_rule> rules[] = {
     {"power_floor", QDQ_SCALE_POWER_FLOOR}, {"power_ceil", QDQ_SCALE_POWER_CEIL},
     {"power_even", QDQ_SCALE_POWER_EVEN},   {"power_round_up", QDQ_SCALE_POWER_ROUND_UP}};
 
-qdq_scale_rule rule_of(const char *function, nb::handle given) {
-    const std::string_view name = text(function, "rule", given);
+constexpr std::pair<const char *, qdq_global_sense> senses[] = {{"scale", QDQ_GLOBAL_SCALE},
+                                                                {"inverse", QDQ_GLOBAL_INVERSE}};
+
+template<typename Named> auto named(const char *function, const char *keyword, nb::handle given, const Named &all) {
+    const std::string_view name = text(function, keyword, given);
     std::string names;
-    for (const auto &[known, rule] : rules) {
+    for (const auto &[known, value] : all) {
         if (name == known) {
-            return rule;
+            return value;
         }
         names += (names.empty() ? "" : ", ") + std::string(known);
     }
-    refuse_value(function, "rule", '"' + std::string(name) + "\" is none of " + names);
+    refuse_value(function, keyword, '"' + std::string(name) + "\" is none of " + names);
 }
 
 float number(const char *function, const char *name, nb::handle given) {
@@ -51,9 +54,11 @@ class dynamic_call {
 public:
     dynamic_call(const char *function, nb::handle x, const dynamic_keywords &given, bool makes_codes)
         : function_(function), makes_codes_(makes_codes), codes_(named_type(function, "dtype", given.dtype).dtype) {
-        how_.rule = rule_of(function, given.rule);
-        how_.clip_ratio = number(function, "clip_ratio", given.clip_ratio);
+        how_.rule = named(function, "rule", given.rule, rules);
+        read_clip_ratio(given.clip_ratio);
+        read_global(given);
         how_.least_scale = number(function, "least_scale", given.least_scale);
+        how_.diagnostics = boolean(function, "diagnostics", given.diagnostics) ? &met_ : nullptr;
         read_range(given.quant_range);
         x_.read(function, "x", x);
         set_granularity(given);
@@ -86,13 +91,28 @@ public:
             }
         }
         check(status);
-        const nb::object scale = scale_.result(x_);
-        const bool shifts = zero_point_.is_given();
-        if (!makes_codes_) {
-            return shifts ? nb::object(nb::make_tuple(scale, zero_point_.result(x_))) : scale;
+        nb::list results;
+        if (makes_codes_) {
+            results.append(y_.result(x_));
         }
-        return shifts ? nb::make_tuple(y_.result(x_), scale, zero_point_.result(x_))
-                      : nb::make_tuple(y_.result(x_), scale);
+        results.append(scale_.result(x_));
+        if (zero_point_.is_given()) {
+            results.append(zero_point_.result(x_));
+        }
+        if (how_.computes_global != 0) {
+            results.append(static_cast<double>(global_));
+        }
+        if (how_.diagnostics != nullptr) {
+            nb::dict met;
+            met["nan"] = met_.nan;
+            met["infinite"] = met_.infinite;
+            met["clipped"] = met_.clipped;
+            met["flushed"] = met_.flushed;
+            met["squared_error"] = met_.squared_error;
+            met["amax"] = static_cast<double>(met_.amax);
+            results.append(met);
+        }
+        return nb::len(results) == 1 ? nb::object(results[0]) : nb::object(nb::tuple(results));
     }
 
 private:
@@ -100,6 +120,8 @@ private:
     const bool makes_codes_;
     const qdq_dtype codes_;
     qdq_scale_options how_{};
+    float global_ = 0;
+    qdq_diagnostics met_{};
     qdq_options options_{};
     array x_, scale_, zero_point_, y_;
     std::vector<std::int64_t> scale_shape_, block_shape_;
@@ -108,7 +130,11 @@ private:
         return given.is_none() ? otherwise : named_type(function_, name, given).dtype;
     }
 
-    qdq_dtype default_scale() const { return how_.rule >= QDQ_SCALE_POWER_FLOOR ? QDQ_E8M0 : QDQ_F32; }
+    qdq_dtype default_scale() const {
+        return how_.rule >= QDQ_SCALE_POWER_FLOOR     ? QDQ_E8M0
+               : how_.global_sense != QDQ_GLOBAL_NONE ? QDQ_F8E4M3
+                                                      : QDQ_F32;
+    }
 
     // That of the codes, or the type of a byte that has them.
     qdq_dtype default_zero_point() const {
@@ -119,6 +145,36 @@ private:
         case QDQ_U2: return QDQ_U8;
         default: return codes_;
         }
+    }
+
+    // One number, or the first, the last, and how many.
+    void read_clip_ratio(nb::handle given) {
+        if (!PyTuple_Check(given.ptr()) && !PyList_Check(given.ptr())) {
+            how_.clip_ratio = number(function_, "clip_ratio", given);
+            return;
+        }
+        if (nb::len(given) != 3) {
+            refuse_value(function_, "clip_ratio",
+                         std::to_string(nb::len(given)) + " numbers, not the first, the last, and how many");
+        }
+        how_.clip_ratio = number(function_, "clip_ratio", given[0]);
+        how_.last_clip_ratio = number(function_, "clip_ratio", given[1]);
+        how_.clip_ratio_count = static_cast<std::int32_t>(
+            std::clamp<std::int64_t>(integer(function_, "clip_ratio", given[2]), INT32_MIN, INT32_MAX));
+    }
+
+    void read_global(const dynamic_keywords &given) {
+        if (given.global_sense.is_none()) {
+            if (!given.global_scale.is_none()) {
+                refuse_value(function_, "global_sense", "None, and global_scale has one: scale or inverse");
+            }
+            return;
+        }
+        how_.global_sense = named(function_, "global_sense", given.global_sense, senses);
+        how_.computes_global = given.global_scale.is_none() ? 1 : 0;
+        global_ = given.global_scale.is_none() ? 0 : number(function_, "global_scale", given.global_scale);
+        how_.global_scale = &global_;
+        how_.global_largest = number(function_, "global_largest", given.global_largest);
     }
 
     void read_range(nb::handle given) {
@@ -203,7 +259,8 @@ private:
 };
 
 constexpr char quantize_doc[] =
-    R"(Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point).
+    R"(Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point). A global scale that is
+computed follows as a float.
 
 Args:
     x: array of float32, float16 or bfloat16, on the host, any strides. NumPy's, or any with DLPack.
@@ -214,11 +271,18 @@ Args:
     axis: one scale for each index of this dimension; with `block_size` the dimension that is cut. None: one scale.
     block_size: elements in a block along `axis`, or a tuple of x's rank. The last block may have fewer.
     scale_dtype: float32, float16, bfloat16 or float8_e4m3fn; of powers of two float8_e8m0fnu, float32 or bfloat16. None
-        is the first of these.
+        is the first of these; with `global_sense` it is float8_e4m3fn.
     zero_point_dtype: an integer type that has all codes. None is dtype, of less than a byte int8 or uint8.
-    clip_ratio: what that magnitude, or both ends, are multiplied by, above 0 and at most 1.
+    clip_ratio: what that magnitude, or both ends, are multiplied by, above 0 and at most 1. (first, last, how many):
+        evenly spaced ones, of which each scale takes that of the least squared error. (1, 1.5, 2) is four over six.
     least_scale: a smaller scale becomes this one.
     quant_range: the lowest and the highest code, of an integer dtype: (-127, 127). None: dtype's own.
+    global_sense: x has a scale of its own, as NVFP4 has. "scale": block scales are multiplied by it (torchao's
+        per_tensor_scale). "inverse": they are divided by it (compressed-tensors' and vLLM's global_scale).
+    global_scale: a number; None: it is computed.
+    global_largest: computed, the largest scale of a block, above 0 and at most 448.
+    diagnostics: a dict follows the other results: how many elements are nan, infinite, clipped, or flushed to 0, their
+        amax, and the sum of squared_error.
     out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
     packed: codes as bytes, as of quantize.
 
@@ -228,7 +292,7 @@ Returns:
 Raises:
     As quantize.)";
 
-constexpr char scales_doc[] = R"(The scale that quantize_dynamic computes, alone; by "minmax" (scale, zero_point).
+constexpr char scales_doc[] = R"(The scale that quantize_dynamic computes, alone; or what follows it there, too.
 
 Args:
     As of quantize_dynamic.
@@ -245,39 +309,59 @@ void define_dynamic(nb::module_ &m) {
     define_builtin(
         m, "quantize_dynamic",
         "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
-        "clip_ratio=1.0, least_scale=0.0, quant_range=None, out=None, packed=False)",
+        "clip_ratio=1.0, least_scale=0.0, quant_range=None, global_sense=None, global_scale=None, "
+        "global_largest=448.0, diagnostics=False, out=None, packed=False)",
         quantize_doc,
         nb::cpp_function(
             [](nb::handle x, nb::handle dtype, nb::handle rule, nb::handle axis, nb::handle block_size,
                nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
-               nb::handle quant_range, nb::handle out, nb::handle packed) {
+               nb::handle quant_range, nb::handle global_sense, nb::handle global_scale, nb::handle global_largest,
+               nb::handle diagnostics, nb::handle out, nb::handle packed) {
                 const dynamic_keywords given{
-                    dtype,      rule,        axis,        block_size, scale_dtype, zero_point_dtype,
-                    clip_ratio, least_scale, quant_range, out,        packed};
+                    dtype,       rule,        axis,        block_size,   scale_dtype,  zero_point_dtype,
+                    clip_ratio,  least_scale, quant_range, global_sense, global_scale, global_largest,
+                    diagnostics, out,         packed};
                 return dynamic_call("qdq.quantize_dynamic", x, given, true).run();
             },
             nb::name("quantize_dynamic"), "x"_a.none(), nb::kw_only(), "dtype"_a.none(), "rule"_a.none() = "absmax",
             "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_dtype"_a = nb::none(),
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
-            "quant_range"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false));
+            "quant_range"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none(),
+            "global_largest"_a.none() = 448.0, "diagnostics"_a.none() = false, "out"_a = nb::none(),
+            "packed"_a.none() = false));
     define_builtin(
         m, "compute_scales",
         "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
-        "clip_ratio=1.0, least_scale=0.0, quant_range=None)",
+        "clip_ratio=1.0, least_scale=0.0, quant_range=None, global_sense=None, global_scale=None, "
+        "global_largest=448.0, diagnostics=False)",
         scales_doc,
         nb::cpp_function(
             [](nb::handle x, nb::handle dtype, nb::handle rule, nb::handle axis, nb::handle block_size,
                nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
-               nb::handle quant_range) {
-                const dynamic_keywords given{
-                    dtype,      rule,        axis,        block_size,          scale_dtype,         zero_point_dtype,
-                    clip_ratio, least_scale, quant_range, nb::handle(Py_None), nb::handle(Py_False)};
+               nb::handle quant_range, nb::handle global_sense, nb::handle global_scale, nb::handle global_largest,
+               nb::handle diagnostics) {
+                const dynamic_keywords given{dtype,
+                                             rule,
+                                             axis,
+                                             block_size,
+                                             scale_dtype,
+                                             zero_point_dtype,
+                                             clip_ratio,
+                                             least_scale,
+                                             quant_range,
+                                             global_sense,
+                                             global_scale,
+                                             global_largest,
+                                             diagnostics,
+                                             nb::handle(Py_None),
+                                             nb::handle(Py_False)};
                 return dynamic_call("qdq.compute_scales", x, given, false).run();
             },
             nb::name("compute_scales"), "x"_a.none(), nb::kw_only(), "dtype"_a.none(), "rule"_a.none() = "absmax",
             "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_dtype"_a = nb::none(),
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
-            "quant_range"_a = nb::none()));
+            "quant_range"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none(),
+            "global_largest"_a.none() = 448.0, "diagnostics"_a.none() = false));
 }
 
 }  // namespace qdq::python

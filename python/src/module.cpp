@@ -4,6 +4,7 @@
 #include "checkpoint.h"
 #include "dynamic.h"
 #include "front_ends.h"
+#include "scale_layouts.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -152,6 +153,7 @@ NB_MODULE(_core, m) {
     define_quantize<run>(m, "quantize", quantize_doc);
     define_dequantize<run>(m, "dequantize", dequantize_doc);
     define_dynamic(m);
+    define_scale_layouts(m);
 
     nb::class_<plan>(m, "Plan", "What qdq.plan returns.")
         .def("__call__", &plan::run, "x"_a.none(), "out"_a = nb::none(),

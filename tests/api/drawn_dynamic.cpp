@@ -61,6 +61,28 @@ void dynamic_call::draw_rule(test_support::choices &from) {
     if (how.rule == QDQ_SCALE_MINMAX) {
         zero_point = like_scale(zero_point_type(codes, from));
     }
+    draw_candidates(from);
+    draw_global(from);
+    diagnoses = from.chance(3) && reference::element_count(x->view()) <= 100000;
+}
+
+// Four over six, and searches below the clip ratio; of few elements, as the oracle goes through all for each.
+void dynamic_call::draw_candidates(test_support::choices &from) {
+    if (!from.chance(3) || reference::element_count(x->view()) > 30000) {
+        return;
+    }
+    how.clip_ratio_count = from.one_of<int32_t>({2, 2, 5});
+    how.last_clip_ratio = from.one_of<float>({1.5f, 1.5f, 0.5f, 2.0f});
+}
+
+void dynamic_call::draw_global(test_support::choices &from) {
+    if (how.rule != QDQ_SCALE_ABSMAX || scale->view().dtype != QDQ_F8E4M3 || from.chance(3)) {
+        return;
+    }
+    how.global_sense = from.one_of<qdq_global_sense>({QDQ_GLOBAL_SCALE, QDQ_GLOBAL_INVERSE});
+    how.computes_global = from.chance(2) ? 1 : 0;
+    how.global_largest = from.chance(3) ? 256.0f : 0.0f;
+    global = from.one_of<float>({1.0f, 0.0123f, 3000.0f, 0x1p-140f, 0x1.fffffep127f});
 }
 
 // Of the drawn scale's shape and strides.
@@ -89,17 +111,32 @@ void dynamic_call::draw_x(test_support::choices &from) {
 
 std::string dynamic_call::description() const {
     return drawn.description() + ", rule " + std::to_string(how.rule) + ", clip ratio " +
-           std::to_string(how.clip_ratio) + ", least scale " + std::to_string(how.least_scale) + ", scale type " +
-           std::to_string(scale->view().dtype) +
+           std::to_string(how.clip_ratio) + ", least scale " + std::to_string(how.least_scale) + ", " +
+           std::to_string(how.clip_ratio_count) + " candidates up to " + std::to_string(how.last_clip_ratio) +
+           ", global sense " + std::to_string(how.global_sense) + (how.computes_global ? " computed" : " given ") +
+           std::to_string(global) + ", scale type " + std::to_string(scale->view().dtype) +
            (zero_point ? ", zero point " + std::to_string(zero_point->view().dtype) : "");
+}
+
+bool same_diagnostics(const qdq_diagnostics &a, const qdq_diagnostics &b) {
+    return a.nan == b.nan && a.infinite == b.infinite && a.clipped == b.clipped && a.flushed == b.flushed &&
+           std::bit_cast<uint64_t>(a.squared_error) == std::bit_cast<uint64_t>(b.squared_error) &&
+           std::bit_cast<uint32_t>(a.amax) == std::bit_cast<uint32_t>(b.amax);
 }
 
 dynamic_outputs expected_outputs(const dynamic_call &call) {
     dynamic_outputs expected(call);
     const qdq_tensor x = call.x->view();
     expected.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
-        reference::compute_scales(x, y.dtype, scale, zero_point, &call.how, &call.options);
-        reference::quantize(x, scale, zero_point, y, &call.options);
+        const qdq_scale_options how = expected.how();
+        reference::compute_scales(x, y.dtype, scale, zero_point, &how, &call.options);
+        tensor_memory effective(QDQ_F32, dimensions(scale.shape, scale.shape + scale.rank));
+        const std::vector<uint32_t> codes = expected.scale.codes();
+        effective.fill([&](int64_t i) {
+            return std::bit_cast<uint32_t>(
+                reference::effective_scale(scale.dtype, codes[static_cast<size_t>(i)], how, expected.global));
+        });
+        reference::quantize(x, effective.view(), zero_point, y, &call.options);
     });
     return expected;
 }

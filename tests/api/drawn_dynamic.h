@@ -15,7 +15,9 @@ public:
     dynamic_call(const drawn_call &drawn, test_support::choices &from);
 
     const drawn_call &drawn;
-    qdq_scale_options how{};
+    qdq_scale_options how{};  // whose global_scale is of each run's own
+    float global = 1;         // where it is given
+    bool diagnoses = false;
     qdq_options options{};
     std::optional<tensor_memory> x, scale, zero_point;
 
@@ -24,6 +26,8 @@ public:
 private:
     tensor_memory like_scale(qdq_dtype type) const;
     void draw_rule(test_support::choices &from);
+    void draw_candidates(test_support::choices &from);
+    void draw_global(test_support::choices &from);
     void draw_x(test_support::choices &from);
 };
 
@@ -31,9 +35,24 @@ private:
 struct dynamic_outputs {
     tensor_memory scale, y;
     std::optional<tensor_memory> zero_point;
+    float global;
+    qdq_diagnostics diagnostics{};
 
     explicit dynamic_outputs(const dynamic_call &call)
-        : scale(*call.scale), y(*call.drawn.y), zero_point(call.zero_point) {}
+        : scale(*call.scale),
+          y(*call.drawn.y),
+          zero_point(call.zero_point),
+          global(call.global),
+          how_(call.how),
+          diagnoses_(call.diagnoses) {}
+
+    // How they are computed, with places for the global scale and for diagnostics.
+    qdq_scale_options how() {
+        qdq_scale_options own = how_;
+        own.diagnostics = diagnoses_ ? &diagnostics : nullptr;
+        own.global_scale = own.global_sense == QDQ_GLOBAL_NONE ? nullptr : &global;
+        return own;
+    }
 
     // Calls run(scale, zero point or NULL, y) with views of them.
     template<typename Run> void with_views(Run &&run) const {
@@ -44,7 +63,13 @@ struct dynamic_outputs {
         }
         run(of_scale, zero_point ? &of_zero_point : nullptr, of_y);
     }
+
+private:
+    qdq_scale_options how_;
+    bool diagnoses_;
 };
+
+bool same_diagnostics(const qdq_diagnostics &a, const qdq_diagnostics &b);
 
 // The oracle's.
 dynamic_outputs expected_outputs(const dynamic_call &call);

@@ -6,8 +6,11 @@
 #include "support/targets.h"
 #include "support/thinning.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <limits>
 
 namespace api_test {
 namespace {
@@ -21,26 +24,34 @@ void expect_outputs(const dynamic_outputs &expected, const dynamic_outputs &actu
         EXPECT_TRUE(same_bytes(*expected.zero_point, *actual.zero_point)) << by << ": zero point";
     }
     EXPECT_TRUE(same_bytes(expected.y, actual.y)) << by << ": y";
+    EXPECT_EQ(std::bit_cast<uint32_t>(expected.global), std::bit_cast<uint32_t>(actual.global)) << by << ": global";
+    const qdq_diagnostics &e = expected.diagnostics, &a = actual.diagnostics;
+    EXPECT_TRUE(same_diagnostics(e, a)) << by << ": nan " << e.nan << " " << a.nan << ", infinite " << e.infinite << " "
+                                        << a.infinite << ", clipped " << e.clipped << " " << a.clipped << ", flushed "
+                                        << e.flushed << " " << a.flushed << ", squared error " << e.squared_error << " "
+                                        << a.squared_error << ", amax " << e.amax << " " << a.amax;
 }
 
 void expect_oracle_result(const dynamic_call &call) {
     const qdq_tensor x = call.x->view();
-    const dynamic_outputs expected = expected_outputs(call), scales(call), at_once(call), planned(call);
+    const dynamic_outputs expected = expected_outputs(call);
+    dynamic_outputs scales(call), at_once(call), planned(call);
+    qdq_scale_options how = scales.how();
     scales.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
-        EXPECT_EQ(qdq_compute_scales(&x, y.dtype, &scale, zero_point, &call.how, &call.options), QDQ_OK)
-            << qdq_last_error();
+        EXPECT_EQ(qdq_compute_scales(&x, y.dtype, &scale, zero_point, &how, &call.options), QDQ_OK) << qdq_last_error();
     });
     dynamic_outputs with_codes = scales;
     with_codes.y = expected.y;
     expect_outputs(expected, with_codes, "scales");
+    how = at_once.how();
     at_once.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
-        EXPECT_EQ(qdq_quantize_dynamic(&x, &scale, zero_point, &y, &call.how, &call.options), QDQ_OK)
-            << qdq_last_error();
+        EXPECT_EQ(qdq_quantize_dynamic(&x, &scale, zero_point, &y, &how, &call.options), QDQ_OK) << qdq_last_error();
     });
     expect_outputs(expected, at_once, "at once");
+    how = planned.how();
     planned.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
         qdq_plan plan;
-        ASSERT_EQ(qdq_plan_quantize_dynamic(&plan, &x, &scale, zero_point, &y, &call.how, &call.options), QDQ_OK)
+        ASSERT_EQ(qdq_plan_quantize_dynamic(&plan, &x, &scale, zero_point, &y, &how, &call.options), QDQ_OK)
             << qdq_last_error();
         void *const shift = zero_point ? zero_point->data : nullptr;
         EXPECT_EQ(qdq_run_dynamic(&plan, x.data, scale.data, shift, y.data, nullptr), QDQ_OK) << qdq_last_error();
@@ -92,7 +103,7 @@ TEST_F(Dynamic, rules_of_every_input_of_16_bits) {
                 if (shifts && !reference::is_integer(codes)) {
                     continue;
                 }
-                const qdq_scale_options how{rule, 0, 0};
+                const qdq_scale_options how{.rule = rule};
                 for (const qdq_dtype type : is_power ? std::vector{QDQ_E8M0, QDQ_F32, QDQ_BF16}
                                                      : std::vector{QDQ_F32, QDQ_F16, QDQ_BF16, QDQ_F8E4M3}) {
                     SCOPED_TRACE(std::to_string(floats) + " to " + std::to_string(codes) + ", rule " +
@@ -208,6 +219,13 @@ struct refusable {
     }
 };
 
+// As messages have it.
+std::string number(double value) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%g", value);
+    return text;
+}
+
 template<typename Change> void expect_refused(const std::string &message, Change change) {
     refusable call;
     change(call);
@@ -226,7 +244,19 @@ TEST_F(Dynamic, what_is_wrong_is_refused) {
     expect_refused("how: least_scale inf is not a finite number of 0 or more",
                    [](refusable &c) { c.how.least_scale = INFINITY; });
     expect_refused("how: least_scale 1 is not for powers of two (rule 2)",
-                   [](refusable &c) { c.how = {QDQ_SCALE_POWER_FLOOR, 0, 1}; });
+                   [](refusable &c) { c.how = {.rule = QDQ_SCALE_POWER_FLOOR, .least_scale = 1}; });
+    expect_refused("how: clip_ratio_count -1 is not in 0..1024", [](refusable &c) { c.how.clip_ratio_count = -1; });
+    expect_refused("how: clip_ratio_count 1025 is not in 0..1024", [](refusable &c) { c.how.clip_ratio_count = 1025; });
+    expect_refused("how: last_clip_ratio 0.5 is of clip_ratio_count 2 or more, not 1", [](refusable &c) {
+        c.how.clip_ratio_count = 1;
+        c.how.last_clip_ratio = 0.5f;
+    });
+    for (const float last : {0.0f, 2.5f, NAN}) {
+        expect_refused("how: last_clip_ratio " + number(last) + " is not above 0 and at most 2", [=](refusable &c) {
+            c.how.clip_ratio_count = 2;
+            c.how.last_clip_ratio = last;
+        });
+    }
     expect_refused("how: rule 1 needs integer codes, not f8e4m3", [](refusable &c) {
         c.how.rule = QDQ_SCALE_MINMAX;
         c.shifts = true;
@@ -279,6 +309,194 @@ TEST_F(Dynamic, what_is_wrong_is_refused) {
     });
     expect_refused("y: it overlaps x; y may only be x itself, with the same strides and element size",
                    [](refusable &c) { c.of_y.data = c.of_x.data; });
+}
+
+// The same with a scale of the tensor's own.
+template<typename Change> void expect_global_refused(const std::string &message, Change change) {
+    float global = 1;
+    expect_refused(message, [&](refusable &c) {
+        c.of_scale.dtype = QDQ_F8E4M3;
+        c.how.global_sense = QDQ_GLOBAL_SCALE;
+        c.how.computes_global = 1;
+        c.how.global_scale = &global;
+        change(c);
+    });
+    EXPECT_EQ(global, 1);
+}
+
+TEST_F(Dynamic, what_is_wrong_about_a_global_scale_is_refused) {
+    expect_global_refused("how: global_sense 3 is not in 0..2", [](refusable &c) { set_raw(c.how.global_sense, 3); });
+    expect_global_refused("how: global_scale has no global_sense",
+                          [](refusable &c) { c.how.global_sense = QDQ_GLOBAL_NONE; });
+    expect_refused("how: global_scale has no global_sense", [](refusable &c) { c.how.computes_global = 1; });
+    expect_refused("how: global_scale has no global_sense", [](refusable &c) { c.how.global_largest = 256; });
+    expect_global_refused("how: global_scale: NULL, and global_sense is 1",
+                          [](refusable &c) { c.how.global_scale = nullptr; });
+    expect_global_refused("how: global_scale is of rule 0, not 2",
+                          [](refusable &c) { c.how.rule = QDQ_SCALE_POWER_FLOOR; });
+    expect_global_refused("how: global_largest 449 is not in 0..448", [](refusable &c) { c.how.global_largest = 449; });
+    expect_global_refused("scale: type f32 has no global_scale; f8e4m3 has",
+                          [](refusable &c) { c.of_scale.dtype = QDQ_F32; });
+    expect_global_refused("how: global_scale: it overlaps x",
+                          [](refusable &c) { c.how.global_scale = static_cast<float *>(c.of_x.data); });
+    expect_global_refused("how: global_scale: it overlaps scale",
+                          [](refusable &c) { c.how.global_scale = static_cast<float *>(c.of_scale.data); });
+    expect_global_refused("how: global_scale: it overlaps y", [](refusable &c) {
+        c.how.global_scale = reinterpret_cast<float *>(static_cast<char *>(c.of_y.data) + 8);
+    });
+}
+
+TEST_F(Dynamic, a_given_global_scale_is_finite_and_above_0) {
+    for (const float given : {0.0f, -2.0f, INFINITY, NAN}) {
+        float global = given;
+        expect_refused("how: global_scale " + number(given) + " is not a finite number above 0", [&](refusable &c) {
+            c.of_scale.dtype = QDQ_F8E4M3;
+            c.how.global_sense = QDQ_GLOBAL_SCALE;
+            c.how.global_scale = &global;
+        });
+    }
+}
+
+// Scales and codes of one row of 16 numbers as e2m1.
+struct nvfp4_row {
+    std::vector<float> x = std::vector<float>(16);
+    uint8_t scale = 0, y[8] = {};
+    float global = 0;
+
+    void quantize(qdq_scale_options how) {
+        static constexpr int64_t shape[] = {1, 16}, scale_shape[] = {1, 1};
+        const qdq_tensor of_x{x.data(), QDQ_F32, 2, shape, nullptr, {}}, of_y{y, QDQ_F4E2M1, 2, shape, nullptr, {}};
+        const qdq_tensor of_scale{&scale, QDQ_F8E4M3, 2, scale_shape, nullptr, {}};
+        how.global_scale = how.global_sense == QDQ_GLOBAL_NONE ? nullptr : &global;
+        ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, &how, nullptr), QDQ_OK) << qdq_last_error();
+    }
+};
+
+// 10, 20, 30, 40 are 1, 2, 3, 4 times 10; by a scale of 6.5 two of them are not met. Of 6, 3, 2, 1 it is the other way.
+TEST_F(Dynamic, four_over_six_takes_the_lesser_error) {
+    nvfp4_row four, six;
+    four.x = {10, 20, 30, 40, 10, 20, 30, 40, -10, -20, -30, -40, 10, 20, 30, 40};
+    four.quantize({.last_clip_ratio = 1.5f, .clip_ratio_count = 2});
+    EXPECT_EQ(four.scale, 0x52);  // 10
+    EXPECT_EQ(four.y[0], 0x42);   // 1, 2
+    EXPECT_EQ(four.y[1], 0x65);   // 3, 4
+    six.x = {6, 3, 2, 1, 6, 3, 2, 1, 6, 3, 2, 1, 6, 3, 2, 1};
+    six.quantize({.last_clip_ratio = 1.5f, .clip_ratio_count = 2});
+    EXPECT_EQ(six.scale, 0x38);  // 1
+    EXPECT_EQ(six.y[0], 0x57);   // 6, 3
+}
+
+TEST_F(Dynamic, the_first_of_equal_candidates_is_taken) {
+    nvfp4_row row;  // zeros
+    row.x[3] = 1.5f;
+    row.quantize({.clip_ratio = 1, .last_clip_ratio = 2, .clip_ratio_count = 2});
+    EXPECT_EQ(row.scale, 0x28);  // a quarter: 6 of them, as 3 of twice as much
+}
+
+TEST_F(Dynamic, clip_ratios_of_many_groups_are_searched) {
+    const dimensions shape{3000, 4};
+    const tensor_memory x = floats(QDQ_BF16, shape);
+    tensor_memory scale(QDQ_F32, {3000, 1}), expected = scale;
+    const qdq_tensor of_x = x.view(), of_scale = scale.view();
+    const qdq_scale_options how{.last_clip_ratio = 0.5f, .clip_ratio_count = 4};
+    ASSERT_EQ(qdq_compute_scales(&of_x, QDQ_I4, &of_scale, nullptr, &how, nullptr), QDQ_OK) << qdq_last_error();
+    reference::compute_scales(of_x, QDQ_I4, expected.view(), nullptr, &how, nullptr);
+    EXPECT_TRUE(same_bytes(expected, scale));
+}
+
+// 6 * 448 is the largest product of a code and a scale.
+TEST_F(Dynamic, a_global_scale_has_two_senses) {
+    for (const qdq_global_sense sense : {QDQ_GLOBAL_SCALE, QDQ_GLOBAL_INVERSE}) {
+        nvfp4_row row;
+        row.x[5] = -2688 * 4;
+        row.x[6] = 2688 * 2;
+        row.quantize({.global_sense = sense, .computes_global = 1});
+        EXPECT_EQ(row.global, sense == QDQ_GLOBAL_SCALE ? 4 : 0.25f);
+        EXPECT_EQ(row.scale, 0x7e);  // 448
+        EXPECT_EQ(row.y[2], 0xf0);   // 0, -6
+        EXPECT_EQ(row.y[3], 0x05);   // 3, 0
+        row.global = sense == QDQ_GLOBAL_SCALE ? 8 : 0.125f;
+        row.quantize({.global_sense = sense});
+        EXPECT_EQ(row.scale, 0x76);  // 224
+        EXPECT_EQ(row.y[2], 0xf0);
+        row.quantize({.global_sense = sense, .computes_global = 1, .global_largest = 256});
+        EXPECT_EQ(row.global, sense == QDQ_GLOBAL_SCALE ? 7 : 1 / 7.0f);
+        EXPECT_EQ(row.scale, 0x78);  // 256
+    }
+}
+
+TEST_F(Dynamic, a_global_scale_of_zeros_and_of_the_least_number_is_usable) {
+    nvfp4_row row;
+    row.quantize({.global_sense = QDQ_GLOBAL_SCALE, .computes_global = 1});
+    EXPECT_EQ(row.global, 1 / 2688.0f);
+    row.quantize({.global_sense = QDQ_GLOBAL_INVERSE, .computes_global = 1});
+    EXPECT_EQ(row.global, 2688);
+    row.x[0] = 0x1p-149f;
+    row.quantize({.global_sense = QDQ_GLOBAL_INVERSE, .computes_global = 1});
+    EXPECT_EQ(row.global, std::numeric_limits<float>::max());
+    row.quantize({.global_sense = QDQ_GLOBAL_SCALE, .computes_global = 1});
+    EXPECT_EQ(row.global, 1);
+}
+
+TEST_F(Dynamic, diagnostics_count_what_is_met) {
+    const std::vector<float> values = {1, NAN, -INFINITY, 200, -127.5f, 0.25f, 0, -3.125f};
+    const int64_t shape[] = {8}, by_one[] = {1};
+    float scale = 0;
+    int8_t y[8];
+    qdq_diagnostics met;
+    const qdq_tensor of_x{const_cast<float *>(values.data()), QDQ_F32, 1, shape, nullptr, {}};
+    const qdq_tensor of_scale{&scale, QDQ_F32, 1, by_one, nullptr, {}}, of_y{y, QDQ_I8, 1, shape, nullptr, {}};
+    const qdq_scale_options how{.diagnostics = &met};
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, &how, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(met.nan, 1);
+    EXPECT_EQ(met.infinite, 1);
+    EXPECT_TRUE(std::isnan(met.amax));
+    const int64_t finite_shape[] = {5};
+    const qdq_tensor finite{const_cast<float *>(values.data() + 3), QDQ_F32, 1, finite_shape, nullptr, {}};
+    const qdq_tensor codes{y, QDQ_I8, 1, finite_shape, nullptr, {}};
+    const qdq_scale_options clips{.clip_ratio = 0.635f, .diagnostics = &met};  // 200 by 127
+    ASSERT_EQ(qdq_quantize_dynamic(&finite, &of_scale, nullptr, &codes, &clips, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(scale, 1);
+    EXPECT_EQ(met.nan + met.infinite, 0);
+    EXPECT_EQ(met.clipped, 1);  // -127.5 is -128
+    EXPECT_EQ(met.flushed, 1);
+    EXPECT_EQ(met.amax, 200);
+    EXPECT_EQ(met.squared_error, 73 * 73 + 0.25 + 0.0625 + 0.015625);
+}
+
+TEST_F(Dynamic, diagnostics_are_the_same_for_any_number_of_threads) {
+    const dimensions shape{1000, 1030};
+    const tensor_memory x = floats(QDQ_F16, shape);
+    tensor_memory scale(QDQ_F32, {1000, 10}), y(QDQ_F8E5M2, shape);
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view();
+    qdq_diagnostics met[3];
+    for (int i = 0; i < 3; i++) {
+        qdq_set_num_threads(std::vector{1, 2, 7}[static_cast<size_t>(i)]);
+        const qdq_scale_options how{.clip_ratio = 0.75f, .diagnostics = &met[i]};
+        ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, &how, nullptr), QDQ_OK) << qdq_last_error();
+        EXPECT_TRUE(same_diagnostics(met[0], met[i]));
+    }
+    qdq_diagnostics expected;
+    const qdq_scale_options how{.clip_ratio = 0.75f, .diagnostics = &expected};
+    reference::compute_scales(of_x, QDQ_F8E5M2, of_scale, nullptr, &how, nullptr);
+    EXPECT_TRUE(same_diagnostics(expected, met[0]));
+}
+
+TEST_F(Dynamic, diagnostics_are_of_x_where_y_is_x) {
+    tensor_memory x = floats(QDQ_F16, {50, 70}), scale(QDQ_F32, {50, 1});
+    const qdq_tensor of_x = x.view(), of_scale = scale.view();
+    qdq_tensor y = of_x;
+    y.dtype = QDQ_I16;
+    qdq_diagnostics expected, met;
+    const qdq_scale_options oracle{.diagnostics = &expected}, how{.diagnostics = &met};
+    reference::compute_scales(of_x, QDQ_I16, of_scale, nullptr, &oracle, nullptr);
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &y, &how, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_TRUE(same_diagnostics(expected, met));
+}
+
+TEST_F(Dynamic, diagnostics_may_overlap_nothing) {
+    expect_refused("how: diagnostics: it overlaps x",
+                   [](refusable &c) { c.how.diagnostics = static_cast<qdq_diagnostics *>(c.of_x.data); });
 }
 
 TEST_F(Dynamic, plans_run_by_their_own_function) {

@@ -10,12 +10,18 @@
 #undef qdq_dequantize
 #undef qdq_plan_quantize
 #undef qdq_plan_dequantize
+#undef qdq_compute_scales
+#undef qdq_quantize_dynamic
+#undef qdq_plan_quantize_dynamic
 
 extern "C" {
 decltype(qdq_quantize_2) qdq_quantize;
 decltype(qdq_dequantize_2) qdq_dequantize;
 decltype(qdq_plan_quantize_2) qdq_plan_quantize;
 decltype(qdq_plan_dequantize_2) qdq_plan_dequantize;
+decltype(qdq_compute_scales_2) qdq_compute_scales;
+decltype(qdq_quantize_dynamic_2) qdq_quantize_dynamic;
+decltype(qdq_plan_quantize_dynamic_2) qdq_plan_quantize_dynamic;
 }
 
 namespace {
@@ -66,6 +72,26 @@ TEST(FirstHeader, the_functions_of_this_one_look_at_nan) {
     EXPECT_EQ(c.codes[0], 0);
     const call odd(2);
     EXPECT_EQ(qdq_quantize_2(&c.f, &c.s, nullptr, &c.q, &odd.options), QDQ_INVALID_ARGUMENT);
+}
+
+// The first options of scales ended after `least_scale`.
+TEST(FirstHeader, options_of_scales_that_it_did_not_have_are_not_looked_at) {
+    qdq_scale_options how;
+    std::memset(&how, 0x55, sizeof(how));
+    how.rule = QDQ_SCALE_ABSMAX;
+    how.clip_ratio = 1;
+    how.least_scale = 2;
+    call c(0);
+    c.floats[0] = 1;
+    ASSERT_EQ(qdq_compute_scales(&c.f, QDQ_I8, &c.s, nullptr, &how, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(c.scale, 2);
+    ASSERT_EQ(qdq_quantize_dynamic(&c.f, &c.s, nullptr, &c.q, &how, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(c.codes[1], 2);  // 1.5
+    qdq_plan plan;
+    ASSERT_EQ(qdq_plan_quantize_dynamic(&plan, &c.f, &c.s, nullptr, &c.q, &how, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_NE(qdq_quantize_dynamic_2(&c.f, &c.s, nullptr, &c.q, &how, nullptr), QDQ_OK);
+    ASSERT_EQ(qdq_compute_scales(&c.f, QDQ_I8, &c.s, nullptr, nullptr, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(c.scale, 3.0f / 127);
 }
 
 }  // namespace

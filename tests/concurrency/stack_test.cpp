@@ -167,14 +167,13 @@ TEST_F(Stack, of_drawn_calls_is_at_most_what_the_header_says) {
 }
 
 // Scales and codes at once, scales alone, and by a plan.
-size_t stack_of_dynamic(const layout &l, qdq_dtype codes, qdq_scale_rule rule) {
-    const bool shifts = rule == QDQ_SCALE_MINMAX, packed = reference::is_packed(codes);
+size_t stack_of_dynamic(const layout &l, qdq_dtype codes, const qdq_scale_options &how, qdq_dtype scale_type) {
+    const bool shifts = how.rule == QDQ_SCALE_MINMAX, packed = reference::is_packed(codes);
     const tensor_memory x = floats(QDQ_F32, l.shape, l.x_strides),
-                        y(codes, l.shape, packed ? dimensions{} : l.y_strides), scale(QDQ_F32, l.scale),
+                        y(codes, l.shape, packed ? dimensions{} : l.y_strides), scale(scale_type, l.scale),
                         zero(QDQ_I32, l.scale);
     const qdq_tensor c_x = x.view(), c_y = y.view(), c_scale = scale.view(), c_zero = zero.view();
     const qdq_tensor *const shift = shifts ? &c_zero : nullptr;
-    const qdq_scale_options how{rule, 0, 0};
     return std::max(
         {expect_stated_stack(
              [&] { EXPECT_EQ(qdq_quantize_dynamic(&c_x, &c_scale, shift, &c_y, &how, nullptr), QDQ_OK); }),
@@ -198,7 +197,20 @@ TEST_F(Stack, of_a_dynamic_call_is_at_most_what_the_header_says) {
                     SCOPED_TRACE("shape " + testing::PrintToString(l.shape) + ", scale " +
                                  testing::PrintToString(l.scale) + ", " + reference::name_of(codes));
                     const qdq_scale_rule rule = reference::is_integer(codes) ? QDQ_SCALE_MINMAX : QDQ_SCALE_ABSMAX;
-                    most = std::max(most, stack_of_dynamic(l, codes, rule));
+                    float global = 1;
+                    qdq_diagnostics met;
+                    const qdq_scale_options plain{.rule = rule},
+                        searched{.rule = rule, .last_clip_ratio = 0.5f, .clip_ratio_count = 3, .diagnostics = &met},
+                        global_too{.last_clip_ratio = 1.5f,
+                                   .clip_ratio_count = 2,
+                                   .global_sense = QDQ_GLOBAL_SCALE,
+                                   .computes_global = 1,
+                                   .global_scale = &global,
+                                   .diagnostics = &met};
+                    most = std::max({most, stack_of_dynamic(l, codes, plain, QDQ_F32),
+                                     stack_of_dynamic(l, codes, {.rule = rule, .diagnostics = &met}, QDQ_F32),
+                                     stack_of_dynamic(l, codes, searched, QDQ_F32),
+                                     stack_of_dynamic(l, codes, global_too, QDQ_F8E4M3)});
                 }
             }
         });

@@ -4,6 +4,8 @@
 #include "api/drawn_dynamic.h"
 #include "support/targets.h"
 
+#include <bit>
+
 namespace {
 
 // Scales, zero points and codes, on every target.
@@ -15,13 +17,18 @@ void check_dynamic(const api_test::dynamic_call &call) {
             continue;
         }
         fuzz::require(qdq_force_target(target.c_str()) == QDQ_OK, "a usable target cannot be forced");
-        const api_test::dynamic_outputs actual(call);
+        api_test::dynamic_outputs actual(call);
+        const qdq_scale_options how = actual.how();
         actual.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
-            fuzz::require(qdq_quantize_dynamic(&x, &scale, zero_point, &y, &call.how, &call.options) == QDQ_OK,
+            fuzz::require(qdq_quantize_dynamic(&x, &scale, zero_point, &y, &how, &call.options) == QDQ_OK,
                           "a valid dynamic call fails");
         });
         fuzz::require(actual.scale == expected.scale, ("a scale differs from the oracle's on " + target).c_str());
         fuzz::require(actual.zero_point == expected.zero_point, "a zero point differs from the oracle's");
+        fuzz::require(std::bit_cast<uint32_t>(actual.global) == std::bit_cast<uint32_t>(expected.global),
+                      "a global scale differs from the oracle's");
+        fuzz::require(api_test::same_diagnostics(actual.diagnostics, expected.diagnostics),
+                      "diagnostics differ from the oracle's");
         fuzz::require(actual.y == expected.y, "codes by computed scales differ from the oracle's");
     }
 }

@@ -55,6 +55,56 @@ def test_options():
     assert qdq.quantize_dynamic(X, dtype="int4", packed=True)[0].shape == (3, 2)
 
 
+def test_the_best_of_several_clip_ratios():
+    x = numpy.float32([[10, 20, 30, 40], [6, 3, 2, 1]])
+    scale = qdq.compute_scales(x, dtype="float4_e2m1fn", axis=0, clip_ratio=(1, 1.5, 2))
+    assert scale.tolist() == [10, 1]
+
+
+@pytest.mark.parametrize("sense, value", [("scale", 4.0), ("inverse", 0.25)])
+def test_a_global_scale(sense, value):
+    x = numpy.float32([[-2688 * 4, 100, 0, 7]])
+    keywords = {"dtype": "float4_e2m1fn", "axis": 1, "block_size": 2, "global_sense": sense}
+    codes, scale, computed = qdq.quantize_dynamic(x, **keywords, packed=True)
+    assert computed == value and scale.dtype == oracle.dtype("float8_e4m3fn")
+    assert scale.astype("float32").tolist() == [[448, 0.28125]]
+    again, same = qdq.quantize_dynamic(x, **keywords, global_scale=computed, packed=True)
+    assert numpy.array_equal(codes, again) and numpy.array_equal(scale.view("uint8"), same.view("uint8"))
+    divisor = scale.astype("float32") * 4
+    assert numpy.array_equal(codes, qdq.quantize(x, divisor, dtype="float4_e2m1fn", axis=1, block_size=2, packed=True))
+    halved = qdq.compute_scales(x, **keywords, global_largest=224)
+    assert halved[0].astype("float32")[0, 0] == 224 and halved[1] == (8 if sense == "scale" else 0.125)
+
+
+def test_diagnostics():
+    scale, met = qdq.compute_scales(X, dtype="int8", diagnostics=True, clip_ratio=0.5)
+    assert scale == 1 and met["amax"] == 254 and met["clipped"] == 1 and met["flushed"] == 1
+    assert met["nan"] == met["infinite"] == 0 and met["squared_error"] == 127.0**2 + 0.25
+
+
+@pytest.mark.parametrize("layout, size", [("tiled_128x4", 1024), ("column_words", 32)])
+def test_layouts_of_scales(layout, size):
+    scale = numpy.arange(1, 19, dtype="uint8").reshape(3, 6).view(oracle.dtype("float8_e8m0fnu"))
+    arranged = qdq.arrange_scales(scale, layout=layout)
+    assert arranged.dtype == numpy.uint8 and arranged.shape == (size,)
+    assert arranged[:4].tolist() == [1, 2, 3, 4] and arranged.sum() == sum(range(1, 19))
+    back = qdq.restore_scales(arranged, scale.shape, layout=layout, dtype="float8_e8m0fnu")
+    assert numpy.array_equal(back.view("uint8"), scale.view("uint8"))
+    with pytest.raises(ValueError, match="bytes, and the scales take"):
+        qdq.restore_scales(arranged, (300, 6), layout=layout, dtype="float8_e8m0fnu")
+
+
+def test_layouts_that_are_none():
+    with pytest.raises(ValueError, match="is none of tiled_128x4, column_words"):
+        qdq.arrange_scales(X, layout="rows")
+    with pytest.raises(ValueError, match="neither e8m0 nor f8e4m3"):
+        qdq.arrange_scales(X, layout="tiled_128x4")
+    with pytest.raises(ValueError, match="no matrix"):
+        qdq.arrange_scales(X[0], layout="tiled_128x4")
+    with pytest.raises(ValueError, match="no dense array of uint8"):
+        qdq.restore_scales(X, (3, 4), layout="tiled_128x4", dtype="float8_e8m0fnu")
+
+
 @pytest.mark.parametrize(
     "message, keywords",
     [
@@ -66,6 +116,9 @@ def test_options():
         ("quant_range: 1 numbers, not the lowest and highest code", {"quant_range": (4,)}),
         ("out: its shape is not x's", {"out": numpy.empty(3, "int8")}),
         ("how: clip_ratio 2 is not in 0..1", {"clip_ratio": 2}),
+        ("clip_ratio: 2 numbers, not the first, the last, and how many", {"clip_ratio": (1, 2)}),
+        ('global_sense: "up" is none of scale, inverse', {"global_sense": "up"}),
+        ("global_sense: None, and global_scale has one: scale or inverse", {"global_scale": 1.0}),
     ],
 )
 def test_what_is_wrong_is_refused(message, keywords):

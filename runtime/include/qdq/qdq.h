@@ -391,14 +391,74 @@ typedef enum {
     QDQ_SCALE_POWER_ROUND_UP
 } qdq_scale_rule;
 
+/** In which sense a tensor has a scale of its own, above those of its blocks: both are in use, and each is the other's
+ * reciprocal. */
+typedef enum {
+    QDQ_GLOBAL_NONE, /**< it has none */
+    /** x is about code * (scale * global): torchao's per_tensor_scale, ModelOpt's weight_scale_2 */
+    QDQ_GLOBAL_SCALE,
+    /** x is about code * (scale / global), block scales having been multiplied by it: compressed-tensors' and vLLM's
+     * global_scale, TransformerEngine's encode scale */
+    QDQ_GLOBAL_INVERSE
+} qdq_global_sense;
+
+/** What a dynamic call met, or would have if it wrote y: the same for any number of threads. y is x quantized, and
+ * dequantized to f32. */
+typedef struct {
+    int64_t nan;      /**< elements that are NaN */
+    int64_t infinite; /**< infinite ones */
+    int64_t
+        clipped; /**< finite ones that are half a step or more past the codes' ends: x is at least s * (highest code +
+                    1/2 - zero point), or at most s * (lowest code - 1/2 - zero point), where the sum and the product
+                    round to f32. Of a float type the ends are its largest values, and the step is the last one */
+    int64_t flushed;      /**< finite ones other than 0 whose y is 0 */
+    double squared_error; /**< the sum of d^2 * u^2, as of several clip ratios in qdq_scale_options, over all elements:
+                             exact, but for its sum over different u, the smallest first, in binary64 */
+    float amax;           /**< the largest |x|, infinite ones too; NaN if one is NaN */
+} qdq_diagnostics;
+
 /** How scales are computed. All zero bytes are the defaults. Powers of two are clamped to E8M0's, 2^-127 to 2^127: for
- * an amax of 0 the scale is 2^-127. An infinite amax is 2^128 there; by QDQ_SCALE_POWER_ROUND_UP the scale is 2^127. */
+ * an amax of 0 the scale is 2^-127. An infinite amax is 2^128 there; by QDQ_SCALE_POWER_ROUND_UP the scale is 2^127.
+ *
+ * **Several clip ratios** are candidates, of which the elements that share a scale take that of the least error, and
+ * the first of equals. Candidate i of n is clip_ratio + (last_clip_ratio - clip_ratio) * (i / (n - 1)), each operation
+ * rounded to f32. From 1 to 1.5 the two candidates are "four over six" (arXiv 2512.02010, mit-han-lab/fouroversix: 4
+ * alone where its error is less): of e2m1 they take amax to 6 or 4. A candidate's error is the sum of squares of d,
+ *
+ * @code{.unparsed}
+ * u = 2^(floor(log2 of the scale) - 8)    at least 2^-127; of subnormal scales as of 2^-126
+ * d = truncate(min(|x - y| / u, 2^27) + 1/2)    0 where |x - y| is not finite; each operation rounds to f32
+ * @endcode
+ *
+ * times u^2, where y is x quantized and dequantized to f32. The sum of integers is exact up to 2^64 - 1, and is that
+ * where it would be more, so any order gives it. It converts to binary64 once.
+ *
+ * **A scale of the tensor's own** makes it NVFP4 with two levels: QDQ_F8E4M3 scales of 16 elements each, and
+ * QDQ_F4E2M1 codes, though any type of code takes it. The scale of a block is s / global, or s * global in the sense of
+ * QDQ_GLOBAL_INVERSE, where s is amax / L; then least_scale and rounding follow. x is divided by scale * global, or
+ * scale / global, rounded to f32. Computed, it is amax / (L * global_largest) of all elements, or its inverse L *
+ * global_largest / amax, at most the largest finite number; 1 stands for an amax of 0, and for a result of 0. */
 typedef struct {
     qdq_scale_rule rule; /**< the rule */
     float clip_ratio;    /**< what amax, or lowest and highest, are multiplied by: above 0, at most 1; 0: 1 */
     float least_scale;   /**< a smaller scale becomes this one, before it is rounded to its type: 0 or more, finite; of
                             powers of two 0 alone */
+    float last_clip_ratio;         /**< of several: above 0, at most 2; else 0 */
+    int32_t clip_ratio_count;      /**< how many there are, at most 1024; 0: one, clip_ratio */
+    qdq_global_sense global_sense; /**< the sense of global_scale; of QDQ_SCALE_ABSMAX and scales of QDQ_F8E4M3 */
+    int32_t computes_global;       /**< 0: global_scale is read; else it is written */
+    float global_largest; /**< computed: the scale of a block that has the largest magnitude of all: above 0, at most
+                             448; 0: 448. Four over six needs room for 1.5 of it, and takes 256 */
+    float *global_scale; /**< one number, given above 0 and finite; NULL without a sense. A plan remembers this address,
+                            and its runs read or write it */
+    qdq_diagnostics *diagnostics; /**< written: what was met; NULL: not asked for. A plan remembers this address. x is
+                                     quantized once more for it, and what shares a scale by one thread */
 } qdq_scale_options;
+
+/* As for qdq_options: callers compiled with the first header that had these left all after `least_scale` unset. */
+#define qdq_compute_scales qdq_compute_scales_2
+#define qdq_quantize_dynamic qdq_quantize_dynamic_2
+#define qdq_plan_quantize_dynamic qdq_plan_quantize_dynamic_2
 
 /** Computes scales, and zero points where the rule has such, of the elements that share each.
  *
@@ -425,8 +485,8 @@ qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes, const qdq_te
 qdq_status qdq_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                                 const qdq_tensor *y, const qdq_scale_options *how, const qdq_options *options);
 
-/** Prepares `plan` by the rules of qdq_quantize_dynamic(). Nothing is computed, and no address is remembered: any data
- * may be NULL. qdq_run_dynamic() runs it, qdq_run() does not. */
+/** Prepares `plan` by the rules of qdq_quantize_dynamic(). Nothing is computed, and no address is remembered but that
+ * of `global_scale`: any data may be NULL. qdq_run_dynamic() runs it, qdq_run() does not. */
 qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
                                      const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_scale_options *how,
                                      const qdq_options *options);
@@ -434,6 +494,36 @@ qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const 
 /** Runs such a plan on the data of tensors laid out as the plan's were. `zero_point` is NULL where the plan has none,
  * `stream` always. */
 qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, void *zero_point, void *y, void *stream);
+
+/** Where the scales of matrices lie for tensor cores. A scale tensor's last two dimensions are the rows and columns of
+ * a matrix; consecutive columns are consecutive blocks of what is multiplied and summed. Other orders are strides:
+ * those of a column-major scale are {1, rows}, and every call takes them. */
+typedef enum {
+    /** Tiles of 128 rows and 4 columns, of 512 bytes, row by row of tiles. In a tile row r and column c are at
+     * r % 32 * 16 + r / 32 * 4 + c. Padded with zero bytes to whole tiles. cuBLAS's scales of 16 or 32 elements;
+     * torchao's to_blocked, TransformerEngine's and FlashInfer's swizzled scales */
+    QDQ_SCALES_TILED_128X4,
+    /** Four consecutive scales of a row in a little-endian word of 32 bits, and the words column by column. Padded with
+     * zero bytes to multiples of 4 rows and 4 columns. DeepGEMM's packed UE8M0 */
+    QDQ_SCALES_COLUMN_WORDS
+} qdq_scale_layout;
+
+/** The bytes that one matrix of scales takes in a layout; 0 where the layout is none, or a size is below 0. */
+int64_t qdq_arranged_bytes(qdq_scale_layout layout, int64_t rows, int64_t columns);
+
+/** Copies scales into a layout.
+ *
+ * @param scale     E8M0 or F8E4M3, on the host, of rank 2 to 8: matrices, one for each index of the dimensions before
+ *                  the last two, each padded on its own
+ * @param layout    the layout
+ * @param arranged  written: it may not overlap scale
+ * @param bytes     how many it has: as many as qdq_arranged_bytes() for each matrix
+ * @return QDQ_OK, or why nothing has been written: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED */
+qdq_status qdq_arrange_scales(const qdq_tensor *scale, qdq_scale_layout layout, void *arranged, int64_t bytes);
+
+/** The way back: copies scales out of a layout, whose padding is not looked at. `scale` is written; the rest is as of
+ * qdq_arrange_scales(). */
+qdq_status qdq_restore_scales(const void *arranged, int64_t bytes, qdq_scale_layout layout, const qdq_tensor *scale);
 
 #if defined(__cplusplus)
 }

@@ -110,6 +110,17 @@ enum class scale_rule {
     power_even = QDQ_SCALE_POWER_EVEN,          ///< the floor, of a rounded |x|
     power_round_up = QDQ_SCALE_POWER_ROUND_UP,  ///< the least power of two that saturates nothing
 };
+/// In which sense a tensor has a scale of its own.
+enum class global_sense {
+    none = QDQ_GLOBAL_NONE,       ///< it has none
+    scale = QDQ_GLOBAL_SCALE,     ///< block scales are multiplied by it: torchao's per_tensor_scale
+    inverse = QDQ_GLOBAL_INVERSE  ///< block scales are divided by it: compressed-tensors' and vLLM's global_scale
+};
+/// Where the scales of matrices lie for tensor cores.
+enum class scale_layout {
+    tiled_128x4 = QDQ_SCALES_TILED_128X4,   ///< cuBLAS's: tiles of 128 rows and 4 columns
+    column_words = QDQ_SCALES_COLUMN_WORDS  ///< DeepGEMM's: four of a row in a word, words column by column
+};
 /// How a packed 4-bit tensor holds its elements.
 enum class packing {
     low_first = QDQ_LOW_FIRST,       ///< the first in the low nibble
@@ -390,9 +401,27 @@ struct scale_options {
     scale_rule rule = scale_rule::absmax;  ///< the rule
     float clip_ratio = 1;                  ///< what amax, or lowest and highest, are multiplied by
     float least_scale = 0;                 ///< a smaller scale becomes this one
+    float last_clip_ratio = 0;             ///< of several clip ratios, of which each scale takes the best
+    std::int32_t clip_ratio_count = 0;     ///< how many there are, from the first to the last; 0: one
+    qdq::global_sense global_sense = qdq::global_sense::none;  ///< the sense of global_scale
+    bool computes_global = false;                              ///< global_scale is written, not read
+    float global_largest = 0;                                  ///< the largest scale of a block then; 0: 448
+    float *global_scale = nullptr;                             ///< the tensor's own scale
+    qdq_diagnostics *diagnostics = nullptr;                    ///< written: what was met
 
     /// As C takes them.
-    constexpr qdq_scale_options c() const { return {static_cast<qdq_scale_rule>(rule), clip_ratio, least_scale}; }
+    constexpr qdq_scale_options c() const {
+        return {static_cast<qdq_scale_rule>(rule),
+                clip_ratio,
+                least_scale,
+                last_clip_ratio,
+                clip_ratio_count,
+                static_cast<qdq_global_sense>(global_sense),
+                computes_global ? 1 : 0,
+                global_largest,
+                global_scale,
+                diagnostics};
+    }
 };
 
 /// What a call came to: true on success. A failure keeps its message. The members are those of
@@ -519,6 +548,29 @@ inline result transcode(const tensor &x, const tensor &x_scale, const tensor &x_
                                                              c_y_zero_point, c_y_how);
                                     });
                   });
+}
+
+/// The bytes that a matrix of scales takes in a layout.
+inline std::int64_t arranged_bytes(scale_layout layout, std::int64_t rows, std::int64_t columns) {
+    return qdq_arranged_bytes(static_cast<qdq_scale_layout>(layout), rows, columns);
+}
+/// Copies scales, e8m0 or f8e4m3, into a layout, as qdq_arrange_scales says. The last two dimensions are matrices.
+inline result arrange_scales(const tensor &scale, scale_layout layout, std::span<std::uint8_t> arranged) {
+    if (scale.problem() != nullptr) {
+        return result(scale.problem());
+    }
+    const qdq_tensor c_scale = scale.c();
+    return qdq_arrange_scales(&c_scale, static_cast<qdq_scale_layout>(layout), arranged.data(),
+                              static_cast<std::int64_t>(arranged.size()));
+}
+/// The way back.
+inline result restore_scales(std::span<const std::uint8_t> arranged, scale_layout layout, const output &scale) {
+    if (scale.problem() != nullptr) {
+        return result(scale.problem());
+    }
+    const qdq_tensor c_scale = scale.c();
+    return qdq_restore_scales(arranged.data(), static_cast<std::int64_t>(arranged.size()),
+                              static_cast<qdq_scale_layout>(layout), &c_scale);
 }
 
 /// Scales of x by a rule, for codes of a type; and zero points, or `none` where the rule has none. Both are written, as

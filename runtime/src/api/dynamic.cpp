@@ -5,6 +5,7 @@
 #include "cpu/reduction.h"
 #include "support/status.h"
 
+#include <cstddef>
 #include <cstring>
 
 namespace runtime = qdq::runtime;
@@ -23,7 +24,8 @@ qdq_status make(const runtime::dynamic_arguments &given, runtime::dynamic_plan &
 }
 
 qdq_status run(const char *function, const runtime::dynamic_plan &p, const runtime::dynamic_tensors &at) {
-    if (const qdq_status status = runtime::check_overlap(function, p, at)) {
+    qdq_status status;
+    if ((status = runtime::check_overlap(function, p, at)) || (status = runtime::check_given_global(function, p))) {
         return status;
     }
     if (at.y && p.quantize.elements > 0) {
@@ -83,6 +85,54 @@ qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const 
     std::memcpy(plan->opaque, &p, sizeof(p));
     return QDQ_OK;
 }
+
+// The same by the names of the first header that had them, whose options end after `least_scale`.
+#undef qdq_compute_scales
+#undef qdq_quantize_dynamic
+#undef qdq_plan_quantize_dynamic
+
+namespace {
+
+class first_scale_options {
+public:
+    explicit first_scale_options(const qdq_scale_options *given) : there(given != nullptr) {
+        if (there) {
+            std::memcpy(&how, given, offsetof(qdq_scale_options, last_clip_ratio));
+        }
+    }
+    const qdq_scale_options *get() const { return there ? &how : nullptr; }
+
+private:
+    const bool there;
+    qdq_scale_options how{};
+};
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::visibility("default")]] qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes,
+                                                             const qdq_tensor *scale, const qdq_tensor *zero_point,
+                                                             const qdq_scale_options *how, const qdq_options *options) {
+    return qdq_compute_scales_2(x, codes, scale, zero_point, first_scale_options(how).get(), options);
+}
+
+[[gnu::visibility("default")]] qdq_status qdq_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale,
+                                                               const qdq_tensor *zero_point, const qdq_tensor *y,
+                                                               const qdq_scale_options *how,
+                                                               const qdq_options *options) {
+    return qdq_quantize_dynamic_2(x, scale, zero_point, y, first_scale_options(how).get(), options);
+}
+
+[[gnu::visibility("default")]] qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x,
+                                                                    const qdq_tensor *scale,
+                                                                    const qdq_tensor *zero_point, const qdq_tensor *y,
+                                                                    const qdq_scale_options *how,
+                                                                    const qdq_options *options) {
+    return qdq_plan_quantize_dynamic_2(plan, x, scale, zero_point, y, first_scale_options(how).get(), options);
+}
+
+}  // extern "C"
 
 qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, void *zero_point, void *y, void *stream) {
     const char *const function = "qdq_run_dynamic";

@@ -1,19 +1,24 @@
 #include "cpu/areas.h"
 
+#include "cpu/diagnostics.h"
 #include "cpu/direct_call.h"
 #include "cpu/execute.h"
 #include "cpu/float_environment.h"
 #include "cpu/movement.h"
 #include "cpu/nest_runner.h"
+#include "cpu/quantized_values.h"
 #include "cpu/reduction.h"
 #include "cpu/scale_rules.h"
+#include "cpu/squared_errors.h"
 #include "cpu/threads.h"
 #include "cpu/tile_runner.h"
 #include "plan/area_grid.h"
 #include "plan/loops.h"
+#include "support/types.h"
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace qdq::runtime {
 
@@ -68,6 +73,12 @@ offsets first_of(const plan &base, const area &a) {
     return first;
 }
 
+scale_computation how_of(const dynamic_plan &p, const dynamic_tensors &at) {
+    scale_computation how = p.how;
+    how.global = at.global;
+    return how;
+}
+
 template<typename Element, typename Value>
 void put(void *data, int64_t first, int64_t stride, const Value *values, int64_t count) {
     char *const to = static_cast<char *>(data) + first * int64_t{sizeof(Element)};
@@ -100,13 +111,9 @@ void put_operands(const dynamic_plan &p, const dynamic_tensors &at, const operan
     }
 }
 
-// Computes the operands of groups, and puts them where the caller wants them: by rows of the last dimension that has
-// several groups.
-void finish_groups(const dynamic_plan &p, const area &a, const extremes &found, const dynamic_tensors &at) {
-    const float_environment environment;
-    uint32_t scales[most_groups];
-    int32_t zero_points[most_groups];
-    compute_scales(p.how, found, a.group_count, scales, zero_points);
+// Puts the operands of groups where the caller wants them: by rows of the last dimension that has several groups.
+void put_groups(const dynamic_plan &p, const area &a, const uint32_t *scales, const int32_t *zero_points,
+                const dynamic_tensors &at) {
     const blocked_dimension *const dimensions = p.quantize.dimensions;
     const offsets first = first_of(p.quantize, a);
     operand_row row{first.scale, first.zero_point, 0, 0};
@@ -131,6 +138,125 @@ void finish_groups(const dynamic_plan &p, const area &a, const extremes &found, 
                            row.scale += steps * w.scale;
                            row.zero_point += steps * w.zero_point;
                        }));
+}
+
+// Calls visit(context, group, x, y, count) for an area's elements and what their codes are worth, by such operands.
+void visit_quantized(const dynamic_plan &p, const area &a, const void *x, const group_operands &with,
+                     quantized_run *visit, void *context) {
+    struct visiting {
+        const dynamic_plan &p;
+        int64_t first_group;
+        const void *x;
+        const group_operands &with;
+        quantized_run *visit;
+        void *context;
+    } all{p, a.first_group, x, with, visit, context};
+    for_each_regular_part(
+        a.dimensions, a.box, p.quantize.dimension_count,
+        [](void *given, const blocked_dimension *dimensions, int count, const offsets &at) {
+            const visiting &to = *static_cast<const visiting *>(given);
+            offsets within = at;
+            within.scale -= to.first_group;
+            for_each_quantized(to.p, dimensions, count, within, to.x, to.with, to.visit, to.context);
+        },
+        &all);
+}
+
+// The squared errors of an area's groups.
+void measure_errors(const dynamic_plan &p, const area &a, const void *x, const group_operands &with, double *errors) {
+    struct measuring {
+        const target &on;
+        const float *scale;
+        uint64_t sums[most_measured_groups];
+    } context{*p.quantize.op.target, with.scale, {}};
+    visit_quantized(
+        p, a, x, with,
+        [](void *given, int64_t group, const float *x, const float *y, int64_t count) {
+            measuring &to = *static_cast<measuring *>(given);
+            const uint64_t sum = sum_of_squares(to.on, x, y, count, error_exponent(to.scale[group]));
+            uint64_t &all = to.sums[group];
+            all = all + sum < all ? UINT64_MAX : all + sum;
+        },
+        &context);
+    for (int64_t i = 0; i < a.group_count; i++) {
+        const double unit = error_unit(error_exponent(with.scale[i]));
+        errors[i] = static_cast<double>(context.sums[i]) * (unit * unit);
+    }
+}
+
+// Adds what an area comes to.
+[[gnu::noinline]] void diagnose(const dynamic_plan &p, const area &a, const dynamic_tensors &at, const uint32_t *scales,
+                                const int32_t *zero_points) {
+    float values[most_measured_groups];
+    values_of_scales(how_of(p, at), scales, a.group_count, values);
+    struct diagnosing {
+        const dynamic_plan &p;
+        group_operands with;
+        area_diagnostics found;
+    } context{p, {values, p.has_zero_point ? zero_points : nullptr}, {}};
+    visit_quantized(
+        p, a, at.x, context.with,
+        [](void *given, int64_t group, const float *x, const float *y, int64_t count) {
+            diagnosing &to = *static_cast<diagnosing *>(given);
+            const int32_t zero_point = to.with.zero_point ? to.with.zero_point[group] : 0;
+            to.found.add(to.p.how, to.p.quantize.op, to.with.scale[group], zero_point, x, y, count);
+        },
+        &context);
+    at.sums->add(context.found);
+}
+
+// What is done with the operands of an area: before y is written, which may be x.
+void finish_operands(const dynamic_plan &p, const area &a, const uint32_t *scales, const int32_t *zero_points,
+                     const dynamic_tensors &at) {
+    put_groups(p, a, scales, zero_points, at);
+    if (at.sums && a.elements > 0) {
+        diagnose(p, a, at, scales, zero_points);
+    }
+}
+
+// Computes the operands of the candidate that has the least error in each group, and of the first of equals.
+[[gnu::noinline]] void search_groups(const dynamic_plan &p, const area &a, const extremes &found,
+                                     const dynamic_tensors &at) {
+    uint32_t best_scales[most_measured_groups];
+    int32_t best_zero_points[most_measured_groups];
+    double least[most_measured_groups], errors[most_measured_groups];
+    std::fill_n(least, a.group_count, std::numeric_limits<double>::infinity());
+    scale_computation how = how_of(p, at);
+    for (int32_t candidate = 0; candidate < p.candidates.count; candidate++) {
+        uint32_t scales[most_measured_groups];
+        int32_t zero_points[most_measured_groups]{};
+        how.clip_ratio = p.candidates.ratio(candidate);
+        compute_scales(*p.quantize.op.target, how, found, a.group_count, scales, zero_points);
+        float values[most_measured_groups];
+        values_of_scales(how, scales, a.group_count, values);
+        measure_errors(p, a, at.x, {values, p.has_zero_point ? zero_points : nullptr}, errors);
+        for (int64_t i = 0; i < a.group_count; i++) {
+            if (errors[i] < least[i]) {
+                least[i] = errors[i];
+                best_scales[i] = scales[i];
+                best_zero_points[i] = zero_points[i];
+            }
+        }
+    }
+    finish_operands(p, a, best_scales, best_zero_points, at);
+}
+
+[[gnu::noinline]] void compute_groups(const dynamic_plan &p, const area &a, const extremes &found,
+                                      const dynamic_tensors &at) {
+    uint32_t scales[most_groups];
+    int32_t zero_points[most_groups];
+    compute_scales(*p.quantize.op.target, how_of(p, at), found, a.group_count, scales, zero_points);
+    finish_operands(p, a, scales, zero_points, at);
+}
+
+// What follows of the extremes of groups.
+void finish_groups(const dynamic_plan &p, const area &a, const extremes &found, const dynamic_tensors &at) {
+    const float_environment environment;
+    if (p.candidates.count > 1 && a.elements > 0) {
+        search_groups(p, a, found, at);
+    } else {
+        compute_groups(p, a, found, at);
+    }
 }
 
 // The elements of a region of an area.
@@ -368,7 +494,7 @@ void run_areas(areas_in_parts whole) {
     for (int64_t number = 0; number < grid.areas; number++) {
         area a;
         set_area(p, grid, number, a);
-        const int64_t parts = std::min(parts_of(p, a.elements), most_partial / a.group_count);
+        const int64_t parts = p.decodes ? 1 : std::min(parts_of(p, a.elements), most_partial / a.group_count);
         if (parts > 1) {
             compute_area_by_parts(p, a, at, parts);
         } else {
@@ -381,6 +507,8 @@ call with_operands(const dynamic_plan &p, const dynamic_tensors &at) {
     call op = p.quantize.op;
     op.scale = at.scale;
     op.zero_point = p.has_zero_point ? at.zero_point : nullptr;
+    op.apply_global = global_application(p.how.global_sense);
+    op.global = at.global;
     return op;
 }
 
@@ -399,8 +527,8 @@ bool is_aligned(const void *scale) { return reinterpret_cast<uintptr_t>(scale) %
 // A call of few groups, each a row, that is one call of a kernel after another.
 bool quantize_directly(const dynamic_plan &p, const dynamic_tensors &at) {
     const plan &base = p.quantize;
-    const int64_t rows = p.direct.x_shape[1].extent;
-    if (!p.direct.kernel || !base.direct.possible || !is_aligned(at.scale)) {
+    const int64_t rows = p.direct.rows;
+    if (p.direct.columns == 0 || !base.direct.possible || !is_aligned(at.scale)) {
         return false;
     }
     int32_t above[direct_call::most_operands], zero_points[direct_call::most_operands];
@@ -410,16 +538,26 @@ bool quantize_directly(const dynamic_plan &p, const dynamic_tensors &at) {
     call_reduction(p, at.x, {above, below});
     {
         const float_environment environment;
-        compute_scales(p.how, {above, below}, rows, scales, zero_points);
+        compute_scales(*base.op.target, how_of(p, at), {above, below}, rows, scales, zero_points);
     }
     put_operands(p, at, {0, 0, 1, 1}, scales, zero_points, rows);
     return call_directly(with_operands(p, at), base.direct, at.x, at.y);
 }
 
-[[gnu::noinline]] void quantize_by_areas(const dynamic_plan &p, const dynamic_tensors &at) {
+plan plan_with_operands(const dynamic_plan &p, const dynamic_tensors &at) {
     plan quantize = p.quantize;
     quantize.op = with_operands(p, at);
     quantize.direct.possible = quantize.direct.possible && is_aligned(at.scale);
+    return quantize;
+}
+
+// By operands that have been computed.
+[[gnu::noinline]] void quantize_by_operands(const dynamic_plan &p, const dynamic_tensors &at) {
+    execute(plan_with_operands(p, at), at.x, at.y);
+}
+
+[[gnu::noinline]] void quantize_by_areas(const dynamic_plan &p, const dynamic_tensors &at) {
+    plan quantize = plan_with_operands(p, at);
     const int64_t parts = parts_of(p, quantize.elements);
     const area_grid grid = cut_into_areas(p);
     if (grid.may_quantize && grid.areas >= std::max<int64_t>(parts, 2)) {
@@ -431,16 +569,75 @@ bool quantize_directly(const dynamic_plan &p, const dynamic_tensors &at) {
     execute(quantize, at.x, at.y);
 }
 
-}  // namespace
-
-void compute_scales(const dynamic_plan &p, const dynamic_tensors &at) {
+void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
     if (p.groups > 0) {
         compute_scales(p, cut_into_areas(p), at);
     }
 }
 
-void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &at) {
-    if (!quantize_directly(p, at)) {
+// What all areas come to, with their operands. Apart from what writes y, for its memory, and as y may be x.
+[[gnu::noinline]] void diagnose_all(const dynamic_plan &p, dynamic_tensors at) {
+    call_diagnostics sums;
+    at.sums = &sums;
+    compute_all_scales(p, at);
+    const float_environment environment;
+    const qdq_diagnostics total = sums.total();
+    std::memcpy(p.diagnostics, &total, sizeof(total));
+}
+
+// The largest magnitude of all elements, 1 for 0: the scale of one group for codes up to 1.
+[[gnu::noinline]] float amax_of_all(const dynamic_plan &p, const void *x) {
+    dynamic_plan whole = p;
+    for (blocked_dimension &d : whole.quantize.dimensions) {
+        d = {{d.whole.extent, d.whole.x, d.whole.y, 0, 0}, d.whole.extent};
+    }
+    whole.how.clip_ratio = whole.how.largest = 1;
+    whole.how.least_scale = 0;
+    whole.how.global_sense = QDQ_GLOBAL_NONE;
+    whole.how.scale_type = QDQ_F32;
+    whole.candidates.count = 1;
+    whole.groups = 1;
+    float amax = 0;
+    whole.decodes = nullptr;
+    compute_all_scales(whole, {x, &amax, nullptr, nullptr});
+    return amax;
+}
+
+// The tensor's own scale, read or computed.
+float global_scale_of(const dynamic_plan &p, const void *x) {
+    if (p.global.largest == 0) {
+        return element<float>(p.global.at, 0);
+    }
+    const float amax = amax_of_all(p, x);
+    const float_environment environment;
+    const float global = global_of_amax(p.how.global_sense, amax, p.global.largest);
+    std::memcpy(p.global.at, &global, sizeof(global));
+    return global;
+}
+
+dynamic_tensors with_global(const dynamic_plan &p, const dynamic_tensors &at) {
+    dynamic_tensors all = at;
+    all.global = p.how.global_sense == QDQ_GLOBAL_NONE ? 1 : global_scale_of(p, at.x);
+    return all;
+}
+
+}  // namespace
+
+void compute_scales(const dynamic_plan &p, const dynamic_tensors &given) {
+    const dynamic_tensors at = with_global(p, given);
+    if (p.diagnostics) {
+        diagnose_all(p, at);
+    } else {
+        compute_all_scales(p, at);
+    }
+}
+
+void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &given) {
+    const dynamic_tensors at = with_global(p, given);
+    if (p.diagnostics) {
+        diagnose_all(p, at);
+        quantize_by_operands(p, at);
+    } else if (!quantize_directly(p, at)) {
         quantize_by_areas(p, at);
     }
 }

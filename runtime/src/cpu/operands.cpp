@@ -222,6 +222,9 @@ void operands::read(const operand_range &range, int64_t first) {
     float *const to = own_scale + first;
     const int64_t count = different(range.scale_stride, range.count);
     read_range<&roles::scale>(op, op.scale_type, op.scale, range.scale, range.scale_stride, count, to);
+    if (op.apply_global) {
+        op.apply_global(op.global, to, count);
+    }
     if (op.reciprocal) {
         invert(to, count);
     }

@@ -213,12 +213,32 @@ private:
         const int64_t rounded =
             kernel == kernels.short_rows ? (results + short_rows - 1) / short_rows * short_rows : results;
         call_kernel(kernel, bits, shape, int32_t(rounded), x + at.x, {above, below});
-        int64_t place = is_fused() ? first % nest.period : 0;
+        if (is_fused()) {
+            combine_fused(at.group, first % nest.period, results, above, below);
+        } else if (step == 1) {
+            combine(found.above + at.group, above, results);
+            combine(found.below + at.group, below, results);
+        } else {
+            for (int64_t i = 0; i < results; i++) {
+                combine(found.above + at.group + i * step, above + i, 1);
+                combine(found.below + at.group + i * step, below + i, 1);
+            }
+        }
+    }
+
+    // Of rows that lie end to end the results come again after a period.
+    void combine_fused(int64_t group, int64_t place, int64_t results, const int32_t *above,
+                       const uint32_t *below) const {
         for (int64_t i = 0; i < results; i++, place++) {
-            place = is_fused() && place == nest.period ? 0 : place;
-            const int64_t to = at.group + place * step;
-            found.above[to] = std::max(found.above[to], above[i]);
-            found.below[to] = std::max(found.below[to], below[i]);
+            place = place == nest.period ? 0 : place;
+            combine(found.above + group + place, above + i, 1);
+            combine(found.below + group + place, below + i, 1);
+        }
+    }
+
+    template<typename Result> static void combine(Result *to, const Result *results, int64_t count) {
+        for (int64_t i = 0; i < count; i++) {
+            to[i] = std::max(to[i], results[i]);
         }
     }
 
@@ -279,7 +299,8 @@ void reduce(const dynamic_plan &p, const reduced_nest &nest, int64_t first, int6
 
 void prepare_reduction(dynamic_plan &p) {
     const plan &base = p.quantize;
-    if (base.path != execution_path::nest || base.elements == 0 || cut_into_areas(p).areas != 1) {
+    if (base.path != execution_path::nest || base.elements == 0 || p.candidates.count > 1 ||
+        cut_into_areas(p).areas != 1) {
         return;
     }
     const dimension &c = base.nest.loops[0], r = base.nest.rows();
@@ -287,13 +308,13 @@ void prepare_reduction(dynamic_plan &p) {
         r.extent > rows_in_reach(r.x) || (r.extent > 1 && (r.scale != 1 || (p.has_zero_point && r.zero_point != 1)))) {
         return;
     }
-    p.direct.kernel = p.reductions->row;
-    p.direct.x_shape[0] = {0, int32_t(c.extent), 1, 0};
-    p.direct.x_shape[1] = {0, int32_t(r.extent), r.extent == 1 ? 0 : int32_t(r.x), 0};
+    p.direct = {int32_t(c.extent), int32_t(r.extent), r.extent == 1 ? 0 : int32_t(r.x)};
 }
 
 void call_reduction(const dynamic_plan &p, const void *x, const extremes &found) {
-    call_kernel(p.direct.kernel, bits_of(p), p.direct.x_shape, p.direct.x_shape[1].extent, x, found);
+    const auto &[columns, rows, pitch] = p.direct;
+    const halide_dimension_t shape[] = {{0, columns, 1, 0}, {0, rows, pitch, 0}};
+    call_kernel(p.reductions->row, bits_of(p), shape, rows, x, found);
 }
 
 }  // namespace qdq::runtime

@@ -1,11 +1,12 @@
 #include "cpu/scale_rules.h"
 
-#include "plan/area_grid.h"
+#include "cpu/avx2.h"
 #include "support/types.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace qdq::runtime {
 
@@ -18,7 +19,9 @@ constexpr int32_t largest_e8m0 = 0xfe;
 // The numbers that extremes stand for, of so many groups; what is not below 0 is 0. Loops without branches become
 // vectors.
 struct ranges {
-    float lowest[most_groups], highest[most_groups];
+    static constexpr int64_t most = 256;
+
+    float lowest[most], highest[most];
 
     // The larger magnitude, NaN where one is: by bits, which order them so.
     float amax(int64_t i) const {
@@ -27,7 +30,13 @@ struct ranges {
     }
 };
 
-uint32_t if_set(uint32_t bit, uint32_t bits) { return bits & bit ? bits : 0; }
+// By masks, as compilers put what only one side of a choice needs into a branch, and make no vectors of that.
+uint32_t select(bool is_first, uint32_t first, uint32_t second) {
+    const uint32_t mask = 0 - uint32_t{is_first};
+    return (first & mask) | (second & ~mask);
+}
+
+uint32_t if_set(uint32_t bit, uint32_t bits) { return select((bits & bit) != 0, bits, 0); }
 
 void set_ranges(qdq_dtype x, const extremes &found, int64_t count, ranges &r) {
     const auto set = [&](uint32_t sign_bit, auto value_of) {
@@ -66,8 +75,8 @@ struct narrow_format {
         const uint32_t half = 1u << (dropped - 1), is_odd = significand >> dropped & 1;
         const uint32_t normal = (significand + half - 1 + is_odd) >> dropped;
         const uint32_t subnormal = std::bit_cast<uint32_t>(value + std::bit_cast<float>(unit)) - unit;
-        const uint32_t code = std::min(bits < least_normal ? subnormal : normal, most);
-        return bits > infinity ? nan : code;
+        const uint32_t code = std::min(select(bits < least_normal, subnormal, normal), uint32_t{most});
+        return select(bits > infinity, nan, code);
     }
 };
 
@@ -95,6 +104,16 @@ void set_scales(const scale_computation &how, int64_t count, uint32_t *scales, c
     } else {
         const narrow_format format(type_of(how.scale_type).layout);
         set(format.code_of(1), [format](float scale) { return format.code_of(scale); });
+    }
+}
+
+// amax / L, in the sense of the tensor's own scale.
+void set_absmax(const scale_computation &how, const ranges &r, int64_t count, uint32_t *scales) {
+    const auto exact = [&](int64_t i) { return r.amax(i) * how.clip_ratio / how.largest; };
+    switch (how.global_sense) {
+    case QDQ_GLOBAL_NONE: set_scales(how, count, scales, exact); break;
+    case QDQ_GLOBAL_SCALE: set_scales(how, count, scales, [&](int64_t i) { return exact(i) / how.global; }); break;
+    case QDQ_GLOBAL_INVERSE: set_scales(how, count, scales, [&](int64_t i) { return exact(i) * how.global; }); break;
     }
 }
 
@@ -152,21 +171,68 @@ void set_powers(const scale_computation &how, const ranges &r, int64_t count, ui
     }
 }
 
-}  // namespace
+void multiply_by_global(float global, float *scales, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        scales[i] *= global;
+    }
+}
 
-void compute_scales(const scale_computation &how, const extremes &found, int64_t count, uint32_t *scales,
-                    int32_t *zero_points) {
+void divide_by_global(float global, float *scales, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        scales[i] /= global;
+    }
+}
+
+[[gnu::always_inline]] inline void compute_few(const scale_computation &how, const extremes &found, int64_t count,
+                                               uint32_t *scales, int32_t *zero_points) {
     ranges r;
     set_ranges(how.x_type, found, count, r);
     switch (how.rule) {
-    case QDQ_SCALE_ABSMAX:
-        set_scales(how, count, scales, [&](int64_t i) { return r.amax(i) * how.clip_ratio / how.largest; });
-        break;
+    case QDQ_SCALE_ABSMAX: set_absmax(how, r, count, scales); break;
     case QDQ_SCALE_MINMAX: set_minmax(how, r, count, scales, zero_points); break;
     case QDQ_SCALE_POWER_FLOOR: set_powers<QDQ_SCALE_POWER_FLOOR>(how, r, count, scales); break;
     case QDQ_SCALE_POWER_CEIL: set_powers<QDQ_SCALE_POWER_CEIL>(how, r, count, scales); break;
     case QDQ_SCALE_POWER_EVEN: set_powers<QDQ_SCALE_POWER_EVEN>(how, r, count, scales); break;
     case QDQ_SCALE_POWER_ROUND_UP: set_powers<QDQ_SCALE_POWER_ROUND_UP>(how, r, count, scales); break;
+    }
+}
+
+void compute_portably(const scale_computation &how, const extremes &found, int64_t count, uint32_t *scales,
+                      int32_t *zero_points) {
+    compute_few(how, found, count, scales, zero_points);
+}
+
+[[gnu::flatten]] QDQ_AVX2 void compute_avx2(const scale_computation &how, const extremes &found, int64_t count,
+                                            uint32_t *scales, int32_t *zero_points) {
+    compute_few(how, found, count, scales, zero_points);
+}
+
+}  // namespace
+
+float global_of_amax(qdq_global_sense sense, float amax, float largest) {
+    constexpr float most = std::numeric_limits<float>::max();
+    const float global = sense == QDQ_GLOBAL_SCALE ? amax / largest : largest / amax;
+    return global == 0 ? 1 : sense == QDQ_GLOBAL_INVERSE && global > most ? most : global;
+}
+
+global_applied *global_application(qdq_global_sense sense) {
+    return sense == QDQ_GLOBAL_NONE ? nullptr : sense == QDQ_GLOBAL_SCALE ? multiply_by_global : divide_by_global;
+}
+
+void values_of_scales(const scale_computation &how, const uint32_t *scales, int64_t count, float *values) {
+    for (int64_t i = 0; i < count; i++) {
+        values[i] = value_of_scale(how.scale_type, scales[i]);
+    }
+    if (global_applied *const apply = global_application(how.global_sense)) {
+        apply(how.global, values, count);
+    }
+}
+
+void compute_scales(const target &on, const scale_computation &how, const extremes &found, int64_t count,
+                    uint32_t *scales, int32_t *zero_points) {
+    auto *const by = runs_avx2(on) ? compute_avx2 : compute_portably;
+    for (int64_t i = 0; i < count; i += ranges::most) {
+        by(how, {found.above + i, found.below + i}, std::min(ranges::most, count - i), scales + i, zero_points + i);
     }
 }
 

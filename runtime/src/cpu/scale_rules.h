@@ -5,8 +5,19 @@
 
 namespace qdq::runtime {
 
-// The bits of so many scales in their type, and zero points where the rule has such. At most most_groups.
-void compute_scales(const scale_computation &how, const extremes &found, int64_t count, uint32_t *scales,
-                    int32_t *zero_points);
+// The bits of so many scales in their type, and zero points where the rule has such.
+void compute_scales(const target &on, const scale_computation &how, const extremes &found, int64_t count,
+                    uint32_t *scales, int32_t *zero_points);
+
+// What they are worth as x is divided by them, with the tensor's own scale.
+void values_of_scales(const scale_computation &how, const uint32_t *scales, int64_t count, float *values);
+
+// The tensor's own scale by the largest magnitude of its elements, of which the largest product of a scale and a value
+// is to be.
+float global_of_amax(qdq_global_sense sense, float amax, float largest);
+
+// How scales take it; NULL: there is none.
+using global_applied = void(float global, float *scales, int64_t count);
+global_applied *global_application(qdq_global_sense sense);
 
 }  // namespace qdq::runtime

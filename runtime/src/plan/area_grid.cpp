@@ -13,7 +13,6 @@ namespace {
 // Of x, where a group has no more: a quarter of an L2 cache. [4096, 4096] f32 to i8 by rows takes 4.5 ms by areas of 32
 // KiB, 4.3 of 64, 3.9 of 256 (Zen 4); a loop by hand that goes by single rows 3.8.
 constexpr int64_t area_bytes = int64_t{1} << 18;
-constexpr int64_t area_groups = most_groups / 2;
 constexpr int64_t area_run = 512;  // consecutive elements at least, whatever is reduced across them
 
 // The fewest elements along a dimension that are whole groups, and if y counts, whole bytes of packed codes.
@@ -42,6 +41,9 @@ struct area_size {
     int64_t elements = 1, groups = 1;
 };
 
+// The last area may have up to twice as many.
+int64_t area_groups(const dynamic_plan &p) { return (p.decodes ? most_measured_groups : most_groups) / 2; }
+
 // Areas of one unit.
 area_size set_units(const plan &p, int64_t packed, area_grid &grid) {
     area_size size;
@@ -65,7 +67,8 @@ area_grid cut_into_areas(const dynamic_plan &dynamic) {
     area_grid grid;
     grid.may_quantize = p.elements > 0 && (p.path != execution_path::tiles || !p.op.packs());
     area_size size = set_units(p, grid.may_quantize ? p.op.packed_unit() : 1, grid);
-    if (size.groups > area_groups) {
+    const int64_t most = area_groups(dynamic);
+    if (size.groups > most) {
         grid.may_quantize = false;
         size = set_units(p, 1, grid);
     }
@@ -79,7 +82,7 @@ area_grid cut_into_areas(const dynamic_plan &dynamic) {
         if (units > 1 && !is_cut) {
             const int64_t run = std::abs(p.dimensions[d].whole.x) == 1 ? area_run / unit : 1;
             const int64_t room = std::max(area_bytes / x.bytes() / size.elements, run);
-            const int64_t taken = std::clamp<int64_t>(std::min(room, area_groups / size.groups), 1, units);
+            const int64_t taken = std::clamp<int64_t>(std::min(room, most / size.groups), 1, units);
             is_cut = taken < units;
             grid.extent[d] = taken * unit;
             grid.count[d] = std::max<int64_t>(1, p.dimensions[d].whole.extent / grid.extent[d]);

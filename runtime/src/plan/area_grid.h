@@ -12,7 +12,8 @@ struct area_grid {
     int64_t areas;                    // all of them
     bool may_quantize;                // whether the codes of an area lie in bytes of its own
 };
-constexpr int64_t most_groups = 1024;  // of an area
+constexpr int64_t most_groups = 1024;          // of an area
+constexpr int64_t most_measured_groups = 128;  // where clip ratios are searched, or diagnostics taken
 
 area_grid cut_into_areas(const dynamic_plan &p);
 

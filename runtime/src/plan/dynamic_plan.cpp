@@ -16,6 +16,9 @@ namespace {
 // What a plan is made with in the place of addresses, which are those of a run.
 alignas(64) constexpr char no_operands[64]{};
 
+constexpr int32_t most_candidates = 1024;
+constexpr float largest_f8e4m3 = 448;
+
 bool is_power(qdq_scale_rule rule) { return rule >= QDQ_SCALE_POWER_FLOOR; }
 
 // The caller's tensors and options, of which those that a plan of quantize needs have passed its checks.
@@ -47,6 +50,44 @@ qdq_status check_how(dynamic_draft &d) {
     }
     if (is_power(d.how.rule) && d.how.least_scale != 0) {
         return d.invalid("%s: how: least_scale %g is not for powers of two (rule %d)", double(d.how.least_scale), rule);
+    }
+    return QDQ_OK;
+}
+
+qdq_status check_candidates(const dynamic_draft &d) {
+    const int32_t count = d.how.clip_ratio_count;
+    const float last = d.how.last_clip_ratio;
+    if (count < 0 || count > most_candidates) {
+        return d.invalid("%s: how: clip_ratio_count %d is not in 0..%d", count, most_candidates);
+    }
+    if (count < 2 && last != 0) {
+        return d.invalid("%s: how: last_clip_ratio %g is of clip_ratio_count 2 or more, not %d", double(last), count);
+    }
+    if (count >= 2 && !(last > 0 && last <= 2)) {
+        return d.invalid("%s: how: last_clip_ratio %g is not above 0 and at most 2", double(last));
+    }
+    return QDQ_OK;
+}
+
+qdq_status check_global_scale(const dynamic_draft &d) {
+    const qdq_scale_options &how = d.how;
+    const int sense = stored_value(how.global_sense);
+    if (sense < 0 || sense > QDQ_GLOBAL_INVERSE) {
+        return d.invalid("%s: how: global_sense %d is not in 0..%d", sense, int(QDQ_GLOBAL_INVERSE));
+    }
+    if (sense == QDQ_GLOBAL_NONE) {
+        const bool is_asked = how.global_scale || how.computes_global || how.global_largest != 0;
+        return is_asked ? d.invalid("%s: how: global_scale has no global_sense") : QDQ_OK;
+    }
+    if (!how.global_scale) {
+        return d.invalid("%s: how: global_scale: NULL, and global_sense is %d", sense);
+    }
+    if (how.rule != QDQ_SCALE_ABSMAX) {
+        return d.invalid("%s: how: global_scale is of rule %d, not %d", int(QDQ_SCALE_ABSMAX), int(how.rule));
+    }
+    if (!(how.global_largest >= 0 && how.global_largest <= largest_f8e4m3)) {
+        return d.invalid("%s: how: global_largest %g is not in 0..%g", double(how.global_largest),
+                         double(largest_f8e4m3));
     }
     return QDQ_OK;
 }
@@ -104,6 +145,9 @@ qdq_status check_types(const dynamic_draft &d) {
         return d.invalid("%s: scale: rule %d does not compute scales of type %s", int(d.how.rule),
                          type_of(scale.dtype).name);
     }
+    if (d.how.global_sense != QDQ_GLOBAL_NONE && scale.dtype != QDQ_F8E4M3) {
+        return d.invalid("%s: scale: type %s has no global_scale; f8e4m3 has", type_of(scale.dtype).name);
+    }
     if (const qdq_tensor *zero_point = d.tensors().zero_point) {
         const element_type &type = type_of(zero_point->dtype);
         if (!type.is_integer() || type.lowest() > op.lowest || type.highest() < op.highest) {
@@ -152,14 +196,37 @@ qdq_status check_outputs(dynamic_draft &d) {
     return s || !zero_point ? s : check_output(d, "zero_point", *zero_point, p.zero_point);
 }
 
+// Kernels that say what codes are worth, where that is asked.
+qdq_status find_decoding(dynamic_draft &d) {
+    dynamic_plan &p = d.result;
+    p.candidates = {d.how.clip_ratio == 0 ? 1 : d.how.clip_ratio, d.how.last_clip_ratio,
+                    std::max(d.how.clip_ratio_count, 1)};
+    p.diagnostics = d.how.diagnostics;
+    p.decodes = nullptr;
+    if (p.candidates.count == 1 && !p.diagnostics) {
+        return QDQ_OK;
+    }
+    const qdq_target &target = *p.quantize.op.target;
+    const qdq_dtype codes = d.tensors().y->dtype;
+    p.decodes = find_dequantize(target, codes, QDQ_F32);
+    const char *name = type_of(codes).name;
+    return p.decodes ? QDQ_OK
+                     : fail(QDQ_UNSUPPORTED,
+                            "%s: how: clip_ratio_count and diagnostics need dequantize_%s_f32 on target %s, which was "
+                            "not picked; %s adds it",
+                            d.tensors().function, name, target.name, qdq_linked_by);
+}
+
 void set_computation(const dynamic_draft &d) {
     const call &op = d.result.quantize.op;
     const arguments &given = d.tensors();
     const element_type &codes = type_of(given.y->dtype);
     scale_computation &how = d.result.how;
     how.rule = d.how.rule;
-    how.clip_ratio = d.how.clip_ratio == 0 ? 1 : d.how.clip_ratio;
+    how.clip_ratio = d.result.candidates.first;
     how.least_scale = d.how.least_scale;
+    how.global_sense = d.how.global_sense;
+    how.global = 1;
     how.lowest = op.lowest;
     how.highest = op.highest;
     how.largest = codes.is_integer() ? static_cast<float>(op.highest) : static_cast<float>(codes.largest_value());
@@ -171,6 +238,11 @@ void set_computation(const dynamic_draft &d) {
     how.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
 }
 
+void set_global_scale(const dynamic_draft &d) {
+    const float largest = d.how.global_largest == 0 ? largest_f8e4m3 : d.how.global_largest;
+    d.result.global = {d.how.global_scale, d.how.computes_global ? largest * d.result.how.largest : 0};
+}
+
 qdq_status overlap(const char *function, const char *a, const char *b) {
     return fail(QDQ_INVALID_ARGUMENT, "%s: %s: it overlaps %s", function, a, b);
 }
@@ -180,14 +252,15 @@ qdq_status overlap(const char *function, const char *a, const char *b) {
 qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &result) {
     dynamic_draft d{given, result};
     qdq_status s;
-    if ((s = check_how(d)) || (s = check_zero_point(d)) || (s = make_static_plan(d)) || (s = check_types(d)) ||
-        (s = check_outputs(d))) {
+    if ((s = check_how(d)) || (s = check_candidates(d)) || (s = check_global_scale(d)) || (s = check_zero_point(d)) ||
+        (s = make_static_plan(d)) || (s = check_types(d)) || (s = check_outputs(d)) || (s = find_decoding(d))) {
         return s;
     }
     result.quantize.made = dynamic_plan_mark;
     set_computation(d);
+    set_global_scale(d);
     result.reductions = &find_reductions(*result.quantize.op.target, type_of(result.how.x_type).bits);
-    result.direct.kernel = nullptr;
+    result.direct = {};
     return QDQ_OK;
 }
 
@@ -199,10 +272,13 @@ qdq_status check_overlap(const char *function, const dynamic_plan &p, const dyna
         const void *data;
         span bytes;
         bool is_wanted;
-    } tensors[] = {{"scale", at.scale, p.scale, p.groups > 0},
+    } tensors[] = {{"how: global_scale", p.global.at, {0, sizeof(float)}, p.global.at != nullptr},
+                   {"how: diagnostics", p.diagnostics, {0, sizeof(qdq_diagnostics)}, p.diagnostics != nullptr},
+                   {"scale", at.scale, p.scale, p.groups > 0},
                    {"zero_point", at.zero_point, p.zero_point, p.groups > 0 && p.has_zero_point},
                    {"x", at.x, {base.x_first, base.x_end}, !is_empty},
                    {"y", at.y, {base.y_first, base.y_end}, !is_empty && at.y}};
+    constexpr size_t outputs = 4;  // that no other tensor may share
     place places[std::size(tensors)];
     for (size_t i = 0; i < std::size(tensors); i++) {
         if (!tensors[i].is_wanted) {
@@ -214,13 +290,25 @@ qdq_status check_overlap(const char *function, const dynamic_plan &p, const dyna
         if (!locate(*base.op.target, tensors[i].data, tensors[i].bytes, 0, places[i])) {
             return out_of_reach(function, *base.op.target, tensors[i].name);
         }
-        for (size_t j = 0; j < std::min<size_t>(i, 2); j++) {
+        for (size_t j = 0; j < std::min<size_t>(i, outputs); j++) {
             if (places[i].overlaps(places[j])) {
                 return overlap(function, tensors[j].name, tensors[i].name);
             }
         }
     }
     return is_empty || !at.y ? QDQ_OK : check_overlap(function, base, at.x, at.y);
+}
+
+// By bits, as a subnormal number is 0 where the caller's environment has it so.
+qdq_status check_given_global(const char *function, const dynamic_plan &p) {
+    if (!p.global.at || p.global.largest != 0) {
+        return QDQ_OK;
+    }
+    const float given = element<float>(p.global.at, 0);
+    const bool is_positive = std::bit_cast<uint32_t>(given) - 1 < 0x7f7fffff;
+    return is_positive ? QDQ_OK
+                       : fail(QDQ_INVALID_ARGUMENT, "%s: how: global_scale %g is not a finite number above 0", function,
+                              double(given));
 }
 
 }  // namespace qdq::runtime

@@ -11,6 +11,8 @@ namespace qdq::runtime {
 struct scale_computation {
     qdq_scale_rule rule;
     float clip_ratio, least_scale;
+    qdq_global_sense global_sense;
+    float global;              // the tensor's own scale, of a run
     float largest;             // L of qdq_scale_rule
     int32_t largest_exponent;  // e there
     int32_t mantissa_bits;     // of y's values, for QDQ_SCALE_POWER_EVEN
@@ -18,10 +20,26 @@ struct scale_computation {
     qdq_dtype x_type, scale_type, zero_point_type;
 };
 
-// A reduction that is one call of a kernel, of as many rows as there are groups.
+// A reduction that is one call of the kernel of rows, of as many as there are groups. No columns: it is not one.
 struct reduction_call {
-    reduce_kernel *kernel;  // NULL: it is not one
-    halide_dimension_t x_shape[2];
+    int32_t columns, rows, pitch;
+};
+
+// What the clip ratio is searched in.
+struct clip_candidates {
+    float first, last;
+    int32_t count;  // 1: nothing is searched
+
+    float ratio(int32_t i) const {
+        return count == 1 ? first : first + (last - first) * (static_cast<float>(i) / static_cast<float>(count - 1));
+    }
+};
+
+// The tensor's own scale: where it is, and the largest product of a scale and a value that it is computed of; 0: it is
+// given.
+struct global_scale {
+    float *at;
+    float largest;
 };
 
 constexpr uint64_t dynamic_plan_mark = 0x32706c616e647171;
@@ -30,6 +48,10 @@ constexpr uint64_t dynamic_plan_mark = 0x32706c616e647171;
 struct dynamic_plan {
     plan quantize;
     scale_computation how;
+    clip_candidates candidates;
+    global_scale global;
+    qdq_diagnostics *diagnostics;   // NULL: not asked for
+    const dequantize_row *decodes;  // codes to f32, where candidates are compared or diagnostics asked for
     const reductions_of_size *reductions;
     int64_t groups;  // that have a scale, elements or not
     bool has_zero_point;
@@ -48,13 +70,20 @@ struct dynamic_arguments {
 
 qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &result);
 
+class call_diagnostics;
+
 // The addresses of a run.
 struct dynamic_tensors {
     const void *x;
-    void *scale, *zero_point, *y;  // NULL: none
+    void *scale, *zero_point, *y;      // NULL: none
+    call_diagnostics *sums = nullptr;  // what diagnostics come to
+    float global = 1;                  // the tensor's own scale
 };
 
 // The rules about their memory.
 qdq_status check_overlap(const char *function, const dynamic_plan &p, const dynamic_tensors &at);
+
+// The rule about a tensor's own scale that is given.
+qdq_status check_given_global(const char *function, const dynamic_plan &p);
 
 }  // namespace qdq::runtime

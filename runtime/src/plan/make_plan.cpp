@@ -130,6 +130,7 @@ qdq_status check_call(const arguments &given, plan &result) {
     result.x_offset = result.y_offset = result.scale_offset = result.zero_point_offset = 0;
     result.path = execution_path::nest;
     result.op.kind = given.op;
+    result.op.apply_global = nullptr;
     result.direct.possible = false;
     draft d{given, result};
     qdq_status s;

@@ -97,6 +97,9 @@ struct call {
     halide_type_t x_element, y_element;  // of kernels' buffers: packed codes are bytes
     const void *scale;
     const void *zero_point;  // NULL for none
+    // What makes the scales that count of those, as f32, and of the tensor's own; NULL: they are the same.
+    void (*apply_global)(float global, float *scales, int64_t count);
+    float global;
     const qdq_target *target;
     int64_t block;                     // elements that share an operand in the block form
     const dispatch_parameters *tuned;  // of the processor's kernels
