@@ -334,6 +334,12 @@ struct acl_tensor {
         const auto rank = static_cast<uint64_t>(view.rank);
         made = aclCreateTensor(view.shape, rank, type, view.strides, offset, format, view.shape, rank, view.data);
     }
+    explicit acl_tensor(const tensor_memory &memory)
+        : acl_tensor(memory, acl_type(memory.view().dtype), 0, ACL_FORMAT_ND) {}
+    // Dense, of another shape and type.
+    acl_tensor(const tensor_memory &memory, const dimensions &shape, aclDataType type)
+        : made(aclCreateTensor(shape.data(), shape.size(), type, nullptr, 0, ACL_FORMAT_ND, shape.data(), shape.size(),
+                               memory.view().data)) {}
     ~acl_tensor() { aclDestroyTensor(made); }
     acl_tensor(const acl_tensor &) = delete;
 };
@@ -391,11 +397,185 @@ void aclnn(choices &from) {
         from);
 }
 
+// Both phases, with the workspace that the first asks for, and a second run of a repeatable executor.
+outcome run_acl(const std::function<aclnnStatus(uint64_t *, aclOpExecutor **)> &first,
+                aclnnStatus second(void *, uint64_t, aclOpExecutor *, aclrtStream), bool repeats,
+                std::initializer_list<const tensor_memory *> outputs) {
+    uint64_t size = 0;
+    aclOpExecutor *executor = nullptr;
+    aclnnStatus status = first(&size, &executor);
+    if (status == ACLNN_SUCCESS) {
+        std::vector<std::byte> workspace(size);
+        if (repeats) {
+            aclSetAclOpExecutorRepeatable(executor);
+            status = second(workspace.data(), size, executor, nullptr);
+        }
+        if (status == ACLNN_SUCCESS) {
+            status = second(workspace.data(), size, executor, nullptr);
+        }
+        if (repeats || status != ACLNN_SUCCESS) {
+            aclDestroyAclOpExecutor(executor);
+        }
+    }
+    require(status == ACLNN_SUCCESS || aclGetRecentErrMsg() != nullptr, "a failure has no message");
+    outcome done{status, {}};
+    for (const tensor_memory *output : outputs) {
+        const auto bytes = output->bytes();
+        done.result.insert(done.result.end(), bytes.begin(), bytes.end());
+    }
+    return done;
+}
+
+// Codes as CANN has them: those of 4 bits may be in int32.
+struct drawn_codes {
+    tensor_memory memory;
+    dimensions shape;
+    aclDataType type;
+
+    drawn_codes(choices &from, const dimensions &of, bool is_result)
+        : memory(draw(from, of, is_result)), shape(of), type(acl_type(memory.view().dtype)) {
+        if (type == ACL_INT4 && !shape.empty() && shape.back() % 8 == 0 && from.chance(2)) {
+            type = ACL_INT32;
+            shape.back() /= 8;
+        }
+    }
+    static tensor_memory draw(choices &from, const dimensions &of, bool is_result) {
+        const qdq_dtype type = from.one_of<qdq_dtype>({QDQ_I8, QDQ_I4, QDQ_F8E4M3, QDQ_F8E5M2});
+        if (!is_result) {
+            test_support::random_bits random(static_cast<uint64_t>(from.between(0, 255)));
+            return compat_test::random_codes(random, type, of, layout::dense);
+        }
+        return tensor_memory(type, of);
+    }
+    acl_tensor tensor(const tensor_memory &of) const { return acl_tensor(of, shape, type); }
+};
+
+void ascend_quant(choices &from) {
+    const dimensions shape = draw_shape(from), scale_shape = draw_scale_shape(from, shape);
+    const qdq_dtype x_type = from.one_of(floats), scale_type = from.chance(3) ? from.one_of(floats) : x_type;
+    const tensor_memory x = draw_tensor(from, x_type, shape), scale = draw_tensor(from, scale_type, scale_shape),
+                        offset = draw_tensor(from, scale_type, scale_shape);
+    const drawn_codes y(from, shape, true);
+    const bool has_offset = from.chance(2), sqrt_mode = from.chance(3), repeats = from.chance(3);
+    const char *const mode = from.one_of<const char *>({"round", "round", "floor", "ceil", "trunc", "hybrid", nullptr});
+    const auto axis = static_cast<int32_t>(from.between(-3, 2));
+    expect_same_on_two_targets(
+        [&] {
+            tensor_memory into = y.memory;
+            const acl_tensor a(x), s(scale), o(offset), codes = y.tensor(into);
+            return run_acl(
+                [&](uint64_t *size, aclOpExecutor **executor) {
+                    return aclnnAscendQuantV3GetWorkspaceSize(a.made, s.made, has_offset ? o.made : nullptr, sqrt_mode,
+                                                              mode, y.type, axis, codes.made, size, executor);
+                },
+                aclnnAscendQuantV3, repeats, {&into});
+        },
+        from);
+}
+
+void ascend_anti_quant(choices &from) {
+    const dimensions shape = draw_shape(from), scale_shape = draw_scale_shape(from, shape);
+    const qdq_dtype scale_type = type_of(from, {QDQ_F32, QDQ_F32, QDQ_BF16}), y_type = type_of(from, floats);
+    const tensor_memory scale = draw_tensor(from, scale_type, scale_shape),
+                        offset = draw_tensor(from, scale_type, scale_shape), y = draw_output(from, y_type, shape);
+    const drawn_codes x(from, shape, false);
+    const bool has_offset = from.chance(2), sqrt_mode = from.chance(3), repeats = from.chance(3);
+    expect_same_on_two_targets(
+        [&] {
+            tensor_memory into = y;
+            const acl_tensor a = x.tensor(x.memory), s(scale), o(offset), values(into);
+            return run_acl(
+                [&](uint64_t *size, aclOpExecutor **executor) {
+                    return aclnnAscendAntiQuantGetWorkspaceSize(a.made, s.made, has_offset ? o.made : nullptr,
+                                                                acl_type(y_type), sqrt_mode, values.made, size,
+                                                                executor);
+                },
+                aclnnAscendAntiQuant, repeats, {&into});
+        },
+        from);
+}
+
+void dynamic_quant(choices &from) {
+    const dimensions shape = draw_shape(from);
+    const std::string mode = from.one_of<const char *>({"pertoken", "pertoken", "pertensor", "perchannel", "pertoke"});
+    const size_t shared = mode == "perchannel" ? 2 : 1;
+    dimensions scale_shape = shape, factor_shape{1};
+    if (shape.size() >= 2) {
+        factor_shape = {shape[shape.size() - shared]};
+        scale_shape.erase(scale_shape.end() - static_cast<std::ptrdiff_t>(shared));
+    }
+    if (mode == "pertensor") {
+        scale_shape = {1};
+    }
+    const int64_t group_count = from.chance(2) ? from.between(1, 4) : 0;
+    if (group_count > 0) {
+        factor_shape.insert(factor_shape.begin(), group_count);
+    }
+    const int64_t rows = shape.empty() || shape.back() == 0
+                             ? 0
+                             : reference::element_count(tensor_memory(QDQ_I8, shape).view()) / shape.back();
+    tensor_memory ends(QDQ_I32, {std::max<int64_t>(group_count, 1)});
+    ends.fill([&](int64_t i) {
+        return static_cast<uint32_t>(i + 1 >= group_count && !from.chance(10) ? rows : from.between(0, rows));
+    });
+    const qdq_dtype type = from.one_of<qdq_dtype>({QDQ_F16, QDQ_BF16});
+    const tensor_memory x = draw_tensor(from, type, shape), factors = draw_tensor(from, type, factor_shape),
+                        scale = draw_output(from, QDQ_F32, scale_shape);
+    const drawn_codes y(from, shape, true);
+    const bool has_factors = group_count > 0 || from.chance(2), repeats = from.chance(3);
+    expect_same_on_two_targets(
+        [&] {
+            tensor_memory into = y.memory, scales = scale;
+            const acl_tensor a(x), f(factors), g(ends), codes = y.tensor(into), s(scales);
+            return run_acl(
+                [&](uint64_t *size, aclOpExecutor **executor) {
+                    return aclnnDynamicQuantV3GetWorkspaceSize(
+                        a.made, has_factors ? f.made : nullptr, group_count > 0 ? g.made : nullptr, y.type, true,
+                        mode.c_str(), codes.made, s.made, nullptr, size, executor);
+                },
+                aclnnDynamicQuantV3, repeats, {&into, &scales});
+        },
+        from);
+}
+
+void dynamic_mx_quant(choices &from) {
+    dimensions shape = draw_shape(from);
+    const int64_t rank = static_cast<int64_t>(shape.size()), axis = rank > 0 ? from.between(-rank, rank) : 0;
+    const auto along = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+    const int64_t block = from.chance(10) ? from.between(-1, 1100) : 32 * from.between(1, 3);
+    if (along < shape.size()) {
+        shape[along] *= from.between(1, 40);
+    }
+    dimensions scale_shape = shape;
+    if (along < shape.size() && block > 0 && !from.chance(20)) {
+        scale_shape[along] = ((shape[along] + block - 1) / block + 1) / 2;
+    }
+    scale_shape.push_back(2);
+    scale_shape.resize(std::min<size_t>(scale_shape.size(), 8));
+    const qdq_dtype type = from.one_of(floats), stored = from.one_of<qdq_dtype>({QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1});
+    const tensor_memory x = draw_tensor(from, type, shape), y(stored, shape), scale(QDQ_E8M0, scale_shape);
+    const int64_t scale_alg = from.between(0, 1);
+    const bool repeats = from.chance(3);
+    expect_same_on_two_targets(
+        [&] {
+            tensor_memory into = y, scales = scale;
+            const acl_tensor a(x), codes(into), s(scales);
+            return run_acl(
+                [&](uint64_t *size, aclOpExecutor **executor) {
+                    return aclnnDynamicMxQuantGetWorkspaceSize(a.made, axis, nullptr, acl_type(stored), block,
+                                                               scale_alg, codes.made, s.made, size, executor);
+                },
+                aclnnDynamicMxQuant, repeats, {&into, &scales});
+        },
+        from);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     test_support::byte_choices from(std::span(data, size));
-    constexpr void (*all[])(choices &) = {tripy, pypto, torch_npu, tensorrt, aclnn};
-    all[from.between(0, 4)](from);
+    constexpr void (*all[])(choices &) = {
+        tripy, pypto, torch_npu, tensorrt, aclnn, ascend_quant, ascend_anti_quant, dynamic_quant, dynamic_mx_quant};
+    all[from.between(0, std::ssize(all) - 1)](from);
     return 0;
 }
