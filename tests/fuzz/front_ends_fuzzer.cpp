@@ -233,6 +233,49 @@ void torch_npu(choices &from) {
         from);
 }
 
+outcome of(const compat::expected<qdq::torch_npu::codes_and_scales> &results) {
+    require(results || results.message()[0] != '\0', "a failure has no message");
+    if (!results) {
+        return {static_cast<int>(results.error().status()), {}};
+    }
+    outcome both{0, bytes_of(std::get<0>(*results).c())};
+    const auto scales = bytes_of(std::get<1>(*results).c());
+    both.result.insert(both.result.end(), scales.begin(), scales.end());
+    return both;
+}
+
+void npu_operators(choices &from) {
+    using namespace qdq::torch_npu;
+    const dimensions shape = draw_shape(from), scale_shape = draw_scale_shape(from, shape);
+    const auto type = from.one_of<std::int64_t>({1, 16, 23, 24, 296, from.between(-1, 300)});
+    const auto x_type = from.one_of<qdq_dtype>({QDQ_F16, QDQ_BF16, QDQ_F32, QDQ_I8, QDQ_I32, QDQ_F8E4M3});
+    const tensor_memory x = draw_tensor(from, x_type, shape),
+                        scale = draw_tensor(from, type_of(from, floats), scale_shape),
+                        offset = draw_tensor(from, scale.view().dtype, scale_shape);
+    const bool has_offset = from.chance(2), has_groups = from.chance(3);
+    const int64_t rows = from.between(0, 40), axis = from.between(-3, 2), alg = from.between(0, 2);
+    const std::vector<int32_t> ends{static_cast<int32_t>(from.between(0, 40)), static_cast<int32_t>(rows)};
+    const char *const mode = from.one_of<const char *>({"pertoken", "pertensor", "perchannel", "rows"});
+    const int64_t which = from.between(0, 2);
+    const auto view_of_x = compat_test::view(x), view_of_scale = compat_test::view(scale),
+               view_of_offset = compat_test::view(offset);
+    const optional_tensor second = has_offset ? optional_tensor(view_of_offset) : None;
+    expect_same_on_two_targets(
+        [&] {
+            switch (which) {
+            case 0: return of(npu_anti_quant(view_of_x, view_of_scale, {.offset = second, .dst_dtype = type}));
+            case 1:
+                return of(
+                    npu_dynamic_quant(view_of_x, {.smooth_scales = second,
+                                                  .group_index = has_groups ? optional_tensor(Tensor(ends)) : None,
+                                                  .dst_type = type,
+                                                  .quant_mode = mode}));
+            default: return of(npu_dynamic_mx_quant(view_of_x, {.axis = axis, .dst_type = type, .scale_alg = alg}));
+            }
+        },
+        from);
+}
+
 qdq::tensorrt::Dims dims_of(const dimensions &shape) {
     qdq::tensorrt::Dims dims{static_cast<int32_t>(shape.size()), {}};
     std::copy(shape.begin(), shape.end(), dims.d);
@@ -574,8 +617,16 @@ void dynamic_mx_quant(choices &from) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     test_support::byte_choices from(std::span(data, size));
-    constexpr void (*all[])(choices &) = {
-        tripy, pypto, torch_npu, tensorrt, aclnn, ascend_quant, ascend_anti_quant, dynamic_quant, dynamic_mx_quant};
+    constexpr void (*all[])(choices &) = {tripy,
+                                          pypto,
+                                          torch_npu,
+                                          tensorrt,
+                                          aclnn,
+                                          ascend_quant,
+                                          ascend_anti_quant,
+                                          dynamic_quant,
+                                          dynamic_mx_quant,
+                                          npu_operators};
     all[from.between(0, std::ssize(all) - 1)](from);
     return 0;
 }

@@ -126,6 +126,73 @@ class TestTorchNpu:
             torch_npu.npu_quantize(numpy.ones((1, 8)), numpy.ones(8, "f4"), None, torch_npu.qint8)
 
 
+class TestTorchNpuOperators:
+    """The samples of torch_npu's documents, and of CANN's."""
+
+    def test_anti_quant(self):
+        x, scale, offset = numpy.int8([1, 2, 3, 4]), numpy.float32([2.0]), numpy.float32([2.0])
+        out = torch_npu.npu_anti_quant(x, scale, offset=offset, dst_dtype=torch_npu.float16)
+        assert (out.tolist(), out.dtype) == ([6.0, 8.0, 10.0, 12.0], numpy.float16)
+        packed = numpy.array([[0x76543210]], numpy.int32)
+        out = torch_npu.npu_anti_quant(packed, scale, src_dtype=torch_npu.quint4x2, dst_dtype=torch_npu.bfloat16)
+        assert (out.astype("f4").tolist(), out.dtype) == ([[0, 2, 4, 6, 8, 10, 12, 14]], ml_dtypes.bfloat16)
+        with pytest.raises(RuntimeError, match="npu_anti_quant: dst_dtype: ScalarType -10 is not one of"):
+            torch_npu.npu_anti_quant(x, scale, dst_dtype=-10)
+        with pytest.raises(RuntimeError, match="npu_anti_quant: src_dtype: quint4x2 is not x's, int8"):
+            torch_npu.npu_anti_quant(x, scale, src_dtype=torch_npu.quint4x2)
+
+    def test_dynamic_quant(self):
+        x = numpy.float16([[0.7261, 0.3726, 0.9126], [0.9023, 0.9990, 0.1279], [0.8628, 0.6240, 0.9028]])
+        y, scale = torch_npu.npu_dynamic_quant(x)
+        assert y.tolist() == [[101, 52, 127], [115, 127, 16], [121, 88, 127]]
+        assert (scale.dtype, scale.round(4).tolist()) == (numpy.float32, [numpy.float32(s) for s in (0.0072, 0.0079, 0.0071)])
+        x = numpy.float16([[0.6680, 0.9492, 0.0845], [0.1924, 0.5278, 0.1484], [0.6631, 0.9497, 0.0957]])
+        smooth_scales = numpy.float16([0.8042, 0.0884, 0.8901])
+        y, scale = torch_npu.npu_dynamic_quant(input=x, smooth_scales=smooth_scales)
+        assert y.tolist() == [[127, 20, 18], [127, 38, 108], [127, 20, 20]]
+        groups = {"smooth_scales": numpy.ones((2, 3), "f2"), "group_index": numpy.int32([1, 3])}
+        assert torch_npu.npu_dynamic_quant(x, **groups)[0].shape == (3, 3)
+        for mode, shape in (("pertensor", (1,)), ("perchannel", (3,)), ("pertoken", (3,))):
+            assert torch_npu.npu_dynamic_quant(x, quant_mode=mode)[1].shape == shape
+        for dst_type, dtype in ((torch_npu.float8_e4m3fn, ml_dtypes.float8_e4m3fn), (None, numpy.int8), (258, numpy.int8)):
+            assert torch_npu.npu_dynamic_quant(x, dst_type=dst_type)[0].dtype == dtype
+        y, _ = torch_npu.npu_dynamic_quant(numpy.ones((2, 16), "f2"), dst_type=torch_npu.quint4x2)
+        assert y.tolist() == [[0x77777777, 0x77777777]] * 2
+        groups["group_index"] = numpy.int32([2, 4])
+        for keywords, message in (
+            (groups, "group_index: element 1, 4, is not in 2..3"),
+            ({"quant_mode": "pertokens"}, 'quant_mode: "pertokens" is not one of'),
+            ({"quant_mode": None}, "quant_mode: "),
+            ({"dst_type": torch_npu.qint8}, "dst_type: qint8 is not one of int8"),
+        ):
+            with pytest.raises(RuntimeError, match=f"torch_npu.npu_dynamic_quant: {message}"):
+                torch_npu.npu_dynamic_quant(x, **keywords)
+        with pytest.raises(TypeError, match="x: it is given twice, once as input"):
+            torch_npu.npu_dynamic_quant(x, input=x)
+
+    def test_dynamic_mx_quant(self):
+        x = numpy.array([[0, 8, 64, 512]], ml_dtypes.bfloat16)
+        y, mxscale = torch_npu.npu_dynamic_mx_quant(x, dst_type=torch_npu.float8_e4m3fn)
+        assert (y.view("u1").tolist(), mxscale.tolist()) == ([[0, 72, 96, 120]], [[[128, 0]]])
+        assert (y.dtype, mxscale.dtype) == (ml_dtypes.float8_e4m3fn, numpy.uint8)
+        y, mxscale = torch_npu.npu_dynamic_mx_quant(numpy.float16([[0.5, 1], [-6, 4]]))
+        assert (y.tolist(), y.dtype, mxscale.shape) == ([[0x64], [0x6F]], numpy.uint8, (2, 1, 2))
+        for keywords, message in (
+            ({"axis": 2}, "axis: 2 is not in"),
+            ({"round_mode": "floor"}, 'round_mode: "floor" is not rint'),
+            ({"block_size": 33}, "block_size: 33"),
+            ({"scale_alg": 1}, "scale_alg: 1 is not 0"),
+            ({"dst_type": "int8"}, "dst_type: "),
+        ):
+            with pytest.raises(RuntimeError, match=f"torch_npu.npu_dynamic_mx_quant: {message}"):
+                torch_npu.npu_dynamic_mx_quant(x, **keywords)
+
+    def test_quantize_to_float8(self):
+        x = numpy.float32([[0.5, 1.0, 1e9]])
+        y = torch_npu.npu_quantize(x, numpy.float32([0.5]), None, torch_npu.float8_e4m3fn)
+        assert (y.dtype, y.astype("f4").tolist()) == (ml_dtypes.float8_e4m3fn, [[1.0, 2.0, 448.0]])
+
+
 class TestNvtripy:
     def test_documented_example_per_tensor(self):
         input = tp.reshape(tp.arange(6, tp.float32), (2, 3))
@@ -474,6 +541,61 @@ class TestAclnn:
         for address in (x_address, scales_address, zero_points_address, out_address):
             assert aclnn.aclrtFree(address) == aclnn.ACL_SUCCESS
         assert aclnn.aclrtDestroyStream(stream) == aclnn.aclrtResetDevice(0) == aclnn.aclFinalize() == aclnn.ACL_SUCCESS
+
+    @staticmethod
+    def tensor(array, data_type):
+        """Of the array's shape and memory, which the caller keeps; 0 for None."""
+        if array is None:
+            return 0
+        shape = array.shape
+        return aclnn.aclCreateTensor(
+            shape, array.ndim, data_type, None, 0, aclnn.ACL_FORMAT_ND, shape, array.ndim, array.ctypes.data
+        )
+
+    def run(self, function, *arguments):
+        """Both phases; tensors among the arguments are (array, data type). Gives the workspace's size."""
+        tensors = [self.tensor(*each) if isinstance(each, tuple) else each for each in arguments]
+        status, size, executor = getattr(aclnn, f"{function}GetWorkspaceSize")(*tensors)
+        assert status == aclnn.ACL_SUCCESS, aclnn.aclGetRecentErrMsg()
+        workspace = numpy.zeros(size, "u1")
+        address = workspace.ctypes.data if size else 0
+        assert getattr(aclnn, function)(address, size, executor, 0) == aclnn.ACL_SUCCESS, aclnn.aclGetRecentErrMsg()
+        for given, tensor in zip(arguments, tensors):
+            assert not isinstance(given, tuple) or aclnn.aclDestroyTensor(tensor) == aclnn.ACL_SUCCESS
+        return size
+
+    def test_samples_of_the_other_functions(self):
+        x, channels, y = numpy.arange(8, dtype="f4").reshape(4, 2), numpy.float32([1, 2]), numpy.zeros((4, 2), "i1")
+        given = (x, aclnn.ACL_FLOAT), (channels, aclnn.ACL_FLOAT), (channels, aclnn.ACL_FLOAT)
+        result = y, aclnn.ACL_INT8
+        assert self.run("aclnnAscendQuantV3", *given, False, "round", aclnn.ACL_INT8, -1, result) == 0
+        assert y.tolist() == [[1, 4], [3, 8], [5, 12], [7, 16]]
+        assert self.run("aclnnAscendQuant", *given, True, "floor", aclnn.ACL_INT8, result) == 8
+        assert y.tolist() == [[1, 6], [3, 14], [5, 22], [7, 30]]
+
+        codes, one, values = numpy.arange(8, dtype="i1").reshape(4, 2), numpy.float32([1]), numpy.zeros((4, 2), "f2")
+        given = (codes, aclnn.ACL_INT8), (one, aclnn.ACL_FLOAT), (one, aclnn.ACL_FLOAT)
+        self.run("aclnnAscendAntiQuant", *given, aclnn.ACL_FLOAT16, False, (values, aclnn.ACL_FLOAT16))
+        assert values.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
+
+        x, scale, y = numpy.float16([[1, -2], [4, 3]]), numpy.zeros(2, "f4"), numpy.zeros((2, 2), "i1")
+        x_given, y_given, scale_given = (x, aclnn.ACL_FLOAT16), (y, aclnn.ACL_INT8), (scale, aclnn.ACL_FLOAT)
+        expected = [[64, -127], [127, 95]], [numpy.float32(2) / 127, numpy.float32(4) / 127]
+        assert self.run("aclnnDynamicQuant", x_given, 0, y_given, scale_given) == 0
+        assert (y.tolist(), scale.tolist()) == expected
+        assert self.run("aclnnDynamicQuantV2", x_given, 0, 0, aclnn.ACL_INT8, y_given, scale_given, 0) == 0
+        assert (y.tolist(), scale.tolist()) == expected
+        factors = numpy.float16([1, 1]), aclnn.ACL_FLOAT16
+        more = aclnn.ACL_INT8, True, "pertoken", y_given, scale_given, 0
+        assert self.run("aclnnDynamicQuantV3", x_given, factors, 0, *more) == 16
+        assert (y.tolist(), scale.tolist()) == expected
+
+        x = numpy.array([[0, 8, 64, 512]], ml_dtypes.bfloat16), aclnn.ACL_BF16
+        y, scale = numpy.zeros((1, 4), "u1"), numpy.full((1, 1, 2), 77, "u1")
+        for mode in ("rint", None):
+            outputs = (y, aclnn.ACL_FLOAT8_E4M3FN), (scale, aclnn.ACL_FLOAT8_E8M0)
+            assert self.run("aclnnDynamicMxQuant", x, -1, mode, aclnn.ACL_FLOAT8_E4M3FN, 32, 0, *outputs) == 1
+            assert (y.tolist(), scale.tolist()) == ([[0, 72, 96, 120]], [[[128, 0]]])
 
     def test_failures_have_canns_statuses_and_a_reason(self):
         status, *_ = aclnn.aclnnQuantizeGetWorkspaceSize(0, 0, 0, aclnn.ACL_INT8, 0, 0)

@@ -117,14 +117,15 @@ inline qdq_status smooth(const qdq_tensor &x, const qdq_tensor &factors, std::in
     return multiply(x, spread.view(factors.data, factors.dtype), product);
 }
 
-/// The same by group: row g of factors is for the rows of x from end_of(g - 1) on, up to end_of(g). The last end is the
-/// number of rows.
+/// The same by group, of an x with elements: row g of factors is for the rows of x from end_of(g - 1) on, up to
+/// end_of(g). The last end is the number of rows.
 template<typename EndOf>
 qdq_status smooth_by_group(const qdq_tensor &x, const qdq_tensor &factors, float *product, EndOf &&end_of) {
-    const std::int64_t length = x.shape[x.rank - 1];
+    const std::int64_t length = x.shape[x.rank - 1], rows = layout(x).count() / length;
     std::int64_t row = 0;
     for (std::int64_t group = 0; group < factors.shape[0]; ++group) {
-        for (const std::int64_t end = end_of(group); row < end; ++row) {
+        // An end that another thread has changed since it was checked is no reason to write past the product.
+        for (const std::int64_t end = end_of(group); row < end && row < rows; ++row) {
             if (const qdq_status status = multiply(row_of(x, row), row_of(factors, group), product + row * length)) {
                 return status;
             }
