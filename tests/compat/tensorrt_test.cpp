@@ -8,7 +8,10 @@
 #include <qdq/compat/tensorrt.hpp>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -75,6 +78,7 @@ struct one_layer {
     std::optional<operand> zero_point{};
     DataType to = quantizes ? DataType::kINT8 : DataType::kFLOAT;
     int32_t axis = -1;
+    Dims block{};
 
     qdq::result run(void *y) const {
         INetworkDefinition network;
@@ -87,6 +91,7 @@ struct one_layer {
 private:
     template<typename Layer> qdq::result run(INetworkDefinition &network, Layer &layer, ITensor *zero, void *y) const {
         layer.setAxis(axis);
+        EXPECT_TRUE(layer.setBlockShape(block));
         if (zero != nullptr) {
             layer.setInput(2, *zero);
         }
@@ -224,16 +229,52 @@ TEST_P(TensorRTLayer, wants_an_axis_of_input_for_more_than_one_scale) {
     }
 }
 
-TEST_P(TensorRTLayer, takes_blocks_for_int4_and_fp4_only) {
+TEST_P(TensorRTLayer, takes_blocks_for_int4_fp8_and_fp4_only) {
     what.scale.shape = {2, 3};
     for (DataType type : stored_types) {
         (what.quantizes ? what.to : what.x.type) = type;
-        if (type == DataType::kINT4 || type == DataType::kFP4) {
+        if (type != DataType::kINT8) {
             expect_runs(what);
         } else {
-            expect_refused({"y", "blocks", "kINT4 and kFP4"}, what);
+            expect_refused({"y", "blocks", "kINT4, kFP8 and kFP4"}, what);
         }
     }
+}
+
+// 2^-1 of every block; NaN is no scale, and other types and forms take none.
+TEST_P(TensorRTLayer, takes_scales_of_e8m0_for_blocks_of_fp8) {
+    const std::vector<uint8_t> halves(64, 126), nan(64, 255);
+    (what.quantizes ? what.to : what.x.type) = DataType::kFP8;
+    what.x.shape = {2, 32};
+    what.scale = {{2, 1}, DataType::kE8M0, halves.data()};
+    expect_runs(what);
+    what.scale.values = nan.data();
+    expect_refused({"scale", "above 0"}, what);
+    what.scale = {{}, DataType::kE8M0, halves.data()};
+    expect_refused({"scale: DataType kE8M0 is not the"}, what);
+    what.scale = {{2, 1}, DataType::kE8M0, halves.data()};
+    for (DataType type : {DataType::kINT4, DataType::kFP4, DataType::kINT8}) {
+        (what.quantizes ? what.to : what.x.type) = type;
+        expect_refused({"scale: DataType kE8M0 is not the"}, what);
+    }
+}
+
+TEST_P(TensorRTLayer, takes_blocks_of_a_shape) {
+    (what.quantizes ? what.to : what.x.type) = DataType::kFP8;
+    what.x.shape = {4, 6};
+    what.block = Dims2(2, 3);
+    what.scale.shape = {2, 2};
+    expect_runs(what);
+    what.block = Dims2(-1, 6);
+    what.scale.shape = {1, 1};
+    expect_runs(what);
+    for (const Dims &block : {Dims{1, {2}}, Dims{3, {1, 2, 3}}, Dims{2, {3, 3}}, Dims{2, {2, 2}}}) {
+        what.block = block;
+        expect_refused({"y: blockShape: blocks of", "[4, 6]", "[1, 1]"}, what);
+    }
+    what.block = Dims2(4, 6);
+    (what.quantizes ? what.to : what.x.type) = DataType::kINT8;
+    expect_refused({"blockShape: blocks, [4, 6], are for kINT4, kFP8 and kFP4"}, what);
 }
 
 TEST_P(TensorRTLayer, cuts_the_last_or_the_last_but_one_dimension_evenly) {
@@ -734,6 +775,262 @@ TEST_F(TensorRTEngine, logs_what_goes_wrong) {
     expect_logged({"y", "overlaps", "x"});
 }
 
+// Functions that read a layer take one that cannot be changed.
+TEST_F(TensorRTEngine, reads_layers_that_are_const) {
+    const float scale = 2, other = 4;
+    const auto network = quantizes_by(scale);
+    auto *const constant = static_cast<IConstantLayer *>(network->getLayer(0));
+    const IConstantLayer &as_const = *constant;
+    EXPECT_EQ(as_const.getOutput(0), constant->getOutput(0));
+    EXPECT_EQ(as_const.getWeights().values, &scale);
+    EXPECT_EQ(as_const.getDimensions().nbDims, 0);
+    constant->setWeights({DataType::kFLOAT, &other, 1});
+    EXPECT_EQ(as_const.getWeights().values, &other);
+    constant->setDimensions(Dims{1, {1}});
+    EXPECT_EQ(as_const.getDimensions().nbDims, 1);
+    network->setInputTensorAddress("x", x.data());
+    network->setTensorAddress("y", y.data());
+    EXPECT_TRUE(network->run());
+    EXPECT_EQ(y, (std::vector<int8_t>{0, 0, 1, 1, 1, 2}));
+    auto *const quantize = static_cast<IQuantizeLayer *>(network->getLayer(1));
+    EXPECT_EQ(quantize->getBlockShape().nbDims, 0);
+    EXPECT_FALSE(quantize->setBlockShape(Dims2(0, 3)));
+    EXPECT_FALSE(quantize->setBlockShape(Dims2(-2, 3)));
+    EXPECT_FALSE(quantize->setBlockShape(Dims{9, {}}));
+    EXPECT_EQ(quantize->getBlockShape().nbDims, 0);
+    EXPECT_TRUE(quantize->setBlockShape(Dims2(-1, 3)));
+    EXPECT_EQ(quantize->getBlockShape().d[1], 3);
+}
+
+// Of two layers with names, axes, blocks and a zero point, whose outputs were not marked in their order.
+std::unique_ptr<INetworkDefinition> there_and_back(const float (&scales)[4], const float (&zeros)[4]) {
+    auto network = std::make_unique<INetworkDefinition>();
+    ITensor *input = network->addInput("x", DataType::kFLOAT, Dims2(4, 2));
+    ITensor *blocks = network->addConstant(Dims2(2, 2), {DataType::kFLOAT, scales, 4})->getOutput(0);
+    ITensor *zero = network->addConstant(Dims2(2, 2), {DataType::kFLOAT, zeros, 4})->getOutput(0);
+    IQuantizeLayer *quantize = network->addQuantize(*input, *blocks, DataType::kINT4);
+    quantize->setName("there");
+    quantize->setInput(2, *zero);
+    IDequantizeLayer *dequantize = network->addDequantize(*quantize->getOutput(0), *blocks);
+    dequantize->setName("back");
+    dequantize->setBlockShape(Dims2(2, 1));
+    dequantize->getOutput(0)->setName("z");
+    quantize->getOutput(0)->setName("y");
+    network->markOutput(*dequantize->getOutput(0));
+    network->markOutput(*quantize->getOutput(0));
+    return network;
+}
+
+class TensorRTPlan : public TensorRTEngine {
+protected:
+    std::vector<std::byte> plan;
+    const std::vector<float> rows{1, 2, 3, 4, 5, 6, 7, 8};
+
+    void SetUp() override {
+        const float scales[] = {1, 2, 3, 4}, zeros[] = {0, 0, 0, 0};
+        plan = plan_of(*there_and_back(scales, zeros));
+    }
+    std::vector<std::byte> plan_of(INetworkDefinition &network) {
+        const std::unique_ptr<IHostMemory> made(builder->buildSerializedNetwork(network, *config));
+        if (made == nullptr) {
+            return {};
+        }
+        EXPECT_EQ(made->type(), DataType::kINT8);
+        const auto *const begin = static_cast<std::byte *>(made->data());
+        return {begin, begin + made->size()};
+    }
+    std::unique_ptr<ICudaEngine> engine_of_plan(std::span<const std::byte> bytes) {
+        const std::unique_ptr<IRuntime> runtime(createInferRuntime(logger));
+        return std::unique_ptr<ICudaEngine>(runtime->deserializeCudaEngine(bytes.data(), bytes.size()));
+    }
+    void expect_runs(ICudaEngine &engine) {
+        const std::unique_ptr<IExecutionContext> context(engine.createExecutionContext());
+        std::vector<uint8_t> codes(4);
+        std::vector<float> values(8);
+        EXPECT_TRUE(context->setInputTensorAddress("x", rows.data()));
+        EXPECT_TRUE(context->setTensorAddress("y", codes.data()) && context->setTensorAddress("z", values.data()));
+        EXPECT_TRUE(context->enqueueV3(nullptr)) << logger.text;
+        EXPECT_EQ(codes, (std::vector<uint8_t>{0x11, 0x23, 0x22, 0x22}));
+        EXPECT_EQ(values, (std::vector<float>{1, 2, 3, 4, 6, 8, 6, 8}));
+    }
+};
+
+TEST_F(TensorRTPlan, makes_an_engine_in_memory_and_in_a_file) {
+    ASSERT_FALSE(plan.empty()) << logger.text;
+    const std::string path = testing::TempDir() + "qdq_tensorrt_test.plan";
+    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(plan.data()), std::ssize(plan));
+    std::ifstream file(path, std::ios::binary);
+    const std::vector<char> read((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    std::remove(path.c_str());
+    const std::unique_ptr<ICudaEngine> in_memory = engine_of_plan(plan),
+                                       in_a_file = engine_of_plan(std::as_bytes(std::span(read)));
+    ASSERT_TRUE(in_memory != nullptr && in_a_file != nullptr) << logger.text;
+    plan.assign(plan.size(), std::byte{0});
+    expect_runs(*in_memory);
+    expect_runs(*in_a_file);
+    EXPECT_STREQ(in_memory->getIOTensorName(0), "x");
+    EXPECT_EQ(in_memory->getTensorDataType("y"), DataType::kINT4);
+    const std::unique_ptr<IExecutionContext> context(in_memory->createExecutionContext());
+    EXPECT_FALSE(context->enqueueV3(nullptr));
+    expect_logged({"TensorRT: x: no address is set"});
+}
+
+TEST_F(TensorRTPlan, is_the_same_bytes_each_time) {
+    const float scales[] = {1, 2, 3, 4}, zeros[] = {0, 0, 0, 0};
+    EXPECT_EQ(plan_of(*there_and_back(scales, zeros)), plan);
+    const std::string text(reinterpret_cast<const char *>(plan.data()), plan.size());
+    EXPECT_NE(text.find("there"), std::string::npos);
+}
+
+TEST_F(TensorRTPlan, is_not_made_of_a_network_that_breaks_a_rule) {
+    const float scales[] = {1, 2, 0, 4}, zeros[] = {0, 0, 0, 0};
+    EXPECT_TRUE(plan_of(*there_and_back(scales, zeros)).empty());
+    expect_logged({"TensorRT: there: scale: not every coefficient is above 0"});
+}
+
+TEST_F(TensorRTPlan, is_refused_where_it_was_cut_off_or_goes_on) {
+    for (size_t size = 0; size < plan.size(); size++) {
+        logger.text.clear();
+        const std::vector<std::byte> cut(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(size));
+        ASSERT_EQ(engine_of_plan(cut), nullptr) << size;
+        expect_logged({"TensorRT: deserializeCudaEngine: "});
+    }
+    plan.push_back(std::byte{0});
+    EXPECT_EQ(engine_of_plan(plan), nullptr);
+    expect_logged({"ends early, or is damaged"});
+    const std::unique_ptr<IRuntime> runtime(createInferRuntime(logger));
+    EXPECT_EQ(runtime->deserializeCudaEngine(nullptr, 8), nullptr);
+    expect_logged({"blob is NULL"});
+}
+
+// Whatever a byte becomes: it is refused with a line, or it is an engine that runs.
+TEST_F(TensorRTPlan, is_refused_or_runs_where_it_was_damaged) {
+    int engines = 0;
+    for (size_t at = 0; at < plan.size(); at++) {
+        for (const int value : {0, 1, 3, 127, 128, 255}) {
+            std::vector<std::byte> damaged = plan;
+            damaged[at] = static_cast<std::byte>(value);
+            logger.text.clear();
+            const auto engine = engine_of_plan(damaged);
+            ASSERT_NE(engine == nullptr, logger.text.empty()) << at;
+            if (engine == nullptr) {
+                continue;
+            }
+            engines++;
+            const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+            std::vector<std::vector<uint8_t>> memory;
+            for (int32_t i = 0; context != nullptr && i < engine->getNbIOTensors(); i++) {
+                const char *const name = engine->getIOTensorName(i);
+                const Dims shape = engine->getTensorShape(name);
+                const int64_t elements = qdq::compat::element_count({shape.d, static_cast<size_t>(shape.nbDims)});
+                if (elements > 1 << 20) {
+                    break;
+                }
+                context->setTensorAddress(name, memory.emplace_back(static_cast<size_t>(elements) * 8).data());
+            }
+            if (context != nullptr) {
+                context->enqueueV3(nullptr);
+            }
+        }
+    }
+    EXPECT_GT(engines, 100);
+}
+
+TEST_F(TensorRTPlan, is_refused_where_a_length_lies) {
+    const auto with = [&](size_t at, auto number) {
+        std::vector<std::byte> lying = plan;
+        std::memcpy(lying.data() + at, &number, sizeof number);
+        return lying;
+    };
+    for (const auto &lying :
+         {with(8, INT32_MAX), with(8, -1), with(8, 6), with(12, INT32_MAX), with(12, -1), with(12, 1),
+          with(20, UINT64_MAX), with(20, uint64_t{1} << 32), with(28, uint64_t{1} << 40)}) {
+        logger.text.clear();
+        EXPECT_EQ(engine_of_plan(lying), nullptr);
+        expect_logged({"deserializeCudaEngine: the plan ends early, or is damaged"});
+    }
+    EXPECT_EQ(engine_of_plan(with(7, uint8_t{2})), nullptr);
+    expect_logged({"these bytes are no plan of this version"});
+}
+
+TEST_F(TensorRTPlan, says_when_memory_for_it_is_short) {
+    const float scales[] = {1, 2, 3, 4}, zeros[] = {0, 0, 0, 0};
+    const auto network = there_and_back(scales, zeros);
+    for (bool is_made = false; const bool writes : {true, false}) {
+        is_made = false;
+        for (int64_t after = 0; !is_made; after++) {
+            logger.text.clear();
+            logger.text.reserve(256);
+            const std::unique_ptr<IRuntime> runtime(createInferRuntime(logger));
+            const memory_shortage shortage(after);
+            if (writes) {
+                is_made = std::unique_ptr<IHostMemory>(builder->buildSerializedNetwork(*network, *config)) != nullptr;
+            } else {
+                is_made =
+                    std::unique_ptr<ICudaEngine>(runtime->deserializeCudaEngine(plan.data(), plan.size())) != nullptr;
+            }
+            EXPECT_TRUE(is_made || logger.text.find("memory") != std::string::npos) << logger.text;
+        }
+    }
+}
+
+// What a program derives: the newest error, and how many refer to it.
+struct newest_error : IErrorRecorder {
+    std::string text;
+    ErrorCode code = ErrorCode::kSUCCESS;
+    int32_t references = 0, errors = 0;
+
+    int32_t getNbErrors() const noexcept override { return errors; }
+    ErrorCode getErrorCode(int32_t) const noexcept override { return code; }
+    ErrorDesc getErrorDesc(int32_t) const noexcept override { return text.c_str(); }
+    bool hasOverflowed() const noexcept override { return errors > 1; }
+    void clear() noexcept override { errors = 0; }
+    bool reportError(ErrorCode val, ErrorDesc desc) noexcept override {
+        code = val;
+        text = desc;
+        errors++;
+        return true;
+    }
+    RefCount incRefCount() noexcept override { return ++references; }
+    RefCount decRefCount() noexcept override { return --references; }
+};
+
+TEST_F(TensorRTPlan, reports_to_an_error_recorder_instead_of_the_logger) {
+    newest_error recorder, other;
+    builder->setErrorRecorder(&recorder);
+    EXPECT_EQ(builder->getErrorRecorder(), &recorder);
+    const float scales[] = {1, 2, 0, 4}, zeros[] = {0, 0, 0, 0};
+    EXPECT_TRUE(plan_of(*there_and_back(scales, zeros)).empty());
+    EXPECT_EQ(recorder.code, ErrorCode::kINVALID_ARGUMENT);
+    EXPECT_NE(recorder.text.find("there: scale"), std::string::npos);
+    EXPECT_EQ(logger.text, "");
+    builder->setErrorRecorder(nullptr);
+    EXPECT_EQ(recorder.references, 0);
+    std::unique_ptr<IRuntime> runtime(createInferRuntime(logger));
+    runtime->setErrorRecorder(&recorder);
+    std::unique_ptr<ICudaEngine> engine(runtime->deserializeCudaEngine(plan.data(), plan.size()));
+    std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    EXPECT_EQ(recorder.references, 3) << "the engine and the context have the runtime's";
+    EXPECT_EQ(engine->getErrorRecorder(), &recorder);
+    EXPECT_EQ(context->getErrorRecorder(), &recorder);
+    EXPECT_FALSE(context->setTensorAddress(std::string(200, 'n').c_str(), nullptr));
+    EXPECT_EQ(recorder.text.size(), IErrorRecorder::kMAX_DESC_LENGTH);
+    context->setErrorRecorder(&other);
+    EXPECT_FALSE(context->enqueueV3(nullptr));
+    EXPECT_NE(other.text.find("no address is set"), std::string::npos);
+    context = nullptr;
+    engine = nullptr;
+    EXPECT_EQ(other.references, 0);
+    {
+        const memory_shortage shortage;
+        EXPECT_EQ(runtime->deserializeCudaEngine(plan.data(), plan.size()), nullptr);
+    }
+    EXPECT_EQ(recorder.code, ErrorCode::kFAILED_ALLOCATION);
+    runtime = nullptr;
+    EXPECT_EQ(recorder.references, 0);
+    EXPECT_EQ(logger.text, "");
+}
+
 TEST_F(TensorRTEngine, gives_null_when_memory_is_short) {
     const float scale = 1;
     const auto network = quantizes_by(scale);
@@ -825,6 +1122,31 @@ protected:
         ASSERT_TRUE(done) << done.message();
         ASSERT_TRUE(same_bytes(expected_codes, codes));
         ASSERT_TRUE(same_bytes(expected, restored));
+        if (random.below(4) == 0) {
+            expect_same_by_a_plan(network, x, expected_codes, expected);
+        }
+    }
+
+    void expect_same_by_a_plan(const INetworkDefinition &network, const tensor_memory &x, const tensor_memory &codes,
+                               const tensor_memory &restored) {
+        struct : ILogger {
+            void log(Severity, char const *message) noexcept override { ADD_FAILURE() << message; }
+        } logger;
+        IBuilder builder(logger);
+        IRuntime runtime(logger);
+        IBuilderConfig config;
+        const std::unique_ptr<IHostMemory> plan(builder.buildSerializedNetwork(network, config));
+        const std::unique_ptr<ICudaEngine> engine(runtime.deserializeCudaEngine(plan->data(), plan->size()));
+        const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+        tensor_memory again_codes = codes, again = restored;
+        again_codes.fill([](int64_t) { return 0u; });
+        again.fill([](int64_t) { return 0u; });
+        ASSERT_TRUE(context->setInputTensorAddress("x", x.view().data));
+        ASSERT_TRUE(context->setTensorAddress(network.getOutput(0)->getName(), again_codes.view().data));
+        ASSERT_TRUE(context->setTensorAddress(network.getOutput(1)->getName(), again.view().data));
+        ASSERT_TRUE(context->enqueueV3(nullptr));
+        ASSERT_TRUE(same_bytes(codes, again_codes));
+        ASSERT_TRUE(same_bytes(restored, again));
     }
 };
 
@@ -852,7 +1174,7 @@ TEST_F(TensorRTOracle, agrees_both_ways) {
 
 TEST_F(TensorRTOracle, agrees_both_ways_in_blocks) {
     for (qdq_dtype floating : {QDQ_F32, QDQ_F16, QDQ_BF16}) {
-        for (qdq_dtype stored : {QDQ_I4, QDQ_F4E2M1}) {
+        for (qdq_dtype stored : {QDQ_I4, QDQ_F4E2M1, QDQ_F8E4M3}) {
             for (int rank = 2; rank <= 8; rank++) {
                 for (int blocked = rank - 2; blocked < rank; blocked++) {
                     for (int64_t block = 1; block <= 4; block++) {

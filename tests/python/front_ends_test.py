@@ -498,6 +498,107 @@ class TestTensorRT:
             trt.Builder(Lines()).create_network().add_constant((1,), numpy.ones(1))
 
 
+class TestTensorRTPlan:
+    """Networks as bytes, and what samples of TensorRT read of a network."""
+
+    def network(self, logger, scale):
+        builder = trt.Builder(logger)
+        network = builder.create_network()
+        x = network.add_input("x", trt.float32, (2, 3))
+        quantize = network.add_quantize(x, network.add_constant((), scale).get_output(0))
+        quantize.get_output(0).name = "y"
+        network.mark_output(quantize.get_output(0))
+        return builder, network
+
+    def codes_of(self, engine):
+        x, y = numpy.float32([[1, 2, 3], [4, 5, 6]]), numpy.zeros((2, 3), "i1")
+        context = engine.create_execution_context()
+        assert context.set_tensor_address("x", x.ctypes.data) and context.set_tensor_address("y", y.ctypes.data)
+        assert context.execute_async_v3(0)
+        return y.tolist()
+
+    def test_a_plan_in_memory_and_in_a_file(self, tmp_path):
+        logger = trt.Logger(trt.Logger.ERROR)
+        builder, network = self.network(logger, numpy.float32(0.5))
+        plan = builder.build_serialized_network(network, builder.create_builder_config())
+        assert (plan.nbytes, plan.dtype) == (len(bytes(plan)), trt.int8)
+        with open(tmp_path / "model.plan", "wb") as file:
+            file.write(plan)
+        del builder, network
+        runtime = trt.Runtime(logger)
+        for given in (plan, bytes(plan), bytearray(plan), (tmp_path / "model.plan").read_bytes()):
+            engine = runtime.deserialize_cuda_engine(given)
+            assert engine.num_io_tensors == 2
+            assert self.codes_of(engine) == [[2, 4, 6], [8, 10, 12]]
+
+    def test_what_is_no_plan_is_none_and_a_line_of_the_logger(self, capfd):
+        logger = trt.Logger(trt.Logger.ERROR)
+        builder, network = self.network(logger, numpy.float32(0.5))
+        plan = bytes(builder.build_serialized_network(network, builder.create_builder_config()))
+        runtime = trt.Runtime(logger)
+        for wrong in (b"", b"plan", plan[:-1], plan + b"0", bytes(len(plan))):
+            assert runtime.deserialize_cuda_engine(wrong) is None
+            assert "deserializeCudaEngine: " in capfd.readouterr().err
+        with pytest.raises(TypeError):
+            runtime.deserialize_cuda_engine("plan")
+        with pytest.raises(TypeError, match="Runtime: logger: int is no ILogger"):
+            trt.Runtime(3)
+        builder, network = self.network(logger, numpy.float32(0))
+        assert builder.build_serialized_network(network, builder.create_builder_config()) is None
+        assert "scale: not every coefficient is above 0" in capfd.readouterr().err
+
+    def test_a_network_has_a_length_and_layers_by_number(self):
+        builder, network = self.network(trt.Logger(), numpy.float32(2))
+        assert len(network) == network.num_layers == 2
+        assert [layer.type for layer in network] == [trt.LayerType.CONSTANT, trt.LayerType.QUANTIZE]
+        assert network[-1].type == trt.LayerType.QUANTIZE
+        for index in (2, -3):
+            with pytest.raises(IndexError):
+                network[index]
+
+    def test_a_constants_weights_can_be_read_and_changed(self):
+        builder, network = self.network(trt.Logger(), numpy.float32(2))
+        constant = network[0]
+        assert (constant.shape, constant.weights.tolist(), constant.weights.dtype) == ((), [2.0], numpy.float32)
+        constant.weights = trt.Weights(numpy.float32([4]))
+        constant.shape = (1,)
+        assert (constant.shape, constant.weights.tolist()) == ((1,), [4.0])
+        constant.weights = numpy.float32([1])
+        engine = builder.build_engine_with_config(network, builder.create_builder_config())
+        assert self.codes_of(engine) == [[1, 2, 3], [4, 5, 6]]
+
+    def test_weights_are_of_a_type_an_address_and_a_count(self):
+        values = numpy.float32([1, 2, 4])
+        weights = trt.Weights(trt.float32, values.ctypes.data, 3)
+        assert (weights.dtype, weights.size, weights.numpy().tolist()) == (trt.float32, 3, [1, 2, 4])
+        assert trt.Weights(type=trt.float16, ptr=values.ctypes.data, count=2).dtype == trt.float16
+        assert trt.Weights(trt.int8).size == 0
+        network = trt.Builder(trt.Logger()).create_network()
+        constant = network.add_constant((3,), weights)
+        values[:] = 0  # the network has a copy
+        assert constant.weights.tolist() == [1, 2, 4]
+        for shape, wrong in (((2,), weights), ((3,), trt.Weights(trt.float32, 0, 3)), ((-3,), weights)):
+            with pytest.raises(ValueError, match="TensorRT: add_constant: "):
+                network.add_constant(shape, wrong)
+
+    def test_block_shapes_cut_rows_and_columns(self):
+        builder = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR))
+        network = builder.create_network()
+        x = network.add_input("x", trt.float32, (4, 4))
+        scale = network.add_constant((2, 2), numpy.float32([[1, 2], [4, 8]])).get_output(0)
+        layer = network.add_quantize(x, scale, trt.fp8)
+        assert layer.block_shape == ()
+        assert layer.set_block_shape((2, 2)) and not layer.set_block_shape((0, 2))
+        assert layer.block_shape == (2, 2)
+        layer.get_output(0).name = "y"
+        network.mark_output(layer.get_output(0))
+        values, codes = numpy.full((4, 4), 8, "f4"), numpy.zeros((4, 4), ml_dtypes.float8_e4m3fn)
+        context = builder.build_engine_with_config(network, builder.create_builder_config()).create_execution_context()
+        context.set_tensor_address("x", values.ctypes.data), context.set_tensor_address("y", codes.ctypes.data)
+        assert context.execute_async_v3(0)
+        assert codes.astype("f4").tolist() == [[8, 8, 4, 4]] * 2 + [[2, 2, 1, 1]] * 2
+
+
 class TestAclnn:
     def test_documented_example(self):
         """CANN's sample, which is in C: its calls in their order, with what they write through pointers returned."""

@@ -15,10 +15,22 @@
 /// bool done = context->enqueueV3(nullptr);
 /// @endcode
 ///
-/// All memory is the host's. What createX() and buildEngineWithConfig() return is the caller's to delete. An engine
+/// All memory is the host's. What createX(), buildX() and deserializeX() return is the caller's to delete. An engine
 /// keeps copies of the weights and outlives its network; it must outlive its contexts, and the logger all of them. A
-/// failure is a line of the logger, and NULL or false. enqueueV3() has computed when it returns, and looks at no
-/// stream. A plan as bytes, buildSerializedNetwork(), is not offered: an engine is built where it runs.
+/// failure is a line of the logger, or goes to the error recorder where one is set, and NULL or false. enqueueV3() has
+/// computed when it returns, and looks at no stream.
+///
+/// A plan is bytes, for memory or a file; an engine of it needs no network:
+///
+/// @code
+/// IHostMemory *plan = builder->buildSerializedNetwork(*network, *config);
+/// std::ofstream("model.plan", std::ios::binary).write(static_cast<char *>(plan->data()), plan->size());
+/// IRuntime *runtime = createInferRuntime(logger);
+/// ICudaEngine *engine = runtime->deserializeCudaEngine(bytes.data(), bytes.size());
+/// @endcode
+///
+/// It has the network's layers and weights, and every rule is checked anew where it is read: a plan that was cut off or
+/// damaged is refused, or is another network that keeps the rules. Kernels are chosen by the machine that reads it.
 ///
 /// Without those steps, a network runs by itself, and says what was wrong in a qdq::result:
 ///
@@ -45,21 +57,22 @@
 ///
 /// TensorRT's operator reference and NvInfer.h differ in places. The reference is followed in this:
 ///
-/// - input and scale have one type, of a dequantize layer output and scale;
-/// - zeroPt is f32;
-/// - blocks are for int4 and fp4.
+/// - input and scale have one type, of a dequantize layer output and scale; scales of fp8 blocks may be kE8M0;
+/// - zeroPt is f32.
 ///
 /// NvInfer.h is followed in this:
 ///
 /// - int8 goes down to -128; the reference's example prints -127 / 127 for a value below both;
 /// - scales are above 0;
-/// - the last or the last but one dimension is cut into blocks, and no other.
+/// - blocks are for int4, fp8 and fp4;
+/// - the last or the last but one dimension is cut into blocks, and no other, unless setBlockShape() says so.
 ///
 /// Both are silent on a remainder, which is refused. A 1-D scale is one for each element along the axis, also where
 /// input has one dimension.
 #pragma once
 
 #include <qdq/compat/common.hpp>
+#include <qdq/compat/tensorrt_plan.hpp>
 
 #include <cstring>
 #include <utility>
@@ -80,7 +93,7 @@ enum class DataType : std::int32_t {
     kINT64 = 8,  ///< no layer takes it
     kINT4 = 9,   ///< i4, two in a byte, the first in the low nibble
     kFP4 = 10,   ///< e2m1, packed as kINT4
-    kE8M0 = 11   ///< no layer takes it
+    kE8M0 = 11   ///< powers of two: scales of fp8 blocks
 };
 
 /// What a layer does.
@@ -240,7 +253,7 @@ public:
         return static_cast<std::int32_t>(3 - std::ranges::count(inputs_, static_cast<ITensor *>(nullptr)));
     }
     /// The output, number 0; NULL for another number.
-    ITensor *getOutput(std::int32_t index) noexcept { return index == 0 ? &output_ : nullptr; }
+    ITensor *getOutput(std::int32_t index) const noexcept { return index == 0 ? &output_ : nullptr; }
     /// 1.
     std::int32_t getNbOutputs() const noexcept { return 1; }
     /// The element type of the output.
@@ -266,6 +279,14 @@ protected:
     DataType getToType() const noexcept { return output_.type_; }
     /// Another type to compute.
     inline void setToType(DataType type) noexcept;
+    /// How many elements of each dimension share a scale; without dimensions, the default, as the scale's shape says.
+    Dims getBlockShape() const noexcept { return block_; }
+    /// Sizes above 0, or -1 for all of a dimension. False, and as it was, for others.
+    inline bool setBlockShape(Dims const &blockShape) noexcept;
+    /// What a constant holds.
+    Weights weights() const noexcept { return weights_; }
+    /// Another constant.
+    inline void become(DataType type, Dims const &dimensions, Weights weights) noexcept;
 
 private:
     bool computes() const { return what_ == kind::quantize || what_ == kind::dequantize; }
@@ -278,6 +299,7 @@ private:
     char const *label() const { return name_.is_set() ? getName() : output_.getName(); }
     detail::verdict check(const ITensor &x, const ITensor &scale) const;
     detail::verdict check_shape(const Dims &x, const Dims &scale, DataType stored) const;
+    detail::verdict check_block_shape(const Dims &x, const Dims &scale) const;
     detail::verdict check_zero_point(const ITensor &zero_point, const ITensor &scale) const;
 
     INetworkDefinition &network_;
@@ -285,9 +307,10 @@ private:
     const std::int32_t index_;  // in the order of the add functions
     detail::name name_;
     char unnamed_[48] = "";
-    ITensor output_;
+    mutable ITensor output_;  // a layer that cannot be changed gives its output, as TensorRT's do
     ITensor *inputs_[3] = {};
     std::int32_t axis_ = -1;
+    Dims block_{};
     Weights weights_{};
     std::unique_ptr<ILayer> next_;
 };
@@ -296,6 +319,16 @@ private:
 class IConstantLayer : public ILayer {
     using ILayer::ILayer;
     friend class INetworkDefinition;
+
+public:
+    /// The weights.
+    Weights getWeights() const noexcept { return weights(); }
+    /// Other weights, with their type; they are not copied.
+    inline void setWeights(Weights weights) noexcept;
+    /// The dimensions.
+    Dims getDimensions() const noexcept { return getOutput(0)->getDimensions(); }
+    /// Other dimensions.
+    inline void setDimensions(Dims const &dimensions) noexcept;
 };
 
 /// A layer that quantizes. Its toType is kINT8 (the default), kINT4, kFP4 or kFP8.
@@ -305,6 +338,7 @@ class IQuantizeLayer : public ILayer {
 
 public:
     using ILayer::getAxis, ILayer::setAxis;
+    using ILayer::getBlockShape, ILayer::setBlockShape;
     using ILayer::getToType, ILayer::setToType;
 };
 
@@ -315,6 +349,7 @@ class IDequantizeLayer : public ILayer {
 
 public:
     using ILayer::getAxis, ILayer::setAxis;
+    using ILayer::getBlockShape, ILayer::setBlockShape;
     using ILayer::getToType, ILayer::setToType;
 };
 
@@ -484,6 +519,7 @@ public:
 private:
     friend class ILayer;
     friend class IBuilder;
+    friend class IRuntime;
 
     template<typename Layer> Layer *append(ILayer::kind what, char const *name = nullptr) noexcept;
     template<typename Layer> Layer *compute(ILayer::kind what, ITensor &input, ITensor &scale, DataType type) noexcept {
@@ -533,6 +569,12 @@ private:
     static detail::verdict plan(detail::built_network &made, const ILayer &layer);
     detail::verdict prepare();
     detail::verdict check_bound(const ILayer &layer) const;
+    void write(detail::plan_writer &to) const;
+    static void write(detail::plan_writer &to, const ILayer &layer);
+    static void write(detail::plan_writer &to, const Dims &dims);
+    static Dims read_dims(detail::plan_reader &from);
+    detail::verdict read(detail::plan_reader &from);
+    ILayer *read_layer(detail::plan_reader &from, std::span<ILayer *const> earlier);
 
     std::unique_ptr<ILayer> first_;
     ILayer *last_ = nullptr;
@@ -568,6 +610,108 @@ public:
     virtual ~ILogger() = default;
 };
 
+/// What kind of error one is, with TensorRT's values.
+enum class ErrorCode : std::int32_t {
+    kSUCCESS = 0,                ///< not used
+    kUNSPECIFIED_ERROR = 1,      ///< not used
+    kINTERNAL_ERROR = 2,         ///< not used
+    kINVALID_ARGUMENT = 3,       ///< an argument, a layer or a plan breaks a rule
+    kINVALID_CONFIG = 4,         ///< not used
+    kFAILED_ALLOCATION = 5,      ///< short memory
+    kFAILED_INITIALIZATION = 6,  ///< not used
+    kFAILED_EXECUTION = 7,       ///< not used
+    kFAILED_COMPUTATION = 8,     ///< not used
+    kINVALID_STATE = 9,          ///< not used
+    kUNSUPPORTED_STATE = 10      ///< a machine that runs none of the targets
+};
+
+/// Keeps errors for a program, which derives from it. Functions about what is kept are the program's own.
+class IErrorRecorder {
+public:
+    /// An error's text.
+    using ErrorDesc = char const *;
+    /// How many refer to it.
+    using RefCount = std::int32_t;
+    /// The longest text that it is given, without the NUL.
+    static constexpr std::size_t kMAX_DESC_LENGTH{127U};
+
+    /// A recorder.
+    IErrorRecorder() = default;
+    virtual ~IErrorRecorder() noexcept = default;
+
+    /// How many errors are kept.
+    virtual std::int32_t getNbErrors() const noexcept = 0;
+    /// An error's code.
+    virtual ErrorCode getErrorCode(std::int32_t errorIdx) const noexcept = 0;
+    /// An error's text.
+    virtual ErrorDesc getErrorDesc(std::int32_t errorIdx) const noexcept = 0;
+    /// Whether errors went that there was no room for.
+    virtual bool hasOverflowed() const noexcept = 0;
+    /// Forgets all.
+    virtual void clear() noexcept = 0;
+    /// Told of each failure.
+    virtual bool reportError(ErrorCode val, ErrorDesc desc) noexcept = 0;
+    /// Told by what it is set for.
+    virtual RefCount incRefCount() noexcept = 0;
+    /// Told by what goes, or has another set.
+    virtual RefCount decRefCount() noexcept = 0;
+
+protected:
+    /// A copy.
+    IErrorRecorder(const IErrorRecorder &) = default;
+    /// A copy.
+    IErrorRecorder &operator=(const IErrorRecorder &) & = default;
+};
+
+namespace detail {
+
+// Where failures go: to a recorder, where one is set, or to the logger.
+class reporter {
+public:
+    explicit reporter(ILogger &logger, IErrorRecorder *recorder = nullptr) : logger_(logger) { set_recorder(recorder); }
+    reporter(const reporter &) = delete;
+    ~reporter() { set_recorder(nullptr); }
+
+    void set_recorder(IErrorRecorder *recorder) {
+        if (recorder != nullptr) {
+            recorder->incRefCount();
+        }
+        if (IErrorRecorder *const before = std::exchange(recorder_, recorder)) {
+            before->decRefCount();
+        }
+    }
+    IErrorRecorder *recorder() const { return recorder_; }
+    ILogger &logger() const { return logger_; }
+
+    bool succeeded(const result &done) const {
+        if (!done) {
+            report(done);
+        }
+        return done.has_value();
+    }
+
+private:
+    void report(const result &failure) const {
+        if (recorder_ == nullptr) {
+            logger_.log(ILogger::Severity::kERROR, failure.message());
+            return;
+        }
+        char text[IErrorRecorder::kMAX_DESC_LENGTH + 1];
+        std::snprintf(text, sizeof text, "%s", failure.message());
+        recorder_->reportError(failure.status() == status::out_of_memory ? ErrorCode::kFAILED_ALLOCATION
+                               : failure.status() == status::unsupported ? ErrorCode::kUNSUPPORTED_STATE
+                                                                         : ErrorCode::kINVALID_ARGUMENT,
+                               text);
+    }
+
+    ILogger &logger_;
+    IErrorRecorder *recorder_ = nullptr;
+};
+
+inline verdict no_memory() { return {QDQ_OUT_OF_MEMORY, compat::out_of_memory}; }
+
+}  // namespace detail
+
 class ICudaEngine;
 
 /// Runs an engine on memory of its own choice.
@@ -586,11 +730,17 @@ public:
     /// The engine.
     ICudaEngine const &getEngine() const noexcept { return engine_; }
 
+    /// Who is told of its failures, instead of the logger; NULL for nobody. The engine's, unless another is set.
+    void setErrorRecorder(IErrorRecorder *recorder) noexcept { reporter_.set_recorder(recorder); }
+    /// Who is.
+    IErrorRecorder *getErrorRecorder() const noexcept { return reporter_.recorder(); }
+
 private:
     friend class ICudaEngine;
-    explicit IExecutionContext(const ICudaEngine &engine) : engine_(engine) {}
+    inline explicit IExecutionContext(const ICudaEngine &engine);
 
     const ICudaEngine &engine_;
+    detail::reporter reporter_;
     detail::execution run_;
 };
 
@@ -602,8 +752,15 @@ public:
     /// A context, which is the caller's to delete. NULL in want of memory.
     IExecutionContext *createExecutionContext() const noexcept {
         std::unique_ptr<IExecutionContext> made(new (std::nothrow) IExecutionContext(*this));
-        return succeeded(made != nullptr ? made->run_.prepare(network_) : no_memory()) ? made.release() : nullptr;
+        const detail::verdict done = made != nullptr ? made->run_.prepare(network_) : detail::no_memory();
+        return reporter_.succeeded(done) ? made.release() : nullptr;
     }
+
+    /// Who is told of its failures, instead of the logger; NULL for nobody. The runtime's that made it, unless another
+    /// is set. Contexts that are created later have it, too.
+    void setErrorRecorder(IErrorRecorder *recorder) noexcept { reporter_.set_recorder(recorder); }
+    /// Who is.
+    IErrorRecorder *getErrorRecorder() const noexcept { return reporter_.recorder(); }
 
     /// How many inputs and outputs there are.
     std::int32_t getNbIOTensors() const noexcept {
@@ -631,24 +788,42 @@ public:
 
 private:
     friend class IBuilder;
+    friend class IRuntime;
     friend class IExecutionContext;
-    explicit ICudaEngine(ILogger &logger) : logger_(logger) {}
+    explicit ICudaEngine(ILogger &logger, IErrorRecorder *recorder = nullptr) : reporter_(logger, recorder) {}
 
     static bool is_bound(const detail::built_tensor &tensor) { return tensor.mode != TensorIOMode::kNONE; }
-    static detail::verdict no_memory() { return {QDQ_OUT_OF_MEMORY, compat::out_of_memory}; }
     template<typename T> T known(char const *name, T detail::built_tensor::*member, T otherwise) const {
         const std::int32_t found = network_.find(name);
         return found >= 0 ? network_.tensors()[static_cast<std::size_t>(found)].*member : otherwise;
     }
-    bool succeeded(const result &done) const {
-        if (!done) {
-            logger_.log(ILogger::Severity::kERROR, done.message());
-        }
-        return done.has_value();
-    }
 
-    ILogger &logger_;
+    detail::reporter reporter_;
     detail::built_network network_;
+};
+
+inline IExecutionContext::IExecutionContext(const ICudaEngine &engine)
+    : engine_(engine), reporter_(engine.reporter_.logger(), engine.reporter_.recorder()) {}
+
+/// Bytes of TensorRT's: a plan.
+class IHostMemory {
+public:
+    IHostMemory(const IHostMemory &) = delete;
+    virtual ~IHostMemory() noexcept = default;
+
+    /// The first byte.
+    void *data() const noexcept { return data_.get(); }
+    /// How many.
+    std::size_t size() const noexcept { return size_; }
+    /// kINT8: bytes.
+    DataType type() const noexcept { return DataType::kINT8; }
+
+private:
+    friend class IBuilder;
+    explicit IHostMemory(std::size_t size) : data_(new(std::nothrow) std::byte[size]), size_(size) {}
+
+    std::unique_ptr<std::byte[]> data_;
+    std::size_t size_;
 };
 
 /// Nothing that these layers look at.
@@ -666,7 +841,7 @@ using NetworkDefinitionCreationFlags = std::uint32_t;
 class IBuilder {
 public:
     /// Failures go to the logger, which outlives it.
-    explicit IBuilder(ILogger &logger) : logger_(logger) {}
+    explicit IBuilder(ILogger &logger) : reporter_(logger) {}
 
     /// An empty network, which is the caller's to delete.
     INetworkDefinition *createNetworkV2(NetworkDefinitionCreationFlags) noexcept {
@@ -676,18 +851,77 @@ public:
     IBuilderConfig *createBuilderConfig() noexcept { return new (std::nothrow) IBuilderConfig; }
     /// An engine, which is the caller's to delete. NULL where a layer is wrong: a line of the logger says which.
     ICudaEngine *buildEngineWithConfig(const INetworkDefinition &network, IBuilderConfig &) noexcept {
-        std::unique_ptr<ICudaEngine> made(new (std::nothrow) ICudaEngine(logger_));
-        if (made == nullptr) {
-            logger_.log(ILogger::Severity::kERROR, compat::out_of_memory);
+        std::unique_ptr<ICudaEngine> made(new (std::nothrow) ICudaEngine(reporter_.logger()));
+        const detail::verdict built =
+            made != nullptr ? network.build(made->network_, INetworkDefinition::weights::copied) : detail::no_memory();
+        return reporter_.succeeded(built) ? made.release() : nullptr;
+    }
+    /// A plan, which is the caller's to delete: IRuntime::deserializeCudaEngine() makes an engine of it. NULL as above.
+    IHostMemory *buildSerializedNetwork(const INetworkDefinition &network, IBuilderConfig &) noexcept {
+        detail::built_network built;
+        if (!reporter_.succeeded(network.build(built, INetworkDefinition::weights::viewed))) {
             return nullptr;
         }
-        const detail::verdict built = network.build(made->network_, INetworkDefinition::weights::copied);
-        return made->succeeded(built) ? made.release() : nullptr;
+        detail::plan_writer counted;
+        network.write(counted);
+        std::unique_ptr<IHostMemory> made(new (std::nothrow) IHostMemory(counted.size()));
+        const bool has_room = made != nullptr && made->data() != nullptr;
+        if (!reporter_.succeeded(has_room ? detail::verdict(QDQ_OK) : detail::no_memory())) {
+            return nullptr;
+        }
+        detail::plan_writer written(made->data_.get());
+        network.write(written);
+        return made.release();
     }
 
+    /// Who is told of its failures, instead of the logger; NULL for nobody.
+    void setErrorRecorder(IErrorRecorder *recorder) noexcept { reporter_.set_recorder(recorder); }
+    /// Who is.
+    IErrorRecorder *getErrorRecorder() const noexcept { return reporter_.recorder(); }
+    /// The logger.
+    ILogger *getLogger() const noexcept { return &reporter_.logger(); }
+
 private:
-    ILogger &logger_;
+    detail::reporter reporter_;
 };
+
+/// Makes engines of plans.
+class IRuntime {
+public:
+    /// Failures go to the logger, which outlives it.
+    explicit IRuntime(ILogger &logger) : reporter_(logger) {}
+
+    /// An engine of a plan, which is the caller's to delete. The bytes may go then, and may be anybody's: NULL where
+    /// they are no plan, or one that breaks a rule. The recorder is the engine's, too.
+    ICudaEngine *deserializeCudaEngine(void const *blob, std::size_t size) noexcept {
+        std::unique_ptr<ICudaEngine> made(new (std::nothrow) ICudaEngine(reporter_.logger(), reporter_.recorder()));
+        const detail::verdict done = made != nullptr ? deserialize(*made, blob, size) : detail::no_memory();
+        return reporter_.succeeded(done) ? made.release() : nullptr;
+    }
+
+    /// Who is told of its failures, instead of the logger; NULL for nobody.
+    void setErrorRecorder(IErrorRecorder *recorder) noexcept { reporter_.set_recorder(recorder); }
+    /// Who is.
+    IErrorRecorder *getErrorRecorder() const noexcept { return reporter_.recorder(); }
+    /// The logger.
+    ILogger *getLogger() const noexcept { return &reporter_.logger(); }
+
+private:
+    static detail::verdict deserialize(ICudaEngine &made, void const *blob, std::size_t size) {
+        if (blob == nullptr) {
+            return compat::fail("TensorRT: deserializeCudaEngine: blob is NULL");
+        }
+        detail::plan_reader from({static_cast<const std::byte *>(blob), size});
+        INetworkDefinition network;
+        const detail::verdict done = network.read(from);
+        return done ? network.build(made.network_, INetworkDefinition::weights::copied) : done;
+    }
+
+    detail::reporter reporter_;
+};
+
+/// A runtime, which is the caller's to delete.
+inline IRuntime *createInferRuntime(ILogger &logger) noexcept { return new (std::nothrow) IRuntime(logger); }
 
 /// A builder, which is the caller's to delete.
 inline IBuilder *createInferBuilder(ILogger &logger) noexcept { return new (std::nothrow) IBuilder(logger); }
@@ -704,6 +938,7 @@ constexpr int to_qdq(DataType type) {
     case DataType::kINT4: return QDQ_I4;
     case DataType::kFP8: return QDQ_F8E4M3;
     case DataType::kFP4: return QDQ_F4E2M1;
+    case DataType::kE8M0: return QDQ_E8M0;
     default: return -1;
     }
 }
@@ -729,8 +964,10 @@ private:
 constexpr bool is_floating(DataType type) {
     return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
 }
-constexpr bool is_stored(DataType type) { return to_qdq(type) >= 0 && !is_floating(type); }
-constexpr bool takes_blocks(DataType type) { return type == DataType::kINT4 || type == DataType::kFP4; }
+constexpr bool is_stored(DataType type) { return to_qdq(type) >= 0 && !is_floating(type) && type != DataType::kE8M0; }
+constexpr bool takes_blocks(DataType type) {
+    return type == DataType::kINT4 || type == DataType::kFP8 || type == DataType::kFP4;
+}
 
 constexpr std::span<const std::int64_t> shape_of(const Dims &dims) {
     return {dims.d, static_cast<std::size_t>(dims.nbDims)};
@@ -781,6 +1018,8 @@ inline bool all_positive(const Weights &scale) {
     switch (scale.type) {
     case DataType::kHALF: return all_positive<std::int16_t>(scale.values, scale.count, 0x7c00);
     case DataType::kBF16: return all_positive<std::int16_t>(scale.values, scale.count, 0x7f80);
+    case DataType::kE8M0:  // but for NaN
+        return scale.count == 0 || std::memchr(scale.values, 0xff, static_cast<std::size_t>(scale.count)) == nullptr;
     default: return all_positive<std::int32_t>(scale.values, scale.count, 0x7f800000);
     }
 }
@@ -811,6 +1050,26 @@ inline void ILayer::setInput(std::int32_t index, ITensor &tensor) noexcept {
 inline void ILayer::setAxis(std::int32_t axis) noexcept {
     axis_ = axis;
     network_.is_built_ = false;
+}
+inline bool ILayer::setBlockShape(Dims const &blockShape) noexcept {
+    const bool is_valid =
+        blockShape.nbDims >= 0 && blockShape.nbDims <= Dims::MAX_DIMS &&
+        std::ranges::all_of(detail::shape_of(blockShape), [](std::int64_t size) { return size > 0 || size == -1; });
+    if (is_valid) {
+        block_ = blockShape;
+        network_.is_built_ = false;
+    }
+    return is_valid;
+}
+inline void ILayer::become(DataType type, Dims const &dimensions, Weights weights) noexcept {
+    output_.type_ = type;
+    output_.dims_ = dimensions;
+    weights_ = weights;
+    network_.is_built_ = false;
+}
+inline void IConstantLayer::setWeights(Weights weights) noexcept { become(weights.type, getDimensions(), weights); }
+inline void IConstantLayer::setDimensions(Dims const &dimensions) noexcept {
+    become(getOutputType(0), dimensions, weights());
 }
 inline void ILayer::setToType(DataType type) noexcept {
     output_.type_ = type;
@@ -845,7 +1104,8 @@ inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) con
         return compat::fail("TensorRT: %s: %s: DataType %s is not one of kINT8, kINT4, kFP4, kFP8", label(),
                             quantizes ? "toType" : "input", type_name(stored).c_str());
     }
-    if (scale.type_ != floating) {
+    const bool is_power = scale.type_ == DataType::kE8M0 && stored == DataType::kFP8 && scale.dims_.nbDims > 1;
+    if (scale.type_ != floating && !is_power) {
         return compat::fail("TensorRT: %s: scale: DataType %s is not the %s's, %s", label(),
                             type_name(scale.type_).c_str(), quantizes ? "input" : "output",
                             type_name(floating).c_str());
@@ -868,6 +1128,13 @@ inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) con
 inline detail::verdict ILayer::check_shape(const Dims &x, const Dims &scale, DataType stored) const {
     using namespace detail;
     const char *name = label();
+    if (block_.nbDims != 0 && !takes_blocks(stored)) {
+        return compat::fail("TensorRT: %s: blockShape: blocks, %s, are for kINT4, kFP8 and kFP4", name,
+                            text(block_).c_str());
+    }
+    if (block_.nbDims != 0) {
+        return check_block_shape(x, scale);
+    }
     if (scale.nbDims == 0 || (scale.nbDims == 1 && scale.d[0] == 1)) {
         return QDQ_OK;
     }
@@ -886,7 +1153,7 @@ inline detail::verdict ILayer::check_shape(const Dims &x, const Dims &scale, Dat
                             int(scale.nbDims), int(x.nbDims));
     }
     if (!takes_blocks(stored)) {
-        return compat::fail("TensorRT: %s: scale: blocks, %s, are for kINT4 and kFP4", name, text(scale).c_str());
+        return compat::fail("TensorRT: %s: scale: blocks, %s, are for kINT4, kFP8 and kFP4", name, text(scale).c_str());
     }
     int blocked = 0;
     for (std::int32_t d = 0; d < x.nbDims; ++d) {
@@ -902,6 +1169,21 @@ inline detail::verdict ILayer::check_shape(const Dims &x, const Dims &scale, Dat
         }
     }
     return QDQ_OK;
+}
+
+// The scale has an element for each block.
+inline detail::verdict ILayer::check_block_shape(const Dims &x, const Dims &scale) const {
+    using namespace detail;
+    bool fits = block_.nbDims == x.nbDims && scale.nbDims == x.nbDims;
+    for (std::int32_t d = 0; fits && d < x.nbDims; ++d) {
+        const std::int64_t size = block_.d[d] == -1 ? std::max<std::int64_t>(x.d[d], 1) : block_.d[d];
+        fits = x.d[d] % size == 0 && scale.d[d] == x.d[d] / size;
+    }
+    return fits ? verdict(QDQ_OK)
+                : compat::fail(
+                      "TensorRT: %s: blockShape: blocks of %s do not cut the input, %s, evenly into the "
+                      "scale's shape, %s",
+                      label(), text(block_).c_str(), text(x).c_str(), text(scale).c_str());
 }
 
 inline detail::verdict ILayer::check_zero_point(const ITensor &zero_point, const ITensor &scale) const {
@@ -1142,6 +1424,13 @@ inline detail::verdict INetworkDefinition::plan(detail::built_network &made, con
     const bool quantizes = layer.what_ == ILayer::kind::quantize;
     qdq_options options = compat::profile("tensorrt");
     options.axis = layer.axis_;
+    std::int64_t block[Dims::MAX_DIMS];
+    if (layer.block_.nbDims != 0) {
+        for (std::int32_t d = 0; d < x.dims.nbDims; ++d) {
+            block[d] = layer.block_.d[d] == -1 ? std::max<std::int64_t>(x.dims.d[d], 1) : layer.block_.d[d];
+        }
+        options.block_shape = block;
+    }
     return (quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(y.plan.get(), &c_x, &c_scale, nullptr, &c_y, &options);
 }
 
@@ -1165,7 +1454,7 @@ inline detail::verdict INetworkDefinition::prepare() {
 inline bool IExecutionContext::setTensorAddress(char const *name, void *data) noexcept {
     const std::int32_t found = engine_.network_.find(name);
     if (found < 0) {
-        return engine_.succeeded(
+        return reporter_.succeeded(
             compat::fail("TensorRT: setTensorAddress: no input or output is \"%s\"", name != nullptr ? name : "NULL"));
     }
     run_.set_address(found, data);
@@ -1175,13 +1464,150 @@ inline bool IExecutionContext::setInputTensorAddress(char const *name, void cons
     if (engine_.getTensorIOMode(name) == TensorIOMode::kINPUT) {
         return setTensorAddress(name, const_cast<void *>(data));
     }
-    return engine_.succeeded(
+    return reporter_.succeeded(
         compat::fail("TensorRT: setInputTensorAddress: no input is \"%s\"", name != nullptr ? name : "NULL"));
 }
 inline void *IExecutionContext::getTensorAddress(char const *name) const noexcept {
     const std::int32_t found = engine_.network_.find(name);
     return found >= 0 ? run_.address(found) : nullptr;
 }
-inline bool IExecutionContext::enqueueV3(void *) noexcept { return engine_.succeeded(run_.run()); }
+inline bool IExecutionContext::enqueueV3(void *) noexcept { return reporter_.succeeded(run_.run()); }
+
+// A plan: the mark, the number of layers and of outputs, each layer, and the outputs by their layers' numbers. Numbers
+// are those of the machine.
+
+inline void INetworkDefinition::write(detail::plan_writer &to) const {
+    to.bytes(detail::plan_mark, sizeof detail::plan_mark);
+    to.number(count_);
+    to.number(marks_);
+    each([&](const ILayer &layer) { write(to, layer); });
+    for (std::int32_t i = 0; i < marks_; ++i) {
+        to.number(getOutput(i)->producer_.index_);
+    }
+}
+
+inline void INetworkDefinition::write(detail::plan_writer &to, const Dims &dims) {
+    to.number(dims.nbDims);
+    to.bytes(dims.d, static_cast<std::size_t>(dims.nbDims) * sizeof dims.d[0]);
+}
+
+inline void INetworkDefinition::write(detail::plan_writer &to, const ILayer &layer) {
+    const ITensor &output = layer.output_;
+    to.number(static_cast<std::int32_t>(layer.what_));
+    to.text(layer.name_.is_set() ? layer.name_.c_str() : nullptr);
+    to.text(output.getName());
+    to.number(output.type_);
+    write(to, layer.computes() ? Dims{} : output.dims_);
+    for (const ITensor *input : layer.inputs_) {
+        to.number(input != nullptr ? input->producer_.index_ : -1);
+    }
+    to.number(layer.axis_);
+    write(to, layer.block_);
+    to.number(layer.weights_.count);
+    to.bytes(layer.weights_.values,
+             layer.what_ == ILayer::kind::constant ? detail::byte_count(output.type_, output.dims_) : 0);
+}
+
+// Of a network without layers. Whatever the bytes are, what is made keeps what the add functions promise; build() has
+// the rules.
+inline detail::verdict INetworkDefinition::read(detail::plan_reader &from) {
+    constexpr std::size_t least_layer = 56;  // bytes
+    const std::byte *const mark = from.bytes(sizeof detail::plan_mark);
+    if (mark == nullptr || std::memcmp(mark, detail::plan_mark, sizeof detail::plan_mark) != 0) {
+        return compat::fail("TensorRT: deserializeCudaEngine: these bytes are no plan of this version");
+    }
+    const auto layers = from.number<std::int32_t>(), outputs = from.number<std::int32_t>();
+    const auto truncated = [] {
+        return compat::fail("TensorRT: deserializeCudaEngine: the plan ends early, or is damaged");
+    };
+    if (from.failed() || layers < 0 || outputs < 0 || static_cast<std::size_t>(layers) > from.left() / least_layer) {
+        return truncated();
+    }
+    const std::unique_ptr<ILayer *[]> all(new (std::nothrow) ILayer *[static_cast<std::size_t>(layers)]);
+    if (all == nullptr) {
+        return detail::no_memory();
+    }
+    for (std::int32_t i = 0; i < layers; ++i) {
+        all[static_cast<std::size_t>(i)] = read_layer(from, {all.get(), static_cast<std::size_t>(i)});
+        if (all[static_cast<std::size_t>(i)] == nullptr) {
+            return from.failed() ? truncated() : detail::no_memory();
+        }
+    }
+    for (std::int32_t i = 0; i < outputs; ++i) {
+        const auto index = from.number<std::int32_t>();
+        if (from.failed() || index < 0 || index >= layers) {
+            return truncated();
+        }
+        markOutput(all[static_cast<std::size_t>(index)]->output_);
+    }
+    return from.left() == 0 && marks_ == outputs ? detail::verdict(QDQ_OK) : truncated();
+}
+
+inline Dims INetworkDefinition::read_dims(detail::plan_reader &from) {
+    Dims dims{from.number<std::int32_t>(), {}};
+    if (dims.nbDims < 0 || dims.nbDims > Dims::MAX_DIMS) {
+        from.fail();
+        return {};
+    }
+    for (std::int32_t d = 0; d < dims.nbDims; ++d) {
+        dims.d[d] = from.number<std::int64_t>();
+    }
+    return dims;
+}
+
+// NULL where bytes are wrong, and the reader says so, or in want of memory.
+inline ILayer *INetworkDefinition::read_layer(detail::plan_reader &from, std::span<ILayer *const> earlier) {
+    const auto kind = from.number<std::int32_t>();
+    const char *const name = from.text(), *const output = from.text();
+    const auto type = from.number<DataType>();
+    const Dims dimensions = read_dims(from);
+    std::int32_t inputs[3];
+    for (std::int32_t &input : inputs) {
+        input = from.number<std::int32_t>();
+    }
+    const auto axis = from.number<std::int32_t>();
+    const Dims block = read_dims(from);
+    const auto count = from.number<std::int64_t>();
+    const auto is_earlier = [&](std::int32_t i) { return i >= 0 && static_cast<std::size_t>(i) < earlier.size(); };
+    const bool computes = kind == static_cast<std::int32_t>(ILayer::kind::quantize) ||
+                          kind == static_cast<std::int32_t>(ILayer::kind::dequantize);
+    const bool is_constant = kind == static_cast<std::int32_t>(ILayer::kind::constant);
+    const bool is_input = kind == static_cast<std::int32_t>(ILayer::kind::input);
+    const bool has_dims = std::ranges::none_of(detail::shape_of(dimensions), [](std::int64_t d) { return d < 0; });
+    const bool has_inputs =
+        !computes || (is_earlier(inputs[0]) && is_earlier(inputs[1]) && (inputs[2] == -1 || is_earlier(inputs[2])));
+    if (from.failed() || !(computes || is_constant || is_input) || output == nullptr || !has_inputs || !has_dims) {
+        from.fail();
+        return nullptr;
+    }
+    ILayer *made = nullptr;
+    if (is_input) {
+        addInput(output, type, dimensions);
+        made = last_;
+    } else if (is_constant) {
+        // As many as the dimensions have, which build() asks for: bytes that are there, or none.
+        const std::byte *const values =
+            from.bytes(count == detail::volume(dimensions) ? detail::byte_count(type, dimensions) : UINT64_MAX);
+        made = values != nullptr ? addConstant(dimensions, {type, values, count}) : nullptr;
+    } else {
+        ITensor &x = earlier[static_cast<std::size_t>(inputs[0])]->output_,
+                &scale = earlier[static_cast<std::size_t>(inputs[1])]->output_;
+        made = kind == static_cast<std::int32_t>(ILayer::kind::quantize)
+                   ? static_cast<ILayer *>(addQuantize(x, scale, type))
+                   : addDequantize(x, scale, type);
+        if (made != nullptr && inputs[2] != -1) {
+            made->setInput(2, earlier[static_cast<std::size_t>(inputs[2])]->output_);
+        }
+    }
+    if (made == nullptr || (name != nullptr && !made->name_.assign(name)) || !made->output_.name_.assign(output)) {
+        return nullptr;
+    }
+    made->axis_ = axis;
+    if (!made->setBlockShape(block)) {
+        from.fail();
+        return nullptr;
+    }
+    return made;
+}
 
 }  // namespace qdq::tensorrt
