@@ -90,16 +90,18 @@ nb::object made_by(const char *function, const argument &like, dtype type, std::
     return y.result(like.as_array());
 }
 
-nb::object pypto_dequantize(nb::handle input, nb::handle scale, int otype, nb::handle given_axis,
-                            nb::handle zero_points) {
-    const char *const function = pypto::detail::function;
+nb::object pypto(bool quantizes, nb::handle input, nb::handle scale, int otype, nb::handle given_axis,
+                 nb::handle zero_points) {
+    const auto &op = quantizes ? pypto::detail::quantization : pypto::detail::dequantization;
+    const char *const function = op.names.function;
     const std::int32_t axis = as_broken_rule([&] { return integer_of_32_bits(function, "axis", given_axis); });
     const argument x(function, "input", input), s(function, "scale", scale), z(function, "zero_points", zero_points);
     check_in_place({&x, &s, &z});
     const tensor x_view = x.view(), s_view = s.view(), z_view = z.view();
-    check(pypto::detail::check(x_view, s_view, static_cast<dtype>(otype), axis, z_view));
-    return made_by(function, x, dtype::f32, x.as_array().shape(),
-                   [&](const qdq_tensor &y) { return pypto::detail::compute(y, x_view, s_view, axis, z_view); });
+    const auto type = static_cast<dtype>(otype);
+    check(pypto::detail::check(op, x_view, s_view, type, axis, z_view));
+    return made_by(function, x, type, x.as_array().shape(),
+                   [&](const qdq_tensor &y) { return pypto::detail::compute(op, y, x_view, s_view, axis, z_view); });
 }
 
 void set_vec_tile_shapes(const nb::args &sizes) {
@@ -237,7 +239,7 @@ nb::object tripy(bool quantizes, nb::handle input, nb::handle scale, int type, n
 }  // namespace
 
 void define_functions(nb::module_ &m) {
-    m.def("pypto_dequantize", pypto_dequantize, "input"_a.none(), "scale"_a.none(), "otype"_a, "axis"_a.none(),
+    m.def("pypto", pypto, "quantizes"_a, "input"_a.none(), "scale"_a.none(), "otype"_a, "axis"_a.none(),
           "zero_points"_a.none());
     m.def("set_vec_tile_shapes", set_vec_tile_shapes);
     m.def("npu_quantize", npu_quantize, "self"_a.none(), "scales"_a.none(), "zero_points"_a.none(), "dtype"_a,

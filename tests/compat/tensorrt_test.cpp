@@ -903,6 +903,19 @@ TEST_F(TensorRTPlan, is_refused_where_it_was_cut_off_or_goes_on) {
     expect_logged({"blob is NULL"});
 }
 
+// Blocks of two dimensions are allowed where the block shape says so, and not otherwise.
+TEST_F(TensorRTPlan, keeps_block_shapes) {
+    const float scales[] = {1, 2, 4, 8};
+    INetworkDefinition network;
+    ITensor *const input = network.addInput("x", DataType::kFLOAT, Dims2(4, 4));
+    ITensor *const blocks = network.addConstant(Dims2(2, 2), {DataType::kFLOAT, scales, 4})->getOutput(0);
+    IQuantizeLayer *const layer = network.addQuantize(*input, *blocks, DataType::kFP8);
+    network.markOutput(*layer->getOutput(0));
+    EXPECT_TRUE(plan_of(network).empty());
+    layer->setBlockShape(Dims2(2, 2));
+    EXPECT_NE(engine_of_plan(plan_of(network)), nullptr) << logger.text;
+}
+
 // Whatever a byte becomes: it is refused with a line, or it is an engine that runs.
 TEST_F(TensorRTPlan, is_refused_or_runs_where_it_was_damaged) {
     int engines = 0;
@@ -943,7 +956,7 @@ TEST_F(TensorRTPlan, is_refused_where_a_length_lies) {
         return lying;
     };
     for (const auto &lying :
-         {with(8, INT32_MAX), with(8, -1), with(8, 6), with(12, INT32_MAX), with(12, -1), with(12, 1),
+         {with(8, INT32_MAX), with(8, -1), with(8, 6), with(12, INT32_MAX), with(12, -1), with(12, 1), with(37, 'y'),
           with(20, UINT64_MAX), with(20, uint64_t{1} << 32), with(28, uint64_t{1} << 40)}) {
         logger.text.clear();
         EXPECT_EQ(engine_of_plan(lying), nullptr);

@@ -174,15 +174,17 @@ void tripy(choices &from) {
 void pypto(choices &from) {
     using namespace qdq;
     const dimensions shape = draw_shape(from);
-    const tensor_memory x = draw_tensor(from, type_of(from, {QDQ_I8, QDQ_I16}), shape);
+    const bool quantizes = from.chance(2), has_zero_point = from.chance(2), into_output = from.chance(3);
+    const tensor_memory x =
+        draw_tensor(from, quantizes ? type_of(from, {QDQ_F32}) : type_of(from, {QDQ_I8, QDQ_I16}), shape);
     const dimensions scale_shape = draw_scale_shape(from, shape);
     const tensor_memory scale = draw_tensor(from, type_of(from, {QDQ_F32}), scale_shape);
     const tensor_memory zero_point =
         draw_tensor(from, type_of(from, {QDQ_F32}), from.chance(8) ? draw_shape(from) : scale_shape);
-    const bool has_zero_point = from.chance(2), into_output = from.chance(3);
-    const auto type = static_cast<dtype>(type_of(from, {QDQ_F32}));
+    const qdq_dtype to = quantizes ? has_zero_point ? QDQ_U8 : QDQ_I8 : QDQ_F32;
+    const auto type = static_cast<dtype>(type_of(from, {to}));
     const int axis = static_cast<int>(from.between(-5, 4));
-    const tensor_memory y = draw_output(from, QDQ_F32, shape);
+    const tensor_memory y = draw_output(from, to, shape);
     if (from.chance(20)) {
         pypto::set_vec_tile_shapes(from.between(-1, 4), from.between(-1, 4));
     } else {
@@ -191,12 +193,15 @@ void pypto(choices &from) {
     expect_same_on_two_targets(
         [&] {
             const tensor z = has_zero_point ? compat_test::view(zero_point) : tensor();
+            const auto view = compat_test::view(x), of_scale = compat_test::view(scale);
             if (!into_output) {
-                return of(pypto::dequantize(compat_test::view(x), compat_test::view(scale), type, axis, z));
+                return of(quantizes ? pypto::quantize(view, of_scale, type, axis, z)
+                                    : pypto::dequantize(view, of_scale, type, axis, z));
             }
             tensor_memory into = y;
-            return of(pypto::dequantize_out(compat_test::out(into), compat_test::view(x), compat_test::view(scale),
-                                            type, axis, z),
+            const auto place = compat_test::out(into);
+            return of(quantizes ? pypto::quantize_out(place, view, of_scale, type, axis, z)
+                                : pypto::dequantize_out(place, view, of_scale, type, axis, z),
                       into);
         },
         from);

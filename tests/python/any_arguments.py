@@ -427,7 +427,8 @@ def front_end(draw):
         x = draw.array(names=["int8", "int16", "int8", "float32", "int4"])
         types = [*pypto.DataType, "int8", None]
         zero_points = None if draw.chance(2) else draw.array(names=["float32"])
-        pypto.dequantize(x, draw.array(names=["float32"]), draw.one_of(types), draw.axis(), zero_points)
+        function = pypto.quantize if draw.chance(2) else pypto.dequantize
+        function(x, draw.array(names=["float32"]), draw.one_of(types), draw.axis(), zero_points)
     elif kind == 1:
         types = [*torch_npu.ScalarType, "int8", None, []]
         zero_points = None if draw.chance(2) else draw.array()

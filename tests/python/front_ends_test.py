@@ -68,6 +68,18 @@ class TestPypto:
             with pytest.raises(RuntimeError, match="pypto.set_vec_tile_shapes: sizes: "):
                 pypto.set_vec_tile_shapes(sizes)
 
+    def test_quantizes_as_documented(self):
+        x, scale = numpy.float32([[1.1, -2.2, 3.3, -4.4]] * 3), numpy.ones(3, "f4")
+        y1 = pypto.quantize(x, scale, pypto.DT_INT8, -1, None)
+        y2 = pypto.quantize(x, scale, pypto.DT_UINT8, -1, numpy.full(3, 5.0, "f4"))  # the document's results subtract -5
+        assert (y1.tolist(), y1.dtype) == ([[1, -2, 3, -4]] * 3, numpy.int8)
+        assert (y2.tolist(), y2.dtype) == ([[6, 3, 8, 1]] * 3, numpy.uint8)
+        assert pypto.quantize(x[0], scale[:1], pypto.DT_INT8, -1).tolist() == [1, -2, 3, -4]
+        with pytest.raises(RuntimeError, match="pypto.quantize: otype: u8 is not DT_INT8, as without zero_points"):
+            pypto.quantize(x, scale, pypto.DT_UINT8, -1)
+        with pytest.raises(RuntimeError, match="pypto.quantize: axis: 0 is not -1"):
+            pypto.quantize(x[0], scale[:1], pypto.DT_INT8, 0)
+
     def test_a_tile_shape_holds_until_it_is_forgotten(self):
         x, scale = numpy.ones((2, 2), "i1"), numpy.ones(2, "f4")
         pypto.set_vec_tile_shapes(4)
