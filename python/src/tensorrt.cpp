@@ -30,6 +30,9 @@ public:
     void set_weights(IConstantLayer &layer, DataType type, nb::handle weights);
     IQuantizeLayer *add_quantize(ITensor &input, ITensor &scale, DataType type);
     IDequantizeLayer *add_dequantize(ITensor &input, ITensor &scale, DataType type);
+    IDynamicQuantizeLayer *add_dynamic(ITensor &input, nb::handle axis, nb::handle block_size, DataType type,
+                                       DataType scale_type);
+    IDynamicQuantizeLayer *add_dynamic_v2(ITensor &input, nb::handle block_shape, DataType type, DataType scale_type);
 
 private:
     // A copy of an array's elements, or of as many at an address, which is trusted as in C++.
@@ -124,6 +127,21 @@ IDequantizeLayer *network::add_dequantize(ITensor &input, ITensor &scale, DataTy
     check_network("TensorRT: add_dequantize", "input", input, *this);
     check_network("TensorRT: add_dequantize", "scale", scale, *this);
     return addDequantize(input, scale, type);
+}
+
+IDynamicQuantizeLayer *network::add_dynamic(ITensor &input, nb::handle axis, nb::handle block_size, DataType type,
+                                            DataType scale_type) {
+    constexpr const char *function = "TensorRT: add_dynamic_quantize";
+    check_network(function, "input", input, *this);
+    return addDynamicQuantize(input, integer_of_32_bits(function, "axis", axis),
+                              integer_of_32_bits(function, "block_size", block_size), type, scale_type);
+}
+
+IDynamicQuantizeLayer *network::add_dynamic_v2(ITensor &input, nb::handle block_shape, DataType type,
+                                               DataType scale_type) {
+    constexpr const char *function = "TensorRT: add_dynamic_quantize_v2";
+    check_network(function, "input", input, *this);
+    return addDynamicQuantizeV2(input, dims_of(function, block_shape), type, scale_type);
 }
 
 // What refers to objects of Python shows them to its garbage collector, which sees none of what keep_alive keeps.
@@ -254,7 +272,8 @@ void define_tensorrt(nb::module_ &m) {
     nb::enum_<LayerType>(m, "LayerType")
         .value("CONSTANT", LayerType::kCONSTANT)
         .value("QUANTIZE", LayerType::kQUANTIZE)
-        .value("DEQUANTIZE", LayerType::kDEQUANTIZE);
+        .value("DEQUANTIZE", LayerType::kDEQUANTIZE)
+        .value("DYNAMIC_QUANTIZE", LayerType::kDYNAMIC_QUANTIZE);
     nb::enum_<TensorIOMode>(m, "TensorIOMode")
         .value("NONE", TensorIOMode::kNONE)
         .value("INPUT", TensorIOMode::kINPUT)
@@ -319,6 +338,23 @@ void define_tensorrt(nb::module_ &m) {
         .def_prop_rw(
             "to_type", [](const IDequantizeLayer &layer) { return layer.getToType(); },
             [](IDequantizeLayer &layer, DataType type) { layer.setToType(type); });
+    nb::class_<IDynamicQuantizeLayer, ILayer>(m, "IDynamicQuantizeLayer")
+        .def_prop_rw(
+            "axis", [](const IDynamicQuantizeLayer &layer) { return layer.getAxis(); },
+            &set_axis<IDynamicQuantizeLayer>)
+        .def_prop_rw("block_size", &IDynamicQuantizeLayer::getBlockSize,
+                     [](IDynamicQuantizeLayer &layer, nb::handle size) {
+                         layer.setBlockSize(integer_of_32_bits("TensorRT", "block_size", size));
+                     })
+        .def_prop_rw(
+            "block_shape", [](const IDynamicQuantizeLayer &layer) { return tuple_of(layer.getBlockShape()); },
+            [](IDynamicQuantizeLayer &layer, nb::handle shape) {
+                layer.setBlockShape(dims_of("TensorRT: block_shape", shape));
+            })
+        .def_prop_rw("scale_type", &IDynamicQuantizeLayer::getScaleType, &IDynamicQuantizeLayer::setScaleType)
+        .def_prop_rw(
+            "to_type", [](const IDynamicQuantizeLayer &layer) { return layer.getToType(); },
+            [](IDynamicQuantizeLayer &layer, DataType type) { layer.setToType(type); });
 
     nb::class_<network>(m, "INetworkDefinition")
         .def("add_input", &network::add_input, "name"_a, "dtype"_a, "shape"_a, internal)
@@ -329,6 +365,10 @@ void define_tensorrt(nb::module_ &m) {
         .def("add_quantize", &network::add_quantize, "input"_a, "scale"_a, "output_type"_a = DataType::kINT8, internal)
         .def("add_dequantize", &network::add_dequantize, "input"_a, "scale"_a, "output_type"_a = DataType::kFLOAT,
              internal)
+        .def("add_dynamic_quantize", &network::add_dynamic, "input"_a, "axis"_a, "block_size"_a, "output_type"_a,
+             "scale_type"_a, internal)
+        .def("add_dynamic_quantize_v2", &network::add_dynamic_v2, "input"_a, "block_shape"_a, "output_type"_a,
+             "scale_type"_a, internal)
         .def("mark_output", &network::markOutput, "tensor"_a)
         .def("unmark_output", &network::unmarkOutput, "tensor"_a)
         .def_prop_ro("num_inputs", &network::getNbInputs)

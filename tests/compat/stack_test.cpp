@@ -92,7 +92,14 @@ TEST_P(Stack, of_tensorrt_is_at_most_what_the_header_says) {
         quantize->setAxis(1);
         IDequantizeLayer *const dequantize = network.addDequantize(*quantize->getOutput(0), *scale, DataType::kFLOAT);
         dequantize->setAxis(1);
-        ITensor *const output = dequantize->getOutput(0);
+        ITensor *const one = network.addConstant({0, {}}, {DataType::kFLOAT, scales.view().data, 1})->getOutput(0);
+        IDynamicQuantizeLayer *const dynamic =
+            network.addDynamicQuantizeV2(*dequantize->getOutput(0), Dims2(1, -1), DataType::kFP8, DataType::kFP8);
+        dynamic->setInput(1, *one);
+        ITensor *const computed = network.addDequantize(*dynamic->getOutput(1), *one)->getOutput(0);
+        IDequantizeLayer *const back = network.addDequantize(*dynamic->getOutput(0), *computed);
+        back->setBlockShape(Dims2(1, -1));
+        ITensor *const output = back->getOutput(0);
         output->setName("y");
         network.markOutput(*output);
         network.setTensorAddress("x", dense.view().data);

@@ -618,6 +618,116 @@ void dynamic_mx_quant(choices &from) {
         from);
 }
 
+// Scales and codes of an input, and the way back by those scales. Rules are broken now and then.
+std::unique_ptr<qdq::tensorrt::INetworkDefinition> draw_dynamic(choices &from, const float &scale) {
+    using namespace qdq::tensorrt;
+    auto network = std::make_unique<INetworkDefinition>();
+    const auto type = type_of<DataType>(from, {DataType::kFLOAT, DataType::kHALF, DataType::kBF16}, 12),
+               to = type_of<DataType>(from, {DataType::kFP4, DataType::kFP8}, 12),
+               scales = type_of<DataType>(from, {DataType::kFP8, DataType::kE8M0, DataType::kFLOAT}, 12);
+    const bool by_axis = from.chance(2), has_scale = scales == DataType::kFP8 ? !from.chance(9) : from.chance(9);
+    const auto rank = static_cast<int32_t>(from.chance(9) ? from.between(0, 8) : from.between(2, by_axis ? 3 : 4));
+    const auto axis = static_cast<int32_t>(from.chance(9) ? from.between(-2, 8) : rank - from.between(1, 2));
+    const auto size = static_cast<int32_t>(from.chance(9) ? from.between(-1, 64) : to == DataType::kFP4 ? 16 : 32);
+    Dims shape{rank, {}}, block{from.chance(19) ? static_cast<int32_t>(from.between(-1, 9)) : rank, {}};
+    for (int32_t d = 0; d < Dims::MAX_DIMS; ++d) {
+        block.d[d] = from.chance(19) ? from.between(-2, 1000) : from.one_of<int64_t>({-1, 1, 2, 3});
+        shape.d[d] = from.between(from.chance(9) ? 0 : 1, 3) *
+                     (by_axis && d == axis && !from.chance(9) ? size : std::max<int64_t>(block.d[d], 1));
+    }
+    ITensor *const x = network->addInput("x", type, shape);
+    ITensor *const s = network->addConstant({0, {}}, {DataType::kFLOAT, &scale, 1})->getOutput(0);
+    IDynamicQuantizeLayer *const layer = by_axis ? network->addDynamicQuantize(*x, axis, size, to, scales)
+                                                 : network->addDynamicQuantizeV2(*x, block, to, scales);
+    if (has_scale) {
+        layer->setInput(1, *s);
+    }
+    ITensor *by = layer->getOutput(1);
+    if (scales == DataType::kFP8) {
+        by = network->addDequantize(*by, *s, DataType::kFLOAT)->getOutput(0);
+    }
+    if (from.chance(2)) {
+        IDequantizeLayer *const back = network->addDequantize(*layer->getOutput(0), *by, DataType::kFLOAT);
+        back->setBlockShape(block);
+        network->markOutput(*back->getOutput(0));
+    }
+    network->markOutput(*layer->getOutput(static_cast<int32_t>(from.between(0, 1))));
+    return network;
+}
+
+// What an engine writes into its outputs, if they are small.
+outcome run_of(const qdq::tensorrt::ICudaEngine &engine, uint64_t seed) {
+    using namespace qdq::tensorrt;
+    const std::unique_ptr<IExecutionContext> context(engine.createExecutionContext());
+    if (context == nullptr) {
+        return {-1, {}};
+    }
+    test_support::random_bits random(seed);
+    std::vector<std::vector<std::byte>> memory;
+    outcome done{0, {}};
+    for (int32_t i = 0; i < engine.getNbIOTensors(); i++) {
+        const char *const name = engine.getIOTensorName(i);
+        const Dims shape = engine.getTensorShape(name);
+        const int64_t elements = compat::element_count({shape.d, static_cast<size_t>(shape.nbDims)});
+        if (elements > 1 << 16) {
+            return {-2, {}};
+        }
+        std::vector<std::byte> &bytes = memory.emplace_back(static_cast<size_t>(elements) * 8);
+        if (engine.getTensorIOMode(name) == TensorIOMode::kINPUT) {
+            std::ranges::generate(bytes, [&] { return static_cast<std::byte>(random.next64()); });
+        }
+        context->setTensorAddress(name, bytes.data());
+    }
+    done.status = context->enqueueV3(nullptr) ? 0 : 1;
+    for (const std::vector<std::byte> &bytes : memory) {
+        done.result.insert(done.result.end(), bytes.begin(), bytes.end());
+    }
+    return done;
+}
+
+// An engine of a plan writes what its network's own does. A plan with wrong bytes is refused with a line, or runs.
+void tensorrt_plan(choices &from) {
+    using namespace qdq::tensorrt;
+    struct : ILogger {
+        void log(Severity, char const *message) noexcept override { has_line |= message[0] != '\0'; }
+        bool has_line = false;
+    } logger;
+    const auto seed = static_cast<uint64_t>(from.between(0, 255));
+    const float scale = from.one_of<float>({1, 0.75f, 1e-40f, 3e38f});
+    const auto network = draw_dynamic(from, scale);
+    const std::unique_ptr<IBuilder> builder(createInferBuilder(logger));
+    const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
+    const std::unique_ptr<IHostMemory> made(builder->buildSerializedNetwork(*network, *config));
+    require(made != nullptr || logger.has_line, "a network that breaks a rule has no line");
+    if (made == nullptr) {
+        return;
+    }
+    const auto *const bytes = static_cast<const std::byte *>(made->data());
+    const std::unique_ptr<IRuntime> runtime(createInferRuntime(logger));
+    expect_same_on_two_targets(
+        [&] {
+            const std::unique_ptr<ICudaEngine> built(builder->buildEngineWithConfig(*network, *config)),
+                read(runtime->deserializeCudaEngine(bytes, made->size()));
+            require(built != nullptr && read != nullptr, "a network with a plan has no engine");
+            outcome done = run_of(*built, seed);
+            require(run_of(*read, seed) == done, "an engine of a plan and one of its network differ");
+            return done;
+        },
+        from);
+    std::vector<std::byte> damaged(bytes, bytes + made->size());
+    for (int64_t count = from.between(1, 3); count > 0; count--) {
+        damaged[static_cast<size_t>(from.between(8, std::ssize(damaged) - 1))] =
+            static_cast<std::byte>(from.between(0, 255));
+    }
+    damaged.resize(damaged.size() - static_cast<size_t>(from.chance(4) ? from.between(0, std::ssize(damaged)) : 0));
+    logger.has_line = false;
+    const std::unique_ptr<ICudaEngine> engine(runtime->deserializeCudaEngine(damaged.data(), damaged.size()));
+    require((engine == nullptr) == logger.has_line, "a plan that is refused has no line, or one that is taken has");
+    if (engine != nullptr) {
+        run_of(*engine, seed);
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -631,7 +741,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                           ascend_anti_quant,
                                           dynamic_quant,
                                           dynamic_mx_quant,
-                                          npu_operators};
+                                          npu_operators,
+                                          tensorrt_plan};
     all[from.between(0, std::ssize(all) - 1)](from);
     return 0;
 }

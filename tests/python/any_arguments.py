@@ -493,6 +493,12 @@ def tensorrt_network(draw):
             add = network.add_quantize if draw.chance(2) else network.add_dequantize
             layers.append(add(tensor(), tensor(), draw.one_of(types)))
             tensors.append(layers[-1].get_output(0))
+        elif what == 6 and draw.chance(2):
+            add = network.add_dynamic_quantize if draw.chance(2) else (
+                lambda input, axis, size, *types: network.add_dynamic_quantize_v2(input, (axis, size), *types))  # fmt: skip
+            made = add(tensor(), draw.between(-2, 3), draw.one_of([0, 1, 16, 32]), draw.one_of(types), draw.one_of(types))
+            layers.append(made)
+            tensors.extend((made.get_output(0), made.get_output(1)))
         elif layers:
             layer = draw.one_of(layers)
             if draw.chance(2):

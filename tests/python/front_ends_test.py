@@ -610,6 +610,70 @@ class TestTensorRTPlan:
         assert context.execute_async_v3(0)
         assert codes.astype("f4").tolist() == [[8, 8, 4, 4]] * 2 + [[2, 2, 1, 1]] * 2
 
+    @pytest.mark.parametrize("by_shape", [False, True])
+    def test_dynamic_quantize_computes_scales(self, by_shape):
+        """TensorRT's documents' example: fp4 by blocks of 16, whose scales have a scale of 1; and back."""
+        builder = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR))
+        network = builder.create_network()
+        x = network.add_input("input", trt.float32, (2, 32))
+        one = network.add_constant((1,), numpy.ones(1, "f4")).get_output(0)
+        if by_shape:
+            layer = network.add_dynamic_quantize_v2(x, (1, 16), trt.fp4, trt.fp8)
+        else:
+            layer = network.add_dynamic_quantize(x, axis=1, block_size=16, output_type=trt.fp4, scale_type=trt.fp8)
+        layer.set_input(1, one)
+        assert layer.type == trt.LayerType.DYNAMIC_QUANTIZE and len(network) == 2
+        assert (layer.num_outputs, layer.get_output(1).shape, layer.get_output_type(1)) == (2, (2, 2), trt.fp8)
+        assert (layer.axis, layer.block_size, layer.block_shape) == ((-1, 0, (1, 16)) if by_shape else (1, 16, ()))
+        assert (layer.to_type, layer.scale_type) == (trt.fp4, trt.fp8)
+        scales = network.add_dequantize(layer.get_output(1), one)
+        back = network.add_dequantize(layer.get_output(0), scales.get_output(0))
+        outputs = {"codes": layer.get_output(0), "scales": layer.get_output(1), "back": back.get_output(0)}
+        for name, tensor in outputs.items():
+            tensor.name = name
+            network.mark_output(tensor)
+        values = numpy.tile(numpy.float32([6, -3, 1.5, 0]), (2, 8)) * numpy.float32([[1], [4]])
+        memory = {
+            "input": values,
+            "codes": numpy.zeros((2, 16), "u1"),
+            "scales": numpy.zeros((2, 2), ml_dtypes.float8_e4m3fn),
+            "back": numpy.zeros((2, 32), "f4"),
+        }
+        context = builder.build_engine_with_config(network, builder.create_builder_config()).create_execution_context()
+        for name, array in memory.items():
+            assert context.set_tensor_address(name, array.ctypes.data)
+        assert context.execute_async_v3(0)
+        assert memory["scales"].astype("f4").tolist() == [[1, 1], [4, 4]]
+        assert memory["codes"].tolist() == [[0xD7, 0x03] * 8] * 2
+        assert memory["back"].tolist() == values.tolist()
+
+    def test_dynamic_quantize_breaks_its_rules_with_a_line(self, capfd):
+        builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
+        network, other = builder.create_network(), builder.create_network()
+        x = network.add_input("x", trt.float32, (2, 32))
+        layer = network.add_dynamic_quantize(x, 1, 32, trt.fp8, trt.e8m0)
+        layer.name = "mx"
+        network.mark_output(layer.get_output(0))
+
+        def line():
+            assert builder.build_engine_with_config(network, builder.create_builder_config()) is None
+            return capfd.readouterr().err
+
+        layer.block_size = 16
+        assert "mx: blockSize: 16 is not 32, that of kFP8" in line()
+        layer.block_size, layer.axis = 32, 0
+        assert "mx: blockSize: 32 does not divide axis 0 of the input, [2, 32]" in line()
+        layer.block_shape, layer.scale_type = (3, 1), trt.float32
+        assert "mx: blockShape: it does not cut the input, [2, 32], evenly" in line()
+        layer.to_type = trt.int8
+        assert "mx: toType: DataType kINT8 is not one of kFP4, kFP8" in line()
+        with pytest.raises(ValueError, match="add_dynamic_quantize: input: it is of another network"):
+            other.add_dynamic_quantize(x, 1, 32, trt.fp8, trt.e8m0)
+        with pytest.raises(ValueError, match="add_dynamic_quantize_v2: input: it is of another network"):
+            other.add_dynamic_quantize_v2(x, (1, 32), trt.fp8, trt.e8m0)
+        with pytest.raises(TypeError, match="add_dynamic_quantize: axis: "):
+            network.add_dynamic_quantize(x, "1", 32, trt.fp8, trt.e8m0)
+
 
 class TestAclnn:
     def test_documented_example(self):

@@ -1,9 +1,10 @@
 """TensorRT's quantize and dequantize layers, in networks of nothing else, with the names of its Python package.
 
-Steps are TensorRT's: Builder, create_network, add_input, add_constant, add_quantize, add_dequantize, mark_output,
-build_engine_with_config, create_execution_context, set_tensor_address, execute_async_v3. Addresses are the host's, and
-a context has computed when execute_async_v3 returns. What fails is a line of the logger, and None or False. A plan of
-build_serialized_network has a buffer, for a file or Runtime.deserialize_cuda_engine, which takes anybody's bytes.
+Steps are TensorRT's: Builder, create_network, add_input, add_constant, add_quantize, add_dequantize,
+add_dynamic_quantize, mark_output, build_engine_with_config, create_execution_context, set_tensor_address,
+execute_async_v3. Addresses are the host's, and a context has computed when execute_async_v3 returns. What fails is a
+line of the logger, and None or False. A plan of build_serialized_network has a buffer, for a file or
+Runtime.deserialize_cuda_engine, which takes anybody's bytes.
 """
 
 import sys
@@ -17,6 +18,7 @@ from qdq._core.compat import (
     IConstantLayer as IConstantLayer,
     ICudaEngine as ICudaEngine,
     IDequantizeLayer as IDequantizeLayer,
+    IDynamicQuantizeLayer as IDynamicQuantizeLayer,
     IExecutionContext as IExecutionContext,
     IHostMemory as IHostMemory,
     ILayer as ILayer,

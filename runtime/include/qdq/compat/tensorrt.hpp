@@ -50,6 +50,19 @@
 /// dequantize    (input - zeroPt) * scale
 /// @endcode
 ///
+/// A dynamic quantize layer computes the scales of blocks, too, its second output:
+///
+/// @code
+/// kE8M0 scales    the least power of two that is not below amax / L: NVIDIA's rounding of cuDNN's and PTX's
+/// kFLOAT          amax / L, L the largest value of toType: 6 of kFP4, 448 of kFP8
+/// kFP8            the same of input / s, rounded to kFP8; s is the scale of scales, input 1
+/// output 0        saturate(round(input / scale)); of kFP8 scales that of input / s
+/// @endcode
+///
+/// The reference has no formula for it. amax is the largest |input| of a block, and a scale of 0 is 1 instead. input /
+/// s is input times 1 / s, each rounded once in f32. A dequantize layer takes such scales as they are, or by way of
+/// another one that multiplies kFP8 scales by s. Those need not be above 0.
+///
 /// As in TensorRT, a network belongs to one thread, and layers and tensors belong to it. A mistake in a layer shows
 /// when the network is built: build() and run() name the layer, or its output where it has no name of its own. A tensor
 /// of another network is such a mistake, and is not kept: that network may be gone by then. The add functions return
@@ -71,9 +84,11 @@
 /// input has one dimension.
 #pragma once
 
+#include <qdq/compat/ascend.hpp>
 #include <qdq/compat/common.hpp>
 #include <qdq/compat/tensorrt_plan.hpp>
 
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -98,9 +113,10 @@ enum class DataType : std::int32_t {
 
 /// What a layer does.
 enum class LayerType : std::int32_t {
-    kCONSTANT = 19,   ///< holds weights
-    kQUANTIZE = 32,   ///< quantizes
-    kDEQUANTIZE = 33  ///< dequantizes
+    kCONSTANT = 19,         ///< holds weights
+    kQUANTIZE = 32,         ///< quantizes
+    kDEQUANTIZE = 33,       ///< dequantizes
+    kDYNAMIC_QUANTIZE = 50  ///< computes scales, and quantizes
 };
 /// What a tensor of an engine is.
 enum class TensorIOMode : std::int32_t {
@@ -180,8 +196,15 @@ struct built_tensor {
     TensorIOMode mode = TensorIOMode::kNONE;
     void *constant = nullptr;      // its elements, where it is one
     compat::owned_tensor weights;  // the copy that they are in, if any
+    bool is_computed = false;      // by a layer
     std::int32_t input = 0;        // what it is computed of, by
     std::unique_ptr<qdq_plan> plan;
+    std::int32_t scale = -1;  // a scale that is computed, too: read, or where `is_dynamic` written
+    bool is_dynamic = false;
+    bool has_factor = false;  // what is computed of is the input times `factor`
+    float factor = 1;
+    std::int32_t axis = -1;  // of a dequantize layer by a computed scale, which no plan has the address of
+    Dims block{};
 };
 
 }  // namespace detail
@@ -237,6 +260,7 @@ public:
     LayerType getType() const noexcept {
         return what_ == kind::quantize     ? LayerType::kQUANTIZE
                : what_ == kind::dequantize ? LayerType::kDEQUANTIZE
+               : what_ == kind::dynamic    ? LayerType::kDYNAMIC_QUANTIZE
                                            : LayerType::kCONSTANT;
     }
     /// The name; one that the network gave it where it has none.
@@ -252,12 +276,16 @@ public:
     std::int32_t getNbInputs() const noexcept {
         return static_cast<std::int32_t>(3 - std::ranges::count(inputs_, static_cast<ITensor *>(nullptr)));
     }
-    /// The output, number 0; NULL for another number.
-    ITensor *getOutput(std::int32_t index) const noexcept { return index == 0 ? &output_ : nullptr; }
-    /// 1.
-    std::int32_t getNbOutputs() const noexcept { return 1; }
-    /// The element type of the output.
-    DataType getOutputType(std::int32_t) const noexcept { return output_.type_; }
+    /// The output, number 0, and the scales that a layer computes, number 1; NULL for another number.
+    ITensor *getOutput(std::int32_t index) const noexcept {
+        return index == 0 ? &output_ : index == 1 && what_ == kind::dynamic ? &pair_->output_ : nullptr;
+    }
+    /// 1; of a layer that computes scales 2.
+    std::int32_t getNbOutputs() const noexcept { return what_ == kind::dynamic ? 2 : 1; }
+    /// The element type of an output.
+    DataType getOutputType(std::int32_t index) const noexcept {
+        return index == 1 && what_ == kind::dynamic ? pair_->output_.type_ : output_.type_;
+    }
     /// Another element type of the output; of a layer that computes, its toType.
     inline void setOutputType(std::int32_t index, DataType type) noexcept;
 
@@ -266,7 +294,7 @@ protected:
     friend class INetworkDefinition;
     friend const INetworkDefinition &detail::network_of(const ITensor &tensor);
     /// @cond
-    enum class kind { input, constant, quantize, dequantize };
+    enum class kind { input, constant, quantize, dequantize, dynamic, scales };
     ILayer(INetworkDefinition &network, kind what, std::int32_t index)
         : network_(network), what_(what), index_(index), output_(*this) {}
     /// @endcond
@@ -283,21 +311,39 @@ protected:
     Dims getBlockShape() const noexcept { return block_; }
     /// Sizes above 0, or -1 for all of a dimension. False, and as it was, for others.
     inline bool setBlockShape(Dims const &blockShape) noexcept;
+    /// How many elements along the axis share a scale.
+    std::int32_t block_size() const noexcept { return block_size_; }
+    /// How many elements share a scale, as any of a caller's dimensions.
+    inline void cut(Dims const &shape, std::int32_t size) noexcept;
+    /// The type of the scales that it computes.
+    DataType scale_type() const noexcept { return pair_->output_.type_; }
+    /// Another one.
+    inline void set_scale_type(DataType type) noexcept { pair_->setToType(type); }
     /// What a constant holds.
     Weights weights() const noexcept { return weights_; }
     /// Another constant.
     inline void become(DataType type, Dims const &dimensions, Weights weights) noexcept;
 
 private:
-    bool computes() const { return what_ == kind::quantize || what_ == kind::dequantize; }
+    bool computes() const { return what_ >= kind::quantize && what_ != kind::scales; }
+    bool is_computed() const { return what_ >= kind::quantize; }
+    // The sizes of blocks of an input, of `x` dimensions, by a block shape or by axis and block size. False where there
+    // are no such blocks.
+    inline bool blocks_of(const Dims &x, std::int64_t *sizes) const;
     // Another network may be gone before this one. None of its tensors is kept: the layer's own output, which no layer
     // has as an input, stands in its place, and a build says so.
     void take(std::size_t index, ITensor &tensor) {
         inputs_[index] = &tensor.producer_.network_ == &network_ ? &tensor : &output_;
     }
     // What a message calls it.
-    char const *label() const { return name_.is_set() ? getName() : output_.getName(); }
+    char const *label() const {
+        const ILayer &named = what_ == kind::scales ? *pair_ : *this;
+        return named.name_.is_set() ? named.getName() : named.output_.getName();
+    }
+    detail::verdict check_inputs() const;
     detail::verdict check(const ITensor &x, const ITensor &scale) const;
+    detail::verdict check_dynamic(const ITensor &x) const;
+    detail::verdict check_scale_of_scales() const;
     detail::verdict check_shape(const Dims &x, const Dims &scale, DataType stored) const;
     detail::verdict check_block_shape(const Dims &x, const Dims &scale) const;
     detail::verdict check_zero_point(const ITensor &zero_point, const ITensor &scale) const;
@@ -311,7 +357,9 @@ private:
     ITensor *inputs_[3] = {};
     std::int32_t axis_ = -1;
     Dims block_{};
+    std::int32_t block_size_ = 0;
     Weights weights_{};
+    ILayer *pair_ = nullptr;  // of a dynamic layer and the scales that it computes, the next in the list: the other
     std::unique_ptr<ILayer> next_;
 };
 
@@ -351,6 +399,30 @@ public:
     using ILayer::getAxis, ILayer::setAxis;
     using ILayer::getBlockShape, ILayer::setBlockShape;
     using ILayer::getToType, ILayer::setToType;
+};
+
+/// A layer that computes the scales of blocks, output 1, and quantizes by them. Its toType is kFP4 (the default) or
+/// kFP8, its scale type kFP8 (the default), kE8M0 or kFLOAT. Input 1, of kFP8 scales and of no other, is the scale of
+/// scales: a constant of one element, above 0.
+class IDynamicQuantizeLayer : public ILayer {
+    using ILayer::ILayer;
+    friend class INetworkDefinition;
+
+public:
+    using ILayer::getAxis, ILayer::setAxis;
+    using ILayer::getToType, ILayer::setToType;
+    /// The type of the scales.
+    DataType getScaleType() const noexcept { return scale_type(); }
+    /// Another type of the scales.
+    void setScaleType(DataType scaleType) noexcept { set_scale_type(scaleType); }
+    /// How many elements along the axis share a scale: 16 of kFP4, 32 of kFP8.
+    std::int32_t getBlockSize() const noexcept { return block_size(); }
+    /// Another size.
+    void setBlockSize(std::int32_t size) noexcept { cut(getBlockShape(), size); }
+    /// How many elements of each dimension share a scale; without dimensions, the default, axis and block size say it.
+    Dims getBlockShape() const noexcept { return ILayer::getBlockShape(); }
+    /// Another shape: sizes above 0, or -1 for all of a dimension.
+    void setBlockShape(Dims const &blockShape) noexcept { cut(blockShape, block_size()); }
 };
 
 namespace detail {
@@ -399,7 +471,9 @@ private:
     struct place {
         void *address = nullptr;
         compat::owned_tensor between;  // the elements of what lies between two layers
+        compat::owned_tensor product;  // of a layer's input and factor
     };
+    inline verdict run(std::size_t tensor) const;
     inline verdict check() const;
     inline verdict check_output(std::size_t output) const;
 
@@ -445,6 +519,22 @@ public:
     IDequantizeLayer *addDequantize(ITensor &input, ITensor &scale, DataType outputType = DataType::kFLOAT) noexcept {
         return compute<IDequantizeLayer>(ILayer::kind::dequantize, input, scale, outputType);
     }
+    /// A layer that computes scales, and quantizes, by blocks along the last or the last but one dimension. NULL in
+    /// want of memory.
+    IDynamicQuantizeLayer *addDynamicQuantize(ITensor &input, std::int32_t axis, std::int32_t blockSize,
+                                              DataType outputType, DataType scaleType) noexcept {
+        IDynamicQuantizeLayer *layer = addDynamicQuantizeV2(input, Dims{}, outputType, scaleType);
+        if (layer != nullptr) {
+            layer->axis_ = axis;
+            layer->block_size_ = blockSize;
+        }
+        return layer;
+    }
+    /// A layer that computes scales, and quantizes, by blocks of a shape. NULL in want of memory.
+    IDynamicQuantizeLayer *addDynamicQuantizeV2(ITensor &input, Dims const &blockShape, DataType outputType,
+                                                DataType scaleType) noexcept {
+        return dynamic(input, blockShape, outputType, scaleType);
+    }
 
     /// Of a tensor of this network; another's is left as it is.
     void markOutput(ITensor &tensor) noexcept {
@@ -472,7 +562,7 @@ public:
     /// How many outputs are marked.
     std::int32_t getNbOutputs() const noexcept { return marks_; }
     /// How many layers there are.
-    std::int32_t getNbLayers() const noexcept { return count_ - count_of_inputs_; }
+    std::int32_t getNbLayers() const noexcept { return count_ - count_of_inputs_ - count_of_scales_; }
     /// NULL for an index past the last.
     ITensor *getInput(std::int32_t index) const noexcept {
         ILayer *found = nth(index, [](const ILayer &layer) { return layer.what_ == ILayer::kind::input; });
@@ -485,7 +575,9 @@ public:
     }
     /// A layer, in the order of the add functions; NULL for an index past the last.
     ILayer *getLayer(std::int32_t index) const noexcept {
-        return nth(index, [](const ILayer &layer) { return layer.what_ != ILayer::kind::input; });
+        return nth(index, [](const ILayer &layer) {
+            return layer.what_ != ILayer::kind::input && layer.what_ != ILayer::kind::scales;
+        });
     }
 
     /// The memory of an input or a marked output. False where no such tensor has the name.
@@ -532,6 +624,14 @@ private:
         layer->output_.type_ = type;
         return layer;
     }
+    void remove_last() {
+        ILayer *before = nullptr;
+        each([&](ILayer &layer) { before = layer.next_.get() == last_ ? &layer : before; });
+        (before != nullptr ? before->next_ : first_).reset();
+        last_ = before;
+        --count_;
+    }
+    inline IDynamicQuantizeLayer *dynamic(ITensor &input, Dims const &block, DataType type, DataType scales) noexcept;
     static ITensor *describe(ILayer &layer, DataType type, Dims const &dimensions) noexcept {
         layer.output_.type_ = type;
         layer.output_.dims_ = dimensions;
@@ -567,6 +667,7 @@ private:
     detail::verdict build(detail::built_network &made, weights how) const;
     static detail::verdict build(detail::built_tensor &made, const ILayer &layer, weights how);
     static detail::verdict plan(detail::built_network &made, const ILayer &layer);
+    static detail::verdict plan_dynamic(detail::built_network &made, const ILayer &layer);
     detail::verdict prepare();
     detail::verdict check_bound(const ILayer &layer) const;
     void write(detail::plan_writer &to) const;
@@ -578,7 +679,7 @@ private:
 
     std::unique_ptr<ILayer> first_;
     ILayer *last_ = nullptr;
-    std::int32_t count_ = 0, count_of_inputs_ = 0, marks_ = 0;
+    std::int32_t count_ = 0, count_of_inputs_ = 0, count_of_scales_ = 0, marks_ = 0;
     detail::built_network network_;  // as of the last build, for run()
     detail::execution run_;
     bool is_built_ = false;
@@ -1024,24 +1125,77 @@ inline bool all_positive(const Weights &scale) {
     }
 }
 
+// 1 / value of a value above 0, rounded to nearest even, by its bits as well.
+constexpr float reciprocal(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    if (bits == 0x7f800000u) {
+        return 0;
+    }
+    int exponent = std::max(static_cast<int>(bits >> 23), 1);
+    std::uint64_t mantissa = (bits & 0x7fffffu) | (bits >> 23 != 0 ? 0x800000u : 0u);
+    for (; mantissa < 0x800000u; mantissa <<= 1) {
+        --exponent;
+    }
+    const std::uint64_t quotient = (std::uint64_t{1} << 48) / mantissa, rest = (std::uint64_t{1} << 48) % mantissa;
+    int result = 253 - exponent;  // of 24 bits of the quotient's 25 or, of a power of two, 26
+    const int dropped = 1 + std::max(1 - result, 0);
+    std::uint64_t rounded = quotient >> dropped;
+    const std::uint64_t lost = quotient & ((std::uint64_t{1} << dropped) - 1), half = std::uint64_t{1} << (dropped - 1);
+    rounded += lost > half || (lost == half && (rest != 0 || rounded % 2 != 0)) ? 1 : 0;
+    // A mantissa of 25 bits carries into the exponent; one of 23 is that of a number with exponent 0.
+    result = std::max(result, 1);
+    const std::uint64_t made = (static_cast<std::uint64_t>(result - 1) << 23) + rounded;
+    return std::bit_cast<float>(static_cast<std::uint32_t>(std::min<std::uint64_t>(made, 0x7f800000u)));
+}
+
 }  // namespace detail
 
 inline const INetworkDefinition &detail::network_of(const ITensor &tensor) { return tensor.producer_.network_; }
 
+// One by one: a long chain of layers must not recurse. Scales of scales divide by the blocks of both.
 inline Dims ITensor::getDimensions() const noexcept {
+    constexpr Dims unknown{-1, {}};
     const ITensor *tensor = this;
-    while (tensor->producer_.computes()) {
-        const ITensor *input = tensor->producer_.inputs_[0];
-        if (input->producer_.index_ >= tensor->producer_.index_) {
-            return {-1, {}};
+    std::int64_t blocks[Dims::MAX_DIMS];
+    std::ranges::fill(blocks, 1);
+    bool whole[Dims::MAX_DIMS] = {}, is_cut = false;
+    while (tensor->producer_.is_computed()) {
+        const ILayer &made = tensor->producer_;
+        const ILayer &layer = made.what_ == ILayer::kind::scales ? *made.pair_ : made;
+        const ITensor *input = layer.inputs_[0];
+        if (input->producer_.index_ >= layer.index_) {
+            return unknown;
+        }
+        if (made.what_ == ILayer::kind::scales) {
+            is_cut = true;
+            const bool by_axis = layer.block_.nbDims == 0;
+            if (by_axis ? layer.axis_ < 0 || layer.axis_ >= Dims::MAX_DIMS
+                        : layer.block_.nbDims < 0 || layer.block_.nbDims > Dims::MAX_DIMS) {
+                return unknown;
+            }
+            for (std::int32_t d = by_axis ? layer.axis_ : 0; d < (by_axis ? layer.axis_ + 1 : layer.block_.nbDims);
+                 ++d) {
+                const std::int64_t size = by_axis ? layer.block_size_ : layer.block_.d[d];
+                if (size == -1 && !by_axis) {
+                    whole[d] = true;
+                } else if (size <= 0) {
+                    return unknown;
+                } else if (!whole[d] && __builtin_mul_overflow(blocks[d], size, &blocks[d])) {
+                    blocks[d] = INT64_MAX;
+                }
+            }
         }
         tensor = input;
     }
-    return tensor->dims_;
+    Dims dims = tensor->dims_;
+    for (std::int32_t d = 0; is_cut && d < std::min(dims.nbDims, Dims::MAX_DIMS); ++d) {
+        dims.d[d] = (whole[d] ? std::min<std::int64_t>(dims.d[d], 1) : dims.d[d]) / blocks[d];
+    }
+    return dims;
 }
 
 inline void ILayer::setInput(std::int32_t index, ITensor &tensor) noexcept {
-    if (index < 0 || index > 2 || !computes()) {
+    if (index < 0 || index > (what_ == kind::dynamic ? 1 : 2) || !computes()) {
         return;
     }
     take(static_cast<std::size_t>(index), tensor);
@@ -1078,17 +1232,37 @@ inline void ILayer::setToType(DataType type) noexcept {
 inline void ILayer::setOutputType(std::int32_t index, DataType type) noexcept {
     if (index == 0 && computes()) {
         setToType(type);
+    } else if (index == 1 && what_ == kind::dynamic) {
+        set_scale_type(type);
     }
 }
+inline void ILayer::cut(Dims const &shape, std::int32_t size) noexcept {
+    block_ = shape;
+    block_size_ = size;
+    network_.is_built_ = false;
+}
 
-inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) const {
+inline bool ILayer::blocks_of(const Dims &x, std::int64_t *sizes) const {
+    const bool by_axis = block_.nbDims == 0;
+    if (by_axis ? axis_ < 0 || axis_ >= x.nbDims || block_size_ <= 0 : block_.nbDims != x.nbDims) {
+        return false;
+    }
+    for (std::int32_t d = 0; d < x.nbDims; ++d) {
+        const std::int64_t size = !by_axis ? block_.d[d] : d == axis_ ? block_size_ : 1;
+        sizes[d] = size == -1 ? std::max<std::int64_t>(x.d[d], 1) : size;
+        if (sizes[d] <= 0 || x.d[d] % sizes[d] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+inline detail::verdict ILayer::check_inputs() const {
     using namespace detail;
-    const bool quantizes = what_ == kind::quantize;
-    const DataType floating = quantizes ? x.type_ : output_.type_, stored = quantizes ? output_.type_ : x.type_;
     for (std::size_t i = 0; i < std::size(inputs_); ++i) {
         const ITensor *each = inputs_[i];
         if (each != nullptr && each->producer_.index_ >= index_) {
-            constexpr const char *names[] = {"input", "scale", "zeroPt"};
+            const char *const names[] = {"input", what_ == kind::dynamic ? "input 1" : "scale", "zeroPt"};
             return compat::fail("TensorRT: %s: %s: it is not from an earlier layer of this network", label(), names[i]);
         }
         if (each != nullptr && volume(each->getDimensions()) > INT32_MAX) {
@@ -1096,6 +1270,80 @@ inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) con
                                 each->getName(), text(each->getDimensions()).c_str());
         }
     }
+    return QDQ_OK;
+}
+
+inline detail::verdict ILayer::check_dynamic(const ITensor &x) const {
+    using namespace detail;
+    const DataType scales = pair_->output_.type_;
+    if (!is_floating(x.type_)) {
+        return compat::fail("TensorRT: %s: input: DataType %s is not one of kFLOAT, kHALF, kBF16", label(),
+                            type_name(x.type_).c_str());
+    }
+    if (output_.type_ != DataType::kFP4 && output_.type_ != DataType::kFP8) {
+        return compat::fail("TensorRT: %s: toType: DataType %s is not one of kFP4, kFP8", label(),
+                            type_name(output_.type_).c_str());
+    }
+    if (scales != DataType::kFP8 && scales != DataType::kE8M0 && scales != DataType::kFLOAT) {
+        return compat::fail("TensorRT: %s: scaleType: DataType %s is not one of kFP8, kE8M0, kFLOAT", label(),
+                            type_name(scales).c_str());
+    }
+    const Dims dims = x.getDimensions();
+    const bool by_axis = block_.nbDims == 0, is_fp4 = output_.type_ == DataType::kFP4;
+    if (dims.nbDims < 2 || dims.nbDims > (by_axis ? 3 : 4)) {
+        return compat::fail("TensorRT: %s: input: %d dimensions are not 2 or 3, nor 4 of a block shape", label(),
+                            int(dims.nbDims));
+    }
+    if (by_axis && (scales == DataType::kFLOAT || is_fp4 != (scales == DataType::kFP8))) {
+        return compat::fail(
+            "TensorRT: %s: scaleType: along an axis, kFP4 has kFP8 scales and kFP8 kE8M0 ones; it is %s", label(),
+            type_name(scales).c_str());
+    }
+    if (by_axis && axis_ != dims.nbDims - 1 && axis_ != dims.nbDims - 2) {
+        return compat::fail("TensorRT: %s: axis: %d is neither the last nor the last but one dimension of %s", label(),
+                            int(axis_), text(dims).c_str());
+    }
+    if (by_axis && block_size_ != (is_fp4 ? 16 : 32)) {
+        return compat::fail("TensorRT: %s: blockSize: %d is not %d, that of %s", label(), int(block_size_),
+                            is_fp4 ? 16 : 32, type_name(output_.type_).c_str());
+    }
+    std::int64_t sizes[Dims::MAX_DIMS];
+    if (!blocks_of(dims, sizes)) {
+        return by_axis ? compat::fail("TensorRT: %s: blockSize: %d does not divide axis %d of the input, %s", label(),
+                                      int(block_size_), int(axis_), text(dims).c_str())
+                       : compat::fail("TensorRT: %s: blockShape: it does not cut the input, %s, evenly into blocks",
+                                      label(), text(dims).c_str());
+    }
+    if ((inputs_[1] != nullptr) != (scales == DataType::kFP8)) {
+        return compat::fail("TensorRT: %s: input 1: kFP8 scales, and no others, have a scale of scales", label());
+    }
+    return inputs_[1] != nullptr ? check_scale_of_scales() : QDQ_OK;
+}
+
+inline detail::verdict ILayer::check_scale_of_scales() const {
+    using namespace detail;
+    const ITensor &scale = *inputs_[1];
+    if (scale.producer_.what_ != kind::constant) {
+        return compat::fail("TensorRT: %s: input 1: it is not a constant", label());
+    }
+    if (scale.type_ != DataType::kFLOAT && scale.type_ != inputs_[0]->type_) {
+        return compat::fail("TensorRT: %s: input 1: DataType %s is neither kFLOAT nor the input's, %s", label(),
+                            type_name(scale.type_).c_str(), type_name(inputs_[0]->type_).c_str());
+    }
+    if (scale.dims_.nbDims > 1 || volume(scale.dims_) != 1) {
+        return compat::fail("TensorRT: %s: input 1: shape %s is not that of one element", label(),
+                            text(scale.dims_).c_str());
+    }
+    if (!all_positive(scale.producer_.weights_)) {
+        return compat::fail("TensorRT: %s: input 1: it is not above 0", label());
+    }
+    return QDQ_OK;
+}
+
+inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) const {
+    using namespace detail;
+    const bool quantizes = what_ == kind::quantize;
+    const DataType floating = quantizes ? x.type_ : output_.type_, stored = quantizes ? output_.type_ : x.type_;
     if (!is_floating(floating)) {
         return compat::fail("TensorRT: %s: %s: DataType %s is not one of kFLOAT, kHALF, kBF16", label(),
                             quantizes ? "input" : "toType", type_name(floating).c_str());
@@ -1104,7 +1352,10 @@ inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) con
         return compat::fail("TensorRT: %s: %s: DataType %s is not one of kINT8, kINT4, kFP4, kFP8", label(),
                             quantizes ? "toType" : "input", type_name(stored).c_str());
     }
-    const bool is_power = scale.type_ == DataType::kE8M0 && stored == DataType::kFP8 && scale.dims_.nbDims > 1;
+    const Dims scale_dims = scale.getDimensions();
+    const bool is_constant = scale.producer_.what_ == kind::constant;
+    const bool is_power = scale.type_ == DataType::kE8M0 && scale_dims.nbDims > 1 &&
+                          (stored == DataType::kFP8 || (!is_constant && stored == DataType::kFP4));
     if (scale.type_ != floating && !is_power) {
         return compat::fail("TensorRT: %s: scale: DataType %s is not the %s's, %s", label(),
                             type_name(scale.type_).c_str(), quantizes ? "input" : "output",
@@ -1113,13 +1364,13 @@ inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) con
     if (x.getDimensions().nbDims == 0) {
         return compat::fail("TensorRT: %s: input: it has no dimensions", label());
     }
-    if (scale.producer_.what_ != kind::constant) {
+    if (!is_constant && (quantizes || scale.producer_.what_ == kind::input)) {
         return compat::fail("TensorRT: %s: scale: it is not a constant", label());
     }
-    if (const verdict fits = check_shape(x.getDimensions(), scale.dims_, stored); !fits) {
+    if (const verdict fits = check_shape(x.getDimensions(), scale_dims, stored); !fits) {
         return fits;
     }
-    if (!all_positive(scale.producer_.weights_)) {
+    if (is_constant && !all_positive(scale.producer_.weights_)) {
         return compat::fail("TensorRT: %s: scale: not every coefficient is above 0", label());
     }
     return inputs_[2] != nullptr ? check_zero_point(*inputs_[2], scale) : QDQ_OK;
@@ -1196,9 +1447,10 @@ inline detail::verdict ILayer::check_zero_point(const ITensor &zero_point, const
         return compat::fail("TensorRT: %s: zeroPt: DataType %s is not kFLOAT", name,
                             type_name(zero_point.type_).c_str());
     }
-    if (!std::ranges::equal(shape_of(zero_point.dims_), shape_of(scale.dims_))) {
+    const Dims scale_dims = scale.getDimensions();
+    if (!std::ranges::equal(shape_of(zero_point.dims_), shape_of(scale_dims))) {
         return compat::fail("TensorRT: %s: zeroPt: shape %s is not scale's, %s", name, text(zero_point.dims_).c_str(),
-                            text(scale.dims_).c_str());
+                            text(scale_dims).c_str());
     }
     for (std::int64_t i = 0; i < volume(zero_point.dims_); i++) {
         if ((bits_at<std::uint32_t>(zero_point.producer_.weights_.values, i) & 0x7fffffffu) != 0) {
@@ -1221,7 +1473,13 @@ inline verdict execution::prepare(const built_network &network) {
     for (std::size_t i = 0; i < network.tensors().size(); ++i) {
         const built_tensor &tensor = network.tensors()[i];
         place &at = places_[i];
-        if (tensor.plan == nullptr || tensor.mode != TensorIOMode::kNONE) {
+        if (tensor.has_factor) {
+            at.product = {dtype::f32, shape_of(tensor.dims), compat::owned_tensor::uninitialized{}};
+            if (at.product.problem() != nullptr) {
+                return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
+            }
+        }
+        if (!tensor.is_computed || tensor.mode != TensorIOMode::kNONE) {
             at.address = tensor.constant;
             continue;
         }
@@ -1278,18 +1536,45 @@ inline verdict execution::run() {
         }
         is_checked_ = true;
     }
-    const auto tensors = network_->tensors();
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        if (tensors[i].plan == nullptr) {
-            continue;
-        }
-        const verdict done = qdq_run(tensors[i].plan.get(), places_[static_cast<std::size_t>(tensors[i].input)].address,
-                                     places_[i].address, nullptr);
-        if (!done) {
+    for (std::size_t i = 0; i < network_->tensors().size(); ++i) {
+        if (const verdict done = run(i); !done) {
             return done;
         }
     }
     return QDQ_OK;
+}
+
+inline verdict execution::run(std::size_t tensor) const {
+    const built_tensor &y = network_->tensors()[tensor];
+    if (y.plan == nullptr && y.scale < 0) {
+        return QDQ_OK;  // given, or the scales of a layer that was run
+    }
+    const void *x = places_[static_cast<std::size_t>(y.input)].address;
+    void *const at = places_[tensor].address;
+    if (y.scale < 0) {
+        return qdq_run(y.plan.get(), x, at, nullptr);
+    }
+    const built_tensor &of = network_->tensors()[static_cast<std::size_t>(y.input)],
+                       &scale = network_->tensors()[static_cast<std::size_t>(y.scale)];
+    void *const scales = places_[static_cast<std::size_t>(y.scale)].address;
+    const qdq_tensor c_x = view(of.dims, of.type, const_cast<void *>(x));
+    if (!y.is_dynamic) {
+        const qdq_tensor c_scale = view(scale.dims, scale.type, scales), c_y = view(y.dims, y.type, at);
+        qdq_options options = compat::profile("tensorrt");
+        options.axis = y.axis;
+        options.block_shape = y.block.nbDims != 0 ? y.block.d : nullptr;
+        return qdq_dequantize(&c_x, &c_scale, nullptr, &c_y, &options);
+    }
+    if (y.has_factor) {
+        constexpr std::int64_t everywhere[Dims::MAX_DIMS] = {};
+        const qdq_tensor factor{const_cast<float *>(&y.factor), QDQ_F32, c_x.rank, c_x.shape, everywhere, {}};
+        auto *const product = static_cast<float *>(places_[tensor].product.data());
+        if (const qdq_status status = compat::ascend::multiply(c_x, factor, product)) {
+            return status;
+        }
+        x = product;
+    }
+    return qdq_run_dynamic(y.plan.get(), x, scales, nullptr, at, nullptr);
 }
 
 }  // namespace detail
@@ -1301,7 +1586,7 @@ template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, ch
     }
     char output[64];
     if (name == nullptr) {
-        constexpr const char *kinds[] = {"Input", "Constant", "Quantize", "Dequantize"};
+        constexpr const char *kinds[] = {"Input", "Constant", "Quantize", "Dequantize", "Dynamic Quantize"};
         std::snprintf(layer->unnamed_, sizeof layer->unnamed_, "(Unnamed Layer* %d) [%s]", int(getNbLayers()),
                       kinds[static_cast<std::size_t>(what)]);
         std::snprintf(output, sizeof output, "%s_output", layer->unnamed_);
@@ -1312,6 +1597,7 @@ template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, ch
     }
     ++count_;
     count_of_inputs_ += what == ILayer::kind::input ? 1 : 0;
+    count_of_scales_ += what == ILayer::kind::scales ? 1 : 0;
     Layer *added = layer.get();
     (last_ != nullptr ? last_->next_ : first_) = std::move(layer);
     last_ = added;
@@ -1319,18 +1605,40 @@ template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, ch
     return added;
 }
 
+inline IDynamicQuantizeLayer *INetworkDefinition::dynamic(ITensor &input, Dims const &block, DataType type,
+                                                          DataType scales) noexcept {
+    auto *layer = append<IDynamicQuantizeLayer>(ILayer::kind::dynamic);
+    if (layer == nullptr) {
+        return nullptr;
+    }
+    char name[72];
+    std::snprintf(name, sizeof name, "%s_1", layer->output_.getName());
+    ILayer *const made = append<ILayer>(ILayer::kind::scales, name);
+    if (made == nullptr) {
+        remove_last();
+        return nullptr;
+    }
+    layer->pair_ = made;
+    made->pair_ = layer;
+    layer->take(0, input);
+    layer->output_.type_ = type;
+    layer->block_ = block;
+    made->output_.type_ = scales;
+    return layer;
+}
+
 /// The rules for what enters the network and what leaves it.
 inline detail::verdict INetworkDefinition::check_bound(const ILayer &layer) const {
     using namespace detail;
     const ITensor &tensor = layer.output_;
-    if (tensor.marked_ != 0 && !layer.computes()) {
+    if (tensor.marked_ != 0 && !layer.is_computed()) {
         return compat::fail("TensorRT: %s: only the output of a quantize or dequantize layer can be marked",
                             layer.label());
     }
     if (is_bound(layer) && find(tensor.getName(), &tensor) != nullptr) {
         return compat::fail("TensorRT: %s: two inputs or outputs have this name", tensor.getName());
     }
-    if (layer.computes()) {
+    if (layer.is_computed()) {
         return QDQ_OK;
     }
     const Dims &dims = tensor.dims_;
@@ -1361,13 +1669,17 @@ inline detail::verdict INetworkDefinition::build(detail::built_network &made, we
     for (const ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
         verdict done = check_bound(*layer);
         if (done && layer->computes()) {
-            done = layer->check(*layer->inputs_[0], *layer->inputs_[1]);
+            done = layer->check_inputs();
+        }
+        if (done && layer->computes()) {
+            done = layer->what_ == ILayer::kind::dynamic ? layer->check_dynamic(*layer->inputs_[0])
+                                                         : layer->check(*layer->inputs_[0], *layer->inputs_[1]);
         }
         if (done) {
             done = build(made.tensors()[static_cast<std::size_t>(layer->index_)], *layer, how);
         }
         if (done && layer->computes()) {
-            done = plan(made, *layer);
+            done = layer->what_ == ILayer::kind::dynamic ? plan_dynamic(made, *layer) : plan(made, *layer);
         }
         if (!done) {
             return done;
@@ -1388,6 +1700,7 @@ inline detail::verdict INetworkDefinition::build(detail::built_tensor &made, con
     made.mode = layer.what_ == ILayer::kind::input ? TensorIOMode::kINPUT
                 : tensor.marked_ != 0              ? TensorIOMode::kOUTPUT
                                                    : TensorIOMode::kNONE;
+    made.is_computed = layer.is_computed();
     if (layer.what_ != ILayer::kind::constant) {
         return QDQ_OK;
     }
@@ -1415,6 +1728,15 @@ inline detail::verdict INetworkDefinition::plan(detail::built_network &made, con
     const built_tensor &x = tensor_of(*layer.inputs_[0]), &scale = tensor_of(*layer.inputs_[1]);
     built_tensor &y = tensor_of(layer.output_);
     y.input = layer.inputs_[0]->producer_.index_;
+    std::int64_t block[Dims::MAX_DIMS];
+    const bool has_blocks = layer.block_.nbDims != 0 && layer.blocks_of(x.dims, block);
+    if (scale.is_computed) {
+        y.scale = layer.inputs_[1]->producer_.index_;
+        y.axis = layer.axis_;
+        y.block.nbDims = has_blocks ? x.dims.nbDims : 0;
+        std::copy_n(block, y.block.nbDims, y.block.d);
+        return QDQ_OK;
+    }
     y.plan.reset(new (std::nothrow) qdq_plan);
     if (y.plan == nullptr) {
         return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
@@ -1424,14 +1746,49 @@ inline detail::verdict INetworkDefinition::plan(detail::built_network &made, con
     const bool quantizes = layer.what_ == ILayer::kind::quantize;
     qdq_options options = compat::profile("tensorrt");
     options.axis = layer.axis_;
-    std::int64_t block[Dims::MAX_DIMS];
-    if (layer.block_.nbDims != 0) {
-        for (std::int32_t d = 0; d < x.dims.nbDims; ++d) {
-            block[d] = layer.block_.d[d] == -1 ? std::max<std::int64_t>(x.dims.d[d], 1) : layer.block_.d[d];
-        }
-        options.block_shape = block;
-    }
+    options.block_shape = has_blocks ? block : nullptr;
     return (quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(y.plan.get(), &c_x, &c_scale, nullptr, &c_y, &options);
+}
+
+/// The same of a layer that computes scales, which follow it.
+inline detail::verdict INetworkDefinition::plan_dynamic(detail::built_network &made, const ILayer &layer) {
+    using namespace detail;
+    const auto at = [&](std::int32_t index) -> built_tensor & {
+        return made.tensors()[static_cast<std::size_t>(index)];
+    };
+    built_tensor &y = at(layer.index_);
+    y.input = layer.inputs_[0]->producer_.index_;
+    y.scale = layer.pair_->index_;
+    y.is_dynamic = true;
+    y.plan.reset(new (std::nothrow) qdq_plan);
+    if (y.plan == nullptr) {
+        return no_memory();
+    }
+    if (layer.inputs_[1] != nullptr) {
+        const built_tensor &scale = at(layer.inputs_[1]->producer_.index_);
+        constexpr float one = 1;
+        constexpr std::int64_t length = 1;
+        const qdq_tensor c_scale{scale.constant, static_cast<qdq_dtype>(to_qdq(scale.type)), 1, &length, nullptr, {}},
+            c_one{const_cast<float *>(&one), QDQ_F32, 1, &length, nullptr, {}};
+        float value = 1;
+        if (const qdq_status status = compat::ascend::multiply(c_scale, c_one, &value)) {
+            return status;
+        }
+        y.has_factor = true;
+        y.factor = reciprocal(value);
+    }
+    std::int64_t block[Dims::MAX_DIMS];
+    layer.blocks_of(y.dims, block);
+    const built_tensor &x = at(y.input);
+    const DataType type = layer.pair_->output_.type_;
+    const Dims scale_dims = layer.pair_->output_.getDimensions();
+    const qdq_tensor c_x = view(x.dims, y.has_factor ? DataType::kFLOAT : x.type, nullptr),
+                     c_y = view(y.dims, y.type, nullptr), c_scale = view(scale_dims, type, nullptr);
+    qdq_options options = compat::profile("tensorrt");
+    options.block_shape = block;
+    qdq_scale_options how{};
+    how.rule = type == DataType::kE8M0 ? QDQ_SCALE_POWER_ROUND_UP : QDQ_SCALE_ABSMAX;
+    return qdq_plan_quantize_dynamic(y.plan.get(), &c_x, &c_scale, nullptr, &c_y, &how, &options);
 }
 
 inline detail::verdict INetworkDefinition::prepare() {
@@ -1497,7 +1854,7 @@ inline void INetworkDefinition::write(detail::plan_writer &to, const ILayer &lay
     to.text(layer.name_.is_set() ? layer.name_.c_str() : nullptr);
     to.text(output.getName());
     to.number(output.type_);
-    write(to, layer.computes() ? Dims{} : output.dims_);
+    write(to, layer.is_computed() ? Dims{} : output.dims_);
     for (const ITensor *input : layer.inputs_) {
         to.number(input != nullptr ? input->producer_.index_ : -1);
     }
@@ -1506,6 +1863,9 @@ inline void INetworkDefinition::write(detail::plan_writer &to, const ILayer &lay
     to.number(layer.weights_.count);
     to.bytes(layer.weights_.values,
              layer.what_ == ILayer::kind::constant ? detail::byte_count(output.type_, output.dims_) : 0);
+    if (layer.what_ == ILayer::kind::dynamic) {
+        to.number(layer.block_size_);
+    }
 }
 
 // Of a network without layers. Whatever the bytes are, what is made keeps what the add functions promise; build() has
@@ -1532,6 +1892,9 @@ inline detail::verdict INetworkDefinition::read(detail::plan_reader &from) {
         if (all[static_cast<std::size_t>(i)] == nullptr) {
             return from.failed() ? truncated() : detail::no_memory();
         }
+    }
+    if (count_ != layers) {  // scales are missing
+        return truncated();
     }
     for (std::int32_t i = 0; i < outputs; ++i) {
         const auto index = from.number<std::int32_t>();
@@ -1569,14 +1932,18 @@ inline ILayer *INetworkDefinition::read_layer(detail::plan_reader &from, std::sp
     const Dims block = read_dims(from);
     const auto count = from.number<std::int64_t>();
     const auto is_earlier = [&](std::int32_t i) { return i >= 0 && static_cast<std::size_t>(i) < earlier.size(); };
-    const bool computes = kind == static_cast<std::int32_t>(ILayer::kind::quantize) ||
-                          kind == static_cast<std::int32_t>(ILayer::kind::dequantize);
-    const bool is_constant = kind == static_cast<std::int32_t>(ILayer::kind::constant);
-    const bool is_input = kind == static_cast<std::int32_t>(ILayer::kind::input);
+    const auto is = [&](ILayer::kind what) { return kind == static_cast<std::int32_t>(what); };
+    const bool computes = is(ILayer::kind::quantize) || is(ILayer::kind::dequantize);
+    const bool is_constant = is(ILayer::kind::constant), is_input = is(ILayer::kind::input);
+    const bool is_dynamic = is(ILayer::kind::dynamic), is_scales = is(ILayer::kind::scales);
+    const bool follows_dynamic = !earlier.empty() && earlier.back()->what_ == ILayer::kind::dynamic;
     const bool has_dims = std::ranges::none_of(detail::shape_of(dimensions), [](std::int64_t d) { return d < 0; });
     const bool has_inputs =
-        !computes || (is_earlier(inputs[0]) && is_earlier(inputs[1]) && (inputs[2] == -1 || is_earlier(inputs[2])));
-    if (from.failed() || !(computes || is_constant || is_input) || output == nullptr || !has_inputs || !has_dims) {
+        computes     ? is_earlier(inputs[0]) && is_earlier(inputs[1]) && (inputs[2] == -1 || is_earlier(inputs[2]))
+        : is_dynamic ? is_earlier(inputs[0]) && (inputs[1] == -1 || is_earlier(inputs[1]))
+                     : true;
+    if (from.failed() || !(computes || is_constant || is_input || is_dynamic || is_scales) ||
+        is_scales != follows_dynamic || output == nullptr || !has_inputs || !has_dims) {
         from.fail();
         return nullptr;
     }
@@ -1589,6 +1956,15 @@ inline ILayer *INetworkDefinition::read_layer(detail::plan_reader &from, std::sp
         const std::byte *const values =
             from.bytes(count == detail::volume(dimensions) ? detail::byte_count(type, dimensions) : UINT64_MAX);
         made = values != nullptr ? addConstant(dimensions, {type, values, count}) : nullptr;
+    } else if (is_scales) {
+        made = earlier.back()->pair_;
+        made->output_.type_ = type;
+    } else if (is_dynamic) {
+        made = addDynamicQuantize(earlier[static_cast<std::size_t>(inputs[0])]->output_, axis,
+                                  from.number<std::int32_t>(), type, DataType::kFP8);
+        if (made != nullptr && inputs[1] != -1) {
+            made->setInput(1, earlier[static_cast<std::size_t>(inputs[1])]->output_);
+        }
     } else {
         ITensor &x = earlier[static_cast<std::size_t>(inputs[0])]->output_,
                 &scale = earlier[static_cast<std::size_t>(inputs[1])]->output_;
@@ -1603,7 +1979,7 @@ inline ILayer *INetworkDefinition::read_layer(detail::plan_reader &from, std::sp
         return nullptr;
     }
     made->axis_ = axis;
-    if (!made->setBlockShape(block)) {
+    if (from.failed() || !made->setBlockShape(block)) {  // of a dynamic layer, too: build() takes no other
         from.fail();
         return nullptr;
     }
