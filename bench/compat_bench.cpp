@@ -5,6 +5,7 @@
 // Names end in /<elements>/<who>. Compare the smallest times ("min") of one group and number of elements:
 //   quantize, dequantize         qdq is the C call; the others write to the same memory
 //   quantize_new, dequantize_new the result is allocated: qdq does that around the C call
+//   dynamic                      scales of rows are computed, of f16; as quantize
 //   quantize_again               qdq is qdq_run of a plan; the others are what they have for repeated calls
 // The front ends' times include making the views that their arguments are.
 #include <qdq/compat/aclnn.h>
@@ -113,6 +114,25 @@ void add_single_calls(operands &all) {
     });
 }
 
+void add_dynamic_calls(operands &all) {
+    const auto elements = all.codes.size();
+    auto *halves = new std::vector<std::uint16_t>(elements, 0x3e00);  // 1.5
+    const qdq_tensor x{halves->data(), QDQ_F16, 2, all.shape.data(), nullptr, {}};
+    static constexpr std::int64_t rows[] = {channels, 1};
+    add("dynamic", "qdq", all, [x](operands &o) {
+        const qdq_tensor scale{o.scales.data(), QDQ_F32, 2, rows, nullptr, {}};
+        return qdq_quantize_dynamic(&x, &scale, nullptr, &o.c_codes, nullptr, &o.options) == QDQ_OK;
+    });
+    const aclTensor *const tensor =
+        aclCreateTensor(all.shape.data(), 2, ACL_FLOAT16, nullptr, 0, ACL_FORMAT_ND, nullptr, 0, halves->data());
+    add("dynamic", "aclnn", all, [tensor, others = acl_tensors(all)](operands &) {
+        std::uint64_t size = 0;
+        aclOpExecutor *executor = nullptr;
+        aclnnDynamicQuantGetWorkspaceSize(tensor, nullptr, others.out, others.scales, &size, &executor);
+        return aclnnDynamicQuant(nullptr, size, executor, nullptr) == ACLNN_SUCCESS;
+    });
+}
+
 void add_calls_with_results(operands &all) {
     add("quantize_new", "qdq", all, [](operands &o) { return into_new(o, o.codes.size(), plain_quantize); });
     add("quantize_new", "torch_npu", all, [](operands &o) {
@@ -160,6 +180,7 @@ int main(int argc, char **argv) {
     operands small(64), large(16 << 20);
     for (operands *all : {&small, &large}) {
         add_single_calls(*all);
+        add_dynamic_calls(*all);
         add_calls_with_results(*all);
         add_repeated_calls(*all);
     }

@@ -90,16 +90,18 @@ nb::object made_by(const char *function, const argument &like, dtype type, std::
     return y.result(like.as_array());
 }
 
-nb::object pypto_dequantize(nb::handle input, nb::handle scale, int otype, nb::handle given_axis,
-                            nb::handle zero_points) {
-    const char *const function = pypto::detail::function;
+nb::object pypto(bool quantizes, nb::handle input, nb::handle scale, int otype, nb::handle given_axis,
+                 nb::handle zero_points) {
+    const auto &op = quantizes ? pypto::detail::quantization : pypto::detail::dequantization;
+    const char *const function = op.names.function;
     const std::int32_t axis = as_broken_rule([&] { return integer_of_32_bits(function, "axis", given_axis); });
     const argument x(function, "input", input), s(function, "scale", scale), z(function, "zero_points", zero_points);
     check_in_place({&x, &s, &z});
     const tensor x_view = x.view(), s_view = s.view(), z_view = z.view();
-    check(pypto::detail::check(x_view, s_view, static_cast<dtype>(otype), axis, z_view));
-    return made_by(function, x, dtype::f32, x.as_array().shape(),
-                   [&](const qdq_tensor &y) { return pypto::detail::compute(y, x_view, s_view, axis, z_view); });
+    const auto type = static_cast<dtype>(otype);
+    check(pypto::detail::check(op, x_view, s_view, type, axis, z_view));
+    return made_by(function, x, type, x.as_array().shape(),
+                   [&](const qdq_tensor &y) { return pypto::detail::compute(op, y, x_view, s_view, axis, z_view); });
 }
 
 void set_vec_tile_shapes(const nb::args &sizes) {
@@ -130,6 +132,87 @@ nb::object npu_quantize(nb::handle self, nb::handle scales, nb::handle zero_poin
     });
 }
 
+std::optional<torch_npu::type_number> type_or_none(const char *function, const char *name, nb::handle given) {
+    return given.is_none()
+               ? std::nullopt
+               : std::optional<torch_npu::type_number>(as_broken_rule([&] { return integer(function, name, given); }));
+}
+
+nb::object npu_anti_quant(nb::handle x, nb::handle scale, nb::handle offset, nb::handle dst_dtype,
+                          nb::handle src_dtype) {
+    const char *const function = torch_npu::detail::anti_names.function;
+    const auto to = type_or_none(function, "dst_dtype", dst_dtype),
+               from = type_or_none(function, "src_dtype", src_dtype);
+    const argument codes(function, "x", x), s(function, "scale", scale), o(function, "offset", offset);
+    check_in_place({&codes, &s, &o});
+    const tensor x_view = codes.view(), s_view = s.view();
+    const torch_npu::anti_quant_keywords how{o.view(), to, from};
+    torch_npu::detail::anti_quant_call accepted;
+    check(torch_npu::detail::check(x_view, s_view, how, accepted));
+    return made_by(function, codes, accepted.returned, accepted.shape.span(),
+                   [&](const qdq_tensor &y) { return torch_npu::detail::compute(y, x_view, s_view, how, accepted); });
+}
+
+// What `compute` writes to two new arrays: codes and scales.
+template<typename Compute>
+nb::object both_made_by(const char *function, const argument &like, dtype of_codes,
+                        const torch_npu::detail::sizes &codes, dtype of_scales, const torch_npu::detail::sizes &scales,
+                        Compute &&compute) {
+    array y, s;
+    y.make(function, like.as_array(), static_cast<qdq_dtype>(of_codes), codes.span());
+    s.make(function, like.as_array(), static_cast<qdq_dtype>(of_scales), scales.span());
+    result done(QDQ_OUT_OF_MEMORY, compat::out_of_memory);
+    {
+        const nb::gil_scoped_release others_run;
+        if (y.make_room() && s.make_room()) {
+            done = compute(y.view(), s.view());
+        }
+    }
+    check(done);
+    return nb::make_tuple(y.result(like.as_array()), s.result(like.as_array()));
+}
+
+nb::object npu_dynamic_quant(nb::handle x, nb::handle smooth_scales, nb::handle group_index, nb::handle dst_type,
+                             nb::handle quant_mode) {
+    const char *const function = torch_npu::detail::dynamic_names.function;
+    const auto to = type_or_none(function, "dst_type", dst_type);
+    const std::string_view mode = as_broken_rule([&] { return text(function, "quant_mode", quant_mode); });
+    const argument floats(function, "x", x), f(function, "smooth_scales", smooth_scales),
+        g(function, "group_index", group_index);
+    check_in_place({&floats, &f, &g});
+    const tensor view = floats.view();
+    const torch_npu::dynamic_quant_keywords how{f.view(), g.view(), to, mode};
+    torch_npu::detail::dynamic_quant_call accepted;
+    check(torch_npu::detail::check(view, how, accepted));
+    return both_made_by(function, floats, accepted.returned, accepted.y, dtype::f32, accepted.scale,
+                        [&](const qdq_tensor &y, const qdq_tensor &scale) {
+                            return torch_npu::detail::compute(y, scale, view, how, accepted);
+                        });
+}
+
+nb::object npu_dynamic_mx_quant(nb::handle input, nb::handle axis, nb::handle round_mode, nb::handle dst_type,
+                                nb::handle block_size, nb::handle scale_alg) {
+    const char *const function = torch_npu::detail::mx_names.function;
+    torch_npu::dynamic_mx_quant_keywords how;
+    as_broken_rule([&] {
+        how.axis = integer(function, "axis", axis);
+        how.round_mode = text(function, "round_mode", round_mode);
+        how.dst_type = integer(function, "dst_type", dst_type);
+        how.block_size = integer(function, "block_size", block_size);
+        how.scale_alg = scale_alg.is_none() ? 0 : integer(function, "scale_alg", scale_alg);
+        return 0;
+    });
+    const argument floats(function, "input", input);
+    check_in_place({&floats});
+    const tensor view = floats.view();
+    torch_npu::detail::dynamic_mx_call accepted;
+    check(torch_npu::detail::check(view, how, accepted));
+    return both_made_by(function, floats, accepted.returned, accepted.y, dtype::u8, accepted.scale,
+                        [&](const qdq_tensor &y, const qdq_tensor &scale) {
+                            return torch_npu::detail::compute(y, scale, view, accepted);
+                        });
+}
+
 nb::object tripy(bool quantizes, nb::handle input, nb::handle scale, int type, nb::handle given_dim) {
     const auto &op = quantizes ? tripy::detail::quantization : tripy::detail::dequantization;
     std::optional<int> dim;
@@ -156,11 +239,17 @@ nb::object tripy(bool quantizes, nb::handle input, nb::handle scale, int type, n
 }  // namespace
 
 void define_functions(nb::module_ &m) {
-    m.def("pypto_dequantize", pypto_dequantize, "input"_a.none(), "scale"_a.none(), "otype"_a, "axis"_a.none(),
+    m.def("pypto", pypto, "quantizes"_a, "input"_a.none(), "scale"_a.none(), "otype"_a, "axis"_a.none(),
           "zero_points"_a.none());
     m.def("set_vec_tile_shapes", set_vec_tile_shapes);
     m.def("npu_quantize", npu_quantize, "self"_a.none(), "scales"_a.none(), "zero_points"_a.none(), "dtype"_a,
           "axis"_a.none(), "div_mode"_a);
+    m.def("npu_anti_quant", npu_anti_quant, "x"_a.none(), "scale"_a.none(), "offset"_a.none(), "dst_dtype"_a.none(),
+          "src_dtype"_a.none());
+    m.def("npu_dynamic_quant", npu_dynamic_quant, "x"_a.none(), "smooth_scales"_a.none(), "group_index"_a.none(),
+          "dst_type"_a.none(), "quant_mode"_a.none());
+    m.def("npu_dynamic_mx_quant", npu_dynamic_mx_quant, "input"_a.none(), "axis"_a.none(), "round_mode"_a.none(),
+          "dst_type"_a.none(), "block_size"_a.none(), "scale_alg"_a.none());
     m.def("tripy", tripy, "quantizes"_a, "input"_a, "scale"_a, "dtype"_a, "dim"_a.none());
     m.def(
         "dtype_number", [](nb::handle given) { return static_cast<int>(named_type("qdq", "dtype", given).dtype); },

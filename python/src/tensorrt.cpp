@@ -26,10 +26,19 @@ class network : public INetworkDefinition {
 public:
     ITensor *add_input(nb::handle name, DataType type, nb::handle shape);
     IConstantLayer *add_constant(nb::handle shape, DataType type, nb::handle weights);
+    IConstantLayer *add_constant_at(nb::handle shape, DataType type, std::uintptr_t address, nb::handle count);
+    void set_weights(IConstantLayer &layer, DataType type, nb::handle weights);
     IQuantizeLayer *add_quantize(ITensor &input, ITensor &scale, DataType type);
     IDequantizeLayer *add_dequantize(ITensor &input, ITensor &scale, DataType type);
+    IDynamicQuantizeLayer *add_dynamic(ITensor &input, nb::handle axis, nb::handle block_size, DataType type,
+                                       DataType scale_type);
+    IDynamicQuantizeLayer *add_dynamic_v2(ITensor &input, nb::handle block_shape, DataType type, DataType scale_type);
 
 private:
+    // A copy of an array's elements, or of as many at an address, which is trusted as in C++.
+    Weights keep(const char *function, DataType type, nb::handle weights);
+    Weights keep(DataType type, std::span<const std::byte> bytes, std::int64_t count);
+
     std::vector<std::vector<std::byte>> weights_;
 };
 
@@ -61,9 +70,12 @@ ITensor *network::add_input(nb::handle name, DataType type, nb::handle shape) {
     return addInput(text(function, "name", name).data(), type, dims);
 }
 
-IConstantLayer *network::add_constant(nb::handle shape, DataType type, nb::handle weights) {
-    constexpr const char *function = "TensorRT: add_constant";
-    const Dims dims = dims_of(function, shape);
+Weights network::keep(DataType type, std::span<const std::byte> bytes, std::int64_t count) {
+    const std::vector<std::byte> &kept = weights_.emplace_back(bytes.begin(), bytes.end());
+    return {type, kept.data(), count};
+}
+
+Weights network::keep(const char *function, DataType type, nb::handle weights) {
     array given;
     given.read(function, "weights", weights);
     if (qdq_dtype_bits(given.view().dtype) != detail::bits_of(type)) {
@@ -78,11 +90,31 @@ IConstantLayer *network::add_constant(nb::handle shape, DataType type, nb::handl
         refuse_value(function, "weights", "its elements are not dense");
     }
     if (!given.pack()) {
-        return nullptr;
+        throw std::bad_alloc();
     }
-    const std::span bytes = given.bytes();
-    const std::vector<std::byte> &kept = weights_.emplace_back(bytes.begin(), bytes.end());
-    return addConstant(dims, {type, kept.data(), given.element_count()});
+    return keep(type, given.bytes(), given.element_count());
+}
+
+IConstantLayer *network::add_constant(nb::handle shape, DataType type, nb::handle weights) {
+    constexpr const char *function = "TensorRT: add_constant";
+    const Dims dims = dims_of(function, shape);
+    return addConstant(dims, keep(function, type, weights));
+}
+
+IConstantLayer *network::add_constant_at(nb::handle shape, DataType type, std::uintptr_t address, nb::handle given) {
+    constexpr const char *function = "TensorRT: add_constant";
+    const Dims dims = dims_of(function, shape);
+    const std::int64_t count = integer(function, "weights", given);
+    if (count != detail::volume(dims) || (address == 0 && count > 0)) {
+        refuse_value(function, "weights",
+                     std::to_string(count) + " elements are not as many as the shape has, or are at 0");
+    }
+    return addConstant(
+        dims, keep(type, {reinterpret_cast<const std::byte *>(address), detail::byte_count(type, dims)}, count));
+}
+
+void network::set_weights(IConstantLayer &layer, DataType type, nb::handle weights) {
+    layer.setWeights(keep("TensorRT: weights", type, weights));
 }
 
 IQuantizeLayer *network::add_quantize(ITensor &input, ITensor &scale, DataType type) {
@@ -95,6 +127,21 @@ IDequantizeLayer *network::add_dequantize(ITensor &input, ITensor &scale, DataTy
     check_network("TensorRT: add_dequantize", "input", input, *this);
     check_network("TensorRT: add_dequantize", "scale", scale, *this);
     return addDequantize(input, scale, type);
+}
+
+IDynamicQuantizeLayer *network::add_dynamic(ITensor &input, nb::handle axis, nb::handle block_size, DataType type,
+                                            DataType scale_type) {
+    constexpr const char *function = "TensorRT: add_dynamic_quantize";
+    check_network(function, "input", input, *this);
+    return addDynamicQuantize(input, integer_of_32_bits(function, "axis", axis),
+                              integer_of_32_bits(function, "block_size", block_size), type, scale_type);
+}
+
+IDynamicQuantizeLayer *network::add_dynamic_v2(ITensor &input, nb::handle block_shape, DataType type,
+                                               DataType scale_type) {
+    constexpr const char *function = "TensorRT: add_dynamic_quantize_v2";
+    check_network(function, "input", input, *this);
+    return addDynamicQuantizeV2(input, dims_of(function, block_shape), type, scale_type);
 }
 
 // What refers to objects of Python shows them to its garbage collector, which sees none of what keep_alive keeps.
@@ -125,6 +172,7 @@ private:
 using builder = made_with<IBuilder>;           // and its logger
 using engine = made_with<ICudaEngine>;         // and its builder's logger
 using context = made_with<IExecutionContext>;  // and its engine
+using runtime = made_with<IRuntime>;           // and its logger
 
 // None where there is none.
 template<typename Made> std::unique_ptr<made_with<Made>> keeping(nb::object needed, Made *made) {
@@ -132,14 +180,50 @@ template<typename Made> std::unique_ptr<made_with<Made>> keeping(nb::object need
                            : nullptr;
 }
 
-void make_builder(builder *self, nb::handle logger) {
+// A builder or a runtime.
+template<typename Made> void make_with_logger(made_with<Made> *self, const char *name, nb::handle logger) {
     if (!nb::isinstance<ILogger>(logger)) {
-        refuse_type("TensorRT: Builder", "logger", std::string(nb::inst_name(logger).c_str()) + " is no ILogger");
+        refuse_type(name, "logger", std::string(nb::inst_name(logger).c_str()) + " is no ILogger");
     }
     if (!nb::inst_ready(logger)) {
-        refuse_type("TensorRT: Builder", "logger", "its class has an __init__ that does not call ILogger's");
+        refuse_type(name, "logger", "its class has an __init__ that does not call ILogger's");
     }
-    new (self) builder(nb::borrow(logger), std::make_unique<IBuilder>(*nb::inst_ptr<ILogger>(logger)));
+    new (self) made_with<Made>(nb::borrow(logger), std::make_unique<Made>(*nb::inst_ptr<ILogger>(logger)));
+}
+
+void make_builder(builder *self, nb::handle logger) { make_with_logger(self, "TensorRT: Builder", logger); }
+void make_runtime(runtime *self, nb::handle logger) { make_with_logger(self, "TensorRT: Runtime", logger); }
+
+// An engine of the bytes of a plan: bytes, an IHostMemory, or what else has a buffer.
+std::unique_ptr<engine> deserialize(const runtime &made, nb::handle plan) {
+    Py_buffer bytes;
+    if (PyObject_GetBuffer(plan.ptr(), &bytes, PyBUF_SIMPLE) != 0) {
+        throw nb::python_error();
+    }
+    ICudaEngine *const found = made->deserializeCudaEngine(bytes.buf, static_cast<std::size_t>(bytes.len));
+    PyBuffer_Release(&bytes);
+    return keeping(made.needed(), found);
+}
+
+int get_buffer(PyObject *self, Py_buffer *buffer, int flags) {
+    const auto &memory = *nb::inst_ptr<IHostMemory>(self);
+    return PyBuffer_FillInfo(buffer, self, memory.data(), static_cast<Py_ssize_t>(memory.size()), 1, flags);
+}
+PyType_Slot with_buffer[] = {{Py_bf_getbuffer, reinterpret_cast<void *>(get_buffer)}, {0, nullptr}};
+
+// What a layer of Python has of the class that it is.
+nb::object layer_at(nb::handle_t<network> self, std::int64_t index) {
+    const network &of = nb::cast<const network &>(self);
+    const std::int64_t count = of.getNbLayers();
+    if (index < -count || index >= count) {
+        throw nb::index_error();
+    }
+    return nb::cast(of.getLayer(static_cast<std::int32_t>(index < 0 ? index + count : index)),
+                    nb::rv_policy::reference_internal, self);
+}
+
+template<typename Layer> bool set_block_shape(Layer &layer, nb::handle shape) {
+    return layer.setBlockShape(dims_of("TensorRT: block_shape", shape));
 }
 
 const char *tensor_name(nb::handle given) { return text("TensorRT", "name", given).data(); }
@@ -188,7 +272,8 @@ void define_tensorrt(nb::module_ &m) {
     nb::enum_<LayerType>(m, "LayerType")
         .value("CONSTANT", LayerType::kCONSTANT)
         .value("QUANTIZE", LayerType::kQUANTIZE)
-        .value("DEQUANTIZE", LayerType::kDEQUANTIZE);
+        .value("DEQUANTIZE", LayerType::kDEQUANTIZE)
+        .value("DYNAMIC_QUANTIZE", LayerType::kDYNAMIC_QUANTIZE);
     nb::enum_<TensorIOMode>(m, "TensorIOMode")
         .value("NONE", TensorIOMode::kNONE)
         .value("INPUT", TensorIOMode::kINPUT)
@@ -219,26 +304,71 @@ void define_tensorrt(nb::module_ &m) {
         .def("get_output", &ILayer::getOutput, "index"_a, internal)
         .def("get_output_type", &ILayer::getOutputType, "index"_a)
         .def("set_output_type", &ILayer::setOutputType, "index"_a, "dtype"_a);
-    nb::class_<IConstantLayer, ILayer>(m, "IConstantLayer");
+    nb::class_<IConstantLayer, ILayer>(m, "IConstantLayer")
+        .def(
+            "_set_weights",
+            [](IConstantLayer &layer, DataType type, nb::handle weights) {
+                // Networks of Python are of this class alone.
+                const auto &owner = detail::network_of(*layer.getOutput(0));
+                const_cast<network &>(static_cast<const network &>(owner)).set_weights(layer, type, weights);
+            },
+            "dtype"_a, "weights"_a)
+        .def("_get_weights",
+             [](const IConstantLayer &layer) {
+                 const Weights held = layer.getWeights();
+                 const auto bytes = static_cast<Py_ssize_t>((held.count * detail::bits_of(held.type) + 7) / 8);
+                 return nb::make_tuple(held.type, nb::bytes(held.values, static_cast<std::size_t>(bytes)), held.count);
+             })
+        .def_prop_rw(
+            "shape", [](const IConstantLayer &layer) { return tuple_of(layer.getDimensions()); },
+            [](IConstantLayer &layer, nb::handle shape) { layer.setDimensions(dims_of("TensorRT: shape", shape)); });
     nb::class_<IQuantizeLayer, ILayer>(m, "IQuantizeLayer")
         .def_prop_rw(
             "axis", [](const IQuantizeLayer &layer) { return layer.getAxis(); }, &set_axis<IQuantizeLayer>)
+        .def_prop_ro("block_shape", [](const IQuantizeLayer &layer) { return tuple_of(layer.getBlockShape()); })
+        .def("set_block_shape", &set_block_shape<IQuantizeLayer>, "block_shape"_a)
         .def_prop_rw(
             "to_type", [](const IQuantizeLayer &layer) { return layer.getToType(); },
             [](IQuantizeLayer &layer, DataType type) { layer.setToType(type); });
     nb::class_<IDequantizeLayer, ILayer>(m, "IDequantizeLayer")
         .def_prop_rw(
             "axis", [](const IDequantizeLayer &layer) { return layer.getAxis(); }, &set_axis<IDequantizeLayer>)
+        .def_prop_ro("block_shape", [](const IDequantizeLayer &layer) { return tuple_of(layer.getBlockShape()); })
+        .def("set_block_shape", &set_block_shape<IDequantizeLayer>, "block_shape"_a)
         .def_prop_rw(
             "to_type", [](const IDequantizeLayer &layer) { return layer.getToType(); },
             [](IDequantizeLayer &layer, DataType type) { layer.setToType(type); });
+    nb::class_<IDynamicQuantizeLayer, ILayer>(m, "IDynamicQuantizeLayer")
+        .def_prop_rw(
+            "axis", [](const IDynamicQuantizeLayer &layer) { return layer.getAxis(); },
+            &set_axis<IDynamicQuantizeLayer>)
+        .def_prop_rw("block_size", &IDynamicQuantizeLayer::getBlockSize,
+                     [](IDynamicQuantizeLayer &layer, nb::handle size) {
+                         layer.setBlockSize(integer_of_32_bits("TensorRT", "block_size", size));
+                     })
+        .def_prop_rw(
+            "block_shape", [](const IDynamicQuantizeLayer &layer) { return tuple_of(layer.getBlockShape()); },
+            [](IDynamicQuantizeLayer &layer, nb::handle shape) {
+                layer.setBlockShape(dims_of("TensorRT: block_shape", shape));
+            })
+        .def_prop_rw("scale_type", &IDynamicQuantizeLayer::getScaleType, &IDynamicQuantizeLayer::setScaleType)
+        .def_prop_rw(
+            "to_type", [](const IDynamicQuantizeLayer &layer) { return layer.getToType(); },
+            [](IDynamicQuantizeLayer &layer, DataType type) { layer.setToType(type); });
 
     nb::class_<network>(m, "INetworkDefinition")
         .def("add_input", &network::add_input, "name"_a, "dtype"_a, "shape"_a, internal)
         .def("_add_constant", &network::add_constant, "shape"_a, "dtype"_a, "weights"_a, internal)
+        .def("_add_constant_at", &network::add_constant_at, "shape"_a, "dtype"_a, "address"_a, "count"_a, internal)
+        .def("__len__", &network::getNbLayers)
+        .def("__getitem__", layer_at, "index"_a)
         .def("add_quantize", &network::add_quantize, "input"_a, "scale"_a, "output_type"_a = DataType::kINT8, internal)
         .def("add_dequantize", &network::add_dequantize, "input"_a, "scale"_a, "output_type"_a = DataType::kFLOAT,
              internal)
+        .def("add_dynamic_quantize", &network::add_dynamic, "input"_a, "axis"_a, "block_size"_a, "output_type"_a,
+             "scale_type"_a, internal)
+        .def("add_dynamic_quantize_v2", &network::add_dynamic_v2, "input"_a, "block_shape"_a, "output_type"_a,
+             "scale_type"_a, internal)
         .def("mark_output", &network::markOutput, "tensor"_a)
         .def("unmark_output", &network::unmarkOutput, "tensor"_a)
         .def_prop_ro("num_inputs", &network::getNbInputs)
@@ -311,7 +441,19 @@ void define_tensorrt(nb::module_ &m) {
             [](const builder &builder, const network &n, IBuilderConfig &config) {
                 return keeping(builder.needed(), builder->buildEngineWithConfig(n, config));
             },
-            "network"_a, "config"_a);
+            "network"_a, "config"_a)
+        .def(
+            "build_serialized_network",
+            [](const builder &builder, const network &n, IBuilderConfig &config) {
+                return builder->buildSerializedNetwork(n, config);
+            },
+            "network"_a, "config"_a, nb::rv_policy::take_ownership);
+    nb::class_<IHostMemory>(m, "IHostMemory", nb::type_slots(with_buffer))
+        .def_prop_ro("nbytes", &IHostMemory::size)
+        .def_prop_ro("dtype", &IHostMemory::type);
+    nb::class_<runtime>(m, "Runtime", nb::type_slots(collected<runtime>))
+        .def("__init__", make_runtime, "logger"_a.none())
+        .def("deserialize_cuda_engine", deserialize, "serialized_engine"_a);
 }
 
 }  // namespace qdq::python

@@ -1,7 +1,10 @@
 #include "executors.h"
 
+#include <qdq/compat/terms.hpp>
+
 #include <atomic>
 #include <bit>
+#include <cinttypes>
 #include <cstdlib>
 
 namespace qdq::compat {
@@ -98,4 +101,147 @@ void release_executor(executor &last_use) {
     uses.store(uses.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
+executor *make_executor(const operation &op, const operands &of, uint64_t workspace, uint64_t *workspace_size,
+                        aclOpExecutor **number) {
+    executor *const made = acquire_executor(*number);
+    if (!made) {
+        fail_with(ACLNN_ERR_INNER_CREATE_EXECUTOR, "%s: out of memory", op.name);
+        return nullptr;
+    }
+    if (!made->has_profile) {
+        qdq_profile_options("acl", QDQ_I8, &made->profile);  // the same for every type of codes
+        made->has_profile = true;
+    }
+    made->op = &op;
+    made->of = of;
+    made->options = made->profile;
+    made->how = {};
+    made->along = 0;
+    made->planned = false;
+    made->workspace_size = *workspace_size = workspace;
+    return made;
+}
+
+aclnnStatus from_qdq(const operation &op, const qdq_names &names, qdq_status status) {
+    if (status == QDQ_OK) {
+        return ACLNN_SUCCESS;
+    }
+    char text[512];
+    last_error_in_terms_of({op.name, names.x, names.scale, names.zero_point, names.y}, text);
+    return fail_with(status == QDQ_UNSUPPORTED ? ACLNN_ERR_INNER_FIND_KERNEL_ERROR : ACLNN_ERR_PARAM_INVALID, "%s",
+                     text);
+}
+
+namespace {
+
+// CANN's answer to NULL in the functions about executors.
+aclnnStatus missing(const char *function, const char *name) {
+    return fail_with(ACLNN_ERR_INNER_NULLPTR, "%s: %s: NULL", function, name);
+}
+
+aclnnStatus gone(const char *function) {
+    return fail_with(ACLNN_ERR_PARAM_INVALID,
+                     "%s: executor: it has run or was destroyed, or is none of a first phase's", function);
+}
+
+aclnnStatus check_workspace(const operation &op, const executor &of, const void *workspace, uint64_t size) {
+    if (size == of.workspace_size && (workspace || size == 0)) {
+        return ACLNN_SUCCESS;
+    }
+    return fail_with(workspace ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_PARAM_NULLPTR,
+                     "%s: workspaceSize: %" PRIu64 "%s; %sGetWorkspaceSize gave %" PRIu64, op.name, size,
+                     workspace ? "" : " and workspace NULL", op.name, of.workspace_size);
+}
+
+aclnnStatus check_addresses(const executor &of) {
+    return each_given(*of.op, of.of, [&](const char *name, const aclTensor &tensor) {
+        return tensor.data ? aclnnStatus{ACLNN_SUCCESS}
+                           : fail_with(ACLNN_ERR_PARAM_NULLPTR, "%s: %s: no address", of.op->name, name);
+    });
+}
+
+aclnnStatus set_address(const char *function, const aclOpExecutor *handle, size_t index, bool is_input,
+                        aclTensor *tensor, void *addr) {
+    if (!handle || !tensor) {
+        return missing(function, handle ? "tensor" : "executor");
+    }
+    executor *const found = find_executor(handle);
+    if (!found) {
+        return gone(function);
+    }
+    const auto &of = is_input ? found->of.inputs : found->of.outputs;
+    if (index >= most_operands || of[index] != tensor) {
+        return fail_with(ACLNN_ERR_PARAM_INVALID, "%s: tensor: the executor was not made with it at index %zu",
+                         function, index);
+    }
+    tensor->data = addr;
+    found->planned = false;
+    return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+aclnnStatus run(const operation &op, void *workspace, uint64_t workspace_size, const aclOpExecutor *number) {
+    if (!number) {
+        return fail_with(ACLNN_ERR_PARAM_NULLPTR, "%s: executor: NULL", op.name);
+    }
+    executor *const found = find_executor(number);
+    if (!found) {
+        return gone(op.name);
+    }
+    if (found->op != &op) {
+        return fail_with(ACLNN_ERR_PARAM_INVALID, "%s: executor: it is %s's", op.name, found->op->name);
+    }
+    if (const aclnnStatus status = check_workspace(op, *found, workspace, workspace_size)) {
+        return status;
+    }
+    if (!found->of.inputs[0]->empty()) {
+        aclnnStatus status;
+        if ((status = check_addresses(*found)) || (status = op.compute(*found, workspace))) {
+            return status;
+        }
+    }
+    if (!found->plan) {
+        release_executor(*found);
+    }
+    return ACLNN_SUCCESS;
+}
+
 }  // namespace qdq::compat
+
+using namespace qdq::compat;
+
+aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *number) {
+    if (!number) {
+        return missing("aclSetAclOpExecutorRepeatable", "executor");
+    }
+    executor *const found = find_executor(number);
+    if (!found) {
+        return gone("aclSetAclOpExecutorRepeatable");
+    }
+    if (!found->plan) {
+        found->plan = static_cast<qdq_plan *>(std::malloc(sizeof(qdq_plan)));
+    }
+    return found->plan ? aclnnStatus{ACLNN_SUCCESS}
+                       : fail_with(ACLNN_ERR_INNER, "aclSetAclOpExecutorRepeatable: out of memory");
+}
+
+aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *number) {
+    if (!number) {
+        return missing("aclDestroyAclOpExecutor", "executor");
+    }
+    executor *const found = find_executor(number);
+    if (!found) {
+        return gone("aclDestroyAclOpExecutor");
+    }
+    release_executor(*found);
+    return ACLNN_SUCCESS;
+}
+
+aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr) {
+    return set_address("aclSetInputTensorAddr", executor, index, true, tensor, addr);
+}
+
+aclnnStatus aclSetOutputTensorAddr(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr) {
+    return set_address("aclSetOutputTensorAddr", executor, index, false, tensor, addr);
+}

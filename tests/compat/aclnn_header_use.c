@@ -4,6 +4,30 @@
 /* 0 on success, else the number of the step that failed. */
 int QDQ_ACLNN_HEADER_USE(void);
 
+/* Both phases of the other functions, which refuse what they are given; 0 on success. */
+static int use_others(const aclTensor *x, const aclTensor *s, const aclTensor *y) {
+    uint64_t size = 1;
+    aclOpExecutor *executor = NULL;
+    char rint[] = "rint";
+    const bool sqrt_mode = false;
+    return aclnnAscendQuantGetWorkspaceSize(x, s, NULL, sqrt_mode, NULL, 2, y, &size, &executor) == ACLNN_SUCCESS ||
+           aclnnAscendQuant(NULL, 0, executor, NULL) == ACLNN_SUCCESS ||
+           aclnnAscendQuantV3GetWorkspaceSize(x, s, NULL, sqrt_mode, NULL, 2, -1, y, &size, &executor) ==
+               ACLNN_SUCCESS ||
+           aclnnAscendQuantV3(NULL, 0, executor, NULL) == ACLNN_SUCCESS ||
+           aclnnAscendAntiQuantGetWorkspaceSize(x, s, NULL, 1, sqrt_mode, y, &size, &executor) == ACLNN_SUCCESS ||
+           aclnnAscendAntiQuant(NULL, 0, executor, NULL) == ACLNN_SUCCESS ||
+           aclnnDynamicQuantGetWorkspaceSize(x, NULL, y, s, &size, &executor) == ACLNN_SUCCESS ||
+           aclnnDynamicQuant(NULL, 0, executor, NULL) == ACLNN_SUCCESS ||
+           aclnnDynamicQuantV2GetWorkspaceSize(x, NULL, NULL, 2, y, s, NULL, &size, &executor) == ACLNN_SUCCESS ||
+           aclnnDynamicQuantV2(NULL, 0, executor, NULL) == ACLNN_SUCCESS ||
+           aclnnDynamicQuantV3GetWorkspaceSize(x, NULL, NULL, 2, true, "", y, s, NULL, &size, &executor) ==
+               ACLNN_SUCCESS ||
+           aclnnDynamicQuantV3(NULL, 0, executor, NULL) == ACLNN_SUCCESS ||
+           aclnnDynamicMxQuantGetWorkspaceSize(x, -1, rint, 36, 32, 0, y, s, &size, &executor) == ACLNN_SUCCESS ||
+           aclnnDynamicMxQuant(NULL, 0, executor, NULL) == ACLNN_SUCCESS;
+}
+
 int QDQ_ACLNN_HEADER_USE(void) {
     float x_data[4] = {-1.0f, 0.0f, 0.5f, 1.0f}, scale = 0.5f;
     int8_t out_data[4] = {0}, zero_point = 1;
@@ -41,6 +65,9 @@ int QDQ_ACLNN_HEADER_USE(void) {
     }
     if (aclnnQuantize(NULL, 0, NULL, stream) != ACLNN_ERR_PARAM_NULLPTR || !aclGetRecentErrMsg()) {
         return 8;
+    }
+    if (use_others(x, scales, out) != 0) {
+        return 11;
     }
     if (aclDestroyTensor(x) || aclDestroyTensor(scales)) {
         return 9;

@@ -1,6 +1,6 @@
 // CANN's aclnnQuantize: statuses, executors and their lifetime and agreement with the oracle.
 // docs/frontends.md names these tests.
-#include "acl_type.h"
+#include "acl_tensor.h"
 #include "allocations.h"
 #include "cases.h"
 
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -38,40 +37,6 @@ static_assert(ACL_MEM_TYPE_LOW_BAND_WIDTH == 0x0100 && ACL_MEM_TYPE_HIGH_BAND_WI
 static_assert(ACL_MEMCPY_HOST_TO_HOST == 0 && ACL_MEMCPY_HOST_TO_DEVICE == 1 && ACL_MEMCPY_DEVICE_TO_HOST == 2);
 static_assert(ACL_ERROR_INVALID_PARAM == 100000 && ACL_ERROR_RT_INVALID_DEVICEID == 107001);
 static_assert(ACL_ERROR_RT_MEMORY_ALLOCATION == 207001);
-
-constexpr int every_data_type[] = {-1, 0,  1,  2,  3,  4,  6,  7,  8,  9,  10, 11, 12, 13, 16,
-                                   17, 27, 29, 30, 33, 34, 35, 36, 37, 38, 39, 40, 41, 99};
-constexpr int private_formats[] = {3, 4, 12, 29, 32, 33, 50, 51, 52, 53, 54};
-constexpr int public_formats[] = {-1, 0, 1, 2, 16, 27, 30, 35, 47};
-
-// A value that need not be one of the enumerators, as a C program may pass.
-template<typename Enum> Enum raw(int value) {
-    Enum converted;
-    static_assert(sizeof converted == sizeof value);
-    std::memcpy(&converted, &value, sizeof value);
-    return converted;
-}
-
-aclOpExecutor *raw_handle(uint64_t number) { return reinterpret_cast<aclOpExecutor *>(number); }
-
-struct destroy {
-    void operator()(aclTensor *tensor) const { aclDestroyTensor(tensor); }
-};
-using tensor_ptr = std::unique_ptr<aclTensor, destroy>;
-
-tensor_ptr make(const dimensions &shape, int type, const void *data, int format = ACL_FORMAT_ND,
-                const dimensions &strides = {}, int64_t offset = 0) {
-    return tensor_ptr(aclCreateTensor(shape.data(), shape.size(), raw<aclDataType>(type),
-                                      strides.empty() ? nullptr : strides.data(), offset, raw<aclFormat>(format),
-                                      shape.data(), shape.size(), const_cast<void *>(data)));
-}
-
-tensor_ptr make(const tensor_memory &memory) {
-    const qdq_tensor t = memory.view();
-    const dimensions shape(t.shape, t.shape + t.rank);
-    const dimensions strides = t.strides != nullptr ? dimensions(t.strides, t.strides + t.rank) : dimensions{};
-    return make(shape, acl_type(t.dtype), t.data, ACL_FORMAT_ND, strides);
-}
 
 // A valid call on a 2 x 3 x that each test spoils in one place.
 class Aclnn : public testing::Test {
@@ -212,13 +177,13 @@ TEST_F(Aclnn, takes_scales_of_f32_f16_bf16) {
     }
 }
 
-TEST_F(Aclnn, takes_zero_points_of_i32_i8_u8_bf16) {
+TEST_F(Aclnn, takes_zero_points_of_i32_i8_u8_f32_bf16) {
     for (int type : every_data_type) {
         const int floats = type == ACL_BF16 ? ACL_BF16 : ACL_FLOAT;
         x = make({2, 3}, floats, memory.data());
         scales = make({3}, floats, memory.data());
         zero_points = make({3}, type, memory.data());
-        if (type == ACL_INT32 || type == ACL_INT8 || type == ACL_UINT8 || type == ACL_BF16) {
+        if (type == ACL_INT32 || type == ACL_INT8 || type == ACL_UINT8 || type == ACL_FLOAT || type == ACL_BF16) {
             expect_accepted();
         } else {
             expect_invalid({"zeroPoints", std::to_string(type)});
@@ -248,16 +213,35 @@ TEST_F(Aclnn, wants_all_of_bf16_where_scales_or_zero_points_is) {
     }
 }
 
-TEST_F(Aclnn, takes_a_dtype_of_i8_u8_i32) {
+TEST_F(Aclnn, takes_a_dtype_of_i8_u8_i32_and_float8) {
+    zero_points = nullptr;
     for (int type : every_data_type) {
         dtype = type;
         out = make({2, 3}, type, y.data());
-        if (type == ACL_INT8 || type == ACL_UINT8 || type == ACL_INT32) {
+        if (type == ACL_INT8 || type == ACL_UINT8 || type == ACL_INT32 || type == ACL_FLOAT8_E4M3FN ||
+            type == ACL_FLOAT8_E5M2) {
             expect_accepted();
         } else {
             expect_invalid({"dtype", std::to_string(type)});
         }
     }
+}
+
+// 1, 2, 448 and 0 as e4m3fn; a zero point other than 0 has no meaning for float8.
+TEST_F(Aclnn, rounds_to_float8_and_saturates) {
+    memory = {0.5f, 1.0f, 1e9f, 0.0f};
+    const std::vector<float> scale{0.5f}, zero{0}, one{1};
+    dtype = ACL_FLOAT8_E4M3FN;
+    x = make({4}, ACL_FLOAT, memory.data());
+    scales = make({1}, ACL_FLOAT, scale.data());
+    zero_points = make({1}, ACL_FLOAT, zero.data());
+    out = make({4}, ACL_FLOAT8_E4M3FN, y.data());
+    expect_accepted();
+    EXPECT_EQ(std::vector<int8_t>(y.begin(), y.begin() + 4), (std::vector<int8_t>{0x38, 0x40, 0x7e, 0}));
+    zero_points = make({1}, ACL_FLOAT, one.data());
+    prepare();
+    expect_second_phase(ACLNN_ERR_PARAM_INVALID, {"aclnnQuantize: zeroPoints"});
+    aclDestroyAclOpExecutor(executor);
 }
 
 TEST_F(Aclnn, wants_an_out_of_dtype) {
@@ -707,17 +691,20 @@ protected:
 };
 
 TEST_F(AclnnOracle, agrees) {
-    const qdq_dtype zero_point_types[] = {QDQ_I8, QDQ_U8, QDQ_I32, QDQ_BF16};
+    const qdq_dtype zero_point_types[] = {QDQ_I8, QDQ_U8, QDQ_I32, QDQ_BF16, QDQ_F32};
     int combinations = 0;
     for (qdq_dtype x : {QDQ_F32, QDQ_F16, QDQ_BF16}) {
         for (qdq_dtype scales : {QDQ_F32, QDQ_F16, QDQ_BF16}) {
-            for (int z = -1; z < 4; z++) {
+            for (int z = -1; z < 5; z++) {
                 const qdq_dtype *zero_points = z < 0 ? nullptr : &zero_point_types[z];
                 const bool asks_for_bf16 = scales == QDQ_BF16 || z == 3;
                 if (asks_for_bf16 && !(x == QDQ_BF16 && scales == QDQ_BF16 && (z < 0 || z == 3))) {
                     continue;
                 }
-                for (qdq_dtype stored : {QDQ_I8, QDQ_U8, QDQ_I32}) {
+                for (qdq_dtype stored : {QDQ_I8, QDQ_U8, QDQ_I32, QDQ_F8E4M3, QDQ_F8E5M2}) {
+                    if (!reference::is_integer(stored) && zero_points != nullptr) {
+                        continue;
+                    }
                     combinations++;
                     for (int rank = 1; rank <= 8; rank++) {
                         for (int32_t axis = -rank; axis < rank; axis++) {
@@ -737,7 +724,7 @@ TEST_F(AclnnOracle, agrees) {
             }
         }
     }
-    EXPECT_EQ(combinations, (3 * 2 * 4 + 2) * 3);
+    EXPECT_EQ(combinations, (3 * 2 * 5 + 2) * 3 + (3 * 2 + 1) * 2);
     EXPECT_TRUE(x_layouts.came_round() && scale_layouts.came_round() && zero_point_layouts.came_round());
 }
 

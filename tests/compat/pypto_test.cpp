@@ -1,9 +1,11 @@
-// pypto.dequantize: its argument rules and agreement with the oracle. docs/frontends.md names these
+// pypto's quantize and dequantize: their argument rules and agreement with the oracle. docs/frontends.md names these
 // tests.
 #include "allocations.h"
 #include "cases.h"
 
 #include <qdq/compat/pypto.hpp>
+
+#include <limits>
 
 namespace compat_test {
 namespace {
@@ -59,9 +61,9 @@ TEST_F(Pypto, refuses_an_empty_input) {
     expect_refused({"input", "[0, 4]"}, input({0, 4}), scale({0}));
 }
 
-TEST_F(Pypto, takes_an_input_of_two_to_four_dimensions) {
+TEST_F(Pypto, takes_an_input_of_one_to_four_dimensions) {
     expect_refused({"input", "0 dimensions"}, input({}), scale({}));
-    expect_refused({"input", "1 dimensions"}, input({12}), scale({}));
+    EXPECT_EQ(of<float>(dequantize(input({12}), scale({1}), DT_FP32, -1)).size(), 12u);
     EXPECT_EQ(of<float>(dequantize(input({3, 4}), scale({3}), DT_FP32, -1)).size(), 12u);
     EXPECT_EQ(of<float>(dequantize(input({1, 3, 4}), scale({1, 3}), DT_FP32, -1)).size(), 12u);
     EXPECT_EQ(of<float>(dequantize(input({1, 1, 3, 4}), scale({1, 1, 3}), DT_FP32, -1)).size(), 12u);
@@ -218,54 +220,136 @@ TEST_F(Pypto, says_when_memory_for_the_result_is_short) {
     EXPECT_TRUE(ran_out_of_memory(dequantize(input(), scale(), DT_FP32, -1).error()));
 }
 
-// Types x rank x axis x scale's form x zero point x layouts.
-TEST_F(Pypto, agrees_with_the_oracle) {
-    random_bits random(20240501);
-    rotation x_layouts(every_layout), scale_layouts(every_layout), zero_point_layouts(every_layout);
-    rotation y_layouts(distinct_layouts);
-    for (qdq_dtype type : {QDQ_I8, QDQ_I16}) {
-        for (int rank = 2; rank <= 4; rank++) {
-            for (int axis : {-1, -2, rank - 1, rank - 2}) {
-                for (int round = 0; round < 120; round++) {
-                    const bool keeps_dimension = round % 2 == 0, has_zero_points = round % 3 != 0;
-                    const dimensions shape = random_shape(random, rank, rank == 2 ? 40 : 6);
-                    const auto dropped = static_cast<size_t>(axis < 0 ? axis + rank : axis);
-                    dimensions scale_shape = shape;
-                    if (keeps_dimension) {
-                        scale_shape[dropped] = 1;
-                    } else {
-                        scale_shape.erase(scale_shape.begin() + static_cast<long>(dropped));
+TEST_F(Pypto, takes_an_input_of_one_dimension_as_a_row) {
+    const values two{2}, one{1}, row{1, 2, 200};
+    for (const dimensions &shape : {dimensions{1}, dimensions{}}) {
+        const Tensor scale{two.data(), DT_FP32, shape}, zero_points{one.data(), DT_FP32, shape};
+        EXPECT_EQ(of<float>(dequantize(input({3}), scale, DT_FP32, -1, zero_points)), (values{4, 6, 8}));
+        EXPECT_EQ(of<uint8_t>(quantize(row, scale, DT_UINT8, -1, zero_points)), (std::vector<uint8_t>{3, 5, 255}));
+    }
+    expect_refused({"scale", "[3]"}, input({3}), scale({3}));
+    for (int axis : {0, 1, -2}) {
+        expect_refused({"axis: " + std::to_string(axis) + " is not -1"}, input({3}), scale({1}), DT_FP32, axis);
+    }
+}
+
+// The document's numbers; its second result is that of a subtraction.
+TEST_F(Pypto, quantizes_to_i8_and_with_zero_points_to_u8) {
+    const values rows{1.1f, -2.2f, 3.3f, -4.4f, 1.1f, -2.2f, 3.3f, -4.4f, 1.1f, -2.2f, 3.3f, -4.4f};
+    const values fives(3, 5.0f);
+    const Tensor given{rows, {3, 4}};
+    EXPECT_EQ(of<int8_t>(quantize(given, scale(), DT_INT8, -1, None)),
+              (std::vector<int8_t>{1, -2, 3, -4, 1, -2, 3, -4, 1, -2, 3, -4}));
+    EXPECT_EQ(of<uint8_t>(quantize(given, scale(), DT_UINT8, -1, {fives, {3}})),
+              (std::vector<uint8_t>{6, 3, 8, 1, 6, 3, 8, 1, 6, 3, 8, 1}));
+    const values special{0.5f, std::numeric_limits<float>::quiet_NaN(), 1e9f, -1e9f}, one{1};
+    EXPECT_EQ(of<uint8_t>(quantize({special, {1, 4}}, {one, {1}}, DT_UINT8, -1, {one, {1}})),
+              (std::vector<uint8_t>{2, 0, 255, 0}));
+}
+
+TEST_F(Pypto, refuses_what_quantize_does_not_take) {
+    const Tensor given{ones.data(), DT_FP32, {3, 4}};
+    std::vector<uint8_t> y(12, 77);
+    const auto expect = [&](const std::vector<std::string> &words, const Tensor &x, const Tensor &s, DataType otype,
+                            const Tensor &z, int axis = -1) {
+        EXPECT_TRUE(refused(quantize(x, s, otype, axis, z).error(), words));
+        EXPECT_TRUE(refused(quantize_out({y.data(), otype, {3, 4}}, x, s, otype, axis, z), words));
+    };
+    for (DataType type : {DT_INT8, DT_INT16, DT_FP16, DT_BF16}) {
+        expect({"pypto.quantize: input: dtype", "DT_FP32"}, input({3, 4}, type), scale(), DT_INT8, none);
+    }
+    for (DataType type : {DT_UINT8, DT_INT16, DT_FP32}) {
+        expect({"otype", "DT_INT8, as without zero_points"}, given, scale(), type, none);
+    }
+    for (DataType type : {DT_INT8, DT_INT16, DT_FP32}) {
+        expect({"otype", "DT_UINT8, as with zero_points"}, given, scale(), type, zero_points());
+    }
+    expect({"scale: shape [4]", "[3, 4]"}, given, scale({4}), DT_INT8, none);
+    expect({"zero_points: shape [4]"}, given, scale(), DT_UINT8, zero_points({4}));
+    expect({"zero_points: dtype i8"}, given, scale(), DT_UINT8, zero_points({3}, DT_INT8));
+    expect({"axis: 2"}, given, scale(), DT_INT8, none, 2);
+    EXPECT_EQ(y, std::vector<uint8_t>(12, 77));
+    EXPECT_TRUE(refused(quantize_out({y, {3, 4}}, given, scale(), DT_INT8, -1, none), {"out: dtype u8 is not i8"}));
+}
+
+// A call of either function with random operands, without its axis, or with 1 there.
+struct random_call {
+    bool quantizes;
+    qdq_dtype type;  // of codes
+    dimensions shape;
+    int axis;
+    bool keeps_dimension, has_zero_points;
+};
+
+class PyptoOracle : public testing::Test {
+protected:
+    random_bits random{20240501};
+    rotation<layout, 5> x_layouts{every_layout}, scale_layouts{every_layout}, zero_point_layouts{every_layout};
+    rotation<layout, 4> y_layouts{distinct_layouts};
+
+    void expect_oracle_result(const random_call &call) {
+        const auto &[quantizes, type, shape, axis, keeps_dimension, has_zero_points] = call;
+        const auto rank = static_cast<int>(shape.size());
+        const auto dropped = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+        const auto without_axis = [&, keeps = keeps_dimension](dimensions at, int64_t instead) {
+            if (keeps) {
+                at[dropped] = instead;
+            } else {
+                at.erase(at.begin() + static_cast<long>(dropped));
+            }
+            return at;
+        };
+        const dimensions scale_shape = without_axis(shape, 1);
+        const tensor_memory x = quantizes ? random_floats(random, QDQ_F32, shape, x_layouts.next())
+                                          : random_codes(random, type, shape, x_layouts.next());
+        const tensor_memory scale = random_scales(random, QDQ_F32, scale_shape, scale_layouts.next());
+        const tensor_memory z = random_floats(random, QDQ_F32, scale_shape, zero_point_layouts.next());
+        const qdq_dtype to = quantizes ? type : QDQ_F32;
+        tensor_memory y(to, shape, strides_of(y_layouts.next(), shape));
+        qdq_options options{};
+        options.scale_mode = QDQ_MULTIPLY;
+        options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
+        options.nan = QDQ_NAN_ZERO;
+        const tensor_memory expected = filled(y, [&](const int64_t *i) {
+            const dimensions at = without_axis(dimensions(i, i + shape.size()), 0);
+            const float s = float_at(scale, at.data());
+            const reference::zero_point shift = zero_point_at(has_zero_points ? &z : nullptr, at.data());
+            return quantizes ? reference::quantize_element(float_at(x, i), s, shift, type, options)
+                             : reference::dequantize_element(type, code_at(x, i), s, shift, QDQ_F32, QDQ_ZP_ADD);
+        });
+        SCOPED_TRACE("type " + std::to_string(type) + ", axis " + std::to_string(axis) + ", shape " +
+                     testing::PrintToString(shape));
+        const Tensor zero_points = has_zero_points ? view(z) : none;
+        const auto otype = static_cast<DataType>(to);
+        const auto made = quantizes ? quantize(view(x), view(scale), otype, axis, zero_points)
+                                    : dequantize(view(x), view(scale), otype, axis, zero_points);
+        ASSERT_TRUE(made) << made.message();
+        ASSERT_TRUE(same_bytes(expected, *made));
+        const qdq::result done = quantizes ? quantize_out(out(y), view(x), view(scale), otype, axis, zero_points)
+                                           : dequantize_out(out(y), view(x), view(scale), otype, axis, zero_points);
+        ASSERT_TRUE(done) << done.message();
+        ASSERT_TRUE(same_bytes(expected, y));
+    }
+
+    // Types x rank x axis x scale's form x zero point x layouts.
+    void expect_oracle_results(bool quantizes, std::initializer_list<qdq_dtype> types) {
+        for (qdq_dtype type : types) {
+            for (int rank = 1; rank <= 4; rank++) {
+                for (int axis : rank == 1 ? std::vector{-1} : std::vector{-1, -2, rank - 1, rank - 2}) {
+                    for (int round = 0; round < 120 && !HasFatalFailure(); round++) {
+                        expect_oracle_result({quantizes, type, random_shape(random, rank, rank <= 2 ? 40 : 6), axis,
+                                              round % 2 == 0, quantizes ? type == QDQ_U8 : round % 3 != 0});
                     }
-                    const tensor_memory x = random_codes(random, type, shape, x_layouts.next());
-                    const tensor_memory scale = random_scales(random, QDQ_F32, scale_shape, scale_layouts.next());
-                    const tensor_memory z = random_floats(random, QDQ_F32, scale_shape, zero_point_layouts.next());
-                    tensor_memory y(QDQ_F32, shape, strides_of(y_layouts.next(), shape));
-                    const tensor_memory expected = filled(y, [&](const int64_t *i) {
-                        dimensions at(i, i + rank);
-                        if (keeps_dimension) {
-                            at[dropped] = 0;
-                        } else {
-                            at.erase(at.begin() + static_cast<long>(dropped));
-                        }
-                        return reference::dequantize_element(type, code_at(x, i), float_at(scale, at.data()),
-                                                             zero_point_at(has_zero_points ? &z : nullptr, at.data()),
-                                                             QDQ_F32, QDQ_ZP_ADD);
-                    });
-                    SCOPED_TRACE("type " + std::to_string(type) + ", axis " + std::to_string(axis) + ", shape " +
-                                 testing::PrintToString(shape) + ", round " + std::to_string(round));
-                    const Tensor zero_points = has_zero_points ? view(z) : none;
-                    const auto made = dequantize(view(x), view(scale), DT_FP32, axis, zero_points);
-                    ASSERT_TRUE(made) << made.message();
-                    ASSERT_TRUE(same_bytes(expected, *made));
-                    const qdq::result done = dequantize_out(out(y), view(x), view(scale), DT_FP32, axis, zero_points);
-                    ASSERT_TRUE(done) << done.message();
-                    ASSERT_TRUE(same_bytes(expected, y));
                 }
             }
         }
+        EXPECT_TRUE(x_layouts.came_round() && scale_layouts.came_round() && zero_point_layouts.came_round());
     }
-    EXPECT_TRUE(x_layouts.came_round() && scale_layouts.came_round() && zero_point_layouts.came_round());
-}
+};
+
+TEST_F(PyptoOracle, agrees_with_the_oracle) { expect_oracle_results(false, {QDQ_I8, QDQ_I16}); }
+
+TEST_F(PyptoOracle, quantizes_as_the_oracle) { expect_oracle_results(true, {QDQ_I8, QDQ_U8}); }
 
 }  // namespace
 }  // namespace compat_test

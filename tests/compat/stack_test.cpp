@@ -64,6 +64,17 @@ TEST_P(Stack, of_torch_npu_is_at_most_what_the_header_says) {
     EXPECT_TRUE(done);
 }
 
+TEST_P(Stack, of_torch_npus_computed_scales_is_at_most_what_the_header_says) {
+    using namespace qdq::torch_npu;
+    const tensor_memory halves = random_floats(random, QDQ_F16, shape, layout::transposed),
+                        factors = random_floats(random, QDQ_F16, channels, layout::dense);
+    bool rows = false, blocks = false, back = false;
+    expect_stated_stack([&] { rows = bool(npu_dynamic_quant(view(halves), {.smooth_scales = view(factors)})); });
+    expect_stated_stack([&] { blocks = bool(npu_dynamic_mx_quant(view(halves), {.axis = 0})); });
+    expect_stated_stack([&] { back = bool(npu_anti_quant(view(codes), view(scales), {.offset = view(zero_points)})); });
+    EXPECT_TRUE(rows && blocks && back);
+}
+
 // A network's own run, and an engine's.
 TEST_P(Stack, of_tensorrt_is_at_most_what_the_header_says) {
     using namespace qdq::tensorrt;
@@ -81,7 +92,14 @@ TEST_P(Stack, of_tensorrt_is_at_most_what_the_header_says) {
         quantize->setAxis(1);
         IDequantizeLayer *const dequantize = network.addDequantize(*quantize->getOutput(0), *scale, DataType::kFLOAT);
         dequantize->setAxis(1);
-        ITensor *const output = dequantize->getOutput(0);
+        ITensor *const one = network.addConstant({0, {}}, {DataType::kFLOAT, scales.view().data, 1})->getOutput(0);
+        IDynamicQuantizeLayer *const dynamic =
+            network.addDynamicQuantizeV2(*dequantize->getOutput(0), Dims2(1, -1), DataType::kFP8, DataType::kFP8);
+        dynamic->setInput(1, *one);
+        ITensor *const computed = network.addDequantize(*dynamic->getOutput(1), *one)->getOutput(0);
+        IDequantizeLayer *const back = network.addDequantize(*dynamic->getOutput(0), *computed);
+        back->setBlockShape(Dims2(1, -1));
+        ITensor *const output = back->getOutput(0);
         output->setName("y");
         network.markOutput(*output);
         network.setTensorAddress("x", dense.view().data);

@@ -15,10 +15,13 @@ using namespace qdq::torch_npu;
 using qdq::dtype;
 using qdq::none;
 
-constexpr ScalarType every_type[] = {ScalarType::Byte,     ScalarType::Char,           ScalarType::Int,
-                                     ScalarType::Half,     ScalarType::Float,          ScalarType::QInt8,
-                                     ScalarType::QUInt8,   ScalarType::QInt32,         ScalarType::BFloat16,
-                                     ScalarType::QUInt4x2, static_cast<ScalarType>(99)};
+constexpr ScalarType every_type[] = {ScalarType::Byte,           ScalarType::Char,        ScalarType::Int,
+                                     ScalarType::Half,           ScalarType::Float,       ScalarType::QInt8,
+                                     ScalarType::QUInt8,         ScalarType::QInt32,      ScalarType::BFloat16,
+                                     ScalarType::QUInt4x2,       ScalarType::Float8_e5m2, ScalarType::Float8_e4m3fn,
+                                     static_cast<ScalarType>(99)};
+
+constexpr bool is_float8(ScalarType type) { return type == float8_e5m2 || type == float8_e4m3fn; }
 
 dimensions shape_of(const qdq::compat::expected<qdq::compat::owned_tensor> &y) {
     return y ? dimensions(y->shape().begin(), y->shape().end()) : dimensions{-1};
@@ -150,16 +153,37 @@ TEST_F(TorchNpu, takes_qint8_quint8_and_int32_in_div_mode) {
         EXPECT_EQ(of<int32_t>(npu_quantize(x, tensor({1}), none, type)), (std::vector<int32_t>{-1, 300}));
     }
     for (ScalarType type : every_type) {
-        if (type == qint8 || type == quint8 || type == int32 || type == qint32) {
+        if (type == qint8 || type == quint8 || type == int32 || type == qint32 || is_float8(type)) {
             continue;
         }
         expect_refused({"dtype", "qint8, quint8, int32"}, tensor({2, 3}), tensor({3}), none, type);
     }
 }
 
+template<typename Code> std::vector<uint8_t> bits_of(const std::vector<Code> &codes) {
+    std::vector<uint8_t> bits;
+    std::ranges::transform(codes, std::back_inserter(bits), [](const Code &code) { return code.bits; });
+    return bits;
+}
+
+// 1, 2, the largest and -0 of either type; an offset other than 0 has no meaning for float8.
+TEST_F(TorchNpu, takes_float8_in_either_mode) {
+    const std::vector<float> x{0.5f, 1, 1e9f, -0.0f}, half{0.5f}, two{2}, zero{0}, one{1};
+    for (const bool div_mode : {true, false}) {
+        const auto &scale = div_mode ? half : two;
+        EXPECT_EQ(bits_of(of<qdq::f8e4m3>(npu_quantize(x, scale, none, float8_e4m3fn, 0, div_mode))),
+                  (std::vector<uint8_t>{0x38, 0x40, 0x7e, 0x80}));
+        EXPECT_EQ(bits_of(of<qdq::f8e5m2>(npu_quantize(x, scale, none, float8_e5m2, 0, div_mode))),
+                  (std::vector<uint8_t>{0x3c, 0x40, 0x7b, 0x80}));
+    }
+    EXPECT_TRUE(npu_quantize(x, two, zero, float8_e5m2, 0, false));
+    EXPECT_TRUE(
+        refused(npu_quantize(x, two, one, float8_e5m2, 0, false).error(), {"torch_npu.npu_quantize: zero_points: "}));
+}
+
 TEST_F(TorchNpu, takes_qint8_and_quint4x2_without_div_mode) {
     for (ScalarType type : every_type) {
-        if (type == qint8 || type == quint4x2) {
+        if (type == qint8 || type == quint4x2 || is_float8(type)) {
             continue;
         }
         expect_refused({"dtype", "qint8, quint4x2"}, tensor({2, 3}), tensor({3}), none, type, 1, false);

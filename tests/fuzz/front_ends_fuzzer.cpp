@@ -174,15 +174,17 @@ void tripy(choices &from) {
 void pypto(choices &from) {
     using namespace qdq;
     const dimensions shape = draw_shape(from);
-    const tensor_memory x = draw_tensor(from, type_of(from, {QDQ_I8, QDQ_I16}), shape);
+    const bool quantizes = from.chance(2), has_zero_point = from.chance(2), into_output = from.chance(3);
+    const tensor_memory x =
+        draw_tensor(from, quantizes ? type_of(from, {QDQ_F32}) : type_of(from, {QDQ_I8, QDQ_I16}), shape);
     const dimensions scale_shape = draw_scale_shape(from, shape);
     const tensor_memory scale = draw_tensor(from, type_of(from, {QDQ_F32}), scale_shape);
     const tensor_memory zero_point =
         draw_tensor(from, type_of(from, {QDQ_F32}), from.chance(8) ? draw_shape(from) : scale_shape);
-    const bool has_zero_point = from.chance(2), into_output = from.chance(3);
-    const auto type = static_cast<dtype>(type_of(from, {QDQ_F32}));
+    const qdq_dtype to = quantizes ? has_zero_point ? QDQ_U8 : QDQ_I8 : QDQ_F32;
+    const auto type = static_cast<dtype>(type_of(from, {to}));
     const int axis = static_cast<int>(from.between(-5, 4));
-    const tensor_memory y = draw_output(from, QDQ_F32, shape);
+    const tensor_memory y = draw_output(from, to, shape);
     if (from.chance(20)) {
         pypto::set_vec_tile_shapes(from.between(-1, 4), from.between(-1, 4));
     } else {
@@ -191,12 +193,15 @@ void pypto(choices &from) {
     expect_same_on_two_targets(
         [&] {
             const tensor z = has_zero_point ? compat_test::view(zero_point) : tensor();
+            const auto view = compat_test::view(x), of_scale = compat_test::view(scale);
             if (!into_output) {
-                return of(pypto::dequantize(compat_test::view(x), compat_test::view(scale), type, axis, z));
+                return of(quantizes ? pypto::quantize(view, of_scale, type, axis, z)
+                                    : pypto::dequantize(view, of_scale, type, axis, z));
             }
             tensor_memory into = y;
-            return of(pypto::dequantize_out(compat_test::out(into), compat_test::view(x), compat_test::view(scale),
-                                            type, axis, z),
+            const auto place = compat_test::out(into);
+            return of(quantizes ? pypto::quantize_out(place, view, of_scale, type, axis, z)
+                                : pypto::dequantize_out(place, view, of_scale, type, axis, z),
                       into);
         },
         from);
@@ -229,6 +234,49 @@ void torch_npu(choices &from) {
             return of(torch_npu::npu_quantize_out(compat_test::out(into), compat_test::view(x),
                                                   compat_test::view(scale), z, type, axis, div_mode),
                       into);
+        },
+        from);
+}
+
+outcome of(const compat::expected<qdq::torch_npu::codes_and_scales> &results) {
+    require(results || results.message()[0] != '\0', "a failure has no message");
+    if (!results) {
+        return {static_cast<int>(results.error().status()), {}};
+    }
+    outcome both{0, bytes_of(std::get<0>(*results).c())};
+    const auto scales = bytes_of(std::get<1>(*results).c());
+    both.result.insert(both.result.end(), scales.begin(), scales.end());
+    return both;
+}
+
+void npu_operators(choices &from) {
+    using namespace qdq::torch_npu;
+    const dimensions shape = draw_shape(from), scale_shape = draw_scale_shape(from, shape);
+    const auto type = from.one_of<std::int64_t>({1, 16, 23, 24, 296, from.between(-1, 300)});
+    const auto x_type = from.one_of<qdq_dtype>({QDQ_F16, QDQ_BF16, QDQ_F32, QDQ_I8, QDQ_I32, QDQ_F8E4M3});
+    const tensor_memory x = draw_tensor(from, x_type, shape),
+                        scale = draw_tensor(from, type_of(from, floats), scale_shape),
+                        offset = draw_tensor(from, scale.view().dtype, scale_shape);
+    const bool has_offset = from.chance(2), has_groups = from.chance(3);
+    const int64_t rows = from.between(0, 40), axis = from.between(-3, 2), alg = from.between(0, 2);
+    const std::vector<int32_t> ends{static_cast<int32_t>(from.between(0, 40)), static_cast<int32_t>(rows)};
+    const char *const mode = from.one_of<const char *>({"pertoken", "pertensor", "perchannel", "rows"});
+    const int64_t which = from.between(0, 2);
+    const auto view_of_x = compat_test::view(x), view_of_scale = compat_test::view(scale),
+               view_of_offset = compat_test::view(offset);
+    const optional_tensor second = has_offset ? optional_tensor(view_of_offset) : None;
+    expect_same_on_two_targets(
+        [&] {
+            switch (which) {
+            case 0: return of(npu_anti_quant(view_of_x, view_of_scale, {.offset = second, .dst_dtype = type}));
+            case 1:
+                return of(
+                    npu_dynamic_quant(view_of_x, {.smooth_scales = second,
+                                                  .group_index = has_groups ? optional_tensor(Tensor(ends)) : None,
+                                                  .dst_type = type,
+                                                  .quant_mode = mode}));
+            default: return of(npu_dynamic_mx_quant(view_of_x, {.axis = axis, .dst_type = type, .scale_alg = alg}));
+            }
         },
         from);
 }
@@ -334,6 +382,12 @@ struct acl_tensor {
         const auto rank = static_cast<uint64_t>(view.rank);
         made = aclCreateTensor(view.shape, rank, type, view.strides, offset, format, view.shape, rank, view.data);
     }
+    explicit acl_tensor(const tensor_memory &memory)
+        : acl_tensor(memory, acl_type(memory.view().dtype), 0, ACL_FORMAT_ND) {}
+    // Dense, of another shape and type.
+    acl_tensor(const tensor_memory &memory, const dimensions &shape, aclDataType type)
+        : made(aclCreateTensor(shape.data(), shape.size(), type, nullptr, 0, ACL_FORMAT_ND, shape.data(), shape.size(),
+                               memory.view().data)) {}
     ~acl_tensor() { aclDestroyTensor(made); }
     acl_tensor(const acl_tensor &) = delete;
 };
@@ -391,11 +445,304 @@ void aclnn(choices &from) {
         from);
 }
 
+// Both phases, with the workspace that the first asks for, and a second run of a repeatable executor.
+outcome run_acl(const std::function<aclnnStatus(uint64_t *, aclOpExecutor **)> &first,
+                aclnnStatus second(void *, uint64_t, aclOpExecutor *, aclrtStream), bool repeats,
+                std::initializer_list<const tensor_memory *> outputs) {
+    uint64_t size = 0;
+    aclOpExecutor *executor = nullptr;
+    aclnnStatus status = first(&size, &executor);
+    if (status == ACLNN_SUCCESS) {
+        std::vector<std::byte> workspace(size);
+        if (repeats) {
+            aclSetAclOpExecutorRepeatable(executor);
+            status = second(workspace.data(), size, executor, nullptr);
+        }
+        if (status == ACLNN_SUCCESS) {
+            status = second(workspace.data(), size, executor, nullptr);
+        }
+        if (repeats || status != ACLNN_SUCCESS) {
+            aclDestroyAclOpExecutor(executor);
+        }
+    }
+    require(status == ACLNN_SUCCESS || aclGetRecentErrMsg() != nullptr, "a failure has no message");
+    outcome done{status, {}};
+    for (const tensor_memory *output : outputs) {
+        const auto bytes = output->bytes();
+        done.result.insert(done.result.end(), bytes.begin(), bytes.end());
+    }
+    return done;
+}
+
+// Codes as CANN has them: those of 4 bits may be in int32.
+struct drawn_codes {
+    tensor_memory memory;
+    dimensions shape;
+    aclDataType type;
+
+    drawn_codes(choices &from, const dimensions &of, bool is_result)
+        : memory(draw(from, of, is_result)), shape(of), type(acl_type(memory.view().dtype)) {
+        if (type == ACL_INT4 && !shape.empty() && shape.back() % 8 == 0 && from.chance(2)) {
+            type = ACL_INT32;
+            shape.back() /= 8;
+        }
+    }
+    static tensor_memory draw(choices &from, const dimensions &of, bool is_result) {
+        const qdq_dtype type = from.one_of<qdq_dtype>({QDQ_I8, QDQ_I4, QDQ_F8E4M3, QDQ_F8E5M2});
+        if (!is_result) {
+            test_support::random_bits random(static_cast<uint64_t>(from.between(0, 255)));
+            return compat_test::random_codes(random, type, of, layout::dense);
+        }
+        return tensor_memory(type, of);
+    }
+    acl_tensor tensor(const tensor_memory &of) const { return acl_tensor(of, shape, type); }
+};
+
+void ascend_quant(choices &from) {
+    const dimensions shape = draw_shape(from), scale_shape = draw_scale_shape(from, shape);
+    const qdq_dtype x_type = from.one_of(floats), scale_type = from.chance(3) ? from.one_of(floats) : x_type;
+    const tensor_memory x = draw_tensor(from, x_type, shape), scale = draw_tensor(from, scale_type, scale_shape),
+                        offset = draw_tensor(from, scale_type, scale_shape);
+    const drawn_codes y(from, shape, true);
+    const bool has_offset = from.chance(2), sqrt_mode = from.chance(3), repeats = from.chance(3);
+    const char *const mode = from.one_of<const char *>({"round", "round", "floor", "ceil", "trunc", "hybrid", nullptr});
+    const auto axis = static_cast<int32_t>(from.between(-3, 2));
+    expect_same_on_two_targets(
+        [&] {
+            tensor_memory into = y.memory;
+            const acl_tensor a(x), s(scale), o(offset), codes = y.tensor(into);
+            return run_acl(
+                [&](uint64_t *size, aclOpExecutor **executor) {
+                    return aclnnAscendQuantV3GetWorkspaceSize(a.made, s.made, has_offset ? o.made : nullptr, sqrt_mode,
+                                                              mode, y.type, axis, codes.made, size, executor);
+                },
+                aclnnAscendQuantV3, repeats, {&into});
+        },
+        from);
+}
+
+void ascend_anti_quant(choices &from) {
+    const dimensions shape = draw_shape(from), scale_shape = draw_scale_shape(from, shape);
+    const qdq_dtype scale_type = type_of(from, {QDQ_F32, QDQ_F32, QDQ_BF16}), y_type = type_of(from, floats);
+    const tensor_memory scale = draw_tensor(from, scale_type, scale_shape),
+                        offset = draw_tensor(from, scale_type, scale_shape), y = draw_output(from, y_type, shape);
+    const drawn_codes x(from, shape, false);
+    const bool has_offset = from.chance(2), sqrt_mode = from.chance(3), repeats = from.chance(3);
+    expect_same_on_two_targets(
+        [&] {
+            tensor_memory into = y;
+            const acl_tensor a = x.tensor(x.memory), s(scale), o(offset), values(into);
+            return run_acl(
+                [&](uint64_t *size, aclOpExecutor **executor) {
+                    return aclnnAscendAntiQuantGetWorkspaceSize(a.made, s.made, has_offset ? o.made : nullptr,
+                                                                acl_type(y_type), sqrt_mode, values.made, size,
+                                                                executor);
+                },
+                aclnnAscendAntiQuant, repeats, {&into});
+        },
+        from);
+}
+
+void dynamic_quant(choices &from) {
+    const dimensions shape = draw_shape(from);
+    const std::string mode = from.one_of<const char *>({"pertoken", "pertoken", "pertensor", "perchannel", "pertoke"});
+    const size_t shared = mode == "perchannel" ? 2 : 1;
+    dimensions scale_shape = shape, factor_shape{1};
+    if (shape.size() >= 2) {
+        factor_shape = {shape[shape.size() - shared]};
+        scale_shape.erase(scale_shape.end() - static_cast<std::ptrdiff_t>(shared));
+    }
+    if (mode == "pertensor") {
+        scale_shape = {1};
+    }
+    const int64_t group_count = from.chance(2) ? from.between(1, 4) : 0;
+    if (group_count > 0) {
+        factor_shape.insert(factor_shape.begin(), group_count);
+    }
+    const int64_t rows = shape.empty() || shape.back() == 0
+                             ? 0
+                             : reference::element_count(tensor_memory(QDQ_I8, shape).view()) / shape.back();
+    tensor_memory ends(QDQ_I32, {std::max<int64_t>(group_count, 1)});
+    ends.fill([&](int64_t i) {
+        return static_cast<uint32_t>(i + 1 >= group_count && !from.chance(10) ? rows : from.between(0, rows));
+    });
+    const qdq_dtype type = from.one_of<qdq_dtype>({QDQ_F16, QDQ_BF16});
+    const tensor_memory x = draw_tensor(from, type, shape), factors = draw_tensor(from, type, factor_shape),
+                        scale = draw_output(from, QDQ_F32, scale_shape);
+    const drawn_codes y(from, shape, true);
+    const bool has_factors = group_count > 0 || from.chance(2), repeats = from.chance(3);
+    expect_same_on_two_targets(
+        [&] {
+            tensor_memory into = y.memory, scales = scale;
+            const acl_tensor a(x), f(factors), g(ends), codes = y.tensor(into), s(scales);
+            return run_acl(
+                [&](uint64_t *size, aclOpExecutor **executor) {
+                    return aclnnDynamicQuantV3GetWorkspaceSize(
+                        a.made, has_factors ? f.made : nullptr, group_count > 0 ? g.made : nullptr, y.type, true,
+                        mode.c_str(), codes.made, s.made, nullptr, size, executor);
+                },
+                aclnnDynamicQuantV3, repeats, {&into, &scales});
+        },
+        from);
+}
+
+void dynamic_mx_quant(choices &from) {
+    dimensions shape = draw_shape(from);
+    const int64_t rank = static_cast<int64_t>(shape.size()), axis = rank > 0 ? from.between(-rank, rank) : 0;
+    const auto along = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+    const int64_t block = from.chance(10) ? from.between(-1, 1100) : 32 * from.between(1, 3);
+    if (along < shape.size()) {
+        shape[along] *= from.between(1, 40);
+    }
+    dimensions scale_shape = shape;
+    if (along < shape.size() && block > 0 && !from.chance(20)) {
+        scale_shape[along] = ((shape[along] + block - 1) / block + 1) / 2;
+    }
+    scale_shape.push_back(2);
+    scale_shape.resize(std::min<size_t>(scale_shape.size(), 8));
+    const qdq_dtype type = from.one_of(floats), stored = from.one_of<qdq_dtype>({QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1});
+    const tensor_memory x = draw_tensor(from, type, shape), y(stored, shape), scale(QDQ_E8M0, scale_shape);
+    const int64_t scale_alg = from.between(0, 1);
+    const bool repeats = from.chance(3);
+    expect_same_on_two_targets(
+        [&] {
+            tensor_memory into = y, scales = scale;
+            const acl_tensor a(x), codes(into), s(scales);
+            return run_acl(
+                [&](uint64_t *size, aclOpExecutor **executor) {
+                    return aclnnDynamicMxQuantGetWorkspaceSize(a.made, axis, nullptr, acl_type(stored), block,
+                                                               scale_alg, codes.made, s.made, size, executor);
+                },
+                aclnnDynamicMxQuant, repeats, {&into, &scales});
+        },
+        from);
+}
+
+// Scales and codes of an input, and the way back by those scales. Rules are broken now and then.
+std::unique_ptr<qdq::tensorrt::INetworkDefinition> draw_dynamic(choices &from, const float &scale) {
+    using namespace qdq::tensorrt;
+    auto network = std::make_unique<INetworkDefinition>();
+    const auto type = type_of<DataType>(from, {DataType::kFLOAT, DataType::kHALF, DataType::kBF16}, 12),
+               to = type_of<DataType>(from, {DataType::kFP4, DataType::kFP8}, 12),
+               scales = type_of<DataType>(from, {DataType::kFP8, DataType::kE8M0, DataType::kFLOAT}, 12);
+    const bool by_axis = from.chance(2), has_scale = scales == DataType::kFP8 ? !from.chance(9) : from.chance(9);
+    const auto rank = static_cast<int32_t>(from.chance(9) ? from.between(0, 8) : from.between(2, by_axis ? 3 : 4));
+    const auto axis = static_cast<int32_t>(from.chance(9) ? from.between(-2, 8) : rank - from.between(1, 2));
+    const auto size = static_cast<int32_t>(from.chance(9) ? from.between(-1, 64) : to == DataType::kFP4 ? 16 : 32);
+    Dims shape{rank, {}}, block{from.chance(19) ? static_cast<int32_t>(from.between(-1, 9)) : rank, {}};
+    for (int32_t d = 0; d < Dims::MAX_DIMS; ++d) {
+        block.d[d] = from.chance(19) ? from.between(-2, 1000) : from.one_of<int64_t>({-1, 1, 2, 3});
+        shape.d[d] = from.between(from.chance(9) ? 0 : 1, 3) *
+                     (by_axis && d == axis && !from.chance(9) ? size : std::max<int64_t>(block.d[d], 1));
+    }
+    ITensor *const x = network->addInput("x", type, shape);
+    ITensor *const s = network->addConstant({0, {}}, {DataType::kFLOAT, &scale, 1})->getOutput(0);
+    IDynamicQuantizeLayer *const layer = by_axis ? network->addDynamicQuantize(*x, axis, size, to, scales)
+                                                 : network->addDynamicQuantizeV2(*x, block, to, scales);
+    if (has_scale) {
+        layer->setInput(1, *s);
+    }
+    ITensor *by = layer->getOutput(1);
+    if (scales == DataType::kFP8) {
+        by = network->addDequantize(*by, *s, DataType::kFLOAT)->getOutput(0);
+    }
+    if (from.chance(2)) {
+        IDequantizeLayer *const back = network->addDequantize(*layer->getOutput(0), *by, DataType::kFLOAT);
+        back->setBlockShape(block);
+        network->markOutput(*back->getOutput(0));
+    }
+    network->markOutput(*layer->getOutput(static_cast<int32_t>(from.between(0, 1))));
+    return network;
+}
+
+// What an engine writes into its outputs, if they are small.
+outcome run_of(const qdq::tensorrt::ICudaEngine &engine, uint64_t seed) {
+    using namespace qdq::tensorrt;
+    const std::unique_ptr<IExecutionContext> context(engine.createExecutionContext());
+    if (context == nullptr) {
+        return {-1, {}};
+    }
+    test_support::random_bits random(seed);
+    std::vector<std::vector<std::byte>> memory;
+    outcome done{0, {}};
+    for (int32_t i = 0; i < engine.getNbIOTensors(); i++) {
+        const char *const name = engine.getIOTensorName(i);
+        const Dims shape = engine.getTensorShape(name);
+        const int64_t elements = compat::element_count({shape.d, static_cast<size_t>(shape.nbDims)});
+        if (elements > 1 << 16) {
+            return {-2, {}};
+        }
+        std::vector<std::byte> &bytes = memory.emplace_back(static_cast<size_t>(elements) * 8);
+        if (engine.getTensorIOMode(name) == TensorIOMode::kINPUT) {
+            std::ranges::generate(bytes, [&] { return static_cast<std::byte>(random.next64()); });
+        }
+        context->setTensorAddress(name, bytes.data());
+    }
+    done.status = context->enqueueV3(nullptr) ? 0 : 1;
+    for (const std::vector<std::byte> &bytes : memory) {
+        done.result.insert(done.result.end(), bytes.begin(), bytes.end());
+    }
+    return done;
+}
+
+// An engine of a plan writes what its network's own does. A plan with wrong bytes is refused with a line, or runs.
+void tensorrt_plan(choices &from) {
+    using namespace qdq::tensorrt;
+    struct : ILogger {
+        void log(Severity, char const *message) noexcept override { has_line |= message[0] != '\0'; }
+        bool has_line = false;
+    } logger;
+    const auto seed = static_cast<uint64_t>(from.between(0, 255));
+    const float scale = from.one_of<float>({1, 0.75f, 1e-40f, 3e38f});
+    const auto network = draw_dynamic(from, scale);
+    const std::unique_ptr<IBuilder> builder(createInferBuilder(logger));
+    const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
+    const std::unique_ptr<IHostMemory> made(builder->buildSerializedNetwork(*network, *config));
+    require(made != nullptr || logger.has_line, "a network that breaks a rule has no line");
+    if (made == nullptr) {
+        return;
+    }
+    const auto *const bytes = static_cast<const std::byte *>(made->data());
+    const std::unique_ptr<IRuntime> runtime(createInferRuntime(logger));
+    expect_same_on_two_targets(
+        [&] {
+            const std::unique_ptr<ICudaEngine> built(builder->buildEngineWithConfig(*network, *config)),
+                read(runtime->deserializeCudaEngine(bytes, made->size()));
+            require(built != nullptr && read != nullptr, "a network with a plan has no engine");
+            outcome done = run_of(*built, seed);
+            require(run_of(*read, seed) == done, "an engine of a plan and one of its network differ");
+            return done;
+        },
+        from);
+    std::vector<std::byte> damaged(bytes, bytes + made->size());
+    for (int64_t count = from.between(1, 3); count > 0; count--) {
+        damaged[static_cast<size_t>(from.between(8, std::ssize(damaged) - 1))] =
+            static_cast<std::byte>(from.between(0, 255));
+    }
+    damaged.resize(damaged.size() - static_cast<size_t>(from.chance(4) ? from.between(0, std::ssize(damaged)) : 0));
+    logger.has_line = false;
+    const std::unique_ptr<ICudaEngine> engine(runtime->deserializeCudaEngine(damaged.data(), damaged.size()));
+    require((engine == nullptr) == logger.has_line, "a plan that is refused has no line, or one that is taken has");
+    if (engine != nullptr) {
+        run_of(*engine, seed);
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     test_support::byte_choices from(std::span(data, size));
-    constexpr void (*all[])(choices &) = {tripy, pypto, torch_npu, tensorrt, aclnn};
-    all[from.between(0, 4)](from);
+    constexpr void (*all[])(choices &) = {tripy,
+                                          pypto,
+                                          torch_npu,
+                                          tensorrt,
+                                          aclnn,
+                                          ascend_quant,
+                                          ascend_anti_quant,
+                                          dynamic_quant,
+                                          dynamic_mx_quant,
+                                          npu_operators,
+                                          tensorrt_plan};
+    all[from.between(0, std::ssize(all) - 1)](from);
     return 0;
 }

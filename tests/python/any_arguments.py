@@ -400,13 +400,35 @@ def check_result(draw, function, arguments, keywords, made):
     assert draw.acted or oracle.same_bits(again, made), "strides have changed the result"
 
 
+def npu_operator(draw):
+    """One of torch_npu's functions that came after npu_quantize."""
+    types = [*torch_npu.ScalarType, "int8", None, 258, -1]
+    kind = draw.between(0, 2)
+    if kind == 0:
+        x = draw.array(names=["int8", "int32", "float8_e4m3fn", "int8", "float32"])
+        offset = None if draw.chance(2) else draw.array(names=["float32"])
+        keywords = {"offset": offset, "dst_dtype": draw.one_of(types), "src_dtype": draw.one_of(types)}
+        torch_npu.npu_anti_quant(x, draw.array(names=["float32", "bfloat16"]), **keywords)
+    elif kind == 1:
+        smooth_scales = None if draw.chance(2) else draw.array(names=["float16", "bfloat16"])
+        group_index = None if draw.chance(2) else draw.array(names=["int32"])
+        mode = draw.one_of(["pertoken", "pertensor", "perchannel", "", None])
+        keywords = {"smooth_scales": smooth_scales, "group_index": group_index, "dst_type": draw.one_of(types)}
+        torch_npu.npu_dynamic_quant(draw.array(names=["float16", "bfloat16"]), quant_mode=mode, **keywords)
+    else:
+        keywords = {"axis": draw.axis(), "dst_type": draw.one_of(types), "block_size": 32 * draw.between(-1, 3)}
+        keywords |= {"scale_alg": draw.between(-1, 2), "round_mode": draw.one_of(["rint", "floor", None])}
+        torch_npu.npu_dynamic_mx_quant(draw.array(names=oracle.FLOATS), **keywords)
+
+
 def front_end(draw):
-    kind = draw.between(0, 3)
+    kind = draw.between(0, 4)
     if kind == 0:
         x = draw.array(names=["int8", "int16", "int8", "float32", "int4"])
         types = [*pypto.DataType, "int8", None]
         zero_points = None if draw.chance(2) else draw.array(names=["float32"])
-        pypto.dequantize(x, draw.array(names=["float32"]), draw.one_of(types), draw.axis(), zero_points)
+        function = pypto.quantize if draw.chance(2) else pypto.dequantize
+        function(x, draw.array(names=["float32"]), draw.one_of(types), draw.axis(), zero_points)
     elif kind == 1:
         types = [*torch_npu.ScalarType, "int8", None, []]
         zero_points = None if draw.chance(2) else draw.array()
@@ -421,6 +443,8 @@ def front_end(draw):
         scale = draw.number() if draw.chance(2) else draw.list_of(draw.number, 4)
         dim = None if draw.chance(2) else draw.axis()
         function(x, scale, draw.one_of([*nvtripy.dtype, "int8", None]), dim)
+    elif kind == 3:
+        npu_operator(draw)
     else:
         pypto.set_vec_tile_shapes(*[draw.number() for _ in range(draw.between(0, 4))])
         pypto.set_vec_tile_shapes()
@@ -469,6 +493,12 @@ def tensorrt_network(draw):
             add = network.add_quantize if draw.chance(2) else network.add_dequantize
             layers.append(add(tensor(), tensor(), draw.one_of(types)))
             tensors.append(layers[-1].get_output(0))
+        elif what == 6 and draw.chance(2):
+            add = network.add_dynamic_quantize if draw.chance(2) else (
+                lambda input, axis, size, *types: network.add_dynamic_quantize_v2(input, (axis, size), *types))  # fmt: skip
+            made = add(tensor(), draw.between(-2, 3), draw.one_of([0, 1, 16, 32]), draw.one_of(types), draw.one_of(types))
+            layers.append(made)
+            tensors.extend((made.get_output(0), made.get_output(1)))
         elif layers:
             layer = draw.one_of(layers)
             if draw.chance(2):

@@ -68,6 +68,18 @@ class TestPypto:
             with pytest.raises(RuntimeError, match="pypto.set_vec_tile_shapes: sizes: "):
                 pypto.set_vec_tile_shapes(sizes)
 
+    def test_quantizes_as_documented(self):
+        x, scale = numpy.float32([[1.1, -2.2, 3.3, -4.4]] * 3), numpy.ones(3, "f4")
+        y1 = pypto.quantize(x, scale, pypto.DT_INT8, -1, None)
+        y2 = pypto.quantize(x, scale, pypto.DT_UINT8, -1, numpy.full(3, 5.0, "f4"))  # the document's results subtract -5
+        assert (y1.tolist(), y1.dtype) == ([[1, -2, 3, -4]] * 3, numpy.int8)
+        assert (y2.tolist(), y2.dtype) == ([[6, 3, 8, 1]] * 3, numpy.uint8)
+        assert pypto.quantize(x[0], scale[:1], pypto.DT_INT8, -1).tolist() == [1, -2, 3, -4]
+        with pytest.raises(RuntimeError, match="pypto.quantize: otype: u8 is not DT_INT8, as without zero_points"):
+            pypto.quantize(x, scale, pypto.DT_UINT8, -1)
+        with pytest.raises(RuntimeError, match="pypto.quantize: axis: 0 is not -1"):
+            pypto.quantize(x[0], scale[:1], pypto.DT_INT8, 0)
+
     def test_a_tile_shape_holds_until_it_is_forgotten(self):
         x, scale = numpy.ones((2, 2), "i1"), numpy.ones(2, "f4")
         pypto.set_vec_tile_shapes(4)
@@ -124,6 +136,73 @@ class TestTorchNpu:
     def test_refuses_dtypes_that_qdq_has_not(self):
         with pytest.raises(RuntimeError, match="self: dtype float64"):
             torch_npu.npu_quantize(numpy.ones((1, 8)), numpy.ones(8, "f4"), None, torch_npu.qint8)
+
+
+class TestTorchNpuOperators:
+    """The samples of torch_npu's documents, and of CANN's."""
+
+    def test_anti_quant(self):
+        x, scale, offset = numpy.int8([1, 2, 3, 4]), numpy.float32([2.0]), numpy.float32([2.0])
+        out = torch_npu.npu_anti_quant(x, scale, offset=offset, dst_dtype=torch_npu.float16)
+        assert (out.tolist(), out.dtype) == ([6.0, 8.0, 10.0, 12.0], numpy.float16)
+        packed = numpy.array([[0x76543210]], numpy.int32)
+        out = torch_npu.npu_anti_quant(packed, scale, src_dtype=torch_npu.quint4x2, dst_dtype=torch_npu.bfloat16)
+        assert (out.astype("f4").tolist(), out.dtype) == ([[0, 2, 4, 6, 8, 10, 12, 14]], ml_dtypes.bfloat16)
+        with pytest.raises(RuntimeError, match="npu_anti_quant: dst_dtype: ScalarType -10 is not one of"):
+            torch_npu.npu_anti_quant(x, scale, dst_dtype=-10)
+        with pytest.raises(RuntimeError, match="npu_anti_quant: src_dtype: quint4x2 is not x's, int8"):
+            torch_npu.npu_anti_quant(x, scale, src_dtype=torch_npu.quint4x2)
+
+    def test_dynamic_quant(self):
+        x = numpy.float16([[0.7261, 0.3726, 0.9126], [0.9023, 0.9990, 0.1279], [0.8628, 0.6240, 0.9028]])
+        y, scale = torch_npu.npu_dynamic_quant(x)
+        assert y.tolist() == [[101, 52, 127], [115, 127, 16], [121, 88, 127]]
+        assert (scale.dtype, scale.round(4).tolist()) == (numpy.float32, [numpy.float32(s) for s in (0.0072, 0.0079, 0.0071)])
+        x = numpy.float16([[0.6680, 0.9492, 0.0845], [0.1924, 0.5278, 0.1484], [0.6631, 0.9497, 0.0957]])
+        smooth_scales = numpy.float16([0.8042, 0.0884, 0.8901])
+        y, scale = torch_npu.npu_dynamic_quant(input=x, smooth_scales=smooth_scales)
+        assert y.tolist() == [[127, 20, 18], [127, 38, 108], [127, 20, 20]]
+        groups = {"smooth_scales": numpy.ones((2, 3), "f2"), "group_index": numpy.int32([1, 3])}
+        assert torch_npu.npu_dynamic_quant(x, **groups)[0].shape == (3, 3)
+        for mode, shape in (("pertensor", (1,)), ("perchannel", (3,)), ("pertoken", (3,))):
+            assert torch_npu.npu_dynamic_quant(x, quant_mode=mode)[1].shape == shape
+        for dst_type, dtype in ((torch_npu.float8_e4m3fn, ml_dtypes.float8_e4m3fn), (None, numpy.int8), (258, numpy.int8)):
+            assert torch_npu.npu_dynamic_quant(x, dst_type=dst_type)[0].dtype == dtype
+        y, _ = torch_npu.npu_dynamic_quant(numpy.ones((2, 16), "f2"), dst_type=torch_npu.quint4x2)
+        assert y.tolist() == [[0x77777777, 0x77777777]] * 2
+        groups["group_index"] = numpy.int32([2, 4])
+        for keywords, message in (
+            (groups, "group_index: element 1, 4, is not in 2..3"),
+            ({"quant_mode": "pertokens"}, 'quant_mode: "pertokens" is not one of'),
+            ({"quant_mode": None}, "quant_mode: "),
+            ({"dst_type": torch_npu.qint8}, "dst_type: qint8 is not one of int8"),
+        ):
+            with pytest.raises(RuntimeError, match=f"torch_npu.npu_dynamic_quant: {message}"):
+                torch_npu.npu_dynamic_quant(x, **keywords)
+        with pytest.raises(TypeError, match="x: it is given twice, once as input"):
+            torch_npu.npu_dynamic_quant(x, input=x)
+
+    def test_dynamic_mx_quant(self):
+        x = numpy.array([[0, 8, 64, 512]], ml_dtypes.bfloat16)
+        y, mxscale = torch_npu.npu_dynamic_mx_quant(x, dst_type=torch_npu.float8_e4m3fn)
+        assert (y.view("u1").tolist(), mxscale.tolist()) == ([[0, 72, 96, 120]], [[[128, 0]]])
+        assert (y.dtype, mxscale.dtype) == (ml_dtypes.float8_e4m3fn, numpy.uint8)
+        y, mxscale = torch_npu.npu_dynamic_mx_quant(numpy.float16([[0.5, 1], [-6, 4]]))
+        assert (y.tolist(), y.dtype, mxscale.shape) == ([[0x64], [0x6F]], numpy.uint8, (2, 1, 2))
+        for keywords, message in (
+            ({"axis": 2}, "axis: 2 is not in"),
+            ({"round_mode": "floor"}, 'round_mode: "floor" is not rint'),
+            ({"block_size": 33}, "block_size: 33"),
+            ({"scale_alg": 1}, "scale_alg: 1 is not 0"),
+            ({"dst_type": "int8"}, "dst_type: "),
+        ):
+            with pytest.raises(RuntimeError, match=f"torch_npu.npu_dynamic_mx_quant: {message}"):
+                torch_npu.npu_dynamic_mx_quant(x, **keywords)
+
+    def test_quantize_to_float8(self):
+        x = numpy.float32([[0.5, 1.0, 1e9]])
+        y = torch_npu.npu_quantize(x, numpy.float32([0.5]), None, torch_npu.float8_e4m3fn)
+        assert (y.dtype, y.astype("f4").tolist()) == (ml_dtypes.float8_e4m3fn, [[1.0, 2.0, 448.0]])
 
 
 class TestNvtripy:
@@ -431,6 +510,171 @@ class TestTensorRT:
             trt.Builder(Lines()).create_network().add_constant((1,), numpy.ones(1))
 
 
+class TestTensorRTPlan:
+    """Networks as bytes, and what samples of TensorRT read of a network."""
+
+    def network(self, logger, scale):
+        builder = trt.Builder(logger)
+        network = builder.create_network()
+        x = network.add_input("x", trt.float32, (2, 3))
+        quantize = network.add_quantize(x, network.add_constant((), scale).get_output(0))
+        quantize.get_output(0).name = "y"
+        network.mark_output(quantize.get_output(0))
+        return builder, network
+
+    def codes_of(self, engine):
+        x, y = numpy.float32([[1, 2, 3], [4, 5, 6]]), numpy.zeros((2, 3), "i1")
+        context = engine.create_execution_context()
+        assert context.set_tensor_address("x", x.ctypes.data) and context.set_tensor_address("y", y.ctypes.data)
+        assert context.execute_async_v3(0)
+        return y.tolist()
+
+    def test_a_plan_in_memory_and_in_a_file(self, tmp_path):
+        logger = trt.Logger(trt.Logger.ERROR)
+        builder, network = self.network(logger, numpy.float32(0.5))
+        plan = builder.build_serialized_network(network, builder.create_builder_config())
+        assert (plan.nbytes, plan.dtype) == (len(bytes(plan)), trt.int8)
+        with open(tmp_path / "model.plan", "wb") as file:
+            file.write(plan)
+        del builder, network
+        runtime = trt.Runtime(logger)
+        for given in (plan, bytes(plan), bytearray(plan), (tmp_path / "model.plan").read_bytes()):
+            engine = runtime.deserialize_cuda_engine(given)
+            assert engine.num_io_tensors == 2
+            assert self.codes_of(engine) == [[2, 4, 6], [8, 10, 12]]
+
+    def test_what_is_no_plan_is_none_and_a_line_of_the_logger(self, capfd):
+        logger = trt.Logger(trt.Logger.ERROR)
+        builder, network = self.network(logger, numpy.float32(0.5))
+        plan = bytes(builder.build_serialized_network(network, builder.create_builder_config()))
+        runtime = trt.Runtime(logger)
+        for wrong in (b"", b"plan", plan[:-1], plan + b"0", bytes(len(plan))):
+            assert runtime.deserialize_cuda_engine(wrong) is None
+            assert "deserializeCudaEngine: " in capfd.readouterr().err
+        with pytest.raises(TypeError):
+            runtime.deserialize_cuda_engine("plan")
+        with pytest.raises(TypeError, match="Runtime: logger: int is no ILogger"):
+            trt.Runtime(3)
+        builder, network = self.network(logger, numpy.float32(0))
+        assert builder.build_serialized_network(network, builder.create_builder_config()) is None
+        assert "scale: not every coefficient is above 0" in capfd.readouterr().err
+
+    def test_a_network_has_a_length_and_layers_by_number(self):
+        builder, network = self.network(trt.Logger(), numpy.float32(2))
+        assert len(network) == network.num_layers == 2
+        assert [layer.type for layer in network] == [trt.LayerType.CONSTANT, trt.LayerType.QUANTIZE]
+        assert network[-1].type == trt.LayerType.QUANTIZE
+        for index in (2, -3):
+            with pytest.raises(IndexError):
+                network[index]
+
+    def test_a_constants_weights_can_be_read_and_changed(self):
+        builder, network = self.network(trt.Logger(), numpy.float32(2))
+        constant = network[0]
+        assert (constant.shape, constant.weights.tolist(), constant.weights.dtype) == ((), [2.0], numpy.float32)
+        constant.weights = trt.Weights(numpy.float32([4]))
+        constant.shape = (1,)
+        assert (constant.shape, constant.weights.tolist()) == ((1,), [4.0])
+        constant.weights = numpy.float32([1])
+        engine = builder.build_engine_with_config(network, builder.create_builder_config())
+        assert self.codes_of(engine) == [[1, 2, 3], [4, 5, 6]]
+
+    def test_weights_are_of_a_type_an_address_and_a_count(self):
+        values = numpy.float32([1, 2, 4])
+        weights = trt.Weights(trt.float32, values.ctypes.data, 3)
+        assert (weights.dtype, weights.size, weights.numpy().tolist()) == (trt.float32, 3, [1, 2, 4])
+        assert trt.Weights(type=trt.float16, ptr=values.ctypes.data, count=2).dtype == trt.float16
+        assert trt.Weights(trt.int8).size == 0
+        network = trt.Builder(trt.Logger()).create_network()
+        constant = network.add_constant((3,), weights)
+        values[:] = 0  # the network has a copy
+        assert constant.weights.tolist() == [1, 2, 4]
+        for shape, wrong in (((2,), weights), ((3,), trt.Weights(trt.float32, 0, 3)), ((-3,), weights)):
+            with pytest.raises(ValueError, match="TensorRT: add_constant: "):
+                network.add_constant(shape, wrong)
+
+    def test_block_shapes_cut_rows_and_columns(self):
+        builder = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR))
+        network = builder.create_network()
+        x = network.add_input("x", trt.float32, (4, 4))
+        scale = network.add_constant((2, 2), numpy.float32([[1, 2], [4, 8]])).get_output(0)
+        layer = network.add_quantize(x, scale, trt.fp8)
+        assert layer.block_shape == ()
+        assert layer.set_block_shape((2, 2)) and not layer.set_block_shape((0, 2))
+        assert layer.block_shape == (2, 2)
+        layer.get_output(0).name = "y"
+        network.mark_output(layer.get_output(0))
+        values, codes = numpy.full((4, 4), 8, "f4"), numpy.zeros((4, 4), ml_dtypes.float8_e4m3fn)
+        context = builder.build_engine_with_config(network, builder.create_builder_config()).create_execution_context()
+        context.set_tensor_address("x", values.ctypes.data), context.set_tensor_address("y", codes.ctypes.data)
+        assert context.execute_async_v3(0)
+        assert codes.astype("f4").tolist() == [[8, 8, 4, 4]] * 2 + [[2, 2, 1, 1]] * 2
+
+    @pytest.mark.parametrize("by_shape", [False, True])
+    def test_dynamic_quantize_computes_scales(self, by_shape):
+        """TensorRT's documents' example: fp4 by blocks of 16, whose scales have a scale of 1; and back."""
+        builder = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR))
+        network = builder.create_network()
+        x = network.add_input("input", trt.float32, (2, 32))
+        one = network.add_constant((1,), numpy.ones(1, "f4")).get_output(0)
+        if by_shape:
+            layer = network.add_dynamic_quantize_v2(x, (1, 16), trt.fp4, trt.fp8)
+        else:
+            layer = network.add_dynamic_quantize(x, axis=1, block_size=16, output_type=trt.fp4, scale_type=trt.fp8)
+        layer.set_input(1, one)
+        assert layer.type == trt.LayerType.DYNAMIC_QUANTIZE and len(network) == 2
+        assert (layer.num_outputs, layer.get_output(1).shape, layer.get_output_type(1)) == (2, (2, 2), trt.fp8)
+        assert (layer.axis, layer.block_size, layer.block_shape) == ((-1, 0, (1, 16)) if by_shape else (1, 16, ()))
+        assert (layer.to_type, layer.scale_type) == (trt.fp4, trt.fp8)
+        scales = network.add_dequantize(layer.get_output(1), one)
+        back = network.add_dequantize(layer.get_output(0), scales.get_output(0))
+        outputs = {"codes": layer.get_output(0), "scales": layer.get_output(1), "back": back.get_output(0)}
+        for name, tensor in outputs.items():
+            tensor.name = name
+            network.mark_output(tensor)
+        values = numpy.tile(numpy.float32([6, -3, 1.5, 0]), (2, 8)) * numpy.float32([[1], [4]])
+        memory = {
+            "input": values,
+            "codes": numpy.zeros((2, 16), "u1"),
+            "scales": numpy.zeros((2, 2), ml_dtypes.float8_e4m3fn),
+            "back": numpy.zeros((2, 32), "f4"),
+        }
+        context = builder.build_engine_with_config(network, builder.create_builder_config()).create_execution_context()
+        for name, array in memory.items():
+            assert context.set_tensor_address(name, array.ctypes.data)
+        assert context.execute_async_v3(0)
+        assert memory["scales"].astype("f4").tolist() == [[1, 1], [4, 4]]
+        assert memory["codes"].tolist() == [[0xD7, 0x03] * 8] * 2
+        assert memory["back"].tolist() == values.tolist()
+
+    def test_dynamic_quantize_breaks_its_rules_with_a_line(self, capfd):
+        builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
+        network, other = builder.create_network(), builder.create_network()
+        x = network.add_input("x", trt.float32, (2, 32))
+        layer = network.add_dynamic_quantize(x, 1, 32, trt.fp8, trt.e8m0)
+        layer.name = "mx"
+        network.mark_output(layer.get_output(0))
+
+        def line():
+            assert builder.build_engine_with_config(network, builder.create_builder_config()) is None
+            return capfd.readouterr().err
+
+        layer.block_size = 16
+        assert "mx: blockSize: 16 is not 32, that of kFP8" in line()
+        layer.block_size, layer.axis = 32, 0
+        assert "mx: blockSize: 32 does not divide axis 0 of the input, [2, 32]" in line()
+        layer.block_shape, layer.scale_type = (3, 1), trt.float32
+        assert "mx: blockShape: it does not cut the input, [2, 32], evenly" in line()
+        layer.to_type = trt.int8
+        assert "mx: toType: DataType kINT8 is not one of kFP4, kFP8" in line()
+        with pytest.raises(ValueError, match="add_dynamic_quantize: input: it is of another network"):
+            other.add_dynamic_quantize(x, 1, 32, trt.fp8, trt.e8m0)
+        with pytest.raises(ValueError, match="add_dynamic_quantize_v2: input: it is of another network"):
+            other.add_dynamic_quantize_v2(x, (1, 32), trt.fp8, trt.e8m0)
+        with pytest.raises(TypeError, match="add_dynamic_quantize: axis: "):
+            network.add_dynamic_quantize(x, "1", 32, trt.fp8, trt.e8m0)
+
+
 class TestAclnn:
     def test_documented_example(self):
         """CANN's sample, which is in C: its calls in their order, with what they write through pointers returned."""
@@ -474,6 +718,61 @@ class TestAclnn:
         for address in (x_address, scales_address, zero_points_address, out_address):
             assert aclnn.aclrtFree(address) == aclnn.ACL_SUCCESS
         assert aclnn.aclrtDestroyStream(stream) == aclnn.aclrtResetDevice(0) == aclnn.aclFinalize() == aclnn.ACL_SUCCESS
+
+    @staticmethod
+    def tensor(array, data_type):
+        """Of the array's shape and memory, which the caller keeps; 0 for None."""
+        if array is None:
+            return 0
+        shape = array.shape
+        return aclnn.aclCreateTensor(
+            shape, array.ndim, data_type, None, 0, aclnn.ACL_FORMAT_ND, shape, array.ndim, array.ctypes.data
+        )
+
+    def run(self, function, *arguments):
+        """Both phases; tensors among the arguments are (array, data type). Gives the workspace's size."""
+        tensors = [self.tensor(*each) if isinstance(each, tuple) else each for each in arguments]
+        status, size, executor = getattr(aclnn, f"{function}GetWorkspaceSize")(*tensors)
+        assert status == aclnn.ACL_SUCCESS, aclnn.aclGetRecentErrMsg()
+        workspace = numpy.zeros(size, "u1")
+        address = workspace.ctypes.data if size else 0
+        assert getattr(aclnn, function)(address, size, executor, 0) == aclnn.ACL_SUCCESS, aclnn.aclGetRecentErrMsg()
+        for given, tensor in zip(arguments, tensors):
+            assert not isinstance(given, tuple) or aclnn.aclDestroyTensor(tensor) == aclnn.ACL_SUCCESS
+        return size
+
+    def test_samples_of_the_other_functions(self):
+        x, channels, y = numpy.arange(8, dtype="f4").reshape(4, 2), numpy.float32([1, 2]), numpy.zeros((4, 2), "i1")
+        given = (x, aclnn.ACL_FLOAT), (channels, aclnn.ACL_FLOAT), (channels, aclnn.ACL_FLOAT)
+        result = y, aclnn.ACL_INT8
+        assert self.run("aclnnAscendQuantV3", *given, False, "round", aclnn.ACL_INT8, -1, result) == 0
+        assert y.tolist() == [[1, 4], [3, 8], [5, 12], [7, 16]]
+        assert self.run("aclnnAscendQuant", *given, True, "floor", aclnn.ACL_INT8, result) == 8
+        assert y.tolist() == [[1, 6], [3, 14], [5, 22], [7, 30]]
+
+        codes, one, values = numpy.arange(8, dtype="i1").reshape(4, 2), numpy.float32([1]), numpy.zeros((4, 2), "f2")
+        given = (codes, aclnn.ACL_INT8), (one, aclnn.ACL_FLOAT), (one, aclnn.ACL_FLOAT)
+        self.run("aclnnAscendAntiQuant", *given, aclnn.ACL_FLOAT16, False, (values, aclnn.ACL_FLOAT16))
+        assert values.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
+
+        x, scale, y = numpy.float16([[1, -2], [4, 3]]), numpy.zeros(2, "f4"), numpy.zeros((2, 2), "i1")
+        x_given, y_given, scale_given = (x, aclnn.ACL_FLOAT16), (y, aclnn.ACL_INT8), (scale, aclnn.ACL_FLOAT)
+        expected = [[64, -127], [127, 95]], [numpy.float32(2) / 127, numpy.float32(4) / 127]
+        assert self.run("aclnnDynamicQuant", x_given, 0, y_given, scale_given) == 0
+        assert (y.tolist(), scale.tolist()) == expected
+        assert self.run("aclnnDynamicQuantV2", x_given, 0, 0, aclnn.ACL_INT8, y_given, scale_given, 0) == 0
+        assert (y.tolist(), scale.tolist()) == expected
+        factors = numpy.float16([1, 1]), aclnn.ACL_FLOAT16
+        more = aclnn.ACL_INT8, True, "pertoken", y_given, scale_given, 0
+        assert self.run("aclnnDynamicQuantV3", x_given, factors, 0, *more) == 16
+        assert (y.tolist(), scale.tolist()) == expected
+
+        x = numpy.array([[0, 8, 64, 512]], ml_dtypes.bfloat16), aclnn.ACL_BF16
+        y, scale = numpy.zeros((1, 4), "u1"), numpy.full((1, 1, 2), 77, "u1")
+        for mode in ("rint", None):
+            outputs = (y, aclnn.ACL_FLOAT8_E4M3FN), (scale, aclnn.ACL_FLOAT8_E8M0)
+            assert self.run("aclnnDynamicMxQuant", x, -1, mode, aclnn.ACL_FLOAT8_E4M3FN, 32, 0, *outputs) == 1
+            assert (y.tolist(), scale.tolist()) == ([[0, 72, 96, 120]], [[[128, 0]]])
 
     def test_failures_have_canns_statuses_and_a_reason(self):
         status, *_ = aclnn.aclnnQuantizeGetWorkspaceSize(0, 0, 0, aclnn.ACL_INT8, 0, 0)

@@ -254,6 +254,35 @@ class TestFrontEnds:
         ):  # fmt: skip
             torch.library.opcheck(torch.ops.qdq.npu_quantize.default, arguments)
 
+    def test_torch_npus_other_operators_keep_the_rules_of_operators(self):
+        x, codes, scale = numbers(4, 16).half(), torch.ones((4, 16), dtype=torch.int8), torch.tensor([0.5])
+        smooth, groups = torch.ones((2, 16), dtype=torch.float16), torch.tensor([1, 4], dtype=torch.int32)
+        ops = torch.ops.qdq
+        for operator, arguments, keywords in (
+            (ops.npu_anti_quant, (codes, scale), {"offset": scale, "dst_dtype": 15}),
+            (ops.npu_anti_quant, (codes[:, :2].int(), scale), {"src_dtype": 16}),
+            (ops.npu_dynamic_quant, (x,), {}),
+            (ops.npu_dynamic_quant, (x,), {"smooth_scales": smooth, "group_index": groups, "dst_type": 16}),
+            (ops.npu_dynamic_quant, (x,), {"quant_mode": "perchannel", "dst_type": 24}),
+            (ops.npu_dynamic_quant, (x,), {"quant_mode": "pertensor", "dst_type": 23}),
+            (ops.npu_dynamic_mx_quant, (x,), {}),
+            (ops.npu_dynamic_mx_quant, (x,), {"axis": 0, "dst_type": 24, "scale_alg": 1}),
+        ):
+            torch.library.opcheck(operator.default, arguments, keywords)
+
+    def test_torch_npus_other_functions_compile_without_graph_breaks(self):
+        def through(x):
+            codes, scale = torch_npu.npu_dynamic_quant(x, dst_type=torch.int8)
+            blocks, _ = torch_npu.npu_dynamic_mx_quant(x, dst_type=torch.float8_e4m3fn)
+            values = torch_npu.npu_anti_quant(codes, torch.ones(1), dst_dtype=torch.bfloat16)
+            return values + 1, scale, blocks.float()
+
+        x = numbers(4, 16).half()
+        torch.compiler.reset()
+        compiled = torch.compile(through, fullgraph=True, backend="aot_eager")
+        for made, expected in zip(compiled(x), through(x)):
+            assert made.dtype == expected.dtype and torch.equal(made, expected)
+
     def test_torch_npu_refuses_tensors_as_arrays(self):
         x = numbers(4, 16)
         with pytest.raises(RuntimeError, match="npu_quantize: scales: shape"):

@@ -1,11 +1,11 @@
-"""CANN's aclnnQuantize in two phases, with CANN's names, numbers and statuses, on host memory.
+"""CANN's functions that quantize and dequantize, in two phases, with CANN's names, numbers and statuses.
 
 Each function has C's arguments in C's order. What C writes through a pointer follows the status in what Python returns:
 
     status, workspaceSize, executor = aclnnQuantizeGetWorkspaceSize(x, scales, zeroPoints, dtype, axis, out)
 
-Addresses and handles are integers, as ndarray.ctypes.data is one, and 0 is NULL. They are trusted, as in C: memory
-stays as long as what refers to it.
+All memory is the host's. Addresses and handles are integers, as ndarray.ctypes.data is one, and 0 is NULL. They are
+trusted, as in C: memory stays as long as what refers to it. A mode of None is NULL.
 """
 
 from qdq._core.compat import (
@@ -24,12 +24,18 @@ from qdq._core.compat import (
     ACL_ERROR_RT_MEMORY_ALLOCATION as ACL_ERROR_RT_MEMORY_ALLOCATION,
     ACL_FLOAT as ACL_FLOAT,
     ACL_FLOAT16 as ACL_FLOAT16,
+    ACL_FLOAT4_E2M1 as ACL_FLOAT4_E2M1,
+    ACL_FLOAT8_E4M3FN as ACL_FLOAT8_E4M3FN,
+    ACL_FLOAT8_E5M2 as ACL_FLOAT8_E5M2,
+    ACL_FLOAT8_E8M0 as ACL_FLOAT8_E8M0,
     ACL_FORMAT_NCHW as ACL_FORMAT_NCHW,
     ACL_FORMAT_ND as ACL_FORMAT_ND,
     ACL_FORMAT_NHWC as ACL_FORMAT_NHWC,
     ACL_FORMAT_UNDEFINED as ACL_FORMAT_UNDEFINED,
     ACL_INT16 as ACL_INT16,
     ACL_INT32 as ACL_INT32,
+    ACL_INT4 as ACL_INT4,
+    ACL_INT64 as ACL_INT64,
     ACL_INT8 as ACL_INT8,
     ACL_MEMCPY_DEVICE_TO_DEVICE as ACL_MEMCPY_DEVICE_TO_DEVICE,
     ACL_MEMCPY_DEVICE_TO_HOST as ACL_MEMCPY_DEVICE_TO_HOST,
@@ -50,6 +56,20 @@ from qdq._core.compat import (
     aclSetAclOpExecutorRepeatable as aclSetAclOpExecutorRepeatable,
     aclSetInputTensorAddr as aclSetInputTensorAddr,
     aclSetOutputTensorAddr as aclSetOutputTensorAddr,
+    aclnnAscendAntiQuant as aclnnAscendAntiQuant,
+    aclnnAscendAntiQuantGetWorkspaceSize as aclnnAscendAntiQuantGetWorkspaceSize,
+    aclnnAscendQuant as aclnnAscendQuant,
+    aclnnAscendQuantGetWorkspaceSize as aclnnAscendQuantGetWorkspaceSize,
+    aclnnAscendQuantV3 as aclnnAscendQuantV3,
+    aclnnAscendQuantV3GetWorkspaceSize as aclnnAscendQuantV3GetWorkspaceSize,
+    aclnnDynamicMxQuant as aclnnDynamicMxQuant,
+    aclnnDynamicMxQuantGetWorkspaceSize as aclnnDynamicMxQuantGetWorkspaceSize,
+    aclnnDynamicQuant as aclnnDynamicQuant,
+    aclnnDynamicQuantGetWorkspaceSize as aclnnDynamicQuantGetWorkspaceSize,
+    aclnnDynamicQuantV2 as aclnnDynamicQuantV2,
+    aclnnDynamicQuantV2GetWorkspaceSize as aclnnDynamicQuantV2GetWorkspaceSize,
+    aclnnDynamicQuantV3 as aclnnDynamicQuantV3,
+    aclnnDynamicQuantV3GetWorkspaceSize as aclnnDynamicQuantV3GetWorkspaceSize,
     aclnnQuantize as aclnnQuantize,
     aclnnQuantizeGetWorkspaceSize as aclnnQuantizeGetWorkspaceSize,
     aclrtCreateStream as aclrtCreateStream,

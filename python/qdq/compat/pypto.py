@@ -1,4 +1,7 @@
-"""pypto.dequantize: (float(input) + zero_points) * scale, over NumPy's arrays and torch's tensors.
+"""pypto's quantize and dequantize, over NumPy's arrays and torch's tensors.
+
+    quantize      round(input * scale + zero_points)
+    dequantize    (float(input) + zero_points) * scale
 
 A broken rule is a RuntimeError, as pypto's own library raises.
 """
@@ -30,7 +33,7 @@ DT_INT8, DT_INT16, DT_INT32 = DataType.DT_INT8, DataType.DT_INT16, DataType.DT_I
 DT_UINT8, DT_UINT16 = DataType.DT_UINT8, DataType.DT_UINT16
 DT_FP16, DT_BF16, DT_FP32 = DataType.DT_FP16, DataType.DT_BF16, DataType.DT_FP32
 __all__ = ["DT_BF16", "DT_FP16", "DT_FP32", "DT_INT16", "DT_INT32", "DT_INT8", "DT_UINT16", "DT_UINT8", "DataType",
-           "dequantize", "set_vec_tile_shapes", "tensor"]  # fmt: skip
+           "dequantize", "quantize", "set_vec_tile_shapes", "tensor"]  # fmt: skip
 
 
 def _name_of(function: str, argument: str, dtype: object) -> str:
@@ -58,14 +61,26 @@ def dequantize(input: Any, scale: Any, otype: DataType, axis: int, zero_points: 
     """(float(input) + zero_points) * scale, of input's shape.
 
     Args:
-        input: int8 or int16, 2 to 4 dimensions, 1 to 2^31 - 1 elements.
+        input: int8 or int16, 1 to 4 dimensions, 1 to 2^31 - 1 elements.
         scale: float32, of input's shape without dimension `axis`, or with 1 there.
         otype: DT_FP32.
-        axis: one of the last two dimensions, by either number.
+        axis: one of the last two dimensions, by either number; -1 of an input of one.
         zero_points: None, an empty array, or float32 of a shape that scale may have.
     """
     number = _compat.dtype_number(_name_of("dequantize", "otype", otype))
-    return _compat.pypto_dequantize(input, scale, number, axis, zero_points)
+    return _compat.pypto(False, input, scale, number, axis, zero_points)
+
+
+def quantize(input: Any, scale: Any, otype: DataType, axis: int, zero_points: Any = None) -> Any:
+    """round(input * scale + zero_points), of input's shape.
+
+    Args:
+        input: float32, 1 to 4 dimensions, 1 to 2^31 - 1 elements.
+        scale, axis, zero_points: as of dequantize.
+        otype: DT_INT8, or with zero_points DT_UINT8.
+    """
+    number = _compat.dtype_number(_name_of("quantize", "otype", otype))
+    return _compat.pypto(True, input, scale, number, axis, zero_points)
 
 
 def set_vec_tile_shapes(*sizes: int) -> None:

@@ -1,8 +1,10 @@
 """TensorRT's quantize and dequantize layers, in networks of nothing else, with the names of its Python package.
 
-Steps are TensorRT's: Builder, create_network, add_input, add_constant, add_quantize, add_dequantize, mark_output,
-build_engine_with_config, create_execution_context, set_tensor_address, execute_async_v3. Addresses are the host's, and
-a context has computed when execute_async_v3 returns. What fails is a line of the logger, and None or False.
+Steps are TensorRT's: Builder, create_network, add_input, add_constant, add_quantize, add_dequantize,
+add_dynamic_quantize, mark_output, build_engine_with_config, create_execution_context, set_tensor_address,
+execute_async_v3. Addresses are the host's, and a context has computed when execute_async_v3 returns. What fails is a
+line of the logger, and None or False. A plan of build_serialized_network has a buffer, for a file or
+Runtime.deserialize_cuda_engine, which takes anybody's bytes.
 """
 
 import sys
@@ -16,7 +18,9 @@ from qdq._core.compat import (
     IConstantLayer as IConstantLayer,
     ICudaEngine as ICudaEngine,
     IDequantizeLayer as IDequantizeLayer,
+    IDynamicQuantizeLayer as IDynamicQuantizeLayer,
     IExecutionContext as IExecutionContext,
+    IHostMemory as IHostMemory,
     ILayer as ILayer,
     ILogger as ILogger,
     INetworkDefinition as INetworkDefinition,
@@ -24,6 +28,7 @@ from qdq._core.compat import (
     ITensor as ITensor,
     LayerType as LayerType,
     NetworkDefinitionCreationFlag as NetworkDefinitionCreationFlag,
+    Runtime as Runtime,
     TensorIOMode as TensorIOMode,
 )
 
@@ -83,15 +88,26 @@ class Logger(ILogger):
 
 
 class Weights:
-    """The elements of a constant: of an array, whose memory it shares, or none of a type."""
+    """The elements of a constant: of an array, whose memory it shares, none of a type, or `count` at an address.
 
-    def __init__(self, a: Any) -> None:
+    Args:
+        a: an array; or a DataType, and then
+        ptr, count: where its elements are, and how many. The address is trusted, as in C++.
+    """
+
+    def __init__(self, a: Any = None, ptr: int | None = None, count: int = 0, *, type: DataType | None = None) -> None:
         import numpy
 
-        self._array = numpy.empty(0, nptype(a)) if isinstance(a, DataType) else numpy.ascontiguousarray(a)
+        a = type if a is None else a
+        self._address, self._count = ptr or 0, count
+        self._dtype = a if isinstance(a, DataType) and ptr is not None else None
+        self._array = None if self._dtype else numpy.empty(0, nptype(a)) if isinstance(a, DataType) else (
+            numpy.ascontiguousarray(a))  # fmt: skip
 
     @property
     def dtype(self) -> DataType:
+        if self._dtype is not None:
+            return self._dtype
         name = self._array.dtype.name
         if name not in _DATA_TYPES:
             raise TypeError(f"TensorRT: weights: dtype {name} is none of TensorRT's that qdq has")
@@ -99,16 +115,42 @@ class Weights:
 
     @property
     def size(self) -> int:
-        return self._array.size
+        return self._count if self._array is None else self._array.size
 
     def numpy(self) -> Any:
-        return self._array
+        """The array. Of an address one of its elements, which lasts as long as they do."""
+        if self._array is not None:
+            return self._array
+        import ctypes
+
+        import numpy
+
+        element = numpy.dtype(nptype(self.dtype))
+        return numpy.frombuffer((ctypes.c_char * (self.size * element.itemsize)).from_address(self._address), element)
 
 
 def _add_constant(self: INetworkDefinition, shape: Any, weights: Any) -> IConstantLayer:
     """A layer whose output is a constant. The network keeps a copy of the weights."""
     weights = weights if isinstance(weights, Weights) else Weights(weights)
+    if weights._array is None:
+        return self._add_constant_at(shape, weights.dtype, weights._address, weights.size)
     return self._add_constant(shape, weights.dtype, weights.numpy())
 
 
+def _get_weights(self: IConstantLayer) -> Any:
+    """The weights of a constant, as a NumPy array of their own; two elements of 4 bits are bytes."""
+    import numpy
+
+    dtype, held, count = self._get_weights()
+    if dtype in (DataType.INT4, DataType.FP4):
+        return numpy.frombuffer(held, "u1")
+    return numpy.frombuffer(held, nptype(dtype), count)
+
+
+def _set_weights(self: IConstantLayer, weights: Any) -> None:
+    weights = weights if isinstance(weights, Weights) else Weights(weights)
+    self._set_weights(weights.dtype, weights.numpy())
+
+
 INetworkDefinition.add_constant = _add_constant
+IConstantLayer.weights = property(_get_weights, _set_weights)

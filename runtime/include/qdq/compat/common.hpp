@@ -103,7 +103,7 @@ private:
 };
 
 /// The failure of one of a system's own rules, as printf shows it.
-[[gnu::format(printf, 1, 2)]] inline verdict fail(const char *format, ...) {
+[[gnu::format(printf, 1, 2), gnu::noinline, gnu::cold]] inline verdict fail(const char *format, ...) {
     static thread_local char kept[512];
     char message[sizeof(kept)];  // what is kept may be among the arguments: as a name
     std::va_list arguments;
@@ -121,14 +121,16 @@ inline qdq_options profile(const char *name) {
     return options;
 }
 
-/// What a call of qdq came to.
-inline verdict in_terms_of(const argument_names &names, qdq_status status) {
-    if (status != QDQ_INVALID_ARGUMENT) {
-        return status;
-    }
+/// The thread's latest failure of qdq. On its own: its text is no part of the stack that a call of qdq takes.
+[[gnu::noinline, gnu::cold]] inline verdict failure_in_terms_of(const argument_names &names) {
     char text[512];
     last_error_in_terms_of(names, text);
     return fail("%s", text);
+}
+
+/// What a call of qdq came to.
+inline verdict in_terms_of(const argument_names &names, qdq_status status) {
+    return status == QDQ_INVALID_ARGUMENT ? failure_in_terms_of(names) : verdict(status);
 }
 
 /// What messages say of an element type.
@@ -399,13 +401,19 @@ private:
     std::array<std::int64_t, 8> shape_{};
 };
 
+/// Makes a failure of what was to have a value. On its own: its copies of the message are no part of the stack that a
+/// call of qdq takes.
+template<typename T> [[gnu::noinline, gnu::cold]] void become(expected<T> &made, const verdict &failure) {
+    made = result(failure);
+}
+
 /// A new tensor that `compute` has filled; it takes the tensor's view and returns a verdict.
 template<typename Compute>
 expected<owned_tensor> made_by(dtype type, std::span<const std::int64_t> shape, Compute &&compute) {
     expected<owned_tensor> made(std::in_place, type, shape, owned_tensor::uninitialized{});
     const verdict done = made->problem() == nullptr ? compute(made->c()) : verdict(QDQ_OUT_OF_MEMORY, out_of_memory);
     if (!done) {
-        made = result(done);
+        become(made, done);
     }
     return made;
 }

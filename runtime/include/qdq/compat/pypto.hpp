@@ -1,5 +1,10 @@
 /// @file
-/// pypto.dequantize over qdq: dst = (float(input) + zero_points) * scale.
+/// pypto's quantize and dequantize over qdq.
+///
+/// @code{.unparsed}
+/// quantize    dst = saturate(round(input * scale + zero_points))      an f32 sum, rounded to nearest even
+/// dequantize  dst = (float(input) + zero_points) * scale
+/// @endcode
 ///
 /// @code
 /// std::int8_t x[12] = ...;
@@ -19,12 +24,15 @@
 /// Beware: pypto's documentation adds the zero point, and so does this; pypto's own implementation, as it is now,
 /// subtracts it: (float(input) - zero_points) * scale. For its results, pass the zero points negated.
 ///
-/// Newer releases of pypto also take an input of one dimension; here it has two to four, as documented before.
+/// quantize adds the zero point, too, before rounding: so pypto's documentation and its own tests have it, while the
+/// results of the documented example are those of a subtraction. NaN gives 0, as a conversion on Ascend does.
+///
+/// An input of one dimension is a row: axis is -1, and scale and zero_points have one element.
 #pragma once
 
 #include <qdq/compat/common.hpp>
 
-/// pypto's dequantize.
+/// pypto's quantize and dequantize.
 namespace qdq::pypto {
 
 /// A view of memory, or tensor(), which owns its elements.
@@ -44,8 +52,10 @@ inline constexpr DataType DT_FP16 = DataType::f16;    ///< f16
 inline constexpr DataType DT_BF16 = DataType::bf16;   ///< bf16
 inline constexpr DataType DT_FP32 = DataType::f32;    ///< f32
 
-/// A tensor that owns its elements, which are 0.
-inline compat::owned_tensor tensor(const dimensions &shape, DataType dtype) { return {dtype, shape}; }
+/// A tensor that owns its elements, which are 0. The name is for pypto's graphs, which are not here.
+inline compat::owned_tensor tensor(const dimensions &shape, DataType dtype, const char * = "") {
+    return {dtype, shape};
+}
 
 namespace detail {
 
@@ -121,16 +131,65 @@ inline bool lacks_axis(const qdq_tensor &given, const qdq_tensor &input, std::in
            compat::same_shape(shape.last(tail), whole.last(tail));
 }
 
-inline constexpr compat::argument_names names{"pypto.dequantize", "input", "scale", "zero_points", "out"};
-constexpr const char *function = names.function;
+struct operation {
+    compat::argument_names names;
+    bool quantizes;
+};
+inline constexpr operation quantization{{"pypto.quantize", "input", "scale", "zero_points", "out"}, true};
+inline constexpr operation dequantization{{"pypto.dequantize", "input", "scale", "zero_points", "out"}, false};
 
 // An empty tensor of zero points is none.
 inline bool is_given(const Tensor &zero_points) {
     return zero_points.has_value() && compat::element_count(compat::shape_of(zero_points.c())) != 0;
 }
 
-inline verdict check(const Tensor &input, const Tensor &scale, DataType otype, int axis, const Tensor &zero_points) {
+inline verdict check_types(const operation &op, const qdq_tensor &x, const qdq_tensor &s, DataType otype,
+                           bool has_zero_points) {
     using namespace compat;
+    const char *const function = op.names.function;
+    if (op.quantizes ? !is_one_of(x.dtype, {DT_FP32}) : !is_one_of(x.dtype, {DT_INT8, DT_INT16})) {
+        return fail("%s: input: dtype %s is not %s", function, info(x.dtype).name,
+                    op.quantizes ? "DT_FP32" : "DT_INT8 or DT_INT16");
+    }
+    if (op.quantizes && otype != (has_zero_points ? DT_UINT8 : DT_INT8)) {
+        return fail("%s: otype: %s is not %s", function, info(otype).name,
+                    has_zero_points ? "DT_UINT8, as with zero_points" : "DT_INT8, as without zero_points");
+    }
+    if (!op.quantizes && otype != DT_FP32) {
+        return fail("%s: otype: %s is not DT_FP32", function, info(otype).name);
+    }
+    if (s.dtype != QDQ_F32) {
+        return fail("%s: scale: dtype %s is not DT_FP32", function, info(s.dtype).name);
+    }
+    return QDQ_OK;
+}
+
+// Fills `dropped`, the dimension that scale and zero points lack.
+inline verdict check_shape(const operation &op, const qdq_tensor &x, int axis, std::int32_t &dropped) {
+    using namespace compat;
+    const char *const function = op.names.function;
+    if (x.rank < 1 || x.rank > 4) {
+        return fail("%s: input: %d dimensions are not in 1..4", function, int(x.rank));
+    }
+    const std::int64_t count = element_count(shape_of(x));
+    if (count == 0 || count > INT32_MAX) {
+        return fail("%s: input: shape %s does not have 1 to 2147483647 elements", function, shape_text(x).c_str());
+    }
+    if (x.rank == 1 && axis != -1) {
+        return fail("%s: axis: %d is not -1, the one for an input of 1 dimension", function, axis);
+    }
+    const int from_the_end = axis < 0 ? axis : axis - x.rank;
+    if (from_the_end != -1 && from_the_end != -2) {
+        return fail("%s: axis: %d is not one of the last two of %d dimensions", function, axis, int(x.rank));
+    }
+    dropped = x.rank + from_the_end;
+    return QDQ_OK;
+}
+
+inline verdict check(const operation &op, const Tensor &input, const Tensor &scale, DataType otype, int axis,
+                     const Tensor &zero_points) {
+    using namespace compat;
+    const char *const function = op.names.function;
     if (const verdict sound = check_tensor(function, "input", input); !sound) {
         return sound;
     }
@@ -138,28 +197,15 @@ inline verdict check(const Tensor &input, const Tensor &scale, DataType otype, i
         return sound;
     }
     const qdq_tensor x = input.c(), s = scale.c();
-    if (!is_one_of(x.dtype, {DT_INT8, DT_INT16})) {
-        return fail("pypto.dequantize: input: dtype %s is not DT_INT8 or DT_INT16", info(x.dtype).name);
+    std::int32_t dropped = 0;
+    if (const verdict allowed = check_types(op, x, s, otype, is_given(zero_points)); !allowed) {
+        return allowed;
     }
-    if (x.rank < 2 || x.rank > 4) {
-        return fail("pypto.dequantize: input: %d dimensions are not in 2..4", int(x.rank));
+    if (const verdict allowed = check_shape(op, x, axis, dropped); !allowed) {
+        return allowed;
     }
-    const std::int64_t count = element_count(shape_of(x));
-    if (count == 0 || count > INT32_MAX) {
-        return fail("pypto.dequantize: input: shape %s does not have 1 to 2147483647 elements", shape_text(x).c_str());
-    }
-    if (otype != DT_FP32) {
-        return fail("pypto.dequantize: otype: %s is not DT_FP32", info(otype).name);
-    }
-    const int from_the_end = axis < 0 ? axis : axis - x.rank;
-    if (from_the_end != -1 && from_the_end != -2) {
-        return fail("pypto.dequantize: axis: %d is not one of the last two of %d dimensions", axis, int(x.rank));
-    }
-    if (s.dtype != QDQ_F32) {
-        return fail("pypto.dequantize: scale: dtype %s is not DT_FP32", info(s.dtype).name);
-    }
-    if (!lacks_axis(s, x, x.rank + from_the_end)) {
-        return fail("pypto.dequantize: scale: shape %s is not input's, %s, without dimension %d", shape_text(s).c_str(),
+    if (!lacks_axis(s, x, dropped)) {
+        return fail("%s: scale: shape %s is not input's, %s, without dimension %d", function, shape_text(s).c_str(),
                     shape_text(x).c_str(), axis);
     }
     if (is_given(zero_points)) {
@@ -168,10 +214,10 @@ inline verdict check(const Tensor &input, const Tensor &scale, DataType otype, i
         }
         const qdq_tensor z = zero_points.c();
         if (z.dtype != QDQ_F32) {
-            return fail("pypto.dequantize: zero_points: dtype %s is not DT_FP32", info(z.dtype).name);
+            return fail("%s: zero_points: dtype %s is not DT_FP32", function, info(z.dtype).name);
         }
-        if (!lacks_axis(z, x, x.rank + from_the_end)) {
-            return fail("pypto.dequantize: zero_points: shape %s is not input's, %s, without dimension %d",
+        if (!lacks_axis(z, x, dropped)) {
+            return fail("%s: zero_points: shape %s is not input's, %s, without dimension %d", function,
                         shape_text(z).c_str(), shape_text(x).c_str(), axis);
         }
     }
@@ -179,7 +225,7 @@ inline verdict check(const Tensor &input, const Tensor &scale, DataType otype, i
 }
 
 // For arguments that `check` has accepted.
-inline verdict compute(const qdq_tensor &y, const Tensor &input, const Tensor &scale, int axis,
+inline verdict compute(const operation &op, const qdq_tensor &y, const Tensor &input, const Tensor &scale, int axis,
                        const Tensor &zero_points) {
     const qdq_tensor x = input.c();
     const std::int32_t dropped = axis < 0 ? axis + x.rank : axis;
@@ -188,7 +234,31 @@ inline verdict compute(const qdq_tensor &y, const Tensor &input, const Tensor &s
     static const qdq_options pypto = compat::profile("pypto");
     qdq_options options = pypto;
     options.axis = 1 - dropped;  // of an input of two dimensions
-    return compat::in_terms_of(names, qdq_dequantize(&x, s.view(), has_zero_points ? z.view() : nullptr, &y, &options));
+    options.scale_mode = QDQ_MULTIPLY;
+    options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
+    options.nan = QDQ_NAN_ZERO;
+    return compat::in_terms_of(op.names, (op.quantizes ? qdq_quantize : qdq_dequantize)(
+                                             &x, s.view(), has_zero_points ? z.view() : nullptr, &y, &options));
+}
+
+inline compat::expected<compat::owned_tensor> made(const operation &op, const Tensor &input, const Tensor &scale,
+                                                   DataType otype, int axis, const Tensor &zero_points) {
+    if (const verdict allowed = check(op, input, scale, otype, axis, zero_points); !allowed) {
+        return allowed;
+    }
+    return compat::made_by(otype, compat::shape_of(input.c()),
+                           [&](const qdq_tensor &y) { return compute(op, y, input, scale, axis, zero_points); });
+}
+
+inline result written(const operation &op, const output &out, const Tensor &input, const Tensor &scale, DataType otype,
+                      int axis, const Tensor &zero_points) {
+    if (const verdict allowed = check(op, input, scale, otype, axis, zero_points); !allowed) {
+        return allowed;
+    }
+    if (const verdict fits = compat::check_out(op.names.function, out, otype, compat::shape_of(input.c())); !fits) {
+        return fits;
+    }
+    return compute(op, out.c(), input, scale, axis, zero_points);
 }
 
 }  // namespace detail
@@ -203,28 +273,29 @@ template<std::convertible_to<std::int64_t>... Sizes> void set_vec_tile_shapes(Si
     std::copy_n(list.begin(), std::min(list.size(), tile.size.size()), tile.size.begin());
 }
 
-/// input: i8 or i16, 2 to 4 dimensions, 1 to 2^31 - 1 elements, any strides. scale: f32, see above. otype: DT_FP32.
+/// input: i8 or i16, 1 to 4 dimensions, 1 to 2^31 - 1 elements, any strides. scale: f32, see above. otype: DT_FP32.
 /// zero_points: f32, of a shape that scale may have; or None, or an empty tensor.
 inline compat::expected<compat::owned_tensor> dequantize(const Tensor &input, const Tensor &scale, DataType otype,
                                                          int axis, const optional_tensor &zero_points = None) {
-    if (const compat::verdict allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
-        return allowed;
-    }
-    return compat::made_by(otype, compat::shape_of(input.c()),
-                           [&](const qdq_tensor &y) { return detail::compute(y, input, scale, axis, zero_points); });
+    return detail::made(detail::dequantization, input, scale, otype, axis, zero_points);
 }
 
 /// The same into `out`, an f32 tensor of input's shape with strides that keep its elements apart.
 inline result dequantize_out(const output &out, const Tensor &input, const Tensor &scale, DataType otype, int axis,
                              const optional_tensor &zero_points = None) {
-    if (const compat::verdict allowed = detail::check(input, scale, otype, axis, zero_points); !allowed) {
-        return allowed;
-    }
-    const auto shape = compat::shape_of(input.c());
-    if (const compat::verdict fits = compat::check_out(detail::function, out, otype, shape); !fits) {
-        return fits;
-    }
-    return detail::compute(out.c(), input, scale, axis, zero_points);
+    return detail::written(detail::dequantization, out, input, scale, otype, axis, zero_points);
+}
+
+/// input: f32, else as of dequantize. otype: DT_INT8, or with zero_points DT_UINT8.
+inline compat::expected<compat::owned_tensor> quantize(const Tensor &input, const Tensor &scale, DataType otype,
+                                                       int axis, const optional_tensor &zero_points = None) {
+    return detail::made(detail::quantization, input, scale, otype, axis, zero_points);
+}
+
+/// The same into `out`, a tensor of otype and input's shape with strides that keep its elements apart.
+inline result quantize_out(const output &out, const Tensor &input, const Tensor &scale, DataType otype, int axis,
+                           const optional_tensor &zero_points = None) {
+    return detail::written(detail::quantization, out, input, scale, otype, axis, zero_points);
 }
 
 }  // namespace qdq::pypto

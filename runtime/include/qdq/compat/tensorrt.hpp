@@ -15,10 +15,22 @@
 /// bool done = context->enqueueV3(nullptr);
 /// @endcode
 ///
-/// All memory is the host's. What createX() and buildEngineWithConfig() return is the caller's to delete. An engine
+/// All memory is the host's. What createX(), buildX() and deserializeX() return is the caller's to delete. An engine
 /// keeps copies of the weights and outlives its network; it must outlive its contexts, and the logger all of them. A
-/// failure is a line of the logger, and NULL or false. enqueueV3() has computed when it returns, and looks at no
-/// stream. A plan as bytes, buildSerializedNetwork(), is not offered: an engine is built where it runs.
+/// failure is a line of the logger, or goes to the error recorder where one is set, and NULL or false. enqueueV3() has
+/// computed when it returns, and looks at no stream.
+///
+/// A plan is bytes, for memory or a file; an engine of it needs no network:
+///
+/// @code
+/// IHostMemory *plan = builder->buildSerializedNetwork(*network, *config);
+/// std::ofstream("model.plan", std::ios::binary).write(static_cast<char *>(plan->data()), plan->size());
+/// IRuntime *runtime = createInferRuntime(logger);
+/// ICudaEngine *engine = runtime->deserializeCudaEngine(bytes.data(), bytes.size());
+/// @endcode
+///
+/// It has the network's layers and weights, and every rule is checked anew where it is read: a plan that was cut off or
+/// damaged is refused, or is another network that keeps the rules. Kernels are chosen by the machine that reads it.
 ///
 /// Without those steps, a network runs by itself, and says what was wrong in a qdq::result:
 ///
@@ -38,6 +50,19 @@
 /// dequantize    (input - zeroPt) * scale
 /// @endcode
 ///
+/// A dynamic quantize layer computes the scales of blocks, too, its second output:
+///
+/// @code
+/// kE8M0 scales    the least power of two that is not below amax / L: NVIDIA's rounding of cuDNN's and PTX's
+/// kFLOAT          amax / L, L the largest value of toType: 6 of kFP4, 448 of kFP8
+/// kFP8            the same of input / s, rounded to kFP8; s is the scale of scales, input 1
+/// output 0        saturate(round(input / scale)); of kFP8 scales that of input / s
+/// @endcode
+///
+/// The reference has no formula for it. amax is the largest |input| of a block, and a scale of 0 is 1 instead. input /
+/// s is input times 1 / s, each rounded once in f32. A dequantize layer takes such scales as they are, or by way of
+/// another one that multiplies kFP8 scales by s. Those need not be above 0.
+///
 /// As in TensorRT, a network belongs to one thread, and layers and tensors belong to it. A mistake in a layer shows
 /// when the network is built: build() and run() name the layer, or its output where it has no name of its own. A tensor
 /// of another network is such a mistake, and is not kept: that network may be gone by then. The add functions return
@@ -45,22 +70,25 @@
 ///
 /// TensorRT's operator reference and NvInfer.h differ in places. The reference is followed in this:
 ///
-/// - input and scale have one type, of a dequantize layer output and scale;
-/// - zeroPt is f32;
-/// - blocks are for int4 and fp4.
+/// - input and scale have one type, of a dequantize layer output and scale; scales of fp8 blocks may be kE8M0;
+/// - zeroPt is f32.
 ///
 /// NvInfer.h is followed in this:
 ///
 /// - int8 goes down to -128; the reference's example prints -127 / 127 for a value below both;
 /// - scales are above 0;
-/// - the last or the last but one dimension is cut into blocks, and no other.
+/// - blocks are for int4, fp8 and fp4;
+/// - the last or the last but one dimension is cut into blocks, and no other, unless setBlockShape() says so.
 ///
 /// Both are silent on a remainder, which is refused. A 1-D scale is one for each element along the axis, also where
 /// input has one dimension.
 #pragma once
 
+#include <qdq/compat/ascend.hpp>
 #include <qdq/compat/common.hpp>
+#include <qdq/compat/tensorrt_plan.hpp>
 
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -80,14 +108,15 @@ enum class DataType : std::int32_t {
     kINT64 = 8,  ///< no layer takes it
     kINT4 = 9,   ///< i4, two in a byte, the first in the low nibble
     kFP4 = 10,   ///< e2m1, packed as kINT4
-    kE8M0 = 11   ///< no layer takes it
+    kE8M0 = 11   ///< powers of two: scales of fp8 blocks
 };
 
 /// What a layer does.
 enum class LayerType : std::int32_t {
-    kCONSTANT = 19,   ///< holds weights
-    kQUANTIZE = 32,   ///< quantizes
-    kDEQUANTIZE = 33  ///< dequantizes
+    kCONSTANT = 19,         ///< holds weights
+    kQUANTIZE = 32,         ///< quantizes
+    kDEQUANTIZE = 33,       ///< dequantizes
+    kDYNAMIC_QUANTIZE = 50  ///< computes scales, and quantizes
 };
 /// What a tensor of an engine is.
 enum class TensorIOMode : std::int32_t {
@@ -167,8 +196,15 @@ struct built_tensor {
     TensorIOMode mode = TensorIOMode::kNONE;
     void *constant = nullptr;      // its elements, where it is one
     compat::owned_tensor weights;  // the copy that they are in, if any
+    bool is_computed = false;      // by a layer
     std::int32_t input = 0;        // what it is computed of, by
     std::unique_ptr<qdq_plan> plan;
+    std::int32_t scale = -1;  // a scale that is computed, too: read, or where `is_dynamic` written
+    bool is_dynamic = false;
+    bool has_factor = false;  // what is computed of is the input times `factor`
+    float factor = 1;
+    std::int32_t axis = -1;  // of a dequantize layer by a computed scale, which no plan has the address of
+    Dims block{};
 };
 
 }  // namespace detail
@@ -224,6 +260,7 @@ public:
     LayerType getType() const noexcept {
         return what_ == kind::quantize     ? LayerType::kQUANTIZE
                : what_ == kind::dequantize ? LayerType::kDEQUANTIZE
+               : what_ == kind::dynamic    ? LayerType::kDYNAMIC_QUANTIZE
                                            : LayerType::kCONSTANT;
     }
     /// The name; one that the network gave it where it has none.
@@ -239,12 +276,16 @@ public:
     std::int32_t getNbInputs() const noexcept {
         return static_cast<std::int32_t>(3 - std::ranges::count(inputs_, static_cast<ITensor *>(nullptr)));
     }
-    /// The output, number 0; NULL for another number.
-    ITensor *getOutput(std::int32_t index) noexcept { return index == 0 ? &output_ : nullptr; }
-    /// 1.
-    std::int32_t getNbOutputs() const noexcept { return 1; }
-    /// The element type of the output.
-    DataType getOutputType(std::int32_t) const noexcept { return output_.type_; }
+    /// The output, number 0, and the scales that a layer computes, number 1; NULL for another number.
+    ITensor *getOutput(std::int32_t index) const noexcept {
+        return index == 0 ? &output_ : index == 1 && what_ == kind::dynamic ? &pair_->output_ : nullptr;
+    }
+    /// 1; of a layer that computes scales 2.
+    std::int32_t getNbOutputs() const noexcept { return what_ == kind::dynamic ? 2 : 1; }
+    /// The element type of an output.
+    DataType getOutputType(std::int32_t index) const noexcept {
+        return index == 1 && what_ == kind::dynamic ? pair_->output_.type_ : output_.type_;
+    }
     /// Another element type of the output; of a layer that computes, its toType.
     inline void setOutputType(std::int32_t index, DataType type) noexcept;
 
@@ -253,7 +294,7 @@ protected:
     friend class INetworkDefinition;
     friend const INetworkDefinition &detail::network_of(const ITensor &tensor);
     /// @cond
-    enum class kind { input, constant, quantize, dequantize };
+    enum class kind { input, constant, quantize, dequantize, dynamic, scales };
     ILayer(INetworkDefinition &network, kind what, std::int32_t index)
         : network_(network), what_(what), index_(index), output_(*this) {}
     /// @endcond
@@ -266,18 +307,45 @@ protected:
     DataType getToType() const noexcept { return output_.type_; }
     /// Another type to compute.
     inline void setToType(DataType type) noexcept;
+    /// How many elements of each dimension share a scale; without dimensions, the default, as the scale's shape says.
+    Dims getBlockShape() const noexcept { return block_; }
+    /// Sizes above 0, or -1 for all of a dimension. False, and as it was, for others.
+    inline bool setBlockShape(Dims const &blockShape) noexcept;
+    /// How many elements along the axis share a scale.
+    std::int32_t block_size() const noexcept { return block_size_; }
+    /// How many elements share a scale, as any of a caller's dimensions.
+    inline void cut(Dims const &shape, std::int32_t size) noexcept;
+    /// The type of the scales that it computes.
+    DataType scale_type() const noexcept { return pair_->output_.type_; }
+    /// Another one.
+    inline void set_scale_type(DataType type) noexcept { pair_->setToType(type); }
+    /// What a constant holds.
+    Weights weights() const noexcept { return weights_; }
+    /// Another constant.
+    inline void become(DataType type, Dims const &dimensions, Weights weights) noexcept;
 
 private:
-    bool computes() const { return what_ == kind::quantize || what_ == kind::dequantize; }
+    bool computes() const { return what_ >= kind::quantize && what_ != kind::scales; }
+    bool is_computed() const { return what_ >= kind::quantize; }
+    // The sizes of blocks of an input, of `x` dimensions, by a block shape or by axis and block size. False where there
+    // are no such blocks.
+    inline bool blocks_of(const Dims &x, std::int64_t *sizes) const;
     // Another network may be gone before this one. None of its tensors is kept: the layer's own output, which no layer
     // has as an input, stands in its place, and a build says so.
     void take(std::size_t index, ITensor &tensor) {
         inputs_[index] = &tensor.producer_.network_ == &network_ ? &tensor : &output_;
     }
     // What a message calls it.
-    char const *label() const { return name_.is_set() ? getName() : output_.getName(); }
+    char const *label() const {
+        const ILayer &named = what_ == kind::scales ? *pair_ : *this;
+        return named.name_.is_set() ? named.getName() : named.output_.getName();
+    }
+    detail::verdict check_inputs() const;
     detail::verdict check(const ITensor &x, const ITensor &scale) const;
+    detail::verdict check_dynamic(const ITensor &x) const;
+    detail::verdict check_scale_of_scales() const;
     detail::verdict check_shape(const Dims &x, const Dims &scale, DataType stored) const;
+    detail::verdict check_block_shape(const Dims &x, const Dims &scale) const;
     detail::verdict check_zero_point(const ITensor &zero_point, const ITensor &scale) const;
 
     INetworkDefinition &network_;
@@ -285,10 +353,13 @@ private:
     const std::int32_t index_;  // in the order of the add functions
     detail::name name_;
     char unnamed_[48] = "";
-    ITensor output_;
+    mutable ITensor output_;  // a layer that cannot be changed gives its output, as TensorRT's do
     ITensor *inputs_[3] = {};
     std::int32_t axis_ = -1;
+    Dims block_{};
+    std::int32_t block_size_ = 0;
     Weights weights_{};
+    ILayer *pair_ = nullptr;  // of a dynamic layer and the scales that it computes, the next in the list: the other
     std::unique_ptr<ILayer> next_;
 };
 
@@ -296,6 +367,16 @@ private:
 class IConstantLayer : public ILayer {
     using ILayer::ILayer;
     friend class INetworkDefinition;
+
+public:
+    /// The weights.
+    Weights getWeights() const noexcept { return weights(); }
+    /// Other weights, with their type; they are not copied.
+    inline void setWeights(Weights weights) noexcept;
+    /// The dimensions.
+    Dims getDimensions() const noexcept { return getOutput(0)->getDimensions(); }
+    /// Other dimensions.
+    inline void setDimensions(Dims const &dimensions) noexcept;
 };
 
 /// A layer that quantizes. Its toType is kINT8 (the default), kINT4, kFP4 or kFP8.
@@ -305,6 +386,7 @@ class IQuantizeLayer : public ILayer {
 
 public:
     using ILayer::getAxis, ILayer::setAxis;
+    using ILayer::getBlockShape, ILayer::setBlockShape;
     using ILayer::getToType, ILayer::setToType;
 };
 
@@ -315,7 +397,32 @@ class IDequantizeLayer : public ILayer {
 
 public:
     using ILayer::getAxis, ILayer::setAxis;
+    using ILayer::getBlockShape, ILayer::setBlockShape;
     using ILayer::getToType, ILayer::setToType;
+};
+
+/// A layer that computes the scales of blocks, output 1, and quantizes by them. Its toType is kFP4 (the default) or
+/// kFP8, its scale type kFP8 (the default), kE8M0 or kFLOAT. Input 1, of kFP8 scales and of no other, is the scale of
+/// scales: a constant of one element, above 0.
+class IDynamicQuantizeLayer : public ILayer {
+    using ILayer::ILayer;
+    friend class INetworkDefinition;
+
+public:
+    using ILayer::getAxis, ILayer::setAxis;
+    using ILayer::getToType, ILayer::setToType;
+    /// The type of the scales.
+    DataType getScaleType() const noexcept { return scale_type(); }
+    /// Another type of the scales.
+    void setScaleType(DataType scaleType) noexcept { set_scale_type(scaleType); }
+    /// How many elements along the axis share a scale: 16 of kFP4, 32 of kFP8.
+    std::int32_t getBlockSize() const noexcept { return block_size(); }
+    /// Another size.
+    void setBlockSize(std::int32_t size) noexcept { cut(getBlockShape(), size); }
+    /// How many elements of each dimension share a scale; without dimensions, the default, axis and block size say it.
+    Dims getBlockShape() const noexcept { return ILayer::getBlockShape(); }
+    /// Another shape: sizes above 0, or -1 for all of a dimension.
+    void setBlockShape(Dims const &blockShape) noexcept { cut(blockShape, block_size()); }
 };
 
 namespace detail {
@@ -364,7 +471,9 @@ private:
     struct place {
         void *address = nullptr;
         compat::owned_tensor between;  // the elements of what lies between two layers
+        compat::owned_tensor product;  // of a layer's input and factor
     };
+    inline verdict run(std::size_t tensor) const;
     inline verdict check() const;
     inline verdict check_output(std::size_t output) const;
 
@@ -410,6 +519,22 @@ public:
     IDequantizeLayer *addDequantize(ITensor &input, ITensor &scale, DataType outputType = DataType::kFLOAT) noexcept {
         return compute<IDequantizeLayer>(ILayer::kind::dequantize, input, scale, outputType);
     }
+    /// A layer that computes scales, and quantizes, by blocks along the last or the last but one dimension. NULL in
+    /// want of memory.
+    IDynamicQuantizeLayer *addDynamicQuantize(ITensor &input, std::int32_t axis, std::int32_t blockSize,
+                                              DataType outputType, DataType scaleType) noexcept {
+        IDynamicQuantizeLayer *layer = addDynamicQuantizeV2(input, Dims{}, outputType, scaleType);
+        if (layer != nullptr) {
+            layer->axis_ = axis;
+            layer->block_size_ = blockSize;
+        }
+        return layer;
+    }
+    /// A layer that computes scales, and quantizes, by blocks of a shape. NULL in want of memory.
+    IDynamicQuantizeLayer *addDynamicQuantizeV2(ITensor &input, Dims const &blockShape, DataType outputType,
+                                                DataType scaleType) noexcept {
+        return dynamic(input, blockShape, outputType, scaleType);
+    }
 
     /// Of a tensor of this network; another's is left as it is.
     void markOutput(ITensor &tensor) noexcept {
@@ -437,7 +562,7 @@ public:
     /// How many outputs are marked.
     std::int32_t getNbOutputs() const noexcept { return marks_; }
     /// How many layers there are.
-    std::int32_t getNbLayers() const noexcept { return count_ - count_of_inputs_; }
+    std::int32_t getNbLayers() const noexcept { return count_ - count_of_inputs_ - count_of_scales_; }
     /// NULL for an index past the last.
     ITensor *getInput(std::int32_t index) const noexcept {
         ILayer *found = nth(index, [](const ILayer &layer) { return layer.what_ == ILayer::kind::input; });
@@ -450,7 +575,9 @@ public:
     }
     /// A layer, in the order of the add functions; NULL for an index past the last.
     ILayer *getLayer(std::int32_t index) const noexcept {
-        return nth(index, [](const ILayer &layer) { return layer.what_ != ILayer::kind::input; });
+        return nth(index, [](const ILayer &layer) {
+            return layer.what_ != ILayer::kind::input && layer.what_ != ILayer::kind::scales;
+        });
     }
 
     /// The memory of an input or a marked output. False where no such tensor has the name.
@@ -484,6 +611,7 @@ public:
 private:
     friend class ILayer;
     friend class IBuilder;
+    friend class IRuntime;
 
     template<typename Layer> Layer *append(ILayer::kind what, char const *name = nullptr) noexcept;
     template<typename Layer> Layer *compute(ILayer::kind what, ITensor &input, ITensor &scale, DataType type) noexcept {
@@ -496,6 +624,14 @@ private:
         layer->output_.type_ = type;
         return layer;
     }
+    void remove_last() {
+        ILayer *before = nullptr;
+        each([&](ILayer &layer) { before = layer.next_.get() == last_ ? &layer : before; });
+        (before != nullptr ? before->next_ : first_).reset();
+        last_ = before;
+        --count_;
+    }
+    inline IDynamicQuantizeLayer *dynamic(ITensor &input, Dims const &block, DataType type, DataType scales) noexcept;
     static ITensor *describe(ILayer &layer, DataType type, Dims const &dimensions) noexcept {
         layer.output_.type_ = type;
         layer.output_.dims_ = dimensions;
@@ -531,12 +667,19 @@ private:
     detail::verdict build(detail::built_network &made, weights how) const;
     static detail::verdict build(detail::built_tensor &made, const ILayer &layer, weights how);
     static detail::verdict plan(detail::built_network &made, const ILayer &layer);
+    static detail::verdict plan_dynamic(detail::built_network &made, const ILayer &layer);
     detail::verdict prepare();
     detail::verdict check_bound(const ILayer &layer) const;
+    void write(detail::plan_writer &to) const;
+    static void write(detail::plan_writer &to, const ILayer &layer);
+    static void write(detail::plan_writer &to, const Dims &dims);
+    static Dims read_dims(detail::plan_reader &from);
+    detail::verdict read(detail::plan_reader &from);
+    ILayer *read_layer(detail::plan_reader &from, std::span<ILayer *const> earlier);
 
     std::unique_ptr<ILayer> first_;
     ILayer *last_ = nullptr;
-    std::int32_t count_ = 0, count_of_inputs_ = 0, marks_ = 0;
+    std::int32_t count_ = 0, count_of_inputs_ = 0, count_of_scales_ = 0, marks_ = 0;
     detail::built_network network_;  // as of the last build, for run()
     detail::execution run_;
     bool is_built_ = false;
@@ -568,6 +711,108 @@ public:
     virtual ~ILogger() = default;
 };
 
+/// What kind of error one is, with TensorRT's values.
+enum class ErrorCode : std::int32_t {
+    kSUCCESS = 0,                ///< not used
+    kUNSPECIFIED_ERROR = 1,      ///< not used
+    kINTERNAL_ERROR = 2,         ///< not used
+    kINVALID_ARGUMENT = 3,       ///< an argument, a layer or a plan breaks a rule
+    kINVALID_CONFIG = 4,         ///< not used
+    kFAILED_ALLOCATION = 5,      ///< short memory
+    kFAILED_INITIALIZATION = 6,  ///< not used
+    kFAILED_EXECUTION = 7,       ///< not used
+    kFAILED_COMPUTATION = 8,     ///< not used
+    kINVALID_STATE = 9,          ///< not used
+    kUNSUPPORTED_STATE = 10      ///< a machine that runs none of the targets
+};
+
+/// Keeps errors for a program, which derives from it. Functions about what is kept are the program's own.
+class IErrorRecorder {
+public:
+    /// An error's text.
+    using ErrorDesc = char const *;
+    /// How many refer to it.
+    using RefCount = std::int32_t;
+    /// The longest text that it is given, without the NUL.
+    static constexpr std::size_t kMAX_DESC_LENGTH{127U};
+
+    /// A recorder.
+    IErrorRecorder() = default;
+    virtual ~IErrorRecorder() noexcept = default;
+
+    /// How many errors are kept.
+    virtual std::int32_t getNbErrors() const noexcept = 0;
+    /// An error's code.
+    virtual ErrorCode getErrorCode(std::int32_t errorIdx) const noexcept = 0;
+    /// An error's text.
+    virtual ErrorDesc getErrorDesc(std::int32_t errorIdx) const noexcept = 0;
+    /// Whether errors went that there was no room for.
+    virtual bool hasOverflowed() const noexcept = 0;
+    /// Forgets all.
+    virtual void clear() noexcept = 0;
+    /// Told of each failure.
+    virtual bool reportError(ErrorCode val, ErrorDesc desc) noexcept = 0;
+    /// Told by what it is set for.
+    virtual RefCount incRefCount() noexcept = 0;
+    /// Told by what goes, or has another set.
+    virtual RefCount decRefCount() noexcept = 0;
+
+protected:
+    /// A copy.
+    IErrorRecorder(const IErrorRecorder &) = default;
+    /// A copy.
+    IErrorRecorder &operator=(const IErrorRecorder &) & = default;
+};
+
+namespace detail {
+
+// Where failures go: to a recorder, where one is set, or to the logger.
+class reporter {
+public:
+    explicit reporter(ILogger &logger, IErrorRecorder *recorder = nullptr) : logger_(logger) { set_recorder(recorder); }
+    reporter(const reporter &) = delete;
+    ~reporter() { set_recorder(nullptr); }
+
+    void set_recorder(IErrorRecorder *recorder) {
+        if (recorder != nullptr) {
+            recorder->incRefCount();
+        }
+        if (IErrorRecorder *const before = std::exchange(recorder_, recorder)) {
+            before->decRefCount();
+        }
+    }
+    IErrorRecorder *recorder() const { return recorder_; }
+    ILogger &logger() const { return logger_; }
+
+    bool succeeded(const result &done) const {
+        if (!done) {
+            report(done);
+        }
+        return done.has_value();
+    }
+
+private:
+    void report(const result &failure) const {
+        if (recorder_ == nullptr) {
+            logger_.log(ILogger::Severity::kERROR, failure.message());
+            return;
+        }
+        char text[IErrorRecorder::kMAX_DESC_LENGTH + 1];
+        std::snprintf(text, sizeof text, "%s", failure.message());
+        recorder_->reportError(failure.status() == status::out_of_memory ? ErrorCode::kFAILED_ALLOCATION
+                               : failure.status() == status::unsupported ? ErrorCode::kUNSUPPORTED_STATE
+                                                                         : ErrorCode::kINVALID_ARGUMENT,
+                               text);
+    }
+
+    ILogger &logger_;
+    IErrorRecorder *recorder_ = nullptr;
+};
+
+inline verdict no_memory() { return {QDQ_OUT_OF_MEMORY, compat::out_of_memory}; }
+
+}  // namespace detail
+
 class ICudaEngine;
 
 /// Runs an engine on memory of its own choice.
@@ -586,11 +831,17 @@ public:
     /// The engine.
     ICudaEngine const &getEngine() const noexcept { return engine_; }
 
+    /// Who is told of its failures, instead of the logger; NULL for nobody. The engine's, unless another is set.
+    void setErrorRecorder(IErrorRecorder *recorder) noexcept { reporter_.set_recorder(recorder); }
+    /// Who is.
+    IErrorRecorder *getErrorRecorder() const noexcept { return reporter_.recorder(); }
+
 private:
     friend class ICudaEngine;
-    explicit IExecutionContext(const ICudaEngine &engine) : engine_(engine) {}
+    inline explicit IExecutionContext(const ICudaEngine &engine);
 
     const ICudaEngine &engine_;
+    detail::reporter reporter_;
     detail::execution run_;
 };
 
@@ -602,8 +853,15 @@ public:
     /// A context, which is the caller's to delete. NULL in want of memory.
     IExecutionContext *createExecutionContext() const noexcept {
         std::unique_ptr<IExecutionContext> made(new (std::nothrow) IExecutionContext(*this));
-        return succeeded(made != nullptr ? made->run_.prepare(network_) : no_memory()) ? made.release() : nullptr;
+        const detail::verdict done = made != nullptr ? made->run_.prepare(network_) : detail::no_memory();
+        return reporter_.succeeded(done) ? made.release() : nullptr;
     }
+
+    /// Who is told of its failures, instead of the logger; NULL for nobody. The runtime's that made it, unless another
+    /// is set. Contexts that are created later have it, too.
+    void setErrorRecorder(IErrorRecorder *recorder) noexcept { reporter_.set_recorder(recorder); }
+    /// Who is.
+    IErrorRecorder *getErrorRecorder() const noexcept { return reporter_.recorder(); }
 
     /// How many inputs and outputs there are.
     std::int32_t getNbIOTensors() const noexcept {
@@ -631,24 +889,42 @@ public:
 
 private:
     friend class IBuilder;
+    friend class IRuntime;
     friend class IExecutionContext;
-    explicit ICudaEngine(ILogger &logger) : logger_(logger) {}
+    explicit ICudaEngine(ILogger &logger, IErrorRecorder *recorder = nullptr) : reporter_(logger, recorder) {}
 
     static bool is_bound(const detail::built_tensor &tensor) { return tensor.mode != TensorIOMode::kNONE; }
-    static detail::verdict no_memory() { return {QDQ_OUT_OF_MEMORY, compat::out_of_memory}; }
     template<typename T> T known(char const *name, T detail::built_tensor::*member, T otherwise) const {
         const std::int32_t found = network_.find(name);
         return found >= 0 ? network_.tensors()[static_cast<std::size_t>(found)].*member : otherwise;
     }
-    bool succeeded(const result &done) const {
-        if (!done) {
-            logger_.log(ILogger::Severity::kERROR, done.message());
-        }
-        return done.has_value();
-    }
 
-    ILogger &logger_;
+    detail::reporter reporter_;
     detail::built_network network_;
+};
+
+inline IExecutionContext::IExecutionContext(const ICudaEngine &engine)
+    : engine_(engine), reporter_(engine.reporter_.logger(), engine.reporter_.recorder()) {}
+
+/// Bytes of TensorRT's: a plan.
+class IHostMemory {
+public:
+    IHostMemory(const IHostMemory &) = delete;
+    virtual ~IHostMemory() noexcept = default;
+
+    /// The first byte.
+    void *data() const noexcept { return data_.get(); }
+    /// How many.
+    std::size_t size() const noexcept { return size_; }
+    /// kINT8: bytes.
+    DataType type() const noexcept { return DataType::kINT8; }
+
+private:
+    friend class IBuilder;
+    explicit IHostMemory(std::size_t size) : data_(new(std::nothrow) std::byte[size]), size_(size) {}
+
+    std::unique_ptr<std::byte[]> data_;
+    std::size_t size_;
 };
 
 /// Nothing that these layers look at.
@@ -666,7 +942,7 @@ using NetworkDefinitionCreationFlags = std::uint32_t;
 class IBuilder {
 public:
     /// Failures go to the logger, which outlives it.
-    explicit IBuilder(ILogger &logger) : logger_(logger) {}
+    explicit IBuilder(ILogger &logger) : reporter_(logger) {}
 
     /// An empty network, which is the caller's to delete.
     INetworkDefinition *createNetworkV2(NetworkDefinitionCreationFlags) noexcept {
@@ -676,18 +952,77 @@ public:
     IBuilderConfig *createBuilderConfig() noexcept { return new (std::nothrow) IBuilderConfig; }
     /// An engine, which is the caller's to delete. NULL where a layer is wrong: a line of the logger says which.
     ICudaEngine *buildEngineWithConfig(const INetworkDefinition &network, IBuilderConfig &) noexcept {
-        std::unique_ptr<ICudaEngine> made(new (std::nothrow) ICudaEngine(logger_));
-        if (made == nullptr) {
-            logger_.log(ILogger::Severity::kERROR, compat::out_of_memory);
+        std::unique_ptr<ICudaEngine> made(new (std::nothrow) ICudaEngine(reporter_.logger()));
+        const detail::verdict built =
+            made != nullptr ? network.build(made->network_, INetworkDefinition::weights::copied) : detail::no_memory();
+        return reporter_.succeeded(built) ? made.release() : nullptr;
+    }
+    /// A plan, which is the caller's to delete: IRuntime::deserializeCudaEngine() makes an engine of it. NULL as above.
+    IHostMemory *buildSerializedNetwork(const INetworkDefinition &network, IBuilderConfig &) noexcept {
+        detail::built_network built;
+        if (!reporter_.succeeded(network.build(built, INetworkDefinition::weights::viewed))) {
             return nullptr;
         }
-        const detail::verdict built = network.build(made->network_, INetworkDefinition::weights::copied);
-        return made->succeeded(built) ? made.release() : nullptr;
+        detail::plan_writer counted;
+        network.write(counted);
+        std::unique_ptr<IHostMemory> made(new (std::nothrow) IHostMemory(counted.size()));
+        const bool has_room = made != nullptr && made->data() != nullptr;
+        if (!reporter_.succeeded(has_room ? detail::verdict(QDQ_OK) : detail::no_memory())) {
+            return nullptr;
+        }
+        detail::plan_writer written(made->data_.get());
+        network.write(written);
+        return made.release();
     }
 
+    /// Who is told of its failures, instead of the logger; NULL for nobody.
+    void setErrorRecorder(IErrorRecorder *recorder) noexcept { reporter_.set_recorder(recorder); }
+    /// Who is.
+    IErrorRecorder *getErrorRecorder() const noexcept { return reporter_.recorder(); }
+    /// The logger.
+    ILogger *getLogger() const noexcept { return &reporter_.logger(); }
+
 private:
-    ILogger &logger_;
+    detail::reporter reporter_;
 };
+
+/// Makes engines of plans.
+class IRuntime {
+public:
+    /// Failures go to the logger, which outlives it.
+    explicit IRuntime(ILogger &logger) : reporter_(logger) {}
+
+    /// An engine of a plan, which is the caller's to delete. The bytes may go then, and may be anybody's: NULL where
+    /// they are no plan, or one that breaks a rule. The recorder is the engine's, too.
+    ICudaEngine *deserializeCudaEngine(void const *blob, std::size_t size) noexcept {
+        std::unique_ptr<ICudaEngine> made(new (std::nothrow) ICudaEngine(reporter_.logger(), reporter_.recorder()));
+        const detail::verdict done = made != nullptr ? deserialize(*made, blob, size) : detail::no_memory();
+        return reporter_.succeeded(done) ? made.release() : nullptr;
+    }
+
+    /// Who is told of its failures, instead of the logger; NULL for nobody.
+    void setErrorRecorder(IErrorRecorder *recorder) noexcept { reporter_.set_recorder(recorder); }
+    /// Who is.
+    IErrorRecorder *getErrorRecorder() const noexcept { return reporter_.recorder(); }
+    /// The logger.
+    ILogger *getLogger() const noexcept { return &reporter_.logger(); }
+
+private:
+    static detail::verdict deserialize(ICudaEngine &made, void const *blob, std::size_t size) {
+        if (blob == nullptr) {
+            return compat::fail("TensorRT: deserializeCudaEngine: blob is NULL");
+        }
+        detail::plan_reader from({static_cast<const std::byte *>(blob), size});
+        INetworkDefinition network;
+        const detail::verdict done = network.read(from);
+        return done ? network.build(made.network_, INetworkDefinition::weights::copied) : done;
+    }
+
+    detail::reporter reporter_;
+};
+
+/// A runtime, which is the caller's to delete.
+inline IRuntime *createInferRuntime(ILogger &logger) noexcept { return new (std::nothrow) IRuntime(logger); }
 
 /// A builder, which is the caller's to delete.
 inline IBuilder *createInferBuilder(ILogger &logger) noexcept { return new (std::nothrow) IBuilder(logger); }
@@ -704,6 +1039,7 @@ constexpr int to_qdq(DataType type) {
     case DataType::kINT4: return QDQ_I4;
     case DataType::kFP8: return QDQ_F8E4M3;
     case DataType::kFP4: return QDQ_F4E2M1;
+    case DataType::kE8M0: return QDQ_E8M0;
     default: return -1;
     }
 }
@@ -729,8 +1065,10 @@ private:
 constexpr bool is_floating(DataType type) {
     return type == DataType::kFLOAT || type == DataType::kHALF || type == DataType::kBF16;
 }
-constexpr bool is_stored(DataType type) { return to_qdq(type) >= 0 && !is_floating(type); }
-constexpr bool takes_blocks(DataType type) { return type == DataType::kINT4 || type == DataType::kFP4; }
+constexpr bool is_stored(DataType type) { return to_qdq(type) >= 0 && !is_floating(type) && type != DataType::kE8M0; }
+constexpr bool takes_blocks(DataType type) {
+    return type == DataType::kINT4 || type == DataType::kFP8 || type == DataType::kFP4;
+}
 
 constexpr std::span<const std::int64_t> shape_of(const Dims &dims) {
     return {dims.d, static_cast<std::size_t>(dims.nbDims)};
@@ -781,28 +1119,83 @@ inline bool all_positive(const Weights &scale) {
     switch (scale.type) {
     case DataType::kHALF: return all_positive<std::int16_t>(scale.values, scale.count, 0x7c00);
     case DataType::kBF16: return all_positive<std::int16_t>(scale.values, scale.count, 0x7f80);
+    case DataType::kE8M0:  // but for NaN
+        return scale.count == 0 || std::memchr(scale.values, 0xff, static_cast<std::size_t>(scale.count)) == nullptr;
     default: return all_positive<std::int32_t>(scale.values, scale.count, 0x7f800000);
     }
+}
+
+// 1 / value of a value above 0, rounded to nearest even, by its bits as well.
+constexpr float reciprocal(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    if (bits == 0x7f800000u) {
+        return 0;
+    }
+    int exponent = std::max(static_cast<int>(bits >> 23), 1);
+    std::uint64_t mantissa = (bits & 0x7fffffu) | (bits >> 23 != 0 ? 0x800000u : 0u);
+    for (; mantissa < 0x800000u; mantissa <<= 1) {
+        --exponent;
+    }
+    const std::uint64_t quotient = (std::uint64_t{1} << 48) / mantissa, rest = (std::uint64_t{1} << 48) % mantissa;
+    int result = 253 - exponent;  // of 24 bits of the quotient's 25 or, of a power of two, 26
+    const int dropped = 1 + std::max(1 - result, 0);
+    std::uint64_t rounded = quotient >> dropped;
+    const std::uint64_t lost = quotient & ((std::uint64_t{1} << dropped) - 1), half = std::uint64_t{1} << (dropped - 1);
+    rounded += lost > half || (lost == half && (rest != 0 || rounded % 2 != 0)) ? 1 : 0;
+    // A mantissa of 25 bits carries into the exponent; one of 23 is that of a number with exponent 0.
+    result = std::max(result, 1);
+    const std::uint64_t made = (static_cast<std::uint64_t>(result - 1) << 23) + rounded;
+    return std::bit_cast<float>(static_cast<std::uint32_t>(std::min<std::uint64_t>(made, 0x7f800000u)));
 }
 
 }  // namespace detail
 
 inline const INetworkDefinition &detail::network_of(const ITensor &tensor) { return tensor.producer_.network_; }
 
+// One by one: a long chain of layers must not recurse. Scales of scales divide by the blocks of both.
 inline Dims ITensor::getDimensions() const noexcept {
+    constexpr Dims unknown{-1, {}};
     const ITensor *tensor = this;
-    while (tensor->producer_.computes()) {
-        const ITensor *input = tensor->producer_.inputs_[0];
-        if (input->producer_.index_ >= tensor->producer_.index_) {
-            return {-1, {}};
+    std::int64_t blocks[Dims::MAX_DIMS];
+    std::ranges::fill(blocks, 1);
+    bool whole[Dims::MAX_DIMS] = {}, is_cut = false;
+    while (tensor->producer_.is_computed()) {
+        const ILayer &made = tensor->producer_;
+        const ILayer &layer = made.what_ == ILayer::kind::scales ? *made.pair_ : made;
+        const ITensor *input = layer.inputs_[0];
+        if (input->producer_.index_ >= layer.index_) {
+            return unknown;
+        }
+        if (made.what_ == ILayer::kind::scales) {
+            is_cut = true;
+            const bool by_axis = layer.block_.nbDims == 0;
+            if (by_axis ? layer.axis_ < 0 || layer.axis_ >= Dims::MAX_DIMS
+                        : layer.block_.nbDims < 0 || layer.block_.nbDims > Dims::MAX_DIMS) {
+                return unknown;
+            }
+            for (std::int32_t d = by_axis ? layer.axis_ : 0; d < (by_axis ? layer.axis_ + 1 : layer.block_.nbDims);
+                 ++d) {
+                const std::int64_t size = by_axis ? layer.block_size_ : layer.block_.d[d];
+                if (size == -1 && !by_axis) {
+                    whole[d] = true;
+                } else if (size <= 0) {
+                    return unknown;
+                } else if (!whole[d] && __builtin_mul_overflow(blocks[d], size, &blocks[d])) {
+                    blocks[d] = INT64_MAX;
+                }
+            }
         }
         tensor = input;
     }
-    return tensor->dims_;
+    Dims dims = tensor->dims_;
+    for (std::int32_t d = 0; is_cut && d < std::min(dims.nbDims, Dims::MAX_DIMS); ++d) {
+        dims.d[d] = (whole[d] ? std::min<std::int64_t>(dims.d[d], 1) : dims.d[d]) / blocks[d];
+    }
+    return dims;
 }
 
 inline void ILayer::setInput(std::int32_t index, ITensor &tensor) noexcept {
-    if (index < 0 || index > 2 || !computes()) {
+    if (index < 0 || index > (what_ == kind::dynamic ? 1 : 2) || !computes()) {
         return;
     }
     take(static_cast<std::size_t>(index), tensor);
@@ -812,6 +1205,26 @@ inline void ILayer::setAxis(std::int32_t axis) noexcept {
     axis_ = axis;
     network_.is_built_ = false;
 }
+inline bool ILayer::setBlockShape(Dims const &blockShape) noexcept {
+    const bool is_valid =
+        blockShape.nbDims >= 0 && blockShape.nbDims <= Dims::MAX_DIMS &&
+        std::ranges::all_of(detail::shape_of(blockShape), [](std::int64_t size) { return size > 0 || size == -1; });
+    if (is_valid) {
+        block_ = blockShape;
+        network_.is_built_ = false;
+    }
+    return is_valid;
+}
+inline void ILayer::become(DataType type, Dims const &dimensions, Weights weights) noexcept {
+    output_.type_ = type;
+    output_.dims_ = dimensions;
+    weights_ = weights;
+    network_.is_built_ = false;
+}
+inline void IConstantLayer::setWeights(Weights weights) noexcept { become(weights.type, getDimensions(), weights); }
+inline void IConstantLayer::setDimensions(Dims const &dimensions) noexcept {
+    become(getOutputType(0), dimensions, weights());
+}
 inline void ILayer::setToType(DataType type) noexcept {
     output_.type_ = type;
     network_.is_built_ = false;
@@ -819,17 +1232,37 @@ inline void ILayer::setToType(DataType type) noexcept {
 inline void ILayer::setOutputType(std::int32_t index, DataType type) noexcept {
     if (index == 0 && computes()) {
         setToType(type);
+    } else if (index == 1 && what_ == kind::dynamic) {
+        set_scale_type(type);
     }
 }
+inline void ILayer::cut(Dims const &shape, std::int32_t size) noexcept {
+    block_ = shape;
+    block_size_ = size;
+    network_.is_built_ = false;
+}
 
-inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) const {
+inline bool ILayer::blocks_of(const Dims &x, std::int64_t *sizes) const {
+    const bool by_axis = block_.nbDims == 0;
+    if (by_axis ? axis_ < 0 || axis_ >= x.nbDims || block_size_ <= 0 : block_.nbDims != x.nbDims) {
+        return false;
+    }
+    for (std::int32_t d = 0; d < x.nbDims; ++d) {
+        const std::int64_t size = !by_axis ? block_.d[d] : d == axis_ ? block_size_ : 1;
+        sizes[d] = size == -1 ? std::max<std::int64_t>(x.d[d], 1) : size;
+        if (sizes[d] <= 0 || x.d[d] % sizes[d] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+inline detail::verdict ILayer::check_inputs() const {
     using namespace detail;
-    const bool quantizes = what_ == kind::quantize;
-    const DataType floating = quantizes ? x.type_ : output_.type_, stored = quantizes ? output_.type_ : x.type_;
     for (std::size_t i = 0; i < std::size(inputs_); ++i) {
         const ITensor *each = inputs_[i];
         if (each != nullptr && each->producer_.index_ >= index_) {
-            constexpr const char *names[] = {"input", "scale", "zeroPt"};
+            const char *const names[] = {"input", what_ == kind::dynamic ? "input 1" : "scale", "zeroPt"};
             return compat::fail("TensorRT: %s: %s: it is not from an earlier layer of this network", label(), names[i]);
         }
         if (each != nullptr && volume(each->getDimensions()) > INT32_MAX) {
@@ -837,6 +1270,80 @@ inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) con
                                 each->getName(), text(each->getDimensions()).c_str());
         }
     }
+    return QDQ_OK;
+}
+
+inline detail::verdict ILayer::check_dynamic(const ITensor &x) const {
+    using namespace detail;
+    const DataType scales = pair_->output_.type_;
+    if (!is_floating(x.type_)) {
+        return compat::fail("TensorRT: %s: input: DataType %s is not one of kFLOAT, kHALF, kBF16", label(),
+                            type_name(x.type_).c_str());
+    }
+    if (output_.type_ != DataType::kFP4 && output_.type_ != DataType::kFP8) {
+        return compat::fail("TensorRT: %s: toType: DataType %s is not one of kFP4, kFP8", label(),
+                            type_name(output_.type_).c_str());
+    }
+    if (scales != DataType::kFP8 && scales != DataType::kE8M0 && scales != DataType::kFLOAT) {
+        return compat::fail("TensorRT: %s: scaleType: DataType %s is not one of kFP8, kE8M0, kFLOAT", label(),
+                            type_name(scales).c_str());
+    }
+    const Dims dims = x.getDimensions();
+    const bool by_axis = block_.nbDims == 0, is_fp4 = output_.type_ == DataType::kFP4;
+    if (dims.nbDims < 2 || dims.nbDims > (by_axis ? 3 : 4)) {
+        return compat::fail("TensorRT: %s: input: %d dimensions are not 2 or 3, nor 4 of a block shape", label(),
+                            int(dims.nbDims));
+    }
+    if (by_axis && (scales == DataType::kFLOAT || is_fp4 != (scales == DataType::kFP8))) {
+        return compat::fail(
+            "TensorRT: %s: scaleType: along an axis, kFP4 has kFP8 scales and kFP8 kE8M0 ones; it is %s", label(),
+            type_name(scales).c_str());
+    }
+    if (by_axis && axis_ != dims.nbDims - 1 && axis_ != dims.nbDims - 2) {
+        return compat::fail("TensorRT: %s: axis: %d is neither the last nor the last but one dimension of %s", label(),
+                            int(axis_), text(dims).c_str());
+    }
+    if (by_axis && block_size_ != (is_fp4 ? 16 : 32)) {
+        return compat::fail("TensorRT: %s: blockSize: %d is not %d, that of %s", label(), int(block_size_),
+                            is_fp4 ? 16 : 32, type_name(output_.type_).c_str());
+    }
+    std::int64_t sizes[Dims::MAX_DIMS];
+    if (!blocks_of(dims, sizes)) {
+        return by_axis ? compat::fail("TensorRT: %s: blockSize: %d does not divide axis %d of the input, %s", label(),
+                                      int(block_size_), int(axis_), text(dims).c_str())
+                       : compat::fail("TensorRT: %s: blockShape: it does not cut the input, %s, evenly into blocks",
+                                      label(), text(dims).c_str());
+    }
+    if ((inputs_[1] != nullptr) != (scales == DataType::kFP8)) {
+        return compat::fail("TensorRT: %s: input 1: kFP8 scales, and no others, have a scale of scales", label());
+    }
+    return inputs_[1] != nullptr ? check_scale_of_scales() : QDQ_OK;
+}
+
+inline detail::verdict ILayer::check_scale_of_scales() const {
+    using namespace detail;
+    const ITensor &scale = *inputs_[1];
+    if (scale.producer_.what_ != kind::constant) {
+        return compat::fail("TensorRT: %s: input 1: it is not a constant", label());
+    }
+    if (scale.type_ != DataType::kFLOAT && scale.type_ != inputs_[0]->type_) {
+        return compat::fail("TensorRT: %s: input 1: DataType %s is neither kFLOAT nor the input's, %s", label(),
+                            type_name(scale.type_).c_str(), type_name(inputs_[0]->type_).c_str());
+    }
+    if (scale.dims_.nbDims > 1 || volume(scale.dims_) != 1) {
+        return compat::fail("TensorRT: %s: input 1: shape %s is not that of one element", label(),
+                            text(scale.dims_).c_str());
+    }
+    if (!all_positive(scale.producer_.weights_)) {
+        return compat::fail("TensorRT: %s: input 1: it is not above 0", label());
+    }
+    return QDQ_OK;
+}
+
+inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) const {
+    using namespace detail;
+    const bool quantizes = what_ == kind::quantize;
+    const DataType floating = quantizes ? x.type_ : output_.type_, stored = quantizes ? output_.type_ : x.type_;
     if (!is_floating(floating)) {
         return compat::fail("TensorRT: %s: %s: DataType %s is not one of kFLOAT, kHALF, kBF16", label(),
                             quantizes ? "input" : "toType", type_name(floating).c_str());
@@ -845,7 +1352,11 @@ inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) con
         return compat::fail("TensorRT: %s: %s: DataType %s is not one of kINT8, kINT4, kFP4, kFP8", label(),
                             quantizes ? "toType" : "input", type_name(stored).c_str());
     }
-    if (scale.type_ != floating) {
+    const Dims scale_dims = scale.getDimensions();
+    const bool is_constant = scale.producer_.what_ == kind::constant;
+    const bool is_power = scale.type_ == DataType::kE8M0 && scale_dims.nbDims > 1 &&
+                          (stored == DataType::kFP8 || (!is_constant && stored == DataType::kFP4));
+    if (scale.type_ != floating && !is_power) {
         return compat::fail("TensorRT: %s: scale: DataType %s is not the %s's, %s", label(),
                             type_name(scale.type_).c_str(), quantizes ? "input" : "output",
                             type_name(floating).c_str());
@@ -853,13 +1364,13 @@ inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) con
     if (x.getDimensions().nbDims == 0) {
         return compat::fail("TensorRT: %s: input: it has no dimensions", label());
     }
-    if (scale.producer_.what_ != kind::constant) {
+    if (!is_constant && (quantizes || scale.producer_.what_ == kind::input)) {
         return compat::fail("TensorRT: %s: scale: it is not a constant", label());
     }
-    if (const verdict fits = check_shape(x.getDimensions(), scale.dims_, stored); !fits) {
+    if (const verdict fits = check_shape(x.getDimensions(), scale_dims, stored); !fits) {
         return fits;
     }
-    if (!all_positive(scale.producer_.weights_)) {
+    if (is_constant && !all_positive(scale.producer_.weights_)) {
         return compat::fail("TensorRT: %s: scale: not every coefficient is above 0", label());
     }
     return inputs_[2] != nullptr ? check_zero_point(*inputs_[2], scale) : QDQ_OK;
@@ -868,6 +1379,13 @@ inline detail::verdict ILayer::check(const ITensor &x, const ITensor &scale) con
 inline detail::verdict ILayer::check_shape(const Dims &x, const Dims &scale, DataType stored) const {
     using namespace detail;
     const char *name = label();
+    if (block_.nbDims != 0 && !takes_blocks(stored)) {
+        return compat::fail("TensorRT: %s: blockShape: blocks, %s, are for kINT4, kFP8 and kFP4", name,
+                            text(block_).c_str());
+    }
+    if (block_.nbDims != 0) {
+        return check_block_shape(x, scale);
+    }
     if (scale.nbDims == 0 || (scale.nbDims == 1 && scale.d[0] == 1)) {
         return QDQ_OK;
     }
@@ -886,7 +1404,7 @@ inline detail::verdict ILayer::check_shape(const Dims &x, const Dims &scale, Dat
                             int(scale.nbDims), int(x.nbDims));
     }
     if (!takes_blocks(stored)) {
-        return compat::fail("TensorRT: %s: scale: blocks, %s, are for kINT4 and kFP4", name, text(scale).c_str());
+        return compat::fail("TensorRT: %s: scale: blocks, %s, are for kINT4, kFP8 and kFP4", name, text(scale).c_str());
     }
     int blocked = 0;
     for (std::int32_t d = 0; d < x.nbDims; ++d) {
@@ -904,6 +1422,21 @@ inline detail::verdict ILayer::check_shape(const Dims &x, const Dims &scale, Dat
     return QDQ_OK;
 }
 
+// The scale has an element for each block.
+inline detail::verdict ILayer::check_block_shape(const Dims &x, const Dims &scale) const {
+    using namespace detail;
+    bool fits = block_.nbDims == x.nbDims && scale.nbDims == x.nbDims;
+    for (std::int32_t d = 0; fits && d < x.nbDims; ++d) {
+        const std::int64_t size = block_.d[d] == -1 ? std::max<std::int64_t>(x.d[d], 1) : block_.d[d];
+        fits = x.d[d] % size == 0 && scale.d[d] == x.d[d] / size;
+    }
+    return fits ? verdict(QDQ_OK)
+                : compat::fail(
+                      "TensorRT: %s: blockShape: blocks of %s do not cut the input, %s, evenly into the "
+                      "scale's shape, %s",
+                      label(), text(block_).c_str(), text(x).c_str(), text(scale).c_str());
+}
+
 inline detail::verdict ILayer::check_zero_point(const ITensor &zero_point, const ITensor &scale) const {
     using namespace detail;
     const char *name = label();
@@ -914,9 +1447,10 @@ inline detail::verdict ILayer::check_zero_point(const ITensor &zero_point, const
         return compat::fail("TensorRT: %s: zeroPt: DataType %s is not kFLOAT", name,
                             type_name(zero_point.type_).c_str());
     }
-    if (!std::ranges::equal(shape_of(zero_point.dims_), shape_of(scale.dims_))) {
+    const Dims scale_dims = scale.getDimensions();
+    if (!std::ranges::equal(shape_of(zero_point.dims_), shape_of(scale_dims))) {
         return compat::fail("TensorRT: %s: zeroPt: shape %s is not scale's, %s", name, text(zero_point.dims_).c_str(),
-                            text(scale.dims_).c_str());
+                            text(scale_dims).c_str());
     }
     for (std::int64_t i = 0; i < volume(zero_point.dims_); i++) {
         if ((bits_at<std::uint32_t>(zero_point.producer_.weights_.values, i) & 0x7fffffffu) != 0) {
@@ -939,7 +1473,13 @@ inline verdict execution::prepare(const built_network &network) {
     for (std::size_t i = 0; i < network.tensors().size(); ++i) {
         const built_tensor &tensor = network.tensors()[i];
         place &at = places_[i];
-        if (tensor.plan == nullptr || tensor.mode != TensorIOMode::kNONE) {
+        if (tensor.has_factor) {
+            at.product = {dtype::f32, shape_of(tensor.dims), compat::owned_tensor::uninitialized{}};
+            if (at.product.problem() != nullptr) {
+                return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
+            }
+        }
+        if (!tensor.is_computed || tensor.mode != TensorIOMode::kNONE) {
             at.address = tensor.constant;
             continue;
         }
@@ -996,18 +1536,45 @@ inline verdict execution::run() {
         }
         is_checked_ = true;
     }
-    const auto tensors = network_->tensors();
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        if (tensors[i].plan == nullptr) {
-            continue;
-        }
-        const verdict done = qdq_run(tensors[i].plan.get(), places_[static_cast<std::size_t>(tensors[i].input)].address,
-                                     places_[i].address, nullptr);
-        if (!done) {
+    for (std::size_t i = 0; i < network_->tensors().size(); ++i) {
+        if (const verdict done = run(i); !done) {
             return done;
         }
     }
     return QDQ_OK;
+}
+
+inline verdict execution::run(std::size_t tensor) const {
+    const built_tensor &y = network_->tensors()[tensor];
+    if (y.plan == nullptr && y.scale < 0) {
+        return QDQ_OK;  // given, or the scales of a layer that was run
+    }
+    const void *x = places_[static_cast<std::size_t>(y.input)].address;
+    void *const at = places_[tensor].address;
+    if (y.scale < 0) {
+        return qdq_run(y.plan.get(), x, at, nullptr);
+    }
+    const built_tensor &of = network_->tensors()[static_cast<std::size_t>(y.input)],
+                       &scale = network_->tensors()[static_cast<std::size_t>(y.scale)];
+    void *const scales = places_[static_cast<std::size_t>(y.scale)].address;
+    const qdq_tensor c_x = view(of.dims, of.type, const_cast<void *>(x));
+    if (!y.is_dynamic) {
+        const qdq_tensor c_scale = view(scale.dims, scale.type, scales), c_y = view(y.dims, y.type, at);
+        qdq_options options = compat::profile("tensorrt");
+        options.axis = y.axis;
+        options.block_shape = y.block.nbDims != 0 ? y.block.d : nullptr;
+        return qdq_dequantize(&c_x, &c_scale, nullptr, &c_y, &options);
+    }
+    if (y.has_factor) {
+        constexpr std::int64_t everywhere[Dims::MAX_DIMS] = {};
+        const qdq_tensor factor{const_cast<float *>(&y.factor), QDQ_F32, c_x.rank, c_x.shape, everywhere, {}};
+        auto *const product = static_cast<float *>(places_[tensor].product.data());
+        if (const qdq_status status = compat::ascend::multiply(c_x, factor, product)) {
+            return status;
+        }
+        x = product;
+    }
+    return qdq_run_dynamic(y.plan.get(), x, scales, nullptr, at, nullptr);
 }
 
 }  // namespace detail
@@ -1019,7 +1586,7 @@ template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, ch
     }
     char output[64];
     if (name == nullptr) {
-        constexpr const char *kinds[] = {"Input", "Constant", "Quantize", "Dequantize"};
+        constexpr const char *kinds[] = {"Input", "Constant", "Quantize", "Dequantize", "Dynamic Quantize"};
         std::snprintf(layer->unnamed_, sizeof layer->unnamed_, "(Unnamed Layer* %d) [%s]", int(getNbLayers()),
                       kinds[static_cast<std::size_t>(what)]);
         std::snprintf(output, sizeof output, "%s_output", layer->unnamed_);
@@ -1030,6 +1597,7 @@ template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, ch
     }
     ++count_;
     count_of_inputs_ += what == ILayer::kind::input ? 1 : 0;
+    count_of_scales_ += what == ILayer::kind::scales ? 1 : 0;
     Layer *added = layer.get();
     (last_ != nullptr ? last_->next_ : first_) = std::move(layer);
     last_ = added;
@@ -1037,18 +1605,40 @@ template<typename Layer> Layer *INetworkDefinition::append(ILayer::kind what, ch
     return added;
 }
 
+inline IDynamicQuantizeLayer *INetworkDefinition::dynamic(ITensor &input, Dims const &block, DataType type,
+                                                          DataType scales) noexcept {
+    auto *layer = append<IDynamicQuantizeLayer>(ILayer::kind::dynamic);
+    if (layer == nullptr) {
+        return nullptr;
+    }
+    char name[72];
+    std::snprintf(name, sizeof name, "%s_1", layer->output_.getName());
+    ILayer *const made = append<ILayer>(ILayer::kind::scales, name);
+    if (made == nullptr) {
+        remove_last();
+        return nullptr;
+    }
+    layer->pair_ = made;
+    made->pair_ = layer;
+    layer->take(0, input);
+    layer->output_.type_ = type;
+    layer->block_ = block;
+    made->output_.type_ = scales;
+    return layer;
+}
+
 /// The rules for what enters the network and what leaves it.
 inline detail::verdict INetworkDefinition::check_bound(const ILayer &layer) const {
     using namespace detail;
     const ITensor &tensor = layer.output_;
-    if (tensor.marked_ != 0 && !layer.computes()) {
+    if (tensor.marked_ != 0 && !layer.is_computed()) {
         return compat::fail("TensorRT: %s: only the output of a quantize or dequantize layer can be marked",
                             layer.label());
     }
     if (is_bound(layer) && find(tensor.getName(), &tensor) != nullptr) {
         return compat::fail("TensorRT: %s: two inputs or outputs have this name", tensor.getName());
     }
-    if (layer.computes()) {
+    if (layer.is_computed()) {
         return QDQ_OK;
     }
     const Dims &dims = tensor.dims_;
@@ -1079,13 +1669,17 @@ inline detail::verdict INetworkDefinition::build(detail::built_network &made, we
     for (const ILayer *layer = first_.get(); layer != nullptr; layer = layer->next_.get()) {
         verdict done = check_bound(*layer);
         if (done && layer->computes()) {
-            done = layer->check(*layer->inputs_[0], *layer->inputs_[1]);
+            done = layer->check_inputs();
+        }
+        if (done && layer->computes()) {
+            done = layer->what_ == ILayer::kind::dynamic ? layer->check_dynamic(*layer->inputs_[0])
+                                                         : layer->check(*layer->inputs_[0], *layer->inputs_[1]);
         }
         if (done) {
             done = build(made.tensors()[static_cast<std::size_t>(layer->index_)], *layer, how);
         }
         if (done && layer->computes()) {
-            done = plan(made, *layer);
+            done = layer->what_ == ILayer::kind::dynamic ? plan_dynamic(made, *layer) : plan(made, *layer);
         }
         if (!done) {
             return done;
@@ -1106,6 +1700,7 @@ inline detail::verdict INetworkDefinition::build(detail::built_tensor &made, con
     made.mode = layer.what_ == ILayer::kind::input ? TensorIOMode::kINPUT
                 : tensor.marked_ != 0              ? TensorIOMode::kOUTPUT
                                                    : TensorIOMode::kNONE;
+    made.is_computed = layer.is_computed();
     if (layer.what_ != ILayer::kind::constant) {
         return QDQ_OK;
     }
@@ -1133,6 +1728,15 @@ inline detail::verdict INetworkDefinition::plan(detail::built_network &made, con
     const built_tensor &x = tensor_of(*layer.inputs_[0]), &scale = tensor_of(*layer.inputs_[1]);
     built_tensor &y = tensor_of(layer.output_);
     y.input = layer.inputs_[0]->producer_.index_;
+    std::int64_t block[Dims::MAX_DIMS];
+    const bool has_blocks = layer.block_.nbDims != 0 && layer.blocks_of(x.dims, block);
+    if (scale.is_computed) {
+        y.scale = layer.inputs_[1]->producer_.index_;
+        y.axis = layer.axis_;
+        y.block.nbDims = has_blocks ? x.dims.nbDims : 0;
+        std::copy_n(block, y.block.nbDims, y.block.d);
+        return QDQ_OK;
+    }
     y.plan.reset(new (std::nothrow) qdq_plan);
     if (y.plan == nullptr) {
         return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
@@ -1142,7 +1746,49 @@ inline detail::verdict INetworkDefinition::plan(detail::built_network &made, con
     const bool quantizes = layer.what_ == ILayer::kind::quantize;
     qdq_options options = compat::profile("tensorrt");
     options.axis = layer.axis_;
+    options.block_shape = has_blocks ? block : nullptr;
     return (quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(y.plan.get(), &c_x, &c_scale, nullptr, &c_y, &options);
+}
+
+/// The same of a layer that computes scales, which follow it.
+inline detail::verdict INetworkDefinition::plan_dynamic(detail::built_network &made, const ILayer &layer) {
+    using namespace detail;
+    const auto at = [&](std::int32_t index) -> built_tensor & {
+        return made.tensors()[static_cast<std::size_t>(index)];
+    };
+    built_tensor &y = at(layer.index_);
+    y.input = layer.inputs_[0]->producer_.index_;
+    y.scale = layer.pair_->index_;
+    y.is_dynamic = true;
+    y.plan.reset(new (std::nothrow) qdq_plan);
+    if (y.plan == nullptr) {
+        return no_memory();
+    }
+    if (layer.inputs_[1] != nullptr) {
+        const built_tensor &scale = at(layer.inputs_[1]->producer_.index_);
+        constexpr float one = 1;
+        constexpr std::int64_t length = 1;
+        const qdq_tensor c_scale{scale.constant, static_cast<qdq_dtype>(to_qdq(scale.type)), 1, &length, nullptr, {}},
+            c_one{const_cast<float *>(&one), QDQ_F32, 1, &length, nullptr, {}};
+        float value = 1;
+        if (const qdq_status status = compat::ascend::multiply(c_scale, c_one, &value)) {
+            return status;
+        }
+        y.has_factor = true;
+        y.factor = reciprocal(value);
+    }
+    std::int64_t block[Dims::MAX_DIMS];
+    layer.blocks_of(y.dims, block);
+    const built_tensor &x = at(y.input);
+    const DataType type = layer.pair_->output_.type_;
+    const Dims scale_dims = layer.pair_->output_.getDimensions();
+    const qdq_tensor c_x = view(x.dims, y.has_factor ? DataType::kFLOAT : x.type, nullptr),
+                     c_y = view(y.dims, y.type, nullptr), c_scale = view(scale_dims, type, nullptr);
+    qdq_options options = compat::profile("tensorrt");
+    options.block_shape = block;
+    qdq_scale_options how{};
+    how.rule = type == DataType::kE8M0 ? QDQ_SCALE_POWER_ROUND_UP : QDQ_SCALE_ABSMAX;
+    return qdq_plan_quantize_dynamic(y.plan.get(), &c_x, &c_scale, nullptr, &c_y, &how, &options);
 }
 
 inline detail::verdict INetworkDefinition::prepare() {
@@ -1165,7 +1811,7 @@ inline detail::verdict INetworkDefinition::prepare() {
 inline bool IExecutionContext::setTensorAddress(char const *name, void *data) noexcept {
     const std::int32_t found = engine_.network_.find(name);
     if (found < 0) {
-        return engine_.succeeded(
+        return reporter_.succeeded(
             compat::fail("TensorRT: setTensorAddress: no input or output is \"%s\"", name != nullptr ? name : "NULL"));
     }
     run_.set_address(found, data);
@@ -1175,13 +1821,169 @@ inline bool IExecutionContext::setInputTensorAddress(char const *name, void cons
     if (engine_.getTensorIOMode(name) == TensorIOMode::kINPUT) {
         return setTensorAddress(name, const_cast<void *>(data));
     }
-    return engine_.succeeded(
+    return reporter_.succeeded(
         compat::fail("TensorRT: setInputTensorAddress: no input is \"%s\"", name != nullptr ? name : "NULL"));
 }
 inline void *IExecutionContext::getTensorAddress(char const *name) const noexcept {
     const std::int32_t found = engine_.network_.find(name);
     return found >= 0 ? run_.address(found) : nullptr;
 }
-inline bool IExecutionContext::enqueueV3(void *) noexcept { return engine_.succeeded(run_.run()); }
+inline bool IExecutionContext::enqueueV3(void *) noexcept { return reporter_.succeeded(run_.run()); }
+
+// A plan: the mark, the number of layers and of outputs, each layer, and the outputs by their layers' numbers. Numbers
+// are those of the machine.
+
+inline void INetworkDefinition::write(detail::plan_writer &to) const {
+    to.bytes(detail::plan_mark, sizeof detail::plan_mark);
+    to.number(count_);
+    to.number(marks_);
+    each([&](const ILayer &layer) { write(to, layer); });
+    for (std::int32_t i = 0; i < marks_; ++i) {
+        to.number(getOutput(i)->producer_.index_);
+    }
+}
+
+inline void INetworkDefinition::write(detail::plan_writer &to, const Dims &dims) {
+    to.number(dims.nbDims);
+    to.bytes(dims.d, static_cast<std::size_t>(dims.nbDims) * sizeof dims.d[0]);
+}
+
+inline void INetworkDefinition::write(detail::plan_writer &to, const ILayer &layer) {
+    const ITensor &output = layer.output_;
+    to.number(static_cast<std::int32_t>(layer.what_));
+    to.text(layer.name_.is_set() ? layer.name_.c_str() : nullptr);
+    to.text(output.getName());
+    to.number(output.type_);
+    write(to, layer.is_computed() ? Dims{} : output.dims_);
+    for (const ITensor *input : layer.inputs_) {
+        to.number(input != nullptr ? input->producer_.index_ : -1);
+    }
+    to.number(layer.axis_);
+    write(to, layer.block_);
+    to.number(layer.weights_.count);
+    to.bytes(layer.weights_.values,
+             layer.what_ == ILayer::kind::constant ? detail::byte_count(output.type_, output.dims_) : 0);
+    if (layer.what_ == ILayer::kind::dynamic) {
+        to.number(layer.block_size_);
+    }
+}
+
+// Of a network without layers. Whatever the bytes are, what is made keeps what the add functions promise; build() has
+// the rules.
+inline detail::verdict INetworkDefinition::read(detail::plan_reader &from) {
+    constexpr std::size_t least_layer = 56;  // bytes
+    const std::byte *const mark = from.bytes(sizeof detail::plan_mark);
+    if (mark == nullptr || std::memcmp(mark, detail::plan_mark, sizeof detail::plan_mark) != 0) {
+        return compat::fail("TensorRT: deserializeCudaEngine: these bytes are no plan of this version");
+    }
+    const auto layers = from.number<std::int32_t>(), outputs = from.number<std::int32_t>();
+    const auto truncated = [] {
+        return compat::fail("TensorRT: deserializeCudaEngine: the plan ends early, or is damaged");
+    };
+    if (from.failed() || layers < 0 || outputs < 0 || static_cast<std::size_t>(layers) > from.left() / least_layer) {
+        return truncated();
+    }
+    const std::unique_ptr<ILayer *[]> all(new (std::nothrow) ILayer *[static_cast<std::size_t>(layers)]);
+    if (all == nullptr) {
+        return detail::no_memory();
+    }
+    for (std::int32_t i = 0; i < layers; ++i) {
+        all[static_cast<std::size_t>(i)] = read_layer(from, {all.get(), static_cast<std::size_t>(i)});
+        if (all[static_cast<std::size_t>(i)] == nullptr) {
+            return from.failed() ? truncated() : detail::no_memory();
+        }
+    }
+    if (count_ != layers) {  // scales are missing
+        return truncated();
+    }
+    for (std::int32_t i = 0; i < outputs; ++i) {
+        const auto index = from.number<std::int32_t>();
+        if (from.failed() || index < 0 || index >= layers) {
+            return truncated();
+        }
+        markOutput(all[static_cast<std::size_t>(index)]->output_);
+    }
+    return from.left() == 0 && marks_ == outputs ? detail::verdict(QDQ_OK) : truncated();
+}
+
+inline Dims INetworkDefinition::read_dims(detail::plan_reader &from) {
+    Dims dims{from.number<std::int32_t>(), {}};
+    if (dims.nbDims < 0 || dims.nbDims > Dims::MAX_DIMS) {
+        from.fail();
+        return {};
+    }
+    for (std::int32_t d = 0; d < dims.nbDims; ++d) {
+        dims.d[d] = from.number<std::int64_t>();
+    }
+    return dims;
+}
+
+// NULL where bytes are wrong, and the reader says so, or in want of memory.
+inline ILayer *INetworkDefinition::read_layer(detail::plan_reader &from, std::span<ILayer *const> earlier) {
+    const auto kind = from.number<std::int32_t>();
+    const char *const name = from.text(), *const output = from.text();
+    const auto type = from.number<DataType>();
+    const Dims dimensions = read_dims(from);
+    std::int32_t inputs[3];
+    for (std::int32_t &input : inputs) {
+        input = from.number<std::int32_t>();
+    }
+    const auto axis = from.number<std::int32_t>();
+    const Dims block = read_dims(from);
+    const auto count = from.number<std::int64_t>();
+    const auto is_earlier = [&](std::int32_t i) { return i >= 0 && static_cast<std::size_t>(i) < earlier.size(); };
+    const auto is = [&](ILayer::kind what) { return kind == static_cast<std::int32_t>(what); };
+    const bool computes = is(ILayer::kind::quantize) || is(ILayer::kind::dequantize);
+    const bool is_constant = is(ILayer::kind::constant), is_input = is(ILayer::kind::input);
+    const bool is_dynamic = is(ILayer::kind::dynamic), is_scales = is(ILayer::kind::scales);
+    const bool follows_dynamic = !earlier.empty() && earlier.back()->what_ == ILayer::kind::dynamic;
+    const bool has_dims = std::ranges::none_of(detail::shape_of(dimensions), [](std::int64_t d) { return d < 0; });
+    const bool has_inputs =
+        computes     ? is_earlier(inputs[0]) && is_earlier(inputs[1]) && (inputs[2] == -1 || is_earlier(inputs[2]))
+        : is_dynamic ? is_earlier(inputs[0]) && (inputs[1] == -1 || is_earlier(inputs[1]))
+                     : true;
+    if (from.failed() || !(computes || is_constant || is_input || is_dynamic || is_scales) ||
+        is_scales != follows_dynamic || output == nullptr || !has_inputs || !has_dims) {
+        from.fail();
+        return nullptr;
+    }
+    ILayer *made = nullptr;
+    if (is_input) {
+        addInput(output, type, dimensions);
+        made = last_;
+    } else if (is_constant) {
+        // As many as the dimensions have, which build() asks for: bytes that are there, or none.
+        const std::byte *const values =
+            from.bytes(count == detail::volume(dimensions) ? detail::byte_count(type, dimensions) : UINT64_MAX);
+        made = values != nullptr ? addConstant(dimensions, {type, values, count}) : nullptr;
+    } else if (is_scales) {
+        made = earlier.back()->pair_;
+        made->output_.type_ = type;
+    } else if (is_dynamic) {
+        made = addDynamicQuantize(earlier[static_cast<std::size_t>(inputs[0])]->output_, axis,
+                                  from.number<std::int32_t>(), type, DataType::kFP8);
+        if (made != nullptr && inputs[1] != -1) {
+            made->setInput(1, earlier[static_cast<std::size_t>(inputs[1])]->output_);
+        }
+    } else {
+        ITensor &x = earlier[static_cast<std::size_t>(inputs[0])]->output_,
+                &scale = earlier[static_cast<std::size_t>(inputs[1])]->output_;
+        made = kind == static_cast<std::int32_t>(ILayer::kind::quantize)
+                   ? static_cast<ILayer *>(addQuantize(x, scale, type))
+                   : addDequantize(x, scale, type);
+        if (made != nullptr && inputs[2] != -1) {
+            made->setInput(2, earlier[static_cast<std::size_t>(inputs[2])]->output_);
+        }
+    }
+    if (made == nullptr || (name != nullptr && !made->name_.assign(name)) || !made->output_.name_.assign(output)) {
+        return nullptr;
+    }
+    made->axis_ = axis;
+    if (from.failed() || !made->setBlockShape(block)) {  // of a dynamic layer, too: build() takes no other
+        from.fail();
+        return nullptr;
+    }
+    return made;
+}
 
 }  // namespace qdq::tensorrt
