@@ -23,6 +23,8 @@ struct quantize_options {
     std::string profile;  // of qdq_profile_options; empty: none
     granularity scales;
     bool asymmetric = false;
+    std::string scale_rule;  // empty: that of compressed-tensors
+    float clip_ratio = 1;
     std::string activations;  // "dynamic", or empty: they are left alone
     std::vector<std::string> include, exclude;
     std::optional<std::filesystem::path> recipe, report;

@@ -48,6 +48,14 @@ const dtype &scale_dtype(const tensor_info &tensor, const scheme &how) {
     }
 }
 
+// f16 has no powers of two below 2^-24.
+void check_power_of_two(const tensor_info &tensor, const scheme &how) {
+    if (how.method.rule && is_power_of_two(*how.method.rule) && scale_dtype(tensor, how).core == QDQ_F16) {
+        throw failure("its scales are of F16, and " + std::string(scale_rule_name(*how.method.rule)) +
+                      " makes powers of two that it has not");
+    }
+}
+
 // What safetensors' own library refuses: 6 bits each that end inside a byte.
 void check_whole_bytes(const dtype &stored, const std::vector<int64_t> &shape) {
     if (int64_t count = element_count(shape); stored.bits == 6 && count % 4 != 0) {
@@ -96,7 +104,8 @@ void check_npy(const tensor_info &tensor, const scheme &how, const blocking &gra
         throw failure("numpy has no type for " + std::string(how.type->option));
     }
     if (!is_derivable(tensor.shape, granularity)) {
-        throw failure("an .npy file cannot record blocks of " + std::to_string(granularity.block_size) +
+        const std::string rows = granularity.block_rows == 0 ? "" : std::to_string(granularity.block_rows) + "x";
+        throw failure("an .npy file cannot record blocks of " + rows + std::to_string(granularity.block_size) +
                       " along axis " + std::to_string(granularity.axis) + "; use a size that divides the axis");
     }
 }
@@ -115,15 +124,12 @@ public:
         std::span<std::byte> bytes = source_.take(byte_size(tensor));
         input.read(each.input, bytes);
         blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
-        scale_map map(tensor.shape, granularity);
-        scale_set set = compute_scales(*tensor.type, bytes, map, *how.type, how.asymmetric, scale_dtype(tensor, how),
-                                       [&](std::vector<float> &values, const dtype &type) {
-                                           return type.is_float() ? narrowed(values, type) : encode_e4m3(values);
-                                       });
+        const tensor_data x = {tensor.type, tensor.shape, bytes.data()};
+        scale_set set = compute_scales(x, granularity, *how.type, how.method, scale_dtype(tensor, how), kernels_);
         std::span<std::byte> codes = codes_.take(byte_size({"", &code, tensor.shape}));
         const std::vector<int64_t> &scale_shape = granularity.scale_shape;
         std::byte *zero_points = set.zero_points.empty() ? nullptr : set.zero_points.data();
-        kernels_.quantize({{tensor.type, tensor.shape, bytes.data()},
+        kernels_.quantize({x,
                            {&f32_dtype(), scale_shape, std::as_writable_bytes(std::span(set.scales)).data()},
                            {&zero_point_dtype(code), scale_shape, zero_points},
                            {&code, tensor.shape, codes.data()},
@@ -157,24 +163,6 @@ private:
             write(*parts.zero_point,
                   is_packed ? stored_zero_points(set.zero_points, code, scale_shape) : set.zero_points);
         }
-    }
-
-    std::vector<std::byte> encode_e4m3(std::vector<float> &values) {
-        std::vector<std::byte> codes(values.size());
-        std::vector<int64_t> shape = {static_cast<int64_t>(values.size())};
-        float one = 1;
-        kernels_.quantize({{&f32_dtype(), shape, std::as_writable_bytes(std::span(values)).data()},
-                           {&f32_dtype(), {}, std::as_writable_bytes(std::span(&one, 1)).data()},
-                           {},
-                           {&dtype_of(QDQ_F8E4M3), shape, codes.data()},
-                           {}});
-        return codes;
-    }
-
-    std::vector<std::byte> narrowed(std::vector<float> &values, const dtype &type) {
-        std::vector<std::byte> result(byte_size({"", &type, {std::ssize(values)}}));
-        kernels_.round(std::as_writable_bytes(std::span(values)), type, result.data());
-        return result;
     }
 
     scratch_buffer source_, codes_, rows_;
@@ -271,6 +259,7 @@ quantization::quantization(std::unique_ptr<tensor_reader> input, recipe rules, s
 
 quantized_parts quantization::plan_quantized(const tensor_info &tensor, const scheme &how) {
     blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
+    check_power_of_two(tensor, how);
     if (!input_->kind().has_metadata) {
         check_npy(tensor, how, granularity);
     }
@@ -298,12 +287,12 @@ quantized_parts quantization::plan_parts(const tensor_info &tensor, const scheme
             parts.shape = add_part({shape_name(name), find_dtype("I64"), {rank}});
         }
     }
-    std::string scale = how.scales.block_rows != 0 ? block_scale_name(name) : scale_name(name);
+    std::string scale = is_fp8_in_blocks(how) ? block_scale_name(name) : scale_name(name);
     parts.scale = add_part({scale, &scale_dtype(tensor, how), scale_shape});
     if (how.type->scales == scale_form::two_level) {
         parts.global_scale = add_part({global_scale_name(name), &f32_dtype(), {1}});
     }
-    if (has_zero_points(code, how.asymmetric)) {
+    if (has_zero_points(code, how.method.asymmetric)) {
         parts.zero_point = add_part(zero_point_info(zero_point_name(name), code, scale_shape, is_packed));
     }
     return parts;

@@ -65,6 +65,8 @@ json draw_scheme(choices &from) {
     perhaps("per_tensor", from.chance(2));
     perhaps("asymmetric", from.chance(2));
     perhaps("axis", from.one_of<json>({0, 1, -1, 5}));
+    perhaps("scale_rule", from.one_of<std::string>({"absmax", "minmax", "power-floor", "power-even", "power_even"}));
+    perhaps("clip", from.one_of<json>({0.5, 1, 0.9375, 0, 2, 1e-30, -1}));
     if (from.chance(24)) {
         entry[from.one_of<std::string>({"dype", "", "match", "activations"})] = draw_odd(from);
     }
