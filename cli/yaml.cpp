@@ -85,7 +85,7 @@ private:
         if (int64_t number = 0; is_whole<int64_t>(text, number)) {
             return number;
         }
-        const bool is_decimal = text.find_first_not_of("-.0123456789") == std::string::npos;
+        const bool is_decimal = text.find_first_not_of("+-.0123456789eE") == std::string::npos;
         double number = 0;
         return is_decimal && is_whole<double>(text, number) ? json(number) : json(std::move(text));
     }

@@ -23,6 +23,14 @@ constexpr std::pair<std::string_view, qdq_scale_rule> rules[] = {
 constexpr float epsilon = std::numeric_limits<float>::epsilon();
 constexpr float least_f32 = std::numeric_limits<float>::denorm_min();
 
+qdq_scale_options options_of(qdq_scale_rule rule, float clip_ratio, float least) {
+    qdq_scale_options options = {};
+    options.rule = rule;
+    options.clip_ratio = clip_ratio;
+    options.least_scale = least;
+    return options;
+}
+
 float least_of(const dtype &stored) {
     return stored.core == QDQ_F16 ? 0x1p-24f : stored.core == QDQ_BF16 ? 0x1p-133f : least_f32;
 }
@@ -76,7 +84,7 @@ private:
                                  {},
                                  {&dtype_of(QDQ_I8), x_.shape, nullptr},
                                  granularity_},
-                                {QDQ_SCALE_ABSMAX, how_.clip_ratio, least_f32}, -1, 1);
+                                options_of(QDQ_SCALE_ABSMAX, how_.clip_ratio, least_f32), -1, 1);
         return amax;
     }
 
@@ -105,7 +113,7 @@ private:
                                  {&zero_point_dtype(codes), shape, zero_points},
                                  {&codes, x_.shape, nullptr},
                                  granularity_},
-                                {rule, how_.clip_ratio, least});
+                                options_of(rule, how_.clip_ratio, least));
         set.scales = values_of(type, set.stored);
         return set;
     }
