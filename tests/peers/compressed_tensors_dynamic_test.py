@@ -1,4 +1,4 @@
-"""qdq's dynamic calls against those of compressed-tensors, which vLLM's models are described in: per token, and in groups
+"""qdq's dynamic profiles "compressed-tensors" and "vllm" against compressed-tensors, which vLLM's models are described in: per token, and in groups
 of 128; every bit. vLLM's own kernels take int8 to 127 instead of 127.5, and f8 as here."""
 
 import logging
@@ -21,7 +21,6 @@ try:
 except ImportError as missing:
     skip(missing)
 
-import qdq_ctypes
 from torch_arrays import to_numpy, to_torch
 
 torch.set_num_threads(1)
@@ -85,20 +84,20 @@ class AgainstCompressedTensors(DynamicComparison):
             x = dynamic.rows_of(source, COLUMNS)
             for strategy in (TOKEN, GROUP):
                 codes, scale, _ = peer(x, FLOAT8 | strategy)
-                self.check("float8", x, codes, scale, rule="absmax", has_codes=source == "float32")
+                self.check("float8", x, codes, scale, profile="compressed-tensors", has_codes=source == "float32")
 
     def test_int8(self):
         x = dynamic.rows_of("float32", COLUMNS)
         for strategy in (TOKEN, GROUP):
             codes, scale, _ = peer(x, INT8 | strategy)
-            self.check("int8", x, codes, scale, rule="absmax")
+            self.check("int8", x, codes, scale, profile="vllm")
 
     def test_asymmetric_int8(self):
         x = dynamic.rows_of("float32", COLUMNS)
         for strategy in (TOKEN, GROUP):
             codes, scale, zero_point = peer(x, INT8 | strategy | {"symmetric": False})
-            self.check("asymmetric", x, codes, scale, zero_point.numpy().astype(numpy.int8), rule="minmax",
-                       quantize_zp=qdq_ctypes.ZP_BEFORE_ROUNDING)  # fmt: skip
+            self.check("asymmetric", x, codes, scale, zero_point.numpy().astype(numpy.int8),
+                       profile="compressed-tensors")  # fmt: skip
 
 
 if __name__ == "__main__":

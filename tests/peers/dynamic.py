@@ -82,13 +82,13 @@ class DynamicComparison(unittest.TestCase):
     deviations: list[Deviation] = []
     compared = 0
 
-    def check(self, route, x, codes, scale, zero_point=None, *, rule, how=None, has_codes=True, **options):
-        """`codes`, `scale` and `zero_point` are the peer's, of the rows of x; `how` has clip_ratio and least_scale. Without
-        `has_codes` the peer's codes are of another arithmetic, as static calls show, and scales alone are compared."""
+    def check(self, route, x, codes, scale, zero_point=None, *, profile, rule=None, has_codes=True):
+        """`codes`, `scale` and `zero_point` are the peer's, of the rows of x; `profile` is qdq's for it. Without `has_codes`
+        the peer's codes are of another arithmetic, as static calls show, and scales alone are compared."""
         shape = (x.shape[0], 1)
         y, s = numpy.empty(x.shape, codes.dtype), numpy.empty(shape, scale.dtype)
         z = None if zero_point is None else numpy.empty(shape, zero_point.dtype)
-        QDQ.quantize_dynamic(x, s, z, y, RULES.index(rule), how or {}, **options)
+        QDQ.quantize_dynamic(x, s, z, y, profile, None if rule is None else RULES.index(rule))
         rows = Rows(route, x, codes.dtype, s[:, 0].astype(numpy.float32))
         type(self).compared += codes.size if has_codes else len(x)
         differ = bits(one_nan(s[:, 0])) != bits(one_nan(scale))

@@ -1,4 +1,4 @@
-"""qdq's rule "minmax" against ONNX Runtime's DynamicQuantizeLinear, and against ONNX's own reference of it: every bit."""
+"""qdq's dynamic profile "onnx" against ONNX Runtime's DynamicQuantizeLinear: every bit."""
 
 import dynamic
 from comparison import skip
@@ -57,7 +57,7 @@ class AgainstOnnxRuntime(DynamicComparison):
             x = dynamic.rows_of("float32", columns)[:: 1 if columns == 64 else 7]
             results = [session.run(None, {"x": row}) for row in x]
             codes, scale, zero_point = (numpy.stack([each[i] for each in results]) for i in range(3))
-            self.check(ROUTE, x, codes, scale, zero_point, rule="minmax")
+            self.check(ROUTE, x, codes, scale, zero_point, profile="onnx")
 
 
 if __name__ == "__main__":

@@ -76,7 +76,12 @@ class Options(ctypes.Structure):
 
 class ScaleOptions(ctypes.Structure):
     __slots__ = ()
-    _fields_ = [("rule", ctypes.c_int), ("clip_ratio", ctypes.c_float), ("least_scale", ctypes.c_float)]
+    _fields_ = [
+        ("rule", ctypes.c_int),
+        ("clip_ratio", ctypes.c_float),
+        ("least_scale", ctypes.c_float),
+        ("room", ctypes.c_char * 128),  # for what later headers add, which a profile sets
+    ]
 
 
 class Error(Exception):
@@ -117,6 +122,9 @@ class Library:
         self._library.qdq_quantize_dynamic.argtypes = [
             *[ctypes.POINTER(Tensor)] * 4, ctypes.POINTER(ScaleOptions), ctypes.POINTER(Options)
         ]  # fmt: skip
+        self._library.qdq_dynamic_profile.argtypes = [
+            ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(ScaleOptions), ctypes.POINTER(Options)
+        ]  # fmt: skip
         self._library.qdq_profile_options.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(Options)]
         self._library.qdq_last_error.restype = ctypes.c_char_p
         self._library.qdq_target_name.restype = ctypes.c_char_p
@@ -130,11 +138,17 @@ class Library:
     def dequantize(self, x, scale, zero_point, y, profile=None, **options):
         self._call(self._library.qdq_dequantize, x, scale, zero_point, y, ctypes.byref(self.options(profile, x.dtype, options)))
 
-    def quantize_dynamic(self, x, scale, zero_point, y, rule, how, profile=None, **options):
-        """Writes scale, zero_point and y; `how` names fields of ScaleOptions."""
-        rules = ScaleOptions(rule=rule, **how)
-        self._call(self._library.qdq_quantize_dynamic, x, scale, zero_point, y, ctypes.byref(rules),
-                   ctypes.byref(self.options(profile, y.dtype, options)))  # fmt: skip
+    def quantize_dynamic(self, x, scale, zero_point, y, profile, rule=None):
+        """Writes scale, zero_point and y, as the profile has them; by another rule where one is given."""
+        rules, options = ScaleOptions(), Options()
+        self._check(
+            self._library.qdq_dynamic_profile(
+                profile.encode(), DTYPES[y.dtype.name], ctypes.byref(rules), ctypes.byref(options)
+            )
+        )
+        if rule is not None:
+            rules.rule = rule
+        self._call(self._library.qdq_quantize_dynamic, x, scale, zero_point, y, ctypes.byref(rules), ctypes.byref(options))
 
     def options(self, profile, stored, given):
         """Those of the profile for a stored type, or the defaults, with the ones given."""

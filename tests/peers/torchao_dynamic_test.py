@@ -1,4 +1,5 @@
-"""qdq's dynamic calls against torchao's: int8 per token, float8 by row, and MX by each of its modes; every bit."""
+"""qdq's dynamic profiles "torchao" and "mx" against torchao: int8 per token, float8 by row, and MX by each of its modes;
+every bit."""
 
 import logging
 import warnings
@@ -94,8 +95,7 @@ class AgainstTorchao(DynamicComparison):
             x = dynamic.rows_of(source, 64)
             codes, scale = _quantize_activation_per_token_absmax(to_torch(x))
             scale = to_numpy(scale.reshape(-1)).astype(source)
-            self.check("int8", x, codes.numpy(), scale, rule="absmax", how={"least_scale": 1e-5}, profile="torchao",
-                       quant_min=-127, quant_max=127, nan=qdq_ctypes.NAN_ZERO, has_codes=source != "bfloat16")  # fmt: skip
+            self.check("int8", x, codes.numpy(), scale, profile="torchao", has_codes=source != "bfloat16")
 
     def test_float8_by_row(self):
         for source in ("float32", "float16", "bfloat16"):
@@ -104,7 +104,7 @@ class AgainstTorchao(DynamicComparison):
                 scale = quant_primitives._choose_scale_float8(to_torch(x), [1, 64], getattr(torch, name))
                 codes = quant_primitives._quantize_affine_float8(to_torch(x), scale, getattr(torch, name))
                 scale = scale.numpy().reshape(-1).astype(source)
-                self.check(f"float8 {name}", x, to_numpy(codes), scale, rule="absmax", profile="torchao")
+                self.check(f"float8 {name}", x, to_numpy(codes), scale, profile="torchao")
 
     def test_mx(self):
         for source in ("float32", "bfloat16"):
@@ -113,7 +113,7 @@ class AgainstTorchao(DynamicComparison):
                 for mode, rule in MODES.items():
                     scale, codes = mx_tensor.to_mx(to_torch(x), elements, 32, mode)
                     scale = scale.view(torch.uint8).numpy().reshape(-1).view("float8_e8m0fnu")
-                    self.check(f"MX {mode.name} {name}", x, codes_of(codes, name, x.shape), scale, rule=rule)
+                    self.check(f"MX {mode.name} {name}", x, codes_of(codes, name, x.shape), scale, profile="mx", rule=rule)
 
 
 def codes_of(codes, name, shape):
