@@ -58,6 +58,14 @@ struct compare_options {
     console_options console;
 };
 
+struct recipe_options {
+    std::string input;
+    output_options output;
+    double bits = 0;  // for each weight, scales included
+    target_options target;
+    console_options console;
+};
+
 struct inspect_options {
     std::string input;
     console_options console;
@@ -79,6 +87,7 @@ void run_quantize(const quantize_options &options);
 void run_dequantize(const dequantize_options &options);
 void run_convert(const convert_options &options);
 void run_compare(const compare_options &options);
+void run_recipe(const recipe_options &options);
 void run_inspect(const inspect_options &options);
 void run_targets(const targets_options &options);
 void run_verify(const verify_options &options);

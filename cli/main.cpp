@@ -102,11 +102,17 @@ constexpr const char *compare_footer = R"(ORIGINAL and OTHER hold the same tenso
 The last two are known where OTHER is quantized, the steps where its codes are integers. In JSON the SQNR of equal
 tensors is null.)";
 
-constexpr const char *verify_footer = R"(Runs every kernel of every target that this machine can run, on inputs given
-by formula, in the default and in hostile floating-point environments, and compares digests of the results with the
-published ones: docs/conformance.md. Where one differs, the first wrong result is printed with its operands and the
-right one, and the exit code is 1. Nothing is written to disk. A device (cuda, opencl) is checked where --target names
-it, with tensors in its memory.)";
+constexpr const char *recipe_footer = R"(Writes a recipe, which `qdq quantize --recipe` takes.
+  Each weight is quantized to i4 in blocks of 128 and of 32, mxfp4, nvfp4, f8e4m3 and i8, and its error is measured. All
+  start with the fewest bits; then, again and again, the one gets more that gains most for each bit, as long as they fit.
+  What counts is the error relative to the tensor's own values, times its number of elements.
+  No activations are looked at: it is the weights' own error that is small.)";
+
+constexpr const char *verify_footer = R"(Runs every kernel of every target that this machine can run, and every rule by
+which dynamic calls compute scales, on inputs given by formula, in the default and in hostile floating-point
+environments, and compares digests of the results with the published ones: docs/conformance.md. Where one differs, the
+first wrong result is printed with its operands and the right one, and the exit code is 1. Nothing is written to disk. A
+device (cuda, opencl) is checked where --target names it, with tensors in its memory.)";
 
 // What help shows of an option that takes one of these names, and shells complete.
 std::string one_of(const std::vector<std::string> &names) { return "NAME:{" + CLI::detail::join(names) + "}"; }
@@ -278,6 +284,19 @@ void add_compare(CLI::App &app, compare_options &options) {
     command.callback([&options] { run_compare(options); });
 }
 
+void add_recipe(CLI::App &app, recipe_options &options) {
+    CLI::App &command = *app.add_subcommand("recipe", "Choose a type for each tensor by what it would lose");
+    command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx or .gguf file")->required();
+    command.add_option("--bits", options.bits, "The bits for each weight, with scales, that all may take together")
+        ->required()
+        ->type_name("NUMBER");
+    add_output_options(command, options.output);
+    add_target_options(command, options.target, "Tensors at a time");
+    add_console_options(command, options.console);
+    command.footer(recipe_footer);
+    command.callback([&options] { run_recipe(options); });
+}
+
 void add_inspect(CLI::App &app, inspect_options &options) {
     CLI::App &command = *app.add_subcommand("inspect", "List the tensors of a model or array, and what they hold");
     command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx, .gguf or\n.npy file")
@@ -392,6 +411,7 @@ int run_command_line(int argc, char **argv) {
     dequantize_options dequantize;
     convert_options convert;
     compare_options compare;
+    recipe_options recipe;
     inspect_options inspect;
     targets_options targets;
     verify_options verify;
@@ -400,6 +420,7 @@ int run_command_line(int argc, char **argv) {
     add_dequantize(app, dequantize);
     add_convert(app, convert);
     add_compare(app, compare);
+    add_recipe(app, recipe);
     add_inspect(app, inspect);
     add_targets(app, targets);
     add_verify(app, verify);

@@ -4,6 +4,7 @@
 #include "support/error.h"
 #include "support/interrupt.h"
 #include "support/text.h"
+#include "tensors/float_values.h"
 #include "tensors/layers.h"
 #include "tensors/nibbles.h"
 #include "tensors/quantized_tensor.h"
@@ -118,37 +119,78 @@ public:
     // Writes the parts of one tensor; `first` is where the writer has the first of `outputs`.
     void quantize(const tensor_source &input, const quantization::step &each, const tensor_list &outputs,
                   tensor_writer &output, size_t first) {
-        const tensor_info &tensor = input.tensors()[each.input];
-        const scheme &how = *each.how;
-        const dtype &code = how.type->code_dtype();
-        std::span<std::byte> bytes = source_.take(byte_size(tensor));
-        input.read(each.input, bytes);
-        blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
-        const tensor_data x = {tensor.type, tensor.shape, bytes.data()};
-        scale_set set = compute_scales(x, granularity, *how.type, how.method, scale_dtype(tensor, how), kernels_);
-        std::span<std::byte> codes = codes_.take(byte_size({"", &code, tensor.shape}));
-        const std::vector<int64_t> &scale_shape = granularity.scale_shape;
-        std::byte *zero_points = set.zero_points.empty() ? nullptr : set.zero_points.data();
-        kernels_.quantize({x,
-                           {&f32_dtype(), scale_shape, std::as_writable_bytes(std::span(set.scales)).data()},
-                           {&zero_point_dtype(code), scale_shape, zero_points},
-                           {&code, tensor.shape, codes.data()},
-                           granularity});
+        made_tensor made = make(input, each);
         auto write = [&](size_t part, std::span<const std::byte> data) {
             output.write(first + part - each.first_output, data);
         };
         const quantized_parts parts = *find_logical_tensor(outputs, each.first_output).parts;
-        bool is_packed = outputs[parts.codes].type != &in_file(code);
-        write_parts(write, parts, is_packed, code, tensor.shape, scale_shape, codes, set);
+        bool is_packed = outputs[parts.codes].type != &in_file(*made.arguments.y.type);
+        write_parts(write, parts, is_packed, made);
+    }
+
+    quantization::error error_of(const tensor_source &input, const quantization::step &each) {
+        made_tensor made = make(input, each);
+        const kernel_arguments &at = made.arguments;
+        std::span<std::byte> restored = restored_.take(byte_size({"", &f32_dtype(), at.x.shape}));
+        kernels_.dequantize(
+            {at.y, at.scale, at.zero_point, {&f32_dtype(), at.x.shape, restored.data()}, at.granularity});
+        return error_between(at.x, reinterpret_cast<const float *>(restored.data()));
     }
 
     const kernel_figures &figures() const { return kernels_.figures(); }
 
 private:
+    // What a tensor has become: the arguments of its call, with its codes as y, and the scales that they lead to.
+    struct made_tensor {
+        scale_set set;
+        kernel_arguments arguments;
+    };
+
+    made_tensor make(const tensor_source &input, const quantization::step &each) {
+        const tensor_info &tensor = input.tensors()[each.input];
+        const scheme &how = *each.how;
+        const dtype &code = how.type->code_dtype();
+        std::span<std::byte> bytes = source_.take(byte_size(tensor));
+        input.read(each.input, bytes);
+        const tensor_data x = {tensor.type, tensor.shape, bytes.data()};
+        blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
+        made_tensor made = {compute_scales(x, granularity, *how.type, how.method, scale_dtype(tensor, how), kernels_),
+                            {}};
+        scale_set &set = made.set;
+        const std::vector<int64_t> &scale_shape = granularity.scale_shape;
+        made.arguments = {
+            x,
+            {&f32_dtype(), scale_shape, std::as_writable_bytes(std::span(set.scales)).data()},
+            {&zero_point_dtype(code), scale_shape, set.zero_points.empty() ? nullptr : set.zero_points.data()},
+            {&code, tensor.shape, codes_.take(byte_size({"", &code, tensor.shape})).data()},
+            granularity};
+        kernels_.quantize(made.arguments);
+        return made;
+    }
+
+    static quantization::error error_between(const tensor_data &x, const float *restored) {
+        constexpr int64_t piece = 2048;
+        float values[piece];
+        quantization::error found;
+        const int64_t count = element_count(x.shape);
+        for (int64_t first = 0; first < count; first += piece) {
+            const int64_t length = std::min(piece, count - first);
+            widen(*x.type->core, x.data, first, length, values);
+            for (int64_t i = 0; i < length; ++i) {
+                const double value = values[i], difference = value - restored[first + i];
+                found.signal += value * value;
+                found.noise += difference * difference;
+            }
+        }
+        return found;
+    }
+
     template<typename Write>
-    void write_parts(const Write &write, const quantized_parts &parts, bool is_packed, const dtype &code,
-                     const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape,
-                     std::span<std::byte> codes, scale_set &set) {
+    void write_parts(const Write &write, const quantized_parts &parts, bool is_packed, made_tensor &made) {
+        scale_set &set = made.set;
+        const dtype &code = *made.arguments.y.type;
+        const std::vector<int64_t> &shape = made.arguments.y.shape, &scale_shape = made.arguments.scale.shape;
+        const std::span codes(made.arguments.y.data, byte_size({"", &code, shape}));
         write(parts.codes, is_packed        ? packed_codes(codes, code, shape, rows_)
                            : is_dense(code) ? dense_codes(codes, rows_)
                                             : codes);
@@ -165,7 +207,7 @@ private:
         }
     }
 
-    scratch_buffer source_, codes_, rows_;
+    scratch_buffer source_, codes_, rows_, restored_;
     kernel_caller kernels_;
 };
 
@@ -374,6 +416,12 @@ kernel_figures quantization::write(size_t shard, const tensor_source &source, te
     }
     input_->check_unchanged();
     return quantizer.figures();
+}
+
+quantization::error quantization::error_of(const step &each) const {
+    error found;
+    name_in_failures(*input_, each.input, [&] { found = tensor_quantizer(profile_).error_of(*input_, each); });
+    return found;
 }
 
 void quantization::configure(json &config) const {
