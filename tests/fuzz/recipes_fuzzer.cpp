@@ -186,6 +186,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     write(scratch() / name, text);
     run(quantize_by(name, {"--dry-run"}));
     const std::string codes = scratch() / "codes.safetensors", back = scratch() / "back.safetensors";
+    if (commands.chance(8)) {
+        const std::string made = scratch() / "made.json";
+        const auto bits = commands.one_of<std::string>({"4.5", "6", "40", "0", "1e999"});
+        if (run({"recipe", scratch() / "in.safetensors", "--bits", bits, "-o", made}) == 0) {
+            run_well(quantize_by("made.json", {"--dry-run"}));
+        }
+    }
     const auto type = commands.one_of<std::string>({"i8", "i4", "mxfp4"});
     if (run(quantize_by(name, {"-o", codes, "--dtype", type})) == 0) {
         run_well({"compare", scratch() / "in.safetensors", codes});
