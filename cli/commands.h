@@ -23,6 +23,8 @@ struct quantize_options {
     std::string profile;  // of qdq_profile_options; empty: none
     granularity scales;
     bool asymmetric = false;
+    std::string scale_rule;  // empty: that of compressed-tensors
+    float clip_ratio = 1;
     std::string activations;  // "dynamic", or empty: they are left alone
     std::vector<std::string> include, exclude;
     std::optional<std::filesystem::path> recipe, report;
@@ -56,6 +58,14 @@ struct compare_options {
     console_options console;
 };
 
+struct recipe_options {
+    std::string input;
+    output_options output;
+    double bits = 0;  // for each weight, scales included
+    target_options target;
+    console_options console;
+};
+
 struct inspect_options {
     std::string input;
     console_options console;
@@ -77,6 +87,7 @@ void run_quantize(const quantize_options &options);
 void run_dequantize(const dequantize_options &options);
 void run_convert(const convert_options &options);
 void run_compare(const compare_options &options);
+void run_recipe(const recipe_options &options);
 void run_inspect(const inspect_options &options);
 void run_targets(const targets_options &options);
 void run_verify(const verify_options &options);

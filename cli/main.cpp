@@ -41,7 +41,8 @@ Files:
     {"default": {"dtype": "i4", "block_size": 128},
      "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
                {"match": "model.layers.0.*", "dtype": "keep"}]}
-  with dtype, axis, per_tensor, block_size (also [128, 128]), asymmetric and activations, as the options.
+  with dtype, axis, per_tensor, block_size (also [128, 128]), asymmetric, scale_rule, clip and activations, as the
+  options.
 Ray:
   --ray takes an address as ray.init does: auto, ray://HOST:PORT, or local for a cluster of this machine. python3 runs
   it, and needs the packages qdq and ray, as every machine of the cluster does, and the folders under the same paths.
@@ -66,7 +67,7 @@ Layout:
   with open() and one numpy.load() after the other. Those that others put beside x.npy, in x.scale.npy and
   x.zero_point.npy, are read too.
   A result is written to a temporary file and renamed: it is there complete, or not at all, whatever happens.
-Scales (the rules of compressed-tensors, in f32):
+Scales (without --scale-rule those of compressed-tensors, in f32):
   symmetric:    scale = amax / ((highest - lowest) / 2), for i8 amax / 127.5 with codes -128..127, for floats
                 amax / highest; the zero point is 0, for u8 128.
   --asymmetric: scale = (max - min) / (highest - lowest), with min <= 0 <= max;
@@ -74,7 +75,11 @@ Scales (the rules of compressed-tensors, in f32):
   A scale that would be 0, as that of an all-zero channel, is 2^-23. NaN and infinite values are refused.
   mxfp4, mxfp6e2m3, mxfp6e3m2, mxfp8:
                 scale = 2^(e - 2), 2^(e - 2), 2^(e - 4), 2^(e - 8), where amax is in [7/8 2^e, 7/8 2^(e + 1)).
-  nvfp4:        scale = e4m3fn(global * amax / 6), 1/8 where that is 0, over global = 2688 / amax of the tensor.)";
+  nvfp4:        scale = e4m3fn(global * amax / 6), 1/8 where that is 0, over global = 2688 / amax of the tensor.
+  --scale-rule: absmax, for i8 amax / 127; minmax, which is --asymmetric; or a power of two, power-floor (OCP),
+                power-ceil, power-even and power-round-up, which the mx types take alone. A block that is all zero has
+                the scale 1, or 2^-127. docs/dynamic.md has each rule.
+  --clip:       amax, or min and max, are multiplied by it before. What lies beyond becomes the outermost code.)";
 
 constexpr const char *dequantize_footer = R"(Restores names, shapes and, where the file records it, the type of each
 tensor; otherwise the type is F32. Reads what `qdq quantize` writes, and any tensor x with its x_scale beside it, or
@@ -97,11 +102,17 @@ constexpr const char *compare_footer = R"(ORIGINAL and OTHER hold the same tenso
 The last two are known where OTHER is quantized, the steps where its codes are integers. In JSON the SQNR of equal
 tensors is null.)";
 
-constexpr const char *verify_footer = R"(Runs every kernel of every target that this machine can run, on inputs given
-by formula, in the default and in hostile floating-point environments, and compares digests of the results with the
-published ones: docs/conformance.md. Where one differs, the first wrong result is printed with its operands and the
-right one, and the exit code is 1. Nothing is written to disk. A device (cuda, opencl) is checked where --target names
-it, with tensors in its memory.)";
+constexpr const char *recipe_footer = R"(Writes a recipe, which `qdq quantize --recipe` takes.
+  Each weight is quantized to i4 in blocks of 128 and of 32, mxfp4, nvfp4, f8e4m3 and i8, and its error is measured. All
+  start with the fewest bits; then, again and again, the one gets more that gains most for each bit, as long as they fit.
+  What counts is the error relative to the tensor's own values, times its number of elements.
+  No activations are looked at: it is the weights' own error that is small.)";
+
+constexpr const char *verify_footer = R"(Runs every kernel of every target that this machine can run, and every rule by
+which dynamic calls compute scales, on inputs given by formula, in the default and in hostile floating-point
+environments, and compares digests of the results with the published ones: docs/conformance.md. Where one differs, the
+first wrong result is printed with its operands and the right one, and the exit code is 1. Nothing is written to disk. A
+device (cuda, opencl) is checked where --target names it, with tensors in its memory.)";
 
 // What help shows of an option that takes one of these names, and shells complete.
 std::string one_of(const std::vector<std::string> &names) { return "NAME:{" + CLI::detail::join(names) + "}"; }
@@ -191,10 +202,15 @@ void add_quantize(CLI::App &app, quantize_options &options) {
     CLI::Option *per_tensor = command.add_flag("--per-tensor", options.scales.per_tensor, "One scale per tensor");
     CLI::Option *block_size = command.add_option_function<std::string>(
         "--block-size", [&options](const std::string &text) { parse_block_size(text, options.scales); },
-        "One scale for each N elements along the axis;\nROWSxCOLUMNS: for each block, of f8e4m3, as 128x128");
+        "One scale for each N elements along the axis;\nROWSxCOLUMNS: for each block, as 128x128");
     block_size->type_name("N");
     per_tensor->excludes(axis)->excludes(block_size);
     command.add_flag("--asymmetric", options.asymmetric, "Use zero points, and the range from minimum to maximum");
+    command.add_option("--scale-rule", options.scale_rule, "Compute scales by this rule (default: see below)")
+        ->check(CLI::IsMember(scale_rule_names()))
+        ->type_name("RULE");
+    command.add_option("--clip", options.clip_ratio, "Multiply the largest values by this first, above 0, at most 1")
+        ->type_name("RATIO");
     command
         .add_option("--activations", options.activations,
                     "dynamic: quantize the layers' inputs, too, as the model runs,\nwith one scale per token")
@@ -266,6 +282,19 @@ void add_compare(CLI::App &app, compare_options &options) {
     add_console_options(command, options.console);
     command.footer(compare_footer);
     command.callback([&options] { run_compare(options); });
+}
+
+void add_recipe(CLI::App &app, recipe_options &options) {
+    CLI::App &command = *app.add_subcommand("recipe", "Choose a type for each tensor by what it would lose");
+    command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx or .gguf file")->required();
+    command.add_option("--bits", options.bits, "The bits for each weight, with scales, that all may take together")
+        ->required()
+        ->type_name("NUMBER");
+    add_output_options(command, options.output);
+    add_target_options(command, options.target, "Tensors at a time");
+    add_console_options(command, options.console);
+    command.footer(recipe_footer);
+    command.callback([&options] { run_recipe(options); });
 }
 
 void add_inspect(CLI::App &app, inspect_options &options) {
@@ -382,6 +411,7 @@ int run_command_line(int argc, char **argv) {
     dequantize_options dequantize;
     convert_options convert;
     compare_options compare;
+    recipe_options recipe;
     inspect_options inspect;
     targets_options targets;
     verify_options verify;
@@ -390,6 +420,7 @@ int run_command_line(int argc, char **argv) {
     add_dequantize(app, dequantize);
     add_convert(app, convert);
     add_compare(app, compare);
+    add_recipe(app, recipe);
     add_inspect(app, inspect);
     add_targets(app, targets);
     add_verify(app, verify);

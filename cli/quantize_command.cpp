@@ -21,11 +21,19 @@ recipe read_any_recipe(const std::filesystem::path &path, const scheme &otherwis
     return result;
 }
 
+scale_method method_of(const quantize_options &options) {
+    scale_method method = {.asymmetric = options.asymmetric, .clip_ratio = options.clip_ratio};
+    if (!options.scale_rule.empty()) {
+        use_rule(method, options.scale_rule);
+    }
+    return method;
+}
+
 // What --exclude names is left alone, then what --include names is quantized, then the rules of the recipe are asked.
 recipe recipe_of(const quantize_options &options) {
     scheme how = {.type = find_quantized_type(options.dtype),
                   .scales = options.scales,
-                  .asymmetric = options.asymmetric,
+                  .method = method_of(options),
                   .dynamic_activations = !options.activations.empty()};
     check(how);
     recipe given = options.recipe ? read_any_recipe(*options.recipe, how) : recipe{{}, how};

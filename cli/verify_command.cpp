@@ -7,6 +7,7 @@
 
 #include "conformance/check.h"
 #include "conformance/device.h"
+#include "conformance/dynamic.h"
 
 #include <algorithm>
 #include <atomic>
@@ -39,7 +40,8 @@ qdq_status dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_te
                              : qdq_dequantize(x, scale, zero_point, y, options);
 }
 
-const conformance::library tested = {quantize, dequantize};
+// Dynamic calls take tensors on the host.
+const conformance::library tested = {quantize, dequantize, qdq_quantize_dynamic};
 
 // Calls task(i) for every i in [0, count), on this thread, which draws the bar and sees signals, and on others.
 void run_on_threads(int threads, int64_t count, const std::function<void(int64_t)> &task) {
@@ -106,19 +108,20 @@ private:
     std::string first_;
 };
 
-void check_kernels(const verify_options &options, int threads, summary &all) {
+// Of kernels, or of the rules of dynamic calls.
+template<typename Checked>
+void check_each(const std::vector<Checked> &each, const verify_options &options, int threads, summary &all) {
     auto taken = in_use != nullptr ? conformance::hostile_environments::none  // which are of the processor
                  : options.full    ? conformance::hostile_environments::all
                                    : conformance::hostile_environments::one;
-    std::vector<conformance::kernel> kernels = conformance::kernels();
-    std::vector<finding> found(kernels.size());
-    run_on_threads(threads, std::ssize(kernels), [&](int64_t i) {
-        const conformance::kernel &kernel = kernels[static_cast<size_t>(i)];
-        uint64_t published = conformance::published_digest(name_of(kernel));
-        found[static_cast<size_t>(i)] = check(kernel, published, tested, taken);
+    std::vector<finding> found(each.size());
+    run_on_threads(threads, std::ssize(each), [&](int64_t i) {
+        const Checked &one = each[static_cast<size_t>(i)];
+        uint64_t published = conformance::published_digest(name_of(one));
+        found[static_cast<size_t>(i)] = check(one, published, tested, taken);
     });
-    for (size_t i = 0; i < kernels.size(); ++i) {
-        all.add(name_of(kernels[i]), found[i]);
+    for (size_t i = 0; i < each.size(); ++i) {
+        all.add(name_of(each[i]), found[i]);
     }
 }
 
@@ -180,8 +183,12 @@ bool verify_target(const std::string &name, const verify_options &options, int t
     apply({name, 1});  // each check is a call on a thread of its own
     auto begin = std::chrono::steady_clock::now();
     summary all;
-    check_kernels(options, threads, all);
+    check_each(conformance::kernels(), options, threads, all);
     std::string checked = std::to_string(conformance::kernels().size()) + " kernels";
+    if (in_use == nullptr) {
+        check_each(conformance::dynamic_rules(), options, threads, all);
+        checked += ", " + std::to_string(conformance::dynamic_rules().size()) + " dynamic rules";
+    }
     if (options.full) {
         for (const conformance::sweep &sweep : conformance::sweeps()) {
             all.add(name_of(sweep), check_sweep(sweep, threads));

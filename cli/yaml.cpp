@@ -82,10 +82,17 @@ private:
         if (text == "true" || text == "false") {
             return text == "true";
         }
-        int64_t number = 0;
+        if (int64_t number = 0; is_whole<int64_t>(text, number)) {
+            return number;
+        }
+        const bool is_decimal = text.find_first_not_of("+-.0123456789eE") == std::string::npos;
+        double number = 0;
+        return is_decimal && is_whole<double>(text, number) ? json(number) : json(std::move(text));
+    }
+
+    template<typename T> static bool is_whole(const std::string &text, T &number) {
         auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        bool is_number = error == std::errc() && rest == text.data() + text.size();
-        return is_number ? json(number) : json(std::move(text));
+        return error == std::errc() && rest == text.data() + text.size();
     }
 
     size_t bytes_ = 0;

@@ -1,10 +1,12 @@
 #include "check.h"
 
+#include "conformance/formulas.h"
 #include "conformance/fp_environment.h"
 #include "reference/dequantize.h"
 #include "reference/describe.h"
 #include "reference/formats.h"
 #include "reference/quantize.h"
+#include "reference/scales.h"
 #include "reference/tensor.h"
 
 #include <cstring>
@@ -18,16 +20,6 @@ namespace {
 const std::map<std::string, uint64_t> published_digests{
 #include "conformance_digests.inc"
 };
-
-// FNV-1a.
-uint64_t digest_of(const void *data, int64_t bytes) {
-    const uint8_t *p = static_cast<const uint8_t *>(data);
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (int64_t i = 0; i < bytes; ++i) {
-        hash = (hash ^ p[i]) * 0x100000001b3u;
-    }
-    return hash;
-}
 
 qdq_status reference_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                               const qdq_tensor *y, const qdq_options *options) {
@@ -44,6 +36,13 @@ qdq_status reference_quantize(const qdq_tensor *x, const qdq_tensor *scale, cons
 qdq_status reference_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                                 const qdq_tensor *y, const qdq_options *options) {
     reference::dequantize(*x, *scale, zero_point, *y, options);
+    return QDQ_OK;
+}
+
+qdq_status reference_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                                      const qdq_tensor *y, const qdq_scale_options *how, const qdq_options *options) {
+    reference::compute_scales(*x, y->dtype, *scale, zero_point, how, options);
+    reference::quantize(*x, *scale, zero_point, *y, options);
     return QDQ_OK;
 }
 
@@ -156,7 +155,7 @@ uint64_t published_digest(const std::string &name) {
     return found == published_digests.end() ? 0 : found->second;
 }
 
-library reference_library() { return {reference_quantize, reference_dequantize}; }
+library reference_library() { return {reference_quantize, reference_dequantize, reference_quantize_dynamic}; }
 
 finding run(const kernel &k, const library &of, hostile_environments taken) { return kernel_run(k, of, taken).run(); }
 

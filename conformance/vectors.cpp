@@ -1,5 +1,6 @@
 #include "vectors.h"
 
+#include "conformance/formulas.h"
 #include "conformance/supported.h"
 #include "reference/describe.h"
 #include "reference/formats.h"
@@ -22,12 +23,6 @@ constexpr int64_t rows_of_32_bits = 257;  // whose codes are sampled
 constexpr uint32_t tenth = 0x3dcccccd, ten = 0x41200000, subnormal = 0x00080000, negative = 0xbe99999a,
                    huge = 0x71800000;
 
-constexpr uint32_t special_x[] = {
-    0x00000000, 0x00000001, 0x00000002, 0x007fffff, 0x00800000, 0x00800001, 0x33800000, 0x3effffff,
-    0x3f000000, 0x3f000001, 0x3f7fffff, 0x3f800000, 0x3f800001, 0x4affffff, 0x4b000000, 0x4b000001,
-    0x4b7fffff, 0x4b800000, 0x4effffff, 0x4f000000, 0x4f000001, 0x4f800000, 0x5f000000, 0x7f000000,
-    0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fbfffff, 0x7fc00000, 0x7fffffff,
-};
 constexpr uint32_t scale_list[] = {
     0x3f800000, 0x00000000, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xff800001, 0x00000001, 0x80000001,
     0x007fffff, 0x00800000, 0x21800000, 0x5d800000, 0x5e000000, 0x7e800001, 0x7f7fffff, 0xbf800000, 0xbe99999a,
@@ -92,13 +87,6 @@ uint32_t zero_point_bits(zero_point_rule rule, int64_t j) {
 }
 
 // splitmix64, by counter.
-uint64_t mixed(uint64_t i) {
-    uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 // A number of few significant bits, as ties are, between 2^-14 and 2^34, divided or multiplied back by the scale, and
 // at most two units in the last place from there.
 uint32_t near_tie(uint64_t bits, float scale, qdq_scale_mode mode) {

@@ -45,10 +45,11 @@ struct scenario {
 
 std::vector<scenario> scenarios_of(const kernel &k);
 
-// qdq_quantize and qdq_dequantize, or others that are to compute the same.
+// qdq's functions, or others that are to compute the same.
 struct library {
     decltype(&qdq_quantize) quantize;
     decltype(&qdq_dequantize) dequantize;
+    decltype(&qdq_quantize_dynamic) quantize_dynamic;  // null where there is none, as for tensors on a device
 };
 
 // A call with its inputs.

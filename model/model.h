@@ -1,5 +1,6 @@
 #pragma once
 
+#include "conversion/bit_allocation.h"
 #include "conversion/comparison.h"
 #include "conversion/dequantization.h"
 #include "conversion/inspection.h"
@@ -24,7 +25,7 @@
 //   model_output(plan, output).write_shard(i, advance);            others with the same plan and output,
 //   shards.finish();                                               and the first again
 //
-// comparer, inspect() and write_report() look at what there is.
+// comparer, inspect() and write_report() look at what there is, allocate_bits() at what would become of it.
 namespace qdq::model {
 
 struct summary {

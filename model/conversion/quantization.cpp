@@ -4,6 +4,7 @@
 #include "support/error.h"
 #include "support/interrupt.h"
 #include "support/text.h"
+#include "tensors/float_values.h"
 #include "tensors/layers.h"
 #include "tensors/nibbles.h"
 #include "tensors/quantized_tensor.h"
@@ -45,6 +46,14 @@ const dtype &scale_dtype(const tensor_info &tensor, const scheme &how) {
     case scale_storage::of_weights: return *tensor.type;
     case scale_storage::bf16: return dtype_of(QDQ_BF16);
     default: return stored_scale_dtype(*how.type);
+    }
+}
+
+// f16 has no powers of two below 2^-24.
+void check_power_of_two(const tensor_info &tensor, const scheme &how) {
+    if (how.method.rule && is_power_of_two(*how.method.rule) && scale_dtype(tensor, how).core == QDQ_F16) {
+        throw failure("its scales are of F16, and " + std::string(scale_rule_name(*how.method.rule)) +
+                      " makes powers of two that it has not");
     }
 }
 
@@ -96,7 +105,8 @@ void check_npy(const tensor_info &tensor, const scheme &how, const blocking &gra
         throw failure("numpy has no type for " + std::string(how.type->option));
     }
     if (!is_derivable(tensor.shape, granularity)) {
-        throw failure("an .npy file cannot record blocks of " + std::to_string(granularity.block_size) +
+        const std::string rows = granularity.block_rows == 0 ? "" : std::to_string(granularity.block_rows) + "x";
+        throw failure("an .npy file cannot record blocks of " + rows + std::to_string(granularity.block_size) +
                       " along axis " + std::to_string(granularity.axis) + "; use a size that divides the axis");
     }
 }
@@ -109,40 +119,78 @@ public:
     // Writes the parts of one tensor; `first` is where the writer has the first of `outputs`.
     void quantize(const tensor_source &input, const quantization::step &each, const tensor_list &outputs,
                   tensor_writer &output, size_t first) {
-        const tensor_info &tensor = input.tensors()[each.input];
-        const scheme &how = *each.how;
-        const dtype &code = how.type->code_dtype();
-        std::span<std::byte> bytes = source_.take(byte_size(tensor));
-        input.read(each.input, bytes);
-        blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
-        scale_map map(tensor.shape, granularity);
-        scale_set set = compute_scales(*tensor.type, bytes, map, *how.type, how.asymmetric, scale_dtype(tensor, how),
-                                       [&](std::vector<float> &values, const dtype &type) {
-                                           return type.is_float() ? narrowed(values, type) : encode_e4m3(values);
-                                       });
-        std::span<std::byte> codes = codes_.take(byte_size({"", &code, tensor.shape}));
-        const std::vector<int64_t> &scale_shape = granularity.scale_shape;
-        std::byte *zero_points = set.zero_points.empty() ? nullptr : set.zero_points.data();
-        kernels_.quantize({{tensor.type, tensor.shape, bytes.data()},
-                           {&f32_dtype(), scale_shape, std::as_writable_bytes(std::span(set.scales)).data()},
-                           {&zero_point_dtype(code), scale_shape, zero_points},
-                           {&code, tensor.shape, codes.data()},
-                           granularity});
+        made_tensor made = make(input, each);
         auto write = [&](size_t part, std::span<const std::byte> data) {
             output.write(first + part - each.first_output, data);
         };
         const quantized_parts parts = *find_logical_tensor(outputs, each.first_output).parts;
-        bool is_packed = outputs[parts.codes].type != &in_file(code);
-        write_parts(write, parts, is_packed, code, tensor.shape, scale_shape, codes, set);
+        bool is_packed = outputs[parts.codes].type != &in_file(*made.arguments.y.type);
+        write_parts(write, parts, is_packed, made);
+    }
+
+    quantization::error error_of(const tensor_source &input, const quantization::step &each) {
+        made_tensor made = make(input, each);
+        const kernel_arguments &at = made.arguments;
+        std::span<std::byte> restored = restored_.take(byte_size({"", &f32_dtype(), at.x.shape}));
+        kernels_.dequantize(
+            {at.y, at.scale, at.zero_point, {&f32_dtype(), at.x.shape, restored.data()}, at.granularity});
+        return error_between(at.x, reinterpret_cast<const float *>(restored.data()));
     }
 
     const kernel_figures &figures() const { return kernels_.figures(); }
 
 private:
+    // What a tensor has become: the arguments of its call, with its codes as y, and the scales that they lead to.
+    struct made_tensor {
+        scale_set set;
+        kernel_arguments arguments;
+    };
+
+    made_tensor make(const tensor_source &input, const quantization::step &each) {
+        const tensor_info &tensor = input.tensors()[each.input];
+        const scheme &how = *each.how;
+        const dtype &code = how.type->code_dtype();
+        std::span<std::byte> bytes = source_.take(byte_size(tensor));
+        input.read(each.input, bytes);
+        const tensor_data x = {tensor.type, tensor.shape, bytes.data()};
+        blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
+        made_tensor made = {compute_scales(x, granularity, *how.type, how.method, scale_dtype(tensor, how), kernels_),
+                            {}};
+        scale_set &set = made.set;
+        const std::vector<int64_t> &scale_shape = granularity.scale_shape;
+        made.arguments = {
+            x,
+            {&f32_dtype(), scale_shape, std::as_writable_bytes(std::span(set.scales)).data()},
+            {&zero_point_dtype(code), scale_shape, set.zero_points.empty() ? nullptr : set.zero_points.data()},
+            {&code, tensor.shape, codes_.take(byte_size({"", &code, tensor.shape})).data()},
+            granularity};
+        kernels_.quantize(made.arguments);
+        return made;
+    }
+
+    static quantization::error error_between(const tensor_data &x, const float *restored) {
+        constexpr int64_t piece = 2048;
+        float values[piece];
+        quantization::error found;
+        const int64_t count = element_count(x.shape);
+        for (int64_t first = 0; first < count; first += piece) {
+            const int64_t length = std::min(piece, count - first);
+            widen(*x.type->core, x.data, first, length, values);
+            for (int64_t i = 0; i < length; ++i) {
+                const double value = values[i], difference = value - restored[first + i];
+                found.signal += value * value;
+                found.noise += difference * difference;
+            }
+        }
+        return found;
+    }
+
     template<typename Write>
-    void write_parts(const Write &write, const quantized_parts &parts, bool is_packed, const dtype &code,
-                     const std::vector<int64_t> &shape, const std::vector<int64_t> &scale_shape,
-                     std::span<std::byte> codes, scale_set &set) {
+    void write_parts(const Write &write, const quantized_parts &parts, bool is_packed, made_tensor &made) {
+        scale_set &set = made.set;
+        const dtype &code = *made.arguments.y.type;
+        const std::vector<int64_t> &shape = made.arguments.y.shape, &scale_shape = made.arguments.scale.shape;
+        const std::span codes(made.arguments.y.data, byte_size({"", &code, shape}));
         write(parts.codes, is_packed        ? packed_codes(codes, code, shape, rows_)
                            : is_dense(code) ? dense_codes(codes, rows_)
                                             : codes);
@@ -159,25 +207,7 @@ private:
         }
     }
 
-    std::vector<std::byte> encode_e4m3(std::vector<float> &values) {
-        std::vector<std::byte> codes(values.size());
-        std::vector<int64_t> shape = {static_cast<int64_t>(values.size())};
-        float one = 1;
-        kernels_.quantize({{&f32_dtype(), shape, std::as_writable_bytes(std::span(values)).data()},
-                           {&f32_dtype(), {}, std::as_writable_bytes(std::span(&one, 1)).data()},
-                           {},
-                           {&dtype_of(QDQ_F8E4M3), shape, codes.data()},
-                           {}});
-        return codes;
-    }
-
-    std::vector<std::byte> narrowed(std::vector<float> &values, const dtype &type) {
-        std::vector<std::byte> result(byte_size({"", &type, {std::ssize(values)}}));
-        kernels_.round(std::as_writable_bytes(std::span(values)), type, result.data());
-        return result;
-    }
-
-    scratch_buffer source_, codes_, rows_;
+    scratch_buffer source_, codes_, rows_, restored_;
     kernel_caller kernels_;
 };
 
@@ -271,6 +301,7 @@ quantization::quantization(std::unique_ptr<tensor_reader> input, recipe rules, s
 
 quantized_parts quantization::plan_quantized(const tensor_info &tensor, const scheme &how) {
     blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
+    check_power_of_two(tensor, how);
     if (!input_->kind().has_metadata) {
         check_npy(tensor, how, granularity);
     }
@@ -298,12 +329,12 @@ quantized_parts quantization::plan_parts(const tensor_info &tensor, const scheme
             parts.shape = add_part({shape_name(name), find_dtype("I64"), {rank}});
         }
     }
-    std::string scale = how.scales.block_rows != 0 ? block_scale_name(name) : scale_name(name);
+    std::string scale = is_fp8_in_blocks(how) ? block_scale_name(name) : scale_name(name);
     parts.scale = add_part({scale, &scale_dtype(tensor, how), scale_shape});
     if (how.type->scales == scale_form::two_level) {
         parts.global_scale = add_part({global_scale_name(name), &f32_dtype(), {1}});
     }
-    if (has_zero_points(code, how.asymmetric)) {
+    if (has_zero_points(code, how.method.asymmetric)) {
         parts.zero_point = add_part(zero_point_info(zero_point_name(name), code, scale_shape, is_packed));
     }
     return parts;
@@ -385,6 +416,12 @@ kernel_figures quantization::write(size_t shard, const tensor_source &source, te
     }
     input_->check_unchanged();
     return quantizer.figures();
+}
+
+quantization::error quantization::error_of(const step &each) const {
+    error found;
+    name_in_failures(*input_, each.input, [&] { found = tensor_quantizer(profile_).error_of(*input_, each); });
+    return found;
 }
 
 void quantization::configure(json &config) const {

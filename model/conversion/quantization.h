@@ -41,6 +41,12 @@ public:
     const std::vector<step> &steps() const { return steps_; }
     uint64_t output_bytes(const step &each) const;
 
+    // The sums of squares of a tensor's values and of the errors that it would have.
+    struct error {
+        double signal = 0, noise = 0;
+    };
+    error error_of(const step &each) const;
+
     // The weights of experts that are left alone because they would not be loaded as the recipe's default has them.
     size_t experts_left_alone() const;
 

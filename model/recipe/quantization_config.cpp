@@ -109,12 +109,14 @@ std::vector<std::string> patterns_of(const std::vector<module_scheme> &modules, 
 const char *format_of(const scheme &how) {
     const granularity &scales = how.scales;
     bool by_rows = !scales.axis && scales.block_rows == 0;
-    if (how.type == find_quantized_type("f8e4m3") && scales.block_rows != 0) {
-        return "float-quantized";
+    if (scales.block_rows != 0) {
+        return is_fp8_in_blocks(how) ? "float-quantized" : nullptr;
     }
     switch (how.type->codes) {
     case QDQ_I8:
-        return !by_rows ? nullptr : how.dynamic_activations || how.asymmetric ? "int-quantized" : "pack-quantized";
+        return !by_rows                                           ? nullptr
+               : how.dynamic_activations || how.method.asymmetric ? "int-quantized"
+                                                                  : "pack-quantized";
     case QDQ_U4:
     case QDQ_I4: return by_rows ? "pack-quantized" : nullptr;
     case QDQ_F8E4M3:
@@ -135,7 +137,7 @@ int64_t group_size_of(const scheme &how) {
 
 json weights_of(const scheme &how) {
     const dtype &code = how.type->code_dtype();
-    bool symmetric = !how.asymmetric && how.type->codes != QDQ_U4;  // the zero points of u4 are stored
+    bool symmetric = !how.method.asymmetric && how.type->codes != QDQ_U4;  // the zero points of u4 are stored
     json weights = {{"num_bits", code.bits},
                     {"type", code.is_integer_code() ? "int" : "float"},
                     {"symmetric", symmetric},
@@ -266,7 +268,7 @@ json quantization_config(const std::vector<module_scheme> &modules, bool blocks_
             schemes.push_back(*each.how);
         }
     }
-    bool any_blocks = std::ranges::any_of(schemes, [](const scheme &how) { return how.scales.block_rows != 0; });
+    bool any_blocks = std::ranges::any_of(schemes, is_fp8_in_blocks);
     if (any_blocks && blocks_as_fp8 && schemes.size() == 1) {
         return fp8_config(modules, schemes[0]);
     }
@@ -295,7 +297,7 @@ bool is_loaded(const tensor_info &expert_weight, const scheme &how) {
     if (how.scales.block_rows != 0 || format_of(how) == nullptr) {
         return true;
     }
-    bool one_scale_form = how.type->scales == scale_form::f32 && !how.asymmetric;
+    bool one_scale_form = how.type->scales == scale_form::f32 && !how.method.asymmetric;
     bool loaded = how.type->codes == QDQ_F8E4M3 || how.type->codes == QDQ_I4 || packs_bytes(how)
                       ? one_scale_form
                       : how.type == find_quantized_type("mxfp4");

@@ -6,6 +6,7 @@
 
 #include <fnmatch.h>
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace qdq::model {
@@ -27,7 +28,12 @@ template<typename T> T value_of(const json &entry, const std::string &key) {
     }
 }
 
-void refuse_unknown_keys(const json &entry, std::initializer_list<std::string_view> known) {
+constexpr std::string_view rule_keys[] = {"match",      "dtype",      "axis", "per_tensor", "block_size",
+                                          "asymmetric", "scale_rule", "clip", "activations"};
+constexpr std::span default_keys = std::span(rule_keys).subspan<1>();
+constexpr std::string_view recipe_keys[] = {"default", "rules"};
+
+void refuse_unknown_keys(const json &entry, std::span<const std::string_view> known) {
     if (!entry.is_object()) {
         throw failure(shortened(entry.dump()) + " is not an object");
     }
@@ -48,6 +54,19 @@ void parse_block_size(const json &entry, granularity &scales) {
     }
     scales.block_size = sizes.back();
     scales.block_rows = sizes.size() == 2 ? sizes.front() : 0;
+}
+
+void parse_scale_rule(const std::string &name, scale_method &method) {
+    if (!use_rule(method, name)) {
+        throw failure("\"scale_rule\" is " + shortened(name) + ", which is no rule of docs/dynamic.md, as absmax");
+    }
+}
+
+float parse_clip(const json &ratio) {
+    if (!ratio.is_number()) {
+        throw failure("\"clip\" is " + shortened(ratio.dump()) + ", which is no number");
+    }
+    return static_cast<float>(ratio.get<double>());
 }
 
 // Nothing where the tensors are to be left alone.
@@ -73,7 +92,13 @@ std::optional<scheme> parse_scheme(const json &entry, const scheme &otherwise) {
         parse_block_size(entry, how.scales);
     }
     if (entry.contains("asymmetric")) {
-        how.asymmetric = value_of<bool>(entry, "asymmetric");
+        how.method.asymmetric = value_of<bool>(entry, "asymmetric");
+    }
+    if (entry.contains("scale_rule")) {
+        parse_scale_rule(value_of<std::string>(entry, "scale_rule"), how.method);
+    }
+    if (entry.contains("clip")) {
+        how.method.clip_ratio = parse_clip(entry.at("clip"));
     }
     if (entry.contains("activations")) {
         how.dynamic_activations = value_of<std::string>(entry, "activations") == "dynamic";
@@ -91,7 +116,14 @@ std::optional<scheme> parse_scheme(const json &entry, const scheme &otherwise) {
 
 json scheme_json(const scheme &how) {
     const granularity &scales = how.scales;
-    json entry = {{"dtype", how.type->option}, {"per_tensor", scales.per_tensor}, {"asymmetric", how.asymmetric}};
+    json entry = {
+        {"dtype", how.type->option}, {"per_tensor", scales.per_tensor}, {"asymmetric", how.method.asymmetric}};
+    if (how.method.rule) {
+        entry["scale_rule"] = scale_rule_name(*how.method.rule);
+    }
+    if (how.method.clip_ratio != 1) {
+        entry["clip"] = double{how.method.clip_ratio};
+    }
     if (how.dynamic_activations) {
         entry["activations"] = "dynamic";
     }
@@ -106,29 +138,67 @@ json scheme_json(const scheme &how) {
     return entry;
 }
 
+// Whether the codes, their scales and the rule go together.
+void check_method(const scheme &how, const std::function<std::string(std::string_view)> &option) {
+    const scale_method &method = how.method;
+    if (!(method.clip_ratio > 0 && method.clip_ratio <= 1)) {
+        throw usage_error(option("clip") + ": it is above 0, and at most 1");
+    }
+    if (!method.rule) {
+        return;
+    }
+    const std::string type(how.type->option), rule(scale_rule_name(*method.rule));
+    const std::string given = option("scale-rule") + " " + rule;
+    if (method.asymmetric != (method.rule == QDQ_SCALE_MINMAX)) {
+        throw usage_error(given + ": it has no zero points, which " + option("asymmetric") + " asks for");
+    }
+    if (how.type->scales == scale_form::power_of_two && !is_power_of_two(*method.rule)) {
+        throw usage_error(given + ": the scales of " + type + " are powers of two");
+    }
+    if (how.type->scales == scale_form::two_level && method.rule != QDQ_SCALE_ABSMAX) {
+        throw usage_error(given + ": the scales of " + type + " are those of absmax");
+    }
+    if (how.type->code_dtype().lowest == 0 && !method.asymmetric) {
+        throw usage_error(given + ": " + type + " has no codes for negative values, and this rule no zero points");
+    }
+}
+
+std::string method_text(const scale_method &method) {
+    std::string text = method.asymmetric ? ", asymmetric" : "";
+    text += method.rule ? ", scales by " + std::string(scale_rule_name(*method.rule)) : "";
+    return text + (method.clip_ratio != 1 ? ", clipped to " + shortest(method.clip_ratio) : "");
+}
+
 }  // namespace
+
+bool is_fp8_in_blocks(const scheme &how) {
+    return how.type->codes == QDQ_F8E4M3 && how.type->scales == scale_form::f32 && how.scales.block_rows != 0;
+}
 
 void check(const scheme &how, asker who) {
     auto option = [&](std::string_view said) { return option_text(said, who); };
     std::string name(how.type->option);
     const granularity &scales = how.scales;
-    if (how.asymmetric && !how.type->code_dtype().is_integer_code()) {
+    check_method(how, option);
+    if (how.method.asymmetric && !how.type->code_dtype().is_integer_code()) {
         throw usage_error(option("asymmetric") + ": " + name + " has no zero points");
     }
-    if (how.type->block_size != 0 && scales != granularity{}) {
-        throw usage_error(option("dtype") + " " + name + " has blocks of " + std::to_string(how.type->block_size) +
-                          " along the last axis; it takes no " + option("axis") + ", " + option("per-tensor") + " or " +
-                          option("block-size"));
+    const bool has_its_blocks = scales.block_rows != 0 && scales.block_size == how.type->block_size;
+    if (how.type->block_size != 0 && scales != granularity{} && !has_its_blocks) {
+        std::string size = std::to_string(how.type->block_size);
+        throw usage_error(option("dtype") + " " + name + " has blocks of " + size +
+                          " along the last axis; it takes no " + option("axis") + " or " + option("per-tensor") +
+                          ", and no other " + option("block-size") + " than ROWSx" + size);
     }
-    if (scales.block_rows != 0 && (how.type->codes != QDQ_F8E4M3 || scales.axis)) {
+    if (scales.block_rows != 0 && scales.axis) {
         throw usage_error(option("block-size") + " " + std::to_string(scales.block_rows) + "x" +
-                          std::to_string(scales.block_size) +
-                          ": blocks of rows and columns are of f8e4m3, and take no " + option("axis"));
+                          std::to_string(scales.block_size) + ": blocks of rows and columns take no " + option("axis"));
     }
     if (scales.per_tensor && (scales.axis || scales.block_size != 0)) {
         throw usage_error("one scale per tensor has neither an axis nor blocks");
     }
-    bool one_scale_a_row = how.type->block_size == 0 && scales.block_size == 0 && !scales.axis && !how.asymmetric;
+    bool one_scale_a_row =
+        how.type->block_size == 0 && scales.block_size == 0 && !scales.axis && !how.method.asymmetric;
     bool is_product_of_bytes = how.type->codes == QDQ_I8 || how.type->codes == QDQ_F8E4M3;
     if (how.dynamic_activations && !(is_product_of_bytes && one_scale_a_row)) {
         throw usage_error("--activations dynamic: they are quantized beside weights of i8 or f8e4m3, symmetric, with " +
@@ -150,15 +220,14 @@ std::string scheme_text(const scheme &how) {
     if (scales.axis) {
         text += " along axis " + std::to_string(*scales.axis);
     }
-    return text + (how.asymmetric ? ", asymmetric" : "") + (how.dynamic_activations ? ", dynamic activations" : "");
+    return text + method_text(how.method) + (how.dynamic_activations ? ", dynamic activations" : "");
 }
 
 recipe parse_recipe(const json &text, const scheme &otherwise) {
-    refuse_unknown_keys(text, {"default", "rules"});
+    refuse_unknown_keys(text, recipe_keys);
     recipe result = {.rules = {}, .otherwise = otherwise};
     if (text.contains("default")) {
-        refuse_unknown_keys(text.at("default"),
-                            {"dtype", "axis", "per_tensor", "block_size", "asymmetric", "activations"});
+        refuse_unknown_keys(text.at("default"), default_keys);
         std::optional<scheme> how = parse_scheme(text.at("default"), otherwise);
         if (!how) {
             throw failure(
@@ -171,7 +240,7 @@ recipe parse_recipe(const json &text, const scheme &otherwise) {
         throw failure("\"rules\" is " + shortened(rules.dump()) + ", which it cannot be");
     }
     for (const json &entry : rules) {
-        refuse_unknown_keys(entry, {"match", "dtype", "axis", "per_tensor", "block_size", "asymmetric", "activations"});
+        refuse_unknown_keys(entry, rule_keys);
         if (!entry.contains("match")) {
             throw failure("a rule has no \"match\"");
         }

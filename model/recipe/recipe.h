@@ -4,6 +4,7 @@
 #include "support/words.h"
 #include "tensors/granularity.h"
 #include "tensors/quantized_type.h"
+#include "tensors/scales.h"
 #include "tensors/tensor_file.h"
 
 #include <filesystem>
@@ -17,12 +18,11 @@ namespace qdq::model {
 // The type in which scales are stored, and to which they are rounded.
 enum class scale_storage { of_type, of_weights, bf16 };
 
-// How a tensor is quantized: to which type, with which scales, by which rule. Symmetric scales follow the largest
-// magnitude, asymmetric ones the range from minimum to maximum.
+// How a tensor is quantized: to which type, with which scales, by which rule.
 struct scheme {
     const quantized_type *type = find_quantized_type("i8");
     granularity scales;
-    bool asymmetric = false;
+    scale_method method = {};
     bool dynamic_activations = false;  // the layer's inputs are quantized as well, while the model runs
     bool packs_bytes = false;          // four codes of 8 bits are stored in an I32
     scale_storage stored_scales = scale_storage::of_type;
@@ -32,6 +32,9 @@ struct scheme {
 
 // Throws usage_error where the type takes no such scales, in the words of who asked.
 void check(const scheme &how, asker who = who_asks());
+
+// f8e4m3 in blocks of rows and columns, which DeepSeek's models and compressed-tensors have.
+bool is_fp8_in_blocks(const scheme &how);
 
 // "i4 in blocks of 32, asymmetric"
 std::string scheme_text(const scheme &how);
@@ -54,9 +57,9 @@ struct recipe {
 //   {"default": {"dtype": "i4", "block_size": 128},
 //    "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
 //              {"match": "model.layers.0.*", "dtype": "keep"}]}
-// Keys: dtype, axis, per_tensor, block_size (a number, or [rows, columns]), asymmetric, activations ("dynamic"). What a
-// rule does not say it takes from `otherwise` only for the type; granularity and scale rule are its own. Throws
-// failure.
+// Keys: dtype, axis, per_tensor, block_size (a number, or [rows, columns]), asymmetric, scale_rule (a name), clip (a
+// ratio), activations ("dynamic"). What a rule does not say it takes from `otherwise` only for the type; granularity
+// and scale rule are its own. Throws failure.
 recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise);
 recipe parse_recipe(const json &text, const scheme &otherwise);
 

@@ -64,6 +64,13 @@ template<> int64_t json::get() const {
     return is_natural ? static_cast<int64_t>(held<uint64_t>()) : held<int64_t>();
 }
 
+template<> double json::get() const {
+    if (is_number_unsigned()) {
+        return static_cast<double>(held<uint64_t>());
+    }
+    return holds<int64_t>() ? static_cast<double>(held<int64_t>()) : held<double>();
+}
+
 template<> std::string json::get() const { return *held<boxed<std::string>>(); }
 
 template<> std::vector<int64_t> json::get() const {

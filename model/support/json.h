@@ -87,7 +87,7 @@ public:
     // Whether get<int64_t>() gives it.
     bool is_number_integer() const;
 
-    // Of another kind it throws json_error. T: bool, int64_t, std::string, std::vector<int64_t>, or
+    // Of another kind it throws json_error. T: bool, int64_t, double, std::string, std::vector<int64_t>, or
     // std::map<std::string, std::string>.
     template<typename T> T get() const;
 
@@ -128,6 +128,7 @@ private:
 
 template<> bool json::get() const;
 template<> int64_t json::get() const;
+template<> double json::get() const;
 template<> std::string json::get() const;
 template<> std::vector<int64_t> json::get() const;
 template<> std::map<std::string, std::string> json::get() const;

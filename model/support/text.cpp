@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -76,6 +77,11 @@ std::vector<size_t> column_widths(const std::vector<std::vector<std::string>> &r
 }
 
 }  // namespace
+
+std::string shortest(float value) {
+    char buffer[32];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
 
 std::string fixed(double value, int digits) {
     if (std::isnan(value)) {

@@ -12,6 +12,9 @@ class json;
 // printf's %.*f.
 std::string fixed(double value, int digits);
 
+// The fewest digits that give the same float.
+std::string shortest(float value);
+
 // "[384, 1536]"
 std::string shape_text(const std::vector<int64_t> &shape);
 

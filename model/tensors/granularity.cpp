@@ -59,11 +59,13 @@ blocking resolve(const granularity &asked, const std::vector<int64_t> &shape) {
 }
 
 bool is_derivable(const std::vector<int64_t> &shape, const blocking &scale) {
-    if (scale.block_size == 0) {
-        return true;
+    const std::vector<int64_t> extents = scale.block_shape(shape.size());
+    for (size_t d = 0; d < shape.size(); ++d) {
+        if (extents[d] > 0 && blocks(shape[d], scale.scale_shape[d]) != extents[d]) {
+            return false;
+        }
     }
-    auto axis = static_cast<size_t>(scale.axis);
-    return blocks(shape[axis], scale.scale_shape[axis]) == scale.block_size;
+    return true;
 }
 
 std::vector<int64_t> blocking::block_shape(size_t rank) const {

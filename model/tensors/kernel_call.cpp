@@ -58,13 +58,29 @@ void kernel_caller::round(std::span<std::byte> values, const dtype &type, std::b
                 {}});
 }
 
+void kernel_caller::compute_scales(const kernel_arguments &arguments, const qdq_scale_options &how, int32_t lowest,
+                                   int32_t highest) {
+    qdq_options options = {};
+    options.quant_min = lowest;
+    options.quant_max = highest;
+    run(arguments, options, [&](const kernel_views &views, const qdq_options &used) {
+        return qdq_compute_scales(views.x, views.y->dtype, views.scale, views.zero_point, &how, &used);
+    });
+}
+
 void kernel_caller::call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const dtype &code) {
+    run(arguments, options_for(code), [&](const kernel_views &views, const qdq_options &options) {
+        return function(views.x, views.scale, views.zero_point, views.y, &options);
+    });
+}
+
+void kernel_caller::run(const kernel_arguments &arguments, qdq_options options,
+                        const std::function<qdq_status(const kernel_views &, const qdq_options &)> &function) {
     qdq_tensor x = view(arguments.x), scale = view(arguments.scale), y = view(arguments.y), zero_point = {};
     bool shifted = arguments.zero_point.data != nullptr;
     if (shifted) {
         zero_point = view(arguments.zero_point);
     }
-    qdq_options options = options_for(code);
     options.axis = static_cast<int32_t>(arguments.granularity.axis);
     options.block_size = arguments.granularity.block_size;
     std::vector<int64_t> block_shape = arguments.granularity.block_shape(arguments.x.shape.size());
@@ -73,7 +89,7 @@ void kernel_caller::call(decltype(qdq_quantize) function, const kernel_arguments
         options.block_shape = block_shape.data();
     }
     auto begin = std::chrono::steady_clock::now();
-    qdq_status status = function(&x, &scale, shifted ? &zero_point : nullptr, &y, &options);
+    qdq_status status = function({&x, &scale, shifted ? &zero_point : nullptr, &y}, options);
     figures_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (status != QDQ_OK) {
         throw failure(error_text(status));

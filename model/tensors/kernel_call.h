@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ struct kernel_arguments {
     blocking granularity;
 };
 
+// The same as the library takes them; null for what there is not.
+struct kernel_views {
+    const qdq_tensor *x, *scale, *zero_point, *y;
+};
+
 // Calls the library, and adds up what the calls take.
 class kernel_caller {
 public:
@@ -34,6 +40,11 @@ public:
     void quantize(const kernel_arguments &arguments) { call(qdq_quantize, arguments, *arguments.y.type); }
     void dequantize(const kernel_arguments &arguments) { call(qdq_dequantize, arguments, *arguments.x.type); }
 
+    // Computes the scales, and the zero points where there are any, by a rule for codes of y's type, of which nothing
+    // else counts; `lowest` and `highest` narrow them, both 0: all.
+    void compute_scales(const kernel_arguments &arguments, const qdq_scale_options &how, int32_t lowest = 0,
+                        int32_t highest = 0);
+
     // F32 values in a float type: what 1 stands for with these scales.
     void round(std::span<std::byte> values, const dtype &type, std::byte *result);
 
@@ -41,6 +52,8 @@ public:
 
 private:
     void call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const dtype &code);
+    void run(const kernel_arguments &arguments, qdq_options options,
+             const std::function<qdq_status(const kernel_views &, const qdq_options &)> &function);
     qdq_options options_for(const dtype &code) const;
 
     std::string profile_;

@@ -4,153 +4,243 @@
 #include "tensors/float_values.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <span>
+#include <utility>
 
 namespace qdq::model {
 
 namespace {
 
-// The bits of a float as an integer that sorts as the float does, NaNs beyond the infinities. Integer minimum and
-// maximum vectorize where those of floats, for the sake of NaN, do not.
-int32_t to_key(float value) {
-    auto bits = std::bit_cast<int32_t>(value);
-    return bits < 0 ? bits ^ 0x7fffffff : bits;
-}
-
-float from_key(int32_t key) { return std::bit_cast<float>(key < 0 ? key ^ 0x7fffffff : key); }
-
-struct extremes {
-    std::vector<int32_t> low, high;  // keys; 0 is the key of 0.0f
+constexpr std::pair<std::string_view, qdq_scale_rule> rules[] = {
+    {"absmax", QDQ_SCALE_ABSMAX},           {"minmax", QDQ_SCALE_MINMAX},
+    {"power-floor", QDQ_SCALE_POWER_FLOOR}, {"power-ceil", QDQ_SCALE_POWER_CEIL},
+    {"power-even", QDQ_SCALE_POWER_EVEN},   {"power-round-up", QDQ_SCALE_POWER_ROUND_UP},
 };
 
-void reduce(const float *values, int64_t count, int32_t &low, int32_t &high) {
-    int32_t least = low, most = high;
-    for (int64_t i = 0; i < count; ++i) {
-        int32_t key = to_key(values[i]);
-        least = std::min(least, key);
-        most = std::max(most, key);
-    }
-    low = least;
-    high = most;
+constexpr float epsilon = std::numeric_limits<float>::epsilon();
+constexpr float least_f32 = std::numeric_limits<float>::denorm_min();
+
+qdq_scale_options options_of(qdq_scale_rule rule, float clip_ratio, float least) {
+    qdq_scale_options options = {};
+    options.rule = rule;
+    options.clip_ratio = clip_ratio;
+    options.least_scale = least;
+    return options;
 }
 
-void reduce_each(const float *values, int64_t count, int32_t *low, int32_t *high) {
-    for (int64_t i = 0; i < count; ++i) {
-        int32_t key = to_key(values[i]);
-        low[i] = std::min(low[i], key);
-        high[i] = std::max(high[i], key);
-    }
+float least_of(const dtype &stored) {
+    return stored.core == QDQ_F16 ? 0x1p-24f : stored.core == QDQ_BF16 ? 0x1p-133f : least_f32;
 }
 
-extremes find_extremes(qdq_dtype source, std::span<const std::byte> bytes, const scale_map &map) {
-    auto count = static_cast<size_t>(map.scale_count());
-    extremes found = {std::vector<int32_t>(count, 0), std::vector<int32_t>(count, 0)};
-    constexpr int64_t piece = 2048;
-    float values[piece];
-    map.for_each_run([&](const run &r) {
-        for (int64_t done = 0; done < r.count; done += piece) {
-            int64_t length = std::min(piece, r.count - done);
-            widen(source, bytes.data(), r.first_element + done, length, values);
-            auto at = static_cast<size_t>(r.first_scale + done * r.step);
-            if (r.step == 0) {
-                reduce(values, length, found.low[at], found.high[at]);
-            } else {
-                reduce_each(values, length, &found.low[at], &found.high[at]);
-            }
-        }
-    });
-    return found;
-}
-
-float nonzero(float scale) { return scale == 0 ? std::numeric_limits<float>::epsilon() : scale; }
-
-float largest(float min, float max) { return std::max(max, -min); }  // +0, not -0, where both are 0
-
-float symmetric_scale(float amax, const dtype &code) {
-    return amax / static_cast<float>((code.highest - code.lowest) / 2);
-}
-
-// The exponents are those of the largest power of two in the type, 4, 16 or 256. Adding a quarter of the mantissa
-// carries into the exponent from 1.75 on: 7 / 4 is what e2m1 still rounds to 6, 448 / 256 the largest e4m3fn. Of f6
-// other thresholds gain less than 0.1 dB.
-float power_of_two_scale(float amax, const dtype &code) {
-    constexpr int32_t quarter = 1 << 21;
-    int exponent = ((std::bit_cast<int32_t>(amax) + quarter) >> 23) - 127 - std::ilogb(code.highest);
-    return std::ldexp(1.0f, std::clamp(exponent, -127, 127));
-}
-
-float asymmetric_scale(float min, float max, const dtype &code) {
-    double codes = code.highest - code.lowest;
-    if (std::isinf(max - min)) {  // the difference of two floats may not be one
-        return static_cast<float>((static_cast<double>(max) - min) / codes);
-    }
-    return nonzero((max - min) / static_cast<float>(codes));
-}
-
-int64_t asymmetric_zero_point(float min, float scale, const dtype &code) {
-    double zero_point = std::nearbyint(static_cast<float>(code.lowest) - min / scale);
-    return static_cast<int64_t>(std::clamp(zero_point, code.lowest, code.highest));
-}
+std::span<std::byte> bytes_of(std::vector<float> &values) { return std::as_writable_bytes(std::span(values)); }
 
 // 0 for signed codes, the middle for unsigned ones.
 int64_t symmetric_zero_point(const dtype &code) { return static_cast<int64_t>((code.lowest + code.highest + 1) / 2); }
 
-float scale_of(float min, float max, const quantized_type &type, bool asymmetric) {
-    const dtype &code = type.code_dtype();
-    switch (type.scales) {
-    case scale_form::power_of_two: return power_of_two_scale(largest(min, max), code);
-    case scale_form::two_level: return symmetric_scale(largest(min, max), code);
-    default: return asymmetric ? asymmetric_scale(min, max, code) : nonzero(symmetric_scale(largest(min, max), code));
+std::vector<std::byte> symmetric_zero_points(const dtype &code, size_t count) {
+    const int64_t value = symmetric_zero_point(code);
+    std::vector<std::byte> codes;
+    for (size_t i = 0; i < count && value != 0; ++i) {
+        for (int bit = 0; bit < code.bits; bit += 8) {
+            codes.push_back(static_cast<std::byte>(value >> bit));
+        }
     }
+    return codes;
 }
 
-// Fills `stored`; the scales of a two-level type become those that the file tells.
-void store_scales(const quantized_type &type, float amax, const dtype &stored, const scale_encoder &encode,
-                  scale_set &set) {
-    if (stored.is_float() && &stored != &f32_dtype()) {
-        // Half of it, and what is smaller, would become 0, as the scale of a row of bf16 up to 0x1p-133 did.
-        const float least = stored.core == QDQ_F16 ? 0x1p-24f : 0x1p-133f;
+// Computes the scales of one tensor.
+class scale_computer {
+public:
+    scale_computer(const tensor_data &x, const blocking &granularity, const quantized_type &type,
+                   const scale_method &how, const dtype &stored, kernel_caller &kernels)
+        : x_(x), granularity_(granularity), type_(type), how_(how), stored_(stored), kernels_(kernels) {}
+
+    scale_set compute() {
+        const std::vector<float> amax = magnitudes();
+        if (!std::ranges::all_of(amax, [](float value) { return std::isfinite(value); })) {
+            throw failure("it holds NaN or infinite values");
+        }
+        scale_set set = by_rule_or_type(amax);
+        if (!std::ranges::all_of(set.scales, [](float value) { return std::isfinite(value); })) {
+            throw failure("its range, from the least value to the greatest, is wider than the largest f32");
+        }
+        if (!how_.asymmetric) {
+            set.zero_points = symmetric_zero_points(code(), set.scales.size());
+        }
+        return set;
+    }
+
+private:
+    const dtype &code() const { return type_.code_dtype(); }
+
+    // The largest magnitude of each block, which is its scale where the largest code is 1. That of zeros is least_f32.
+    std::vector<float> magnitudes() {
+        std::vector<float> amax(static_cast<size_t>(element_count(granularity_.scale_shape)));
+        kernels_.compute_scales({x_,
+                                 {&f32_dtype(), granularity_.scale_shape, bytes_of(amax).data()},
+                                 {},
+                                 {&dtype_of(QDQ_I8), x_.shape, nullptr},
+                                 granularity_},
+                                options_of(QDQ_SCALE_ABSMAX, how_.clip_ratio, least_f32), -1, 1);
+        return amax;
+    }
+
+    scale_set by_rule_or_type(const std::vector<float> &amax) {
+        if (how_.rule && type_.scales != scale_form::two_level) {
+            return by_rule(*how_.rule, code(), 0);
+        }
+        switch (type_.scales) {
+        case scale_form::power_of_two: return rounded_powers_of_two();
+        case scale_form::two_level: return two_levels(amax);
+        default: return how_.asymmetric ? asymmetric(amax) : symmetric(amax);
+        }
+    }
+
+    scale_set by_rule(qdq_scale_rule rule, const dtype &codes, float least) {
+        const std::vector<int64_t> &shape = granularity_.scale_shape;
+        const dtype &type = stored_.core == QDQ_U8 ? dtype_of(QDQ_E8M0) : stored_;
+        scale_set set;
+        set.stored.resize(byte_size({"", &type, shape}));
+        if (rule == QDQ_SCALE_MINMAX) {
+            set.zero_points.resize(byte_size({"", &zero_point_dtype(codes), shape}));
+        }
+        std::byte *zero_points = set.zero_points.empty() ? nullptr : set.zero_points.data();
+        kernels_.compute_scales({x_,
+                                 {&type, shape, set.stored.data()},
+                                 {&zero_point_dtype(codes), shape, zero_points},
+                                 {&codes, x_.shape, nullptr},
+                                 granularity_},
+                                options_of(rule, how_.clip_ratio, least));
+        set.scales = values_of(type, set.stored);
+        return set;
+    }
+
+    static std::vector<float> values_of(const dtype &type, const std::vector<std::byte> &stored) {
+        std::vector<float> values;
+        if (type.core == QDQ_E8M0) {
+            std::ranges::transform(stored, std::back_inserter(values), [](std::byte code) {
+                return float_value<QDQ_E8M0>(std::to_integer<uint32_t>(code));
+            });
+            return values;
+        }
+        values.resize(stored.size() * 8 / static_cast<size_t>(type.bits));
+        widen(*type.core, stored.data(), 0, std::ssize(values), values.data());
+        return values;
+    }
+
+    // compressed-tensors rounds amax to the one mantissa bit of e2m1, of which 7 / 4 becomes 2, whatever the codes are:
+    // 448 / 256 is the largest e4m3fn. Of f6 other thresholds gain less than 0.1 dB.
+    scale_set rounded_powers_of_two() {
+        const dtype &e2m1 = dtype_of(QDQ_F4E2M1);
+        scale_set set = by_rule(QDQ_SCALE_POWER_EVEN, e2m1, 0);
+        const int more = std::ilogb(code().highest) - std::ilogb(e2m1.highest);
+        for (std::byte &exponent : set.stored) {
+            exponent = static_cast<std::byte>(std::max(0, std::to_integer<int>(exponent) - more));
+        }
+        set.scales = values_of(dtype_of(QDQ_E8M0), set.stored);
+        return set;
+    }
+
+    scale_set asymmetric(const std::vector<float> &amax) {
+        scale_set set = by_rule(QDQ_SCALE_MINMAX, code(), least_of(stored_));
+        for (size_t i = 0; i < amax.size(); ++i) {
+            set.scales[i] = amax[i] == least_f32 ? epsilon : set.scales[i];
+        }
+        set.stored = rounded(set.scales);
+        return set;
+    }
+
+    std::vector<float> symmetric_scales(const std::vector<float> &amax) const {
+        const auto half_range = static_cast<float>((code().highest - code().lowest) / 2);
+        std::vector<float> scales;
+        std::ranges::transform(amax, std::back_inserter(scales), [&](float value) { return value / half_range; });
+        return scales;
+    }
+
+    scale_set symmetric(const std::vector<float> &amax) {
+        scale_set set;
+        set.scales = symmetric_scales(amax);
         for (float &scale : set.scales) {
-            scale = std::max(scale, least);
+            scale = scale == 0 ? epsilon : std::max(scale, least_of(stored_));
         }
-        set.stored = encode(set.scales, stored);
-        widen(*stored.core, set.stored.data(), 0, std::ssize(set.scales), set.scales.data());
-        return;
+        set.stored = rounded(set.scales);
+        set.scales = values_of(stored_, set.stored);
+        return set;
     }
-    if (stored.is_float()) {
-        std::span bytes = std::as_bytes(std::span(set.scales));
-        set.stored.assign(bytes.begin(), bytes.end());
-        return;
-    }
-    if (type.scales == scale_form::power_of_two) {
-        for (float scale : set.scales) {
-            set.stored.push_back(static_cast<std::byte>(std::bit_cast<uint32_t>(scale) >> 23));
-        }
-        return;
-    }
-    constexpr float codes_times_scales = 6 * 448;
-    float global = codes_times_scales / std::max(amax, std::numeric_limits<float>::min());
-    set.global = std::isfinite(global) ? global : 1;
-    for (float &scale : set.scales) {
-        scale *= set.global;
-    }
-    set.stored = encode(set.scales, stored);
-    constexpr std::byte eighth{0x20};
-    std::ranges::replace(set.stored, std::byte{0}, eighth);
-    for (size_t i = 0; i < set.scales.size(); ++i) {
-        set.scales[i] = float_value<QDQ_F8E4M3>(std::to_integer<uint8_t>(set.stored[i])) / set.global;
-    }
-}
 
-void store_code(const dtype &code, int64_t value, std::vector<std::byte> &codes) {
-    for (int bit = 0; bit < code.bits; bit += 8) {
-        codes.push_back(static_cast<std::byte>(value >> bit));
+    scale_set two_levels(const std::vector<float> &amax) {
+        constexpr float codes_times_scales = 6 * 448;
+        constexpr std::byte eighth{0x20};
+        const float global = codes_times_scales / std::max(std::ranges::max(amax), std::numeric_limits<float>::min());
+        scale_set set;
+        set.global = std::isfinite(global) ? global : 1;
+        set.scales = symmetric_scales(amax);
+        for (float &scale : set.scales) {
+            scale *= set.global;
+        }
+        set.stored = encoded(set.scales);
+        std::ranges::replace(set.stored, std::byte{0}, eighth);
+        for (size_t i = 0; i < set.scales.size(); ++i) {
+            set.scales[i] = float_value<QDQ_F8E4M3>(std::to_integer<uint8_t>(set.stored[i])) / set.global;
+        }
+        return set;
     }
-}
+
+    std::vector<std::byte> rounded(std::vector<float> &values) {
+        std::vector<std::byte> result(byte_size({"", &stored_, {std::ssize(values)}}));
+        kernels_.round(bytes_of(values), stored_, result.data());
+        return result;
+    }
+
+    // Values in the f8 that the file keeps.
+    std::vector<std::byte> encoded(std::vector<float> &values) {
+        std::vector<std::byte> codes(values.size());
+        std::vector<int64_t> shape = {std::ssize(values)};
+        std::vector<float> one = {1};
+        kernels_.quantize({{&f32_dtype(), shape, bytes_of(values).data()},
+                           {&f32_dtype(), {}, bytes_of(one).data()},
+                           {},
+                           {&stored_, shape, codes.data()},
+                           {}});
+        return codes;
+    }
+
+    const tensor_data &x_;
+    const blocking &granularity_;
+    const quantized_type &type_;
+    const scale_method &how_;
+    const dtype &stored_;
+    kernel_caller &kernels_;
+};
 
 }  // namespace
+
+bool use_rule(scale_method &method, std::string_view name) {
+    const auto *found = std::ranges::find(rules, name, &std::pair<std::string_view, qdq_scale_rule>::first);
+    if (found == std::end(rules)) {
+        return false;
+    }
+    method.rule = found->second;
+    method.asymmetric = method.asymmetric || found->second == QDQ_SCALE_MINMAX;
+    return true;
+}
+
+std::string_view scale_rule_name(qdq_scale_rule rule) {
+    return std::ranges::find(rules, rule, &std::pair<std::string_view, qdq_scale_rule>::second)->first;
+}
+
+std::vector<std::string> scale_rule_names() {
+    std::vector<std::string> names;
+    for (const auto &[name, rule] : rules) {
+        names.emplace_back(name);
+    }
+    return names;
+}
+
+bool is_power_of_two(qdq_scale_rule rule) { return rule != QDQ_SCALE_ABSMAX && rule != QDQ_SCALE_MINMAX; }
 
 // compressed-tensors has exponents as U8, and no f6.
 const dtype &stored_scale_dtype(const quantized_type &of) {
@@ -163,28 +253,9 @@ const dtype &stored_scale_dtype(const quantized_type &of) {
 
 bool has_zero_points(const dtype &code, bool asymmetric) { return asymmetric || symmetric_zero_point(code) != 0; }
 
-scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, const scale_map &map,
-                         const quantized_type &type, bool asymmetric, const dtype &stored,
-                         const scale_encoder &encode) {
-    extremes found = find_extremes(*source.core, bytes, map);
-    const dtype &code = type.code_dtype();
-    scale_set result;
-    float amax = 0;
-    for (size_t i = 0; i < found.low.size(); ++i) {
-        float min = from_key(found.low[i]), max = from_key(found.high[i]);
-        if (!std::isfinite(min) || !std::isfinite(max)) {
-            throw failure("it holds NaN or infinite values");
-        }
-        amax = std::max(amax, largest(min, max));
-        result.scales.push_back(scale_of(min, max, type, asymmetric));
-    }
-    store_scales(type, amax, stored, encode, result);
-    for (size_t i = 0; has_zero_points(code, asymmetric) && i < result.scales.size(); ++i) {
-        int64_t zero_point = asymmetric ? asymmetric_zero_point(from_key(found.low[i]), result.scales[i], code)
-                                        : symmetric_zero_point(code);
-        store_code(code, zero_point, result.zero_points);
-    }
-    return result;
+scale_set compute_scales(const tensor_data &x, const blocking &granularity, const quantized_type &type,
+                         const scale_method &how, const dtype &stored, kernel_caller &kernels) {
+    return scale_computer(x, granularity, type, how, stored, kernels).compute();
 }
 
 int64_t load_code(const dtype &code, const std::byte *codes, int64_t index) {

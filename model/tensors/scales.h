@@ -1,25 +1,48 @@
 #pragma once
 
 #include "tensors/granularity.h"
+#include "tensors/kernel_call.h"
 #include "tensors/quantized_type.h"
 
+#include <qdq/qdq.h>
+
 #include <cstddef>
-#include <functional>
-#include <span>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace qdq::model {
 
-// A scale and a zero point for each block, by the rules of compressed-tensors, all in f32 and with 0 always inside
-// [min, max]:
+// The names of the library's rules (docs/dynamic.md): absmax, minmax, power-floor and so on.
+std::string_view scale_rule_name(qdq_scale_rule rule);
+std::vector<std::string> scale_rule_names();
+
+bool is_power_of_two(qdq_scale_rule rule);
+
+// How scales follow from the values that share them. Without a rule it is that of compressed-tensors, of amax, the
+// largest magnitude, or, where it is asymmetric, of min and max, which include 0; in f32:
 //   symmetric    scale = amax / ((highest - lowest) / 2), for i8 amax / 127.5, for floats amax / highest;
 //                zero point 0, for unsigned codes the middle, for u8 128
-//   asymmetric   scale = (max - min) / (highest - lowest)
-//                zero point = round(lowest - min / scale), ties to even, clamped to the codes
-//   A scale that would be 0 (the block is all zero, or too small to tell) is 2^-23, the f32 epsilon.
+//   asymmetric   the library's rule minmax
+//   The scale of a block that is all zero, or too small to tell, is 2^-23, the f32 epsilon. A scale that would round to
+//   0 in its 16-bit type is the least one there.
 //   mxfp4, mxfp6e2m3, mxfp6e3m2, mxfp8
-//                scale = 2^(e - 2), 2^(e - 2), 2^(e - 4), 2^(e - 8), where amax is in [7/8 2^e, 7/8 2^(e + 1))
+//                scale = 2^(e - 2), 2^(e - 2), 2^(e - 4), 2^(e - 8), where amax is in [7/8 2^e, 7/8 2^(e + 1)): of
+//                mxfp4 the library's rule power-even
 //   nvfp4        scale = e4m3fn(global * amax / 6), 1/8 where that is 0, over global = 448 * 6 / (amax of the tensor)
+struct scale_method {
+    std::optional<qdq_scale_rule> rule;
+    bool asymmetric = false;  // has zero points; the rule, if any, is minmax then
+    float clip_ratio = 1;     // what amax, or both ends, are multiplied by first
+
+    bool operator==(const scale_method &) const = default;
+};
+
+// Takes a rule by its name, minmax with its zero points. False where there is none of this name.
+bool use_rule(scale_method &method, std::string_view name);
+
+// A scale and a zero point for each block.
 struct scale_set {
     std::vector<float> scales;
     std::vector<std::byte> stored;       // what the file keeps of the scales
@@ -27,13 +50,10 @@ struct scale_set {
     std::vector<std::byte> zero_points;  // zero_point_dtype(); empty when all are 0 by the rule
 };
 
-// Gives f32 values in f16, bf16 or e4m3fn.
-using scale_encoder = std::function<std::vector<std::byte>(std::vector<float> &, const dtype &)>;
-
-// `stored` is the type of the scales in the file; those of a float type are rounded to it. Throws when `bytes`, of the
-// float type `source`, holds a NaN or an infinity.
-scale_set compute_scales(const dtype &source, std::span<const std::byte> bytes, const scale_map &map,
-                         const quantized_type &type, bool asymmetric, const dtype &stored, const scale_encoder &encode);
+// `stored` is the type of the scales in the file, to which they are rounded. Throws when x, of a float type, holds a
+// NaN or an infinity, or where its range is beyond that of f32.
+scale_set compute_scales(const tensor_data &x, const blocking &granularity, const quantized_type &type,
+                         const scale_method &how, const dtype &stored, kernel_caller &kernels);
 
 // The type of the scales in the file.
 const dtype &stored_scale_dtype(const quantized_type &of);

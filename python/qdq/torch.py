@@ -9,12 +9,22 @@ Importing this module registers, for CPU and CUDA tensors::
                              zero_point_mode="subtract", profile=None)
     torch.ops.qdq.fake_quantize(x, scale, zero_point=None, *, dtype, ...)
 
-Every argument means what it means in qdq. scale and zero_point are tensors, block_size is a list. fake_quantize is
-quantize and then dequantize, of x's dtype. All three trace without a graph break.
+    torch.ops.qdq.quantize_dynamic(x, *, dtype, rule="absmax", axis=None, block_size=None, scale_dtype=None,
+                                   clip_ratio=1.0, least_scale=0.0, quant_range=None, packed=False)
+    torch.ops.qdq.quantize_dynamic_minmax(x, *, dtype, axis=None, block_size=None, scale_dtype=None,
+                                          zero_point_dtype=None, clip_ratio=1.0, least_scale=0.0, quant_range=None,
+                                          packed=False)
+    torch.ops.qdq.fake_quantize_dynamic(x, *, dtype, rule="absmax", axis=None, block_size=None, clip_ratio=1.0,
+                                        least_scale=0.0, quant_range=None)
+
+Every argument means what it means in qdq. quantize_dynamic gives codes and scale, quantize_dynamic_minmax codes, scale and
+zero point, both of CPU tensors. scale and zero_point are tensors, block_size is a list. fake_quantize is
+quantize and then dequantize, of x's dtype, and fake_quantize_dynamic the same with scales of x itself. All of them trace
+without a graph break.
 
 Gradients pass straight through: rounding and saturation count as the identity. So the gradient of quantize is
-1 / scale, that of dequantize scale, and that of fake_quantize 1. Tensors of integers have no gradients in PyTorch: what
-is to be trained goes through fake_quantize. None of the three gives scale or zero_point a gradient.
+1 / scale, that of dequantize scale, and that of the fake ones 1. Tensors of integers have no gradients in PyTorch: what
+is to be trained goes through fake_quantize or fake_quantize_dynamic. None of them gives scale or zero_point a gradient.
 """
 
 import torch
@@ -133,6 +143,88 @@ for _name, _compute, _like, _gradient in (
     torch.library.register_autograd(
         f"qdq::{_name}", _gradient, setup_context=None if _gradient is _pass_through else _keep_scale, lib=_library
     )
+
+_BLOCKS = "int? axis=None, int[]? block_size=None"
+_SCALES = "float clip_ratio=1.0, float least_scale=0.0, int[]? quant_range=None"
+_library.define(
+    f"""quantize_dynamic(Tensor x, *, ScalarType dtype, str rule="absmax", {_BLOCKS}, ScalarType? scale_dtype=None,
+    {_SCALES}, bool packed=False) -> (Tensor, Tensor)"""
+)
+_library.define(
+    f"""quantize_dynamic_minmax(Tensor x, *, ScalarType dtype, {_BLOCKS}, ScalarType? scale_dtype=None,
+    ScalarType? zero_point_dtype=None, {_SCALES}, bool packed=False) -> (Tensor, Tensor, Tensor)"""
+)
+_library.define(
+    f"""fake_quantize_dynamic(Tensor x, *, ScalarType dtype, str rule="absmax", {_BLOCKS}, {_SCALES}) -> Tensor"""
+)
+
+
+def _quantize_dynamic(x, **keywords):
+    if keywords.get("rule") == "minmax":
+        raise ValueError("torch.ops.qdq.quantize_dynamic: rule: minmax has zero points: quantize_dynamic_minmax")
+    return qdq.quantize_dynamic(x, **_block_size(keywords))
+
+
+def _quantize_dynamic_minmax(x, **keywords):
+    return qdq.quantize_dynamic(x, rule="minmax", **_block_size(keywords))
+
+
+def _fake_quantize_dynamic(x, *, dtype, **keywords):
+    q, scale, *zero_point = qdq.quantize_dynamic(x, dtype=dtype, packed=_bits(dtype) < 8, **_block_size(keywords))
+    where = _block_size({name: keywords.get(name) for name in ("axis", "block_size")})
+    stored = {"stored": dtype, "shape": tuple(x.shape)} if _bits(dtype) < 8 else {}
+    return qdq.dequantize(q, scale, *zero_point, dtype=x.dtype, **where, **stored)
+
+
+def _bits(dtype):
+    name = str(dtype).removeprefix("torch.")
+    return 2 if name.endswith("int2") else 4 if name.endswith(("int4", "_x2")) else 8
+
+
+def _computed_shape(shape, axis, block_size):
+    """Of the scales."""
+    if block_size is not None and (axis is None or len(block_size) > 1):
+        return [-(-extent // size) for extent, size in zip(shape, block_size, strict=True)]
+    if axis is None:
+        return []
+    if block_size is None:
+        return [shape[axis]]
+    return [-(-extent // block_size[0]) if d == axis % len(shape) else extent for d, extent in enumerate(shape)]
+
+
+def _quantized_dynamic_like(
+    x, *, dtype, rule="absmax", axis=None, block_size=None, scale_dtype=None, packed=False, **_
+):
+    codes = _quantized_like(x, None, dtype=dtype, packed=packed)
+    computed = torch.float8_e8m0fnu if rule.startswith("power") else torch.float32
+    return codes, x.new_empty(_computed_shape(x.shape, axis, block_size), dtype=scale_dtype or computed)
+
+
+def _quantized_minmax_like(x, *, dtype, zero_point_dtype=None, **keywords):
+    codes, scale = _quantized_dynamic_like(x, dtype=dtype, **keywords)
+    of_a_byte = torch.uint8 if str(dtype).startswith("torch.uint") else torch.int8
+    computed = dtype if _bits(dtype) == 8 else of_a_byte
+    return codes, scale, x.new_empty(scale.shape, dtype=zero_point_dtype or computed)
+
+
+def _fake_quantized_dynamic_like(x, **_):
+    return x.new_empty(x.shape)
+
+
+for _name, _compute, _like in (
+    ("quantize_dynamic", _quantize_dynamic, _quantized_dynamic_like),
+    ("quantize_dynamic_minmax", _quantize_dynamic_minmax, _quantized_minmax_like),
+    ("fake_quantize_dynamic", _fake_quantize_dynamic, _fake_quantized_dynamic_like),
+):
+    _library.impl(_name, _compute, "CPU")
+    torch.library.register_fake(f"qdq::{_name}", _like, lib=_library)
+
+
+def _pass_one_through(ctx, gradient):
+    return gradient
+
+
+torch.library.register_autograd("qdq::fake_quantize_dynamic", _pass_one_through, lib=_library)
 
 _STORED = {torch.qint8: torch.int8, torch.quint8: torch.uint8, torch.qint32: torch.int32}
 

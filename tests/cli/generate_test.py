@@ -10,7 +10,7 @@ import numpy as np
 
 from support import CliTest, run
 
-COMMANDS = ("quantize", "dequantize", "convert", "compare", "inspect", "targets", "verify", "generate")
+COMMANDS = ("quantize", "dequantize", "convert", "compare", "recipe", "inspect", "targets", "verify", "generate")
 
 
 def shell(program, *arguments, text=None):

@@ -251,7 +251,8 @@ class Folder(ModelFolderTest):
         self.save()
         json_recipe, recipe = self.dir / "recipe.json", self.dir / "recipe.yaml"
         json_recipe.write_text("""{"default": {"dtype": "i4", "block_size": 32},
-                                   "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
+                                   "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true,
+                                              "clip": 0.75},
                                              {"match": "model.layers.0.*", "dtype": "keep"}]}""")
         recipe.write_text("""# a comment
 default: {dtype: i4, block_size: 32}
@@ -260,13 +261,14 @@ rules:
     match: "*.down_proj.weight"
     dtype: f8e4m3
     per_tensor: true
+    clip: 0.75
   - match: model.layers.0.*
     dtype: 'keep'
 """)
         plans = [self.succeed("quantize", self.model, "--dry-run", "--recipe", path, force=False)
                  for path in (json_recipe, recipe)]
         self.assertEqual(plans[0], plans[1])
-        self.assertIn("f8e4m3 per tensor", plans[1])
+        self.assertIn("f8e4m3 per tensor, clipped to 0.75", plans[1])
         recipe.write_text("default: {dtype: i4, per_tensor: false, asymmetric: false}")
         plan = self.succeed("quantize", self.model, "--dry-run", "--recipe", recipe, force=False)
         self.assertIn("i4 per channel", plan)
@@ -328,8 +330,8 @@ rules:
         self.save()
         recipe = self.dir / "recipe.json"
         for scheme, message in (
-            ({"dtype": "mxfp4", "per_tensor": True}, "dtype mxfp4 has blocks of 32 along the last axis; it takes no axis, "
-                                                     "per_tensor or block_size"),
+            ({"dtype": "mxfp4", "per_tensor": True}, "dtype mxfp4 has blocks of 32 along the last axis; it takes no axis "
+                                                     "or per_tensor, and no other block_size than ROWSx32"),
             ({"dtype": "f8e4m3", "asymmetric": True}, "recipe.json: asymmetric: f8e4m3 has no zero points"),
         ):  # fmt: skip
             recipe.write_text(json.dumps({"default": scheme}))

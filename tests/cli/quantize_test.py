@@ -83,10 +83,12 @@ class Quantize(CliTest):
         x = np.array([[10, 11], [-10, -11]], np.float32)
         self.check(x, ["--asymmetric"], per_channel(x, asymmetric=True), zero_point=True)
 
-    def test_asymmetric_range_wider_than_f32(self):
+    def test_refuses_an_asymmetric_range_wider_than_f32(self):
         x = np.array([[3e38, -3e38]], np.float32)
-        scale = self.quantize({"x": x}, "--asymmetric")["x_scale"]
-        self.assertEqual(scale[0, 0], np.float32((float(x[0, 0]) - float(x[0, 1])) / 255))
+        save_file({"x": x}, self.input)
+        self.fail_with("x (F32 [1, 2]): its range, from the least value to the greatest, is wider than the largest f32",
+                       "quantize", self.input, "-o", self.output, "--asymmetric")  # fmt: skip
+        self.succeed("quantize", self.input, "-o", self.output, "--asymmetric", "--clip", 0.5)
 
     def test_all_zero_channel_has_a_positive_scale(self):
         x = random((3, 8))

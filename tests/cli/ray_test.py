@@ -18,6 +18,7 @@ OPTIONS = (
     ["--dtype", "f8e4m3", "--block-size", "16x32"],
     ["--dtype", "nvfp4", "--exclude", "*.down.*", "--include", "*embed*"],
     ["--axis", -1],
+    ["--scale-rule", "power-floor", "--clip", 0.7],
     ["--activations", "dynamic", "--dtype", "f8e4m3"],
     ["--per-tensor", "--include", "*embed*"],
 )

@@ -1,5 +1,6 @@
 // That a check notices: each library here computes as the reference does, but for one fault.
 #include "conformance/check.h"
+#include "conformance/dynamic.h"
 #include "conformance/fp_environment.h"
 #include "conformance/supported.h"
 
@@ -14,7 +15,7 @@ const kernel tested{true, QDQ_F16, QDQ_I8, form::column};
 const uint64_t default_control = fp::control();
 
 finding check_of(decltype(&qdq_quantize) quantize, hostile_environments taken = hostile_environments::one) {
-    return check(tested, published_digest(name_of(tested)), {quantize, nullptr}, taken);
+    return check(tested, published_digest(name_of(tested)), {quantize, nullptr, nullptr}, taken);
 }
 
 // The reference in the default environment, whatever the caller's. The library it stands for does so itself.
@@ -84,7 +85,8 @@ TEST(Check, names_the_environment) {
 
 TEST(Check, says_when_the_digest_alone_is_wrong) {
     const uint64_t published = published_digest(name_of(tested));
-    EXPECT_EQ(check(tested, published ^ 1, {right, nullptr}, hostile_environments::none).difference, only_the_digest);
+    EXPECT_EQ(check(tested, published ^ 1, {right, nullptr, nullptr}, hostile_environments::none).difference,
+              only_the_digest);
     EXPECT_EQ(published_digest("quantize_f16_i8_diagonal"), 0u);
 }
 
@@ -96,15 +98,52 @@ TEST(Check, says_when_a_call_fails) {
 TEST(Check, finds_one_wrong_result_in_a_sweep) {
     const sweep every_x{true, QDQ_F32, QDQ_I8};
     const int64_t call = 0x40490fdb >> 20;
-    const library of{wrong_for_one_x, nullptr};
+    const library of{wrong_for_one_x, nullptr, nullptr};
     EXPECT_EQ(first_difference(every_x, call, of),
               "element 593883, x 0x40490fdb (3.14159274), scale 0x3dcccccd (0.100000001): expected 31, got 30");
-    EXPECT_NE(run(every_x, call, of).digest, run(every_x, call, {right, nullptr}).digest);
+    EXPECT_NE(run(every_x, call, of).digest, run(every_x, call, {right, nullptr, nullptr}).digest);
     EXPECT_EQ(first_difference(every_x, call + 1, of), "");
-    EXPECT_EQ(run(every_x, call + 1, of).digest, run(every_x, call + 1, {right, nullptr}).digest);
+    EXPECT_EQ(run(every_x, call + 1, of).digest, run(every_x, call + 1, {right, nullptr, nullptr}).digest);
 }
 
-TEST(Check, every_kernel_and_sweep_has_a_published_digest) {
+constexpr dynamic_rule tested_rule{QDQ_BF16, QDQ_U8, QDQ_SCALE_MINMAX};
+
+enum class part { scale, zero_point, codes };
+
+// Right, but for one bit of calls that are clipped, in row 16256.
+template<part wrong>
+qdq_status wrong_where_clipped(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                               const qdq_tensor *y, const qdq_scale_options *how, const qdq_options *options) {
+    constexpr int64_t row = 16256;
+    const qdq_status status = reference_library().quantize_dynamic(x, scale, zero_point, y, how, options);
+    if (how->clip_ratio != 0) {
+        switch (wrong) {
+        case part::scale: flip_a_bit(scale, row * 4); break;
+        case part::zero_point: flip_a_bit(zero_point, row); break;
+        case part::codes: flip_a_bit(y, row * 4); break;
+        }
+    }
+    return status;
+}
+
+std::string difference_of(decltype(&qdq_quantize_dynamic) function) {
+    const library of{nullptr, nullptr, function};
+    return check(tested_rule, published_digest(name_of(tested_rule)), of, hostile_environments::none).difference;
+}
+
+TEST(Check, names_the_scenario_and_the_row_of_a_dynamic_call) {
+    EXPECT_EQ(difference_of(reference_library().quantize_dynamic), "");
+    const std::string of_scale = difference_of(wrong_where_clipped<part::scale>);
+    EXPECT_EQ(of_scale.rfind("clipped, row 16256, x 0x3f80 (1) ", 0), 0u) << of_scale;
+    EXPECT_NE(of_scale.find(": scale: expected 0x3b"), std::string::npos) << of_scale;
+    EXPECT_NE(difference_of(wrong_where_clipped<part::zero_point>).find(": zero point: expected "), std::string::npos);
+    EXPECT_EQ(difference_of(wrong_where_clipped<part::codes>).rfind("clipped, element 65024 of x 0x3f80 (1) ", 0), 0u);
+}
+
+TEST(Check, every_kernel_rule_and_sweep_has_a_published_digest) {
+    for (const dynamic_rule &r : dynamic_rules()) {
+        EXPECT_NE(published_digest(name_of(r)), 0u) << name_of(r);
+    }
     EXPECT_EQ(kernels().size(), 2 * 3 * supported::float_types.size() * supported::stored_types.size());
     for (const kernel &k : kernels()) {
         EXPECT_NE(published_digest(name_of(k)), 0u) << name_of(k);

@@ -1,6 +1,7 @@
 // Prints docs/conformance_digests.txt, from the reference alone: the lines whose names contain the first argument, or
 // all, of which those of the sweeps, of 2^32 results each, take 25 minutes of a processor.
 #include "conformance/check.h"
+#include "conformance/dynamic.h"
 #include "support/parallel.h"
 
 #include <cinttypes>
@@ -32,6 +33,11 @@ int main(int argc, char **argv) {
     for (const kernel &k : kernels()) {
         if (wanted(name_of(k))) {
             print(name_of(k), run(k, reference_library(), hostile_environments::none).digest);
+        }
+    }
+    for (const dynamic_rule &r : dynamic_rules()) {
+        if (wanted(name_of(r))) {
+            print(name_of(r), run(r, reference_library(), hostile_environments::none).digest);
         }
     }
     for (const sweep &s : sweeps()) {

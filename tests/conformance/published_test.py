@@ -180,7 +180,109 @@ def digest_of(operation, x_type, y_type, form):
     return fnv1a(digests)
 
 
+ROWS, COLUMNS = 1 << 16, 4
+
+
+def dynamic_elements(dtype):
+    """[ROWS, COLUMNS], as f32."""
+    row = np.arange(ROWS, dtype=np.uint64)
+    sign = np.uint64(1) << np.uint64(31 if dtype == "f32" else 15)
+    first = row if dtype != "f32" else mixed(row) >> np.uint64(32)
+    if dtype == "f32":
+        special = bits(SPECIAL_X)
+        first[:60] = np.stack([special, special | np.uint32(0x80000000)], axis=1).reshape(-1)
+    of_element = mixed(np.arange(ROWS * COLUMNS, dtype=np.uint64)).reshape(ROWS, COLUMNS)
+    magnitude = (first & (sign - np.uint64(1)))[:, None] * (of_element & np.uint64(255)) // np.uint64(256)
+    codes = np.where(of_element >> np.uint64(63), magnitude | sign, magnitude)
+    codes[:, 0] = first
+    if dtype == "f16":
+        return codes.astype(np.uint16).view(np.float16).astype(np.float32)
+    return (codes.astype(np.uint32) << np.uint32(0 if dtype == "f32" else 16)).view(np.float32)
+
+
+def as_bf16(values):
+    raw = values.view(np.uint32).astype(np.uint64)
+    return np.where(np.isnan(values), 0x7FC0, raw + 0x7FFF + (raw >> 16 & 1) >> 16).astype(np.uint16)
+
+
+def as_e4m3(values):
+    """Of numbers that are not negative; ties go to the even code."""
+    code = np.arange(127)
+    exact = np.where(code < 8, code / 512, (8 + code % 8) / 8 * 2.0 ** (code // 8 - 7))
+    above = np.clip(np.searchsorted(exact, np.nan_to_num(values)), 1, 126)
+    middle = (exact[above - 1] + exact[above]) / 2
+    nearest = np.where((values > middle) | (values == middle) & (above % 2 == 0), above, above - 1)
+    return np.where(np.isnan(values), 127, np.where(values > 448, 126, nearest)).astype(np.uint8)
+
+
+def stored(scale, dtype):
+    """The codes of scales, and their values."""
+    if dtype == "f32":
+        return np.where(np.isnan(scale), np.float32(np.nan), scale), scale
+    if dtype == "f16":
+        narrow = scale.astype(np.float16)
+        return np.where(np.isnan(narrow), np.float16(np.nan), narrow), narrow.astype(np.float32)
+    if dtype == "bf16":
+        return as_bf16(scale), (as_bf16(scale).astype(np.uint32) << 16).view(np.float32)
+    code = as_e4m3(scale)
+    value = np.where(code < 8, code / 512, (8 + code % 8) / 8 * 2.0 ** (code // 8 - 7.0)).astype(np.float32)
+    return code, np.where(code == 127, np.float32(np.nan), value)
+
+
+def power_of_two(amax, code, rule):
+    """E8M0's code of each."""
+    largest = np.float32(RANGES[code][1])
+    mantissa, exponent = np.frexp(np.where(np.isfinite(amax) & (amax > 0), amax, 1))
+    exponent = np.where(np.isinf(amax), 128, exponent - 1)
+    if rule == "power_ceil":
+        exponent = exponent + ((mantissa > 0.5) & np.isfinite(amax))
+    clamped = np.clip(exponent - (np.frexp(largest)[1] - 1), -127, 127) + 127
+    return np.where(np.isnan(amax), 255, np.where(amax == 0, 0, clamped)).astype(np.uint8)
+
+
+def dynamic_digest(x_type, code, rule):
+    """Of minmax, power_floor and power_ceil, to integers of a byte or two."""
+    x = dynamic_elements(x_type)
+    power = rule.startswith("power")
+    scale_types = ["e8m0", "f32", "bf16"] if power else ["f32", "f16", "bf16", "f8e4m3"]
+    width, digests = f"<i{int(code[1:]) // 8}", b""
+    scenarios = [(each, 1, RANGES[code]) for each in scale_types]
+    scenarios += [(scale_types[0], 0.75, RANGES[code]), (scale_types[0], 1, (RANGES[code][0] + 1, RANGES[code][1] // 2))]
+    for scale_type, clip, (lowest, highest) in scenarios:
+        RANGES["narrowed"] = lowest, highest
+        clip = np.float32(clip)
+        parts = []
+        if power:
+            exponent = power_of_two(np.abs(x).max(1) * clip, "narrowed", rule)
+            scale = np.where(exponent == 255, np.float32(np.nan), np.ldexp(np.float32(1), exponent.astype(np.int32) - 127))
+            parts.append(exponent if scale_type == "e8m0" else stored(scale, scale_type)[0])
+            zero_point = np.zeros(ROWS, np.int64)
+        else:
+            least = np.float32(0 if clip == 1 else 2.0**-20)
+            low, high = np.minimum(x.min(1), 0) * clip, np.maximum(x.max(1), 0) * clip
+            exact = (high - low) / np.float32(highest - lowest)
+            raw, scale = stored(np.where(exact < least, least, exact), scale_type)
+            one, _ = stored(np.ones(1, np.float32), scale_type)
+            raw, scale = np.where(scale == 0, one, raw), np.where(scale == 0, np.float32(1), scale)
+            shift = np.rint(np.float32(lowest) - low / scale)
+            zero_point = np.clip(np.nan_to_num(shift, nan=lowest), lowest, highest).astype(np.int64)
+            parts += [raw, zero_point.astype(width)]
+        y = quantized(x, scale[:, None], zero_point[:, None], {}, "narrowed")
+        parts.append(y.astype(width))
+        digests += fnv1a(b"".join(fnv1a(part.tobytes()).to_bytes(8, "little") for part in parts)).to_bytes(8, "little")
+    return fnv1a(digests)
+
+
 class Published(unittest.TestCase):
+    def test_the_page_alone_gives_the_digests_of_dynamic_calls(self):
+        lines = [line.split() for line in DIGESTS.read_text().splitlines() if not line.startswith("#")]
+        published = {name: int(value, 16) for name, value in lines}
+        for x, code, rule in (("f32", "i8", "minmax"), ("f16", "u16", "minmax"), ("bf16", "u8", "minmax"),
+                              ("bf16", "i8", "power_floor"), ("f32", "i16", "power_ceil")):  # fmt: skip
+            with self.subTest(x=x, code=code, rule=rule):
+                digest = published[f"quantize_dynamic_{x}_{code}_{rule}"]
+                self.assertEqual(f"{dynamic_digest(x, code, rule):#018x}", f"{digest:#018x}")
+
     def test_the_page_alone_gives_the_digests(self):
         lines = [line.split() for line in DIGESTS.read_text().splitlines() if not line.startswith("#")]
         published = {name: int(value, 16) for name, value in lines}

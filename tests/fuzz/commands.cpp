@@ -492,8 +492,12 @@ arguments draw_quantize_options(choices &from) {
     };
     perhaps(4, {"--axis", std::to_string(from.between(-3, 3))});
     perhaps(4, {"--block-size", std::to_string(from.one_of<int64_t>({1, 2, 16, 32, 1000000, INT64_MAX}))});
+    perhaps(6, {"--block-size", from.one_of<std::string>({"2x16", "3x5", "32x32", "1000000x1"})});
     perhaps(4, {"--per-tensor"});
     perhaps(3, {"--asymmetric"});
+    perhaps(4,
+            {"--scale-rule", from.one_of<std::string>({"absmax", "minmax", "power-floor", "power-round-up", "max"})});
+    perhaps(4, {"--clip", from.one_of<std::string>({"0.5", "1", "1e-38", "0", "nan", "2"})});
     perhaps(6, {"--profile",
                 from.one_of<std::string>({"onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto", "?"})});
     return options;

@@ -65,6 +65,8 @@ json draw_scheme(choices &from) {
     perhaps("per_tensor", from.chance(2));
     perhaps("asymmetric", from.chance(2));
     perhaps("axis", from.one_of<json>({0, 1, -1, 5}));
+    perhaps("scale_rule", from.one_of<std::string>({"absmax", "minmax", "power-floor", "power-even", "power_even"}));
+    perhaps("clip", from.one_of<json>({0.5, 1, 0.9375, 0, 2, 1e-30, -1}));
     if (from.chance(24)) {
         entry[from.one_of<std::string>({"dype", "", "match", "activations"})] = draw_odd(from);
     }
@@ -184,6 +186,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     write(scratch() / name, text);
     run(quantize_by(name, {"--dry-run"}));
     const std::string codes = scratch() / "codes.safetensors", back = scratch() / "back.safetensors";
+    if (commands.chance(8)) {
+        const std::string made = scratch() / "made.json";
+        const auto bits = commands.one_of<std::string>({"4.5", "6", "40", "0", "1e999"});
+        if (run({"recipe", scratch() / "in.safetensors", "--bits", bits, "-o", made}) == 0) {
+            run_well(quantize_by("made.json", {"--dry-run"}));
+        }
+    }
     const auto type = commands.one_of<std::string>({"i8", "i4", "mxfp4"});
     if (run(quantize_by(name, {"-o", codes, "--dtype", type})) == 0) {
         run_well({"compare", scratch() / "in.safetensors", codes});

@@ -37,6 +37,7 @@ PACKED = {name: bits for name, number in DTYPES.items() if (bits := _library.qdq
 DIVIDE, MULTIPLY, RECIPROCAL = range(3)
 ZP_AFTER_ROUNDING, ZP_BEFORE_ROUNDING = range(2)
 ZP_SUBTRACT, ZP_ADD = range(2)
+NAN_LOWEST, NAN_ZERO = range(2)
 NEAREST_EVEN, NEAREST_AWAY, TOWARD_ZERO, DOWN, UP = range(5)
 
 
@@ -69,6 +70,17 @@ class Options(ctypes.Structure):
         ("block_shape", ctypes.POINTER(ctypes.c_int64)),
         ("stream", ctypes.c_void_p),
         ("stores", ctypes.c_int),
+        ("nan", ctypes.c_int),  # not read by the functions of qdq_quantize's first header, whose names these are
+    ]
+
+
+class ScaleOptions(ctypes.Structure):
+    __slots__ = ()
+    _fields_ = [
+        ("rule", ctypes.c_int),
+        ("clip_ratio", ctypes.c_float),
+        ("least_scale", ctypes.c_float),
+        ("room", ctypes.c_char * 128),  # for what later headers add, which a profile sets
     ]
 
 
@@ -107,6 +119,12 @@ class Library:
         for function in (self._library.qdq_quantize, self._library.qdq_dequantize):
             function.argtypes = [ctypes.POINTER(Tensor)] * 4 + [ctypes.POINTER(Options)]
             function.restype = ctypes.c_int
+        self._library.qdq_quantize_dynamic.argtypes = [
+            *[ctypes.POINTER(Tensor)] * 4, ctypes.POINTER(ScaleOptions), ctypes.POINTER(Options)
+        ]  # fmt: skip
+        self._library.qdq_dynamic_profile.argtypes = [
+            ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(ScaleOptions), ctypes.POINTER(Options)
+        ]  # fmt: skip
         self._library.qdq_profile_options.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(Options)]
         self._library.qdq_last_error.restype = ctypes.c_char_p
         self._library.qdq_target_name.restype = ctypes.c_char_p
@@ -115,10 +133,22 @@ class Library:
 
     def quantize(self, x, scale, zero_point, y, profile=None, **options):
         """Options are those of the profile, if any, with the ones named here in place of its own."""
-        self._call(self._library.qdq_quantize, x, scale, zero_point, y, self.options(profile, y.dtype, options))
+        self._call(self._library.qdq_quantize, x, scale, zero_point, y, ctypes.byref(self.options(profile, y.dtype, options)))
 
     def dequantize(self, x, scale, zero_point, y, profile=None, **options):
-        self._call(self._library.qdq_dequantize, x, scale, zero_point, y, self.options(profile, x.dtype, options))
+        self._call(self._library.qdq_dequantize, x, scale, zero_point, y, ctypes.byref(self.options(profile, x.dtype, options)))
+
+    def quantize_dynamic(self, x, scale, zero_point, y, profile, rule=None):
+        """Writes scale, zero_point and y, as the profile has them; by another rule where one is given."""
+        rules, options = ScaleOptions(), Options()
+        self._check(
+            self._library.qdq_dynamic_profile(
+                profile.encode(), DTYPES[y.dtype.name], ctypes.byref(rules), ctypes.byref(options)
+            )
+        )
+        if rule is not None:
+            rules.rule = rule
+        self._call(self._library.qdq_quantize_dynamic, x, scale, zero_point, y, ctypes.byref(rules), ctypes.byref(options))
 
     def options(self, profile, stored, given):
         """Those of the profile for a stored type, or the defaults, with the ones given."""
@@ -145,12 +175,12 @@ class Library:
         """qdq_quantize or qdq_dequantize with references to what it takes."""
         self._check(getattr(self._library, "qdq_" + function)(*arguments))
 
-    def _call(self, function, x, scale, zero_point, y, options):
+    def _call(self, function, x, scale, zero_point, y, *options):
         arrays = [x, numpy.asarray(scale), zero_point, y]
         held = [pack(a) if a is not None and a.dtype.name in PACKED else a for a in arrays]  # alive during the call
         tensors = [None if a is None else tensor_of(a, data) for a, data in zip(arrays, held)]
         references = [None if tensor is None else ctypes.byref(tensor) for tensor in tensors]
-        self._check(function(*references, ctypes.byref(options)))
+        self._check(function(*references, *options))
         if y.dtype.name in PACKED:
             y[...] = unpack(held[3], y.dtype, y.shape)
 

@@ -153,6 +153,70 @@ class TestOperators:
         assert torch.equal(x.grad, torch.ones(4, 6))
 
 
+class TestDynamicOperators:
+    CALLS = [
+        {"dtype": torch.int8},
+        {"dtype": torch.int8, "axis": 0, "quant_range": [-127, 127], "least_scale": 1e-5},
+        {"dtype": torch.float8_e4m3fn, "axis": -1, "block_size": [4], "scale_dtype": torch.bfloat16},
+        {"dtype": torch.int8, "block_size": [3, 4], "clip_ratio": 0.5},
+        {"dtype": torch.float8_e5m2, "axis": 1, "block_size": [4], "rule": "power_floor"},
+        {"dtype": torch.float4_e2m1fn_x2, "axis": 1, "block_size": [4], "rule": "power_even", "packed": True},
+    ]
+
+    @pytest.mark.parametrize("keywords", CALLS)
+    def test_gives_the_functions_results_and_fake_tensors_like_them(self, keywords):
+        x = numbers(4, 6)
+        codes, scale = torch.ops.qdq.quantize_dynamic(x, **keywords)
+        sizes = keywords.get("block_size")
+        blocks = sizes and (sizes[0] if len(sizes) == 1 else tuple(sizes))
+        expected = qdq.quantize_dynamic(x, **{**keywords, "block_size": blocks})
+        for one, other in zip((codes, scale), expected, strict=True):
+            assert one.dtype == other.dtype and one.shape == other.shape
+            assert torch.equal(one.reshape(-1).view(torch.uint8), other.reshape(-1).view(torch.uint8))
+        torch.library.opcheck(torch.ops.qdq.quantize_dynamic.default, (x,), keywords)
+
+    @pytest.mark.parametrize("keywords", [{"dtype": torch.uint8}, {"dtype": torch.int8, "axis": 0}, {
+        "dtype": torch.uint4, "axis": 1, "block_size": [3], "packed": True}])  # fmt: skip
+    def test_minmax_has_zero_points(self, keywords):
+        x = numbers(4, 6)
+        codes, scale, zero_point = torch.ops.qdq.quantize_dynamic_minmax(x, **keywords)
+        assert zero_point.dtype in (torch.uint8, torch.int8) and zero_point.shape == scale.shape
+        torch.library.opcheck(torch.ops.qdq.quantize_dynamic_minmax.default, (x,), keywords)
+        with pytest.raises(ValueError, match="minmax has zero points: quantize_dynamic_minmax"):
+            torch.ops.qdq.quantize_dynamic(x, dtype=torch.uint8, rule="minmax")
+
+    @pytest.mark.parametrize("dtype", [torch.int8, torch.float8_e4m3fn, torch.float4_e2m1fn_x2])
+    @pytest.mark.parametrize("rule", ["absmax", "power_even"])
+    def test_fake_ones_are_quantize_and_dequantize_with_a_gradient_of_1(self, dtype, rule):
+        x = numbers(4, 8).requires_grad_()
+        y = torch.ops.qdq.fake_quantize_dynamic(x, dtype=dtype, rule=rule, axis=1, block_size=[4])
+        packed = dtype == torch.float4_e2m1fn_x2
+        codes, scale = qdq.quantize_dynamic(x.detach(), dtype=dtype, rule=rule, axis=1, block_size=4, packed=packed)
+        given = {"stored": dtype, "shape": (4, 8)} if packed else {}
+        assert torch.equal(y, qdq.dequantize(codes, scale, axis=1, block_size=4, **given))
+        weights = numbers(4, 8)
+        (weights * y).sum().backward()
+        assert torch.equal(x.grad, weights)
+        torch.library.opcheck(torch.ops.qdq.fake_quantize_dynamic.default, (x,), {"dtype": dtype, "axis": 0})
+
+    def test_fake_minmax(self):
+        x = numbers(4, 6) + 3
+        y = torch.ops.qdq.fake_quantize_dynamic(x, dtype=torch.uint8, rule="minmax", axis=0)
+        codes, *parts = qdq.quantize_dynamic(x, dtype="uint8", rule="minmax", axis=0)
+        assert torch.equal(y, qdq.dequantize(codes, *parts, axis=0))
+
+    @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+    def test_compiles_without_graph_breaks_for_any_shape(self, backend):
+        def through(x):
+            q, scale = torch.ops.qdq.quantize_dynamic(torch.relu(x), dtype=torch.int8, axis=1, block_size=[4])
+            return torch.ops.qdq.dequantize(q, scale, axis=1, block_size=[4]) + 1
+
+        compiled = torch.compile(through, fullgraph=True, dynamic=True, backend=backend)
+        for shape in ((4, 6), (3, 9)):
+            x = numbers(*shape)
+            assert torch.equal(compiled(x), through(x))
+
+
 class TestPytorchsNames:
     @pytest.mark.parametrize("dtype", [torch.qint8, torch.quint8, torch.qint32])
     def test_per_tensor_gives_pytorchs_results(self, dtype):

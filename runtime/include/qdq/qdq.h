@@ -525,6 +525,20 @@ qdq_status qdq_arrange_scales(const qdq_tensor *scale, qdq_scale_layout layout, 
  * qdq_arrange_scales(). */
 qdq_status qdq_restore_scales(const void *arranged, int64_t bytes, qdq_scale_layout layout, const qdq_tensor *scale);
 
+/** Fills `how` and `options` with those under which a dynamic call computes as another system does, for a type of codes.
+ * Which elements share a scale is for the caller to say.
+ *
+ * - "onnx": ONNX's DynamicQuantizeLinear; U8
+ * - "torchao": torchao's int8 per token, and f8 by row; I8, F8E4M3, F8E5M2
+ * - "mx": OCP Microscaling Formats 1.0, with E8M0 scales of 32 elements; f8, f6 and f4 but for FNUZ types
+ * - "compressed-tensors": float8, and asymmetric int8, per token or group; F8E4M3, I8
+ * - "vllm": per token; I8, F8E4M3. Codes of I8 are those of x / scale; vLLM multiplies by 127 / amax
+ * - "vllm-group": in groups of 128; F8E4M3
+ * - "acl": CANN's aclnnDynamicQuant, per token; I8, I4, F8E4M3, F8E5M2
+ *
+ * An unknown name, or a type that the system has not, is QDQ_INVALID_ARGUMENT. */
+qdq_status qdq_dynamic_profile(const char *profile, qdq_dtype codes, qdq_scale_options *how, qdq_options *options);
+
 #if defined(__cplusplus)
 }
 #endif
