@@ -169,7 +169,7 @@ int64_t qdq_arranged_bytes(qdq_scale_layout layout, int64_t rows, int64_t column
 }
 
 qdq_status qdq_arrange_scales(const qdq_tensor *scale, qdq_scale_layout layout, void *arranged, int64_t bytes) {
-    runtime::scale_matrices m;
+    runtime::scale_matrices m{};
     if (const qdq_status status =
             runtime::check_arranged("qdq_arrange_scales", scale, layout, arranged, bytes, false, m)) {
         return status;
@@ -187,7 +187,7 @@ qdq_status qdq_arrange_scales(const qdq_tensor *scale, qdq_scale_layout layout, 
 }
 
 qdq_status qdq_restore_scales(const void *arranged, int64_t bytes, qdq_scale_layout layout, const qdq_tensor *scale) {
-    runtime::scale_matrices m;
+    runtime::scale_matrices m{};
     if (const qdq_status status =
             runtime::check_arranged("qdq_restore_scales", scale, layout, arranged, bytes, true, m)) {
         return status;

@@ -17,7 +17,8 @@ namespace {
         const uint32_t error = std::bit_cast<uint32_t>(x[i] - y[i]) & 0x7fffffff;
         const uint32_t limited = std::min(std::bit_cast<uint32_t>(std::bit_cast<float>(error) * units), most);
         const uint32_t finite = limited & (0 - uint32_t{error < infinity});
-        const auto whole = static_cast<uint32_t>(static_cast<int32_t>(std::bit_cast<float>(finite) + 0.5f));
+        const float above = std::bit_cast<float>(finite) + 0.5f;
+        const auto whole = static_cast<uint32_t>(static_cast<int32_t>(above));
         squares += uint64_t{whole} * whole;
     }
     return squares;
