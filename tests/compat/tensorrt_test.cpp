@@ -1437,6 +1437,18 @@ TEST_F(TensorRTDynamic, has_scales_for_zeros_nan_and_infinity) {
     EXPECT_EQ(codes[24], 0x07);
 }
 
+TEST_F(TensorRTDynamic, keeps_scales_that_no_output_shows) {
+    std::vector<float> values(64, 3.0f);
+    const auto network = network_of({2, 32}, {DataType::kFP8, DataType::kE8M0, 1, 32});
+    network->unmarkOutput(*network->getOutput(1));
+    std::vector<uint8_t> codes(64);
+    network->setInputTensorAddress("x", values.data());
+    network->setTensorAddress("codes", codes.data());
+    const qdq::result done = network->run();
+    ASSERT_TRUE(done) << done.message();
+    EXPECT_EQ(codes, std::vector<uint8_t>(64, 0x7c));  // 384 of 2^-7
+}
+
 TEST_F(TensorRTDynamic, inverts_every_scale_of_scales) {
     for (uint32_t exponent = 0; exponent < 256; exponent++) {
         for (int i = 0; i < 40; i++) {
@@ -1554,6 +1566,17 @@ TEST_F(TensorRTDynamic, has_plans_that_are_checked) {
     ASSERT_NE(engine_of_plan(plan), nullptr) << logger.text;
     expect_logged_when_cut_off();
     EXPECT_GT(engines_of_damaged_plans(), 20);
+    // Without the scales' layer, the last of 4.
+    const auto network =
+        network_of({2, 32}, {DataType::kFP4, DataType::kFP8, 1, 16}, operand{{}, DataType::kFLOAT, &two});
+    network->unmarkOutput(*network->getOutput(1));
+    plan = plan_of(*network);
+    ASSERT_NE(engine_of_plan(plan), nullptr) << logger.text;
+    constexpr std::ptrdiff_t outputs = 4, record = 56 + sizeof "scales";
+    plan.erase(plan.end() - outputs - record, plan.end() - outputs);
+    plan[8] = std::byte{3};
+    EXPECT_EQ(engine_of_plan(plan), nullptr);
+    expect_logged({"ends early, or is damaged"});
 }
 
 TEST_F(TensorRTDynamic, says_when_memory_is_short) {

@@ -1133,9 +1133,9 @@ constexpr float reciprocal(float value) {
     }
     int exponent = std::max(static_cast<int>(bits >> 23), 1);
     std::uint64_t mantissa = (bits & 0x7fffffu) | (bits >> 23 != 0 ? 0x800000u : 0u);
-    for (; mantissa < 0x800000u; mantissa <<= 1) {
-        --exponent;
-    }
+    const int zeros = std::countl_zero(mantissa) - 40;  // of a subnormal number
+    exponent -= zeros;
+    mantissa <<= zeros;
     const std::uint64_t quotient = (std::uint64_t{1} << 48) / mantissa, rest = (std::uint64_t{1} << 48) % mantissa;
     int result = 253 - exponent;  // of 24 bits of the quotient's 25 or, of a power of two, 26
     const int dropped = 1 + std::max(1 - result, 0);
