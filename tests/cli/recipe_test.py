@@ -79,7 +79,7 @@ class Recipe(FolderTest):
         self.assertLessEqual({each["scheme"] for each in self.recipe(8.2)["tensors"]}, {"i8 per channel", "f8e4m3 per channel"})
 
     def test_is_the_same_with_any_number_of_threads(self):
-        shapes = {"a": (1024, 1024), "b": (512, 1024), "c": (8, 128)}  # of which the last is done first
+        shapes = {"a": (4096, 1024), "b": (2048, 1024), "c": (8, 128)}  # of which the last is done first
         save_folder(self.dir / "three", [{f"{name}.proj.weight": (exact if name == "a" else rounded)(shape)
                                           for name, shape in shapes.items()}])  # fmt: skip
         self.model = self.dir / "three"

@@ -4,13 +4,18 @@
 
 #include "conformance/supported.h"
 #include "reference/formats.h"
+#include "reference/quantize.h"
+#include "reference/scales.h"
 #include "support/fenced_memory.h"
 #include "support/inputs.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -169,6 +174,8 @@ void call_others(choices &from) {
     qdq_profile_options(name.c_str(), type, &options);
     const char *profile = from.one_of<const char *>({"onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"});
     qdq_profile_options(profile, type, &options);
+    qdq_scale_options how;
+    qdq_dynamic_profile(from.chance(2) ? name.c_str() : profile, type, &how, &options);
     require(qdq_status_string(static_cast<qdq_status>(from.between(0, 7))) != nullptr, "a status has no name");
     const bool exists = number >= 0 && number < qdq_target_count();
     require((qdq_target_name(number) != nullptr) == exists, "a target has no name");
@@ -177,6 +184,64 @@ void call_others(choices &from) {
     const qdq_plan none{};
     require(qdq_run(&none, no_memory(from), no_memory(from), nullptr) != QDQ_OK, "a plan that no call has made runs");
     require_message();
+}
+
+// The tensors of a dynamic call; without zero points that is null.
+struct dynamic_tensors {
+    const descriptor *x, *scale, *zero_point, *y;
+};
+
+qdq_scale_options any_rule(choices &from) {
+    qdq_scale_options how{};
+    api_test::set_raw(how.rule, any_value(from, 5));
+    if (from.chance(3)) {
+        how.clip_ratio = from.one_of<float>({0.5f, 1, 1e-40f, 0, -0.0f, -1, 1.5f, INFINITY, NAN});
+        how.least_scale = from.one_of<float>({0, 1e-5f, 1e-45f, 3e38f, -1, INFINITY, NAN});
+    }
+    return how;
+}
+
+// One that is valid and small gives the reference's scales, zero points and codes; others are refused.
+void check_dynamic(const dynamic_tensors &of, const qdq_scale_options &how, const qdq_options &options) {
+    const auto tensor_of = [](const descriptor *d) { return d == nullptr ? nullptr : &d->tensor; };
+    const qdq_tensor *x = tensor_of(of.x), *scale = tensor_of(of.scale), *zero_point = tensor_of(of.zero_point),
+                     *y = tensor_of(of.y);
+    qdq_plan plan;
+    if (qdq_plan_quantize_dynamic(&plan, x, scale, zero_point, y, &how, &options) != QDQ_OK) {
+        require_message();
+        require(qdq_quantize_dynamic(x, scale, zero_point, y, &how, &options) != QDQ_OK,
+                "a dynamic call succeeds whose plan is refused");
+        return;
+    }
+    if (!of.x->is_small() || !of.scale->is_small() || !of.y->is_small() ||
+        (zero_point != nullptr && !of.zero_point->is_small())) {
+        return;
+    }
+    const fuzz::tensor_memory of_x = of.x->memory(1);
+    const auto outputs = [&] {
+        std::vector<fuzz::tensor_memory> made = {of.scale->memory(2), of.y->memory(3)};
+        if (zero_point != nullptr) {
+            made.push_back(of.zero_point->memory(4));
+        }
+        return made;
+    };
+    const std::vector<fuzz::tensor_memory> got = outputs(), expected = outputs();
+    const auto call = [&](const std::vector<fuzz::tensor_memory> &to, auto &&compute) {
+        const qdq_tensor c_x = of_x.view(), c_scale = to[0].view(), c_y = to[1].view();
+        const qdq_tensor shift = zero_point != nullptr ? to[2].view() : qdq_tensor{};
+        compute(c_x, c_scale, zero_point != nullptr ? &shift : nullptr, c_y);
+    };
+    call(got, [&](const qdq_tensor &c_x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &c_y) {
+        require(qdq_quantize_dynamic(&c_x, &s, z, &c_y, &how, &options) == QDQ_OK,
+                "a dynamic call is refused whose plan is made");
+    });
+    call(expected, [&](const qdq_tensor &c_x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &c_y) {
+        reference::compute_scales(c_x, c_y.dtype, s, z, &how, &options);
+        if (c_y.rank == 0 || *std::min_element(c_y.shape, c_y.shape + c_y.rank) > 0) {
+            reference::quantize(c_x, s, z, c_y, &options);
+        }
+    });
+    require(got == expected, "a dynamic call does not give what the reference does");
 }
 
 }  // namespace
@@ -204,6 +269,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     const odd_options odd(from, x.tensor.rank);
 
+    if (way == api_test::direction::quantize && from.chance(3)) {
+        const qdq_scale_options how = any_rule(from);
+        check_dynamic({&x, &scale, zero_memory ? &zero_point : nullptr, &y}, how, odd.options);
+        return 0;
+    }
     api_test::arguments call{way,           &x.tensor,
                              &scale.tensor, zero_memory ? &zero_point.tensor : nullptr,
                              &y.tensor,     from.chance(8) ? nullptr : &odd.options};

@@ -35,7 +35,7 @@ class Draw:
 
     def __init__(self, data):
         self.left = data
-        self.arrays, self.lists, self.acted, self.depth = [], [], False, 0
+        self.arrays, self.lists, self.acted, self.compared, self.depth = [], [], False, False, 0
         self.rarity = self.between(0, 2) * 10 + 1  # of what is wrong: in most calls little is
 
     def between(self, least, most):
@@ -386,6 +386,50 @@ def call_and_plan(draw, function, arguments, keywords, before, memory):
     return made
 
 
+def dynamic(draw):
+    """quantize_dynamic or compute_scales."""
+    x = draw.anything() if draw.odd(20) else draw.array(names=oracle.FLOATS)
+    shape = x.shape if isinstance(x, numpy.ndarray) else draw.shape()
+    name = draw.dtype(oracle.STORED)
+    makers = {
+        "rule": lambda: draw.one_of(["absmax", "minmax", "power_floor", "power_ceil", "power_even", "power_round_up", "?"]),
+        "axis": draw.axis,
+        "block_size": draw.block_size,
+        "scale_dtype": lambda: draw.dtype([*oracle.FLOATS, "float8_e8m0fnu", "float8_e4m3fn"]),
+        "zero_point_dtype": lambda: draw.dtype(["int8", "uint8", "int16", "uint16", "int32"]),
+        "clip_ratio": draw.number,
+        "least_scale": draw.number,
+        "quant_range": lambda: (draw.between(-9, 0), draw.between(1, 9)) if draw.chance(2) else draw.list_of(draw.number, 3),
+        "packed": lambda: draw.chance(2),
+    }
+    keywords = {key: make() for key, make in makers.items() if draw.chance(4)}
+    keywords = {key: draw.anything() if draw.odd(25) else value for key, value in keywords.items()} | {"dtype": name}
+    makes_codes = draw.chance(2)
+    function, out, memory, mask = (qdq.quantize_dynamic if makes_codes else qdq.compute_scales), None, None, None
+    if makes_codes:
+        out, memory, mask = draw.out(shape, "uint8" if keywords.get("packed") is True else name)
+        keywords["out"] = out
+    else:
+        keywords.pop("packed", None)
+    before = None if memory is None else memory.copy()
+    made = attempt(draw, lambda _: function(x, **keywords))
+    if draw.acted:
+        return
+    if made is None:
+        assert memory is None or (memory == before).all(), "it has written to out, and failed"
+        return
+    made = made if isinstance(made, tuple) else (made,)
+    assert out is None or made[0] is out
+    if isinstance(x, numpy.ndarray):
+        again = function(numpy.array(x, order="C", copy=True), **(keywords | ({"out": None} if makes_codes else {})))
+        for one, other in zip(made, again if isinstance(again, tuple) else (again,), strict=True):
+            same = not isinstance(one, numpy.ndarray) or oracle.same_bits(other.ravel(), one.ravel())
+            assert draw.acted or same, "strides have changed the result"
+    if memory is not None:
+        assert (memory[mask == 0] == before[mask == 0]).all(), "it has written beside the elements of out"
+    draw.compared = True
+
+
 def check_result(draw, function, arguments, keywords, made):
     """Dense copies of the arguments give the same bits, unless one acts when it is read again."""
     x, out = arguments[0], keywords["out"]
@@ -561,7 +605,7 @@ def model(draw):
 
 
 def one_call(draw):
-    calls = [quantize_or_dequantize] * 8 + [front_end] * 3 + [tensorrt_network, aclnn_call, settings]
+    calls = [quantize_or_dequantize] * 8 + [front_end] * 3 + [tensorrt_network, aclnn_call, settings] + [dynamic] * 4
     (draw.one_of(calls) if not draw.chance(40) else model)(draw)
 
 

@@ -277,10 +277,13 @@ def test_messages_have_the_words_of_python_and_of_recipes(model, tmp_path):
         'as compressed-tensors wants them; a rule of the recipe with "dtype": "keep" leaves it alone'
     )
     for scheme, words in (
-        ({"dtype": "mxfp4", "axis": 0}, "dtype mxfp4 has blocks of 32 along the last axis; it takes no axis, per_tensor or "
-                                        "block_size"),
+        ({"dtype": "mxfp4", "axis": 0}, "dtype mxfp4 has blocks of 32 along the last axis; it takes no axis or per_tensor, and "
+                                        "no other block_size than ROWSx32"),
         ({"dtype": "f8e4m3", "asymmetric": True}, "asymmetric: f8e4m3 has no zero points"),
-        ({"dtype": "i8", "block_size": [2, 2]}, "block_size 2x2: blocks of rows and columns are of f8e4m3, and take no axis"),
+        ({"dtype": "i8", "block_size": [2, 2], "axis": 0}, "block_size 2x2: blocks of rows and columns take no axis"),
+        ({"dtype": "i8", "scale_rule": "max"}, '"scale_rule" is max, which is no rule of docs/dynamic.md, as absmax'),
+        ({"dtype": "u8", "scale_rule": "absmax"}, "scale_rule absmax: u8 has no codes for negative values, and this rule no "
+                                                  "zero points"),
     ):  # fmt: skip
         assert said(RuntimeError, quantize, model, out, recipe={"default": scheme}).endswith(words)
     assert said(ValueError, quantize, model, out, profile="caffe").startswith("profile caffe: ")
