@@ -261,8 +261,8 @@ qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_
 qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                           const qdq_tensor *y, const qdq_options *options);
 
-/** y = quantize(dequantize(x)), by way of f32: codes of one type, granularity or packing as codes of another, without an
- * f32 tensor between them. Blocks of 128 become blocks of 32, E4M3FNUZ becomes E4M3, one order of int4 another.
+/** y = quantize(dequantize(x)), by way of f32: codes of one type, granularity or packing as codes of another, without
+ * an f32 tensor between them. Blocks of 128 become blocks of 32, E4M3FNUZ becomes E4M3, one order of int4 another.
  *
  * @param x             a stored type, on the host
  * @param x_scale       as for qdq_dequantize(), and so are `x_zero_point` and `x_options`
@@ -407,10 +407,10 @@ typedef enum {
 typedef struct {
     int64_t nan;      /**< elements that are NaN */
     int64_t infinite; /**< infinite ones */
-    int64_t
-        clipped; /**< finite ones that are half a step or more past the codes' ends: x is at least s * (highest code +
-                    1/2 - zero point), or at most s * (lowest code - 1/2 - zero point), where the sum and the product
-                    round to f32. Of a float type the ends are its largest values, and the step is the last one */
+    /** finite ones half a step or more past the codes' ends: from s * (highest code + 1/2 - zero point) on, or down
+     * from s * (lowest code - 1/2 - zero point). The sum and the product round to f32. Of a float type the ends are its
+     * largest values, and the step is the last one. */
+    int64_t clipped;
     int64_t flushed;      /**< finite ones other than 0 whose y is 0 */
     double squared_error; /**< the sum of d^2 * u^2, as of several clip ratios in qdq_scale_options, over all elements:
                              exact, but for its sum over different u, the smallest first, in binary64 */
@@ -422,8 +422,8 @@ typedef struct {
  *
  * **Several clip ratios** are candidates, of which the elements that share a scale take that of the least error, and
  * the first of equals. Candidate i of n is clip_ratio + (last_clip_ratio - clip_ratio) * (i / (n - 1)), each operation
- * rounded to f32. From 1 to 1.5 the two candidates are "four over six" (arXiv 2512.02010, mit-han-lab/fouroversix: 4
- * alone where its error is less): of e2m1 they take amax to 6 or 4. A candidate's error is the sum of squares of d,
+ * rounded to f32. Two candidates from 1 to 1.5 are "four over six" (arXiv 2512.02010): of e2m1 they take amax to 6 or
+ * 4, to 4 where that has the lesser error. A candidate's error is the sum of squares of d,
  *
  * @code{.unparsed}
  * u = 2^(floor(log2 of the scale) - 8)    at least 2^-127; of subnormal scales as of 2^-126
@@ -437,7 +437,7 @@ typedef struct {
  * QDQ_F4E2M1 codes, though any type of code takes it. The scale of a block is s / global, or s * global in the sense of
  * QDQ_GLOBAL_INVERSE, where s is amax / L; then least_scale and rounding follow. x is divided by scale * global, or
  * scale / global, rounded to f32. Computed, it is amax / (L * global_largest) of all elements, or its inverse L *
- * global_largest / amax, at most the largest finite number; 1 stands for an amax of 0, and for a result of 0. */
+ * global_largest / amax. It is the largest finite number at most. It is 1 for an amax of 0, and instead of 0. */
 typedef struct {
     qdq_scale_rule rule; /**< the rule */
     float clip_ratio;    /**< what amax, or lowest and highest, are multiplied by: above 0, at most 1; 0: 1 */
@@ -525,8 +525,8 @@ qdq_status qdq_arrange_scales(const qdq_tensor *scale, qdq_scale_layout layout, 
  * qdq_arrange_scales(). */
 qdq_status qdq_restore_scales(const void *arranged, int64_t bytes, qdq_scale_layout layout, const qdq_tensor *scale);
 
-/** Fills `how` and `options` with those under which a dynamic call computes as another system does, for a type of codes.
- * Which elements share a scale is for the caller to say.
+/** Fills `how` and `options` with those under which a dynamic call computes as another system does, for a type of
+ * codes. Which elements share a scale is for the caller to say.
  *
  * - "onnx": ONNX's DynamicQuantizeLinear; U8
  * - "torchao": torchao's int8 per token, and f8 by row; I8, F8E4M3, F8E5M2

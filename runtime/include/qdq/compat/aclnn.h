@@ -23,13 +23,14 @@
  *
  * Where CANN's documents and sources differ, the sources (ops-nn/quant, opbase) are followed:
  *
- * - scales may be f32 or f16 beside any x of aclnnQuantize; only bf16 asks for equal types (the document wants x's own
- *   type), and an x of f32 takes any scale of aclnnAscendQuant;
+ * - scales may be f32 or f16 beside any x of aclnnQuantize; only bf16 asks for equal types (the document wants x's
+ * own);
+ * - an x of f32 takes any scale of aclnnAscendQuant;
  * - quantMode "pertensor" takes groupIndexOptional, which may be INT64;
  * - a format is refused when it is a private one (FRACTAL_NZ, NC1HWC0, ...), not whenever it is not ND.
  *
- * The documents are followed in this: scaleOut is one division by L, where CANN's kernels multiply by 1 / L, rounded,
- * and dstType is the type of the result, which aclnnDynamicQuantV2 of CANN does not look at.
+ * The documents are followed in two things. scaleOut is one division by L; CANN's kernels multiply by 1 / L, rounded.
+ * dstType is the type of the result; CANN's aclnnDynamicQuantV2 does not look at it.
  *
  * Where qdq differs from both:
  *
@@ -166,8 +167,8 @@ aclnnStatus aclnnQuantizeGetWorkspaceSize(const aclTensor *x, const aclTensor *s
 /** The second phase, of every function here: computes, and frees the executor unless it is repeatable.
  * ACLNN_ERR_PARAM_NULLPTR: executor is NULL; workspace is NULL and the first phase's size is not 0; a tensor has no
  * address, where the first input has elements. ACLNN_ERR_PARAM_INVALID: workspaceSize is not the first phase's; the
- * executor has run already, or is another function's; an output overlaps another tensor or the workspace, or its
- * strides make its elements overlap. ACLNN_ERR_INNER_FIND_KERNEL_ERROR. Where the first input is empty, nothing is
+ * executor has run already, or is another function's. Also where an output overlaps another tensor or the workspace, or
+ * its strides make its elements overlap. ACLNN_ERR_INNER_FIND_KERNEL_ERROR. Where the first input is empty, nothing is
  * written. */
 aclnnStatus aclnnQuantize(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 

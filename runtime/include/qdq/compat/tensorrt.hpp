@@ -29,7 +29,7 @@
 /// ICudaEngine *engine = runtime->deserializeCudaEngine(bytes.data(), bytes.size());
 /// @endcode
 ///
-/// It has the network's layers and weights, and every rule is checked anew where it is read: a plan that was cut off or
+/// It has the network's layers and weights. Every rule is checked anew where it is read. A plan that was cut off or
 /// damaged is refused, or is another network that keeps the rules. Kernels are chosen by the machine that reads it.
 ///
 /// Without those steps, a network runs by itself, and says what was wrong in a qdq::result:
@@ -798,7 +798,8 @@ private:
             return;
         }
         char text[IErrorRecorder::kMAX_DESC_LENGTH + 1];
-        std::snprintf(text, sizeof text, "%s", failure.message());
+        std::snprintf(text, sizeof text, "%.*s", int{IErrorRecorder::kMAX_DESC_LENGTH},
+                      failure.message());  // cut to fit
         recorder_->reportError(failure.status() == status::out_of_memory ? ErrorCode::kFAILED_ALLOCATION
                                : failure.status() == status::unsupported ? ErrorCode::kUNSUPPORTED_STATE
                                                                          : ErrorCode::kINVALID_ARGUMENT,

@@ -820,9 +820,9 @@ compat::expected<codes_and_scales> both_made_by(dtype of_codes, const sizes &cod
 /// (x + offset) * scale.
 ///
 /// x: i8, e5m2 or e4m3fn, any strides, or i32 of eight int4 in each, dense; 1 to 8 dimensions; may be empty. scale: f32
-/// or bf16, of float8 f32; one, or the result's length along its last or last but one dimension: in one dimension, or
-/// in the result's rank with 1 everywhere else. The result is f16 or bf16, of x's shape; of i32 its last dimension is
-/// eight times x's.
+/// or bf16, of float8 f32; one, or the result's length along its last or last but one dimension. Such a scale has one
+/// dimension, or the result's rank with 1 everywhere else. The result is f16 or bf16, of x's shape; of i32 its last
+/// dimension is eight times x's.
 inline compat::expected<compat::owned_tensor> npu_anti_quant(const Tensor &x, const Tensor &scale,
                                                              const anti_quant_keywords &how = {}) {
     detail::anti_quant_call accepted;
@@ -835,8 +835,8 @@ inline compat::expected<compat::owned_tensor> npu_anti_quant(const Tensor &x, co
 
 /// Codes by scales that are computed of x, and the scales, of f32.
 ///
-/// x: f16 or bf16, 2 to 8 dimensions, any strides; may be empty. quant_mode: "pertoken" has a scale for each row, x's
-/// last dimension, and scales of x's shape without it; "pertensor" one; "perchannel" one for each column of x's last
+/// x: f16 or bf16, 2 to 8 dimensions, any strides; may be empty. quant_mode: "pertoken" has a scale for each row, and
+/// scales of x's shape without its last dimension. "pertensor" has one, "perchannel" one for each column of x's last
 /// two dimensions. smooth_scales: as many as x's last dimension ("perchannel": the last but one), or with group_index
 /// [groups, x's last dimension]; x is multiplied by them in f32 first. group_index: i32 [groups], which do not fall;
 /// the last is the number of x's rows. The codes have x's shape and are i8, e5m2 or e4m3fn; of quint4x2 i32, and an
