@@ -4,7 +4,7 @@
 #include "support/words.h"
 #include "tensors/granularity.h"
 #include "tensors/quantized_type.h"
-#include "tensors/scales.h"
+#include "tensors/scale_method.h"
 #include "tensors/tensor_file.h"
 
 #include <filesystem>

@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "runtime": {"kernels": ".*"},
     "conformance": {"kernels": ".*", "runtime": PUBLIC},
     "model": {"kernels": ".*", "runtime": PUBLIC},
-    "cli": {"model": FACE, "conformance": r"conformance/(check|device)\.h", "runtime": PUBLIC},
+    "cli": {"model": FACE, "conformance": r"conformance/(check|device|dynamic)\.h", "runtime": PUBLIC},
     "python": {"model": FACE, "runtime": PUBLIC},
     "examples": {"runtime": PUBLIC},
     "bench": {"conformance": r"conformance/check\.h", "runtime": PUBLIC, "tests": r"support/.*"},
@@ -29,12 +29,12 @@ MAY_INCLUDE = {
 ROOMS = ["support", "tensors", "files", "recipe", "conversion"]
 # What model.h leads to, beside support/: how tensors are read, decoded and kept is not among it.
 FACE_HAS = {
-    "conversion": {"comparison", "dequantization", "inspection", "model_output", "quantization", "recoding", "report",
+    "conversion": {"bit_allocation", "comparison", "dequantization", "inspection", "model_output", "quantization", "recoding", "report",
                    "transformation"},
     "files": {"file_kinds"},
     "recipe": {"recipe"},
     "tensors": {"dtype_table", "file_kind", "granularity", "kernel_use", "odd_scales", "quantized_type", "records",
-                "tensor_file"},
+                "scale_method", "tensor_file"},
 }  # fmt: skip
 
 

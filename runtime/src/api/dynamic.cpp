@@ -2,6 +2,7 @@
 // link none of it.
 #include "cpu/areas.h"
 #include "cpu/execute.h"
+#include "cpu/float_environment.h"
 #include "cpu/reduction.h"
 #include "support/status.h"
 
@@ -13,6 +14,7 @@ namespace runtime = qdq::runtime;
 namespace {
 
 qdq_status make(const runtime::dynamic_arguments &given, runtime::dynamic_plan &p) {
+    const runtime::float_environment environment;  // 2^31 - 1, the largest of i32, becomes an f32
     if (const qdq_status status = runtime::make_dynamic_plan(given, p)) {
         return status;
     }

@@ -1,6 +1,5 @@
 #include "plan/dynamic_plan.h"
 
-#include "cpu/float_environment.h"
 #include "plan/draft.h"
 
 #include <algorithm>
@@ -251,7 +250,6 @@ qdq_status overlap(const char *function, const char *a, const char *b) {
 }  // namespace
 
 qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &result) {
-    const float_environment environment;  // 2^31 - 1, the largest of i32, becomes an f32
     dynamic_draft d{given, result};
     qdq_status s;
     if ((s = check_how(d)) || (s = check_candidates(d)) || (s = check_global_scale(d)) || (s = check_zero_point(d)) ||
