@@ -265,9 +265,13 @@ qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qd
  * an f32 tensor between them. Blocks of 128 become blocks of 32, E4M3FNUZ becomes E4M3, one order of int4 another.
  *
  * @param x             a stored type, on the host
- * @param x_scale       as for qdq_dequantize(), and so are `x_zero_point` and `x_options`
+ * @param x_scale       as for qdq_dequantize()
+ * @param x_zero_point  the same
+ * @param x_options     the same
  * @param y             a stored type, of x's shape; it may overlap no input
- * @param y_scale       as for qdq_quantize(), and so are `y_zero_point` and `y_options`
+ * @param y_scale       as for qdq_quantize()
+ * @param y_zero_point  the same
+ * @param y_options     the same
  * @return QDQ_OK, or why y is untouched: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED
  *
  * y has the bits that qdq_dequantize() to F32 and qdq_quantize() give one after the other. */

@@ -69,7 +69,8 @@ struct layout {
 
 /// The bytes from the lowest to the highest that a view with elements touches.
 struct byte_range {
-    std::uintptr_t begin, end;  ///< the first, and the one after the last
+    std::uintptr_t begin;  ///< the first
+    std::uintptr_t end;    ///< the one after the last
     /// Of a tensor with elements.
     explicit byte_range(const qdq_tensor &t) : begin(reinterpret_cast<std::uintptr_t>(t.data)), end(begin) {
         const layout of(t);
@@ -137,7 +138,9 @@ qdq_status smooth_by_group(const qdq_tensor &x, const qdq_tensor &factors, float
 /// Scales of blocks along one dimension of x as CANN's DynamicMxQuant lays them out: two neighbours along the dimension
 /// lie side by side, in a last dimension of 2. An odd number of blocks has a scale of 2^-127, code 0, at its end.
 struct mx_scales {
-    std::int64_t outer = 1, blocks, inner = 1;  ///< the plain scales: [outer, blocks, inner]
+    std::int64_t outer = 1;  ///< of the plain scales, which are [outer, blocks, inner]
+    std::int64_t blocks;     ///< along the axis
+    std::int64_t inner = 1;  ///< inside it
 
     /// For blocks of `block` elements along dimension `axis` of a shape.
     constexpr mx_scales(std::int32_t rank, const std::int64_t *shape, std::int32_t axis, std::int64_t block)
