@@ -74,14 +74,16 @@ aclnnStatus invalid(const operation &op, const char *format, ...) {
     return fail_with(ACLNN_ERR_PARAM_INVALID, "%s: %s", op.name, text);
 }
 
-aclnnStatus check_operands(const operation &op, const operands &of, const void *workspace_size, const void *executor) {
-    const auto check_given = [&](const char *name, const void *given) {
-        return given ? ACLNN_SUCCESS : fail_with(ACLNN_ERR_PARAM_NULLPTR, "%s: %s: NULL", op.name, name);
+aclnnStatus check_operands(const operation &op, const operands &of, const uint64_t *workspace_size,
+                           aclOpExecutor *const *executor) {
+    const auto check_given = [&](const char *name, bool is_given) {
+        return is_given ? ACLNN_SUCCESS : fail_with(ACLNN_ERR_PARAM_NULLPTR, "%s: %s: NULL", op.name, name);
     };
     const auto check_all = [&](const operand(&named)[most_operands], const aclTensor *const(&given)[most_operands]) {
         for (int i = 0; i < most_operands; i++) {
             const bool is_needed = named[i].name && !named[i].is_optional;
-            if (const aclnnStatus status = is_needed ? check_given(named[i].name, given[i]) : ACLNN_SUCCESS) {
+            if (const aclnnStatus status =
+                    is_needed ? check_given(named[i].name, given[i] != nullptr) : ACLNN_SUCCESS) {
                 return status;
             }
         }
@@ -89,7 +91,8 @@ aclnnStatus check_operands(const operation &op, const operands &of, const void *
     };
     aclnnStatus status;
     if ((status = check_all(op.inputs, of.inputs)) || (status = check_all(op.outputs, of.outputs)) ||
-        (status = check_given("workspaceSize", workspace_size)) || (status = check_given("executor", executor))) {
+        (status = check_given("workspaceSize", workspace_size != nullptr)) ||
+        (status = check_given("executor", executor != nullptr))) {
         return status;
     }
     return each_given(op, of, [&](const char *name, const aclTensor &tensor) {

@@ -80,7 +80,8 @@ template<typename Use> aclnnStatus each_given(const operation &op, const operand
 [[gnu::format(printf, 2, 3)]] aclnnStatus invalid(const operation &op, const char *format, ...);
 
 // What is to be given is, has at most 8 dimensions of 0 or more, and no private format.
-aclnnStatus check_operands(const operation &op, const operands &of, const void *workspace_size, const void *executor);
+aclnnStatus check_operands(const operation &op, const operands &of, const uint64_t *workspace_size,
+                           aclOpExecutor *const *executor);
 
 template<int... supported> aclnnStatus check_type(const operation &op, const char *name, int given) {
     return is_one_of<supported...>(given) ? ACLNN_SUCCESS

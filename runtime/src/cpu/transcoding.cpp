@@ -69,8 +69,7 @@ void transcode_some(int64_t i, void *context) {
     for (int64_t number = i * count / whole.parts; number < (i + 1) * count / whole.parts; number++) {
         interval region[most_dimensions];
         const int64_t first = set_region(whole.plans.quantize, whole.runs, number, region);
-        const auto origin = reinterpret_cast<uintptr_t>(values) - static_cast<uintptr_t>(first) * sizeof(float);
-        float *const tensor = reinterpret_cast<float *>(origin);  // of which `values` are some
+        float *const tensor = values - first;  // of which `values` are some
         run_region(whole.plans.dequantize, region, whole.x, tensor);
         run_region(whole.plans.quantize, region, tensor, whole.y);
     }
