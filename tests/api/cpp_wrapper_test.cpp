@@ -258,10 +258,10 @@ TEST(Wrapper, computes_scales_and_codes_by_them) {
                              {.rule = qdq::scale_rule::power_round_up}));
     ASSERT_TRUE(plan.run(values.data(), scales.data(), nullptr, y.data()));
     EXPECT_EQ(scales, (std::vector<float>{1, 2}));
-    std::vector<std::uint8_t> codes(values.size()), zero_points(2);
+    bytes codes(values.size()), zero_points(2);
     ASSERT_TRUE(qdq::quantize_dynamic({values, {2, 2}}, {scales, {2, 1}}, qdq::output(zero_points, {2, 1}),
                                       {codes, {2, 2}}, {.rule = qdq::scale_rule::minmax}));
-    EXPECT_EQ(zero_points, (std::vector<std::uint8_t>{253, 0}));
+    EXPECT_EQ(zero_points, (bytes{125, -128}));
     const qdq::result refused =
         qdq::quantize_dynamic({values, {2, 2}}, {scales, {2, 1}}, {y, {2, 2}}, {.clip_ratio = 2});
     EXPECT_STREQ(refused.message(), "qdq_quantize_dynamic: how: clip_ratio 2 is not in 0..1");
