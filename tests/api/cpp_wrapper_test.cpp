@@ -268,18 +268,17 @@ TEST(Wrapper, computes_scales_and_codes_by_them) {
 
     const std::vector<float> row = {10, 20, 30, 40};
     std::vector<qdq::f8e4m3> block(1);
-    std::vector<qdq::f4e2m1_pair> pairs(2);
     float global = 0;
-    ASSERT_TRUE(qdq::quantize_dynamic({row, {1, 4}}, {block, {1, 1}}, {pairs, {1, 4}},
+    ASSERT_TRUE(qdq::quantize_dynamic({row, {1, 4}}, {block, {1, 1}}, {codes, {1, 4}},
                                       {.last_clip_ratio = 1.5f,
                                        .clip_ratio_count = 2,
                                        .global_sense = qdq::global_sense::inverse,
                                        .computes_global = true,
                                        .global_largest = 256,
                                        .global_scale = &global}));
-    EXPECT_EQ(global, 6 * 256 / 40.0f);
-    EXPECT_EQ(block[0].bits, 0x7c);  // 384, which is 1.5 * 256
-    EXPECT_EQ(pairs[0].bits, 0x42);
+    EXPECT_EQ(global, 127 * 256 / 40.0f);
+    EXPECT_EQ(block[0].bits, 0x78);  // 256, the first candidate's
+    EXPECT_EQ(codes, (bytes{32, 64, 95, 127}));
 
     qdq_diagnostics met;
     ASSERT_TRUE(qdq::compute_scales({row, {1, 4}}, qdq::dtype::i8, {scales, {1, 1}}, {.diagnostics = &met}));
@@ -288,11 +287,11 @@ TEST(Wrapper, computes_scales_and_codes_by_them) {
     const std::int64_t bytes = qdq::arranged_bytes(qdq::scale_layout::tiled_128x4, 1, 1);
     std::vector<std::uint8_t> arranged(static_cast<std::size_t>(bytes), 1);
     ASSERT_TRUE(qdq::arrange_scales({block, {1, 1}}, qdq::scale_layout::tiled_128x4, arranged));
-    EXPECT_EQ(arranged[0], 0x7c);
+    EXPECT_EQ(arranged[0], 0x78);
     EXPECT_EQ(arranged[511], 0);
     std::vector<qdq::f8e4m3> back(1);
     ASSERT_TRUE(qdq::restore_scales(arranged, qdq::scale_layout::tiled_128x4, {back, {1, 1}}));
-    EXPECT_EQ(back[0].bits, 0x7c);
+    EXPECT_EQ(back[0].bits, 0x78);
 }
 
 }  // namespace
