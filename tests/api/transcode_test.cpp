@@ -54,6 +54,17 @@ TEST_F(Transcode, gives_the_codes_of_dequantize_and_quantize) {
     });
 }
 
+TEST_F(Transcode, takes_blocks_that_end_within_bytes) {
+    const tensor_memory x = stored(QDQ_U2, {57, 46}), x_scale = scales({19, 1}), y_scale = scales({}),
+                        values(QDQ_F32, {57, 46}), expected(QDQ_I8, {57, 46}), y = expected;
+    const qdq_tensor c_x = x.view(), c_x_scale = x_scale.view(), c_y_scale = y_scale.view(), c_values = values.view(),
+                     c_expected = expected.view(), c_y = y.view();
+    call_reference({direction::dequantize, &c_x, &c_x_scale, nullptr, &c_values, nullptr});
+    call_reference({direction::quantize, &c_values, &c_y_scale, nullptr, &c_expected, nullptr});
+    ASSERT_EQ(qdq_transcode(&c_x, &c_x_scale, nullptr, nullptr, &c_y, &c_y_scale, nullptr, nullptr), QDQ_OK);
+    EXPECT_TRUE(same_bytes(expected, y));
+}
+
 // Blocks of 32 in i4 as a scale a row in i8.
 class Refused : public Api {
 protected:

@@ -45,6 +45,19 @@ qdq_status check_inputs(const char *function, const runtime::transcoding &plans,
     return QDQ_OK;
 }
 
+// Strides of a dense tensor whose elements follow one another as a valid output's do in memory.
+void dense_strides_as(const qdq_tensor &y, int64_t *strides) {
+    int64_t of_y[runtime::most_dimensions];
+    runtime::element_strides(y, of_y);
+    for (int d = 0; d < y.rank; d++) {
+        strides[d] = 1;
+        for (int inner = 0; inner < y.rank; inner++) {
+            const int64_t own = std::abs(of_y[d]), other = std::abs(of_y[inner]);
+            strides[d] *= other < own || (other == own && inner > d) ? y.shape[inner] : 1;
+        }
+    }
+}
+
 }  // namespace
 
 qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const qdq_tensor *x_zero_point,
@@ -55,20 +68,32 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
     if (!x || !y) {
         return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: %s: NULL", function, x ? "y" : "x");
     }
-    const qdq_tensor values{nullptr, QDQ_F32, x->rank, x->shape, nullptr, x->device};
+    qdq_tensor values{nullptr, QDQ_F32, x->rank, x->shape, nullptr, x->device};
     runtime::transcoding plans;
-    qdq_status s;
-    if ((s = runtime::make_plan_of_regions(
-             {of_x, runtime::operation::dequantize, x, x_scale, x_zero_point, &values, x_options, false},
-             plans.dequantize)) ||
-        (s = refuse_device(function, plans.dequantize)) ||
-        (s = runtime::make_plan_of_regions(
-             {of_y, runtime::operation::quantize, &values, y_scale, y_zero_point, y, y_options, false},
-             plans.quantize))) {
+    const auto make_plans = [&] {
+        qdq_status status = runtime::make_plan_of_regions(
+            {of_x, runtime::operation::dequantize, x, x_scale, x_zero_point, &values, x_options, false},
+            plans.dequantize);
+        if (!status) {
+            status = refuse_device(function, plans.dequantize);
+        }
+        return status ? status
+                      : runtime::make_plan_of_regions(
+                            {of_y, runtime::operation::quantize, &values, y_scale, y_zero_point, y, y_options, false},
+                            plans.quantize);
+    };
+    qdq_status s = make_plans();
+    if (s || plans.quantize.elements == 0) {
         return s;
     }
-    if (plans.quantize.elements == 0) {
-        return QDQ_OK;
+    int64_t strides[runtime::most_dimensions];
+    if (y->strides && !plans.dequantize.op.packs() && !plans.quantize.op.packs()) {
+        dense_strides_as(*y, strides);
+        values.strides = strides;
+        s = make_plans();
+    }
+    if (s) {
+        return s;
     }
     if (!x->data || !y->data) {
         return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: %s: data is NULL", function, x->data ? "y" : "x");

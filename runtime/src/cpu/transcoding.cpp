@@ -76,9 +76,17 @@ void transcode_some(int64_t i, void *context) {
 }
 
 // Whether runs begin at whole bytes of packed codes.
-bool begin_at_bytes(const plan &p, const runs_of_elements &runs) {
+bool runs_begin_at_bytes(const plan &p, const runs_of_elements &runs) {
     const int64_t unit = p.op.packed_unit(), outer = p.dimensions[runs.split].whole.extent * runs.inner;
     return runs.step * runs.inner % unit == 0 && (runs.count == runs.steps || outer % unit == 0);
+}
+
+// Whether the parts of runs do, which blocks cut: of 46 columns in blocks of 3 rows, codes of 2 bits, the part that
+// begins at row 33 of a run from row 32 on does not.
+bool parts_begin_at_bytes(const plan &p, const runs_of_elements &runs) {
+    const auto &[whole, block] = p.dimensions[runs.split];
+    const bool are_cut = whole.varies() && block * runs.inner % p.op.packed_unit() != 0;
+    return runs_begin_at_bytes(p, runs) && (runs.steps == 1 || !are_cut);
 }
 
 }  // namespace
@@ -86,10 +94,10 @@ bool begin_at_bytes(const plan &p, const runs_of_elements &runs) {
 void transcode(transcoding &plans, const void *x, void *y) {
     const runs_of_elements runs = runs_of(plans.quantize);
     for (plan *p : {&plans.dequantize, &plans.quantize}) {
-        p->path = begin_at_bytes(*p, runs) ? p->path : execution_path::tiles;  // which may begin anywhere
+        p->path = parts_begin_at_bytes(*p, runs) ? p->path : execution_path::tiles;  // which may begin anywhere
     }
     // Else two threads would write to one byte.
-    const bool may_split = begin_at_bytes(plans.quantize, runs);
+    const bool may_split = runs_begin_at_bytes(plans.quantize, runs);
     const int64_t useful =
         may_split ? useful_parts(plans.quantize.elements, plans.quantize.op.tuned->part_elements) : 1;
     transcoded_parts whole{plans, runs, x, y, std::min(useful, runs.count)};

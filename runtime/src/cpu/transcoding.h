@@ -5,8 +5,8 @@
 
 namespace qdq::runtime {
 
-// Plans of regions, with the same extents: of dequantizing x to a dense row-major f32 tensor, which is never whole, and
-// of quantizing that to y.
+// Plans of regions, with the same extents: of dequantizing x to a dense f32 tensor, which is never whole, and of
+// quantizing that to y.
 struct transcoding {
     plan dequantize, quantize;
 };

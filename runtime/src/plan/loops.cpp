@@ -134,20 +134,25 @@ int split_padded_blocks(const call &op, blocked_dimension *dimensions, int count
 
 }  // namespace
 
-int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order order, blocked_dimension *merged) {
+int order_dimensions(const blocked_dimension *dimensions, int count, merge_order order, blocked_dimension *ordered) {
     int kept = 0;
     for (int i = count - 1; i >= 0; i--) {
         if (dimensions[i].whole.extent > 1) {
-            merged[kept] = dimensions[i];
-            if (!merged[kept].whole.varies()) {
-                merged[kept].block = merged[kept].whole.extent;
+            ordered[kept] = dimensions[i];
+            if (!ordered[kept].whole.varies()) {
+                ordered[kept].block = ordered[kept].whole.extent;
             }
             kept++;
         }
     }
     if (order != merge_order::as_given) {
-        sort_by_stride(merged, kept, order);
+        sort_by_stride(ordered, kept, order);
     }
+    return kept;
+}
+
+int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order order, blocked_dimension *merged) {
+    const int kept = order_dimensions(dimensions, count, order, merged);
     int last = 0;
     for (int i = 1; i < kept; i++) {
         if (!merge(merged[last], merged[i])) {

@@ -12,8 +12,11 @@ enum class merge_order {
     as_given,      // the last dimension is innermost, as in packed tensors
 };
 
-// Drops dimensions of one element, and merges those that continue one another in x, y and the operands. Returns how
-// many are left, innermost first. One that does not vary is one block.
+// Drops dimensions of one element, and orders the others, innermost first. Returns how many are left. One that does not
+// vary is one block.
+int order_dimensions(const blocked_dimension *dimensions, int count, merge_order order, blocked_dimension *ordered);
+
+// The same, and merges those that continue one another in x, y and the operands.
 int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order order, blocked_dimension *merged);
 
 // A loop nest over dimensions without ragged blocks: splits blocks off, and puts first the two loops that make a

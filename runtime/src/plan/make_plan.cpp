@@ -164,15 +164,12 @@ qdq_status make_plan(const arguments &given, plan &result) {
 qdq_status make_plan_of_regions(const arguments &given, plan &result) {
     const qdq_status status = check_call(given, result);
     if (!status && runs_on_host(result)) {
-        blocked_dimension reversed[most_dimensions] = {{{1, 1, 1, 0, 0}, 1}};
-        const int count = result.dimension_count;
-        for (int d = 0; d < count; d++) {
-            reversed[d] = result.dimensions[count - 1 - d];
-            reversed[d].block = reversed[d].whole.varies() ? reversed[d].block : reversed[d].whole.extent;
-        }
+        blocked_dimension ordered[most_dimensions] = {{{1, 1, 1, 0, 0}, 1}};
+        const merge_order of_floats = result.op.quantizes() ? merge_order::of_x_strides : merge_order::of_strides;
+        const int count = order_dimensions(result.dimensions, result.dimension_count, of_floats, ordered);
         plan whole = result;
         choose_path(whole);
-        set_tiles(result, reversed, std::max(count, 1));
+        set_tiles(result, ordered, std::max(count, 1));
         result.path = whole.path == execution_path::tiles ? execution_path::tiles : execution_path::parts;
     }
     return status;

@@ -16,7 +16,8 @@ struct arguments {
 // Fills `result`, or says what is wrong. An empty tensor gives a plan of no elements.
 qdq_status make_plan(const arguments &given, plan &result);
 
-// The same, of x's own dimensions, the last one first, for run_region: plans of one shape have regions in common.
+// The same for run_region: of the dimensions that have several elements, in the order of the floats' strides, the
+// smallest first. Plans of one shape and of the same floats, as x and as y, have regions in common.
 qdq_status make_plan_of_regions(const arguments &given, plan &result);
 
 }  // namespace qdq::runtime
