@@ -72,11 +72,11 @@ def mxfp4(x):
 def least_times(functions):
     """In seconds, of each: they take turns."""
     least = [float("inf")] * len(functions)
-    for _ in range(ROUNDS + 1):  # the first compiles
+    for number in range(ROUNDS + 1):  # the first compiles
         for i, run in enumerate(functions):
             begin = time.perf_counter()
             run()
-            if _ > 0:
+            if number > 0:
                 least[i] = min(least[i], time.perf_counter() - begin)
     return least
 

@@ -2,6 +2,7 @@
 #include "checked_call.h"
 
 #include "api/drawn_dynamic.h"
+#include "api/drawn_transcoding.h"
 #include "support/targets.h"
 
 #include <bit>
@@ -33,33 +34,16 @@ void check_dynamic(const api_test::dynamic_call &call) {
     }
 }
 
-const api_test::tensor_memory *shift_of(const api_test::drawn_call &call) {
-    return call.zero_point ? &*call.zero_point : nullptr;
-}
-
-void call_oracle(const api_test::drawn_call &call, const qdq_tensor &x, const qdq_tensor &y) {
-    const qdq_tensor scale = call.scale->view(), shift = shift_of(call) ? shift_of(call)->view() : qdq_tensor{};
-    api_test::call_reference({call.way, &x, &scale, shift_of(call) ? &shift : nullptr, &y, &call.options});
-}
-
 // Codes of one call as those of another of its shape, on every target.
 void check_transcoding(const api_test::drawn_call &from, const api_test::drawn_call &to) {
-    const api_test::tensor_memory values(QDQ_F32, to.shape), expected = *to.y;
-    call_oracle(from, from.x->view(), values.view());
-    call_oracle(to, values.view(), expected.view());
-    const qdq_tensor x = from.x->view(), x_scale = from.scale->view(), y_scale = to.scale->view();
-    const qdq_tensor x_shift = shift_of(from) ? shift_of(from)->view() : qdq_tensor{};
-    const qdq_tensor y_shift = shift_of(to) ? shift_of(to)->view() : qdq_tensor{};
+    const api_test::tensor_memory expected = api_test::expected_codes(from, to);
     for (const std::string &target : test_support::host_targets()) {
         if (!test_support::usable(target)) {
             continue;
         }
         fuzz::require(qdq_force_target(target.c_str()) == QDQ_OK, "a usable target cannot be forced");
         const api_test::tensor_memory actual = *to.y;
-        const qdq_tensor y = actual.view();
-        fuzz::require(qdq_transcode(&x, &x_scale, shift_of(from) ? &x_shift : nullptr, &from.options, &y, &y_scale,
-                                    shift_of(to) ? &y_shift : nullptr, &to.options) == QDQ_OK,
-                      "valid transcoding fails");
+        fuzz::require(api_test::transcode(from, to, actual) == QDQ_OK, "valid transcoding fails");
         fuzz::require(actual == expected, ("transcoded codes differ from the oracle's on " + target).c_str());
     }
 }

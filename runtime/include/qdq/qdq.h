@@ -441,7 +441,8 @@ typedef struct {
  * QDQ_F4E2M1 codes, though any type of code takes it. The scale of a block is s / global, or s * global in the sense of
  * QDQ_GLOBAL_INVERSE, where s is amax / L; then least_scale and rounding follow. x is divided by scale * global, or
  * scale / global, rounded to f32. Computed, it is amax / (L * global_largest) of all elements, or its inverse L *
- * global_largest / amax. It is the largest finite number at most. It is 1 for an amax of 0, and instead of 0. */
+ * global_largest / amax. It is the largest finite number at most. An amax of 0 counts as 1, and a result of 0
+ * becomes 1. */
 typedef struct {
     qdq_scale_rule rule; /**< the rule */
     float clip_ratio;    /**< what amax, or lowest and highest, are multiplied by: above 0, at most 1; 0: 1 */
@@ -489,8 +490,8 @@ qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes, const qdq_te
 qdq_status qdq_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                                 const qdq_tensor *y, const qdq_scale_options *how, const qdq_options *options);
 
-/** Prepares `plan` by the rules of qdq_quantize_dynamic(). Nothing is computed, and no address is remembered but that
- * of `global_scale`: any data may be NULL. qdq_run_dynamic() runs it, qdq_run() does not. */
+/** Prepares `plan` by the rules of qdq_quantize_dynamic(). Nothing is computed, and no address is remembered but those
+ * of `global_scale` and `diagnostics`: any data may be NULL. qdq_run_dynamic() runs it, qdq_run() does not. */
 qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
                                      const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_scale_options *how,
                                      const qdq_options *options);
