@@ -4,6 +4,7 @@
 #include "cpu/execute.h"
 #include "cpu/float_environment.h"
 #include "cpu/reduction.h"
+#include "support/first_options.h"
 #include "support/status.h"
 
 #include <cstddef>
@@ -95,19 +96,7 @@ qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const 
 
 namespace {
 
-class first_scale_options {
-public:
-    explicit first_scale_options(const qdq_scale_options *given) : there(given != nullptr) {
-        if (there) {
-            std::memcpy(&how, given, offsetof(qdq_scale_options, last_clip_ratio));
-        }
-    }
-    const qdq_scale_options *get() const { return there ? &how : nullptr; }
-
-private:
-    const bool there;
-    qdq_scale_options how{};
-};
+using first_scale_options = runtime::first_fields<qdq_scale_options, offsetof(qdq_scale_options, last_clip_ratio)>;
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "cpu/execute.h"
 #include "plan/make_plan.h"
 #include "plan/memory.h"
+#include "support/first_options.h"
 #include "support/status.h"
 #include "targets/device_backend.h"
 
@@ -89,19 +90,7 @@ qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_te
 
 namespace {
 
-class first_options {
-public:
-    explicit first_options(const qdq_options *given) : there(given != nullptr) {
-        if (there) {
-            std::memcpy(&options, given, offsetof(qdq_options, nan));
-        }
-    }
-    const qdq_options *get() const { return there ? &options : nullptr; }
-
-private:
-    const bool there;
-    qdq_options options{};
-};
+using first_options = runtime::first_fields<qdq_options, offsetof(qdq_options, nan)>;
 
 }  // namespace
 
