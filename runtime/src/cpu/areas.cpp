@@ -588,7 +588,8 @@ void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
 // The largest magnitude of all elements, 1 for 0: the scale of one group for codes up to 1.
 [[gnu::noinline]] float amax_of_all(const dynamic_plan &p, const void *x) {
     dynamic_plan whole = p;
-    for (blocked_dimension &d : whole.quantize.dimensions) {
+    for (int i = 0; i < whole.quantize.dimension_count; i++) {
+        blocked_dimension &d = whole.quantize.dimensions[i];
         d = {{d.whole.extent, d.whole.x, d.whole.y, 0, 0}, d.whole.extent};
     }
     whole.how.clip_ratio = whole.how.largest = 1;
