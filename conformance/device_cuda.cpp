@@ -54,9 +54,12 @@ public:
         cuda().call("cuCtxSetCurrent", context_);
         cuda().call("cuMemFree_v2", reinterpret_cast<uint64_t>(memory));
     }
+    // In the stream: cuMemcpyHtoD returns before its bytes have reached the device, and no other stream waits for them.
     void write(void *memory, const void *from, int64_t bytes) override {
         enter();
-        check(cuda().call("cuMemcpyHtoD_v2", reinterpret_cast<uint64_t>(memory), from, static_cast<size_t>(bytes)));
+        check(cuda().call("cuMemcpyHtoDAsync_v2", reinterpret_cast<uint64_t>(memory), from, static_cast<size_t>(bytes),
+                          stream_));
+        check(cuda().call("cuStreamSynchronize", stream_));
     }
     void read(void *memory, void *to, int64_t bytes) override {
         enter();

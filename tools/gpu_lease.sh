@@ -1,9 +1,9 @@
 #!/bin/bash
 # Proof and speed of CUDA's kernels on a machine with a GPU that is lent for minutes and reaches no registry.
 #
-# usage: gpu_lease.sh pack FOLDER        here: builds what runs there, and puts it into a folder of at most 60 MB; the
-#                                        programs of another build by QDQ_LEASE_BUILD
-#        FOLDER/gpu_lease.sh run [OUT]   there: all of it within 9 minutes, most important first, into OUT (qdq-gpu)
+# usage: gpu_lease.sh pack FOLDER [WHEEL]  here: builds what runs there, and puts it into a folder of at most 60 MB; the
+#                                          programs of another build by QDQ_LEASE_BUILD; WHEEL is tried over the PyTorch there
+#        FOLDER/gpu_lease.sh run [OUT]     there: all of it within 9 minutes, most important first, into OUT (qdq-gpu)
 #
 # OUT/summary.txt has a line for each step, written as it ends, and OUT/bench.json a line for each row: whenever `run` is
 # stopped, what is there can be read. Steps' output is in OUT/logs.
@@ -19,7 +19,7 @@ programs="tests/device/device.calls tests/device/device.every_kernel tests/devic
     bench/qdq_gpu_bench cli/qdq"
 
 pack() {
-    local folder=$1 build=${QDQ_LEASE_BUILD:-$here/../build/gpu-lease} program
+    local folder=$1 wheel=${2:-} build=${QDQ_LEASE_BUILD:-$here/../build/gpu-lease} program
     set -e
     if [ -z "${QDQ_LEASE_BUILD:-}" ]; then
         local cmake=$here/../.venv/bin/cmake
@@ -37,6 +37,9 @@ pack() {
     tar c -C "$stripped" . | xz --lzma2=preset=3,dict=64MiB >"$folder/programs.tar.xz"
     rm -r "$stripped"
     cp "${BASH_SOURCE[0]}" "$folder/gpu_lease.sh"
+    if [ -n "$wheel" ]; then
+        cp "$wheel" "$here/../tests/python/gpu_frameworks_test.py" "$here/../bench/gpu_peers.py" "$folder"
+    fi
     local megabytes
     megabytes=$(du -sm "$folder" | cut -f1)
     echo "$folder: $megabytes MB"
@@ -56,6 +59,17 @@ unpack() {
     fi
 }
 
+# For the Python that is there, with its packages. `site` is empty where there is no wheel.
+install_wheel() {
+    site=
+    if compgen -G "$here/*.whl" >/dev/null; then
+        site=$out/site
+        python3 -m pip install --quiet --no-index --no-deps --target "$site" "$here"/*.whl >"$out/logs/wheel.log" 2>&1 ||
+            said "wheel: FAILED"
+        export PYTHONPATH=$site
+    fi
+}
+
 said() {
     local line="$SECONDS s: $*"
     echo "$line" >>"$out/summary.txt"
@@ -72,17 +86,29 @@ step() {
     fi
     timeout -k 5 $((limit < left ? limit : left)) "$@" >"$out/logs/$name.log" 2>&1
     status=$?
-    result=$(grep -aE '^\[  (PASSED|FAILED)  \]|ERROR SUMMARY|as published|differ|^qdq: |"ratio"' "$out/logs/$name.log" | head -5 | tr '\n' ' ')
+    result=$(grep -aE '^\[  (PASSED|FAILED)  \]|ERROR SUMMARY|as published|differ|^qdq: |"ratio"|[0-9]+ (passed|failed)' "$out/logs/$name.log" | head -5 | tr '\n' ' ')
     case $status in
-    0) said "$name: passed $result" ;;
+    0)
+        # A filter that finds no test is no proof.
+        if [[ $result == *"PASSED  ] 0 tests"* ]]; then
+            said "$name: FAILED (no test ran)"
+        else
+            said "$name: passed $result"
+        fi
+        ;;
     124 | 137) said "$name: stopped after its time $result" ;;
     *) said "$name: FAILED ($status) $result" ;;
     esac
 }
 
-# The tests of all kernels, in parts that run side by side: a GPU is shared, and the processor prepares the inputs.
-all_kernels() {
+# All tests side by side: a GPU is shared, and the processor prepares the inputs. Those of all kernels run in parts.
+tests() {
     local parts=$1 test part
+    step calls 60 "$bin/device.calls" --gtest_brief=1 &
+    step faults 30 "$bin/device.cuda_faults" --gtest_brief=1 &
+    step every_kernel 120 "$bin/device.every_kernel" --gtest_brief=1 &
+    [ -n "${QDQ_LEASE_SHORT:-}" ] || step verify 150 "$bin/qdq" verify --target cuda &
+    [ -z "$site" ] || step frameworks 120 python3 -m pytest -q -p no:cacheprovider "$here/gpu_frameworks_test.py" &
     for test in quantize dequantize; do
         for ((part = 0; part < parts; part++)); do
             GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part step "$test.$part" 200 "$bin/kernel.$test" --gtest_brief=1 &
@@ -128,11 +154,8 @@ run() {
     said "$(nvidia-smi --query-gpu=name,driver_version,compute_cap,clocks.max.sm,clocks.max.mem,memory.total --format=csv,noheader \
         2>/dev/null || echo 'no nvidia-smi')"
     kept=$((seconds / 4))
-    step calls 60 "$bin/device.calls" --gtest_brief=1
-    step faults 30 "$bin/device.cuda_faults" --gtest_brief=1
-    step every_kernel 120 "$bin/device.every_kernel" --gtest_brief=1
-    [ -n "${QDQ_LEASE_SHORT:-}" ] || step verify 150 "$bin/qdq" verify --target cuda
-    all_kernels "${QDQ_LEASE_PARTS:-6}"
+    install_wheel
+    tests "${QDQ_LEASE_PARTS:-6}"
     if command -v compute-sanitizer >/dev/null; then
         sanitizers
     else
@@ -140,20 +163,13 @@ run() {
     fi
     kept=0
     bench
-    if python3 -c 'import qdq, torch; assert torch.cuda.is_available()' 2>/dev/null; then
-        step torch 60 python3 -c 'import qdq, torch
-x, s = torch.randn(1024, 1024, device="cuda"), torch.tensor(0.05, device="cuda")
-y = qdq.quantize(x, s, dtype="int8")
-assert torch.equal(y.cpu(), qdq.quantize(x.cpu(), s.cpu(), dtype="int8"))'
-    else
-        said "torch: none with CUDA here, or no qdq"
-    fi
+    [ -z "$site" ] || step peers 200 python3 "$here/gpu_peers.py"
     said "done: $(grep -c ': passed' "$out/summary.txt") steps passed, $(grep -c 'FAILED' "$out/summary.txt") failed"
     ! grep -q FAILED "$out/summary.txt"
 }
 
 case "${1:-} ${2:-}" in
-"pack "?*) pack "$2" ;;
+"pack "?*) pack "$2" "${3:-}" ;;
 "run "*) run "${2:-}" ;;
-*) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 2 ;;
+*) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 2 ;;
 esac

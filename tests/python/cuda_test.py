@@ -44,8 +44,9 @@ class ndarray:
     @classmethod
     def of(cls, array):
         made = cls(array)
-        check(driver.cuMemcpyHtoD_v2(ctypes.c_uint64(made.address), numpy.ascontiguousarray(array).ctypes.data_as(ctypes.c_void_p),
-                                     ctypes.c_size_t(made.bytes)))  # fmt: skip
+        check(driver.cuMemcpyHtoDAsync_v2(ctypes.c_uint64(made.address), numpy.ascontiguousarray(array).ctypes.data_as(ctypes.c_void_p),
+                                          ctypes.c_size_t(made.bytes), stream))  # fmt: skip
+        check(driver.cuStreamSynchronize(stream))
         return made
 
     def get(self):
