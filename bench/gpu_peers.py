@@ -3,10 +3,12 @@
     python3 bench/gpu_peers.py [ELEMENTS...]     needs PyTorch with CUDA, and a qdq with kernels for it
 
 Rows of 4096. Each row has a buffer of its own for x and y in turn, so that no call finds its x in the cache. Times are
-the GPU's, by its events, and the least of interleaved runs. Prints a table, and at its end what a call costs the caller.
+the GPU's, by its events, and the least of interleaved runs. Prints JSON, at its end what a call of 64 elements costs the
+caller.
 """
 
 import itertools
+import json
 import sys
 import time
 
@@ -80,6 +82,7 @@ def peers(function, x, scale, call, written):
     inputs = itertools.cycle([x.clone() for _ in range(copies)])
     outputs = itertools.cycle([torch.empty_like(y) for _ in range(copies)])
     plan = qdq.plan(function, x, scale, **call, out=y)
+    torch._dynamo.reset()  # it compiles few versions of one function, and then none
     compiled = torch.compile(written, dynamic=False)
     same = torch.equal(compiled(x, scale).view(torch.uint8), y.view(torch.uint8))
     half = (x.nbytes + y.nbytes) // 2
@@ -147,16 +150,17 @@ def caller_microseconds():
 
 
 def main():
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+    print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__})[:-1] + ', "rows": [')
+    separator = ""
     for elements in [int(argument) for argument in sys.argv[1:]] or [1 << 24, 1 << 28]:
-        print(f"\n| {elements >> 20} Mi elements | qdq, GB/s | of a copy | times torch.compile | its results |\n|---|---|---|---|---|")
         for name, (same, moved, calls) in rows_of(elements):
             taken = least_milliseconds(calls, repeats=max(1, (1 << 27) // elements))
-            print(f"| {name} | {moved / taken['qdq'] / 1e6:.0f} | {taken['copy'] / taken['qdq']:.2f} "
-                  f"| {taken['compiled'] / taken['qdq']:.2f} | {'the same' if same else 'others'} |", flush=True)  # fmt: skip
-    print("\n| a call of 64 elements | microseconds of the caller |\n|---|---|")
-    for name, taken in caller_microseconds():
-        print(f"| {name} | {taken:.1f} |")
+            row = {"row": name, "elements": elements, "GB/s": round(moved / taken["qdq"] / 1e6),
+                   "of a copy": round(taken["copy"] / taken["qdq"], 2),
+                   "torch.compile's time": round(taken["compiled"] / taken["qdq"], 2), "same results": same}  # fmt: skip
+            print(separator + json.dumps(row), end="", flush=True)
+            separator = ",\n"
+    print('],\n"microseconds of a call": ' + json.dumps({name: round(taken, 1) for name, taken in caller_microseconds()}) + "}")
 
 
 if __name__ == "__main__":

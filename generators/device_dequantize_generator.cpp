@@ -38,7 +38,7 @@ public:
         define_operands();
         define_values();
         kernel.store(y, in, value);
-        if (has_plain_kernel()) {
+        if (kernel.has_plain_kernel()) {
             kernel.stages.is_plain = kernel.is_plain(in, scale);
         }
         kernel.set_estimates(in, x, scale, zero_point, y);
@@ -59,8 +59,7 @@ private:
 
     void define_operands() {
         const places at = kernel.place_of(kernel.lane, in);
-        define_operand(factor,
-                       scale_value(operand_bits(scale, at.scale, *in.scale_bytes, has_plain_kernel()), *in.scale_type));
+        define_operand(factor, kernel.scale_of(in, scale, kernel.is_plain(in, scale)));
         if (stored().is_float()) {
             return;
         }
@@ -77,24 +76,29 @@ private:
                        lazily(uses(zero_point_use::as_integer), lazily(is_integer, integer, nearest_integer(real)), 0));
     }
 
-    void define_operand(Func &stage, const Expr &e) { kernel.define(stage, kernel.operand_lanes(), spelled(on(), e)); }
+    void define_operand(Func &stage, const Expr &e) {
+        kernel.define_operand(stage, kernel.operand_lanes(), spelled(on(), e));
+    }
 
     Expr uses(zero_point_use use) { return *in.zero_point_use == static_cast<int>(use); }
 
-    Expr operand(Func &stage, const Expr &lane) {
-        return stage(kernel.operand_lanes() == 1 ? Expr(0) : lane, kernel.unit);
+    // As in device_quantize_generator.cpp.
+    Expr operand(Func &stage, const Expr &lane) { return operand(stage, lane, kernel.unit); }
+    Expr operand(Func &stage, const Expr &lane, const Expr &unit) {
+        return stage(kernel.operand_lanes() == 1 ? Expr(0) : lane, unit);
     }
 
-    // As in device_quantize_generator.cpp. Of ordinary scales a product is NaN where its code is alone.
-    bool has_plain_kernel() const { return on().ptx && form == device_form::group; }
-
+    // Of ordinary scales a product is NaN where its code is alone.
     Expr is_plain_product() {
-        if (!has_plain_kernel() || (stored().is_float() && stored().layout.has_infinity())) {
+        if (!kernel.has_plain_kernel() || (stored().is_float() && stored().layout.has_infinity())) {
             return Internal::const_false();
         }
-        Expr bits = reinterpret<uint32_t>(operand(factor, 0));
-        return kernel.is_plain(in, scale) && bits >= bit_pattern(smallest_scale) &&
-               bits <= bit_pattern(largest_divisor);
+        Expr plain = kernel.is_plain(in, scale);
+        for (int i = 0; i < kernel.operand_lanes(); i++) {
+            Expr bits = reinterpret<uint32_t>(operand(factor, i));
+            plain = plain && bits >= bit_pattern(smallest_scale) && bits <= bit_pattern(largest_divisor);
+        }
+        return plain;
     }
 
     // Where a sum of integers needs more than 24 bits it is made in two parts, otherwise in f32.
@@ -112,7 +116,7 @@ private:
             }
         }
         Expr plain = is_plain_product();
-        kernel.define(chosen, 1, select(plain, int(kind::plain), wide, int(kind::exact), int(kind::general)));
+        kernel.define_operand(chosen, 1, select(plain, int(kind::plain), wide, int(kind::exact), int(kind::general)));
         std::vector<kind> ways = {kind::general};
         if (stored().is_integer()) {
             ways.push_back(kind::exact);
@@ -121,7 +125,7 @@ private:
             ways.push_back(kind::plain);
         }
         for (kind k : ways) {
-            define_way(k, ways.size() == 1 ? Internal::const_true() : chosen(0, kernel.unit) == int(k));
+            define_way(k, ways.size() == 1 ? Internal::const_true() : chosen(0, kernel.sharing(kernel.unit)) == int(k));
         }
     }
 
@@ -140,12 +144,12 @@ private:
     }
 
     dequantize_operands operands(kind k, const Expr &lane) {
-        Expr scale = operand(factor, lane);
+        Expr unit = kernel.sharing(kernel.unit), scale = operand(factor, lane, unit);
         if (stored().is_float()) {
             return {scale, {}, {}, {}};
         }
-        Expr integer = operand(addend, lane);
-        Expr sum = k == kind::exact ? Expr() : add(operand(offset, lane), cast<float>(integer * Expr(*in.sign)));
+        Expr integer = operand(addend, lane, unit);
+        Expr sum = k == kind::exact ? Expr() : add(operand(offset, lane, unit), cast<float>(integer * Expr(*in.sign)));
         return {scale, sum, integer, *in.sign};
     }
 

@@ -37,7 +37,11 @@ bool is_integer_zero_point(const element_type &t) { return t.roles.zero_point &&
 
 }  // namespace
 
-places places_of(const instructions &on, const device_inputs &in, Expr unit, int dimensions) {
+Expr rows_before(const instructions &on, const device_inputs &in, Expr unit, int rows) {
+    return quotient(on, std::move(unit), *in.extent_multiplier[0], *in.extent_shift[0]) * rows;
+}
+
+places places_of(const instructions &on, const device_inputs &in, Expr unit, int dimensions, int rows) {
     places all{*in.first_x, *in.first_y, *in.first_scale, *in.first_zero_point};
     Expr rest = unit;
     for (int d = 0; d < dimensions; d++) {
@@ -46,6 +50,8 @@ places places_of(const instructions &on, const device_inputs &in, Expr unit, int
             Expr outer = quotient(on, rest, *in.extent_multiplier[d], *in.extent_shift[d]);
             index = rest - outer * Expr(*in.extent[d]);
             rest = outer;
+        } else {
+            index = rest * rows;
         }
         Expr block = cast<int64_t>(quotient(on, index, *in.block_multiplier[d], *in.block_shift[d]));
         all.x += cast<int64_t>(index) * Expr(*in.x_step[d]);

@@ -21,6 +21,7 @@ inline const std::map<std::string, device_form> &device_form_names() {
 }
 
 using byte_input = Halide::GeneratorInput<Halide::Buffer<uint8_t, 2>>;
+using word_input = Halide::GeneratorInput<Halide::Buffer<uint32_t, 2>>;
 
 template<typename T> using input_pointer = Halide::GeneratorInput<T> *;
 
@@ -29,7 +30,13 @@ constexpr int estimated_units = 1 << 16, estimated_page = 1 << 20;
 
 // The arguments as inputs of a generator, which makes them in its configure().
 struct device_inputs : device_arguments<input_pointer> {
+    word_input *scale_words =
+        nullptr;  // of the form each: f32 scales that lie as a group's elements do, or of extent 0
+
     template<typename Generator> void add_to(Generator &generator, device_form form) {
+        if (form == device_form::each) {
+            scale_words = generator.template add_input<Halide::Buffer<uint32_t, 2>>("scale_words");
+        }
         for_each_argument(*this, form, [&]<typename T>(const char *name, int d, Halide::GeneratorInput<T> *&field) {
             field = generator.template add_input<T>(d < 0 ? name : name + ("_" + std::to_string(d)));
         });
@@ -45,8 +52,11 @@ struct places {
     Expr x, y, scale, zero_point;  // int64
 };
 
-// Of a unit, by its number among the kernel's dimensions.
-places places_of(const instructions &on, const device_inputs &in, Expr unit, int dimensions);
+// Of a unit, by its number among the kernel's dimensions; the last counts so many rows.
+places places_of(const instructions &on, const device_inputs &in, Expr unit, int dimensions, int rows = 1);
+
+// The number of a unit's rows in the last of two dimensions.
+Expr rows_before(const instructions &on, const device_inputs &in, Expr unit, int rows);
 
 // An element of a buffer by its 64-bit place, in two dimensions: within a page and of pages. Arguments for its Func.
 // One that is a few places further may lie past the page, where the next begins.

@@ -35,7 +35,11 @@ struct device_kernel {
     int lanes() const { return dense() ? group() : std::max(1, 8 / code_bits()); }
     int operand_lanes() const { return form == device_form::group ? 1 : lanes(); }
 
-    // The places of a lane. Those of a dense form's lanes follow one another.
+    // Where stages of operands have those of a unit: units of neighbouring rows share them.
+    Expr sharing(const Expr &of_unit) const { return of_unit / rows_of(form); }
+
+    // The places of a lane, at which `unit` counts as stages of operands do. Those of a dense form's lanes follow one
+    // another.
     places place_of(const Expr &l, const device_inputs &in) const {
         Halide::Tuple at = place(dense() ? Expr(0) : l, unit);
         if (form != device_form::each) {
@@ -45,18 +49,22 @@ struct device_kernel {
         return {at[0], at[1], at[2] + step(*in.scale_step[0]), at[3] + step(*in.zero_point_step[0])};
     }
 
-    // Makes a stage of a value of each lane.
+    // Makes a stage of a value of each lane; of operands, of each lane that has its own.
     void define(Halide::Func &stage, int count, const Expr &e) {
         stage(lane, unit) = e;
         stages.scalars.push_back({stage, count});
+    }
+    void define_operand(Halide::Func &stage, int count, const Expr &e) {
+        stage(lane, unit) = e;
+        stages.operands.push_back({stage, count});
     }
 
     void define_places(const device_inputs &in) {
         const bool packed = !dense() && lanes() > 1;
         Expr first = packed ? Halide::min(element_of(in, lane, unit), *in.elements - 1) : Expr(unit);
-        const places at = places_of(on, in, first, dimensions_of(form));
+        const places at = places_of(on, in, first, dimensions_of(form), rows_of(form));
         place(lane, unit) = Halide::Tuple(at.x, at.y, at.scale, at.zero_point);
-        stages.scalars.push_back({place, dense() ? 1 : lanes()});
+        stages.operands.push_back({place, dense() ? 1 : lanes()});
     }
 
     // The number of a lane's element; the last byte of packed codes may lack some.
@@ -73,11 +81,11 @@ struct device_kernel {
             return x_bits < 8 ? code_of_byte(bits, lane, in) : bits;
         }
         assume_words(x, words(x_bits));
-        stages.loaded = Halide::Func("loaded");
-        stages.loaded_words = words(x_bits);
-        stages.loaded(lane, unit) = x(lane, unit + Halide::cast<int32_t>(Expr(*in.first_x)));
+        Halide::Func loaded("loaded");
+        loaded(lane, unit) = x(lane, group_place(x, unit, 0, *in.first_x, *in.x_step[1]));
+        stages.loads.push_back({loaded, words(x_bits)});
         const int in_word = word_bits(x_bits) / x_bits;
-        Expr word = Halide::cast<uint32_t>(stages.loaded(lane / in_word, unit));
+        Expr word = Halide::cast<uint32_t>(loaded(lane / in_word, unit));
         Expr position = lane % in_word;
         if (x_bits == 4) {
             position = position ^ Halide::select(high_first(in), 1, 0);
@@ -85,11 +93,25 @@ struct device_kernel {
         return x_bits == 32 ? word : word >> Halide::cast<uint32_t>(position * x_bits);
     }
 
-    // A page of f32 scales and no zero point. A specialized kernel has what is compared with a number as that number.
+    // Whether calls of language models' kind are computed apart, by a second kernel in the same text.
+    bool has_plain_kernel() const { return on.ptx && dense(); }
+
+    // F32 scales, of one page or in words, and no zero point. A specialized kernel has what is compared with a number
+    // as that number.
     template<typename View> Expr is_plain(const device_inputs &in, const View &scale) const {
-        Expr plain = scale.dim(1).extent() == 1 && *in.scale_type == int(QDQ_F32) && *in.scale_bytes == 4 &&
+        Expr loads_words = form == device_form::each ? in.scale_words->dim(1).extent() > 0 : scale.dim(1).extent() == 1;
+        Expr plain = loads_words && *in.scale_type == int(QDQ_F32) && *in.scale_bytes == 4 &&
                      *in.zero_point_use == int(zero_point_use::none);
         return code_bits() == 4 ? plain && *in.packing == 0 : plain;
+    }
+
+    // The scale of a lane. A plain call's with one for each element are loaded as x is: byte by byte an element of bf16
+    // to i8 took 109 instructions, and an H100 gave a fifth of a copy's bandwidth.
+    template<typename View> Expr scale_of(const device_inputs &in, const View &scale, const Expr &is_plain) {
+        const bool by_words = has_plain_kernel() && form == device_form::each;
+        Expr bits = operand_bits(scale, place_of(lane, in).scale, *in.scale_bytes, has_plain_kernel() && !by_words);
+        Expr any = scale_value(bits, *in.scale_type);
+        return by_words ? select(is_plain, Halide::reinterpret<float>(scale_word(in)), any) : any;
     }
 
     // What a call is like, for autoschedulers.
@@ -113,12 +135,15 @@ struct device_kernel {
     // The stored bits of an element, from the function of a lane's value, are the low y_bits of code(lane, unit).
     template<typename View> void store(View &y, const device_inputs &in, Halide::Func &code) {
         const int parts = dense() ? words(y_bits) : y_bits < 8 ? 1 : lanes();
-        Halide::RDom out(0, parts, 0, *in.units, "out");
+        Halide::RDom out(0, parts, 0, *in.units * rows_of(form), "out");
         if (dense()) {
             assume_words(y, parts);
             define(stages.stored, parts, word_of_codes(code, in));
+            if (const int rows = rows_of(form); rows > 1) {
+                out.where(rows_before(on, in, sharing(out.y), rows) + out.y % rows < *in.extent[1]);
+            }
             y(lane, unit) = Halide::undef(y.type());
-            y(out.x, out.y + Halide::cast<int32_t>(Expr(*in.first_y))) =
+            y(out.x, group_place(y, out.y, 1, *in.first_y, *in.y_step[1])) =
                 Halide::cast(y.type(), stages.stored(out.x, out.y));
         } else {
             assume_pages(y);
@@ -132,6 +157,7 @@ struct device_kernel {
                 Halide::cast(y.type(), stages.stored(out.x, out.y));
         }
         stages.output = y;
+        stages.rows = rows_of(form);
         stages.part = out.x;
         stages.unit = out.y;
         stages.parts = parts;
@@ -139,6 +165,27 @@ struct device_kernel {
     }
 
 private:
+    // Where a unit's group lies, in x or in y: element 0 or 1 of `place`.
+    template<typename View>
+    Expr group_place(View &view, const Expr &of_unit, int side, const Expr &first, const Expr &row_step) const {
+        if (form != device_form::each) {
+            return of_unit + Halide::cast<int32_t>(first);
+        }
+        Expr of_row = Halide::cast<int32_t>(Expr(place(0, sharing(of_unit))[side]));
+        Expr at = of_row + of_unit % rows_of(form) * Halide::cast<int32_t>(row_step);
+        return Halide::unsafe_promise_clamped(at, 0, view.dim(1).extent() - 1);
+    }
+
+    Expr scale_word(const device_inputs &in) {
+        word_input &words = *in.scale_words;
+        assume_words(words, lanes());
+        Expr group = Halide::cast<int32_t>((place_of(0, in).scale - Expr(*in.first_scale)) / lanes());
+        Halide::Func loaded("loaded_scales");
+        loaded(lane, unit) = words(lane, Halide::unsafe_promise_clamped(group, 0, words.dim(1).extent() - 1));
+        stages.operand_loads.push_back({loaded, lanes()});
+        return loaded(lane, unit);
+    }
+
     static Expr high_first(const device_inputs &in) { return *in.packing == int(QDQ_HIGH_FIRST); }
 
     Expr code_of_byte(const Expr &byte, const Expr &lane, const device_inputs &in) const {

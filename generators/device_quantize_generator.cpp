@@ -36,16 +36,17 @@ public:
     void generate() {
         kernel = {form, floats().bits, stored().bits, tuned.unit_elements, on()};
         kernel.codes_at_top =
-            has_plain_kernel() && stored().is_float() && stored().bits == 8 && stored().layout.sign_bit() == 7;
+            kernel.has_plain_kernel() && stored().is_float() && stored().bits == 8 && stored().layout.sign_bit() == 7;
         kernel.define_places(in);
         bits(kernel.lane, kernel.unit) = kernel.element_bits(x, in);
         Expr own = bits(kernel.lane, kernel.unit), with_sign = float_value(on(), floats(), own);
         Expr without = float_value_or_nan(on(), floats(), own);
-        define(value, kernel.lanes(), has_plain_kernel() ? select(is_plain(), without, with_sign) : with_sign);
+        kernel.define(value, kernel.lanes(),
+                      spelled(on(), kernel.has_plain_kernel() ? select(is_plain(), without, with_sign) : with_sign));
         define_operands();
         define_codes();
         kernel.store(y, in, code);
-        if (has_plain_kernel()) {
+        if (kernel.has_plain_kernel()) {
             kernel.stages.is_plain = is_plain();
         }
         kernel.set_estimates(in, x, scale, zero_point, y);
@@ -71,51 +72,51 @@ private:
 
     enum way { general, fast_multiply, fast_divide, bounded };
 
-    // Where language models' calls are computed apart: without a zero point, by division.
-    bool has_plain_kernel() const { return on().ptx && form == device_form::group; }
-    bool has_bounded_way() const { return has_plain_kernel() && stored().is_integer() && stored().bits <= 16; }
+    bool has_bounded_way() const { return kernel.has_plain_kernel() && stored().is_integer() && stored().bits <= 16; }
 
+    // Without a zero point, by division.
     Expr is_plain() {
         return kernel.is_plain(in, scale) && *in.reciprocal == 0 && *in.multiplies == 0 &&
                *in.rounding == int(QDQ_NEAREST_EVEN) && *in.no_saturate == 0;
     }
 
-    void define(Func &stage, int lanes, const Expr &e) { kernel.define(stage, lanes, spelled(on(), e)); }
+    void define_operand(Func &stage, const Expr &e) {
+        kernel.define_operand(stage, kernel.operand_lanes(), spelled(on(), e));
+    }
 
     void define_operands() {
         const places at = kernel.place_of(kernel.lane, in);
-        const int lanes = kernel.operand_lanes();
-        Expr given = scale_value(operand_bits(scale, at.scale, *in.scale_bytes, has_plain_kernel()), *in.scale_type);
-        define(factor, lanes, lazily(*in.reciprocal != 0, divide(1.0f, given), given));
-        define(inverse, lanes, divide(1.0f, operand(factor, kernel.lane)));
+        Expr given = kernel.scale_of(in, scale, is_plain());
+        define_operand(factor, lazily(*in.reciprocal != 0, divide(1.0f, given), given));
+        define_operand(inverse, divide(1.0f, operand(factor, kernel.lane)));
         if (stored().is_integer()) {
-            define(zero_point_bits, lanes,
-                   lazily(uses(zero_point_use::none), bit_pattern(0),
-                          operand_bits(zero_point, at.zero_point, *in.zero_point_bytes)));
+            define_operand(zero_point_bits, lazily(uses(zero_point_use::none), bit_pattern(0),
+                                                   operand_bits(zero_point, at.zero_point, *in.zero_point_bytes)));
             Expr bits = operand(zero_point_bits, kernel.lane), type = *in.zero_point_type;
             Expr is_integer = has_integers(type), is_read = !uses(zero_point_use::none);
-            define(zero_point_float, lanes, lazily(is_read && !is_integer, float_zero_point(bits, type), 0.0f));
-            define(zero_point_integer, lanes, lazily(is_read && is_integer, integer_zero_point(bits, type), 0));
+            define_operand(zero_point_float, lazily(is_read && !is_integer, float_zero_point(bits, type), 0.0f));
+            define_operand(zero_point_integer, lazily(is_read && is_integer, integer_zero_point(bits, type), 0));
             Expr real = operand(zero_point_float, kernel.lane), integer = operand(zero_point_integer, kernel.lane);
-            define(offset, lanes,
-                   lazily(uses(zero_point_use::as_float), lazily(is_integer, cast<float>(integer), real), 0.0f));
-            define(addend, lanes,
-                   lazily(uses(zero_point_use::as_integer), lazily(is_integer, integer, nearest_integer(real)), 0));
+            define_operand(
+                offset, lazily(uses(zero_point_use::as_float), lazily(is_integer, cast<float>(integer), real), 0.0f));
+            define_operand(addend, lazily(uses(zero_point_use::as_integer),
+                                          lazily(is_integer, integer, nearest_integer(real)), 0));
         }
     }
 
     Expr uses(zero_point_use use) { return *in.zero_point_use == static_cast<int>(use); }
 
-    // The operand of a lane.
-    Expr operand(Func &stage, const Expr &lane) {
-        return stage(kernel.operand_lanes() == 1 ? Expr(0) : lane, kernel.unit);
+    // The operand of a lane, among stages of operands.
+    Expr operand(Func &stage, const Expr &lane) { return operand(stage, lane, kernel.unit); }
+    Expr operand(Func &stage, const Expr &lane, const Expr &unit) {
+        return stage(kernel.operand_lanes() == 1 ? Expr(0) : lane, unit);
     }
 
-    quantize_operands operands(const Expr &lane) {
-        quantize_operands o{operand(factor, lane), operand(inverse, lane), {}, {}};
+    quantize_operands operands(const Expr &lane, const Expr &unit) {
+        quantize_operands o{operand(factor, lane, unit), operand(inverse, lane, unit), {}, {}};
         if (stored().is_integer()) {
-            o.offset = operand(offset, lane);
-            o.addend = operand(addend, lane);
+            o.offset = operand(offset, lane, unit);
+            o.addend = operand(addend, lane, unit);
         }
         return o;
     }
@@ -129,16 +130,16 @@ private:
         Expr multiplies = *in.multiplies != 0;
         Expr fast = *in.rounding == int(QDQ_NEAREST_EVEN) && (stored().is_integer() || *in.no_saturate == 0);
         for (int i = 0; i < kernel.operand_lanes(); i++) {
-            fast = fast && element().allows_fast(multiplies, operands(i));
+            fast = fast && element().allows_fast(multiplies, operands(i, kernel.unit));
         }
         Expr divide = has_bounded_way() ? select(is_plain(), int(bounded), int(fast_divide)) : Expr(int(fast_divide));
-        kernel.define(chosen, 1, select(!fast, int(general), multiplies, int(fast_multiply), divide));
+        kernel.define_operand(chosen, 1, select(!fast, int(general), multiplies, int(fast_multiply), divide));
         std::vector<way> ways = {general, fast_multiply, fast_divide};
         if (has_bounded_way()) {
             ways.push_back(bounded);
         }
         for (way w : ways) {
-            define_way(w, chosen(0, kernel.unit) == int(w));
+            define_way(w, chosen(0, kernel.sharing(kernel.unit)) == int(w));
         }
     }
 
@@ -154,8 +155,8 @@ private:
 
     Expr code_by(way w, const Expr &lane) {
         Expr v = value(lane, kernel.unit);
-        quantize_operands o = operands(lane);
-        if (has_plain_kernel() && floats().dtype == QDQ_F16 && stored().is_float()) {
+        quantize_operands o = operands(lane, kernel.sharing(kernel.unit));
+        if (kernel.has_plain_kernel() && floats().dtype == QDQ_F16 && stored().is_float()) {
             o.sign = bits(lane, kernel.unit) << 16;
         }
         if (w == general) {

@@ -1,8 +1,8 @@
 // What a device's kernels are told beside their buffers: the one list of their arguments.
 //
-// A kernel counts units, one a thread: groups of neighbouring elements, or in the strided form single elements (bytes
-// of packed codes). It turns a unit's number into an index along each of a few dimensions, the innermost first, and
-// those into places in x, y, the scale and the zero point.
+// A kernel counts units: groups of neighbouring elements, in the form each those of the same columns in neighbouring
+// rows, or in the strided form single elements (bytes of packed codes). It turns a unit's number into an index along
+// each of a few dimensions, the innermost first, and those into places in x, y, the scale and the zero point.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace qdq::kernels {
 
 enum class device_form {
     group,    // x and y in one dense order; one scale and zero point for all elements of a group
-    each,     // the same with an operand for each element
+    each,     // the same with an operand for each element of a row; a thread computes `rows_of` rows of a group
     strided,  // any places
 };
 
@@ -22,6 +22,9 @@ constexpr int dense_dimensions = 2;   // of the others
 constexpr int dimensions_of(device_form form) {
     return form == device_form::strided ? device_dimensions : dense_dimensions;
 }
+
+// Neighbouring rows whose groups of the same columns a thread computes, as they have the same operands.
+constexpr int rows_of(device_form form) { return form == device_form::each ? 4 : 1; }
 
 // Elements of a group: so many as a kernel's tuned parameter `unit_elements` says, but no less than 16 bits of codes.
 constexpr int device_group(int unit_elements, int code_bits) {
@@ -54,7 +57,7 @@ template<template<typename> typename Field> struct device_arguments {
     Field<int64_t> first_zero_point;
     Field<int32_t> packing;  // qdq_packing
     // For each dimension, innermost first: its extent and the elements (groups, in the dense forms) that share an
-    // operand, as invariant divisors, and the strides of places in elements.
+    // operand, as invariant divisors, and the strides of places in elements; of x and y in the form each, in groups.
     Field<int32_t> extent[device_dimensions];
     Field<uint32_t> extent_multiplier[device_dimensions];
     Field<int32_t> extent_shift[device_dimensions];

@@ -10,17 +10,18 @@ using namespace Halide;
 // f16 to f8e4m3 took 105 registers instead of 51.
 void map_to_threads(device_stages &stages, const device_parameters &tuned, DeviceAPI device) {
     const int words_at_once = tuned.access_words, threads = tuned.threads;
-    RVar block("block"), of_block("of_block"), thread("thread"), item("item"), vector("vector");
+    RVar block("block"), of_block("of_block"), thread("thread"), item("item"), vector("vector"), row("row");
     stages.output.gpu_single_thread(device);  // what comes before the update is nothing, and is not to be on the host
     Stage output = stages.output.update();
-    // The units that threads compute at a time lie end to end.
-    output.split(stages.unit, block, of_block, threads * tuned.thread_units, TailStrategy::GuardWithIf)
+    // The units that threads compute at a time lie end to end. Then a thread goes on to those that share its operands.
+    output.split(stages.unit, stages.unit, row, stages.rows)
+        .split(stages.unit, block, of_block, threads * tuned.thread_units, TailStrategy::GuardWithIf)
         .split(of_block, item, thread, threads);
     // Each unit goes to places of its own, which Halide cannot know of the strided form. One text is for whole blocks
     // and the last: the comparison that Halide would save in whole ones by a second text is one for each thread, and
     // PoCL compiles f32 to i8 in 1.1 s instead of 2.1 and then takes as long.
     output.allow_race_conditions()
-        .reorder(stages.part, thread, item, block)
+        .reorder(stages.part, row, thread, item, block)
         .gpu_blocks(block, device)
         .gpu_threads(thread, device)
         .never_partition_all();
@@ -29,20 +30,29 @@ void map_to_threads(device_stages &stages, const device_parameters &tuned, Devic
     }
     output.unroll(stages.part);
 
-    auto in_thread = [&](Func &stage) {
-        return stage.compute_at(stages.output, thread).store_in(MemoryType::Register);
+    auto load_at = [&](const RVar &loop, device_stages::load &of) {
+        const Var word = of.stage.args()[0];
+        of.stage.bound_extent(word, of.words).compute_at(stages.output, loop).store_in(MemoryType::Register);
+        of.stage.vectorize(word, std::min(words_at_once, of.words)).unroll(word);
     };
-    if (stages.loaded.defined()) {
-        const Var word = stages.loaded.args()[0];
-        stages.loaded.bound_extent(word, stages.loaded_words);
-        in_thread(stages.loaded).vectorize(word, std::min(words_at_once, stages.loaded_words)).unroll(word);
+    auto compute_at = [&](const RVar &loop, device_stages::scalar &of) {
+        const Var lane = of.stage.args()[0];
+        of.stage.bound_extent(lane, of.lanes).compute_at(stages.output, loop).store_in(MemoryType::Register);
+        of.stage.unroll(lane);
+    };
+    for (auto &load : stages.operand_loads) {
+        load_at(thread, load);
     }
-    for (auto &[stage, lanes] : stages.scalars) {
-        const Var lane = stage.args()[0];
-        stage.bound_extent(lane, lanes);
-        in_thread(stage).unroll(lane);
+    for (auto &operand : stages.operands) {
+        compute_at(thread, operand);
     }
-    in_thread(stages.code).unroll(stages.code.args()[0]);
+    for (auto &load : stages.loads) {
+        load_at(row, load);
+    }
+    for (auto &scalar : stages.scalars) {
+        compute_at(row, scalar);
+    }
+    stages.code.compute_at(stages.output, row).store_in(MemoryType::Register).unroll(stages.code.args()[0]);
     for (size_t i = 0; i < stages.ways.size(); i++) {
         stages.code.update(int(i)).unroll(stages.ways[i]);
     }

@@ -92,14 +92,19 @@ struct device_stages {
         Halide::Func stage;
         int lanes;
     };
+    struct load {
+        Halide::Func stage;  // (word, unit)
+        int words;
+    };
 
     Halide::Func output;
     Halide::RVar part, unit;  // the update's dimensions: parts of a unit, and units
     int parts = 1;
     bool whole_words = false;  // parts are words that lie end to end
-    Halide::Func loaded;       // (word, unit), of x; undefined where elements are loaded one by one
-    int loaded_words = 0;
-    std::vector<scalar> scalars;    // in the order of their use
+    int rows = 1;              // units that share their operands lie next to one another
+    // Of operands, where a unit is the number of units that share them; then of elements, in the order of their use.
+    std::vector<load> operand_loads, loads;  // of words that lie end to end
+    std::vector<scalar> operands, scalars;
     Halide::Func stored{"stored"};  // (part, unit), the last of them
     Halide::Func code;              // (lane, unit), one update for each of the ways to compute it, over a unit's lanes
     std::vector<Halide::RVar> ways;

@@ -5,8 +5,8 @@
 #                                          programs of another build by QDQ_LEASE_BUILD; WHEEL is tried over the PyTorch there
 #        FOLDER/gpu_lease.sh run [OUT]     there: all of it within 9 minutes, most important first, into OUT (qdq-gpu)
 #
-# OUT/summary.txt has a line for each step, written as it ends, and OUT/bench.json a line for each row: whenever `run` is
-# stopped, what is there can be read. Steps' output is in OUT/logs.
+# OUT/summary.txt has a line for each step, written as it ends, and OUT/bench.json and peers.json a line for each row:
+# whenever `run` is stopped, what is there can be read. Steps' output is in OUT/logs.
 #
 # tests/ptx/lease_test.py runs it over the interpreter in place of a GPU, with QDQ_LEASE_SHORT, and less by the others.
 set -uo pipefail
@@ -163,7 +163,7 @@ run() {
     fi
     kept=0
     bench
-    [ -z "$site" ] || step peers 200 python3 "$here/gpu_peers.py"
+    [ -z "$site" ] || step peers 200 sh -c 'exec python3 "$1" >"$2"' - "$here/gpu_peers.py" "$out/peers.json"
     said "done: $(grep -c ': passed' "$out/summary.txt") steps passed, $(grep -c 'FAILED' "$out/summary.txt") failed"
     ! grep -q FAILED "$out/summary.txt"
 }

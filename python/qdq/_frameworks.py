@@ -39,6 +39,11 @@ def readable(array, function, name):
             raise TypeError(
                 f"{function}: {name}: what __dlpack_device__ gives is no pair of a device's type and number"
             )
+        if device[0] != 1 and library in ("jax", "jaxlib"):  # which says nothing of the stream that it works in
+            raise TypeError(
+                f"{function}: {name}: JAX's arrays are taken from the host alone; jax.device_get copies one there, and "
+                "torch.from_dlpack gives a tensor of its memory on a GPU"
+            )
         # -1: no waiting. The call is put into the stream that the array's library uses now.
         return array.__dlpack__(stream=-1) if device[0] != 1 else array.__dlpack__()
     if hasattr(array, "__array__"):

@@ -31,9 +31,10 @@ public:
     }
     void write(void *memory, const void *from, int64_t bytes) override {
         enter();
-        EXPECT_EQ(function_named<int(uint64_t, const void *, size_t)>("cuMemcpyHtoD_v2")(
-                      reinterpret_cast<uint64_t>(memory), from, static_cast<size_t>(bytes)),
+        EXPECT_EQ(function_named<int(uint64_t, const void *, size_t, void *)>("cuMemcpyHtoDAsync_v2")(
+                      reinterpret_cast<uint64_t>(memory), from, static_cast<size_t>(bytes), stream_),
                   0);
+        EXPECT_EQ(function_named<int(void *)>("cuStreamSynchronize")(stream_), 0);
     }
     void read(void *memory, void *to, int64_t bytes) override {
         enter();

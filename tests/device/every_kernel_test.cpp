@@ -37,10 +37,13 @@ protected:
             zero_points.set_code(i, operand::encode(QDQ_I32, zero_point(i)));
         }
         const qdq_tensor zero_point_tensor = zero_points.tensor();
-        EXPECT_TRUE(agrees_with_oracle(quantizes ? quantization : dequantization, x.tensor(), scale.tensor(),
-                                       reference::is_integer(stored()) ? &zero_point_tensor : nullptr,
-                                       quantizes ? stored() : real, {}, {}))
-            << f.name;
+        for (const qdq_tensor *zero_point : {static_cast<const qdq_tensor *>(nullptr), &zero_point_tensor}) {
+            if (zero_point == nullptr || reference::is_integer(stored())) {
+                EXPECT_TRUE(agrees_with_oracle(quantizes ? quantization : dequantization, x.tensor(), scale.tensor(),
+                                               zero_point, quantizes ? stored() : real, {}, {}))
+                    << f.name << (zero_point == nullptr ? "" : ", zero points");
+            }
+        }
     }
 };
 

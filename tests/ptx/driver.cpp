@@ -43,6 +43,8 @@ struct context {
     int device = 0;
     std::atomic<int> broken{success};  // by a kernel
     stream default_stream{this};
+    std::mutex copying;
+    std::vector<std::function<void()>> late_copies;  // from the host, that have not reached the device
 };
 
 struct module;
@@ -153,6 +155,13 @@ std::shared_ptr<stream> stream_of(void *s) {
     return found != all().streams.end() ? found->second : nullptr;
 }
 
+void finish_late_copies(context &of) {
+    const std::lock_guard hold(of.copying);
+    for (const auto &copy : std::exchange(of.late_copies, {})) {
+        copy();
+    }
+}
+
 void finish(const context *of) {
     std::vector<std::shared_ptr<stream>> streams;
     {
@@ -162,6 +171,9 @@ void finish(const context *of) {
         }
         for (context *c : all().contexts) {
             streams.emplace_back(std::shared_ptr<void>(), &c->default_stream);
+            if (of == nullptr || c == of) {
+                finish_late_copies(*c);
+            }
         }
     }
     for (const std::shared_ptr<stream> &s : streams) {
@@ -490,8 +502,20 @@ int cuMemFree_v2(uint64_t address) {
     return address == 0 || all().all_memory.free(address) ? success : invalid_value;
 }
 
+// From memory that is not pinned: done with `from`, but as late as may be on the device, where no stream waits for it
+// that was made not to wait for the default one. (NVIDIA, "API synchronization behavior".)
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
-    return now([=] { return copy_in(to, from, bytes); });
+    return now([=] {
+        if (all().all_memory.find(to, bytes) == nullptr) {
+            return int{invalid_value};
+        }
+        const auto *const first = static_cast<const uint8_t *>(from);
+        context &of = *current_context();
+        const std::lock_guard hold(of.copying);
+        of.late_copies.push_back(
+            [to, staged = std::vector<uint8_t>(first, first + bytes)] { copy_in(to, staged.data(), staged.size()); });
+        return int{success};
+    });
 }
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
     return now([=] { return copy_out(to, from, bytes); });

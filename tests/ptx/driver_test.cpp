@@ -82,10 +82,11 @@ protected:
         void *values[] = {&in, &out};
         return cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, values, nullptr);
     }
-    static uint64_t memory_of(const std::vector<uint32_t> &values) {
+    uint64_t memory_of(const std::vector<uint32_t> &values) const {
         uint64_t at = 0;
         EXPECT_EQ(cuMemAlloc_v2(&at, 4 * values.size()), 0);
-        EXPECT_EQ(cuMemcpyHtoD_v2(at, values.data(), 4 * values.size()), 0);
+        EXPECT_EQ(cuMemcpyHtoDAsync_v2(at, values.data(), 4 * values.size(), stream), 0);
+        EXPECT_EQ(cuStreamSynchronize(stream), 0);
         return at;
     }
     static std::vector<uint32_t> values_of(uint64_t at, size_t count) {
@@ -105,6 +106,16 @@ TEST_F(PtxDriver, runs_a_kernel) {
     EXPECT_EQ(cuMemFree_v2(in), 0);
     EXPECT_EQ(cuMemFree_v2(in), 1) << "twice";
     EXPECT_EQ(cuMemFree_v2(out), 0);
+}
+
+TEST_F(PtxDriver, a_copy_outside_of_streams_may_be_late) {
+    const uint64_t in = memory_of(eight), out = memory_of(eight);
+    const std::vector<uint32_t> others(8, 100);
+    EXPECT_EQ(cuMemcpyHtoD_v2(in, others.data(), 32), 0);
+    EXPECT_EQ(launch(in, out), 0);
+    EXPECT_EQ(cuStreamSynchronize(stream), 0);
+    EXPECT_EQ(values_of(out, 8), plus_one) << "the stream does not wait for it";
+    EXPECT_EQ(values_of(in, 8), others) << "a copy to the host does";
 }
 
 TEST_F(PtxDriver, work_in_a_stream_waits_for_what_is_before_it) {

@@ -180,8 +180,12 @@ private:
     bool meets_operands(const region &r, device_form form) const {
         const blocked_dimension &d = r.dimensions[0];
         const bool whole_groups = r.count == 1 || d.whole.extent % group_of(form) == 0;
-        const bool one_operand = !d.whole.varies() || d.block % group_of(form) == 0;
-        return whole_groups && (form == device_form::group ? one_operand : d.block == 1);
+        if (form == device_form::group) {
+            return whole_groups && (!d.whole.varies() || d.block % group_of(form) == 0);
+        }
+        const blocked_dimension &rows = r.dimensions[1];
+        const bool same_operands = r.count == 1 || !rows.whole.varies() || rows.block % rows_of(form) == 0;
+        return whole_groups && d.block == 1 && same_operands;
     }
 
     qdq_status run_groups(const region &r, device_form form, int64_t elements, int64_t in_groups,
@@ -213,16 +217,19 @@ private:
     }
 
     void describe_groups(const region &r, device_form form, int64_t elements) {
-        const int64_t group_elements = group_of(form);
-        in.units = static_cast<int32_t>(elements / group_elements);
+        const int64_t group_elements = group_of(form), groups = elements / group_elements;
         clear_dimensions();
         const blocked_dimension &c = r.dimensions[0];
         const bool each = form == device_form::each;
-        describe(0, std::max<int64_t>(1, c.whole.extent / group_elements),
-                 each ? 1 : std::max<int64_t>(1, c.block / group_elements), c.whole, each ? group_elements : 1);
+        const int64_t columns = std::max<int64_t>(1, c.whole.extent / group_elements), rows = groups / columns;
+        describe(0, columns, each ? 1 : std::max<int64_t>(1, c.block / group_elements), c.whole,
+                 each ? group_elements : 1);
         if (r.count > 1) {
-            describe(1, r.dimensions[1].whole.extent, r.dimensions[1].block, r.dimensions[1].whole, 1);
+            describe(1, rows, r.dimensions[1].block, r.dimensions[1].whole, 1);
         }
+        in.units = static_cast<int32_t>(columns * ((rows - 1) / rows_of(form) + 1));
+        in.x_step[0] = in.y_step[0] = 1;
+        in.x_step[1] = in.y_step[1] = columns;
     }
 
     void clear_dimensions() {
@@ -278,8 +285,21 @@ private:
         return operand - view_units(of, touched, 1, buffer) / bytes;
     }
 
+    // Scales of the form each as words, for kernels without a zero point: f32 that lie as a group's elements do, from a
+    // multiple of 16 bytes on. Otherwise of extent 0.
+    void set_scale_words(const region &r, const span &of_scale, device_buffer &buffer) const {
+        const int64_t group = group_of(device_form::each), rows = r.count > 1 ? r.dimensions[1].whole.scale : 0;
+        const bool as_elements = op.scale_type == QDQ_F32 && r.dimensions[0].whole.scale == 1 && rows >= 0 &&
+                                 rows % group == 0 && !op.zero_point;
+        int64_t first_group;
+        if (!as_elements || !set_words(scale, r.scale, 32, of_scale.end / 4 - r.scale, group, buffer, first_group) ||
+            first_group != 0) {
+            buffer.set_words(scale.base, static_cast<int32_t>(32 * group), 0);
+        }
+    }
+
     qdq_status call_kernel(device_form form, const region &r, device_buffer &x_buffer, device_buffer &y_buffer) {
-        device_buffer scales, zero_points;
+        device_buffer scales, zero_points, scale_words;
         const span of_scale = touched(&dimension::scale, op.scale_type);
         in.first_scale = set_operands(scale, of_scale, r.scale, in.scale_bytes, scales);
         // Without a zero point, kernels read a byte of the scale, and no more than that.
@@ -287,15 +307,22 @@ private:
                                   ? set_operands(zero_point, touched(&dimension::zero_point, op.zero_point_type),
                                                  r.zero_point, in.zero_point_bytes, zero_points)
                                   : set_operands(scale, of_scale, 0, 1, zero_points);
-        device_buffer *const all[] = {&x_buffer, &scales, &zero_points, &y_buffer};
-        int error = 0;
-        int wrapped = 0;
-        while (wrapped < 4 && error == 0) {
+        device_buffer *all[5];
+        int count = 0, wrapped = 0, error = 0;
+        for (device_buffer *each : {&x_buffer, &scales, &zero_points}) {
+            all[count++] = each;
+        }
+        if (form == device_form::each) {
+            set_scale_words(r, of_scale, scale_words);
+            all[count++] = &scale_words;
+        }
+        all[count++] = &y_buffer;
+        while (wrapped < count && error == 0) {
             error = backend.wrap(launch, all[wrapped]->buffer, all[wrapped]->data);
             wrapped += error == 0;
         }
         if (error == 0) {
-            error = call_with(form, x_buffer, scales, zero_points, y_buffer);
+            error = call_with(form, all, count);
         }
         while (wrapped > 0) {
             backend.unwrap(launch, all[--wrapped]->buffer);
@@ -303,18 +330,18 @@ private:
         return error == 0 ? QDQ_OK : failure(error);
     }
 
-    int call_with(device_form form, device_buffer &x_buffer, device_buffer &scales, device_buffer &zero_points,
-                  device_buffer &y_buffer) {
+    // Of the buffers the last is y's.
+    int call_with(device_form form, device_buffer *const *buffers, int buffer_count) {
         constexpr int most_arguments = 128;
         void *arguments[most_arguments];
         void *user_context = &launch;
         int count = 0;
-        for (void *a : {static_cast<void *>(&user_context), static_cast<void *>(&x_buffer.buffer),
-                        static_cast<void *>(&scales.buffer), static_cast<void *>(&zero_points.buffer)}) {
-            arguments[count++] = a;
+        arguments[count++] = &user_context;
+        for (int i = 0; i + 1 < buffer_count; i++) {
+            arguments[count++] = &buffers[i]->buffer;
         }
         for_each_argument(in, form, [&](const char *, int, auto &argument) { arguments[count++] = &argument; });
-        arguments[count++] = &y_buffer.buffer;
+        arguments[count++] = &buffers[buffer_count - 1]->buffer;
         return kernels[int(form)].run(arguments);
     }
 
