@@ -24,10 +24,14 @@ using test_support::device;
 struct granularity {
     const char *name;
     int64_t scale_rows, scale_columns;  // 0: as many as x has
+    bool transposed = false;            // x lies by columns
 };
 constexpr int64_t columns = 4096;
-constexpr granularity granularities[] = {
-    {"tensor", 1, 1}, {"row", 0, 1}, {"column", 1, 0}, {"block_of_32", 0, columns / 32}};
+constexpr granularity granularities[] = {{"tensor", 1, 1},
+                                         {"row", 0, 1},
+                                         {"column", 1, 0},
+                                         {"block_of_32", 0, columns / 32},
+                                         {"row_of_transposed_x", 0, 1, true}};
 
 [[noreturn]] void stop(const char *what) {
     std::fprintf(stderr, "%s: %s\n", what, qdq_last_error());
@@ -142,7 +146,8 @@ private:
     template<typename Row> void for_each_row(const element_type &floats, Row &&row) {
         for (const element_type &stored : stored_types) {
             for (const granularity &g : granularities) {
-                if (!of_models || is_of_models(floats, stored)) {
+                const bool can_be = !g.transposed || stored.bits >= 8;
+                if (can_be && (!of_models || is_of_models(floats, stored))) {
                     row(stored, g);
                 }
             }
@@ -151,11 +156,11 @@ private:
 
     void print(bool quantizes, const element_type &from, const element_type &to, const granularity &g) {
         const int64_t rows = elements / columns;
-        const int64_t shape[] = {rows, columns};
+        const int64_t shape[] = {rows, columns}, by_columns[] = {1, rows};
         const int64_t scale_shape[] = {g.scale_rows ? g.scale_rows : rows, g.scale_columns ? g.scale_columns : columns};
         const int64_t x_bytes = elements * from.bits / 8, y_bytes = elements * to.bits / 8;
         const qdq_device where{on.kind(), 0, 0};
-        const qdq_tensor c_x{x.data(), from.dtype, 2, shape, nullptr, where},
+        const qdq_tensor c_x{x.data(), from.dtype, 2, shape, g.transposed ? by_columns : nullptr, where},
             c_y{y.data(), to.dtype, 2, shape, nullptr, where};
         const qdq_tensor c_scale{scale.data(), QDQ_F32, 2, scale_shape, nullptr, where};
         qdq_plan plan;

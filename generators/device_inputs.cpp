@@ -42,7 +42,13 @@ Expr rows_before(const instructions &on, const device_inputs &in, Expr unit, int
 }
 
 places places_of(const instructions &on, const device_inputs &in, Expr unit, int dimensions, int rows) {
-    places all{*in.first_x, *in.first_y, *in.first_scale, *in.first_zero_point};
+    // Dense forms count groups, of which there are fewer than 2^31.
+    const Type of_elements = dimensions == dense_dimensions ? Int(32) : Int(64);
+    auto steps = [&](const Expr &index, const Expr &step) {
+        return cast(of_elements, index) * cast(of_elements, step);
+    };
+    places all{cast(of_elements, Expr(*in.first_x)), cast(of_elements, Expr(*in.first_y)), *in.first_scale,
+               *in.first_zero_point};
     Expr rest = unit;
     for (int d = 0; d < dimensions; d++) {
         Expr index = rest;
@@ -54,8 +60,8 @@ places places_of(const instructions &on, const device_inputs &in, Expr unit, int
             index = rest * rows;
         }
         Expr block = cast<int64_t>(quotient(on, index, *in.block_multiplier[d], *in.block_shift[d]));
-        all.x += cast<int64_t>(index) * Expr(*in.x_step[d]);
-        all.y += cast<int64_t>(index) * Expr(*in.y_step[d]);
+        all.x += steps(index, *in.x_step[d]);
+        all.y += steps(index, *in.y_step[d]);
         all.scale += block * Expr(*in.scale_step[d]);
         all.zero_point += block * Expr(*in.zero_point_step[d]);
     }

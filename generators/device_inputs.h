@@ -49,7 +49,8 @@ struct device_inputs : device_arguments<input_pointer> {
 };
 
 struct places {
-    Expr x, y, scale, zero_point;  // int64
+    Expr x, y;               // int64; of dense forms int32, in groups
+    Expr scale, zero_point;  // int64
 };
 
 // Of a unit, by its number among the kernel's dimensions; the last counts so many rows.

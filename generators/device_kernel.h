@@ -82,7 +82,7 @@ struct device_kernel {
         }
         assume_words(x, words(x_bits));
         Halide::Func loaded("loaded");
-        loaded(lane, unit) = x(lane, group_place(x, unit, 0, *in.first_x, *in.x_step[1]));
+        loaded(lane, unit) = x(lane, group_place(x, unit, 0, *in.x_step[1]));
         stages.loads.push_back({loaded, words(x_bits)});
         const int in_word = word_bits(x_bits) / x_bits;
         Expr word = Halide::cast<uint32_t>(loaded(lane / in_word, unit));
@@ -143,8 +143,7 @@ struct device_kernel {
                 out.where(rows_before(on, in, sharing(out.y), rows) + out.y % rows < *in.extent[1]);
             }
             y(lane, unit) = Halide::undef(y.type());
-            y(out.x, group_place(y, out.y, 1, *in.first_y, *in.y_step[1])) =
-                Halide::cast(y.type(), stages.stored(out.x, out.y));
+            y(out.x, group_place(y, out.y, 1, *in.y_step[1])) = Halide::cast(y.type(), stages.stored(out.x, out.y));
         } else {
             assume_pages(y);
             define(stages.stored, parts, y_bits < 8 ? byte_of_codes(code, in) : code(lane, unit));
@@ -166,13 +165,9 @@ struct device_kernel {
 
 private:
     // Where a unit's group lies, in x or in y: element 0 or 1 of `place`.
-    template<typename View>
-    Expr group_place(View &view, const Expr &of_unit, int side, const Expr &first, const Expr &row_step) const {
-        if (form != device_form::each) {
-            return of_unit + Halide::cast<int32_t>(first);
-        }
-        Expr of_row = Halide::cast<int32_t>(Expr(place(0, sharing(of_unit))[side]));
-        Expr at = of_row + of_unit % rows_of(form) * Halide::cast<int32_t>(row_step);
+    template<typename View> Expr group_place(View &view, const Expr &of_unit, int side, const Expr &row_step) const {
+        Expr of_first_row = place(0, sharing(of_unit))[side];
+        Expr at = of_first_row + of_unit % rows_of(form) * Halide::cast<int32_t>(row_step);
         return Halide::unsafe_promise_clamped(at, 0, view.dim(1).extent() - 1);
     }
 

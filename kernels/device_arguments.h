@@ -10,7 +10,7 @@
 namespace qdq::kernels {
 
 enum class device_form {
-    group,    // x and y in one dense order; one scale and zero point for all elements of a group
+    group,    // x and y in dense rows; one scale and zero point for all elements of a group
     each,     // the same with an operand for each element of a row; a thread computes `rows_of` rows of a group
     strided,  // any places
 };
@@ -57,7 +57,7 @@ template<template<typename> typename Field> struct device_arguments {
     Field<int64_t> first_zero_point;
     Field<int32_t> packing;  // qdq_packing
     // For each dimension, innermost first: its extent and the elements (groups, in the dense forms) that share an
-    // operand, as invariant divisors, and the strides of places in elements; of x and y in the form each, in groups.
+    // operand, as invariant divisors, and the strides of places in elements; of x and y in the dense forms, in groups.
     Field<int32_t> extent[device_dimensions];
     Field<uint32_t> extent_multiplier[device_dimensions];
     Field<int32_t> extent_shift[device_dimensions];

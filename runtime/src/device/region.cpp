@@ -1,5 +1,6 @@
 #include "device/region.h"
 
+#include "device_arguments.h"
 #include "plan/loops.h"
 
 #include <algorithm>
@@ -35,15 +36,12 @@ int64_t region::elements() const {
     return product;
 }
 
-bool region::is_dense() const {
-    int64_t next = 1;
-    for (int d = 0; d < count; d++) {
-        if (dimensions[d].whole.x != next || dimensions[d].whole.y != next) {
-            return false;
-        }
-        next *= dimensions[d].whole.extent;
+bool region::has_dense_rows(int64_t group) const {
+    if (count < 1 || count > dense_dimensions || dimensions[0].whole.x != 1 || dimensions[0].whole.y != 1) {
+        return false;
     }
-    return count > 0;
+    const dimension &rows = dimensions[1].whole;
+    return count == 1 || (rows.x >= 0 && rows.x % group == 0 && rows.y >= 0 && rows.y % group == 0);
 }
 
 region whole_region(const plan &p) {

@@ -13,8 +13,8 @@ struct region {
 
     int64_t elements() const;
 
-    // Contiguous in x and y, in one order.
-    bool is_dense() const;
+    // Of one dimension or two, along the first of which x and y are contiguous; rows begin whole groups apart.
+    bool has_dense_rows(int64_t group) const;
 };
 
 // A plan's dimensions, merged, in the order of y's elements, or of the packed ones.

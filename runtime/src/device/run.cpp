@@ -163,17 +163,22 @@ private:
                         "elements: device kernels take 2^30 at once",
                         function, static_cast<long long>(p.elements));
         }
-        if (r.is_dense() && r.count <= dense_dimensions && op.packing != QDQ_SPLIT_HALVES) {
-            for (const device_form form : {device_form::group, device_form::each}) {
-                const int64_t group = group_of(form), in_groups = elements - elements % group;
-                device_buffer x_words, y_words;
-                if (meets_operands(r, form) && set_words(x, r.x, op.x_bits, in_groups, group, x_words, in.first_x) &&
-                    set_words(y, r.y, op.y_bits, in_groups, group, y_words, in.first_y)) {
-                    return run_groups(r, form, elements, in_groups, x_words, y_words);
-                }
+        for (const device_form form : {device_form::group, device_form::each}) {
+            const int64_t group = group_of(form), in_groups = elements - elements % group;
+            device_buffer x_words, y_words;
+            if (op.packing != QDQ_SPLIT_HALVES && r.has_dense_rows(group) && meets_operands(r, form) &&
+                set_words(x, r.x, op.x_bits, reach(r, &dimension::x), group, x_words, in.first_x) &&
+                set_words(y, r.y, op.y_bits, reach(r, &dimension::y), group, y_words, in.first_y)) {
+                return run_groups(r, form, elements, in_groups, x_words, y_words);
             }
         }
         return run_strided(r, elements);
+    }
+
+    // The elements of x or y from the first to the last of dense rows, or what is between them.
+    static int64_t reach(const region &r, int64_t dimension::*stride) {
+        const int64_t before = r.count > 1 ? (r.dimensions[1].whole.extent - 1) * (r.dimensions[1].whole.*stride) : 0;
+        return before + r.dimensions[0].whole.extent;
     }
 
     // Whether the groups of a dense form meet the operands as the innermost dimension does.
@@ -229,7 +234,8 @@ private:
         }
         in.units = static_cast<int32_t>(columns * ((rows - 1) / rows_of(form) + 1));
         in.x_step[0] = in.y_step[0] = 1;
-        in.x_step[1] = in.y_step[1] = columns;
+        in.x_step[1] = r.count > 1 ? r.dimensions[1].whole.x / group_elements : 0;
+        in.y_step[1] = r.count > 1 ? r.dimensions[1].whole.y / group_elements : 0;
     }
 
     void clear_dimensions() {
