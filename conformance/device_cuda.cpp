@@ -38,8 +38,12 @@ public:
     cuda_device(void *context, std::string name) : context_(context), name_(std::move(name)) {
         enter();
         check(cuda().call("cuStreamCreate", &stream_, 1u));
+        kept_ = allocate(1);
     }
-    ~cuda_device() override { cuda().call("cuStreamDestroy_v2", stream_); }
+    ~cuda_device() override {
+        free(kept_);
+        cuda().call("cuStreamDestroy_v2", stream_);
+    }
 
     qdq_device_kind kind() const override { return QDQ_DEVICE_CUDA; }
     void *stream() override { return stream_; }
@@ -94,6 +98,7 @@ private:
 
     std::atomic<bool> held_ = false;
     void *context_, *stream_ = nullptr;
+    void *kept_ = nullptr;  // of a driver's block of 2 MiB, which it would map for each call, and unmap
     std::string name_;
 };
 

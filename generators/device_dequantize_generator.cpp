@@ -39,7 +39,7 @@ public:
         define_values();
         kernel.store(y, in, value);
         if (kernel.has_plain_kernel()) {
-            kernel.stages.is_plain = kernel.is_plain(in, scale);
+            kernel.stages.is_plain = kernel.is_plain(in, x, scale, y);
         }
         kernel.set_estimates(in, x, scale, zero_point, y);
     }
@@ -59,7 +59,7 @@ private:
 
     void define_operands() {
         const places at = kernel.place_of(kernel.lane, in);
-        define_operand(factor, kernel.scale_of(in, scale, kernel.is_plain(in, scale)));
+        define_operand(factor, kernel.scale_of(in, scale, kernel.is_plain(in, x, scale, y)));
         if (stored().is_float()) {
             return;
         }
@@ -90,10 +90,10 @@ private:
 
     // Of ordinary scales a product is NaN where its code is alone.
     Expr is_plain_product() {
-        if (!kernel.has_plain_kernel() || (stored().is_float() && stored().layout.has_infinity())) {
+        if (!kernel.has_plain_kernel() || !kernel.dense() || (stored().is_float() && stored().layout.has_infinity())) {
             return Internal::const_false();
         }
-        Expr plain = kernel.is_plain(in, scale);
+        Expr plain = kernel.is_plain(in, x, scale, y);
         for (int i = 0; i < kernel.operand_lanes(); i++) {
             Expr bits = reinterpret<uint32_t>(operand(factor, i));
             plain = plain && bits >= bit_pattern(smallest_scale) && bits <= bit_pattern(largest_divisor);

@@ -59,20 +59,28 @@ places places_of(const instructions &on, const device_inputs &in, Expr unit, int
         } else {
             index = rest * rows;
         }
-        Expr block = cast<int64_t>(quotient(on, index, *in.block_multiplier[d], *in.block_shift[d]));
+        Expr block = quotient(on, index, *in.block_multiplier[d], *in.block_shift[d]);
+        if (on.ptx && d >= few_dimensions) {  // so that a kernel that is specialized for few has no others
+            Expr is_few = *in.dimensions <= few_dimensions;
+            index = select(is_few, 0, index);
+            block = select(is_few, 0, block);
+        }
         all.x += steps(index, *in.x_step[d]);
         all.y += steps(index, *in.y_step[d]);
-        all.scale += block * Expr(*in.scale_step[d]);
-        all.zero_point += block * Expr(*in.zero_point_step[d]);
+        all.scale += cast<int64_t>(block) * Expr(*in.scale_step[d]);
+        all.zero_point += cast<int64_t>(block) * Expr(*in.zero_point_step[d]);
     }
     return all;
 }
 
-std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, Expr further) {
-    Expr within = cast<int32_t>(place & Internal::make_const(Int(64), (int64_t{1} << page_bits) - 1));
-    Expr page = cast<int32_t>(place >> page_bits);
-    return {unsafe_promise_clamped(within + further, 0, places_in_page - 1),
-            unsafe_promise_clamped(page, 0, pages - 1)};
+std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, bool has_one_page_kernel, Expr further) {
+    Expr within = cast<int32_t>(place & Internal::make_const(Int(64), (int64_t{1} << page_bits) - 1)) + further;
+    Expr page = unsafe_promise_clamped(cast<int32_t>(place >> page_bits), 0, pages - 1);
+    if (has_one_page_kernel) {
+        within = select(pages == 1, cast<int32_t>(place) + further, within);
+        page = select(pages == 1, 0, page);
+    }
+    return {unsafe_promise_clamped(within, 0, places_in_page - 1), page};
 }
 
 // The address of the first byte is computed once: four of them were 50 of the 450 instructions of a thread that makes 8
@@ -81,11 +89,7 @@ Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes, bool 
     Expr first = place * operand_bytes, bits = bit_pattern(0), pages = bytes.dim(1).extent();
     for (int i = 0; i < 4; i++) {  // of a shorter operand the last one again, which no one looks at
         Expr further = min(i, operand_bytes - 1);
-        std::vector<Expr> at = page_and_place(first, bytes.dim(0).extent(), pages, further);
-        if (has_one_page_kernel) {
-            Expr within = unsafe_promise_clamped(cast<int32_t>(first) + further, 0, bytes.dim(0).extent() - 1);
-            at = {select(pages == 1, within, at[0]), select(pages == 1, 0, at[1])};
-        }
+        std::vector<Expr> at = page_and_place(first, bytes.dim(0).extent(), pages, has_one_page_kernel, further);
         bits = bits | cast<uint32_t>(bytes(at)) << (8 * i);
     }
     return bits;

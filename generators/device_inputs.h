@@ -60,11 +60,12 @@ places places_of(const instructions &on, const device_inputs &in, Expr unit, int
 Expr rows_before(const instructions &on, const device_inputs &in, Expr unit, int rows);
 
 // An element of a buffer by its 64-bit place, in two dimensions: within a page and of pages. Arguments for its Func.
-// One that is a few places further may lie past the page, where the next begins.
-std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, Expr further = 0);
+// One that is a few places further may lie past the page, where the next begins. A kernel that is specialized for one
+// page finds it by fewer instructions.
+std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, bool has_one_page_kernel,
+                                 Expr further = 0);
 
-// The bits of an operand, read byte by byte, as its bytes may lie anywhere. A kernel that is specialized for one page
-// of them finds them by fewer instructions.
+// The bits of an operand, read byte by byte, as its bytes may lie anywhere.
 Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes, bool has_one_page_kernel = false);
 
 // The value of an operand whose type is known when the kernel runs: of a scale; of a zero point of a float type, and of

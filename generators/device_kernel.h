@@ -77,7 +77,7 @@ struct device_kernel {
         if (!dense()) {
             assume_pages(x);
             Expr at = x_bits < 8 ? *in.first_x + Halide::cast<int64_t>(unit) : place_of(lane, in).x;
-            Expr bits = x(page_and_place(at, x.dim(0).extent(), x.dim(1).extent()));
+            Expr bits = x(page_and_place(at, x.dim(0).extent(), x.dim(1).extent(), has_plain_kernel()));
             return x_bits < 8 ? code_of_byte(bits, lane, in) : bits;
         }
         assume_words(x, words(x_bits));
@@ -94,20 +94,23 @@ struct device_kernel {
     }
 
     // Whether calls of language models' kind are computed apart, by a second kernel in the same text.
-    bool has_plain_kernel() const { return on.ptx && dense(); }
+    bool has_plain_kernel() const { return on.ptx; }
 
-    // F32 scales, of one page or in words, and no zero point. A specialized kernel has what is compared with a number
-    // as that number.
-    template<typename View> Expr is_plain(const device_inputs &in, const View &scale) const {
-        Expr loads_words = form == device_form::each ? in.scale_words->dim(1).extent() > 0 : scale.dim(1).extent() == 1;
-        Expr plain = loads_words && *in.scale_type == int(QDQ_F32) && *in.scale_bytes == 4 &&
-                     *in.zero_point_use == int(zero_point_use::none);
+    // F32 scales, of one page or in words, and no zero point; where x and y are strided, few dimensions of one page
+    // each. A specialized kernel has what is compared with a number as that number.
+    template<typename X, typename Y> Expr is_plain(const device_inputs &in, X &x, byte_input &scale, Y &y) const {
+        Expr plain =
+            *in.scale_type == int(QDQ_F32) && *in.scale_bytes == 4 && *in.zero_point_use == int(zero_point_use::none);
+        plain = plain && (form == device_form::each ? in.scale_words->dim(1).extent() > 0 : has_one_page(scale));
+        if (!dense()) {
+            plain = plain && has_one_page(x) && has_one_page(y) && *in.dimensions <= few_dimensions;
+        }
         return code_bits() == 4 ? plain && *in.packing == 0 : plain;
     }
 
     // The scale of a lane. A plain call's with one for each element are loaded as x is: byte by byte an element of bf16
     // to i8 took 109 instructions, and an H100 gave a fifth of a copy's bandwidth.
-    template<typename View> Expr scale_of(const device_inputs &in, const View &scale, const Expr &is_plain) {
+    Expr scale_of(const device_inputs &in, const byte_input &scale, const Expr &is_plain) {
         const bool by_words = has_plain_kernel() && form == device_form::each;
         Expr bits = operand_bits(scale, place_of(lane, in).scale, *in.scale_bytes, has_plain_kernel() && !by_words);
         Expr any = scale_value(bits, *in.scale_type);
@@ -152,7 +155,7 @@ struct device_kernel {
             }
             Expr at = y_bits < 8 ? *in.first_y + Halide::cast<int64_t>(out.y) : place(out.x, out.y)[1];
             y(lane, unit) = Halide::undef(y.type());
-            y(page_and_place(at, y.dim(0).extent(), y.dim(1).extent())) =
+            y(page_and_place(at, y.dim(0).extent(), y.dim(1).extent(), has_plain_kernel())) =
                 Halide::cast(y.type(), stages.stored(out.x, out.y));
         }
         stages.output = y;
@@ -164,6 +167,8 @@ struct device_kernel {
     }
 
 private:
+    template<typename View> static Expr has_one_page(View &view) { return view.dim(1).extent() == 1; }
+
     // Where a unit's group lies, in x or in y: element 0 or 1 of `place`.
     template<typename View> Expr group_place(View &view, const Expr &of_unit, int side, const Expr &row_step) const {
         Expr of_first_row = place(0, sharing(of_unit))[side];

@@ -36,13 +36,13 @@ public:
     void generate() {
         kernel = {form, floats().bits, stored().bits, tuned.unit_elements, on()};
         kernel.codes_at_top =
-            kernel.has_plain_kernel() && stored().is_float() && stored().bits == 8 && stored().layout.sign_bit() == 7;
+            has_plain_ways() && stored().is_float() && stored().bits == 8 && stored().layout.sign_bit() == 7;
         kernel.define_places(in);
         bits(kernel.lane, kernel.unit) = kernel.element_bits(x, in);
         Expr own = bits(kernel.lane, kernel.unit), with_sign = float_value(on(), floats(), own);
         Expr without = float_value_or_nan(on(), floats(), own);
         kernel.define(value, kernel.lanes(),
-                      spelled(on(), kernel.has_plain_kernel() ? select(is_plain(), without, with_sign) : with_sign));
+                      spelled(on(), has_plain_ways() ? select(is_plain(), without, with_sign) : with_sign));
         define_operands();
         define_codes();
         kernel.store(y, in, code);
@@ -72,11 +72,13 @@ private:
 
     enum way { general, fast_multiply, fast_divide, bounded };
 
-    bool has_bounded_way() const { return kernel.has_plain_kernel() && stored().is_integer() && stored().bits <= 16; }
+    // Whether codes of plain calls are computed otherwise.
+    bool has_plain_ways() const { return kernel.has_plain_kernel() && kernel.dense(); }
+    bool has_bounded_way() const { return has_plain_ways() && stored().is_integer() && stored().bits <= 16; }
 
     // Without a zero point, by division.
     Expr is_plain() {
-        return kernel.is_plain(in, scale) && *in.reciprocal == 0 && *in.multiplies == 0 &&
+        return kernel.is_plain(in, x, scale, y) && *in.reciprocal == 0 && *in.multiplies == 0 &&
                *in.rounding == int(QDQ_NEAREST_EVEN) && *in.no_saturate == 0;
     }
 
@@ -156,7 +158,7 @@ private:
     Expr code_by(way w, const Expr &lane) {
         Expr v = value(lane, kernel.unit);
         quantize_operands o = operands(lane, kernel.sharing(kernel.unit));
-        if (kernel.has_plain_kernel() && floats().dtype == QDQ_F16 && stored().is_float()) {
+        if (has_plain_ways() && floats().dtype == QDQ_F16 && stored().is_float()) {
             o.sign = bits(lane, kernel.unit) << 16;
         }
         if (w == general) {

@@ -19,6 +19,7 @@ constexpr int device_form_count = 3;
 
 constexpr int device_dimensions = 8;  // of the strided form
 constexpr int dense_dimensions = 2;   // of the others
+constexpr int few_dimensions = 3;     // of what most calls of the strided form have
 constexpr int dimensions_of(device_form form) {
     return form == device_form::strided ? device_dimensions : dense_dimensions;
 }
@@ -55,7 +56,8 @@ template<template<typename> typename Field> struct device_arguments {
     Field<int64_t> first_y;
     Field<int64_t> first_scale;  // in operands
     Field<int64_t> first_zero_point;
-    Field<int32_t> packing;  // qdq_packing
+    Field<int32_t> packing;     // qdq_packing
+    Field<int32_t> dimensions;  // strided: of the first so many the extent may be above 1
     // For each dimension, innermost first: its extent and the elements (groups, in the dense forms) that share an
     // operand, as invariant divisors, and the strides of places in elements; of x and y in the dense forms, in groups.
     Field<int32_t> extent[device_dimensions];
@@ -96,6 +98,9 @@ template<typename Arguments, typename Visit> void for_each_argument(Arguments &a
     visit("first_scale", -1, a.first_scale);
     visit("first_zero_point", -1, a.first_zero_point);
     visit("packing", -1, a.packing);
+    if (form == device_form::strided) {
+        visit("dimensions", -1, a.dimensions);
+    }
     each("extent", a.extent);
     each("extent_multiplier", a.extent_multiplier);
     each("extent_shift", a.extent_shift);

@@ -162,6 +162,11 @@ const std::map<std::string, std::vector<vector_of>> &vectors() {
           {low32, {least_s32, 32}},
           {low32, {least_s32, low32}},
           {0, {0x7fffffff, 40}}}},
+        {"shr.s64",
+         {{~uint64_t{0}, {least_s64, 63}},
+          {0xf800000000000000, {least_s64, 4}},
+          {~uint64_t{0}, {least_s64, 64}},
+          {0, {least_s64 - 1, 70}}}},
         {"shr.u16", {{0x0800, {0x8000, 4}}, {1, {0x8000, 15}}, {0, {0x8000, 16}}, {0, {0xffff, 31}}}},
         {"shr.u32", {{0x08000000, {least_s32, 4}}, {1, {least_s32, 31}}, {0, {least_s32, 32}}, {0, {low32, 255}}}},
         {"shr.u64", {{1, {least_s64, 63}}, {0, {least_s64, 64}}, {low32, {~uint64_t{0}, 32}}}},
@@ -488,8 +493,10 @@ TEST(PtxOperations, load_and_store) {
         {"ld.global.nc.v2.b32", "st.global.v2.b32", "{%r1, %r2}", 8},
         {"ld.global.nc.v2.b64", "st.global.v2.b64", "{%rd3, %rd4}", 16},
     };
-    std::set<std::string> tried = {
-        "ld.global.nc.v4.b32", "ld.param.b8", "ld.param.b32", "ld.param.b64", "bra", "bra.uni", "ret"};
+    std::set<std::string> tried = {"ld.global.nc.s8", "ld.global.nc.v4.b32",
+                                   "ld.param.b8",     "ld.param.b32",
+                                   "ld.param.b64",    "bra",
+                                   "bra.uni",         "ret"};
     uint8_t in[48];
     for (size_t i = 0; i < sizeof in; ++i) {
         in[i] = static_cast<uint8_t>(0x81 + 3 * i);
@@ -514,6 +521,14 @@ TEST(PtxOperations, load_and_store) {
     four.write(in, sizeof in);
     four.run(1, 1);
     EXPECT_EQ(std::memcmp(four.read<uint8_t>().data(), in + 16, 16), 0);
+    bench with_sign(
+        "ld.param.b64 %rd1, [in]; ld.param.b64 %rd2, [out]; ld.global.nc.s8 %r1, [%rd1]; ld.global.nc.s8 %r2, "
+        "[%rd1+47];"
+        "st.global.v2.b32 [%rd2], {%r1, %r2}; ret;",
+        48, 8);
+    with_sign.write(in, sizeof in);
+    with_sign.run(1, 1);
+    EXPECT_EQ(with_sign.read<uint32_t>(), (std::vector<uint32_t>{0xffffff81, 0x0e}));
     for (const auto &[name, op] : ptx::opcode_table()) {
         EXPECT_TRUE(tried.count(name) != 0 || op.is == ptx::shape::plain) << name;
     }

@@ -261,6 +261,7 @@ private:
         in.elements = static_cast<int32_t>(elements);
         in.units = static_cast<int32_t>((elements + op.codes_per_byte() - 1) / op.codes_per_byte());
         clear_dimensions();
+        in.dimensions = r.count;
         for (int d = 0; d < r.count; d++) {
             describe(d, r.dimensions[d].whole.extent, r.dimensions[d].block, r.dimensions[d].whole, 1);
         }
