@@ -41,6 +41,9 @@ struct device_inputs : device_arguments<input_pointer> {
     }
 };
 
+// n / d for an invariant divisor d (kernels/device_arguments.h) and n below 2^31.
+Expr quotient(const instructions &on, Expr n, Expr multiplier, Expr shift);
+
 struct places {
     Expr x, y, scale, zero_point;  // int64
 };

@@ -41,7 +41,7 @@ class Build:
         listed = json.loads((folder / "generators/kernels.json").read_text())
         self.compiler = listed["compiler"]
         self.kernels = [k for k in listed["kernels"] if k["object"]]
-        self.targets = list(dict.fromkeys(k["target"] for k in self.kernels if k["kind"] != "device"))
+        self.targets = list(dict.fromkeys(k["target"] for k in self.kernels if k["kind"] not in ("device", "scales")))
 
     def kernel_bytes(self):
         """{row: {target: bytes of code and constants}}; a row is all forms of a pair of types and a direction."""
@@ -52,7 +52,7 @@ class Build:
             if line.endswith(":"):
                 kernel = objects[line.split()[0]]
             elif re.match(r"\.(rodata|text)", line) and not re.search(r"_(argv|metadata)\s", line):
-                row = re.sub(r"_(row|column|block|group|each|strided)$", "", kernel["name"])
+                row = re.sub(r"_(row|column|block|group|each|strided|wide|narrow)$", "", kernel["name"])
                 sizes[row][kernel["target"]] += int(line.split()[1])
         return sizes
 
