@@ -108,8 +108,8 @@ gpu: $(VENV)/.gpu-installed
 # All cases of CUDA's kernels on tests/ptx.
 ptx: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset gpu --log-level=WARNING
-	@$(CMAKE) --build build/gpu --target qdq_ptx_driver kernel.quantize kernel.dequantize
-	QDQ_TEST_THIN=1 $(CTEST) --preset gpu --tests-regex '^ptx\.(quantize|dequantize)$$' --output-junit $(CURDIR)/build/gpu/ptx.xml
+	@$(CMAKE) --build build/gpu --target qdq_ptx_driver device.dynamic kernel.quantize kernel.dequantize
+	QDQ_TEST_THIN=1 $(CTEST) --preset gpu --tests-regex '^ptx\.(quantize|dequantize|dynamic)$$' --output-junit $(CURDIR)/build/gpu/ptx.xml
 	@$(VENV)/bin/python tools/ptx_figures.py build/gpu/ptx.xml build/gpu build/reliability/ptx.json "make ptx"
 
 coverage: $(VENV)/.coverage-installed

@@ -481,8 +481,8 @@ typedef struct {
  * The outputs may overlap neither one another nor x. An x without elements has scales of elements that are 0.
  *
  * All tensors may live on one device. The work goes into the stream of `options`, and the outputs are there when it has
- * run. There several clip ratios, a global scale, diagnostics, and scales of an x without elements are QDQ_UNSUPPORTED;
- * the status may be QDQ_DEVICE_ERROR or QDQ_OUT_OF_MEMORY, too. */
+ * run. There several clip ratios, a global scale, diagnostics, and scales of an x without elements are QDQ_UNSUPPORTED.
+ * The status may be QDQ_DEVICE_ERROR or QDQ_OUT_OF_MEMORY, too: then scales may have been written. */
 qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes, const qdq_tensor *scale,
                               const qdq_tensor *zero_point, const qdq_scale_options *how, const qdq_options *options);
 
