@@ -17,7 +17,7 @@ PYTHON ?=
 MINUTES ?= 2
 BUDGET ?= 60
 DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl)
-GPU_TESTS := device.calls device.every_kernel device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
+GPU_TESTS := device.calls device.dynamic device.every_kernel device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults device.cubins
 
 .PHONY: help demo test docs peers wheel gpu ptx coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
@@ -108,8 +108,8 @@ gpu: $(VENV)/.gpu-installed
 # All cases of CUDA's kernels on tests/ptx.
 ptx: $(VENV)/.gpu-installed
 	@$(CMAKE) --preset gpu --log-level=WARNING
-	@$(CMAKE) --build build/gpu --target qdq_ptx_driver kernel.quantize kernel.dequantize
-	QDQ_TEST_THIN=1 $(CTEST) --preset gpu --tests-regex '^ptx\.(quantize|dequantize)$$' --output-junit $(CURDIR)/build/gpu/ptx.xml
+	@$(CMAKE) --build build/gpu --target qdq_ptx_driver device.dynamic kernel.quantize kernel.dequantize
+	QDQ_TEST_THIN=1 $(CTEST) --preset gpu --tests-regex '^ptx\.(quantize|dequantize|dynamic)$$' --output-junit $(CURDIR)/build/gpu/ptx.xml
 	@$(VENV)/bin/python tools/ptx_figures.py build/gpu/ptx.xml build/gpu build/reliability/ptx.json "make ptx"
 
 coverage: $(VENV)/.coverage-installed

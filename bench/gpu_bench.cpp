@@ -1,4 +1,5 @@
-// Bytes a second of a device's rows against a copy on the device in the same run, and what a launch costs. Prints JSON.
+// Bytes a second of a device's rows, dynamic ones among them, against a copy on the device in the same run, and what a
+// launch costs. Prints JSON.
 //
 // usage: qdq_gpu_bench TARGET [--models] [ELEMENTS...]     --models: the types of language models alone
 #include "support/device.h"
@@ -95,6 +96,22 @@ std::vector<uint8_t> bytes_of_x(bool floats, const element_type &type, int64_t b
     return all;
 }
 
+// Calls that compute the scales, too, of x in bf16: as activations are quantized.
+struct dynamic_row {
+    qdq_dtype codes, scale;
+    const char *granularity;
+    int64_t block;  // of a row; 0: the row
+    qdq_scale_rule rule;
+};
+constexpr dynamic_row dynamic_rows[] = {
+    {QDQ_I8, QDQ_F32, "row", 0, QDQ_SCALE_ABSMAX},
+    {QDQ_F8E4M3, QDQ_F32, "row", 0, QDQ_SCALE_ABSMAX},
+    {QDQ_F8E4M3, QDQ_F32, "tensor", columns, QDQ_SCALE_ABSMAX},
+    {QDQ_F8E4M3, QDQ_F32, "block_of_128", 128, QDQ_SCALE_ABSMAX},
+    {QDQ_F8E4M3, QDQ_E8M0, "block_of_32", 32, QDQ_SCALE_POWER_FLOOR},
+    {QDQ_F4E2M1, QDQ_E8M0, "block_of_32", 32, QDQ_SCALE_POWER_FLOOR},
+};
+
 // What models' weights and activations are stored as, and computed in.
 bool is_of_models(const element_type &floats, const element_type &stored) {
     const std::initializer_list<qdq_dtype> types{QDQ_I8, QDQ_F8E4M3, QDQ_I4, QDQ_F4E2M1};
@@ -113,7 +130,8 @@ public:
           x(on, 4 * elements),
           y(on, 4 * elements),
           copy_to(on, 4 * elements),
-          scale(on, 4 * scales()) {
+          scale(on, 4 * scales()),
+          computed(on, 4 * scales()) {
         on.write(scale.data(), std::vector<float>(static_cast<size_t>(scales()), 0.1f).data(), 4 * scales());
     }
 
@@ -122,6 +140,11 @@ public:
             write_x(true, floats);
             for_each_row(floats,
                          [&](const element_type &stored, const granularity &g) { print(true, floats, stored, g); });
+            if (floats.dtype == QDQ_BF16) {
+                for (const dynamic_row &row : dynamic_rows) {
+                    print_dynamic(floats, row);
+                }
+            }
         }
         write_x(false, stored_types.front());
         for (const element_type &floats : float_types) {
@@ -135,7 +158,7 @@ private:
     const std::string target;
     const int64_t elements;
     const bool of_models;
-    const memory x, y, copy_to, scale;
+    const memory x, y, copy_to, scale, computed;
 
     int64_t scales() const { return std::max(elements / 32, columns); }
 
@@ -158,7 +181,6 @@ private:
         const int64_t rows = elements / columns;
         const int64_t shape[] = {rows, columns}, by_columns[] = {1, rows};
         const int64_t scale_shape[] = {g.scale_rows ? g.scale_rows : rows, g.scale_columns ? g.scale_columns : columns};
-        const int64_t x_bytes = elements * from.bits / 8, y_bytes = elements * to.bits / 8;
         const qdq_device where{on.kind(), 0, 0};
         const qdq_tensor c_x{x.data(), from.dtype, 2, shape, g.transposed ? by_columns : nullptr, where},
             c_y{y.data(), to.dtype, 2, shape, nullptr, where};
@@ -173,12 +195,43 @@ private:
                 stop("run");
             }
         });
+        print_row(quantizes ? "quantize" : "dequantize", from, to, g.name, 4 * scale_shape[0] * scale_shape[1], taken);
+    }
+
+    // x counts once, however often it is read.
+    void print_dynamic(const element_type &from, const dynamic_row &row) {
+        const int64_t rows = elements / columns, block = row.block == 0 ? columns : row.block;
+        const bool is_tensor = std::strcmp(row.granularity, "tensor") == 0;
+        const int64_t shape[] = {rows, columns}, scale_shape[] = {is_tensor ? 1 : rows, columns / block};
+        const qdq_device where{on.kind(), 0, 0};
+        const qdq_tensor c_x{x.data(), from.dtype, 2, shape, nullptr, where},
+            c_y{y.data(), row.codes, 2, shape, nullptr, where},
+            c_scale{computed.data(), row.scale, 2, scale_shape, nullptr, where};
+        const qdq_scale_options how{.rule = row.rule};
+        qdq_plan plan;
+        if (qdq_plan_quantize_dynamic(&plan, &c_x, &c_scale, nullptr, &c_y, &how, nullptr) != QDQ_OK) {
+            stop("plan");
+        }
+        const double taken = seconds_of(on, [&] {
+            if (qdq_run_dynamic(&plan, x.data(), computed.data(), nullptr, y.data(), on.stream()) != QDQ_OK) {
+                stop("run");
+            }
+        });
+        const auto of = [](qdq_dtype dtype) { return [=](const element_type &type) { return type.dtype == dtype; }; };
+        const int64_t scale_bytes = scale_shape[0] * scale_shape[1] * (row.scale == QDQ_E8M0 ? 1 : 4);
+        print_row("quantize_dynamic", from, *std::find_if(stored_types.begin(), stored_types.end(), of(row.codes)),
+                  row.granularity, scale_bytes, taken);
+    }
+
+    void print_row(const char *op, const element_type &from, const element_type &to, const char *granularity,
+                   int64_t scale_bytes, double taken) {
+        const int64_t x_bytes = elements * from.bits / 8, y_bytes = elements * to.bits / 8;
         const double copied = seconds_of(on, [&] { on.copy(copy_to.data(), x.data(), (x_bytes + y_bytes) / 2); });
-        const double moved = static_cast<double>(x_bytes + y_bytes + 4 * scale_shape[0] * scale_shape[1]);
+        const double moved = static_cast<double>(x_bytes + y_bytes + scale_bytes);
         std::printf(
             "%s  {\"target\": \"%s\", \"op\": \"%s\", \"from\": \"%s\", \"to\": \"%s\", \"granularity\": \"%s\", "
             "\"elements\": %lld, \"GB/s\": %.1f, \"copy GB/s\": %.1f, \"ratio\": %.3f}",
-            first_row ? "" : ",\n", target.c_str(), quantizes ? "quantize" : "dequantize", from.name, to.name, g.name,
+            first_row ? "" : ",\n", target.c_str(), op, from.name, to.name, granularity,
             static_cast<long long>(elements), moved / taken / 1e9,
             static_cast<double>(x_bytes + y_bytes) / copied / 1e9,
             moved / taken / (static_cast<double>(x_bytes + y_bytes) / copied));

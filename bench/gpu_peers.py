@@ -76,6 +76,33 @@ def dequantizing(q, scale, stored, dtype, granularity):
     return peers(qdq.dequantize, q, scale, call, in_blocks(written) if blocks else written)
 
 
+def dynamic_codes(x, dtype, block):
+    """Codes, and the scale of each row or block: amax over the largest code, 1 where that is 0."""
+    groups = x.float().reshape(-1, block)
+    scale = groups.abs().amax(-1, keepdim=True) / LIMITS[dtype][1]
+    scale = torch.where(scale == 0, 1.0, scale)
+    return encoded(groups, scale, dtype).reshape(x.shape), scale.reshape(x.shape[0], -1)
+
+
+def quantizing_dynamically(x, dtype, block):
+    """The calls of one row whose scales are computed, by who makes them."""
+    where = {"axis": 0} if block == COLUMNS else {"axis": 1, "block_size": block}
+    call = {"dtype": str(dtype).removeprefix("torch."), **where}
+    y, scale = qdq.quantize_dynamic(x, **call)
+    copies = max(1, BYTES // (x.nbytes + y.nbytes))
+    inputs = itertools.cycle([x.clone() for _ in range(copies)])
+    outputs = itertools.cycle([torch.empty_like(y) for _ in range(copies)])
+    compiled = torch.compile(lambda x: dynamic_codes(x, dtype, block), dynamic=False)
+    same = torch.equal(compiled(x)[0].view(torch.uint8), y.view(torch.uint8))
+    half = (x.nbytes + y.nbytes) // 2
+    buffers = itertools.cycle([torch.empty(half, dtype=torch.uint8, device="cuda") for _ in range(2 * copies)])
+    return same, x.nbytes + y.nbytes + scale.nbytes, {
+        "qdq": lambda: qdq.quantize_dynamic(next(inputs), **call, out=next(outputs)),
+        "compiled": lambda: compiled(next(inputs)),
+        "copy": lambda: next(buffers).copy_(next(buffers)),
+    }  # fmt: skip
+
+
 def peers(function, x, scale, call, written):
     y = function(x, scale, **call)
     copies = max(1, BYTES // (x.nbytes + y.nbytes))
@@ -125,6 +152,13 @@ def rows_of(elements):
                 yield f"{name} to {floats}, {granularity}", dequantizing(q, scale, stored, dtype, granularity)
 
 
+def dynamic_rows_of(elements):
+    x = torch.randn(elements // COLUMNS, COLUMNS, device="cuda").to(torch.bfloat16)
+    yield "dynamic int8 by row", quantizing_dynamically(x, torch.int8, COLUMNS)
+    yield "dynamic e4m3 by row", quantizing_dynamically(x, torch.float8_e4m3fn, COLUMNS)
+    yield "e4m3 in groups of 128", quantizing_dynamically(x, torch.float8_e4m3fn, 128)
+
+
 def caller_microseconds():
     """What few elements cost the caller, without waiting for the GPU."""
     x, scale = torch.randn(64, device="cuda"), torch.tensor(0.05, device="cuda")
@@ -153,7 +187,7 @@ def main():
     print(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__})[:-1] + ', "rows": [')
     separator = ""
     for elements in [int(argument) for argument in sys.argv[1:]] or [1 << 24, 1 << 28]:
-        for name, (same, moved, calls) in rows_of(elements):
+        for name, (same, moved, calls) in itertools.chain(rows_of(elements), dynamic_rows_of(elements)):
             taken = least_milliseconds(calls, repeats=max(1, (1 << 27) // elements))
             row = {"row": name, "elements": elements, "GB/s": round(moved / taken["qdq"] / 1e6),
                    "of a copy": round(taken["copy"] / taken["qdq"], 2),

@@ -40,8 +40,14 @@ qdq_status dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_te
                              : qdq_dequantize(x, scale, zero_point, y, options);
 }
 
-// Dynamic calls take tensors on the host.
-const conformance::library tested = {quantize, dequantize, qdq_quantize_dynamic};
+qdq_status quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
+                            const qdq_tensor *y, const qdq_scale_options *how, const qdq_options *options) {
+    return in_use != nullptr
+               ? conformance::call_on_device(*in_use, {x, scale, zero_point, y, y->dtype, how, options}, {})
+               : qdq_quantize_dynamic(x, scale, zero_point, y, how, options);
+}
+
+const conformance::library tested = {quantize, dequantize, quantize_dynamic};
 
 // Calls task(i) for every i in [0, count), on this thread, which draws the bar and sees signals, and on others.
 void run_on_threads(int threads, int64_t count, const std::function<void(int64_t)> &task) {
@@ -184,11 +190,9 @@ bool verify_target(const std::string &name, const verify_options &options, int t
     auto begin = std::chrono::steady_clock::now();
     summary all;
     check_each(conformance::kernels(), options, threads, all);
-    std::string checked = std::to_string(conformance::kernels().size()) + " kernels";
-    if (in_use == nullptr) {
-        check_each(conformance::dynamic_rules(), options, threads, all);
-        checked += ", " + std::to_string(conformance::dynamic_rules().size()) + " dynamic rules";
-    }
+    check_each(conformance::dynamic_rules(), options, threads, all);
+    std::string checked = std::to_string(conformance::kernels().size()) + " kernels, " +
+                          std::to_string(conformance::dynamic_rules().size()) + " dynamic rules";
     if (options.full) {
         for (const conformance::sweep &sweep : conformance::sweeps()) {
             all.add(name_of(sweep), check_sweep(sweep, threads));

@@ -512,9 +512,8 @@ function(qdq_add_target_kernels target rows)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)
 endfunction()
 
-# Compiles what reduces the elements that the rows quantize; appends to the caller's `objects`, and to the entries of
-# qdq_write_reductions.
-function(qdq_add_reductions target rows)
+# The bits of the elements that the rows quantize.
+function(qdq_quantized_bits rows out)
   set(sizes)
   foreach(row ${rows})
     qdq_types_of_row(${row} float stored)
@@ -523,6 +522,12 @@ function(qdq_add_reductions target rows)
       list(APPEND sizes ${bits})
     endif()
   endforeach()
+  set(${out} ${sizes} PARENT_SCOPE)
+endfunction()
+
+# Compiles what reduces those elements; appends to the caller's `objects`, and to the entries of qdq_write_reductions.
+function(qdq_add_reductions target rows)
+  qdq_quantized_bits("${rows}" sizes)
   set(own_entries)
   set(QDQ_KERNEL_INCLUDES)
   foreach(bits 16 32)
@@ -564,17 +569,70 @@ ${entries}};
 ")
 endfunction()
 
-# The same for a device's target.
-function(qdq_add_device_kernels target rows)
-  qdq_require_known(QDQ_DEVICE_TARGETS ${target})
-  qdq_instructions(${target} instructions)
-  set(asserts)
+# What a device's generators are told of the build.
+function(qdq_device_code_parameters target out)
+  qdq_instructions(${target} parameters)
   if(QDQ_KERNEL_ASSERTS)
-    set(asserts asserts=true)
+    list(APPEND parameters asserts=true)
   endif()
+  set(cubins)
   if(target STREQUAL cuda)
     qdq_cubin_parameters("${QDQ_CUDA_ARCHITECTURES}" cubins)
   endif()
+  set(${out} ${parameters} ${cubins} PARENT_SCOPE)
+endfunction()
+
+# Compiles what computes scales of the elements that the rows quantize; appends to the caller's `objects`, and to the
+# entries of qdq_write_device_scales.
+function(qdq_add_device_scales target rows)
+  qdq_quantized_bits("${rows}" sizes)
+  qdq_device_code_parameters(${target} parameters)
+  set(own_entries)
+  set(declarations)
+  foreach(bits 16 32)
+    if(NOT bits IN_LIST sizes)
+      list(APPEND own_entries "{}")
+      continue()
+    endif()
+    list(TRANSFORM QDQ_SCALES_FORMS PREPEND scales_${bits}_ OUTPUT_VARIABLE names)
+    list(TRANSFORM QDQ_SCALES_FORMS PREPEND form= OUTPUT_VARIABLE forms)
+    qdq_add_objects(${target} scales GENERATOR device_scales OBJECTS objects NAMES ${names} EACH ${forms}
+                    PARAMS bits=${bits} ${parameters})
+    list(TRANSFORM names REPLACE "(.+)" "qdq_${target}_\\1_argv")
+    list(JOIN names ", " fields)
+    list(APPEND own_entries "{${fields}}")
+    string(APPEND declarations "qdq_device_kernel_function ${fields};\n")
+  endforeach()
+  list(JOIN own_entries ", " fields)
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_DEVICE_SCALES_ENTRIES
+               "    {\"${target}\", run_dynamic_on_device, {${fields}}},\n")
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_DEVICE_SCALES_DECLARATIONS "${declarations}")
+  set(objects ${objects} PARENT_SCOPE)
+endfunction()
+
+# Writes the table of them, of a source of its own, too.
+function(qdq_write_device_scales file)
+  get_property(declarations GLOBAL PROPERTY QDQ_DEVICE_SCALES_DECLARATIONS)
+  get_property(entries GLOBAL PROPERTY QDQ_DEVICE_SCALES_ENTRIES)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "// Generated from kernels/manifest.cmake.
+#include \"targets/device_scales.h\"
+
+extern \"C\" {
+${declarations}}
+
+namespace qdq::runtime {
+
+const device_scales linked_device_scales[] = {
+${entries}    {}};
+
+}  // namespace qdq::runtime
+")
+endfunction()
+
+# The same for a device's target.
+function(qdq_add_device_kernels target rows)
+  qdq_require_known(QDQ_DEVICE_TARGETS ${target})
+  qdq_device_code_parameters(${target} parameters)
   set(objects)
   set(declarations)
   set(definitions)
@@ -584,7 +642,7 @@ function(qdq_add_device_kernels target rows)
     list(TRANSFORM QDQ_DEVICE_FORMS PREPEND ${row}_ OUTPUT_VARIABLE names)
     list(TRANSFORM QDQ_DEVICE_FORMS PREPEND form= OUTPUT_VARIABLE forms)
     qdq_add_objects(${target} device GENERATOR device_${op} OBJECTS objects NAMES ${names} EACH ${forms}
-                    PARAMS float=${float} stored=${stored} ${instructions} ${asserts} ${cubins})
+                    PARAMS float=${float} stored=${stored} ${parameters})
     set(entries)
     foreach(name ${names})
       qdq_tuned(${target} device ${name} tuned)
@@ -597,6 +655,7 @@ function(qdq_add_device_kernels target rows)
     get_property(stored_dtype GLOBAL PROPERTY QDQ_TYPE_${stored}_DTYPE)
     string(APPEND definitions "#define QDQ_ROW_${target}_${row} {${float_dtype}, ${stored_dtype}, {${entries}}}\n")
   endforeach()
+  qdq_add_device_scales(${target} "${rows}")
   qdq_write_link_header(${target} "${declarations}" "${definitions}")
   set(QDQ_KERNEL_OBJECTS ${QDQ_KERNEL_OBJECTS} ${objects} PARENT_SCOPE)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)

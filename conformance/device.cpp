@@ -111,6 +111,25 @@ qdq_status run(device &on, bool quantizes, const qdq_tensor *x, const qdq_tensor
     return status == QDQ_OK ? qdq_run(&plan, x->data, y->data, on.stream()) : status;
 }
 
+qdq_status run(device &on, const dynamic_call_on_device &call, bool by_plan) {
+    qdq_options with_stream = call.options != nullptr ? *call.options : qdq_options{};
+    with_stream.stream = on.stream();
+    if (call.y == nullptr) {
+        return qdq_compute_scales(call.x, call.codes, call.scale, call.zero_point, call.how, &with_stream);
+    }
+    if (!by_plan) {
+        return qdq_quantize_dynamic(call.x, call.scale, call.zero_point, call.y, call.how, &with_stream);
+    }
+    qdq_plan plan;
+    std::memset(&plan, 0x7f, sizeof plan);
+    const qdq_status status =
+        qdq_plan_quantize_dynamic(&plan, call.x, call.scale, call.zero_point, call.y, call.how, call.options);
+    return status == QDQ_OK ? qdq_run_dynamic(&plan, call.x->data, call.scale->data,
+                                              call.zero_point != nullptr ? call.zero_point->data : nullptr,
+                                              call.y->data, on.stream())
+                            : status;
+}
+
 }  // namespace
 
 std::unique_ptr<device> open_device(qdq_device_kind kind, std::string &reason) {
@@ -135,6 +154,21 @@ qdq_status call_on_device(device &on, bool quantizes, const qdq_tensor *x, const
         return QDQ_DEVICE_ERROR;
     }
     return status;
+}
+
+qdq_status call_on_device(device &on, const dynamic_call_on_device &call, const device_call_options &how) {
+    device_tensor x(on, call.x, how.x_bytes), scale(on, call.scale, 0), zero_point(on, call.zero_point, 0);
+    device_tensor y(on, call.y, how.y_bytes);
+    dynamic_call_on_device there = call;
+    there.x = &x.tensor();
+    there.scale = &scale.tensor();
+    there.zero_point = call.zero_point != nullptr ? &zero_point.tensor() : nullptr;
+    there.y = call.y != nullptr ? &y.tensor() : nullptr;
+    const qdq_status status = run(on, there, how.by_plan);
+    const bool intact = scale.copy_back(*call.scale) &&
+                        (call.zero_point == nullptr || zero_point.copy_back(*call.zero_point)) &&
+                        (call.y == nullptr || y.copy_back(*call.y));
+    return intact ? status : QDQ_DEVICE_ERROR;
 }
 
 }  // namespace conformance

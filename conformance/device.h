@@ -45,4 +45,14 @@ qdq_status call_on_device(device &on, bool quantizes, const qdq_tensor *x, const
                           const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options,
                           const device_call_options &how);
 
+// The same of dynamic calls, whose outputs are the scale and zero point, too. Without y: qdq_compute_scales for codes
+// of that type.
+struct dynamic_call_on_device {
+    const qdq_tensor *x, *scale, *zero_point, *y;
+    qdq_dtype codes;
+    const qdq_scale_options *how;
+    const qdq_options *options;
+};
+qdq_status call_on_device(device &on, const dynamic_call_on_device &call, const device_call_options &how);
+
 }  // namespace conformance

@@ -49,7 +49,7 @@ std::vector<scenario> scenarios_of(const kernel &k);
 struct library {
     decltype(&qdq_quantize) quantize;
     decltype(&qdq_dequantize) dequantize;
-    decltype(&qdq_quantize_dynamic) quantize_dynamic;  // null where there is none, as for tensors on a device
+    decltype(&qdq_quantize_dynamic) quantize_dynamic;  // null where there is none
 };
 
 // A call with its inputs.

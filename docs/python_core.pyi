@@ -143,7 +143,8 @@ def quantize_dynamic(
     computed follows as a float.
 
     Args:
-        x: array of float32, float16 or bfloat16, on the host, any strides. NumPy's, or any with DLPack.
+        x: array of float32, float16 or bfloat16, any strides. NumPy's, or any with DLPack. On a CUDA device the other
+            results are there, too, and clip_ratio is a number; there is no global_sense and there are no diagnostics.
         dtype: what the codes hold, as of quantize.
         rule: "absmax" is the largest magnitude of x over the largest value of dtype. "minmax" has a zero point, as ONNX's
             DynamicQuantizeLinear. The others are powers of two: "power_floor" (OCP's), "power_ceil", "power_even" and

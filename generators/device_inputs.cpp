@@ -6,16 +6,6 @@ using namespace Halide;
 
 namespace {
 
-// Of n below 2^31, by a shift from 31 on. PTX has an instruction for the high half of twice the product.
-Expr quotient(const instructions &on, Expr n, Expr multiplier, Expr shift) {
-    if (on.ptx) {
-        Expr high = Internal::Call::make(UInt(32), "llvm.nvvm.mulhi.ui", {cast<uint32_t>(n) << 1, multiplier},
-                                         Internal::Call::PureExtern);
-        return cast<int32_t>(high >> cast<uint32_t>(shift - 31));
-    }
-    return cast<int32_t>((cast<uint64_t>(cast<uint32_t>(n)) * cast<uint64_t>(multiplier)) >> cast<uint64_t>(shift));
-}
-
 // The value of an operand as one of the types in a role that `wanted` picks, by its dtype.
 template<typename Value> Expr by_type(const Expr &dtype, bool (*wanted)(const element_type &), Value &&value) {
     Expr all;
@@ -36,6 +26,16 @@ Expr float_of(const Expr &bits, const Expr &dtype, bool (*wanted)(const element_
 bool is_integer_zero_point(const element_type &t) { return t.roles.zero_point && t.is_integer(); }
 
 }  // namespace
+
+// PTX has an instruction for the high half of twice the product.
+Expr quotient(const instructions &on, Expr n, Expr multiplier, Expr shift) {
+    if (on.ptx) {
+        Expr high = Internal::Call::make(UInt(32), "llvm.nvvm.mulhi.ui", {cast<uint32_t>(n) << 1, multiplier},
+                                         Internal::Call::PureExtern);
+        return cast<int32_t>(high >> cast<uint32_t>(shift - 31));
+    }
+    return cast<int32_t>((cast<uint64_t>(cast<uint32_t>(n)) * cast<uint64_t>(multiplier)) >> cast<uint64_t>(shift));
+}
 
 Expr rows_before(const instructions &on, const device_inputs &in, Expr unit, int rows) {
     return quotient(on, std::move(unit), *in.extent_multiplier[0], *in.extent_shift[0]) * rows;

@@ -48,6 +48,9 @@ struct device_inputs : device_arguments<input_pointer> {
     }
 };
 
+// n / d for an invariant divisor d (kernels/device_arguments.h) and n below 2^31.
+Expr quotient(const instructions &on, Expr n, Expr multiplier, Expr shift);
+
 struct places {
     Expr x, y;               // int64; of dense forms int32, in groups
     Expr scale, zero_point;  // int64

@@ -41,6 +41,9 @@ set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 # kernels/reductions.h has them.
 set(QDQ_REDUCTIONS row short_rows column)
 
+# What computes the scales themselves on devices, as kernels/scales_arguments.h has them.
+set(QDQ_SCALES_FORMS wide narrow strided)
+
 # qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>...
 #            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [NONTEMPORAL <runtime/src/targets/nontemporal.h>])
 # What NEEDS, NONTEMPORAL and DEVICE name is named qdq_<name> in C: qdq/link/kernels.h has the processors' features.

@@ -12,8 +12,12 @@ void kernel(device_stages &stages, const device_parameters &tuned) {
     }
 }
 
+void scales(scales_stages &stages, const scales_parameters &tuned) {
+    map_groups_to_threads(stages, tuned, Halide::DeviceAPI::CUDA);
+}
+
 }  // namespace
 
-const device_schedule cuda = {"cuda", kernel};
+const device_schedule cuda = {"cuda", kernel, scales};
 
 }  // namespace qdq

@@ -58,4 +58,46 @@ void map_to_threads(device_stages &stages, const device_parameters &tuned, Devic
     }
 }
 
+void map_groups_to_threads(scales_stages &stages, const scales_parameters &tuned, DeviceAPI device) {
+    stages.output.gpu_single_thread(device);
+    Stage output = stages.output.update();
+    output
+        .allow_race_conditions()  // each group goes to a place of its own
+        .reorder(stages.byte, stages.group, stages.block)
+        .gpu_blocks(stages.block, device)
+        .gpu_threads(stages.group, device)
+        .never_partition_all()
+        .unroll(stages.byte);
+    for (Func &stage : stages.scalars) {
+        stage.compute_at(stages.output, stages.group).store_in(MemoryType::Register);
+    }
+    stages.found.compute_at(stages.output, stages.group).store_in(MemoryType::Register);
+
+    auto in_block = [&](Func &stage, int threads, int groups) {
+        const std::vector<Var> args = stage.args();
+        stage.compute_at(stages.output, stages.block).store_in(MemoryType::GPUShared);
+        stage.bound_extent(args[0], threads).gpu_threads(args[0], device);
+        if (args.size() == 3) {
+            stage.bound_extent(args[1], groups);
+        }
+    };
+    if (stages.part.defined()) {
+        in_block(stages.part, stages.parts, stages.groups);
+        stages.part.update().gpu_threads(stages.part.args()[0], device);
+    }
+    in_block(stages.met, stages.threads, stages.groups);
+    const Var thread = stages.met.args()[0];
+    for (Func *stage : {&stages.own, &stages.begin}) {
+        stage->compute_at(stages.met, thread).store_in(MemoryType::Register);
+    }
+    if (stages.loaded.defined()) {
+        const Var word = stages.loaded.args()[0];
+        stages.loaded.bound_extent(word, stages.loaded_words).vectorize(word, tuned.access_words).unroll(word);
+        for (Func *stage : {&stages.loaded, &stages.place}) {
+            stage->compute_at(stages.own, stages.steps[0]).store_in(MemoryType::Register);
+            stage->bound_extent(stages.place.args()[0], 1);
+        }
+    }
+}
+
 }  // namespace qdq

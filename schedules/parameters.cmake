@@ -4,7 +4,7 @@
 # qdq_parameter(<name> FOR <generator>... RANGE <least> <most> [POWER_OF_TWO] MEANING <text>)    a number
 # qdq_parameter(<name> FOR <generator>... CHOICES <choice>... MEANING <text>)                    a name
 # FOR: the kernels that it shapes, whose generators take it on their command line: quantize, dequantize, transpose, reduce,
-# device; or dispatch: how the dispatcher uses the kernels of a pair of types on a CPU target, which kernels/manifest.cmake's table
+# device, scales (of devices, too); or dispatch: how the dispatcher uses the kernels of a pair of types on a CPU target, which kernels/manifest.cmake's table
 # then holds.
 qdq_parameter(vector FOR quantize dequantize RANGE 4 64 POWER_OF_TWO
   MEANING "lanes of f32")
@@ -38,13 +38,15 @@ qdq_parameter(transpose_columns FOR transpose RANGE 4 16 POWER_OF_TWO
   MEANING "columns of y in such a block")
 qdq_parameter(reduced_elements FOR reduce RANGE 16 128 POWER_OF_TWO
   MEANING "elements of a row, or columns, that are reduced at once")
-qdq_parameter(threads FOR device RANGE 32 1024 POWER_OF_TWO
+qdq_parameter(threads FOR device scales RANGE 32 1024 POWER_OF_TWO
   MEANING "threads in a block of a launch")
+qdq_parameter(group_threads FOR scales RANGE 2 32 POWER_OF_TWO
+  MEANING "threads that reduce a group of few elements together")
 qdq_parameter(thread_units FOR device RANGE 1 16 POWER_OF_TWO
   MEANING "units that a thread computes one after another")
 qdq_parameter(unit_elements FOR device RANGE 4 32 POWER_OF_TWO
   MEANING "of a unit of the dense forms: what is loaded and stored together; a 32-bit word of codes is the least")
-qdq_parameter(access_words FOR device RANGE 1 4 POWER_OF_TWO
+qdq_parameter(access_words FOR device scales RANGE 1 4 POWER_OF_TWO
   MEANING "32-bit words in one load or store of a thread")
 
 qdq_parameter(nontemporal_bytes FOR dispatch RANGE 65536 1099511627776

@@ -112,10 +112,30 @@ struct device_stages {
     Halide::Expr is_plain;
 };
 
-// The mapping of a device's kernels.
+// Stages of a device kernel that computes scales: of a thread of a block of threads (thread, block), or of one of the
+// groups that such a block takes (group, block). The output is written by its one update.
+struct scales_stages {
+    Halide::Func output;
+    Halide::RVar byte, group, block;  // the update's dimensions
+    int threads = 1, groups = 1;      // of a block
+    Halide::Func begin;               // (thread, block), where the thread's group is
+    Halide::Func own;                 // (thread, block), `steps` updates
+    Halide::RDom steps;
+    Halide::Func place;   // (step, thread, block), in x; undefined where elements are loaded one by one
+    Halide::Func loaded;  // (word, step, thread, block); the same
+    int loaded_words = 0;
+    Halide::Func met;   // (thread, block), what the threads share
+    Halide::Func part;  // (i, group, block), that of some threads; undefined where groups have few
+    int parts = 0;
+    Halide::Func found;                 // (group, block)
+    std::vector<Halide::Func> scalars;  // (group, block), in the order of their use
+};
+
+// The mapping of a device's kernels, a function for each family.
 struct device_schedule {
     const char *name;
     void (*kernel)(device_stages &stages, const device_parameters &tuned);
+    void (*scales)(scales_stages &stages, const scales_parameters &tuned);
 };
 
 const device_schedule &device_schedule_named(const std::string &name);

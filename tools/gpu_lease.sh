@@ -14,7 +14,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 most_megabytes=60
 seconds=${QDQ_LEASE_SECONDS:-540}
 
-programs="tests/device/device.calls tests/device/device.every_kernel tests/device/device.cuda_faults
+programs="tests/device/device.calls tests/device/device.dynamic tests/device/device.every_kernel tests/device/device.cuda_faults
     tests/kernel/kernel.quantize tests/kernel/kernel.dequantize tests/kernel/kernel.unsupported tests/kernel/kernel.consistency
     bench/qdq_gpu_bench cli/qdq"
 
@@ -105,6 +105,7 @@ step() {
 tests() {
     local parts=$1 test part
     step calls 60 "$bin/device.calls" --gtest_brief=1 &
+    step dynamic 60 "$bin/device.dynamic" --gtest_brief=1 &
     step faults 30 "$bin/device.cuda_faults" --gtest_brief=1 &
     step every_kernel 120 "$bin/device.every_kernel" --gtest_brief=1 &
     [ -n "${QDQ_LEASE_SHORT:-}" ] || step verify 150 "$bin/qdq" verify --target cuda &
@@ -124,6 +125,8 @@ sanitizers() {
     for tool in memcheck racecheck initcheck; do
         step "sanitizer.$tool" 100 compute-sanitizer --tool $tool --error-exitcode 9 "$bin/device.every_kernel" \
             --gtest_brief=1 --gtest_filter='*cuda*' &
+        step "sanitizer.$tool.dynamic" 100 compute-sanitizer --tool $tool --error-exitcode 9 "$bin/device.dynamic" \
+            --gtest_brief=1 --gtest_filter='*layouts*cuda*' &
     done
     wait
 }

@@ -166,7 +166,7 @@ class Kernels:
     @staticmethod
     def command_of(kernel):
         """One command compiles kernels whose names differ in the last word."""
-        return re.sub(r"_(row|column|block|group|each|strided|8|16|32|swap_nibbles|split_halves|join_halves)$", "", kernel)
+        return re.sub(r"_(row|column|block|group|each|strided|wide|narrow|8|16|32|swap_nibbles|split_halves|join_halves)$", "", kernel)
 
     def remember(self, stale):
         self.stale = stale
@@ -208,6 +208,7 @@ class Tests:
         of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
                    "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"],
                    "build.folders": ["qdq_generators"], "ptx.calls": ["qdq_ptx_driver", "device.calls"],
+                   "ptx.dynamic": ["qdq_ptx_driver", "device.dynamic"],
                    "ptx.faults": ["qdq_ptx_driver", "device.cuda_faults"],
                    "ptx.every_kernel": ["qdq_ptx_driver", "device.every_kernel"],
                    "ptx.verify": ["qdq_ptx_driver", "qdq_cli"], "ptx.cubins": ["qdq_ptx_driver", "device.cubins"],

@@ -23,7 +23,7 @@ def main():
     suite = ElementTree.parse(junit).getroot().attrib
     minutes, seconds = divmod(round(float(suite["time"])), 60)
     said = printed(sys.executable, "-B", "tests/ptx/executed_test.py", f"{build}/generators/kernels/cuda",
-                   f"{build}/tests/ptx/ptx.quantize.report", f"{build}/tests/ptx/ptx.dequantize.report")  # fmt: skip
+                   *(f"{build}/tests/ptx/ptx.{test}.report" for test in ("quantize", "dequantize", "dynamic")))  # fmt: skip
     executed = re.search(r"(\d+ of \d+ kernels) .*? ([\d.]+ G instructions)", said)
     row = {"what": "CUDA's kernels, executed by the interpreter of their PTX, in all cases of the tests of kernels",
            "asked": "all, with the oracle's results",

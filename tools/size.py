@@ -20,6 +20,7 @@ from kernel_text import compressed_text, decompressed_text
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[1]
 DEVICES_LIMIT = 15_000_000
+OF_DEVICES = "device", "scales"  # kinds of kernels
 LIMITS = {"direct_row": 60_000, "ten_rows": 400_000}
 ONE_ROW = {f"quantize_f32_i8_{form}" for form in ("row", "column", "block")}
 MAY_NEED = r"lib(c|m|pthread)\.so\.\d+|ld-linux.*"  # the last is the C library's loader
@@ -41,7 +42,7 @@ class Build:
         listed = json.loads((folder / "generators/kernels.json").read_text())
         self.compiler = listed["compiler"]
         self.kernels = [k for k in listed["kernels"] if k["object"]]
-        self.targets = list(dict.fromkeys(k["target"] for k in self.kernels if k["kind"] != "device"))
+        self.targets = list(dict.fromkeys(k["target"] for k in self.kernels if k["kind"] not in OF_DEVICES))
 
     def kernel_bytes(self):
         """{row: {target: bytes of code and constants}}; a row is all forms of a pair of types and a direction."""
@@ -52,7 +53,7 @@ class Build:
             if line.endswith(":"):
                 kernel = objects[line.split()[0]]
             elif re.match(r"\.(rodata|text)", line) and not re.search(r"_(argv|metadata)\s", line):
-                row = re.sub(r"_(row|column|block|group|each|strided)$", "", kernel["name"])
+                row = re.sub(r"_(row|column|block|group|each|strided|wide|narrow)$", "", kernel["name"])
                 sizes[row][kernel["target"]] += int(line.split()[1])
         return sizes
 
@@ -142,7 +143,7 @@ def device_bytes(build):
     """{target: [bytes of compressed texts for the driver, of those texts, and of code and constants on the host]}"""
     sizes = {}
     for kernel in build.kernels:
-        if kernel["kind"] == "device":
+        if kernel["kind"] in OF_DEVICES:
             compressed = compressed_text(pathlib.Path(kernel["object"]))
             of_target = sizes.setdefault(kernel["target"], [0, 0, 0])
             of_target[0] += len(compressed)

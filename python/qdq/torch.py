@@ -18,9 +18,8 @@ Importing this module registers, for CPU and CUDA tensors::
                                         least_scale=0.0, quant_range=None)
 
 Every argument means what it means in qdq. quantize_dynamic gives codes and scale, quantize_dynamic_minmax codes, scale and
-zero point, both of CPU tensors. scale and zero_point are tensors, block_size is a list. fake_quantize is
-quantize and then dequantize, of x's dtype, and fake_quantize_dynamic the same with scales of x itself. All of them trace
-without a graph break.
+zero point. scale and zero_point are tensors, block_size is a list. fake_quantize is quantize and then dequantize, of x's
+dtype, and fake_quantize_dynamic the same with scales of x itself. All of them trace without a graph break.
 
 Gradients pass straight through: rounding and saturation count as the identity. So the gradient of quantize is
 1 / scale, that of dequantize scale, and that of the fake ones 1. Tensors of integers have no gradients in PyTorch: what
@@ -216,7 +215,8 @@ for _name, _compute, _like in (
     ("quantize_dynamic_minmax", _quantize_dynamic_minmax, _quantized_minmax_like),
     ("fake_quantize_dynamic", _fake_quantize_dynamic, _fake_quantized_dynamic_like),
 ):
-    _library.impl(_name, _compute, "CPU")
+    for _device in ("CPU", "CUDA"):
+        _library.impl(_name, _compute, _device)
     torch.library.register_fake(f"qdq::{_name}", _like, lib=_library)
 
 

@@ -61,6 +61,7 @@ public:
         how_.diagnostics = boolean(function, "diagnostics", given.diagnostics) ? &met_ : nullptr;
         read_range(given.quant_range);
         x_.read(function, "x", x);
+        options_.stream = x_.stream();
         set_granularity(given);
         scale_.make(function, x_, type_or(given.scale_dtype, "scale_dtype", default_scale()), scale_shape_);
         if (how_.rule == QDQ_SCALE_MINMAX) {
@@ -263,7 +264,8 @@ constexpr char quantize_doc[] =
 computed follows as a float.
 
 Args:
-    x: array of float32, float16 or bfloat16, on the host, any strides. NumPy's, or any with DLPack.
+    x: array of float32, float16 or bfloat16, any strides. NumPy's, or any with DLPack. On a CUDA device the other
+        results are there, too, and clip_ratio is a number; there is no global_sense and there are no diagnostics.
     dtype: what the codes hold, as of quantize.
     rule: "absmax" is the largest magnitude of x over the largest value of dtype. "minmax" has a zero point, as ONNX's
         DynamicQuantizeLinear. The others are powers of two: "power_floor" (OCP's), "power_ceil", "power_even" and

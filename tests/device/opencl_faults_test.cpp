@@ -53,6 +53,7 @@ void *__wrap_dlsym(void *handle, const char *function) {
     FAULTY(clBuildProgram)
     FAULTY(clSetKernelArg)
     FAULTY(clEnqueueNDRangeKernel)
+    FAULTY(clEnqueueBarrierWithWaitList)
     return __real_dlsym(handle, function);
 }
 
@@ -140,6 +141,76 @@ TEST_F(OpenclFaults, memory_that_the_driver_lacks_is_out_of_memory) {
     expect_status({"clBuildProgram", CL_OUT_OF_HOST_MEMORY}, QDQ_OUT_OF_MEMORY, {"opencl", "OUT_OF_HOST_MEMORY"});
     expect_status({"clEnqueueNDRangeKernel", CL_MEM_OBJECT_ALLOCATION_FAILURE}, QDQ_OUT_OF_MEMORY,
                   {"opencl", "MEM_OBJECT_ALLOCATION_FAILURE"});
+}
+
+// A dynamic call's launches follow one another, whatever the queue does with others.
+class OpenclQueue : public testing::Test {
+protected:
+    void SetUp() override {
+        cl_platform_id platform = nullptr;
+        cl_device_id first = nullptr;
+        ASSERT_EQ(clGetPlatformIDs(1, &platform, nullptr), CL_SUCCESS);
+        ASSERT_EQ(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &first, nullptr), CL_SUCCESS);
+        context = clCreateContext(nullptr, 1, &first, nullptr, nullptr, nullptr);
+        queue = clCreateCommandQueue(context, first, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, nullptr);
+        if (queue == nullptr) {
+            GTEST_SKIP() << "the device has no queue that runs commands out of order";
+        }
+        x = memory_of(some_floats().data(), 4 * length);
+        scale = memory_of(nullptr, 4);
+        y = memory_of(nullptr, length);
+    }
+    void TearDown() override {
+        now = none;
+        for (const cl_mem memory : {x, scale, y}) {
+            clReleaseMemObject(memory);
+        }
+        clReleaseCommandQueue(queue);
+        clReleaseContext(context);
+    }
+
+    cl_mem memory_of(const void *from, size_t bytes) const {
+        return clCreateBuffer(context, CL_MEM_READ_WRITE | (from != nullptr ? CL_MEM_COPY_HOST_PTR : 0), bytes,
+                              const_cast<void *>(from), nullptr);
+    }
+
+    qdq_status run() const {
+        static constexpr int64_t shape[] = {length};
+        const qdq_device on{QDQ_DEVICE_OPENCL, 0, 0};
+        const qdq_tensor of_x{x, QDQ_F32, 1, shape, nullptr, on}, of_scale{scale, QDQ_F32, 0, nullptr, nullptr, on},
+            of_y{y, QDQ_I8, 1, shape, nullptr, on};
+        qdq_options options{};
+        options.stream = queue;
+        return qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, nullptr, &options);
+    }
+
+    std::vector<int8_t> codes() const {
+        std::vector<int8_t> all(length);
+        EXPECT_EQ(clFinish(queue), CL_SUCCESS);
+        EXPECT_EQ(clEnqueueReadBuffer(queue, y, CL_TRUE, 0, length, all.data(), 0, nullptr, nullptr), CL_SUCCESS);
+        return all;
+    }
+
+    cl_context context = nullptr;
+    cl_command_queue queue = nullptr;
+    cl_mem x = nullptr, scale = nullptr, y = nullptr;
+};
+
+TEST_F(OpenclQueue, launches_of_a_call_keep_their_order) {
+    const std::vector<float> floats = some_floats();
+    for (int i = 0; i < 20; ++i) {
+        const float other = 1e30f;
+        EXPECT_EQ(clEnqueueWriteBuffer(queue, scale, CL_TRUE, 0, 4, &other, 0, nullptr, nullptr), CL_SUCCESS);
+        ASSERT_EQ(run(), QDQ_OK) << qdq_last_error();
+        ASSERT_EQ(codes(), quantized_on_host(floats, 50.0f / 127)) << i;
+    }
+}
+
+TEST_F(OpenclQueue, a_barrier_that_the_driver_refuses_is_a_device_error) {
+    ASSERT_EQ(run(), QDQ_OK) << qdq_last_error();
+    now = {"clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES};
+    EXPECT_EQ(run(), QDQ_DEVICE_ERROR);
+    EXPECT_STREQ(qdq_last_error(), "qdq_quantize_dynamic: target opencl: clEnqueueBarrierWithWaitList gives -5");
 }
 
 }  // namespace

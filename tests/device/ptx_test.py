@@ -37,7 +37,9 @@ def assemble(source, architecture):
 
 
 def wider_side(name):
-    """Whether a dense kernel's 16 bytes are loaded or stored: at the side with the wider elements."""
+    """Whether a dense kernel's 16 bytes are loaded or stored: at the side with the wider elements. Scales are few."""
+    if name.startswith("qdq_cuda_scales_"):
+        return ["ld"]
     op, source, target = re.match(r"qdq_cuda_(quantize|dequantize)_([a-z0-9]+)_([a-z0-9]+)_", name).groups()
 
     def bits(dtype):

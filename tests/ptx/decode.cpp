@@ -95,7 +95,12 @@ private:
         }
     }
 
+    // Of a vector access; what is stored may be a number.
     void elements(const statement &s, const operand &o, const opcode &op, instruction &i) {
+        if (op.is == shape::store && o.is == operand::kind::constant && op.elements == 1) {
+            i.list[0] = source(s, o, op.bits[0], false);
+            return;
+        }
         const std::vector<std::string> names = o.is == operand::kind::list ? o.names : std::vector{o.name};
         if (names.size() != static_cast<size_t>(op.elements) || o.is == operand::kind::address) {
             refuse(s, std::to_string(names.size()) + " elements");
@@ -150,6 +155,14 @@ private:
             i.target = static_cast<int32_t>(label->second);
             break;
         }
+        case shape::barrier:
+            count(s, 1);
+            if (s.operands[0].is != operand::kind::constant || s.operands[0].value != 0) {
+                refuse(s, "another barrier than the block's first");
+            }
+            i.then = flow::meet;
+            made_.has_barriers = true;
+            break;
         case shape::finish:
             count(s, 0);
             i.then = flow::finish;
@@ -177,8 +190,8 @@ private:
 
     void plain_operands(const statement &s, const opcode &op, instruction &i) {
         if (!s.operands.empty() && s.operands[0].is == operand::kind::list) {
-            const opcode parts = unpack_64();
-            if (s.opcode != "mov.b64" || s.operands[0].names.size() != 2) {
+            const opcode parts = s.opcode == "mov.b64" ? unpack_64() : unpack_32();
+            if ((s.opcode != "mov.b64" && s.opcode != "mov.b32") || s.operands[0].names.size() != 2) {
                 refuse(s, "parts");
             }
             count(s, 2);

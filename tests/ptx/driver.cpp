@@ -248,7 +248,8 @@ template<typename Copy> int in_stream(void *s, Copy copy) {
     return success;
 }
 
-void execute(const function &f, uint32_t blocks, uint32_t threads, const std::vector<uint8_t> &parameters) {
+void execute(const function &f, uint32_t blocks, uint32_t threads, uint32_t shared_bytes,
+             const std::vector<uint8_t> &parameters) {
     if (f.of->of->broken != success) {
         return;
     }
@@ -256,6 +257,7 @@ void execute(const function &f, uint32_t blocks, uint32_t threads, const std::ve
     l.kernel = &f.kernel;
     l.blocks = blocks;
     l.threads = threads;
+    l.shared_bytes = shared_bytes;
     l.parameters = parameters;
     l.all_memory = &all().all_memory;
     l.context = f.of->of;
@@ -727,19 +729,21 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned blocks_y, unsigned 
     if (on == nullptr || on->context() != f.of->of) {
         return invalid_handle;
     }
-    constexpr unsigned most_threads = 1024;
-    if (blocks == 0 || threads == 0 || threads > most_threads || extra != nullptr) {
+    constexpr unsigned most_threads = 1024, most_shared_bytes = 48 << 10;
+    if (blocks == 0 || threads == 0 || threads > most_threads || shared_bytes > most_shared_bytes || extra != nullptr) {
         return invalid_value;
     }
-    if (blocks_y != 1 || blocks_z != 1 || threads_y != 1 || threads_z != 1 || shared_bytes != 0) {
-        return not_supported;  // by the interpreter: qdq's kernels have one dimension and no shared memory
+    if (blocks_y != 1 || blocks_z != 1 || threads_y != 1 || threads_z != 1) {
+        return not_supported;  // by the interpreter: qdq's kernels have one dimension
     }
     std::vector<uint8_t> parameters(static_cast<size_t>(f.kernel.parameter_bytes));
     for (size_t n = 0; n < f.kernel.parameters.size(); ++n) {
         const parameter &p = f.kernel.parameters[n];
         std::memcpy(&parameters[static_cast<size_t>(p.offset)], values[n], static_cast<size_t>(p.bytes));
     }
-    on->put([&f, blocks, threads, parameters = std::move(parameters)] { execute(f, blocks, threads, parameters); });
+    on->put([&f, blocks, threads, shared_bytes, parameters = std::move(parameters)] {
+        execute(f, blocks, threads, shared_bytes, parameters);
+    });
     return success;
 }
 }

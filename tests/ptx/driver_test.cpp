@@ -300,7 +300,7 @@ TEST_F(PtxDriver, refuses_modules_and_launches_that_it_cannot_run) {
     EXPECT_EQ(launch(in, in, 1, 1025), 1);
     void *values[] = {nullptr, nullptr};
     EXPECT_EQ(cuLaunchKernel(function, 1, 2, 1, 1, 1, 1, 0, stream, values, nullptr), 801);
-    EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 16, stream, values, nullptr), 801);
+    EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 49153, stream, values, nullptr), 1) << "shared memory";
     int no_stream = 0;
     EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, &no_stream, values, nullptr), 400);
     EXPECT_EQ(cuModuleLoadData(&m, adder), 0);

@@ -6,6 +6,7 @@
 #include <cfenv>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -49,84 +50,157 @@ struct group {
     uint32_t pc, mask;
 };
 
-class warp_runner {
+// A warp and its lanes that wait, those that are furthest behind last; and those that wait at a barrier.
+struct warp_state {
+    warp w;
+    std::vector<char> registers;
+    std::vector<group> waiting, at_barrier;
+};
+
+class block_runner {
 public:
-    warp_runner(const launch &l, uint64_t number)
-        : l_(l), registers_(static_cast<size_t>(l.kernel->register_bytes) + 64), executed_(l.kernel->code.size()) {
-        w_.registers = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(registers_.data()) + 63) / 64 * 64);
-        w_.parameters = l.parameters.data();
-        w_.of = l.kernel;
-        w_.threads_in_block = l.threads;
-        w_.launch = number;
-        w_.context = l.context;
-        w_.all_memory = l.all_memory;
-        for (const program::constant &c : l.kernel->constants) {
-            for (int lane = 0; lane < lanes; ++lane) {
-                set(c.at, lane, c.value, c.wide);
-            }
+    block_runner(const launch &l, uint64_t number)
+        : l_(l), warps_((l.threads + lanes - 1) / lanes), executed_(l.kernel->code.size()) {
+        all_.resize(l.kernel->has_barriers ? warps_ : 1);  // otherwise one after another in the same place
+        for (warp_state &s : all_) {
+            prepare(s, number);
         }
     }
 
     void run_block(uint32_t block) {
-        const uint32_t warps = (l_.threads + lanes - 1) / lanes;
-        const drawn_order order(warps, mixed(l_.seed) + block);
-        for (uint32_t i = 0; i < warps; ++i) {
-            run_warp(block, order[i]);
+        if (l_.shared_bytes != 0) {
+            shared_ = std::make_unique<allocation>(l_.shared_bytes, l_.context);
+        }
+        begin_phase();
+        const drawn_order order(warps_, mixed(l_.seed) + block);
+        for (uint32_t i = 0; i < warps_; ++i) {
+            warp_state &s = all_[order[i] % all_.size()];
+            start(s, block, order[i]);
+            run_warp(s);
+        }
+        while (const warp_state *const first = first_at_barrier()) {
+            check_barrier(*first);
+            begin_phase();
+            for (uint32_t i = 0; i < warps_; ++i) {
+                warp_state &s = all_[order[i]];
+                std::swap(s.waiting, s.at_barrier);
+                run_warp(s);
+            }
         }
     }
 
-    const counts &done() const { return w_.done; }
+    counts done() const {
+        counts sum;
+        for (const warp_state &s : all_) {
+            sum += s.w.done;
+        }
+        return sum;
+    }
     const std::vector<uint8_t> &executed() const { return executed_; }
 
 private:
-    void set(int32_t at, int lane, uint64_t value, bool wide) {
-        if (wide) {
-            w_.lanes_of<uint64_t>(at)[lane] = value;
-        } else {
-            w_.lanes_of<uint32_t>(at)[lane] = static_cast<uint32_t>(value);
-        }
-    }
-
-    void run_warp(uint32_t block, uint32_t index) {
-        w_.block = block;
-        w_.first_thread = index * lanes;
-        w_.nan = nan_source(l_.nan, mixed(l_.seed + (uint64_t{block} << 8 | index)));
-        for (const program::special &s : l_.kernel->specials) {
+    void prepare(warp_state &s, uint64_t number) const {
+        s.registers.resize(static_cast<size_t>(l_.kernel->register_bytes) + 64);
+        warp &w = s.w;
+        w.registers = reinterpret_cast<char *>((reinterpret_cast<uintptr_t>(s.registers.data()) + 63) / 64 * 64);
+        w.parameters = l_.parameters.data();
+        w.of = l_.kernel;
+        w.threads_in_block = l_.threads;
+        w.launch = number;
+        w.context = l_.context;
+        w.all_memory = l_.all_memory;
+        for (const program::constant &c : l_.kernel->constants) {
             for (int lane = 0; lane < lanes; ++lane) {
-                const uint32_t value = s.name == "%tid.x"     ? w_.first_thread + static_cast<uint32_t>(lane)
-                                       : s.name == "%ctaid.x" ? block
-                                       : s.name == "%ntid.x"  ? l_.threads
-                                                              : l_.blocks;
-                set(s.at, lane, value, false);
+                set(w, c.at, lane, c.value, c.wide);
             }
         }
-        const uint32_t count = std::min<uint32_t>(lanes, l_.threads - w_.first_thread);
-        w_.done.threads += count;
-        waiting_.assign(1, {0, count == lanes ? ~uint32_t{0} : (uint32_t{1} << count) - 1});
-        while (!waiting_.empty()) {
-            run_first_group();
+    }
+
+    static void set(warp &w, int32_t at, int lane, uint64_t value, bool wide) {
+        if (wide) {
+            w.lanes_of<uint64_t>(at)[lane] = value;
+        } else {
+            w.lanes_of<uint32_t>(at)[lane] = static_cast<uint32_t>(value);
         }
     }
 
-    void activate(uint32_t mask) {
-        w_.mask = mask;
+    void begin_phase() {
+        const uint64_t phase = l_.shared_bytes != 0 ? ++launches : 0;
+        for (warp_state &s : all_) {
+            s.w.shared = shared_.get();
+            s.w.phase = phase;
+        }
+    }
+
+    const warp_state *first_at_barrier() const {
+        const auto found = std::ranges::find_if(all_, [](const warp_state &s) { return !s.at_barrier.empty(); });
+        return found == all_.end() ? nullptr : &*found;
+    }
+
+    // All threads of the block are to be at one barrier.
+    void check_barrier(const warp_state &first) const {
+        const group &at = first.at_barrier[0];
+        uint32_t there = 0;
+        bool is_one = true;
+        for (const warp_state &s : all_) {
+            for (const group &g : s.at_barrier) {
+                there += static_cast<uint32_t>(std::popcount(g.mask));
+                is_one = is_one && g.pc == at.pc;
+            }
+        }
+        if (!is_one || there != l_.threads) {
+            first.w.stop(
+                fault::kind::other, l_.kernel->code[at.pc - 1], std::countr_zero(at.mask),
+                is_one ? "waits for threads that have finished" : "waits while others wait at another barrier");
+        }
+    }
+
+    void start(warp_state &s, uint32_t block, uint32_t index) {
+        warp &w = s.w;
+        w.block = block;
+        w.first_thread = index * lanes;
+        w.nan = nan_source(l_.nan, mixed(l_.seed + (uint64_t{block} << 8 | index)));
+        for (const program::special &special : l_.kernel->specials) {
+            for (int lane = 0; lane < lanes; ++lane) {
+                const uint32_t value = special.name == "%tid.x"     ? w.first_thread + static_cast<uint32_t>(lane)
+                                       : special.name == "%ctaid.x" ? block
+                                       : special.name == "%ntid.x"  ? l_.threads
+                                                                    : l_.blocks;
+                set(w, special.at, lane, value, false);
+            }
+        }
+        const uint32_t count = std::min<uint32_t>(lanes, l_.threads - w.first_thread);
+        w.done.threads += count;
+        s.waiting.assign(1, {0, count == lanes ? ~uint32_t{0} : (uint32_t{1} << count) - 1});
+    }
+
+    // Until its lanes have finished, or wait at a barrier.
+    void run_warp(warp_state &s) {
+        while (!s.waiting.empty()) {
+            run_first_group(s);
+        }
+    }
+
+    static void activate(warp &w, uint32_t mask) {
+        w.mask = mask;
         for (int lane = 0; lane < lanes; ++lane) {
-            w_.active[lane] = -(mask >> lane & 1);
+            w.active[lane] = -(mask >> lane & 1);
         }
     }
 
     // Those that are furthest behind run until they finish or meet, or pass, the next ones. Lanes that part at a branch
     // so come together where its ways do.
-    void run_first_group() {
-        std::sort(waiting_.begin(), waiting_.end(), [](const group &a, const group &b) { return a.pc > b.pc; });
-        group now = waiting_.back();
-        waiting_.pop_back();
-        while (!waiting_.empty() && waiting_.back().pc == now.pc) {
-            now.mask |= waiting_.back().mask;
-            waiting_.pop_back();
+    void run_first_group(warp_state &s) {
+        warp &w = s.w;
+        std::sort(s.waiting.begin(), s.waiting.end(), [](const group &a, const group &b) { return a.pc > b.pc; });
+        group now = s.waiting.back();
+        s.waiting.pop_back();
+        while (!s.waiting.empty() && s.waiting.back().pc == now.pc) {
+            now.mask |= s.waiting.back().mask;
+            s.waiting.pop_back();
         }
-        const uint32_t next = waiting_.empty() ? ~uint32_t{0} : waiting_.back().pc;
-        activate(now.mask);
+        const uint32_t next = s.waiting.empty() ? ~uint32_t{0} : s.waiting.back().pc;
+        activate(w, now.mask);
         const instruction *const code = l_.kernel->code.data();
         uint32_t pc = now.pc;
         uint64_t executed = 0;
@@ -136,14 +210,14 @@ private:
             const instruction &i = code[pc++];
             ++executed;
             if (i.then == flow::next && i.predicate < 0) {
-                (all ? i.all : i.some)(w_, i);
+                (all ? i.all : i.some)(w, i);
                 continue;
             }
-            const uint32_t taken = i.predicate < 0 ? now.mask : now.mask & true_lanes(i);
+            const uint32_t taken = i.predicate < 0 ? now.mask : now.mask & true_lanes(w, i);
             if (i.then == flow::next) {
-                activate(taken);
-                i.some(w_, i);
-                activate(now.mask);
+                activate(w, taken);
+                i.some(w, i);
+                activate(w, now.mask);
                 continue;
             }
             const uint32_t stay = now.mask & ~taken;
@@ -155,19 +229,21 @@ private:
                 continue;
             }
             if (i.then == flow::branch) {
-                waiting_.push_back({static_cast<uint32_t>(i.target), taken});
+                s.waiting.push_back({static_cast<uint32_t>(i.target), taken});
+            } else if (i.then == flow::meet) {
+                s.at_barrier.push_back({pc, taken});
             }
             now.mask = stay;
             break;
         }
-        w_.done.instructions += executed * static_cast<uint32_t>(std::popcount(w_.mask));
+        w.done.instructions += executed * static_cast<uint32_t>(std::popcount(w.mask));
         if (now.mask != 0) {
-            waiting_.push_back({pc, now.mask});
+            s.waiting.push_back({pc, now.mask});
         }
     }
 
-    uint32_t true_lanes(const instruction &i) {
-        const uint32_t *const predicate = w_.lanes_of<uint32_t>(i.predicate);
+    static uint32_t true_lanes(warp &w, const instruction &i) {
+        const uint32_t *const predicate = w.lanes_of<uint32_t>(i.predicate);
         uint32_t mask = 0;
         for (int lane = 0; lane < lanes; ++lane) {
             mask |= static_cast<uint32_t>((predicate[lane] != 0) != i.unless) << lane;
@@ -176,10 +252,10 @@ private:
     }
 
     const launch &l_;
-    std::vector<char> registers_;
+    const uint32_t warps_;
+    std::vector<warp_state> all_;
     std::vector<uint8_t> executed_;
-    warp w_;
-    std::vector<group> waiting_;
+    std::unique_ptr<allocation> shared_;
 };
 
 }  // namespace
@@ -194,7 +270,7 @@ counts run(const launch &l, std::vector<uint8_t> &executed) {
     std::mutex lock;
     const auto work = [&] {
         std::fesetenv(FE_DFL_ENV);  // not what a test has set, which a new thread would inherit
-        warp_runner runner(l, number);
+        block_runner runner(l, number);
         try {
             for (uint32_t i; (i = next++) < l.blocks;) {
                 runner.run_block(order[i]);

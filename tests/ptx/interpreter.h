@@ -1,6 +1,7 @@
 // Runs a launch: its blocks on the processor's cores, in a drawn order, and in each block its warps in a drawn order.
-// The lanes of a warp run together where they are at the same instruction; no memory orders one thread before another,
-// as an access to a byte that another thread of the launch writes is a fault.
+// The lanes of a warp run together where they are at the same instruction. A barrier is where all warps of a block have
+// come, and orders accesses to the block's shared memory; nothing else orders one thread before another, as an access
+// to a byte that another thread of the launch writes is a fault.
 #pragma once
 
 #include "warp.h"
@@ -14,6 +15,7 @@ namespace ptx {
 struct launch {
     const program *kernel = nullptr;
     uint32_t blocks = 1, threads = 1;  // in each
+    uint32_t shared_bytes = 0;
     std::span<const uint8_t> parameters;
     const memory *all_memory = nullptr;
     const void *context = nullptr;

@@ -132,6 +132,66 @@ TEST(PtxInterpreter, checks_every_access) {
     EXPECT_EQ(freed.own.find(out, 1), nullptr);
 }
 
+// Each thread stores 3 times its number, and reads what is there of the thread so far behind it.
+std::string through_shared_memory(const std::string &between, int distance) {
+    return at_own_place +
+           "mov.u32 %r5, %tid.x; mul.wide.u32 %rd3, %r5, 4; mul.lo.s32 %r6, %r5, 3;"
+           "st.shared.b32 [%rd3], %r6;" +
+           between + "ld.shared.b32 %r7, [%rd3+" + std::to_string(4 * distance) + "]; st.global.b32 [%rd1], %r7; ret;";
+}
+
+TEST(PtxInterpreter, threads_of_a_block_meet_at_a_barrier) {
+    for (const uint64_t seed : {1, 2, 3, 4}) {
+        bench b(through_shared_memory("setp.lt.u32 %p1, %r5, 50; @%p1 bra Few; bra.uni On; Few: On: bar.sync 0; "
+                                      "sub.s32 %r5, 99, %r5; mul.wide.u32 %rd3, %r5, 4;",
+                                      0),
+                1, 4 * 300);
+        b.settings.seed = seed;
+        b.run_sharing(3, 100, 400);
+        const std::vector<uint32_t> out = b.read<uint32_t>();
+        for (uint32_t i = 0; i < out.size(); ++i) {
+            ASSERT_EQ(out[i], 3 * (99 - i % 100)) << i;
+        }
+    }
+}
+
+TEST(PtxInterpreter, finds_threads_that_share_without_a_barrier) {
+    const auto fault_of = [](const std::string &between, int distance, uint32_t bytes = 4 * 65) {
+        bench b(through_shared_memory(between, distance), 1, 4 * 64);
+        b.settings.shared_bytes = bytes;
+        return b.fault_of(1, 64);
+    };
+    EXPECT_EQ(fault_of("", 0), "") << "its own";
+    EXPECT_NE(fault_of("", 1), "") << "its neighbour's";
+    EXPECT_NE(fault_of("bar.sync 0;", 1).find("never written"), std::string::npos) << "of the last one, which has none";
+    EXPECT_NE(fault_of("bar.sync 0;", 1, 4 * 64).find("no shared memory at 0x100"), std::string::npos);
+    EXPECT_NE(fault_of("", 0, 0).find("no shared memory at"), std::string::npos);
+    EXPECT_NE(fault_of("st.shared.b32 [%rd3+2], %r6;", 0).find("misaligned"), std::string::npos);
+    // What one phase reads another may write, but not the same one.
+    const std::string write = "mov.b64 %rd4, 0; setp.eq.b32 %p1, %r5, 0; @%p1 st.shared.b32 [%rd4], %r6;";
+    EXPECT_EQ(fault_of("bar.sync 0; mov.b64 %rd4, 0; ld.shared.b32 %r8, [%rd4]; bar.sync 0;" + write, 0), "");
+    EXPECT_NE(fault_of("bar.sync 0; mov.b64 %rd4, 0; ld.shared.b32 %r8, [%rd4];" + write, 0).find("another thread"),
+              std::string::npos);
+}
+
+TEST(PtxInterpreter, finds_threads_that_do_not_come_to_a_barrier) {
+    bench finished(through_shared_memory("setp.ge.u32 %p1, %r5, 40; @%p1 ret; bar.sync 0;", 0), 1, 4 * 64);
+    finished.settings.shared_bytes = 256;
+    EXPECT_NE(finished.fault_of(1, 64).find("waits for threads that have finished"), std::string::npos);
+    bench apart(through_shared_memory("setp.ge.u32 %p1, %r5, 40; @%p1 bra Late; bar.sync 0; bra.uni On; "
+                                      "Late: bar.sync 0; On:",
+                                      0),
+                1, 4 * 64);
+    apart.settings.shared_bytes = 256;
+    EXPECT_NE(apart.fault_of(1, 64).find("waits while others wait at another barrier"), std::string::npos);
+}
+
+TEST(PtxInterpreter, shared_memory_is_a_blocks_own) {
+    bench b(at_own_place + "mov.b64 %rd3, 0; ld.shared.b32 %r7, [%rd3]; st.shared.b32 [%rd3], %r7; ret;", 1, 4 * 2);
+    b.settings.shared_bytes = 4;
+    EXPECT_NE(b.fault_of(2, 1).find("never written"), std::string::npos);
+}
+
 TEST(PtxInterpreter, does_not_take_the_threads_arithmetic) {
     bench b(
         "ld.param.b64 %rd2, [out]; mov.b32 %r1, 0f00800000; mul.rn.f32 %r1, %r1, 0f3F000000; st.global.b32 [%rd2], "

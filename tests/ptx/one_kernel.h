@@ -49,6 +49,10 @@ public:
         std::memcpy(all.data(), reinterpret_cast<const void *>(out->begin()), all.size() * sizeof(T));
         return all;
     }
+    ptx::counts run_sharing(uint32_t blocks, uint32_t threads, uint32_t bytes) {
+        settings.shared_bytes = bytes;
+        return run(blocks, threads);
+    }
     // What it says of a kernel that does what it must not; "" where nothing does.
     std::string fault_of(uint32_t blocks, uint32_t threads) {
         try {

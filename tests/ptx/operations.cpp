@@ -106,6 +106,7 @@ template<typename T> bool le(T a, T b) { return a <= b; }
 template<typename T> bool gt(T a, T b) { return a > b; }
 template<typename T> bool ge(T a, T b) { return a >= b; }
 bool leu(float a, float b) { return !(a > b); }
+bool geu(float a, float b) { return !(a < b); }
 
 template<typename To, typename From> To convert(From a) { return static_cast<To>(a); }
 template<typename To, typename From> To convert_low(u64 a) { return static_cast<To>(static_cast<From>(a)); }
@@ -167,11 +168,11 @@ template<bool All> void to_f16(warp &w, const instruction &i) {
     }
 }
 
-template<bool All> void unpack(warp &w, const instruction &i) {
-    const u64 *const from = w.lanes_of<u64>(i.a);
+template<typename Whole, typename Half, bool All> void unpack(warp &w, const instruction &i) {
+    const Whole *const from = w.lanes_of<Whole>(i.a);
     for (int lane = 0; lane < lanes; ++lane) {
-        put<All, u32>(w, w.lanes_of<u32>(i.list[0]), lane, static_cast<u32>(from[lane]));
-        put<All, u32>(w, w.lanes_of<u32>(i.list[1]), lane, static_cast<u32>(from[lane] >> 32));
+        put<All, Half>(w, w.lanes_of<u32>(i.list[0]), lane, static_cast<Half>(from[lane]));
+        put<All, Half>(w, w.lanes_of<u32>(i.list[1]), lane, static_cast<Half>(from[lane] >> 8 * sizeof(Half)));
     }
 }
 
@@ -191,39 +192,69 @@ template<typename T, bool All> void load_parameter(warp &w, const instruction &i
     }
 }
 
+enum class space { global, shared };
+
 // Where a lane's bytes are, checked; and the sectors that the warp's accesses touch, counted: those of more than a
 // byte, as kernels read operands byte by byte, of which lanes share many. A sector that the lane before has touched is
-// not another.
-template<typename T, int Elements> class access {
+// not another. Shared memory has none.
+template<typename T, int Elements, space Of> class access {
 public:
     static constexpr u64 bytes = sizeof(T) * Elements;
 
     access(warp &w, const instruction &i) : w_(w), i_(i) {}
 
-    allocation &at(int lane, u64 address) {
+    // What a lane reads, and where it may write.
+    const T *read_at(int lane, u64 address) {
+        allocation &in = allocation_at(lane, address);
+        expect_none(lane, address, in.read(placed(address), bytes, stamp(lane)));
+        return reinterpret_cast<const T *>(placed(address));
+    }
+    T *write_at(int lane, u64 address) {
+        allocation &in = allocation_at(lane, address);
+        expect_none(lane, address, in.write(placed(address), bytes, stamp(lane)));
+        return reinterpret_cast<T *>(placed(address));
+    }
+
+private:
+    thread_stamp stamp(int lane) const { return w_.stamp(Of == space::shared ? w_.phase : w_.launch, lane); }
+
+    u64 placed(u64 address) const { return Of == space::shared ? w_.shared->begin() + address : address; }
+
+    allocation &allocation_at(int lane, u64 address) {
         if (address % bytes != 0) {
             w_.stop(fault::kind::misaligned, i_, lane, "misaligned address " + hex(address));
+        }
+        if constexpr (Of == space::shared) {
+            const u64 size = w_.shared == nullptr ? 0 : w_.shared->end() - w_.shared->begin();
+            if (bytes > size || address > size - bytes) {
+                w_.stop(fault::kind::no_memory, i_, lane, "no shared memory at " + hex(address));
+            }
+            return *w_.shared;
         }
         allocation *const in = w_.allocation_of(address, bytes);
         if (in == nullptr || in->owner() != w_.context) {
             w_.stop(fault::kind::no_memory, i_, lane,
                     in == nullptr ? "no memory at " + hex(address) : "another context's memory at " + hex(address));
         }
+        count_sector(address);
+        return *in;
+    }
+
+    void count_sector(u64 address) {
         constexpr u64 sector = 32;
         if (bytes > 1) {
             w_.done.sectors += address / sector != latest_sector_;
             latest_sector_ = address / sector;
             w_.done.bytes += bytes;
         }
-        return *in;
     }
+
     void expect_none(int lane, u64 address, const char *why) {
         if (*why != 0) {
             w_.stop(fault::kind::other, i_, lane, std::string(why) + ": " + hex(address));
         }
     }
 
-private:
     static std::string hex(u64 address) {
         char text[32];
         std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
@@ -235,35 +266,33 @@ private:
     u64 latest_sector_ = ~u64{0};
 };
 
-template<typename T, int Elements> void load(warp &w, const instruction &i) {
-    access<T, Elements> checked(w, i);
+template<typename T, int Elements, space Of> void load(warp &w, const instruction &i) {
+    access<T, Elements, Of> checked(w, i);
     const u64 *const addresses = w.lanes_of<u64>(i.a);
     for (int lane = 0; lane < lanes; ++lane) {
         if (w.active[lane] == 0) {
             continue;
         }
-        const u64 address = addresses[lane] + i.offset;
-        checked.expect_none(lane, address, checked.at(lane, address).read(address, checked.bytes, w.stamp(lane)));
+        const T *const from = checked.read_at(lane, addresses[lane] + i.offset);
         for (int n = 0; n < Elements; ++n) {
             T value;
-            std::memcpy(&value, reinterpret_cast<const T *>(address) + n, sizeof value);
+            std::memcpy(&value, from + n, sizeof value);
             w.lanes_of<lane_of<T>>(i.list[n])[lane] = value;
         }
     }
 }
 
-template<typename T, int Elements> void store(warp &w, const instruction &i) {
-    access<T, Elements> checked(w, i);
+template<typename T, int Elements, space Of> void store(warp &w, const instruction &i) {
+    access<T, Elements, Of> checked(w, i);
     const u64 *const addresses = w.lanes_of<u64>(i.a);
     for (int lane = 0; lane < lanes; ++lane) {
         if (w.active[lane] == 0) {
             continue;
         }
-        const u64 address = addresses[lane] + i.offset;
-        checked.expect_none(lane, address, checked.at(lane, address).write(address, checked.bytes, w.stamp(lane)));
+        T *const to = checked.write_at(lane, addresses[lane] + i.offset);
         for (int n = 0; n < Elements; ++n) {
             const T value = static_cast<T>(w.lanes_of<lane_of<T>>(i.list[n])[lane]);
-            std::memcpy(reinterpret_cast<T *>(address) + n, &value, sizeof value);
+            std::memcpy(to + n, &value, sizeof value);
         }
     }
 }
@@ -287,13 +316,13 @@ template<typename To, typename From> opcode conversion_row() {
 template<typename T> opcode parameter_row() {
     return {shape::load_parameter, load_parameter<T, true>, load_parameter<T, false>, {bits_of<T>}, true};
 }
-template<typename T, int Elements> opcode load_row() {
-    opcode o{shape::load, load<T, Elements>, load<T, Elements>, {bits_of<T>}, true};
+template<typename T, int Elements, space Of = space::global> opcode load_row() {
+    opcode o{shape::load, load<T, Elements, Of>, load<T, Elements, Of>, {bits_of<T>}, true};
     o.elements = Elements;
     return o;
 }
-template<typename T, int Elements> opcode store_row() {
-    opcode o{shape::store, store<T, Elements>, store<T, Elements>, {bits_of<T>}, true};
+template<typename T, int Elements, space Of = space::global> opcode store_row() {
+    opcode o{shape::store, store<T, Elements, Of>, store<T, Elements, Of>, {bits_of<T>}, true};
     o.elements = Elements;
     return o;
 }
@@ -308,6 +337,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"and.b32", row<both<u32>>()},
         {"and.b64", row<both<u64>>()},
         {"and.pred", row<both<bool>>()},
+        {"bar.sync", {shape::barrier}},
         {"bfe.s32", row<bfe<s32>>()},
         {"bfe.s64", row<bfe<s64>>()},
         {"bfe.u32", row<bfe<u32>>()},
@@ -347,6 +377,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"ld.param.b32", parameter_row<u32>()},
         {"ld.param.b64", parameter_row<u64>()},
         {"ld.param.b8", parameter_row<uint8_t>()},
+        {"ld.shared.b32", load_row<u32, 1, space::shared>()},
         {"mad.lo.s32", row<mad<u32>>()},
         {"mad.lo.s64", row<mad<u64>>()},
         {"max.f32", arithmetic_row<greater>()},
@@ -382,6 +413,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"setp.eq.b32", row<eq<u32>>()},
         {"setp.ge.s32", row<ge<s32>>()},
         {"setp.ge.u32", row<ge<u32>>()},
+        {"setp.geu.f32", row<geu>()},
         {"setp.gt.f32", row<gt<float>>()},
         {"setp.gt.s32", row<gt<s32>>()},
         {"setp.gt.u16", row<gt<u16>>()},
@@ -406,6 +438,7 @@ std::map<std::string, opcode, std::less<>> make_table() {
         {"st.global.b8", store_row<uint8_t, 1>()},
         {"st.global.v2.b32", store_row<u32, 2>()},
         {"st.global.v2.b64", store_row<u64, 2>()},
+        {"st.shared.b32", store_row<u32, 1, space::shared>()},
         {"sub.s32", row<sub<u32>>()},
         {"sub.s64", row<sub<u64>>()},
         {"xor.b32", row<different<u32>>()},
@@ -421,6 +454,8 @@ const std::map<std::string, opcode, std::less<>> &opcode_table() {
 
 opcode pack_64() { return {shape::plain, pack<true>, pack<false>, {64, 32}}; }
 
-opcode unpack_64() { return {shape::plain, unpack<true>, unpack<false>, {32, 64}}; }
+opcode unpack_64() { return {shape::plain, unpack<u64, u32, true>, unpack<u64, u32, false>, {32, 64}}; }
+
+opcode unpack_32() { return {shape::plain, unpack<u32, u16, true>, unpack<u32, u16, false>, {16, 32}}; }
 
 }  // namespace ptx

@@ -10,7 +10,7 @@
 
 namespace ptx {
 
-enum class shape { plain, load_parameter, load, store, branch, finish };
+enum class shape { plain, load_parameter, load, store, branch, barrier, finish };
 
 struct opcode {
     shape is = shape::plain;
@@ -23,8 +23,9 @@ struct opcode {
 
 const std::map<std::string, opcode, std::less<>> &opcode_table();
 
-// mov.b64 {low, high}, whole
+// mov.b64 {low, high}, whole; mov.b32 {low, high}, whole
 opcode unpack_64();
+opcode unpack_32();
 // mov.b64 whole, {low, high}
 opcode pack_64();
 

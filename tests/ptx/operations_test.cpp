@@ -240,6 +240,13 @@ const std::map<std::string, std::vector<vector_of>> &vectors() {
           {1, {quiet, one}},
           {1, {one, signaling}},
           {0, {least, 0}}}},
+        {"setp.geu.f32",
+         {{1, {two, one}},
+          {0, {one, two}},
+          {1, {one, one}},
+          {1, {quiet, one}},
+          {1, {one, signaling}},
+          {0, {0, least}}}},
 
         {"cvt.s16.s8", {{0xff80, {0x80}}, {0x7f, {0x7f}}, {0x34, {0x1234}}}},
         {"cvt.s32.s8", {{0xffffff80, {0x80}}, {0x7f, {0x7f}}, {0x34, {0x1234}}}},
@@ -467,6 +474,18 @@ TEST(PtxOperations, take_a_value_apart) {
     EXPECT_EQ(b.read<uint32_t>(), (std::vector<uint32_t>{0x11223344, 0xddeeff00}));
 }
 
+TEST(PtxOperations, take_a_value_of_32_bits_apart) {
+    bench b(
+        "ld.param.b64 %rd1, [in]; ld.param.b64 %rd2, [out]; ld.global.nc.b32 %r1, [%rd1];"
+        "{ .reg .b16 tmp; mov.b32 {tmp, %rs1}, %r1; } { .reg .b16 tmp; mov.b32 {%rs2, tmp}, %r1; }"
+        "st.global.b16 [%rd2], %rs1; st.global.b16 [%rd2+2], %rs2; ret;",
+        4, 4);
+    const uint32_t in = 0x11223344;
+    b.write(&in, sizeof in);
+    b.run(1, 1);
+    EXPECT_EQ(b.read<uint16_t>(), (std::vector<uint16_t>{0x1122, 0x3344}));
+}
+
 TEST(PtxOperations, put_a_value_together) {
     bench b(
         "ld.param.b64 %rd1, [in]; ld.param.b64 %rd2, [out]; ld.global.nc.v2.b32 {%r1, %r2}, [%rd1];"
@@ -493,10 +512,9 @@ TEST(PtxOperations, load_and_store) {
         {"ld.global.nc.v2.b32", "st.global.v2.b32", "{%r1, %r2}", 8},
         {"ld.global.nc.v2.b64", "st.global.v2.b64", "{%rd3, %rd4}", 16},
     };
-    std::set<std::string> tried = {"ld.global.nc.s8", "ld.global.nc.v4.b32",
-                                   "ld.param.b8",     "ld.param.b32",
-                                   "ld.param.b64",    "bra",
-                                   "bra.uni",         "ret"};
+    std::set<std::string> tried = {
+        "ld.global.nc.s8", "ld.global.nc.v4.b32", "ld.param.b8",   "ld.param.b32", "ld.param.b64", "bra", "bra.uni", "ret",
+        "ld.shared.b32",       "st.shared.b32", "bar.sync"};  // the last three: interpreter_test.cpp
     uint8_t in[48];
     for (size_t i = 0; i < sizeof in; ++i) {
         in[i] = static_cast<uint8_t>(0x81 + 3 * i);
@@ -532,6 +550,12 @@ TEST(PtxOperations, load_and_store) {
     for (const auto &[name, op] : ptx::opcode_table()) {
         EXPECT_TRUE(tried.count(name) != 0 || op.is == ptx::shape::plain) << name;
     }
+}
+
+TEST(PtxOperations, store_a_number) {
+    bench b("ld.param.b64 %rd2, [out]; st.global.b32 [%rd2+4], 258; st.global.b16 [%rd2], -2; ret;", 1, 8);
+    b.run(1, 1);
+    EXPECT_EQ(b.read<uint32_t>(), (std::vector<uint32_t>{0xeeeefffe, 258}));
 }
 
 TEST(PtxOperations, load_parameters_of_every_size) {

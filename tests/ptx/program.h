@@ -18,7 +18,7 @@ struct warp;
 struct instruction;
 using action = void (*)(warp &, const instruction &);
 
-enum class flow : uint8_t { next, branch, finish };
+enum class flow : uint8_t { next, branch, meet, finish };  // meet: at a barrier of the block
 
 struct instruction {
     action all = nullptr;   // for 32 lanes
@@ -52,7 +52,8 @@ struct program {
     };
     std::vector<special> specials;
     std::vector<std::string> text;  // for messages
-    size_t before = 0;              // instructions of the module's kernels before this one
+    bool has_barriers = false;
+    size_t before = 0;  // instructions of the module's kernels before this one
 };
 
 // Throws unreadable where an opcode is unknown, or an operand is not what its opcode takes.

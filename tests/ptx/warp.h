@@ -42,12 +42,14 @@ struct warp {
     const memory *all_memory = nullptr;
     allocation *latest = nullptr;  // that an access was in
     uint64_t latest_version = 0;
+    allocation *shared = nullptr;  // the block's, whose addresses count from 0
+    uint64_t phase = 0;            // the number of what runs between two barriers, as a launch's: accesses are ordered
     nan_source nan;
     counts done;
 
     template<typename T> T *lanes_of(int32_t at) { return reinterpret_cast<T *>(registers + at); }
-    thread_stamp stamp(int lane) const {
-        return launch << 32 | (uint64_t{block} * threads_in_block + first_thread + static_cast<uint32_t>(lane) + 1);
+    thread_stamp stamp(uint64_t number, int lane) const {
+        return number << 32 | (uint64_t{block} * threads_in_block + first_thread + static_cast<uint32_t>(lane) + 1);
     }
     allocation *allocation_of(uint64_t address, uint64_t bytes) {
         if (latest == nullptr || latest_version != all_memory->version() || !latest->has(address, bytes)) {

@@ -121,3 +121,32 @@ def test_the_work_is_in_the_current_stream():
     check(driver.cuMemcpyHtoDAsync_v2(ctypes.c_uint64(x.address), later.ctypes.data_as(ctypes.c_void_p),
                                       ctypes.c_size_t(x.bytes), stream))  # fmt: skip
     assert numpy.array_equal(qdq.quantize(x, 0.05, dtype="int8").get(), qdq.quantize(later, 0.05, dtype="int8"))
+
+
+@pytest.mark.parametrize("how", [{}, {"axis": 0}, {"axis": 1}, {"axis": 1, "block_size": 8}, {"block_size": (4, 16)},
+                                 {"axis": -1, "block_size": 32, "rule": "power_even", "scale_dtype": "float32"},
+                                 {"axis": 0, "rule": "minmax"}])  # fmt: skip
+def test_scales_are_computed_there(how):
+    on_device, on_host = (qdq.quantize_dynamic(x, dtype="int8", **how) for x in (cupy.asarray(X), X))
+    for there, here in zip(on_device, on_host, strict=True):
+        assert isinstance(there, ndarray) and there.shape == here.shape
+        assert numpy.array_equal(there.get(), here)
+    alone = qdq.compute_scales(cupy.asarray(X), dtype="int8", **how)
+    scale = alone[0] if isinstance(alone, tuple) else alone
+    assert numpy.array_equal(scale.get(), on_host[1])
+
+
+@pytest.mark.parametrize("how, named", [({"clip_ratio": (1.0, 0.5, 3)}, "clip_ratio_count"), ({"diagnostics": True}, "diagnostics"),
+                                        ({"global_sense": "scale", "scale_dtype": "float8_e4m3fn"}, "")])  # fmt: skip
+def test_what_devices_do_not_do_is_refused(how, named):
+    with pytest.raises((TypeError, ValueError), match=named):
+        qdq.quantize_dynamic(cupy.asarray(X), dtype="int8", axis=0, **how)
+
+
+def test_a_dynamic_call_is_in_the_current_stream():
+    x, later = cupy.asarray(X), numpy.ascontiguousarray(X[::-1])
+    check(driver.cuMemcpyHtoDAsync_v2(ctypes.c_uint64(x.address), later.ctypes.data_as(ctypes.c_void_p),
+                                      ctypes.c_size_t(x.bytes), stream))  # fmt: skip
+    codes, scale = qdq.quantize_dynamic(x, dtype="int8", axis=0)
+    expected_codes, expected_scale = qdq.quantize_dynamic(later, dtype="int8", axis=0)
+    assert numpy.array_equal(codes.get(), expected_codes) and numpy.array_equal(scale.get(), expected_scale)

@@ -104,9 +104,37 @@ class TestTorch:
         with pytest.raises(ValueError, match="scale: "):
             qdq.quantize(numbers(*SHAPE).cuda(), ROWS, dtype="int8", axis=0)
 
-    def test_a_scale_computed_there_is_refused_by_name(self):
-        with pytest.raises(ValueError, match="x: "):
-            qdq.quantize_dynamic(numbers(*SHAPE).cuda(), dtype="int8", axis=0)
+    @pytest.mark.parametrize("dtype", FLOATS)
+    @pytest.mark.parametrize("stored", [torch.int8, torch.float8_e4m3fn])
+    @pytest.mark.parametrize("how", [{}, {"axis": 0}, {"axis": 1}, {"axis": 1, "block_size": 128}, {"block_size": (32, 64)},
+                                     {"axis": 1, "block_size": 32, "rule": "power_floor"}])  # fmt: skip
+    def test_scales_are_computed_there(self, dtype, stored, how):
+        x = numbers(*SHAPE, dtype=dtype)
+        for there, here in zip(qdq.quantize_dynamic(x.cuda(), dtype=stored, **how),
+                               qdq.quantize_dynamic(x, dtype=stored, **how), strict=True):  # fmt: skip
+            assert same(there, here)
+
+    def test_zero_points_are_computed_there(self):
+        x = numbers(*SHAPE)
+        for there, here in zip(torch.ops.qdq.quantize_dynamic_minmax(x.cuda(), dtype=torch.uint8, axis=0),
+                               torch.ops.qdq.quantize_dynamic_minmax(x, dtype=torch.uint8, axis=0), strict=True):  # fmt: skip
+            assert same(there, here)
+
+    def test_a_dynamic_call_in_a_graph(self):
+        x = numbers(*SHAPE).cuda()
+        qdq.quantize_dynamic(x, dtype="int8", axis=0)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            codes, scale = torch.ops.qdq.quantize_dynamic(x, dtype=torch.int8, axis=0)
+        x.mul_(2)
+        graph.replay()
+        torch.cuda.synchronize()
+        expected_codes, expected_scale = qdq.quantize_dynamic(x.cpu(), dtype="int8", axis=0)
+        assert same(codes, expected_codes) and same(scale, expected_scale)
+
+    def test_a_search_is_refused_by_name(self):
+        with pytest.raises(ValueError, match="clip_ratio_count"):
+            qdq.quantize_dynamic(numbers(*SHAPE).cuda(), dtype="int8", axis=0, clip_ratio=(1, 0.5, 3))
 
 
 def test_cupy():

@@ -8,6 +8,7 @@ namespace test_support {
 using conformance::call_on_device;
 using conformance::device;
 using conformance::device_call_options;
+using conformance::dynamic_call_on_device;
 using conformance::open_device;
 
 // Where calls on the target in use take their tensors; QDQ_DEVICE_HOST for the processor's.

@@ -467,7 +467,7 @@ typedef struct {
 
 /** Computes scales, and zero points where the rule has such, of the elements that share each.
  *
- * @param x           F32, F16 or BF16, on the host
+ * @param x           F32, F16 or BF16
  * @param codes       the stored type that x is to be quantized to
  * @param scale       written: F32, F16, BF16, or F8E4M3; of powers of two E8M0, F32 or BF16. Its shape and the options
  *                    say which elements share a scale, as for qdq_quantize()
@@ -478,7 +478,11 @@ typedef struct {
  *                    an error
  * @return QDQ_OK, or why nothing has been written: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED
  *
- * The outputs may overlap neither one another nor x. An x without elements has scales of elements that are 0. */
+ * The outputs may overlap neither one another nor x. An x without elements has scales of elements that are 0.
+ *
+ * All tensors may live on one device. The work goes into the stream of `options`, and the outputs are there when it has
+ * run. There several clip ratios, a global scale, diagnostics, and scales of an x without elements are QDQ_UNSUPPORTED.
+ * The status may be QDQ_DEVICE_ERROR or QDQ_OUT_OF_MEMORY, too: then scales may have been written. */
 qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes, const qdq_tensor *scale,
                               const qdq_tensor *zero_point, const qdq_scale_options *how, const qdq_options *options);
 
@@ -496,8 +500,8 @@ qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const 
                                      const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_scale_options *how,
                                      const qdq_options *options);
 
-/** Runs such a plan on the data of tensors laid out as the plan's were. `zero_point` is NULL where the plan has none,
- * `stream` always. */
+/** Runs such a plan on the data of tensors laid out as the plan's were. `zero_point` is NULL where the plan has none.
+ * `stream` is as for qdq_run(). */
 qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, void *zero_point, void *y, void *stream);
 
 /** Where the scales of matrices lie for tensor cores. A scale tensor's last two dimensions are the rows and columns of

@@ -6,6 +6,7 @@
 #include "cpu/reduction.h"
 #include "support/first_options.h"
 #include "support/status.h"
+#include "targets/device_scales.h"
 
 #include <cstddef>
 #include <cstring>
@@ -19,17 +20,21 @@ qdq_status make(const runtime::dynamic_arguments &given, runtime::dynamic_plan &
     if (const qdq_status status = runtime::make_dynamic_plan(given, p)) {
         return status;
     }
-    if (p.quantize.elements > 0) {
+    if (p.quantize.elements > 0 && !p.is_on_device()) {
         runtime::prepare_direct_call(p.quantize);
         runtime::prepare_reduction(p);
     }
     return QDQ_OK;
 }
 
-qdq_status run(const char *function, const runtime::dynamic_plan &p, const runtime::dynamic_tensors &at) {
+qdq_status run(const char *function, const runtime::dynamic_plan &p, const runtime::dynamic_tensors &at, void *stream) {
     qdq_status status;
     if ((status = runtime::check_overlap(function, p, at)) || (status = runtime::check_given_global(function, p))) {
         return status;
+    }
+    if (p.is_on_device()) {
+        const runtime::device_scales &by = runtime::find_device_scales(*p.quantize.op.target);
+        return by.run(function, by, p, at, stream);
     }
     if (at.y && p.quantize.elements > 0) {
         runtime::quantize_dynamic(p, at);
@@ -38,6 +43,8 @@ qdq_status run(const char *function, const runtime::dynamic_plan &p, const runti
     }
     return QDQ_OK;
 }
+
+void *stream_of(const qdq_options *options) { return options ? options->stream : nullptr; }
 
 qdq_status check_y(const char *function, const runtime::dynamic_plan &p, const void *y) {
     return y || p.quantize.elements == 0 ? QDQ_OK
@@ -58,7 +65,8 @@ qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes, const qdq_te
             make({{function, runtime::operation::quantize, x, scale, zero_point, &y, options, false}, how}, p)) {
         return status;
     }
-    return run(function, p, {x->data, scale->data, zero_point ? zero_point->data : nullptr, nullptr});
+    return run(function, p, {x->data, scale->data, zero_point ? zero_point->data : nullptr, nullptr},
+               stream_of(options));
 }
 
 qdq_status qdq_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
@@ -70,7 +78,9 @@ qdq_status qdq_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, co
     if (!status) {
         status = check_y(function, p, y->data);
     }
-    return status ? status : run(function, p, {x->data, scale->data, zero_point ? zero_point->data : nullptr, y->data});
+    return status ? status
+                  : run(function, p, {x->data, scale->data, zero_point ? zero_point->data : nullptr, y->data},
+                        stream_of(options));
 }
 
 qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
@@ -134,10 +144,10 @@ qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, voi
     if (p.quantize.made != runtime::dynamic_plan_mark) {
         return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: plan: qdq_plan_quantize_dynamic has not made it", function);
     }
-    if (stream) {
+    if (stream && !p.is_on_device()) {
         return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: stream: target %s runs on the CPU and takes none", function,
                              p.quantize.op.target->name);
     }
     const qdq_status status = check_y(function, p, y);
-    return status ? status : run(function, p, {x, scale, zero_point, y});
+    return status ? status : run(function, p, {x, scale, zero_point, y}, stream);
 }

@@ -178,6 +178,7 @@ const device_backend qdq_device_cuda = {
     .has_memory = has_memory,
     .wrap = wrap,
     .unwrap = unwrap,
+    .put_barrier = nullptr,
     .run = run_on_device,
 };
 

@@ -19,6 +19,10 @@ struct device_launch {
 // Every backend's. A library without devices lacks it, and Halide's run time with it.
 qdq_status run_on_device(const char *function, const plan &p, const void *x, void *y, void *stream);
 
+// The two halves of that, for a launch that has a scope: whether x and y are the device's memory, and the work itself.
+qdq_status check_on_device(const char *function, const plan &p, const void *x, void *y, device_launch &launch);
+qdq_status launch_on_device(const char *function, const plan &p, const void *x, void *y, device_launch &launch);
+
 // While it lives, Halide's errors on this thread under the launch's address go into its message; elsewhere nothing
 // changes.
 class launch_scope {

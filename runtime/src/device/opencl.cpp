@@ -27,6 +27,7 @@ constexpr uint64_t needed_fp = fp_denormals | fp_infinity_and_nan | fp_nearest |
 using get_platforms = int(uint32_t, void **, uint32_t *);
 using get_devices = int(void *, uint64_t, uint32_t, void **, uint32_t *);
 using get_info = int(void *, uint32_t, size_t, void *, size_t *);
+using enqueue_barrier = int(void *, uint32_t, const void *, void *);
 using create_program = void *(void *, uint32_t, const char **, const size_t *, int *);
 
 const driver_library &driver() {
@@ -39,13 +40,14 @@ struct opencl_library {
     get_info *queue_info = driver().find<get_info>("clGetCommandQueueInfo");
     get_info *memory_info = driver().find<get_info>("clGetMemObjectInfo");
     get_info *device_info = driver().find<get_info>("clGetDeviceInfo");
+    enqueue_barrier *barrier = driver().find<enqueue_barrier>("clEnqueueBarrierWithWaitList");
     create_program *create = driver().find<create_program>("clCreateProgramWithSource");
     char problem[160] = "";
 
     opencl_library() {
         if (!driver().loaded()) {
             std::snprintf(problem, sizeof(problem), "%s", driver().why_not());
-        } else if (!platforms || !devices || !queue_info || !memory_info || !device_info || !create) {
+        } else if (!platforms || !devices || !queue_info || !memory_info || !device_info || !barrier || !create) {
             std::snprintf(problem, sizeof(problem), "libOpenCL.so.1 lacks functions of OpenCL 1.2");
         } else if (!has_device()) {
             std::snprintf(problem, sizeof(problem), "no OpenCL platform has a device");
@@ -131,6 +133,15 @@ int wrap(device_launch &launch, halide_buffer_t &buffer, uint64_t data) {
 
 void unwrap(device_launch &launch, halide_buffer_t &buffer) { halide_opencl_detach_cl_mem(&launch, &buffer); }
 
+// Queues may run commands out of order.
+int put_barrier(device_launch &launch) {
+    const int error = library().barrier(launch.stream, 0, nullptr, nullptr);
+    if (error) {
+        launch.keep_message("clEnqueueBarrierWithWaitList gives %d", error);
+    }
+    return error;
+}
+
 // Halide's run time gives a kernel's text as its object holds it. It lets the compiler fuse a multiplication and an
 // addition: texts begin with FP_CONTRACT ON, which is turned off.
 void *create_unfused_program(void *context, uint32_t, const char **compressed, const size_t *, int *error) {
@@ -156,6 +167,7 @@ const device_backend qdq_device_opencl = {
     .has_memory = has_memory,
     .wrap = wrap,
     .unwrap = unwrap,
+    .put_barrier = put_barrier,
     .run = run_on_device,
 };
 

@@ -1,5 +1,5 @@
 // A plan on a device: cut into launches, each by the kernel that suits its layout.
-#include "device/launch.h"
+#include "device/buffers.h"
 #include "device/region.h"
 
 #include "HalideRuntime.h"
@@ -8,44 +8,12 @@
 #include "support/types.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace qdq::runtime {
 
 namespace {
 
 template<typename T> using number = T;
-
-// A buffer of the device's memory for one call.
-struct device_buffer {
-    halide_buffer_t buffer{};
-    halide_dimension_t shape[2];
-    uint64_t data;
-
-    // Rows of words that lie end to end, of groups [0, groups).
-    void set_words(uint64_t memory, int32_t bits_of_group, int64_t groups) {
-        const int32_t bits = device_word_bits(bits_of_group), words = bits_of_group / bits;
-        set(memory, bits);
-        shape[0] = {0, words, 1};
-        shape[1] = {0, static_cast<int32_t>(groups), words};
-    }
-
-    // Elements [0, end), by pages. Halide takes the last page's size for all pages', and the sum for the buffer's.
-    void set_pages(uint64_t memory, int bits, int64_t end) {
-        const int64_t page = int64_t{1} << page_bits, pages = (end - 1) / page + 1;
-        set(memory, bits);
-        shape[0] = {0, static_cast<int32_t>(end - (pages - 1) * page), 1};
-        shape[1] = {0, static_cast<int32_t>(pages), static_cast<int32_t>(page)};
-    }
-
-private:
-    void set(uint64_t memory, int bits) {
-        data = memory;
-        buffer.type = {halide_type_uint, static_cast<uint8_t>(bits), 1};
-        buffer.dimensions = 2;
-        buffer.dim = shape;
-    }
-};
 
 zero_point_use use_of_zero_point(const call &op) {
     if (!op.zero_point) {
@@ -63,19 +31,26 @@ public:
           op(p.op),
           backend(*p.op.target->device),
           launch(launch),
-          x(memory_of(x, p.x_offset)),
-          y(memory_of(y, p.y_offset)),
-          scale(memory_of(op.scale, p.scale_offset)),
-          zero_point(memory_of(op.zero_point, p.zero_point_offset)) {}
+          x(backend, x, p.x_offset),
+          y(backend, y, p.y_offset),
+          scale(backend, op.scale, p.scale_offset),
+          zero_point(backend, op.zero_point, p.zero_point_offset) {}
 
-    qdq_status run() {
-        if (const char *name = misaligned()) {
+    qdq_status check() const {
+        const char *name = x.is_misaligned(backend, op.x_bits)   ? "x"
+                           : y.is_misaligned(backend, op.y_bits) ? "y"
+                                                                 : nullptr;
+        if (name) {
             return fail(QDQ_INVALID_ARGUMENT, "%s: %s: its elements do not lie at multiples of their size", function,
                         name);
         }
         if (!has_memory()) {
             return fail(QDQ_DEVICE_ERROR, "%s: target %s: %s", function, op.target->name, launch.message);
         }
+        return QDQ_OK;
+    }
+
+    qdq_status run() {
         set_constants();
         return for_each_part(
             whole_region(p),
@@ -83,44 +58,19 @@ public:
     }
 
 private:
-    // A tensor's memory: an address, or a handle and an offset in bytes.
-    struct memory {
-        uint64_t base;
-        int64_t offset;
-    };
-
-    struct span {
-        int64_t first, end;  // bytes relative to the first element
-    };
-
     const char *const function;
     const plan &p;
     const call &op;
     const device_backend &backend;
     device_launch &launch;
-    const memory x, y, scale, zero_point;
+    const device_memory x, y, scale, zero_point;
     const device_kernel *const kernels = op.device->forms;
     device_arguments<number> in{};
 
     int64_t group_of(device_form form) const { return device_group(kernels[int(form)].unit_elements, op.codes().bits); }
 
-    memory memory_of(const void *data, int64_t offset) const {
-        const uint64_t base = reinterpret_cast<uintptr_t>(data);
-        return backend.has_addresses ? memory{base + offset, 0} : memory{base, offset};
-    }
-
-    // Which of x and y begins between two elements' places, or NULL. Offsets in memory objects have been checked.
-    const char *misaligned() const {
-        auto is_off = [&](const memory &m, int32_t bits) {
-            return backend.has_addresses && m.base % static_cast<uint64_t>(std::max(bits / 8, 1)) != 0;
-        };
-        return is_off(x, op.x_bits) ? "x" : is_off(y, op.y_bits) ? "y" : nullptr;
-    }
-
     bool has_memory() const {
-        auto has = [&](const memory &m, const span &bytes) {
-            return backend.has_memory(launch, m.base, m.offset + bytes.first, m.offset + bytes.end);
-        };
+        auto has = [&](const device_memory &m, const span &bytes) { return m.is_there(backend, launch, bytes); };
         return has(x, {p.x_first, p.x_end}) && has(y, {p.y_first, p.y_end}) &&
                has(scale, touched(&dimension::scale, op.scale_type)) &&
                (!op.zero_point || has(zero_point, touched(&dimension::zero_point, op.zero_point_type)));
@@ -205,19 +155,15 @@ private:
     }
 
     // False where groups do not begin where words of 16 bytes may.
-    bool set_words(const memory &of, int64_t first, int32_t bits, int64_t elements, int64_t group_elements,
+    bool set_words(const device_memory &of, int64_t first, int32_t bits, int64_t elements, int64_t group_elements,
                    device_buffer &buffer, int64_t &first_group) const {
-        constexpr uint64_t alignment = 16;
-        const uint64_t group_bytes = group_elements * bits / 8;
-        uint64_t base = of.base, bytes = of.offset + first * bits / 8;
-        if (backend.has_addresses) {
-            bytes += base;
-            base = bytes / alignment * alignment;
-            bytes -= base;
-        }
+        const auto group_bits = static_cast<int32_t>(group_elements * bits);
+        const auto group_bytes = static_cast<uint64_t>(group_bits / 8);
+        const auto [base, bytes] = of.from_aligned(backend, first * bits / 8);
         first_group = static_cast<int64_t>(bytes / group_bytes);
         const int64_t groups = first_group + elements / group_elements;
-        buffer.set_words(base, static_cast<int32_t>(group_elements * bits), groups);
+        const int32_t word_bits = device_word_bits(group_bits);
+        buffer.set_rows(base, word_bits, group_bits / word_bits, groups);
         return bytes % group_bytes == 0 && groups <= INT32_MAX;
     }
 
@@ -271,25 +217,17 @@ private:
         return call_kernel(device_form::strided, r, x_pages, y_pages);
     }
 
-    // Views the memory that a tensor touches as units of some bytes. Where the view begins, in bytes from the tensor's
-    // first element: memory objects are viewed from their own beginning.
-    int64_t view_units(const memory &of, const span &touched, int64_t bytes, device_buffer &buffer) const {
-        const int64_t begin = backend.has_addresses ? touched.first : -of.offset;
-        buffer.set_pages(of.base + (backend.has_addresses ? begin : 0), int(8 * bytes), (touched.end - begin) / bytes);
-        return begin;
-    }
-
     // The number of an element (of packed codes, a byte) from the beginning of the buffer.
-    int64_t set_elements(const memory &of, const span &touched, int64_t element, int32_t bits,
+    int64_t set_elements(const device_memory &of, const span &touched, int64_t element, int32_t bits,
                          device_buffer &buffer) const {
         const int64_t bytes = std::max(bits / 8, 1);
-        return element * bits / (8 * bytes) - view_units(of, touched, bytes, buffer) / bytes;
+        return element * bits / (8 * bytes) - of.view_units(backend, touched, bytes, buffer) / bytes;
     }
 
     // The same for an operand, which is read byte by byte.
-    int64_t set_operands(const memory &of, const span &touched, int64_t operand, int64_t bytes,
+    int64_t set_operands(const device_memory &of, const span &touched, int64_t operand, int64_t bytes,
                          device_buffer &buffer) const {
-        return operand - view_units(of, touched, 1, buffer) / bytes;
+        return operand - of.view_units(backend, touched, 1, buffer) / bytes;
     }
 
     // Scales of the form each as words, for kernels without a zero point: f32 that lie as a group's elements do, from a
@@ -301,7 +239,7 @@ private:
         int64_t first_group;
         if (!as_elements || !set_words(scale, r.scale, 32, of_scale.end / 4 - r.scale, group, buffer, first_group) ||
             first_group != 0) {
-            buffer.set_words(scale.base, static_cast<int32_t>(32 * group), 0);
+            buffer.set_rows(scale.base, 32, static_cast<int32_t>(group), 0);
         }
     }
 
@@ -314,54 +252,33 @@ private:
                                   ? set_operands(zero_point, touched(&dimension::zero_point, op.zero_point_type),
                                                  r.zero_point, in.zero_point_bytes, zero_points)
                                   : set_operands(scale, of_scale, 0, 1, zero_points);
-        device_buffer *all[5];
-        int count = 0, wrapped = 0, error = 0;
-        for (device_buffer *each : {&x_buffer, &scales, &zero_points}) {
-            all[count++] = each;
+        kernel_arguments arguments(launch);
+        for (device_buffer *buffer : {&x_buffer, &scales, &zero_points}) {
+            arguments.add(&buffer->buffer);
         }
         if (form == device_form::each) {
             set_scale_words(r, of_scale, scale_words);
-            all[count++] = &scale_words;
+            arguments.add(&scale_words.buffer);
         }
-        all[count++] = &y_buffer;
-        while (wrapped < count && error == 0) {
-            error = backend.wrap(launch, all[wrapped]->buffer, all[wrapped]->data);
-            wrapped += error == 0;
-        }
-        if (error == 0) {
-            error = call_with(form, all, count);
-        }
-        while (wrapped > 0) {
-            backend.unwrap(launch, all[--wrapped]->buffer);
-        }
-        return error == 0 ? QDQ_OK : failure(error);
-    }
-
-    // Of the buffers the last is y's.
-    int call_with(device_form form, device_buffer *const *buffers, int buffer_count) {
-        constexpr int most_arguments = 128;
-        void *arguments[most_arguments];
-        void *user_context = &launch;
-        int count = 0;
-        arguments[count++] = &user_context;
-        for (int i = 0; i + 1 < buffer_count; i++) {
-            arguments[count++] = &buffers[i]->buffer;
-        }
-        for_each_argument(in, form, [&](const char *, int, auto &argument) { arguments[count++] = &argument; });
-        arguments[count++] = &buffers[buffer_count - 1]->buffer;
-        return kernels[int(form)].run(arguments);
-    }
-
-    qdq_status failure(int error) const {
-        const bool memory = error == halide_error_code_out_of_memory || std::strstr(launch.message, "OUT_OF_MEMORY") ||
-                            std::strstr(launch.message, "OUT_OF_HOST_MEMORY") ||
-                            std::strstr(launch.message, "MEM_OBJECT_ALLOCATION_FAILURE");
-        return fail(memory ? QDQ_OUT_OF_MEMORY : QDQ_DEVICE_ERROR, "%s: target %s: %s", function, op.target->name,
-                    launch.message[0] ? launch.message : "the kernel failed and did not say why");
+        for_each_argument(in, form, [&](const char *, int, auto &argument) { arguments.add(&argument); });
+        arguments.add(&y_buffer.buffer);
+        auto call_with = [&](std::initializer_list<device_buffer *> buffers) {
+            return call_with_buffers(function, *op.target, launch, buffers, kernels[int(form)].run, arguments);
+        };
+        return form == device_form::each ? call_with({&x_buffer, &scales, &zero_points, &scale_words, &y_buffer})
+                                         : call_with({&x_buffer, &scales, &zero_points, &y_buffer});
     }
 };
 
 }  // namespace
+
+qdq_status check_on_device(const char *function, const plan &p, const void *x, void *y, device_launch &launch) {
+    return launcher(function, p, x, y, launch).check();
+}
+
+qdq_status launch_on_device(const char *function, const plan &p, const void *x, void *y, device_launch &launch) {
+    return launcher(function, p, x, y, launch).run();
+}
 
 qdq_status run_on_device(const char *function, const plan &p, const void *x, void *y, void *stream) {
     device_launch launch{};
@@ -369,7 +286,8 @@ qdq_status run_on_device(const char *function, const plan &p, const void *x, voi
         return s;
     }
     const launch_scope scope(launch);
-    return launcher(function, p, x, y, launch).run();
+    const qdq_status s = check_on_device(function, p, x, y, launch);
+    return s ? s : launch_on_device(function, p, x, y, launch);
 }
 
 }  // namespace qdq::runtime

@@ -34,6 +34,10 @@ struct dynamic_draft {
     }
 };
 
+int64_t count_elements(const qdq_tensor &t) {
+    return std::accumulate(t.shape, t.shape + t.rank, int64_t{1}, std::multiplies<>());
+}
+
 qdq_status check_how(dynamic_draft &d) {
     if (d.given.how) {
         std::memcpy(&d.how, d.given.how, sizeof(d.how));
@@ -127,14 +131,29 @@ qdq_status make_static_plan(dynamic_draft &d) {
     given.zero_point = without_data(given.zero_point, zero_point, no_operands);
     given.y = without_data(given.y, y, nullptr);
     given.needs_data = false;
-    if (const qdq_status s = make_plan(given, d.result.quantize)) {
-        return s;
+    return make_plan(given, d.result.quantize);
+}
+
+// What devices do not do.
+qdq_status check_device(const dynamic_draft &d) {
+    const qdq_scale_options &how = d.how;
+    const struct {
+        const char *name;
+        bool is_asked;
+    } of_host[] = {{"how: clip_ratio_count", how.clip_ratio_count > 1},
+                   {"how: global_scale", how.global_sense != QDQ_GLOBAL_NONE},
+                   {"how: diagnostics", how.diagnostics != nullptr}};
+    for (const auto &[name, is_asked] : of_host) {
+        if (is_asked) {
+            return fail(QDQ_UNSUPPORTED, "%s: %s: it is for tensors on the host, and these are on a device",
+                        d.tensors().function, name);
+        }
     }
-    if (d.result.quantize.path == execution_path::device) {
-        return fail(QDQ_UNSUPPORTED, "%s: x: it is on a device, and scales are computed on the host alone",
-                    given.function);
-    }
-    return QDQ_OK;
+    const int64_t scales = count_elements(*d.tensors().scale);
+    return scales > 0 && d.result.quantize.elements == 0
+               ? fail(QDQ_UNSUPPORTED, "%s: x: it has no elements, and on a device no scales of such are computed",
+                      d.tensors().function)
+               : QDQ_OK;
 }
 
 qdq_status check_types(const dynamic_draft &d) {
@@ -172,10 +191,6 @@ qdq_status check_output(const dynamic_draft &d, const char *name, const qdq_tens
     }
     return elements_are_distinct(t, strides) ? QDQ_OK
                                              : d.invalid("%s: %s: its strides make elements overlap one another", name);
-}
-
-int64_t count_elements(const qdq_tensor &t) {
-    return std::accumulate(t.shape, t.shape + t.rank, int64_t{1}, std::multiplies<>());
 }
 
 qdq_status check_outputs(dynamic_draft &d) {
@@ -253,13 +268,15 @@ qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &resul
     dynamic_draft d{given, result};
     qdq_status s;
     if ((s = check_how(d)) || (s = check_candidates(d)) || (s = check_global_scale(d)) || (s = check_zero_point(d)) ||
-        (s = make_static_plan(d)) || (s = check_types(d)) || (s = check_outputs(d)) || (s = find_decoding(d))) {
+        (s = make_static_plan(d)) || (result.is_on_device() && (s = check_device(d))) || (s = check_types(d)) ||
+        (s = check_outputs(d)) || (s = find_decoding(d))) {
         return s;
     }
     result.quantize.made = dynamic_plan_mark;
     set_computation(d);
     set_global_scale(d);
-    result.reductions = &find_reductions(*result.quantize.op.target, type_of(result.how.x_type).bits);
+    result.reductions =
+        result.is_on_device() ? nullptr : &find_reductions(*result.quantize.op.target, type_of(result.how.x_type).bits);
     result.direct = {};
     return QDQ_OK;
 }
@@ -271,13 +288,15 @@ qdq_status check_overlap(const char *function, const dynamic_plan &p, const dyna
         const char *name;
         const void *data;
         span bytes;
+        int64_t offset;
         bool is_wanted;
-    } tensors[] = {{"how: global_scale", p.global.at, {0, sizeof(float)}, p.global.at != nullptr},
-                   {"how: diagnostics", p.diagnostics, {0, sizeof(qdq_diagnostics)}, p.diagnostics != nullptr},
-                   {"scale", at.scale, p.scale, p.groups > 0},
-                   {"zero_point", at.zero_point, p.zero_point, p.groups > 0 && p.has_zero_point},
-                   {"x", at.x, {base.x_first, base.x_end}, !is_empty},
-                   {"y", at.y, {base.y_first, base.y_end}, !is_empty && at.y}};
+    } tensors[] = {
+        {"how: global_scale", p.global.at, {0, sizeof(float)}, 0, p.global.at != nullptr},
+        {"how: diagnostics", p.diagnostics, {0, sizeof(qdq_diagnostics)}, 0, p.diagnostics != nullptr},
+        {"scale", at.scale, p.scale, base.scale_offset, p.groups > 0},
+        {"zero_point", at.zero_point, p.zero_point, base.zero_point_offset, p.groups > 0 && p.has_zero_point},
+        {"x", at.x, {base.x_first, base.x_end}, base.x_offset, !is_empty},
+        {"y", at.y, {base.y_first, base.y_end}, base.y_offset, !is_empty && at.y}};
     constexpr size_t outputs = 4;  // that no other tensor may share
     place places[std::size(tensors)];
     for (size_t i = 0; i < std::size(tensors); i++) {
@@ -287,7 +306,7 @@ qdq_status check_overlap(const char *function, const dynamic_plan &p, const dyna
         if (!tensors[i].data) {
             return fail(QDQ_INVALID_ARGUMENT, "%s: %s: data is NULL", function, tensors[i].name);
         }
-        if (!locate(*base.op.target, tensors[i].data, tensors[i].bytes, 0, places[i])) {
+        if (!locate(*base.op.target, tensors[i].data, tensors[i].bytes, tensors[i].offset, places[i])) {
             return out_of_reach(function, *base.op.target, tensors[i].name);
         }
         for (size_t j = 0; j < std::min<size_t>(i, outputs); j++) {

@@ -50,15 +50,17 @@ struct dynamic_plan {
     scale_computation how;
     clip_candidates candidates;
     global_scale global;
-    qdq_diagnostics *diagnostics;   // NULL: not asked for
-    const dequantize_row *decodes;  // codes to f32, where candidates are compared or diagnostics asked for
-    const reductions_of_size *reductions;
-    int64_t groups;  // that have a scale, elements or not
+    qdq_diagnostics *diagnostics;          // NULL: not asked for
+    const dequantize_row *decodes;         // codes to f32, where candidates are compared or diagnostics asked for
+    const reductions_of_size *reductions;  // NULL on a device
+    int64_t groups;                        // that have a scale, elements or not
     bool has_zero_point;
     // Areas do as asked alone: [4096, 4096] f32 to i8 by rows takes 5.0 ms past the caches, 4.1 through them (Zen 4).
     bool bypasses_caches;
     span scale, zero_point;  // bytes relative to their data
     reduction_call direct;   // the whole reduction, where it is one
+
+    bool is_on_device() const { return quantize.path == execution_path::device; }
 };
 static_assert(std::is_trivially_copyable_v<dynamic_plan>);
 static_assert(sizeof(dynamic_plan) <= sizeof(qdq_plan));

@@ -28,6 +28,8 @@ struct qdq_device_backend {
     // Gives a buffer the device's memory, and takes it away.
     int (*wrap)(qdq::runtime::device_launch &launch, halide_buffer_t &buffer, uint64_t data);
     void (*unwrap)(qdq::runtime::device_launch &launch, halide_buffer_t &buffer);
+    // Has what is put into the stream from here on run after what is there. NULL: it does so anyway.
+    int (*put_barrier)(qdq::runtime::device_launch &launch);
     // Runs a plan on its tensors: puts the work into the stream.
     qdq_status (*run)(const char *function, const qdq::runtime::plan &p, const void *x, void *y, void *stream);
 };
