@@ -65,7 +65,7 @@ Expr rows_before(const instructions &on, const device_inputs &in, Expr unit, int
 // An element of a buffer by its 64-bit place, in two dimensions: within a page and of pages. Arguments for its Func.
 // One that is a few places further may lie past the page, where the next begins. A kernel that is specialized for one
 // page finds it by fewer instructions.
-std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, bool has_one_page_kernel,
+std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, bool has_one_page_kernel = false,
                                  Expr further = 0);
 
 // The bits of an operand, read byte by byte, as its bytes may lie anywhere.

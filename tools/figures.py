@@ -18,9 +18,10 @@ sys.path.insert(0, str(ROOT / "bench"))
 import report  # noqa: E402
 
 SPEEDS = "bench/results/intel-xeon-processor.json"
+GPU = "bench/results/nvidia-h100.json"
 ANSWERS = "docs/answers.json"
 KERNELS = ["kernels", "generators", "schedules", "runtime/src"]  # whose results, and times, figures are
-MEASURES = {SPEEDS: KERNELS, ANSWERS: [*KERNELS, "python/src"]}
+MEASURES = {SPEEDS: KERNELS, GPU: ["kernels", "generators", "schedules", "runtime/src/device"], ANSWERS: [*KERNELS, "python/src"]}
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 MEASURED = re.compile(r"Measured (\d{4}-\d\d-\d\d), commit `?([0-9a-f]{7,40})`?, of\s((?:`[\w./]+`(?:,\s)?)+)")
 TIMES = re.compile(r"\d[\d.]* (?:ns|us|ms|s|GB/s|dB)\b|times as (?:fast|long)|of the time\b")
@@ -141,6 +142,48 @@ def losses():
     return table(part.header, part.rows[:12]) + f"\n{len(part.rows)} of {sum(map(len, speeds().peer_speeds().values()))} pairs; the first 12.\n"
 
 
+def gpu():
+    """What was measured there, and of which commit."""
+    results = load(GPU)
+    return (f"Measured on an {results['gpu']}, driver {results['driver']}, {results['date']}, commit {results['commit']}: "
+            "`tools/gpu_lease.sh`.\n")  # fmt: skip
+
+
+def gpu_steps():
+    """Steps that ran to their end; those of a test that ran in parts together."""
+    parts = {}
+    for name, said in load(GPU)["steps"].items():
+        if said.startswith("passed") and name not in ("bench", "peers"):
+            tests = re.search(r"(\d+) (?:tests?\.|passed)", said)
+            parts.setdefault(name.partition(".")[0], []).append(int(tests[1]) if tests else said.removeprefix("passed "))
+    return table(["step", "passed"], [[f"`{name}`", f"{sum(of_parts)} tests" if isinstance(of_parts[0], int) else of_parts[0]]
+                                      for name, of_parts in parts.items()], numbers=False)  # fmt: skip
+
+
+def gpu_speeds():
+    """Of a copy's bandwidth: the least and the largest of the types of models, by operation and by how scales meet x."""
+    columns = {"tensor": "one scale", "row": "a row", "block_of_32": "blocks of 32", "column": "a column",
+               "row_of_transposed_x": "a row, x transposed"}  # fmt: skip
+    rows = [row for row in load(GPU)["rows"] if row["elements"] == max(each["elements"] for each in load(GPU)["rows"])]
+
+    def cell(to, granularity):
+        found = [row["ratio"] for row in rows if to in (row["to"], row["from"]) and row["granularity"] == granularity]
+        return f"{min(found):.2f} to {max(found):.2f}" if found else ""
+
+    stored = {"i8": "i8", "f8e4m3": "e4m3", "i4": "i4", "f4e2m1": "e2m1"}
+    return table(["f16 and bf16, to and from", *columns.values()],
+                 [[name, *(cell(code, each) for each in columns)] for code, name in stored.items()])  # fmt: skip
+
+
+def gpu_peers():
+    """Beside torch.compile, of the larger size."""
+    rows = load(GPU)["peers"]
+    largest = max(row["elements"] for row in rows)
+    return table(["of 256 Mi elements", "of a copy", "torch.compile takes", "its results"],
+                 [[row["row"], f"{row['of a copy']:.2f}", f"{row['compiled']:.2f}",
+                   "the same" if row["same results"] else "others"] for row in rows if row["elements"] == largest])  # fmt: skip
+
+
 def readme():
     figures = speeds()
     ratios = figures.fastest_peer_speeds()
@@ -197,7 +240,8 @@ def draw():
     figure.savefig(PICTURE, metadata={"Date": None, "Description": load(SPEEDS)["commit"]})
 
 
-BLOCKS = {"answers": answers, "costs": costs, "limits": limits, "losses": losses, "machine": machine, "means": means,
+BLOCKS = {"answers": answers, "costs": costs, "gpu": gpu, "gpu_peers": gpu_peers, "gpu_speeds": gpu_speeds,
+          "gpu_steps": gpu_steps, "limits": limits, "losses": losses, "machine": machine, "means": means,
           "options": options, "peers": peers, "readme": readme, "refused": refused}  # fmt: skip
 
 

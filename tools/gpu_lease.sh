@@ -112,20 +112,20 @@ tests() {
     [ -z "$site" ] || step frameworks 120 python3 -m pytest -q -p no:cacheprovider "$here/gpu_frameworks_test.py" &
     for test in quantize dequantize; do
         for ((part = 0; part < parts; part++)); do
-            GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part step "$test.$part" 200 "$bin/kernel.$test" --gtest_brief=1 &
+            GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part step "$test.$part" 120 "$bin/kernel.$test" --gtest_brief=1 &
         done
     done
     step unsupported 100 "$bin/kernel.unsupported" --gtest_brief=1 &
-    step consistency 200 "$bin/kernel.consistency" --gtest_brief=1 &
+    step consistency 120 "$bin/kernel.consistency" --gtest_brief=1 &
     wait
 }
 
 sanitizers() {
     local tool
     for tool in memcheck racecheck initcheck; do
-        step "sanitizer.$tool" 100 compute-sanitizer --tool $tool --error-exitcode 9 "$bin/device.every_kernel" \
+        step "sanitizer.$tool" 60 compute-sanitizer --tool $tool --error-exitcode 9 "$bin/device.every_kernel" \
             --gtest_brief=1 --gtest_filter='*cuda*' &
-        step "sanitizer.$tool.dynamic" 100 compute-sanitizer --tool $tool --error-exitcode 9 "$bin/device.dynamic" \
+        step "sanitizer.$tool.dynamic" 60 compute-sanitizer --tool $tool --error-exitcode 9 "$bin/device.dynamic" \
             --gtest_brief=1 --gtest_filter='*layouts*cuda*' &
     done
     wait

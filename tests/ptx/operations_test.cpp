@@ -512,9 +512,12 @@ TEST(PtxOperations, load_and_store) {
         {"ld.global.nc.v2.b32", "st.global.v2.b32", "{%r1, %r2}", 8},
         {"ld.global.nc.v2.b64", "st.global.v2.b64", "{%rd3, %rd4}", 16},
     };
-    std::set<std::string> tried = {
-        "ld.global.nc.s8", "ld.global.nc.v4.b32", "ld.param.b8",   "ld.param.b32", "ld.param.b64", "bra", "bra.uni", "ret",
-        "ld.shared.b32",       "st.shared.b32", "bar.sync"};  // the last three: interpreter_test.cpp
+    std::set<std::string> tried = {"ld.global.nc.s8", "ld.global.nc.v4.b32",
+                                   "ld.param.b8",     "ld.param.b32",
+                                   "ld.param.b64",    "bra",
+                                   "bra.uni",         "ret",
+                                   "ld.shared.b32",   "st.shared.b32",
+                                   "bar.sync"};  // the last three: interpreter_test.cpp
     uint8_t in[48];
     for (size_t i = 0; i < sizeof in; ++i) {
         in[i] = static_cast<uint8_t>(0x81 + 3 * i);
