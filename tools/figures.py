@@ -18,10 +18,11 @@ sys.path.insert(0, str(ROOT / "bench"))
 import report  # noqa: E402
 
 SPEEDS = "bench/results/intel-xeon-processor.json"
-GPU = "bench/results/nvidia-h100.json"
+GPUS = ["bench/results/nvidia-h100.json", "bench/results/nvidia-h200.json"]
+GPU = GPUS[-1]  # whose speeds are shown
 ANSWERS = "docs/answers.json"
 KERNELS = ["kernels", "generators", "schedules", "runtime/src"]  # whose results, and times, figures are
-MEASURES = {SPEEDS: KERNELS, GPU: ["kernels", "generators", "schedules", "runtime/src/device"], ANSWERS: [*KERNELS, "python/src"]}
+MEASURES = {SPEEDS: KERNELS, **dict.fromkeys(GPUS, ["kernels", "generators", "schedules", "runtime/src/device"]), ANSWERS: [*KERNELS, "python/src"]}
 BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 MEASURED = re.compile(r"Measured (\d{4}-\d\d-\d\d), commit `?([0-9a-f]{7,40})`?, of\s((?:`[\w./]+`(?:,\s)?)+)")
 TIMES = re.compile(r"\d[\d.]* (?:ns|us|ms|s|GB/s|dB)\b|times as (?:fast|long)|of the time\b")
@@ -143,31 +144,49 @@ def losses():
 
 
 def gpu():
-    """What was measured there, and of which commit."""
-    results = load(GPU)
-    return (f"Measured on an {results['gpu']}, driver {results['driver']}, {results['date']}, commit {results['commit']}: "
-            "`tools/gpu_lease.sh`.\n")  # fmt: skip
+    """What was measured there, and of which commits."""
+    names = [f"an {each['gpu']}, commit {each['commit']}, {each['date']}" for each in map(load, GPUS)]
+    return f"Measured by `tools/gpu_lease.sh` on {'; on '.join(names)}.\n"
 
 
 def gpu_steps():
-    """Steps that ran to their end; those of a test that ran in parts together."""
-    parts = {}
-    for name, said in load(GPU)["steps"].items():
-        if said.startswith("passed") and name not in ("bench", "peers"):
-            tests = re.search(r"(\d+) (?:tests?\.|passed)", said)
-            parts.setdefault(name.partition(".")[0], []).append(int(tests[1]) if tests else said.removeprefix("passed "))
-    return table(["step", "passed"], [[f"`{name}`", f"{sum(of_parts)} tests" if isinstance(of_parts[0], int) else of_parts[0]]
-                                      for name, of_parts in parts.items()], numbers=False)  # fmt: skip
+    """What passed on each; a test that ran in parts counts where all of them ran to their end."""
+    cells = {}
+    for column, results in enumerate(map(load, GPUS)):
+        parts = {}
+        for name, said in results["steps"].items():
+            if name not in ("bench", "peers"):
+                parts.setdefault(re.sub(r"\.\d+$", "", name), []).append(said)
+        for name, all_said in parts.items():
+            passed = all(said.startswith("passed") for said in all_said)
+            tests = [re.search(r"(\d+) (?:tests?\.|passed)", said) for said in all_said]
+            text = ("stopped by the clock" if "stopped" in all_said[0] else all_said[0].partition(" E ")[0] if not passed else
+                    f"{sum(int(each[1]) for each in tests)} tests" if all(tests) else all_said[0].removeprefix("passed "))  # fmt: skip
+            cells.setdefault(name, ["", ""])[column] = text or "passed"
+    return table(["step", *(load(name)["gpu"] for name in GPUS)], [[f"`{name}`", *of_gpus] for name, of_gpus in cells.items()], numbers=False)
+
+
+def largest_rows():
+    rows = load(GPU)["rows"]
+    return [row for row in rows if row["elements"] == max(each["elements"] for each in rows)]
+
+
+def gpu_dynamic():
+    """Of a copy's bandwidth, where scales are computed."""
+    names = {"row": "a row", "tensor": "one scale", "block_of_128": "blocks of 128", "block_of_32": "blocks of 32"}
+    return table(["scales computed", "of a copy"], [[f"{row['from']} to {row['to']}, {names[row['granularity']]}", f"{row['ratio']:.2f}"]
+                                         for row in largest_rows() if row["op"] == "quantize_dynamic"])  # fmt: skip
 
 
 def gpu_speeds():
     """Of a copy's bandwidth: the least and the largest of the types of models, by operation and by how scales meet x."""
     columns = {"tensor": "one scale", "row": "a row", "block_of_32": "blocks of 32", "column": "a column",
                "row_of_transposed_x": "a row, x transposed"}  # fmt: skip
-    rows = [row for row in load(GPU)["rows"] if row["elements"] == max(each["elements"] for each in load(GPU)["rows"])]
+    rows = largest_rows()
 
     def cell(to, granularity):
-        found = [row["ratio"] for row in rows if to in (row["to"], row["from"]) and row["granularity"] == granularity]
+        found = [row["ratio"] for row in rows if row["op"] != "quantize_dynamic" and to in (row["to"], row["from"])
+                 and row["granularity"] == granularity]  # fmt: skip
         return f"{min(found):.2f} to {max(found):.2f}" if found else ""
 
     stored = {"i8": "i8", "f8e4m3": "e4m3", "i4": "i4", "f4e2m1": "e2m1"}
@@ -240,7 +259,7 @@ def draw():
     figure.savefig(PICTURE, metadata={"Date": None, "Description": load(SPEEDS)["commit"]})
 
 
-BLOCKS = {"answers": answers, "costs": costs, "gpu": gpu, "gpu_peers": gpu_peers, "gpu_speeds": gpu_speeds,
+BLOCKS = {"answers": answers, "costs": costs, "gpu": gpu, "gpu_dynamic": gpu_dynamic, "gpu_peers": gpu_peers, "gpu_speeds": gpu_speeds,
           "gpu_steps": gpu_steps, "limits": limits, "losses": losses, "machine": machine, "means": means,
           "options": options, "peers": peers, "readme": readme, "refused": refused}  # fmt: skip
 

@@ -1,6 +1,6 @@
 """Puts what `gpu_lease.sh run` left into bench/results/, from where tools/figures.py writes docs/gpu.md.
 
-usage: gpu_results.py OUT     OUT: the folder with summary.txt, bench.json and peers.json
+usage: gpu_results.py OUT [COMMIT]     OUT: the folder with summary.txt, bench.json and peers.json; COMMIT: of what was packed
 """
 
 import datetime
@@ -27,7 +27,7 @@ def main():
     out = pathlib.Path(sys.argv[1])
     summary = (out / "summary.txt").read_text().splitlines()
     gpu, driver = summary[0].split(": ", 1)[1].split(", ")[:2]
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
+    commit = subprocess.run(["git", "rev-parse", "--short", *(sys.argv[2:] or ["HEAD"])], cwd=ROOT, capture_output=True, text=True, check=True)
     bench, peers = (rows_in(out / name) for name in ("bench.json", "peers.json"))
     steps = {name: " ".join(said.split()) for name, said in (line.split(": ", 2)[1:] for line in summary[1:-1] if line.count(": ") > 1)}
     results = {"gpu": gpu, "driver": driver, "date": str(datetime.date.today()), "commit": commit.stdout.strip(), "steps": steps,

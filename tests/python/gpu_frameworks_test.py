@@ -25,7 +25,8 @@ def numbers(*shape, dtype=torch.float32):
 
 def same(on_device, on_host):
     assert on_device.is_cuda and on_device.dtype == on_host.dtype and on_device.shape == on_host.shape
-    return torch.equal(on_device.cpu().contiguous().view(torch.uint8), on_host.contiguous().view(torch.uint8))
+    one, other = (tensor.reshape(-1).view(torch.uint8) for tensor in (on_device.cpu(), on_host))
+    return torch.equal(one, other)
 
 
 class TestTorch:
