@@ -181,6 +181,30 @@ const layout tensors[] = {
 
 TEST_P(DeviceDynamic, a_scale_of_many_elements_equals_the_oracle) { expect_oracle_results(*on, tensors); }
 
+// Row i's is in column 4 i, or near it: in each thread's elements, and at each place of a unit.
+TEST_P(DeviceDynamic, the_largest_element_is_found_wherever_it_is) {
+    struct rows {
+        qdq_dtype floats;
+        int64_t count, columns;
+    };
+    for (const rows &r : {rows{QDQ_F32, 256, 1024}, rows{QDQ_BF16, 512, 2048}, rows{QDQ_F32, 64, 256}}) {
+        tensor_memory x(r.floats, {r.count, r.columns});
+        x.fill([&](int64_t i) -> uint32_t {
+            const int64_t row = i / r.columns, column = 4 * row + row % 4;
+            const uint32_t largest = 0xbf80 + static_cast<uint32_t>(row);  // -1 and beyond, of bf16
+            return i % r.columns != column ? 0 : r.floats == QDQ_F32 ? largest << 16 : largest;
+        });
+        const qdq_tensor of_x = x.view();
+        const tensor_memory expected(QDQ_F32, {r.count, 1}), scale = expected;
+        const qdq_tensor of_expected = expected.view(), of_scale = scale.view();
+        ASSERT_EQ(qdq_compute_scales(&of_x, QDQ_I8, &of_expected, nullptr, nullptr, nullptr), QDQ_OK)
+            << qdq_last_error();
+        EXPECT_EQ(call_on_device(*on, {&of_x, &of_scale, nullptr, nullptr, QDQ_I8, nullptr, nullptr}, {}), QDQ_OK)
+            << qdq_last_error();
+        EXPECT_TRUE(api_test::same_bytes(expected, scale)) << r.columns << " columns";
+    }
+}
+
 // f32 to i8 in 10 rows of 100, a scale for each.
 struct rows_call {
     explicit rows_call(device &on)

@@ -13,7 +13,7 @@ namespace qdq::runtime {
 struct device_buffer {
     halide_buffer_t buffer{};
     halide_dimension_t shape[2];
-    uint64_t data;
+    uint64_t data = 0;
 
     device_buffer() = default;
     device_buffer(const device_buffer &) = delete;  // the buffer points to the shape
@@ -54,10 +54,12 @@ struct device_memory {
     aligned from_aligned(const device_backend &backend, int64_t first) const;
 };
 
-// Calls run(arguments) on its buffers and other arguments: those give all but the last buffer first.
+// What a kernel is called with, in its order: the user context, which is there already, then what is added.
 class kernel_arguments {
 public:
-    explicit kernel_arguments(device_launch &launch) : user_context(&launch) { add(&user_context); }
+    explicit kernel_arguments(device_launch &launch) : user_context(&launch) {
+        add(static_cast<void *>(&user_context));
+    }
     kernel_arguments(const kernel_arguments &) = delete;
 
     void add(void *argument) { all[static_cast<size_t>(count++)] = argument; }
