@@ -483,7 +483,8 @@ def npu_operator(draw):
         group_index = None if draw.chance(2) else draw.array(names=["int32"])
         mode = draw.one_of(["pertoken", "pertensor", "perchannel", "", None])
         keywords = {"smooth_scales": smooth_scales, "group_index": group_index, "dst_type": draw.one_of(types)}
-        torch_npu.npu_dynamic_quant(draw.array(names=["float16", "bfloat16"]), quant_mode=mode, **keywords)
+        function = draw.one_of([torch_npu.npu_dynamic_quant, torch_npu.npu_dynamic_quant_asymmetric])
+        function(draw.array(names=["float16", "bfloat16"]), quant_mode=mode, **keywords)
     else:
         keywords = {"axis": draw.axis(), "dst_type": draw.one_of(types), "block_size": 32 * draw.between(-1, 3)}
         keywords |= {"scale_alg": draw.between(-1, 2), "round_mode": draw.one_of(["rint", "floor", None])}
