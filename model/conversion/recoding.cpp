@@ -73,7 +73,7 @@ std::string described(const logical_tensor &tensor) {
 }
 
 code_form form_of(const std::string &input, const output_options &output, const std::string &method) {
-    refuse_read_only(output);
+    check_output(input, output);
     holding before = kind_of(input).holds;
     bool folder = before == holding::model, graph = kind_named(output.path).holds == holding::graph;
     std::string option = option_text("method");
