@@ -180,18 +180,22 @@ std::string lower_case(std::string text) {
     return text;
 }
 
-// Any name of a type becomes its first one.
+// Any name of a type becomes its first one. In help the names take lines of at most 120 characters.
 CLI::Validator type_of_codes() {
-    std::string names;
+    constexpr size_t most_of_a_line = 100;
+    std::string names, shown;
     for (const std::string &name : quantized_type_names()) {
         names += (names.empty() ? "" : ",") + name;
+        size_t line = shown.size() - (shown.rfind('\n') + 1);
+        shown += shown.empty() ? "" : line + name.size() > most_of_a_line ? ",\n      " : ",";
+        shown += name;
     }
     auto translate = [names](std::string &name) {
         const quantized_type *found = find_quantized_type(lower_case(name));
         name = found != nullptr ? found->option : name;
         return found != nullptr ? "" : name + " not in {" + names + "}";
     };
-    return {translate, "{" + names + "}"};
+    return {translate, "{" + shown + "}"};
 }
 
 void add_metadata_option(CLI::App &command, output_options &output) {

@@ -71,6 +71,7 @@ private:
     void add(const tensor_list &tensors, const logical_tensor &logical);
     void add_blocks(const tensor_list &tensors, const logical_tensor &logical);
     void add(const std::string &name, const std::vector<int64_t> &shape, const ggml_type &type);
+    void check_read_as() const;
     uint32_t most_frequent_type() const;
     void write_head(gguf_values values);
 
@@ -96,6 +97,44 @@ void gguf_writer::plan(const tensor_list &tensors) {
             static_cast<uint64_t>(element_count(made.shape)) / made.type->block_elements * made.type->block_bytes;
         made.offset = end;
         end = aligned(end + made.bytes);
+    }
+    check_read_as();
+}
+
+// What a reader makes of a tensor: x, and of blocks with one scale each x or x_packed with what belongs to it.
+std::vector<tensor_info> as_read(const written_tensor &tensor) {
+    const std::string &name = tensor.name;
+    if (tensor.type->dtype != nullptr || tensor.type->decode != nullptr) {
+        return {{name, tensor.type->dtype != nullptr ? find_dtype(tensor.type->dtype) : &f32_dtype(), tensor.shape}};
+    }
+    tensor_info scale = {scale_name(name), &dtype_of(QDQ_F16), tensor.shape};
+    if (tensor.type->block_bytes == code_block + scale_bytes) {
+        return {{name, &dtype_of(QDQ_I8), tensor.shape}, scale};
+    }
+    return {{packed_name(name), &dtype_of(QDQ_I32), tensor.shape},
+            scale,
+            {shape_name(name), find_dtype("I64"), {std::ssize(tensor.shape)}}};
+}
+
+// Names may make a tensor a part of another one: a_scale beside a, which has become Q8_0.
+void gguf_writer::check_read_as() const {
+    tensor_list all;
+    std::vector<std::pair<std::string, size_t>> wanted;
+    for (const written_tensor &each : tensors_) {
+        std::vector<tensor_info> parts = as_read(each);
+        wanted.emplace_back(each.name, parts.size());
+        for (tensor_info &part : parts) {
+            all.add(std::move(part));
+        }
+    }
+    auto same = [&](const std::pair<std::string, size_t> &a, const logical_tensor &b) {
+        return a.first == b.name && a.second == b.stored().size() && !(b.parts && all.find(groups_name(b.name)));
+    };
+    std::vector<logical_tensor> found = find_logical_tensors(all);
+    if (auto [first, other] = std::ranges::mismatch(wanted, found, same);
+        first != wanted.end() || other != found.end()) {
+        throw failure("the names of its tensors would make them parts of others: " +
+                      shortened(first != wanted.end() ? first->first : other->name));
     }
 }
 

@@ -200,6 +200,28 @@ class GgufOutput(CliTest):
             save_model(self.input, {"a": np.ones((4, 64), np.int8)} | parts)
             self.fail_with("a: of codes ggml has those of 8 and 4 bits in blocks of 32", "convert", self.input, "-o", self.output)
 
+    def test_names_that_would_make_tensors_parts_of_others_are_refused(self):
+        for dtype, names in (("q8_0", ("a", "a_scale")), ("q8_0", ("a", "a_zero_point")), ("q4_0", ("a", "a_shape")),
+                             ("q4_0", ("a", "a_g_idx")), ("q4_0", ("a", "a_packed"))):  # fmt: skip
+            with self.subTest(names=names):
+                save_model(self.input, {name: random((2, 32)) for name in names})
+                self.fail_with("out.gguf: ", "quantize", self.input, "-o", self.output, "--dtype", dtype, "--exclude", "a_*")
+                self.succeed("quantize", self.input, "-o", self.output, "--dtype", "q4_1", "--force")
+                self.succeed("inspect", self.output)
+                self.output.unlink()
+
+    def test_scales_are_rounded_to_f16_as_numpy_does(self):
+        bits = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
+        halves = (bits[:-1] + bits[1:]) / 2  # ties
+        scales = np.concatenate([bits, halves, np.nextafter(halves, np.float32(0)), np.nextafter(halves, np.float32(1e9))])
+        scales = scales[scales * 127 < 3e38].astype(np.float32)
+        blocks = np.zeros((len(scales), 32), np.float32)
+        blocks[:, 0] = scales * -8  # exact
+        save_model(self.input, {"a": blocks})
+        self.succeed("quantize", self.input, "-o", self.output, "--dtype", "q4_0")
+        with np.errstate(all="ignore"):
+            self.assert_same(self.read(self.output)[1]["a"][2][:, :2].copy().view(np.float16).ravel(), scales.astype(np.float16))
+
     def test_a_folder_becomes_no_gguf_file(self):
         save_folder(self.dir / "model", [{"a.weight": random((4, 64))}])
         before = content(self.dir / "model")
