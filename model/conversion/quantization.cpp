@@ -487,7 +487,7 @@ void quantization::configure(json &config) const {
 }
 
 void quantization::check_output(const std::filesystem::path &path) const {
-    const bool to_blocks = &kind_named(path) == &gguf_files;
+    const bool to_blocks = kind_named(path).holds_blocks;
     for (const step &each : steps_) {
         if (each.how && is_in_blocks(*each.how) != to_blocks) {
             const std::string type(each.how->type->option);

@@ -25,11 +25,12 @@ std::unique_ptr<tensor_reader> open_reader(const fs::path &path, other_types oth
 }
 
 void check_output(const fs::path &input, const output_options &output) {
-    bool to_gguf = &kind_named(output.path) == &gguf_files;
-    if (to_gguf && kind_of(input).holds == holding::model) {
-        throw usage_error(output.path.string() + ": a model's folder becomes a folder, and no GGUF file");
+    const file_kind &kind = kind_named(output.path);
+    if (kind.holds_blocks && kind_of(input).holds == holding::model) {
+        throw usage_error(output.path.string() + ": a model's folder becomes a folder, and no " +
+                          std::string(kind.name) + " file");
     }
-    if (!output.metadata.empty() && !to_gguf) {
+    if (!output.metadata.empty() && !kind.holds_blocks) {
         throw usage_error(option_text("metadata") + " is of an output that is a .gguf file");
     }
 }

@@ -3,6 +3,8 @@
 
 #include "files/ggml_blocks.h"
 
+#include "support/error.h"
+#include "support/text.h"
 #include "tensors/float_values.h"
 
 #include <algorithm>
@@ -146,21 +148,20 @@ void decode_q6_k(const std::byte *block, std::byte *values) {
     });
 }
 
-// The nearest f16, of two the even one.
+// The nearest f16 of a magnitude below 65520, of two the even one.
 uint16_t half_of(float value) {
     uint32_t bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7fffffff;
-    auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
-    if (magnitude >= 0x477ff000) {  // 65520 and above round to infinity
-        return sign | 0x7c00;
-    }
     // Below 2^-14 a step is 2^-24, the last bit of the sum with 1/2.
     bool subnormal = magnitude < 0x38800000;
-    uint32_t wide = subnormal ? std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000
-                              : (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
-    return sign | static_cast<uint16_t>(wide);
+    uint32_t nearest = subnormal ? std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000
+                                 : (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    return static_cast<uint16_t>((bits >> 16 & 0x8000) | nearest);
 }
 
 void put_half(std::byte *to, float value) {
+    if (!(std::fabs(value) < 65520)) {
+        throw failure("its values need a scale or a minimum of " + shortest(value) + ", which F16 has not");
+    }
     uint16_t half = half_of(value);
     std::memcpy(to, &half, sizeof half);
 }

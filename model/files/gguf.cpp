@@ -436,6 +436,7 @@ const file_kind gguf_files = {
     },
     .create = [](const output_options &output, const tensor_reader &input, const tensor_list &tensors,
                  const metadata_map &) { return create_gguf(output, values_for(output, input), tensors); },
+    .holds_blocks = true,
     .has_signed_scales = true,  // Q4_0: the value farthest from 0, divided by -8
 };
 

@@ -26,6 +26,12 @@ def values_with_edges(shape, seed=1):
     rows[6] *= np.float32(1e-7)  # scales below f16's normal numbers
     rows[7, ::2], rows[7, 1::2] = 2.0, -2.0  # two that are farthest from 0
     rows[8] = np.float32(2.0**-24) * np.arange(32)
+    rows[9] = (np.arange(32) - 15.5) / 8  # halves of a step of Q8_0
+    rows[9, 0] = 127 / 8
+    for steps, of_type in ((8, rows[16::3]), (16, rows[17::3])):  # nearly halves of a step of Q4_0 and Q5_0
+        step = drawn.random((len(of_type), 1), np.float32) + np.float32(0.01)
+        of_type[:] = step * (drawn.integers(-steps, steps, of_type.shape) + np.float32(0.5))
+        of_type[:, :1] = step * -steps
     return x
 
 
@@ -185,6 +191,13 @@ class GgufOutput(CliTest):
                        self.input, code=2)  # fmt: skip
         save_model(self.input, {"a": np.array([[np.nan] * 32], np.float32)})
         self.fail_with("holds NaN or infinite values", "quantize", self.input, "-o", self.output, "--dtype", "q5_0")
+        for name, largest, needed in (("q8_0", 65520 * 127, "65520"), ("q4_0", -65520 * 8, "65520"),
+                                      ("q4_1", 3e38, "inf"), ("q5_1", -65520, "-65520")):  # fmt: skip
+            x = np.zeros((1, 32), np.float32)
+            x[0, 3], x[0, 4] = largest, -largest if needed == "inf" else 0
+            save_model(self.input, {"a": x})
+            message = f"in.safetensors: a (F32 [1, 32]): its values need a scale or a minimum of {needed}, which F16 has not"
+            self.fail_with(message, "quantize", self.input, "-o", self.output, "--dtype", name)
 
     def test_tensors_that_ggml_has_not_are_refused(self):
         for message, tensors in {
@@ -214,7 +227,7 @@ class GgufOutput(CliTest):
         bits = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
         halves = (bits[:-1] + bits[1:]) / 2  # ties
         scales = np.concatenate([bits, halves, np.nextafter(halves, np.float32(0)), np.nextafter(halves, np.float32(1e9))])
-        scales = scales[scales * 127 < 3e38].astype(np.float32)
+        scales = scales[scales < 65520].astype(np.float32)
         blocks = np.zeros((len(scales), 32), np.float32)
         blocks[:, 0] = scales * -8  # exact
         save_model(self.input, {"a": blocks})
