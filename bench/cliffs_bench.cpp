@@ -80,12 +80,21 @@ void print_ratios(const char *of, std::vector<double> ratios) {
     }
 }
 
-void measure_drawn(uint64_t seed, int64_t first, int64_t end, size_t worst, bool dynamic, const limits &by) {
+std::string flag_of(bench::drawn kind) {
+    switch (kind) {
+    case bench::drawn::plain: return "";
+    case bench::drawn::dynamic: return "--dynamic ";
+    case bench::drawn::transcoding: return "--transcode ";
+    }
+    return "";
+}
+
+void measure_drawn(uint64_t seed, int64_t first, int64_t end, size_t worst, bench::drawn kind, const limits &by) {
     std::vector<found> all;
     for (int64_t i = first; i < end; i++) {
-        const call c = bench::drawn_call(seed, i, dynamic);
-        const std::string again = std::string(dynamic ? "--dynamic " : "") + "--seed " + std::to_string(seed) +
-                                  " --call " + std::to_string(i) + "  ";
+        const call c = bench::drawn_call(seed, i, kind);
+        const std::string again =
+            flag_of(kind) + "--seed " + std::to_string(seed) + " --call " + std::to_string(i) + "  ";
         all.push_back(compare(c, bench::dense(c), again + text_of(c), seed, by));
     }
     std::vector<double> ratios, of_large;
@@ -149,7 +158,7 @@ void measure_table(const std::string &filter, const limits &by) {
 
 int main(int argc, char **argv) try {
     CLI::App app{"Times calls beside dense ones."};
-    bool table = false, dynamic = false;
+    bool table = false, dynamic = false, transcodes = false;
     uint64_t seed = 1;
     int64_t calls = 2000, one = -1;
     size_t worst = 20;
@@ -157,6 +166,9 @@ int main(int argc, char **argv) try {
     limits by;
     app.add_flag("--table", table, "a fixed list of calls instead of drawn ones");
     app.add_flag("--dynamic", dynamic, "draws calls that compute their scales, beside a dense one that computes one");
+    app.add_flag("--transcode", transcodes,
+                 "draws calls of qdq_transcode, beside one of dense codes with one scale each")
+        ->excludes("--dynamic");
     app.add_option("--filter", filter, "rows of the table that have this in their names");
     app.add_option("--seed", seed, "of the draws");
     app.add_option("--calls", calls, "how many are drawn");
@@ -167,13 +179,16 @@ int main(int argc, char **argv) try {
     app.add_option("--seconds", by.seconds, "of one timing");
     CLI11_PARSE(app, argc, argv);
 
+    const bench::drawn kind = dynamic      ? bench::drawn::dynamic
+                              : transcodes ? bench::drawn::transcoding
+                                           : bench::drawn::plain;
     require(qdq_force_target(target.empty() ? nullptr : target.c_str()));
     qdq_set_num_threads(1);
     std::printf("%s, one thread\n", qdq_current_target());
     if (table) {
         measure_table(filter, by);
     } else {
-        measure_drawn(seed, one < 0 ? 0 : one, one < 0 ? calls : one + 1, worst, dynamic, by);
+        measure_drawn(seed, one < 0 ? 0 : one, one < 0 ? calls : one + 1, worst, kind, by);
     }
 } catch (const std::exception &e) {
     std::cerr << "qdq_cliffs_bench: " << e.what() << "\n";

@@ -27,7 +27,8 @@ std::string text_of(const layout &l) {
 
 std::string text_of(const call &c) {
     const qdq_options &o = c.options;
-    std::string text = text_of(c.x) + " to " + text_of(c.y) + ", scale " + text_of(c.scale);
+    std::string text = (c.codes ? text_of(*c.codes) + "; " : "") + text_of(c.x) + " to " + text_of(c.y) + ", scale " +
+                       text_of(c.scale);
     text += c.blocks.empty() ? "" : " blocks " + text_of(c.blocks);
     text += c.zero_point ? ", zero point " + text_of(*c.zero_point) : "";
     const std::pair<const char *, int> options[] = {
@@ -64,6 +65,7 @@ call dense(const call &c) {
     call plain = call_of(c.quantizes, c.x.type, c.y.type, {c.elements()});
     plain.options.scale_mode = c.options.scale_mode == QDQ_DIVIDE ? QDQ_DIVIDE : QDQ_MULTIPLY;
     plain.computes_scales = c.computes_scales;
+    plain.codes = c.codes ? std::make_shared<const call>(dense(*c.codes)) : nullptr;
     return plain;
 }
 
@@ -73,11 +75,27 @@ class drawing {
 public:
     drawing(uint64_t seed, int64_t number) : random(seed * 1000003 + static_cast<uint64_t>(number)) {}
 
-    call next(bool dynamic) {
-        const bool quantizes = one_in(2) || dynamic;
+    call next(drawn kind) {
+        const bool quantizes = one_in(2) || kind != drawn::plain;
         const qdq_dtype floats = one_of(float_types).dtype;
         const element_type &stored = one_of(stored_types);
-        call c = call_of(quantizes, quantizes ? floats : stored.dtype, quantizes ? stored.dtype : floats, shape());
+        call c = of_types(quantizes, kind == drawn::transcoding ? QDQ_F32 : floats, stored, shape());
+        if (kind == drawn::dynamic) {
+            compute_scales(c);
+        } else if (kind == drawn::transcoding) {
+            call from = of_types(false, QDQ_F32, one_of(stored_types), c.x.shape);
+            c.x.strides = from.y.strides = {};
+            c.has_specials = false;
+            c.codes = std::make_shared<const call>(from);
+        }
+        return c;
+    }
+
+private:
+    random_bits random;
+
+    call of_types(bool quantizes, qdq_dtype floats, const element_type &stored, const dimensions &shape) {
+        call c = call_of(quantizes, quantizes ? floats : stored.dtype, quantizes ? stored.dtype : floats, shape);
         granularity(c);
         options(c, stored);
         for (layout *each : {&c.x, &c.y}) {
@@ -86,14 +104,8 @@ public:
             }
         }
         c.has_specials = one_in(8);
-        if (dynamic) {
-            compute_scales(c);
-        }
         return c;
     }
-
-private:
-    random_bits random;
 
     int64_t between(int64_t least, int64_t most) { return least + random.below(most - least + 1); }
     bool one_in(int64_t n) { return random.below(n) == 0; }
@@ -309,7 +321,7 @@ std::vector<row> small_rows() {
 
 }  // namespace
 
-call drawn_call(uint64_t seed, int64_t number, bool dynamic) { return drawing(seed, number).next(dynamic); }
+call drawn_call(uint64_t seed, int64_t number, drawn kind) { return drawing(seed, number).next(kind); }
 
 std::vector<row> table_rows() {
     std::vector<row> all;

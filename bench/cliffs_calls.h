@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -35,15 +36,18 @@ struct call {
     dimensions blocks;          // of options
     bool has_specials = false;  // subnormal numbers, NaN and infinities among x
     bool by_plan = true;
-    bool computes_scales = false;  // of a quantize: scales are outputs, by a rule for their type
+    bool computes_scales = false;       // of a quantize: scales are outputs, by a rule for their type
+    std::shared_ptr<const call> codes;  // of a quantize: a dequantize to f32, whose codes it transcodes
 
     int64_t elements() const { return count_of(x.shape); }
 };
 
 std::string text_of(const call &c);
 
-// The call of a number in a series that a seed begins; of dynamic ones, each quantizes by scales that it computes.
-call drawn_call(uint64_t seed, int64_t number, bool dynamic);
+enum class drawn { plain, dynamic, transcoding };  // dynamic: quantizes by scales that it computes
+
+// The call of a number in a series that a seed begins.
+call drawn_call(uint64_t seed, int64_t number, drawn kind);
 
 struct row {
     std::string name;

@@ -89,6 +89,9 @@ public:
         if (c.zero_point) {
             zero_point.emplace(*c.zero_point, random, true, false);
         }
+        if (c.codes) {
+            codes = std::make_unique<prepared>(*c.codes, random);
+        }
         options.block_shape = c.blocks.empty() ? nullptr : c.blocks.data();
         for (tensor *each : {&x, &scale, &y}) {
             views.push_back(each->view());
@@ -105,7 +108,10 @@ public:
     prepared(const prepared &) = delete;
 
     void run() const {
-        if (c.computes_scales) {
+        if (codes) {
+            qdq_transcode(&codes->views[0], &codes->views[1], codes->zero_view(), &codes->options, &views[2], &views[1],
+                          zero_view(), &options);
+        } else if (c.computes_scales) {
             qdq_run_dynamic(&plan, x.data(), scale.data(), nullptr, y.data(), nullptr);
         } else if (c.by_plan) {
             qdq_run(&plan, x.data(), y.data(), nullptr);
@@ -118,6 +124,7 @@ private:
     const call c;
     tensor x, scale, y;
     std::optional<tensor> zero_point;
+    std::unique_ptr<const prepared> codes;  // of a transcoding
     qdq_options options = c.options;
     std::vector<qdq_tensor> views;
     qdq_plan plan;

@@ -21,8 +21,12 @@ struct option_text {
 
 std::vector<std::string> choices_in(const std::string &type) {
     const size_t begin = type.find('{'), end = type.find('}');
-    return end == std::string::npos ? std::vector<std::string>{}
-                                    : CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
+    if (end == std::string::npos) {
+        return {};
+    }
+    std::vector<std::string> choices = CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
+    std::ranges::for_each(choices, [](std::string &each) { CLI::detail::trim(each); });  // of breaks of lines in help
+    return choices;
 }
 
 option_text describe(const CLI::Option &option) {

@@ -25,7 +25,8 @@ constexpr int exit_failure = 1, exit_usage = 2;
 constexpr const char *quantize_footer = R"(Types:
   The integers and floats of --dtype also go by their other common names (int8, fp8, e4m3fn, ...). Five formats fix
   their blocks and scales. mxfp8, mxfp6e2m3, mxfp6e3m2 and mxfp4 have blocks of 32 with a power of two (e8m0). nvfp4 has
-  blocks of 16 with an e4m3fn, and one F32 for the tensor.
+  blocks of 16 with an e4m3fn, and one F32 for the tensor. q8_0, q4_0, q4_1, q5_0 and q5_1 are ggml's blocks of 32, with
+  scales of F16 among the codes, for .gguf files alone.
 Files:
   A .safetensors file: its float tensors with two or more dimensions are quantized, the others copied.
   A model's folder, with config.json, and model.safetensors or the shards of model.safetensors.index.json: the weights
@@ -36,6 +37,8 @@ Files:
   again, and goes on. What it has finished waits in .NAME.qdq-partial beside the output.
   An .onnx model: the weights of MatMul, Gemm, Conv and ConvTranspose nodes become DequantizeLinear nodes, with external
   data in NAME.data where they were external. The opset is raised where these nodes need it.
+  A .gguf file is made of another one, or of a .safetensors file, with the names that are there. Its metadata, as the
+  tokenizer, are those of the input, or of --metadata. Blocks of Q8_0 and Q4_0 stay, others are quantized from F32.
   A recipe decides by the first rule whose glob matches (* also matches dots), before that --exclude, then --include:
   It is JSON, or in a .yaml file YAML.
     {"default": {"dtype": "i4", "block_size": 128},
@@ -89,10 +92,12 @@ constexpr const char *convert_footer =
     R"(Codes, scales and zero points stay as they are: each value is the same before and after.
   .gguf                  Q8_0 and Q4_0 to .safetensors (i8 and i4 in blocks of 32, F16 scales) or .onnx; others
                          become F32
+  .safetensors, .onnx    i8 and i4 in blocks of 32 with F16 scales to .gguf, where there is nothing but floats beside
   .safetensors, folder   to .onnx: a graph of DequantizeLinear nodes, whose outputs are the weights
   .onnx                  DequantizeLinear of initializers to .safetensors
   folder                 f8e4m3 in blocks of rows and columns to a folder: x_scale_inv with --method fp8, as DeepSeek's
-                         models have it, x_scale with --method compressed-tensors
+                         models have it, x_scale with --method compressed-tensors; GPTQ, AWQ and i4 in groups of
+                         columns with --method compressed-tensors
 What has no such form is refused: its message says which tensor, and why.)";
 
 constexpr const char *compare_footer = R"(ORIGINAL and OTHER hold the same tensors; either may be quantized.
@@ -175,24 +180,35 @@ std::string lower_case(std::string text) {
     return text;
 }
 
-// Any name of a type becomes its first one.
+// Any name of a type becomes its first one. In help the names take lines of at most 120 characters.
 CLI::Validator type_of_codes() {
-    std::string names;
+    constexpr size_t most_of_a_line = 100;
+    std::string names, shown;
     for (const std::string &name : quantized_type_names()) {
         names += (names.empty() ? "" : ",") + name;
+        size_t line = shown.size() - (shown.rfind('\n') + 1);
+        shown += shown.empty() ? "" : line + name.size() > most_of_a_line ? ",\n      " : ",";
+        shown += name;
     }
     auto translate = [names](std::string &name) {
         const quantized_type *found = find_quantized_type(lower_case(name));
         name = found != nullptr ? found->option : name;
         return found != nullptr ? "" : name + " not in {" + names + "}";
     };
-    return {translate, "{" + names + "}"};
+    return {translate, "{" + shown + "}"};
+}
+
+void add_metadata_option(CLI::App &command, output_options &output) {
+    command.add_option("--metadata", output.metadata, "Of a .gguf output: another such file, whose metadata it gets")
+        ->type_name("FILE");
 }
 
 void add_quantize(CLI::App &app, quantize_options &options) {
     CLI::App &command = *app.add_subcommand("quantize", "Quantize the weights of a model, or an array");
-    command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx or .npy file")->required();
+    command.add_option("input", options.input, "A model's folder, or a .safetensors, .onnx, .gguf or\n.npy file")
+        ->required();
     add_output_options(command, options.output)->required(false);
+    add_metadata_option(command, options.output);
     command.add_option("--dtype", options.dtype, "The type to quantize to (default i8)")
         ->transform(type_of_codes())
         ->type_name("ONE");
@@ -246,6 +262,7 @@ void add_dequantize(CLI::App &app, dequantize_options &options) {
     command.add_option("input", options.input, "A quantized model's folder, .safetensors, .onnx,\n.gguf or .npy file")
         ->required();
     add_output_options(command, options.output);
+    add_metadata_option(command, options.output);
     command.add_option("--dtype", options.dtype, "The type to restore to (default: as it was)")
         ->transform(
             CLI::CheckedTransformer(std::map<std::string, std::string>(float_names), CLI::ignore_case).description(""))
@@ -263,6 +280,7 @@ void add_convert(CLI::App &app, convert_options &options) {
     command.add_option("input", options.input, "A quantized model's folder, .safetensors, .onnx or .gguf file")
         ->required();
     add_output_options(command, options.output);
+    add_metadata_option(command, options.output);
     command.add_option("--method", options.method, "Of a folder: the quant_method of its config.json")
         ->check(CLI::IsMember({"compressed-tensors", "fp8"}))
         ->type_name("NAME");

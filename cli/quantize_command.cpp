@@ -93,7 +93,8 @@ std::vector<std::string> unmatched(const tensor_reader &input, const recipe &rul
 bool wants_blocks(const quantization::step &each) {
     bool is_coarse =
         each.how && each.how->type->code_dtype().bits == 4 && each.how->type->code_dtype().is_integer_code();
-    return is_coarse && each.how->scales.block_size == 0 && !each.how->scales.per_tensor;
+    return is_coarse && each.how->scales.block_size == 0 && each.how->type->block_size == 0 &&
+           !each.how->scales.per_tensor;
 }
 
 // What else could have been asked for.
@@ -147,7 +148,7 @@ void run_quantize(const quantize_options &options) {
     if (!options.dry_run && options.output.path.empty()) {
         throw usage_error("--output is required, but for --dry-run");
     }
-    refuse_read_only(options.output);
+    check_output(options.input, options.output);
     if (!options.output.path.empty() && is_graph(kind_of(options.input)) != is_graph(kind_named(options.output.path))) {
         throw usage_error(options.output.path.string() + ": a quantized model is a file as " + options.input +
                           "; `qdq convert` makes another kind of it");
@@ -158,6 +159,9 @@ void run_quantize(const quantize_options &options) {
     std::vector<std::string> warnings = unmatched(*input, rules, options);
     warn(warnings, options.console);
     quantization plan(std::move(input), rules, options.profile);
+    if (!options.output.path.empty()) {
+        plan.check_output(options.output.path);
+    }
     const console_options &console = options.console;
     if (options.dry_run) {
         check_writable(plan);

@@ -131,6 +131,52 @@ def dequantize(
 ) -> _Out: ...
 
 @overload
+def transcode(
+    q: _NumPy, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype, new_scale: _Operand,
+    new_zero_point: _Operand | None = None, axis: int | None = None, block_size: _Blocks = None,
+    zero_point_mode: _DequantizeZeroPoint = "subtract", profile: _Profile = None, new_axis: int | None = None,
+    new_block_size: _Blocks = None, new_zero_point_mode: _QuantizeZeroPoint = "after_rounding",
+    new_profile: _Profile = None, scale_mode: _ScaleMode = "divide", rounding: _Rounding = "nearest_even",
+    saturate: bool = True, nan: _Nan = "lowest", out: None = None, packed: bool = False, stored: _Dtype | None = None,
+    shape: Sequence[int] | None = None,
+) -> NDArray[Any]:
+    """
+    Codes as codes of another type, with other scales: quantize(dequantize(q), new_scale), with float32 between them, in one
+    pass over q.
+
+    Args:
+        q, scale, zero_point, axis, block_size, zero_point_mode, profile, stored, shape: as of dequantize. On the host.
+        dtype, scale_mode, rounding, saturate, nan, out, packed: as of quantize. `out` overlaps no argument.
+        new_scale, new_zero_point, new_axis, new_block_size, new_zero_point_mode, new_profile: as quantize's without `new_`.
+
+    Returns:
+        `out`, or an array of q's shape from the library that q is from, as of quantize.
+
+    Raises:
+        As quantize.
+    """
+@overload
+def transcode(
+    q: _Array, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype, new_scale: _Operand,
+    new_zero_point: _Operand | None = None, axis: int | None = None, block_size: _Blocks = None,
+    zero_point_mode: _DequantizeZeroPoint = "subtract", profile: _Profile = None, new_axis: int | None = None,
+    new_block_size: _Blocks = None, new_zero_point_mode: _QuantizeZeroPoint = "after_rounding",
+    new_profile: _Profile = None, scale_mode: _ScaleMode = "divide", rounding: _Rounding = "nearest_even",
+    saturate: bool = True, nan: _Nan = "lowest", out: None = None, packed: bool = False, stored: _Dtype | None = None,
+    shape: Sequence[int] | None = None,
+) -> _Array: ...
+@overload
+def transcode(
+    q: _NumPy | _DLPack, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype, new_scale: _Operand,
+    new_zero_point: _Operand | None = None, axis: int | None = None, block_size: _Blocks = None,
+    zero_point_mode: _DequantizeZeroPoint = "subtract", profile: _Profile = None, new_axis: int | None = None,
+    new_block_size: _Blocks = None, new_zero_point_mode: _QuantizeZeroPoint = "after_rounding",
+    new_profile: _Profile = None, scale_mode: _ScaleMode = "divide", rounding: _Rounding = "nearest_even",
+    saturate: bool = True, nan: _Nan = "lowest", out: _Out, packed: bool = False, stored: _Dtype | None = None,
+    shape: Sequence[int] | None = None,
+) -> _Out: ...
+
+@overload
 def quantize_dynamic(
     x: _NumPy, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
     scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,

@@ -23,12 +23,14 @@ FUZZERS = {
     "folders": "models' folders with links, and what is found beside their output",
     "front_ends": "the five front ends on any arguments, on two targets",
     "gguf": "whole commands on drawn GGUF files",
+    "int4_layers": "whole commands on drawn folders of GPTQ and AWQ",
     "onnx": "whole commands on drawn ONNX models, with external data, subgraphs and functions",
     "python": "calls of the Python package with any arguments, which change, lie or overflow while they are read",
     "recipes": "recipes in JSON and YAML",
 }
 ASKED_CPU_HOURS = 7
-LONGEST_INPUT = {"files": 4096, "folders": 1024, "gguf": 1024, "onnx": 1024, "recipes": 1024}  # of the others: 512
+LONGEST_INPUT = {"files": 4096, "folders": 1024, "gguf": 1024, "int4_layers": 1024, "onnx": 1024,
+                 "recipes": 1024}  # of the others: 512
 LARGEST_ALLOCATION = 256  # MB, by commands on files of some kilobytes
 CORPUS = pathlib.Path(__file__).parents[1] / "tests/fuzz/corpus"
 

@@ -58,7 +58,7 @@ void round_tensor(const tensor_source &input, size_t from, const dtype &type, ke
 }
 
 void check_restorable(const std::string &input, const output_options &output, const std::string &dtype) {
-    refuse_read_only(output);
+    check_output(input, output);
     bool graph = kind_named(output.path).holds == holding::graph;
     if (graph && kind_of(input).holds != holding::graph) {
         throw usage_error(output.path.string() + ": only an ONNX model is restored to one");

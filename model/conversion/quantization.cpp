@@ -1,5 +1,7 @@
 #include "conversion/quantization.h"
 
+#include "files/file_kinds.h"
+#include "files/ggml_blocks.h"
 #include "recipe/quantization_config.h"
 #include "support/error.h"
 #include "support/interrupt.h"
@@ -11,6 +13,8 @@
 #include "tensors/scales.h"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 #include <utility>
 
 namespace qdq::model {
@@ -111,6 +115,20 @@ void check_npy(const tensor_info &tensor, const scheme &how, const blocking &gra
     }
 }
 
+bool is_in_blocks(const scheme &how) { return how.type->scales == scale_form::in_blocks; }
+
+void check_finite(std::span<const float> values) {
+    if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
+        throw failure("it holds NaN or infinite values");
+    }
+}
+
+void check_blocks(const tensor_info &tensor, const dtype &blocks) {
+    if (tensor.shape.back() % blocks.block_elements != 0) {
+        throw failure("its rows are no whole number of blocks of " + std::to_string(blocks.block_elements));
+    }
+}
+
 // Quantizes one tensor after another, with the same buffers.
 class tensor_quantizer {
 public:
@@ -119,6 +137,10 @@ public:
     // Writes the parts of one tensor; `first` is where the writer has the first of `outputs`.
     void quantize(const tensor_source &input, const quantization::step &each, const tensor_list &outputs,
                   tensor_writer &output, size_t first) {
+        if (is_in_blocks(*each.how)) {
+            encode(input, each, outputs[each.first_output], output, first);
+            return;
+        }
         made_tensor made = make(input, each);
         auto write = [&](size_t part, std::span<const std::byte> data) {
             output.write(first + part - each.first_output, data);
@@ -166,6 +188,30 @@ private:
             granularity};
         kernels_.quantize(made.arguments);
         return made;
+    }
+
+    // Writes ggml's blocks of values, some at a time.
+    void encode(const tensor_source &input, const quantization::step &each, const tensor_info &to,
+                tensor_writer &output, size_t first) {
+        constexpr int64_t piece = 1 << 16;  // values
+        const tensor_info &from = input.tensors()[each.input];
+        const ggml_type &blocks = *ggml_type_of(*to.type);
+        const int64_t count = element_count(from.shape), width = from.type->bits / 8;
+        std::vector<float> values(piece);
+        for (int64_t done = 0; done < count; done += piece) {
+            throw_if_interrupted();
+            const int64_t taken = std::min(piece, count - done);
+            std::span<std::byte> bytes = source_.take(static_cast<uint64_t>(taken * width));
+            input.read_at(each.input, static_cast<uint64_t>(done * width), bytes);
+            widen(*from.type->core, bytes.data(), 0, taken, values.data());
+            check_finite(std::span(values).first(static_cast<size_t>(taken)));
+            const auto made = static_cast<size_t>(taken) / blocks.block_elements;
+            std::span<std::byte> codes = codes_.take(made * blocks.block_bytes);
+            for (size_t i = 0; i < made; ++i) {
+                blocks.encode(&values[i * blocks.block_elements], &codes[i * blocks.block_bytes]);
+            }
+            output.write_at(first, static_cast<uint64_t>(done) / blocks.block_elements * blocks.block_bytes, codes);
+        }
     }
 
     static quantization::error error_between(const tensor_data &x, const float *restored) {
@@ -299,8 +345,15 @@ quantization::quantization(std::unique_ptr<tensor_reader> input, recipe rules, s
     name_in_failures(input_->path(), [&] { check_read_as(logical, outputs_); });
 }
 
-quantized_parts quantization::plan_quantized(const tensor_info &tensor, const scheme &how) {
+std::optional<quantized_parts> quantization::plan_quantized(const tensor_info &tensor, const scheme &how) {
     blocking granularity = resolve(granularity_of(how, tensor), tensor.shape);
+    if (is_in_blocks(how)) {
+        const dtype &blocks = block_dtype(how.type->option);
+        check_blocks(tensor, blocks);
+        records_[tensor.name] = {tensor.type, granularity.axis, granularity.block_size};
+        outputs_.add({tensor.name, &blocks, tensor.shape});
+        return std::nullopt;
+    }
     check_power_of_two(tensor, how);
     if (!input_->kind().has_metadata) {
         check_npy(tensor, how, granularity);
@@ -431,6 +484,18 @@ void quantization::configure(json &config) const {
         modules.push_back({input_->tensors()[each.input], each.how});
     }
     set_quantization_config(config, modules);
+}
+
+void quantization::check_output(const std::filesystem::path &path) const {
+    const bool to_blocks = kind_named(path).holds_blocks;
+    for (const step &each : steps_) {
+        if (each.how && is_in_blocks(*each.how) != to_blocks) {
+            const std::string type(each.how->type->option);
+            throw usage_error(path.string() + ": " +
+                              (to_blocks ? "a .gguf file has ggml's blocks, as q8_0 or q4_0, and no " + type
+                                         : type + " is of .gguf files alone"));
+        }
+    }
 }
 
 std::string quantization::description() const {

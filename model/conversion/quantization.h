@@ -4,6 +4,7 @@
 #include "recipe/recipe.h"
 #include "tensors/records.h"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ public:
     void configure(json &config) const override;
     std::string description() const override;
 
+    // Throws usage_error where a file of this name cannot have the types that tensors become.
+    void check_output(const std::filesystem::path &path) const;
+
     const recipe &rules() const { return rules_; }
     const std::vector<step> &steps() const { return steps_; }
     uint64_t output_bytes(const step &each) const;
@@ -52,7 +56,7 @@ public:
 
 private:
     void add_step(size_t input, std::optional<scheme> how);
-    quantized_parts plan_quantized(const tensor_info &tensor, const scheme &how);
+    std::optional<quantized_parts> plan_quantized(const tensor_info &tensor, const scheme &how);
     quantized_parts plan_parts(const tensor_info &tensor, const scheme &how, const std::vector<int64_t> &scale_shape);
     void refuse_taken(const std::string &name) const;
     size_t add_part(tensor_info part);

@@ -47,6 +47,7 @@ private:
                       size_t first) const;
     bool is_in(const logical_tensor &tensor, size_t shard) const;
     blocking blocks_of(const logical_tensor &tensor) const;
+    scheme scheme_of(const logical_tensor &tensor) const;
 
     code_form form_;
     record_map records_, new_records_;
@@ -60,12 +61,19 @@ bool is_fp8_in_blocks(const logical_tensor &tensor, const blocking &blocks) {
            blocks.block_size > 0 && !tensor.parts->zero_point;
 }
 
+// Groups that compressed-tensors has, as whole as they are.
+bool is_i4_in_groups(const logical_tensor &tensor, const blocking &blocks) {
+    const std::vector<int64_t> &scales = blocks.scale_shape;
+    return tensor.parts->type->core == QDQ_I4 && tensor.shape.size() == 2 && scales.size() == 2 &&
+           scales[0] == tensor.shape[0] && scales[1] > 0 && tensor.shape[1] % scales[1] == 0;
+}
+
 std::string described(const logical_tensor &tensor) {
     return shortened(tensor.name) + " (" + std::string(tensor.parts->type->name) + " " + shape_text(tensor.shape) + ")";
 }
 
 code_form form_of(const std::string &input, const output_options &output, const std::string &method) {
-    refuse_read_only(output);
+    check_output(input, output);
     holding before = kind_of(input).holds;
     bool folder = before == holding::model, graph = kind_named(output.path).holds == holding::graph;
     std::string option = option_text("method");
@@ -270,19 +278,28 @@ void recoding::write_packed(const tensor_source &source, const logical_tensor &t
     }
 }
 
+// What a recipe would have said of a quantized tensor.
+scheme recoding::scheme_of(const logical_tensor &tensor) const {
+    blocking blocks = blocks_of(tensor);
+    if (is_fp8_in_blocks(tensor, blocks)) {
+        return {.type = find_quantized_type("f8e4m3"),
+                .scales = {.block_size = blocks.block_size, .block_rows = blocks.block_rows}};
+    }
+    if (is_i4_in_groups(tensor, blocks)) {
+        int64_t columns = tensor.shape[1], groups = blocks.scale_shape[1];
+        return {.type = find_quantized_type("i4"),
+                .scales = {.block_size = groups == 1 ? 0 : columns / groups},
+                .method = {.asymmetric = tensor.parts->zero_point.has_value()}};
+    }
+    throw failure(
+        described(tensor) +
+        ": of a folder only f8e4m3 in blocks of rows and columns, and i4 in groups of columns, are converted");
+}
+
 void recoding::configure(json &config) const {
     std::vector<module_scheme> modules;
     for (const logical_tensor &tensor : tensors_) {
-        std::optional<scheme> how;
-        if (tensor.parts) {
-            blocking blocks = blocks_of(tensor);
-            if (!is_fp8_in_blocks(tensor, blocks)) {
-                throw failure(described(tensor) +
-                              ": of a folder only f8e4m3 in blocks of rows and columns is converted");
-            }
-            how = scheme{.type = find_quantized_type("f8e4m3"),
-                         .scales = {.block_size = blocks.block_size, .block_rows = blocks.block_rows}};
-        }
+        std::optional<scheme> how = tensor.parts ? std::optional(scheme_of(tensor)) : std::nullopt;
         modules.push_back(
             {{tensor.name, tensor.parts ? &f32_dtype() : input_->tensors()[tensor.index].type, tensor.shape}, how});
     }

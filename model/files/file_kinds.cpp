@@ -1,6 +1,7 @@
 #include "files/file_kinds.h"
 
 #include "support/error.h"
+#include "support/words.h"
 
 #include <algorithm>
 #include <iterator>
@@ -23,9 +24,14 @@ std::unique_ptr<tensor_reader> open_reader(const fs::path &path, other_types oth
     return kind_of(path).open(path, others);
 }
 
-void refuse_read_only(const output_options &output) {
-    if (const file_kind &kind = kind_named(output.path); kind.create == nullptr) {
-        throw usage_error(output.path.string() + ": " + std::string(kind.name) + " files are read, not written");
+void check_output(const fs::path &input, const output_options &output) {
+    const file_kind &kind = kind_named(output.path);
+    if (kind.holds_blocks && kind_of(input).holds == holding::model) {
+        throw usage_error(output.path.string() + ": a model's folder becomes a folder, and no " +
+                          std::string(kind.name) + " file");
+    }
+    if (!output.metadata.empty() && !kind.holds_blocks) {
+        throw usage_error(option_text("metadata") + " is of an output that is a .gguf file");
     }
 }
 
@@ -39,7 +45,6 @@ std::unique_ptr<tensor_writer> create_writer(const output_options &output, const
     if (input.reads(output.path)) {
         throw usage_error(output.path.string() + ": the output would replace an input");
     }
-    refuse_read_only(output);
     return kind.create(output, input, tensors, metadata);
 }
 

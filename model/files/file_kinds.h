@@ -20,8 +20,8 @@ const file_kind &kind_named(const std::filesystem::path &path);
 std::unique_ptr<tensor_reader> open_reader(const std::filesystem::path &path,
                                            other_types others = other_types::refused);
 
-// Throws usage_error where the output would be a file, or a folder, whose name is that of a kind that qdq only reads.
-void refuse_read_only(const output_options &output);
+// Throws usage_error where a folder would become a GGUF file, or another kind of file gets metadata.
+void check_output(const std::filesystem::path &input, const output_options &output);
 
 // Throws usage_error when an input would be replaced, or when the output is of another kind of file than `input`.
 std::unique_ptr<tensor_writer> create_writer(const output_options &output, const tensor_reader &input,

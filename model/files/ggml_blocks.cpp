@@ -1,13 +1,17 @@
-// The values of ggml's blocks. All are products of a few numbers in f32, in the order of the package gguf, whose
-// results they are bit for bit: this file is compiled without contraction to fused operations.
+// The values of ggml's blocks, and blocks of values. All are products of a few numbers in f32, in the order of the
+// package gguf, whose results they are bit for bit: this file is compiled without contraction to fused operations.
 
 #include "files/ggml_blocks.h"
 
+#include "support/error.h"
+#include "support/text.h"
 #include "tensors/float_values.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
+#include <cstring>
 #include <iterator>
 
 namespace qdq::model {
@@ -144,16 +148,110 @@ void decode_q6_k(const std::byte *block, std::byte *values) {
     });
 }
 
+// The nearest f16 of a magnitude below 65520, of two the even one.
+uint16_t half_of(float value) {
+    uint32_t bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7fffffff;
+    // Below 2^-14 a step is 2^-24, the last bit of the sum with 1/2.
+    bool subnormal = magnitude < 0x38800000;
+    uint32_t nearest = subnormal ? std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000
+                                 : (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
+    return static_cast<uint16_t>((bits >> 16 & 0x8000) | nearest);
+}
+
+void put_half(std::byte *to, float value) {
+    if (!(std::fabs(value) < 65520)) {
+        throw failure("its values need a scale or a minimum of " + shortest(value) + ", which F16 has not");
+    }
+    uint16_t half = half_of(value);
+    std::memcpy(to, &half, sizeof half);
+}
+
+float inverse_of(float scale) { return scale == 0 ? 0 : 1 / scale; }
+
+// The whole part of a sum, of at most `most`. What a scale so small that its inverse is infinite gives is 0.
+int code_of(float sum, int most) { return sum >= 0 && sum < 256 ? std::min(static_cast<int>(sum), most) : 0; }
+
+// The first of those that are farthest from 0.
+float farthest(const float *values) {
+    return *std::max_element(values, values + small, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
+}
+
+void put_nibbles(const std::array<int, small> &codes, std::byte *to) {
+    for (size_t i = 0; i < small / 2; ++i) {
+        to[i] = static_cast<std::byte>((codes[i] & 15) | (codes[i + small / 2] & 15) << 4);
+    }
+}
+
+void put_fifth_bits(const std::array<int, small> &codes, std::byte *to) {
+    uint32_t bits = 0;
+    for (size_t i = 0; i < small; ++i) {
+        bits |= static_cast<uint32_t>(codes[i] >> 4) << i;
+    }
+    std::memcpy(to, &bits, sizeof bits);
+}
+
+// Codes around the middle one of 2^bits, of which the value farthest from 0 is the lowest; the scale goes first.
+std::array<int, small> encode_around_0(const float *values, int bits, std::byte *block) {
+    auto middle = static_cast<float>(1 << (bits - 1));
+    float scale = farthest(values) / -middle, inverse = inverse_of(scale);
+    put_half(block, scale);
+    std::array<int, small> codes;
+    for (size_t i = 0; i < small; ++i) {
+        float product = values[i] * inverse;
+        codes[i] = code_of(product + (middle + 0.5f), (1 << bits) - 1);
+    }
+    return codes;
+}
+
+// Codes from the least value, which is 0, to the largest; scale and minimum go first.
+std::array<int, small> encode_from_least(const float *values, int bits, std::byte *block) {
+    auto [least, most] = std::minmax_element(values, values + small);
+    float scale = (*most - *least) / static_cast<float>((1 << bits) - 1), inverse = inverse_of(scale);
+    put_half(block, scale);
+    put_half(block + 2, *least);
+    std::array<int, small> codes;
+    for (size_t i = 0; i < small; ++i) {
+        float product = (values[i] - *least) * inverse;
+        codes[i] = code_of(product + 0.5f, (1 << bits) - 1);
+    }
+    return codes;
+}
+
+void encode_q4_0(const float *values, std::byte *block) { put_nibbles(encode_around_0(values, 4, block), block + 2); }
+
+void encode_q4_1(const float *values, std::byte *block) { put_nibbles(encode_from_least(values, 4, block), block + 4); }
+
+void encode_q5_0(const float *values, std::byte *block) {
+    std::array<int, small> codes = encode_around_0(values, 5, block);
+    put_fifth_bits(codes, block + 2);
+    put_nibbles(codes, block + 6);
+}
+
+void encode_q5_1(const float *values, std::byte *block) {
+    std::array<int, small> codes = encode_from_least(values, 5, block);
+    put_fifth_bits(codes, block + 4);
+    put_nibbles(codes, block + 8);
+}
+
+void encode_q8_0(const float *values, std::byte *block) {
+    float scale = std::fabs(farthest(values)) / 127, inverse = inverse_of(scale);
+    put_half(block, scale);
+    for (size_t i = 0; i < small; ++i) {
+        float rounded = std::round(values[i] * inverse);
+        block[2 + i] = static_cast<std::byte>(std::fabs(rounded) < 128 ? static_cast<int>(rounded) : 0);
+    }
+}
+
 // By ggml.h and ggml-common.h. Q8_1 is a type of ggml's own calculations, which no file has: gguf does not read it, and
 // gives it 40 bytes a block.
 constexpr ggml_type types[] = {
     {0, "F32", 1, 4, "F32", nullptr},
     {1, "F16", 1, 2, "F16", nullptr},
-    {2, "Q4_0", 32, 18, nullptr, nullptr},
-    {3, "Q4_1", 32, 20, nullptr, decode_q4_1},
-    {6, "Q5_0", 32, 22, nullptr, decode_q5_0},
-    {7, "Q5_1", 32, 24, nullptr, decode_q5_1},
-    {8, "Q8_0", 32, 34, nullptr, nullptr},
+    {2, "Q4_0", 32, 18, nullptr, nullptr, encode_q4_0},
+    {3, "Q4_1", 32, 20, nullptr, decode_q4_1, encode_q4_1},
+    {6, "Q5_0", 32, 22, nullptr, decode_q5_0, encode_q5_0},
+    {7, "Q5_1", 32, 24, nullptr, decode_q5_1, encode_q5_1},
+    {8, "Q8_0", 32, 34, nullptr, nullptr, encode_q8_0},
     {9, "Q8_1", 32, 36, nullptr, nullptr},
     {10, "Q2_K", 256, 84, nullptr, decode_q2_k},
     {11, "Q3_K", 256, 110, nullptr, decode_q3_k},
@@ -183,11 +281,31 @@ constexpr ggml_type types[] = {
     {41, "Q1_0", 128, 18, nullptr, nullptr},
 };
 
+// Those that are written, as types of tensors.
+constexpr dtype written[] = {{"Q4_0", "", 0, std::nullopt, 0, 0, 0, 32, 18},
+                             {"Q4_1", "", 0, std::nullopt, 0, 0, 0, 32, 20},
+                             {"Q5_0", "", 0, std::nullopt, 0, 0, 0, 32, 22},
+                             {"Q5_1", "", 0, std::nullopt, 0, 0, 0, 32, 24},
+                             {"Q8_0", "", 0, std::nullopt, 0, 0, 0, 32, 34}};
+
 }  // namespace
 
 ggml_type ggml_type_of(uint32_t number) {
     const auto *found = std::ranges::find(types, number, &ggml_type::number);
     return found == std::end(types) ? ggml_type{number, nullptr, 1, 0, nullptr, nullptr} : *found;
+}
+
+const ggml_type *ggml_type_of(const dtype &type) {
+    const auto *found = std::ranges::find_if(types, [&](const ggml_type &each) {
+        return type.name == each.name && (each.dtype != nullptr || each.encode != nullptr);
+    });
+    return found == std::end(types) ? nullptr : found;
+}
+
+const dtype &block_dtype(std::string_view name) {
+    auto lower = [](char c) { return c == 'Q' ? 'q' : c; };
+    return *std::ranges::find_if(written,
+                                 [&](const dtype &each) { return std::ranges::equal(each.name, name, {}, lower); });
 }
 
 }  // namespace qdq::model

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "tensors/dtype_table.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace qdq::model {
 
@@ -10,10 +13,17 @@ struct ggml_type {
     uint32_t number;
     const char *name;  // null: qdq does not know it
     uint32_t block_elements, block_bytes;
-    const char *dtype;                                          // what it is elsewhere; null: blocks, or nothing
-    void (*decode)(const std::byte *block, std::byte *values);  // to F32; null: qdq does not
+    const char *dtype;                                                // what it is elsewhere; null: blocks, or nothing
+    void (*decode)(const std::byte *block, std::byte *values);        // to F32; null: qdq does not
+    void (*encode)(const float *values, std::byte *block) = nullptr;  // of finite values; null: qdq does not
 };
 
 ggml_type ggml_type_of(uint32_t number);
+
+// That which qdq writes of a dtype, which may be one of block_dtype(); null: there is none.
+const ggml_type *ggml_type_of(const dtype &type);
+
+// The blocks of a type by its name in lower case, as --dtype names it, as the type of a tensor.
+const dtype &block_dtype(std::string_view name);
 
 }  // namespace qdq::model

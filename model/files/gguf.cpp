@@ -1,3 +1,5 @@
+#include "files/gguf.h"
+
 #include "files/file_kinds.h"
 #include "files/ggml_blocks.h"
 #include "support/error.h"
@@ -134,11 +136,18 @@ void check_head(const input_file &file, cursor &from) {
     }
 }
 
+// The bytes of a value of metadata, with its key.
+struct value_place {
+    std::string key;
+    uint64_t begin, end;
+};
+
 // Skips the metadata, and returns the alignment of the data.
-uint64_t read_alignment(cursor &from, uint64_t count) {
-    uint64_t alignment = 32;
+uint64_t read_alignment(cursor &from, uint64_t count, std::vector<value_place> &values) {
+    uint64_t alignment = gguf_alignment;
     for (uint64_t i = 0; i < count; ++i) {
         throw_if_interrupted();
+        uint64_t begin = from.at();
         std::string key = from.text();
         auto type = from.number<uint32_t>();
         if (key == "general.alignment" && type == u32_value) {
@@ -146,6 +155,7 @@ uint64_t read_alignment(cursor &from, uint64_t count) {
         } else {
             skip_values(from, type, 1, 0);
         }
+        values.push_back({std::move(key), begin, from.at()});
     }
     if (alignment == 0) {
         throw failure("its general.alignment is 0");
@@ -266,6 +276,9 @@ public:
     void read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const override;
     stored_form form(size_t index) const override { return {places_[index].type, places_[index].bytes}; }
 
+    // The metadata, but for what a new file says itself of its types and its layout.
+    gguf_values values() const;
+
 private:
     // How much of each block is taken, and by which function.
     struct block_form {
@@ -288,6 +301,7 @@ private:
     void read_blocks(const place &from, uint64_t offset, std::span<std::byte> bytes) const;
 
     const input_file &file_;
+    std::vector<value_place> values_;
     std::vector<place> places_;  // of each tensor
 };
 
@@ -301,7 +315,7 @@ void gguf_reader::load(other_types others) {
     check_head(file_, from);
     auto tensor_count = from.number<uint64_t>();
     auto value_count = from.number<uint64_t>();
-    uint64_t alignment = read_alignment(from, value_count);
+    uint64_t alignment = read_alignment(from, value_count, values_);
     std::vector<gguf_tensor> tensors;
     for (uint64_t i = 0; i < tensor_count; ++i) {
         throw_if_interrupted();
@@ -316,6 +330,21 @@ void gguf_reader::load(other_types others) {
         throw_if_interrupted();
         add_tensor(tensor, data_begin);
     }
+}
+
+gguf_values gguf_reader::values() const {
+    constexpr std::array own = {"general.alignment", "general.file_type", "general.quantization_version"};
+    gguf_values kept;
+    for (const value_place &each : values_) {
+        throw_if_interrupted();
+        if (std::ranges::find(own, each.key) == own.end()) {
+            size_t size = kept.bytes.size();
+            kept.bytes.resize(size + (each.end - each.begin));
+            file_.read(each.begin, std::span(kept.bytes).subspan(size));
+            ++kept.count;
+        }
+    }
+    return kept;
 }
 
 void gguf_reader::add(tensor_info info, place from) {
@@ -384,6 +413,19 @@ void gguf_reader::read_blocks(const place &from, uint64_t offset, std::span<std:
     }
 }
 
+// Those of another file, of the input, or the least that there is to say.
+gguf_values values_for(const output_options &output, const tensor_reader &input) {
+    if (!output.metadata.empty()) {
+        return gguf_reader(output.metadata, other_types::listed).values();
+    }
+    if (&input.kind() == &gguf_files) {
+        return static_cast<const gguf_reader &>(input).values();
+    }
+    gguf_values values;
+    values.add("general.architecture", "unknown");
+    return values;
+}
+
 }  // namespace
 
 const file_kind gguf_files = {
@@ -392,6 +434,9 @@ const file_kind gguf_files = {
     .open = [](const std::filesystem::path &path, other_types others) -> std::unique_ptr<tensor_reader> {
         return std::make_unique<gguf_reader>(path, others);
     },
+    .create = [](const output_options &output, const tensor_reader &input, const tensor_list &tensors,
+                 const metadata_map &) { return create_gguf(output, values_for(output, input), tensors); },
+    .holds_blocks = true,
     .has_signed_scales = true,  // Q4_0: the value farthest from 0, divided by -8
 };
 

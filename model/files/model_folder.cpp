@@ -110,6 +110,11 @@ model_folder::model_folder(const fs::path &path) : tensor_reader(model_folders),
     config_ = object_in(path_ / config_name);
     index_ = object_in(path_ / index_name);
     metadata_.clear();
+    open_shards();
+    present();
+}
+
+void model_folder::open_shards() {
     if (index_.is_null()) {
         if (!fs::exists(path_ / single_name)) {
             throw failure(path_.string() + ": it has neither " + index_name + " nor " + single_name);
@@ -126,42 +131,69 @@ model_folder::model_folder(const fs::path &path) : tensor_reader(model_folders),
 }
 
 void model_folder::open_shard(const std::string &name) {
-    shards_.push_back(std::make_unique<safetensors_reader>(path_ / name));
-    names_.push_back(name);
-    const tensor_reader &shard = *shards_.back();
+    shards_.readers.push_back(std::make_unique<safetensors_reader>(path_ / name));
+    shards_.names.push_back(name);
+    const tensor_reader &shard = *shards_.readers.back();
     metadata_.push_back(shard.metadata(0));
     for (size_t i = 0; i < shard.tensors().size(); ++i) {
-        name_in_failures(name, [&] { tensors_.add(shard.tensors()[i]); });
-        places_.push_back({shards_.size() - 1, i});
+        name_in_failures(name, [&] { shards_.all.add(shard.tensors()[i]); });
+        shards_.places.push_back({shards_.readers.size() - 1, i});
     }
+}
+
+void model_folder::present() {
+    name_in_failures(path_.string(), [&] {
+        std::vector<json> others;
+        for (const char *name : int4_config_names) {
+            others.push_back(object_in(path_ / name));
+        }
+        std::optional<int4_layout> layout = find_int4_layout(config_, others);
+        has_int4_config_ = layout.has_value();
+        if (layout) {
+            presented_ = present_int4_layers(shards_, *layout);
+        } else {
+            for (size_t i = 0; i < shards_.all.size(); ++i) {
+                presented_.push_back({shards_.all[i], i});
+            }
+        }
+        for (const presented_tensor &each : presented_) {
+            tensors_.add(each.info);
+        }
+    });
+}
+
+stored_form model_folder::form(size_t index) const {
+    const presented_tensor &each = presented_[index];
+    return each.stored_type.empty() ? tensor_reader::form(index) : stored_form{each.stored_type, each.stored_bytes};
 }
 
 void model_folder::check_index() const {
     for (const auto &[tensor, file] : weight_map(index_).items()) {
-        std::optional<size_t> found = find(tensor);
-        if (!found || shard_name(shard_of(*found)) != file.get<std::string>()) {
+        std::optional<size_t> found = shards_.all.find(tensor);
+        if (!found || shard_name(shards_.places[*found].shard) != file.get<std::string>()) {
             throw failure(shortened(tensor) + " is not in " + file.get<std::string>());
         }
     }
     if (json metadata = index_.value("metadata", json()); !metadata.is_object() && !metadata.is_null()) {
         throw failure("its \"metadata\" is not an object");  // total_size goes there
     }
-    if (tensors().size() != weight_map(index_).size()) {
-        throw failure("the files have " + std::to_string(tensors().size()) + " tensors, its \"weight_map\" " +
+    if (shards_.all.size() != weight_map(index_).size()) {
+        throw failure("the files have " + std::to_string(shards_.all.size()) + " tensors, its \"weight_map\" " +
                       std::to_string(weight_map(index_).size()));
     }
 }
 
 void model_folder::read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const {
-    shards_[places_[index].shard]->read_at(places_[index].index, offset, bytes);
+    const presented_tensor &each = presented_[index];
+    each.read ? each.read(shards_, offset, bytes) : shards_.read_at(each.from, offset, bytes);
 }
 
 bool model_folder::reads(const fs::path &path) const {
-    return std::ranges::any_of(shards_, [&](const auto &shard) { return shard->reads(path); });
+    return std::ranges::any_of(shards_.readers, [&](const auto &shard) { return shard->reads(path); });
 }
 
 void model_folder::check_unchanged() const {
-    for (const auto &shard : shards_) {
+    for (const auto &shard : shards_.readers) {
         shard->check_unchanged();
     }
 }
@@ -169,7 +201,10 @@ void model_folder::check_unchanged() const {
 // Not the temporary files of a run that was killed, of which the next one to write in their folder removes any.
 std::vector<fs::path> model_folder::other_files() const {
     std::set<fs::path> ours = {config_name, index_name};
-    ours.insert(names_.begin(), names_.end());
+    ours.insert(shards_.names.begin(), shards_.names.end());
+    if (has_int4_config_) {
+        ours.insert(std::begin(int4_config_names), std::end(int4_config_names));
+    }
     std::vector<fs::path> found;
     for_each_file(path_, [&](const fs::path &name) {
         if (!ours.contains(name) && !is_temporary_name(name.filename().string())) {

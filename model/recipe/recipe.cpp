@@ -141,6 +141,11 @@ json scheme_json(const scheme &how) {
 // Whether the codes, their scales and the rule go together.
 void check_method(const scheme &how, const std::function<std::string(std::string_view)> &option) {
     const scale_method &method = how.method;
+    if (how.type->scales == scale_form::in_blocks && method != scale_method{}) {
+        throw usage_error(option("dtype") + " " + std::string(how.type->option) +
+                          ": its blocks have the scales of ggml's, and take no " + option("asymmetric") + ", " +
+                          option("scale-rule") + " or " + option("clip"));
+    }
     if (!(method.clip_ratio > 0 && method.clip_ratio <= 1)) {
         throw usage_error(option("clip") + ": it is above 0, and at most 1");
     }
@@ -189,6 +194,9 @@ void check(const scheme &how, asker who) {
         throw usage_error(option("dtype") + " " + name + " has blocks of " + size +
                           " along the last axis; it takes no " + option("axis") + " or " + option("per-tensor") +
                           ", and no other " + option("block-size") + " than ROWSx" + size);
+    }
+    if (scales.block_rows != 0 && how.type->scales == scale_form::in_blocks) {
+        throw usage_error(option("dtype") + " " + name + ": its blocks are of one row");
     }
     if (scales.block_rows != 0 && scales.axis) {
         throw usage_error(option("block-size") + " " + std::to_string(scales.block_rows) + "x" +

@@ -15,6 +15,8 @@ struct dtype {
     std::optional<qdq_dtype> core;  // none: such tensors are only copied
     double lowest, highest;         // the codes of a quantized type; both 0: not one
     double last_step;               // between the two highest codes: 1 for integers
+    // Of ggml's types: elements of a row that are kept together, with their scale, and the bytes of them; 0: no blocks.
+    int block_elements = 1, block_bytes = 0;
 
     bool is_code() const { return highest != 0; }
     bool is_integer_code() const { return last_step == 1; }

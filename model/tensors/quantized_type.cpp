@@ -25,6 +25,11 @@ constexpr quantized_type types[] = {
     {"mxfp6e3m2", {"mxfp6_e3m2"}, QDQ_F6E3M2, scale_form::power_of_two, 32},
     {"mxfp4", {}, QDQ_F4E2M1, scale_form::power_of_two, 32},
     {"nvfp4", {}, QDQ_F4E2M1, scale_form::two_level, 16},
+    {"q8_0", {}, QDQ_I8, scale_form::in_blocks, 32},
+    {"q4_0", {}, QDQ_I4, scale_form::in_blocks, 32},
+    {"q4_1", {}, QDQ_U4, scale_form::in_blocks, 32},
+    {"q5_0", {}, QDQ_I8, scale_form::in_blocks, 32},
+    {"q5_1", {}, QDQ_U8, scale_form::in_blocks, 32},
 };
 
 }  // namespace

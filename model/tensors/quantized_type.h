@@ -15,6 +15,7 @@ enum class scale_form {
     f32,
     power_of_two,  // the biased exponent (e8m0), as U8
     two_level,     // e4m3fn, all divided by one F32 global scale
+    in_blocks,     // among the codes, as ggml's types of the same names have them
 };
 
 // What --dtype names.

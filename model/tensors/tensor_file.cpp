@@ -25,8 +25,9 @@ int64_t element_count(const std::vector<int64_t> &shape) {
 }
 
 uint64_t byte_size(const tensor_info &tensor) {
-    int64_t bits = 0;
-    if (__builtin_mul_overflow(element_count(tensor.shape), int64_t{tensor.type->bits}, &bits)) {
+    const dtype &type = *tensor.type;
+    int64_t bits = 0, of_one = type.block_bytes != 0 ? int64_t{type.block_bytes} * 8 : type.bits;
+    if (__builtin_mul_overflow(element_count(tensor.shape) / type.block_elements, of_one, &bits)) {
         throw failure("shape " + shape_text(tensor.shape) + " is too large");
     }
     return (static_cast<uint64_t>(bits) + 7) / 8;

@@ -25,6 +25,7 @@ from qdq._core import (
     restore_scales,
     set_num_threads,
     targets,
+    transcode,
 )
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "restore_scales",
     "set_num_threads",
     "targets",
+    "transcode",
 ]
 __version__ = "0.1.0"
 

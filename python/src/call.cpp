@@ -58,6 +58,79 @@ void check(qdq_status status) {
     }
 }
 
+void operands::read(const direction &way, nb::handle scale, nb::handle zero_point, const array &x) {
+    scale_.read_operand(way.function, way.names.scale, scale, false, x);
+    if (!zero_point.is_none()) {
+        zero_point_.read_operand(way.function, way.names.zero_point, zero_point, true, x);
+    }
+}
+
+void operands::check_in_place(const direction &way) const {
+    scale_.check_in_place(way.function, way.names.scale);
+    zero_point_.check_in_place(way.function, way.names.zero_point);
+}
+
+void operands::read_options(const direction &way, const keywords &given, const array &x, qdq_dtype stored) {
+    if (!given.profile.is_none()) {
+        const std::string_view name = text(way.function, way.names.profile, given.profile);
+        check(qdq_profile_options(name.data(), stored, &options_));
+    }
+    if (way.quantizes) {
+        replace(options_.scale_mode, named(way, "scale_mode", given.scale_mode, scale_modes));
+        replace(options_.quantize_zp, named(way, way.names.zero_point_mode, given.zero_point_mode, quantize_zps));
+        replace(options_.rounding, named(way, "rounding", given.rounding, roundings));
+        replace(options_.nan, named(way, "nan", given.nan, nan_codes));
+        replace(options_.no_saturate, boolean(way.function, "saturate", given.saturate) ? 0 : 1);
+    } else {
+        replace(options_.dequantize_zp, named(way, way.names.zero_point_mode, given.zero_point_mode, dequantize_zps));
+    }
+    if (!given.axis.is_none()) {
+        options_.axis = static_cast<std::int32_t>(
+            std::clamp<std::int64_t>(integer(way.function, way.names.axis, given.axis), INT32_MIN, INT32_MAX));
+    }
+    if (PyTuple_Check(given.block_size.ptr()) || PyList_Check(given.block_size.ptr())) {
+        block_shape_ = integers(way.function, way.names.block_size, given.block_size, 8);
+        if (block_shape_.size() != x.shape().size()) {
+            refuse_value(
+                way.function, way.names.block_size,
+                std::to_string(block_shape_.size()) + " sizes for " + std::to_string(x.shape().size()) + " dimensions");
+        }
+        options_.block_shape = block_shape_.data();
+    } else if (!given.block_size.is_none()) {
+        options_.block_size = integer(way.function, way.names.block_size, given.block_size);
+    }
+    options_.stream = x.stream();
+    check_axis_and_blocks_are_clear(way, given, x);
+    // Asking tensors again where they are takes 60 ns each.
+    const auto runs_code = [](nb::handle number) { return !number.is_none() && !PyLong_CheckExact(number.ptr()); };
+    options_have_run_code_ = runs_code(given.axis) || runs_code(given.block_size);
+}
+
+// What qdq would take for granted of shapes that say less than a program means. In a square matrix one scale for each
+// column looks like one for each row, and 33 blocks of 4096 columns, meant to be of 128, are blocks of 125.
+void operands::check_axis_and_blocks_are_clear(const direction &way, const keywords &given,
+                                               const array &elements) const {
+    if (!given.block_size.is_none()) {
+        return;
+    }
+    const argument_names &names = way.names;
+    const auto scale = scale_.shape(), x = elements.shape();
+    if (scale.size() == 1 && x.size() > 1 && scale[0] > 1 && given.axis.is_none() &&
+        std::ranges::count(x, scale[0]) > 1) {
+        refuse_value(way.function, names.axis,
+                     std::string("several dimensions of ") + names.x + " have " + names.scale + "'s length, " +
+                         std::to_string(scale[0]) + ": it says which one " + names.scale + " varies along");
+    }
+    for (std::size_t d = 0; scale.size() == x.size() && d < x.size(); ++d) {
+        if (scale[d] > 0 && scale[d] < x[d] && x[d] % scale[d] != 0) {
+            refuse_value(way.function, names.scale,
+                         "shape[" + std::to_string(d) + "], " + std::to_string(scale[d]) + ", does not divide " +
+                             names.x + "'s, " + std::to_string(x[d]) + ": " + names.block_size +
+                             " says how long its blocks are");
+        }
+    }
+}
+
 call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point, const keywords &given)
     : way_(way),
       dtype_(named_type(way.function, "dtype", given.dtype).dtype),
@@ -69,38 +142,25 @@ call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero
         stored_shape_ = integers(way.function, "shape", given.shape, 8);
     }
     read_x(x_, x);
-    scale_.read_operand(way.function, "scale", scale, false, x_);
-    if (!zero_point.is_none()) {
-        zero_point_.read_operand(way.function, "zero_point", zero_point, true, x_);
-    }
+    operands_.read(way, scale, zero_point, x_);
     read_y(y_, given.out, x_);
-    read_options(given);
-    check_axis_and_blocks_are_clear(given);
-    // Only code of an argument's can have moved what was read before. Asking tensors again takes 60 ns each.
-    const auto runs_code = [](nb::handle number) { return !number.is_none() && !PyLong_CheckExact(number.ptr()); };
-    if (runs_code(given.axis) || runs_code(given.block_size) || x_.has_run_code() || y_.has_run_code() ||
-        scale_.has_run_code() || zero_point_.has_run_code()) {
+    operands_.read_options(way, given, x_, way.quantizes ? dtype_ : x_.view().dtype);
+    if (x_.has_run_code() || y_.has_run_code() || operands_.have_run_code()) {
         check_in_place(x_, y_);
-        check_operands_in_place();
+        operands_.check_in_place(way);
     }
 }
 
 void call::check_in_place(const array &x, const array &y) const {
-    x.check_in_place(way_.function, way_.quantizes ? "x" : "q");
+    x.check_in_place(way_.function, way_.names.x);
     y.check_in_place(way_.function, "out");
 }
 
-void call::check_operands_in_place() const {
-    scale_.check_in_place(way_.function, "scale");
-    zero_point_.check_in_place(way_.function, "zero_point");
-}
-
 void call::read_x(array &x, nb::handle given) const {
-    const char *const name = way_.quantizes ? "x" : "q";
     if (stored_) {
-        x.read_bytes(way_.function, name, given, *stored_, stored_shape_);
+        x.read_bytes(way_.function, way_.names.x, given, *stored_, stored_shape_);
     } else {
-        x.read(way_.function, name, given);
+        x.read(way_.function, way_.names.x, given);
     }
 }
 
@@ -122,69 +182,14 @@ void call::read_y(array &y, nb::handle out, const array &x) const {
     }
 }
 
-void call::read_options(const keywords &given) {
-    if (!given.profile.is_none()) {
-        const std::string_view name = text(way_.function, "profile", given.profile);
-        check(qdq_profile_options(name.data(), (way_.quantizes ? y_ : x_).view().dtype, &options_));
-    }
-    if (way_.quantizes) {
-        replace(options_.scale_mode, named(way_, "scale_mode", given.scale_mode, scale_modes));
-        replace(options_.quantize_zp, named(way_, "zero_point_mode", given.zero_point_mode, quantize_zps));
-        replace(options_.rounding, named(way_, "rounding", given.rounding, roundings));
-        replace(options_.nan, named(way_, "nan", given.nan, nan_codes));
-        replace(options_.no_saturate, boolean(way_.function, "saturate", given.saturate) ? 0 : 1);
-    } else {
-        replace(options_.dequantize_zp, named(way_, "zero_point_mode", given.zero_point_mode, dequantize_zps));
-    }
-    if (!given.axis.is_none()) {
-        options_.axis = static_cast<std::int32_t>(
-            std::clamp<std::int64_t>(integer(way_.function, "axis", given.axis), INT32_MIN, INT32_MAX));
-    }
-    if (PyTuple_Check(given.block_size.ptr()) || PyList_Check(given.block_size.ptr())) {
-        block_shape_ = integers(way_.function, "block_size", given.block_size, 8);
-        if (block_shape_.size() != x_.shape().size()) {
-            refuse_value(way_.function, "block_size",
-                         std::to_string(block_shape_.size()) + " sizes for " + std::to_string(x_.shape().size()) +
-                             " dimensions");
-        }
-        options_.block_shape = block_shape_.data();
-    } else if (!given.block_size.is_none()) {
-        options_.block_size = integer(way_.function, "block_size", given.block_size);
-    }
-    options_.stream = x_.stream();
-}
-
-// What qdq would take for granted of shapes that say less than a program means. In a square matrix one scale for each
-// column looks like one for each row, and 33 blocks of 4096 columns, meant to be of 128, are blocks of 125.
-void call::check_axis_and_blocks_are_clear(const keywords &given) const {
-    if (!given.block_size.is_none()) {
-        return;
-    }
-    const auto scale = scale_.shape(), x = x_.shape();
-    if (scale.size() == 1 && x.size() > 1 && scale[0] > 1 && given.axis.is_none() &&
-        std::ranges::count(x, scale[0]) > 1) {
-        refuse_value(way_.function, "axis",
-                     "several dimensions of " + std::string(way_.quantizes ? "x" : "q") + " have scale's length, " +
-                         std::to_string(scale[0]) + ": it says which one scale varies along");
-    }
-    for (std::size_t d = 0; scale.size() == x.size() && d < x.size(); ++d) {
-        if (scale[d] > 0 && scale[d] < x[d] && x[d] % scale[d] != 0) {
-            refuse_value(way_.function, "scale",
-                         "shape[" + std::to_string(d) + "], " + std::to_string(scale[d]) + ", does not divide " +
-                             (way_.quantizes ? "x" : "q") + "'s, " + std::to_string(x[d]) +
-                             ": block_size says how long its blocks are");
-        }
-    }
-}
-
-nb::object call::run() {
+template<typename Compute> nb::object call::computed(Compute &&compute) {
     qdq_status status = QDQ_OUT_OF_MEMORY;
     {
         const nb::gil_scoped_release others_run;
         // Where shapes differ qdq refuses the call, and looks at no element: a copy of x could take any room. Types
         // below 8 bits are no scale's and no zero point's.
         if (!std::ranges::equal(x_.shape(), y_.shape()) || (x_.pack() && y_.make_room())) {
-            status = way_.run(&x_.view(), &scale_.view(), zero_point_.view_or_null(), &y_.view(), &options_);
+            status = compute();
         }
         if (status == QDQ_OK) {
             y_.unpack();
@@ -194,9 +199,34 @@ nb::object call::run() {
     return y_.result(x_);
 }
 
+nb::object call::run() {
+    return computed([this] {
+        return way_.run(&x_.view(), operands_.scale(), operands_.zero_point(), &y_.view(), operands_.options());
+    });
+}
+
+transcoding::transcoding(nb::handle q, nb::handle scale, nb::handle zero_point, const keywords &given,
+                         nb::handle new_scale, nb::handle new_zero_point, const keywords &made)
+    : call(from_codes, q, scale, zero_point, given) {
+    new_operands_.read(to_codes, new_scale, new_zero_point, x_);
+    new_operands_.read_options(to_codes, made, x_, y_.view().dtype);
+    if (new_operands_.have_run_code()) {
+        check_in_place(x_, y_);
+        operands_.check_in_place(from_codes);
+        new_operands_.check_in_place(to_codes);
+    }
+}
+
+nb::object transcoding::run() {
+    return computed([this] {
+        return qdq_transcode(&x_.view(), operands_.scale(), operands_.zero_point(), operands_.options(), &y_.view(),
+                             new_operands_.scale(), new_operands_.zero_point(), new_operands_.options());
+    });
+}
+
 plan::plan(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point, const keywords &given)
     : call(way, x, scale, zero_point, given) {
-    check(way.plan(&plan_, &x_.view(), &scale_.view(), zero_point_.view_or_null(), &y_.view(), &options_));
+    check(way.plan(&plan_, &x_.view(), operands_.scale(), operands_.zero_point(), &y_.view(), operands_.options()));
     x_.forget_object();
     y_.forget_object();
 }
@@ -205,13 +235,13 @@ nb::object plan::run(nb::handle given, nb::handle out) const {
     array x, y;
     read_x(x, given);
     read_y(y, out, x);
-    for (const auto &[name, array, planned] : {std::tuple(way_.quantizes ? "x" : "q", &x, &x_), {"out", &y, &y_}}) {
+    for (const auto &[name, array, planned] : {std::tuple(way_.names.x, &x, &x_), {"out", &y, &y_}}) {
         if (!array->same_layout(*planned)) {
             refuse_value(way_.function, name, "its dtype, shape, strides or device are not those of the plan");
         }
     }
     void *const stream = x.stream();
-    check_operands_in_place();
+    operands_.check_in_place(way_);
     if (x.has_run_code() || y.has_run_code()) {
         check_in_place(x, y);
     }

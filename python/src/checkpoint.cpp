@@ -68,7 +68,9 @@ public:
         : plan_(open_model(path(function, "directory", folder)),
                 recipe_file.is_none() ? recipe{} : read_recipe(path(function, "recipe", recipe_file), {}),
                 text_or_nothing("profile", profile)),
-          output_(plan_, {path(function, "out", output), replace}) {}
+          output_(plan_, {path(function, "out", output), replace}) {
+        plan_.check_output(path(function, "out", output));
+    }
 
     std::size_t shard_count() const { return plan_.shard_count(); }
     std::uint64_t shard_bytes(std::int64_t shard) const { return input_bytes(plan_.input(), checked(shard)); }

@@ -6,6 +6,7 @@
 #include <qdq/compat/torch_npu.hpp>
 #include <qdq/compat/tripy.hpp>
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <vector>
@@ -153,28 +154,39 @@ nb::object npu_anti_quant(nb::handle x, nb::handle scale, nb::handle offset, nb:
                    [&](const qdq_tensor &y) { return torch_npu::detail::compute(y, x_view, s_view, how, accepted); });
 }
 
-// What `compute` writes to two new arrays: codes and scales.
-template<typename Compute>
-nb::object both_made_by(const char *function, const argument &like, dtype of_codes,
-                        const torch_npu::detail::sizes &codes, dtype of_scales, const torch_npu::detail::sizes &scales,
-                        Compute &&compute) {
-    array y, s;
-    y.make(function, like.as_array(), static_cast<qdq_dtype>(of_codes), codes.span());
-    s.make(function, like.as_array(), static_cast<qdq_dtype>(of_scales), scales.span());
+// A result's type and shape.
+struct made_like {
+    dtype type;
+    const torch_npu::detail::sizes &shape;
+};
+
+// What `compute` writes to new arrays.
+template<std::size_t count, typename Compute>
+nb::object all_made_by(const char *function, const argument &like, const made_like (&results)[count],
+                       Compute &&compute) {
+    array made[count];
+    for (std::size_t i = 0; i < count; ++i) {
+        made[i].make(function, like.as_array(), static_cast<qdq_dtype>(results[i].type), results[i].shape.span());
+    }
     result done(QDQ_OUT_OF_MEMORY, compat::out_of_memory);
     {
         const nb::gil_scoped_release others_run;
-        if (y.make_room() && s.make_room()) {
-            done = compute(y.view(), s.view());
+        if (std::ranges::all_of(made, &array::make_room)) {
+            done = compute(made);
         }
     }
     check(done);
-    return nb::make_tuple(y.result(like.as_array()), s.result(like.as_array()));
+    nb::list all;
+    for (const array &each : made) {
+        all.append(each.result(like.as_array()));
+    }
+    return nb::tuple(all);
 }
 
-nb::object npu_dynamic_quant(nb::handle x, nb::handle smooth_scales, nb::handle group_index, nb::handle dst_type,
-                             nb::handle quant_mode) {
-    const char *const function = torch_npu::detail::dynamic_names.function;
+nb::object npu_dynamic_quant(bool is_asymmetric, nb::handle x, nb::handle smooth_scales, nb::handle group_index,
+                             nb::handle dst_type, nb::handle quant_mode) {
+    torch_npu::detail::dynamic_quant_call accepted{.is_asymmetric = is_asymmetric};
+    const char *const function = accepted.names().function;
     const auto to = type_or_none(function, "dst_type", dst_type);
     const std::string_view mode = as_broken_rule([&] { return text(function, "quant_mode", quant_mode); });
     const argument floats(function, "x", x), f(function, "smooth_scales", smooth_scales),
@@ -182,12 +194,16 @@ nb::object npu_dynamic_quant(nb::handle x, nb::handle smooth_scales, nb::handle 
     check_in_place({&floats, &f, &g});
     const tensor view = floats.view();
     const torch_npu::dynamic_quant_keywords how{f.view(), g.view(), to, mode};
-    torch_npu::detail::dynamic_quant_call accepted;
     check(torch_npu::detail::check(view, how, accepted));
-    return both_made_by(function, floats, accepted.returned, accepted.y, dtype::f32, accepted.scale,
-                        [&](const qdq_tensor &y, const qdq_tensor &scale) {
-                            return torch_npu::detail::compute(y, scale, view, how, accepted);
-                        });
+    const made_like codes{accepted.returned, accepted.y}, scale{dtype::f32, accepted.scale};
+    const auto compute = [&](const array *made, const qdq_tensor *offset) {
+        return torch_npu::detail::compute(made[0].view(), made[1].view(), offset, view, how, accepted);
+    };
+    if (!is_asymmetric) {
+        return all_made_by(function, floats, {codes, scale}, [&](const array *made) { return compute(made, nullptr); });
+    }
+    return all_made_by(function, floats, {codes, scale, scale},
+                       [&](const array *made) { return compute(made, &made[2].view()); });
 }
 
 nb::object npu_dynamic_mx_quant(nb::handle input, nb::handle axis, nb::handle round_mode, nb::handle dst_type,
@@ -207,10 +223,9 @@ nb::object npu_dynamic_mx_quant(nb::handle input, nb::handle axis, nb::handle ro
     const tensor view = floats.view();
     torch_npu::detail::dynamic_mx_call accepted;
     check(torch_npu::detail::check(view, how, accepted));
-    return both_made_by(function, floats, accepted.returned, accepted.y, dtype::u8, accepted.scale,
-                        [&](const qdq_tensor &y, const qdq_tensor &scale) {
-                            return torch_npu::detail::compute(y, scale, view, accepted);
-                        });
+    return all_made_by(
+        function, floats, {{accepted.returned, accepted.y}, {dtype::u8, accepted.scale}},
+        [&](const array *made) { return torch_npu::detail::compute(made[0].view(), made[1].view(), view, accepted); });
 }
 
 nb::object tripy(bool quantizes, nb::handle input, nb::handle scale, int type, nb::handle given_dim) {
@@ -246,8 +261,8 @@ void define_functions(nb::module_ &m) {
           "axis"_a.none(), "div_mode"_a);
     m.def("npu_anti_quant", npu_anti_quant, "x"_a.none(), "scale"_a.none(), "offset"_a.none(), "dst_dtype"_a.none(),
           "src_dtype"_a.none());
-    m.def("npu_dynamic_quant", npu_dynamic_quant, "x"_a.none(), "smooth_scales"_a.none(), "group_index"_a.none(),
-          "dst_type"_a.none(), "quant_mode"_a.none());
+    m.def("npu_dynamic_quant", npu_dynamic_quant, "is_asymmetric"_a, "x"_a.none(), "smooth_scales"_a.none(),
+          "group_index"_a.none(), "dst_type"_a.none(), "quant_mode"_a.none());
     m.def("npu_dynamic_mx_quant", npu_dynamic_mx_quant, "input"_a.none(), "axis"_a.none(), "round_mode"_a.none(),
           "dst_type"_a.none(), "block_size"_a.none(), "scale_alg"_a.none());
     m.def("tripy", tripy, "quantizes"_a, "input"_a, "scale"_a, "dtype"_a, "dim"_a.none());

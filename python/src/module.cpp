@@ -85,6 +85,21 @@ Returns:
 Raises:
     As quantize.)";
 
+constexpr char transcode_doc[] =
+    R"(Codes as codes of another type, with other scales: quantize(dequantize(q), new_scale), with float32 between them, in one
+pass over q.
+
+Args:
+    q, scale, zero_point, axis, block_size, zero_point_mode, profile, stored, shape: as of dequantize. On the host.
+    dtype, scale_mode, rounding, saturate, nan, out, packed: as of quantize. `out` overlaps no argument.
+    new_scale, new_zero_point, new_axis, new_block_size, new_zero_point_mode, new_profile: as quantize's without `new_`.
+
+Returns:
+    `out`, or an array of q's shape from the library that q is from, as of quantize.
+
+Raises:
+    As quantize.)";
+
 constexpr char quantize_signature[] =
     "(x, scale, zero_point=None, *, dtype, axis=None, block_size=None, scale_mode='divide', "
     "zero_point_mode='after_rounding', rounding='nearest_even', saturate=True, nan='lowest', profile=None, out=None, "
@@ -138,6 +153,48 @@ template<auto use> void define_dequantize(nb::module_ &m, const char *name, cons
             "profile"_a = nb::none(), "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none()));
 }
 
+void define_transcode(nb::module_ &m) {
+    define_builtin(
+        m, "transcode",
+        "(q, scale, zero_point=None, *, dtype, new_scale, new_zero_point=None, axis=None, block_size=None, "
+        "zero_point_mode='subtract', profile=None, new_axis=None, new_block_size=None, "
+        "new_zero_point_mode='after_rounding', new_profile=None, scale_mode='divide', rounding='nearest_even', "
+        "saturate=True, nan='lowest', out=None, packed=False, stored=None, shape=None)",
+        transcode_doc,
+        nb::cpp_function(
+            [](nb::handle q, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle new_scale,
+               nb::handle new_zero_point, nb::handle axis, nb::handle block_size, nb::handle zero_point_mode,
+               nb::handle profile, nb::handle new_axis, nb::handle new_block_size, nb::handle new_zero_point_mode,
+               nb::handle new_profile, nb::handle scale_mode, nb::handle rounding, nb::handle saturate, nb::handle nan,
+               nb::handle out, nb::handle packed, nb::handle stored, nb::handle shape) {
+                const keywords given{.dtype = dtype,
+                                     .axis = axis,
+                                     .block_size = block_size,
+                                     .zero_point_mode = zero_point_mode,
+                                     .profile = profile,
+                                     .out = out,
+                                     .packed = packed,
+                                     .stored = stored,
+                                     .shape = shape},
+                    made{.axis = new_axis,
+                         .block_size = new_block_size,
+                         .scale_mode = scale_mode,
+                         .zero_point_mode = new_zero_point_mode,
+                         .rounding = rounding,
+                         .saturate = saturate,
+                         .nan = nan,
+                         .profile = new_profile};
+                return transcoding(q, scale, zero_point, given, new_scale, new_zero_point, made).run();
+            },
+            nb::name("transcode"), "q"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
+            "dtype"_a.none(), "new_scale"_a.none(), "new_zero_point"_a = nb::none(), "axis"_a = nb::none(),
+            "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract", "profile"_a = nb::none(),
+            "new_axis"_a = nb::none(), "new_block_size"_a = nb::none(), "new_zero_point_mode"_a = "after_rounding",
+            "new_profile"_a = nb::none(), "scale_mode"_a = "divide", "rounding"_a = "nearest_even",
+            "saturate"_a.none() = true, "nan"_a = "lowest", "out"_a = nb::none(), "packed"_a.none() = false,
+            "stored"_a = nb::none(), "shape"_a = nb::none()));
+}
+
 nb::list targets() {
     nb::list all;
     for (int32_t i = 0; i < qdq_target_count(); ++i) {
@@ -152,6 +209,7 @@ nb::list targets() {
 NB_MODULE(_core, m) {
     define_quantize<run>(m, "quantize", quantize_doc);
     define_dequantize<run>(m, "dequantize", dequantize_doc);
+    define_transcode(m);
     define_dynamic(m);
     define_scale_layouts(m);
 

@@ -13,11 +13,11 @@ constexpr operation first{
     "aclnnDynamicQuant", {{"x"}, {"smoothScalesOptional", true}}, {{"yOut"}, {"scaleOut"}}, compute};
 constexpr operation second{"aclnnDynamicQuantV2",
                            {{"x"}, {"smoothScalesOptional", true}, {"groupIndexOptional", true}},
-                           {{"yOut"}, {"scaleOut"}},
+                           {{"yOut"}, {"scaleOut"}, {"offsetOut", true}},
                            compute};
 constexpr operation third{"aclnnDynamicQuantV3",
                           {{"x"}, {"smoothScalesOptional", true}, {"groupIndexOptional", true}},
-                          {{"yOut"}, {"scaleOut"}},
+                          {{"yOut"}, {"scaleOut"}, {"offsetOut", true}},
                           compute};
 
 constexpr int64_t most_groups = 1024;
@@ -26,8 +26,9 @@ struct call {
     const operation &op;
     const aclTensor *x, *factors, *groups, *y, *scale, *offset;
     const char *mode;
+    bool is_symmetrical;
 
-    operands all() const { return {{x, factors, groups}, {y, scale}}; }
+    operands all() const { return {{x, factors, groups}, {y, scale, offset}}; }
     bool is(const char *of_mode) const { return std::strcmp(mode, of_mode) == 0; }
 };
 
@@ -38,8 +39,12 @@ aclnnStatus check_types(const call &c) {
         (status =  // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): check_operands refuses NULL
          check_type<ACL_INT8, ACL_INT4, ACL_INT32, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(op, "yOut", c.y->type)) ||
         (status = check_type<ACL_FLOAT>(op, "scaleOut", c.scale->type)) ||
+        (c.offset && (status = check_type<ACL_FLOAT>(op, "offsetOut", c.offset->type))) ||
         (c.groups && (status = check_type<ACL_INT32, ACL_INT64>(op, "groupIndexOptional", c.groups->type)))) {
         return status;
+    }
+    if (c.offset && is_float8(c.y->type)) {
+        return invalid(op, "yOut: data type %d is not supported where offsetOut is given", c.y->type);
     }
     return !c.factors || c.factors->type == c.x->type
                ? aclnnStatus{ACLNN_SUCCESS}
@@ -54,8 +59,10 @@ aclnnStatus check_mode(const call &c) {
     if (c.groups && c.is("perchannel")) {
         return invalid(c.op, "groupIndexOptional: it is given, and quantMode is perchannel");
     }
-    return c.offset ? invalid(c.op, "offsetOut: it is given; asymmetric quantization is not offered")
-                    : aclnnStatus{ACLNN_SUCCESS};
+    return c.is_symmetrical != !c.offset
+               ? invalid(c.op, "offsetOut: %s, and isSymmetrical is %s", c.offset ? "it is given" : "NULL",
+                         c.is_symmetrical ? "true" : "false")
+               : aclnnStatus{ACLNN_SUCCESS};
 }
 
 aclnnStatus check_factors(const call &c) {
@@ -82,10 +89,12 @@ aclnnStatus check_factors(const call &c) {
     return ACLNN_SUCCESS;
 }
 
-// scaleOut is x's shape without the dimension that shares a scale, or has one element. `of_scale` becomes it with 1
-// there.
+// scaleOut is x's shape without the dimension that shares a scale, or has one element. offsetOut has its shape.
 aclnnStatus check_scale(const call &c) {
     const aclTensor &x = *c.x, &scale = *c.scale;
+    if (c.offset && !same_shape(*c.offset, scale)) {
+        return invalid(c.op, "offsetOut: its shape is not scaleOut's");
+    }
     if (c.is("pertensor")) {
         return scale.rank == 1 && scale.shape[0] == 1
                    ? aclnnStatus{ACLNN_SUCCESS}
@@ -108,7 +117,7 @@ aclnnStatus get_workspace_size(const call &c, uint64_t *workspace_size, aclOpExe
         (status = check_factors(c)) || (status = check_scale(c))) {
         return status;
     }
-    const uint64_t product = c.factors ? uint64_t(c.x->layout().count()) * sizeof(float) : 0;
+    const uint64_t product = c.factors || c.offset ? uint64_t(c.x->layout().count()) * sizeof(float) : 0;
     auto *const made = make_executor(c.op, c.all(), product, workspace_size, number);
     if (!made) {
         return ACLNN_ERR_INNER_CREATE_EXECUTOR;
@@ -151,16 +160,18 @@ aclnnStatus check_ends(const operation &op, const aclTensor &ends, int64_t rows)
                                   last, rows);
 }
 
-// x, or in the workspace the product of x and the factors, in f32.
+// x, or what the workspace gets: x times the factors, or where there are offsets x itself, in f32.
 aclnnStatus smoothed(const executor &of, void *workspace, qdq_tensor &x) {
     const aclTensor *const factors = of.of.inputs[1], *const ends = of.of.inputs[2];
-    if (!factors) {
+    if (of.workspace_size == 0) {
         return ACLNN_SUCCESS;
     }
     auto *const product = static_cast<float *>(workspace);
     const qdq_names names{"", "x", "smoothScalesOptional", "workspace"};
     qdq_status status;
-    if (ends) {
+    if (!factors) {
+        status = ascend::widen(x, product);
+    } else if (ends) {
         const int64_t rows = ascend::layout(x).count() / x.shape[x.rank - 1];
         if (const aclnnStatus wrong = check_ends(*of.op, *ends, rows)) {
             return wrong;
@@ -172,6 +183,53 @@ aclnnStatus smoothed(const executor &of, void *workspace, qdq_tensor &x) {
     }
     x = {product, QDQ_F32, x.rank, x.shape, nullptr, {}};
     return from_qdq(*of.op, names, status);
+}
+
+// Scales and offsets, which are written before the codes, lie apart from what is read, and from one another.
+aclnnStatus check_apart(const executor &of, const qdq_tensor &values) {
+    const operation &op = *of.op;
+    for (int i = 1; i <= 2; i++) {
+        const ascend::byte_range written(of.of.outputs[i]->view());
+        const char *over = written.meets(ascend::byte_range(values)) ? "workspace" : nullptr;
+        for (int j = 0; j < most_operands && !over; j++) {
+            const aclTensor *const read = of.of.inputs[j];
+            over =
+                read && !read->empty() && written.meets(ascend::byte_range(read->view())) ? op.inputs[j].name : nullptr;
+        }
+        if (i == 2 && !over) {
+            over = written.meets(ascend::byte_range(of.of.outputs[1]->view())) ? op.outputs[1].name : nullptr;
+        }
+        if (over) {
+            return invalid(op, "%s: it overlaps %s", op.outputs[i].name, over);
+        }
+    }
+    return ACLNN_SUCCESS;
+}
+
+// By scales and offsets of the values.
+aclnnStatus compute_asymmetric(executor &of, const qdq_tensor &values, const qdq_tensor &scale, const qdq_tensor &y) {
+    ascend::layout of_offset = of.of.outputs[2]->layout();
+    if (of.along < values.rank) {
+        of_offset.insert(of.along);
+    }
+    const qdq_tensor offset = of_offset.view(of.of.outputs[2]->view().data, QDQ_F32);
+    aclnnStatus status = check_apart(of, values);
+    if (status) {
+        return status;
+    }
+    of.options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
+    qdq_plan once;
+    const auto make = [&](qdq_plan *plan) {
+        return from_qdq(*of.op, {"workspace", "scaleOut", "offsetOut", "yOut"},
+                        qdq_plan_quantize(plan, &values, &scale, &offset, &y, &of.options));
+    };
+    if ((status = of.plan ? keep_plan(of, values.data, make) : make(&once))) {
+        return status;
+    }
+    ascend::asymmetric_scales(values.rank, values.shape, of.along, qdq_dtype_bits(y.dtype))
+        .compute(static_cast<const float *>(values.data), scale, offset);
+    return from_qdq(*of.op, {"workspace", "scaleOut", "offsetOut", "yOut"},
+                    qdq_run(of.plan ? of.plan : &once, values.data, y.data, nullptr));
 }
 
 aclnnStatus compute(executor &of, void *workspace) {
@@ -188,6 +246,9 @@ aclnnStatus compute(executor &of, void *workspace) {
     const qdq_tensor scale = of_scale.view(of.of.outputs[1]->view().data, QDQ_F32),
                      y = codes_view(*of.of.outputs[0], given);
     const qdq_names names{of.workspace_size > 0 ? "workspace" : "x", "scaleOut", "", "yOut"};
+    if (of.of.outputs[2]) {
+        return compute_asymmetric(of, x, scale, y);
+    }
     if (!of.plan) {
         return from_qdq(op, names, qdq_quantize_dynamic(&x, &scale, nullptr, &y, nullptr, &of.options));
     }
@@ -207,7 +268,7 @@ using namespace qdq::compat;
 aclnnStatus aclnnDynamicQuantGetWorkspaceSize(const aclTensor *x, const aclTensor *smoothScalesOptional,
                                               const aclTensor *yOut, const aclTensor *scaleOut, uint64_t *workspaceSize,
                                               aclOpExecutor **executor) {
-    return get_workspace_size({first, x, smoothScalesOptional, nullptr, yOut, scaleOut, nullptr, "pertoken"},
+    return get_workspace_size({first, x, smoothScalesOptional, nullptr, yOut, scaleOut, nullptr, "pertoken", true},
                               workspaceSize, executor);
 }
 
@@ -224,8 +285,8 @@ aclnnStatus aclnnDynamicQuantV2GetWorkspaceSize(const aclTensor *x, const aclTen
         return check_result_type(second, "dstType", dstType, "yOut", *yOut);
     }
     return get_workspace_size(
-        {second, x, smoothScalesOptional, groupIndexOptional, yOut, scaleOut, offsetOut, "pertoken"}, workspaceSize,
-        executor);
+        {second, x, smoothScalesOptional, groupIndexOptional, yOut, scaleOut, offsetOut, "pertoken", !offsetOut},
+        workspaceSize, executor);
 }
 
 aclnnStatus aclnnDynamicQuantV2(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream) {
@@ -240,12 +301,9 @@ aclnnStatus aclnnDynamicQuantV3GetWorkspaceSize(const aclTensor *x, const aclTen
     if (yOut && yOut->type != dstType) {
         return check_result_type(third, "dstType", dstType, "yOut", *yOut);
     }
-    if (!isSymmetrical) {
-        return invalid(third, "isSymmetrical: false; asymmetric quantization is not offered");
-    }
     return get_workspace_size(
-        {third, x, smoothScalesOptional, groupIndexOptional, yOut, scaleOut, offsetOut, quantMode}, workspaceSize,
-        executor);
+        {third, x, smoothScalesOptional, groupIndexOptional, yOut, scaleOut, offsetOut, quantMode, isSymmetrical},
+        workspaceSize, executor);
 }
 
 aclnnStatus aclnnDynamicQuantV3(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream) {

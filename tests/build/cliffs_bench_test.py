@@ -30,6 +30,14 @@ class Cliffs(unittest.TestCase):
         self.assertRegex(sentences[0].text, r"all: 64 calls, ")
         self.assertEqual(len(table.rows), 20)
 
+    def test_transcodings_are_drawn(self):
+        *sentences, table = report.cliffs(printed("--transcode", "--calls", "64"))
+        self.assertRegex(sentences[0].text, r"all: 64 calls, ")
+        for *_, elements, call in table.rows[:2]:
+            self.assertRegex(call, r"^--transcode --seed 1 --call \d+ .* to f32.*; f32.* to ")
+            again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
+            self.assertEqual([row[3:] for row in again.rows], [[elements, call]])
+
     def test_the_picture_has_a_ratio_for_each_percent_of_calls(self):
         ratios = report.percentiles({"cliffs": {"drawn": printed("--calls", "64")}})
         self.assertEqual((len(ratios), ratios), (101, sorted(ratios)))

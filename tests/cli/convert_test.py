@@ -202,7 +202,6 @@ class Convert(CliTest):
         cases.append(("is not f8e4m3 in blocks of 128x128", self.folder(), "x", ["--method", "fp8"], 1))
         cases.append(("--method compressed-tensors or --method fp8", self.dir / "codes", "x", [], 2))
         cases.append(("--method is of the config.json", i8, "x.onnx", ["--method", "fp8"], 2))
-        cases.append(("GGUF files are read, not written", i8, "x.gguf", [], 2))
         cases.append(("to an .npy file", i8, "x.npy", [], 2))
         for message, source, target, options, code in cases:
             with self.subTest(message=message):

@@ -11,7 +11,10 @@
 #include <aclnnop/aclnn_dynamic_quant_v2.h>
 #include <aclnnop/aclnn_dynamic_quant_v3.h>
 
+#include <cmath>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <optional>
 
 namespace compat_test {
@@ -619,17 +622,87 @@ TEST_F(Operators, take_the_types_of_dynamic_quant) {
                    });
 }
 
-TEST_F(Operators, offer_symmetric_quantization_alone) {
+// The sample of CANN's document for V2, with the groups of its program: rows times themselves.
+TEST_F(Operators, compute_offsets_as_documented) {
+    std::vector<float> counting(128), scales(4), offsets(4);
+    std::iota(counting.begin(), counting.end(), 0.0f);
+    const std::vector<uint16_t> numbers = f16_of(counting);
+    const std::vector<int32_t> ends{1, 2, 3, 4};
+    const tensor_ptr x = make({4, 32}, ACL_FLOAT16, numbers.data()), f = make({4, 32}, ACL_FLOAT16, numbers.data()),
+                     groups = make({4}, ACL_INT32, ends.data()), codes = make({4, 32}, ACL_INT8, y.data()),
+                     s = make({4}, ACL_FLOAT, scales.data()), o = make({4}, ACL_FLOAT, offsets.data());
+    const uint64_t size = expect_done(
+        [&](uint64_t *workspace, aclOpExecutor **executor) {
+            return aclnnDynamicQuantV2GetWorkspaceSize(x.get(), f.get(), groups.get(), ACL_INT8, codes.get(), s.get(),
+                                                       o.get(), workspace, executor);
+        },
+        aclnnDynamicQuantV2);
+    EXPECT_EQ(size, 128u * 4);
+    EXPECT_EQ(scales, (std::vector<float>{961.0f / 255, 2945.0f / 255, 4929.0f / 255, 6913.0f / 255}));
+    EXPECT_EQ(offsets[0], -128.0f);
+    EXPECT_NEAR(offsets[3], -467.951f, 1e-3);
+    const std::vector<int> first{-128, -128, -127, -126, -124, -121, -118, -115}, last{-128, -121, -114, -106, -99};
+    for (size_t i = 0; i < first.size(); i++) {
+        EXPECT_EQ(static_cast<int8_t>(y[i]), first[i]) << i;
+    }
+    for (size_t i = 0; i < last.size(); i++) {
+        EXPECT_EQ(static_cast<int8_t>(y[96 + i]), last[i]) << i;
+    }
+    EXPECT_EQ(y[31], 127);
+    EXPECT_EQ(y[127], 127);
+}
+
+TEST_F(Operators, make_1_of_the_scale_of_equal_elements_where_there_are_offsets) {
+    const std::vector<uint16_t> numbers = f16_of({3, 3, std::numeric_limits<float>::quiet_NaN(), 1, 1, NAN});
+    std::vector<float> scales(3), offsets(3);
+    const tensor_ptr x = make({3, 2}, ACL_FLOAT16, numbers.data()), codes = make({3, 2}, ACL_INT8, y.data()),
+                     s = make({3}, ACL_FLOAT, scales.data()), o = make({3}, ACL_FLOAT, offsets.data());
+    expect_done(
+        dynamic_quant_call{x.get(), nullptr, nullptr, codes.get(), s.get(), ACL_INT8, "pertoken", false, o.get()},
+        aclnnDynamicQuantV3);
+    EXPECT_EQ(scales[0], 1.0f);
+    EXPECT_EQ(offsets[0], 124.0f);
+    for (size_t row : {1, 2}) {
+        EXPECT_TRUE(std::isnan(scales[row]) && std::isnan(offsets[row])) << row;
+    }
+    EXPECT_EQ(bytes(y.begin(), y.begin() + 6), (bytes{127, 127, 0, 0, 0, 0}));
+}
+
+TEST_F(Operators, take_offsets_where_quantization_is_asymmetric) {
     const tensor_ptr x = of({2, 8}, ACL_FLOAT16), codes = make({2, 8}, ACL_INT8, y.data()),
-                     s = make({2}, ACL_FLOAT, scale.data()), o = of({2}, ACL_FLOAT);
-    expect_refused({"isSymmetrical: false"},
-                   dynamic_quant_call{x.get(), nullptr, nullptr, codes.get(), s.get(), ACL_INT8, "pertoken", false});
-    expect_refused({"offsetOut: it is given"}, dynamic_quant_call{x.get(), nullptr, nullptr, codes.get(), s.get(),
-                                                                  ACL_INT8, "pertoken", true, o.get()});
-    expect_refused({"aclnnDynamicQuantV2: offsetOut: it is given"}, [&](uint64_t *size, aclOpExecutor **executor) {
-        return aclnnDynamicQuantV2GetWorkspaceSize(x.get(), nullptr, nullptr, ACL_INT8, codes.get(), s.get(), o.get(),
-                                                   size, executor);
-    });
+                     s = make({2}, ACL_FLOAT, scale.data()), o = make({2}, ACL_FLOAT, scale.data() + 8),
+                     f16 = of({2}, ACL_FLOAT16), row = make({1, 2}, ACL_FLOAT, scale.data() + 8),
+                     f8 = make({2, 8}, ACL_FLOAT8_E5M2, y.data());
+    const auto call = [&](bool is_symmetrical, const tensor_ptr &offset, const tensor_ptr &to, int type) {
+        return dynamic_quant_call{x.get(), nullptr,    nullptr,        to.get(),    s.get(),
+                                  type,    "pertoken", is_symmetrical, offset.get()};
+    };
+    EXPECT_EQ(expect_done(call(false, o, codes, ACL_INT8), aclnnDynamicQuantV3), 64u);
+    expect_refused({"offsetOut: NULL, and isSymmetrical is false"}, call(false, nullptr, codes, ACL_INT8));
+    expect_refused({"offsetOut: it is given, and isSymmetrical is true"}, call(true, o, codes, ACL_INT8));
+    expect_refused({"offsetOut: data type 1 is not supported"}, call(false, f16, codes, ACL_INT8));
+    expect_refused({"offsetOut: its shape is not scaleOut's"}, call(false, row, codes, ACL_INT8));
+    expect_refused({"yOut: data type 35 is not supported where offsetOut is given"},
+                   call(false, o, f8, ACL_FLOAT8_E5M2));
+}
+
+TEST_F(Operators, refuse_offsets_over_other_tensors) {
+    std::vector<uint16_t> numbers = f16_of(std::vector<float>(16, 1)), factors = f16_of(std::vector<float>(8, 1));
+    const tensor_ptr x = make({2, 8}, ACL_FLOAT16, numbers.data()), f = make({8}, ACL_FLOAT16, factors.data()),
+                     codes = make({2, 8}, ACL_INT8, y.data()), apart = make({2}, ACL_FLOAT, scale.data()),
+                     half = make({2}, ACL_FLOAT, scale.data() + 4), over_x = make({2}, ACL_FLOAT, numbers.data()),
+                     over_f = make({2}, ACL_FLOAT, factors.data()), over_y = make({2}, ACL_FLOAT, y.data());
+    const auto call = [&](const tensor_ptr &s, const tensor_ptr &o) {
+        return dynamic_quant_call{x.get(),  f.get(),    nullptr, codes.get(), s.get(),
+                                  ACL_INT8, "pertoken", false,   o.get()};
+    };
+    const bytes before = y;
+    expect_refused_later({"offsetOut: it overlaps scaleOut"}, call(apart, half), aclnnDynamicQuantV3);
+    expect_refused_later({"offsetOut: it overlaps x"}, call(apart, over_x), aclnnDynamicQuantV3);
+    expect_refused_later({"scaleOut: it overlaps x"}, call(over_x, apart), aclnnDynamicQuantV3);
+    expect_refused_later({"offsetOut: it overlaps smoothScalesOptional"}, call(apart, over_f), aclnnDynamicQuantV3);
+    expect_refused_later({"yOut: it overlaps offsetOut"}, call(apart, over_y), aclnnDynamicQuantV3);
+    EXPECT_EQ(y, before);
 }
 
 TEST_F(Operators, take_the_shapes_of_dynamic_quant) {
@@ -778,6 +851,109 @@ TEST_F(Operators, compute_scales_as_the_oracle) {
                                as.get(), in_int32 ? int{ACL_INT32} : int{acl_type(stored)}, modes[mode]},
             aclnnDynamicQuantV3);
         EXPECT_TRUE(same_bytes(expected_scales, scales)) << i << " " << modes[mode];
+        EXPECT_TRUE(same_bytes(expected, y)) << i << " " << modes[mode];
+    }
+}
+
+// Scale and offset of values that share them, by the document's formulas.
+std::pair<float, float> documented(const std::vector<float> &values, float lowest, float highest) {
+    float most = values[0], least = values[0];
+    for (const float value : values) {
+        if (std::isnan(value)) {
+            return {NAN, NAN};
+        }
+        most = std::max(most, value);
+        least = std::min(least, value);
+    }
+    const float range = most - least, step = range / (highest - lowest), scale = step == 0 ? 1 : step;
+    const float quotient = most / scale, offset = highest - quotient;
+    return {std::isnan(scale) ? NAN : scale, std::isnan(offset) ? NAN : offset};
+}
+
+TEST_F(Operators, compute_offsets_as_the_oracle) {
+    random_bits random{6};
+    rotation<layout, 5> x_layouts{every_layout}, factor_layouts{every_layout};
+    rotation<layout, 4> y_layouts{distinct_layouts}, scale_layouts{distinct_layouts};
+    const char *const modes[] = {"pertoken", "pertensor", "perchannel"};
+    for (int i = 0; i < 1000 && !HasFailure(); i++) {
+        const int rank = 2 + static_cast<int>(random.below(4));
+        dimensions shape = random_shape(random, rank, 7);
+        const auto stored = random.below(2) == 0 ? QDQ_I8 : QDQ_I4;
+        shape.back() *= stored == QDQ_I4 ? 8 : 1;
+        const auto type = random.below(2) == 0 ? QDQ_F16 : QDQ_BF16;
+        const auto mode = static_cast<size_t>(random.below(3));
+        const size_t shared = shape.size() - (mode == 2 ? 2 : 1), smooth = mode == 2 ? shared : shape.size() - 1;
+        const bool has_factors = random.below(2) == 0, repeats = random.below(2) == 0;
+        const tensor_memory x = random_floats(random, type, shape, x_layouts.next()),
+                            factors = random_floats(random, type, {shape[smooth]}, factor_layouts.next()),
+                            ones = filled(tensor_memory(type, {shape[smooth]}),
+                                          [&](const int64_t *) { return type == QDQ_F16 ? 0x3c00 : 0x3f80; }),
+                            product = smoothed(x, has_factors ? factors : ones, {}, smooth);
+        std::map<dimensions, std::vector<float>> groups;
+        const auto group_of = [&](const int64_t *at) {
+            dimensions group(at, at + shape.size());
+            group.erase(group.begin() + static_cast<std::ptrdiff_t>(shared));
+            return mode == 1 ? dimensions{0} : group;
+        };
+        filled(tensor_memory(QDQ_F32, shape), [&](const int64_t *at) {
+            groups[group_of(at)].push_back(float_at(product, at));
+            return 0;
+        });
+        const float highest = stored == QDQ_I8 ? 127 : 7;
+        const auto value_of = [&](const dimensions &group, bool offset) {
+            const auto [step, shift] = documented(groups.at(group), -highest - 1, highest);
+            return reference::encode_f32(offset ? shift : step);
+        };
+        dimensions scale_shape = shape, with_1 = shape;
+        with_1[shared] = 1;
+        scale_shape.erase(scale_shape.begin() + static_cast<std::ptrdiff_t>(shared));
+        scale_shape = mode == 1 ? dimensions{1} : scale_shape;
+        with_1 = mode == 1 ? dimensions(shape.size(), 1) : with_1;
+        tensor_memory y(stored, shape, stored == QDQ_I4 ? dimensions{} : strides_of(y_layouts.next(), shape)),
+            scales(QDQ_F32, scale_shape, strides_of(scale_layouts.next(), scale_shape)),
+            offsets(QDQ_F32, scale_shape, strides_of(scale_layouts.next(), scale_shape));
+        tensor_memory expected = y;
+        const auto filled_by = [&](const tensor_memory &like, bool offset) {
+            return filled(like,
+                          [&](const int64_t *at) { return value_of(dimensions(at, at + scale_shape.size()), offset); });
+        };
+        const auto spread = [&](bool offset) {
+            return filled(tensor_memory(QDQ_F32, with_1),
+                          [&](const int64_t *at) { return value_of(group_of(at), offset); });
+        };
+        qdq_options options{};
+        options.nan = QDQ_NAN_ZERO;
+        options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
+        const tensor_memory of_scale = spread(false), of_offset = spread(true);
+        const qdq_tensor offset_view = of_offset.view();
+        reference::quantize(product.view(), of_scale.view(), &offset_view, expected.view(), &options);
+        const tensor_memory expected_scales = filled_by(scales, false), expected_offsets = filled_by(offsets, true);
+        dimensions of_codes = shape;
+        const bool in_int32 = stored == QDQ_I4 && random.below(2) == 0;
+        of_codes.back() /= in_int32 ? 8 : 1;
+        const tensor_ptr ax = make(x), af = make(factors), as = make(scales), ao = make(offsets),
+                         ay = in_int32 ? make(of_codes, ACL_INT32, y.view().data) : make(y);
+        const dynamic_quant_call call{ax.get(),    has_factors ? af.get() : nullptr,
+                                      nullptr,     ay.get(),
+                                      as.get(),    in_int32 ? int{ACL_INT32} : int{acl_type(stored)},
+                                      modes[mode], false,
+                                      ao.get()};
+        if (repeats) {
+            uint64_t size = 0;
+            aclOpExecutor *executor = nullptr;
+            ASSERT_EQ(call(&size, &executor), ACLNN_SUCCESS) << aclGetRecentErrMsg();
+            ASSERT_EQ(aclSetAclOpExecutorRepeatable(executor), ACLNN_SUCCESS);
+            for (int run = 0; run < 2; run++) {
+                bytes workspace(size);
+                ASSERT_EQ(aclnnDynamicQuantV3(workspace.data(), size, executor, nullptr), ACLNN_SUCCESS)
+                    << aclGetRecentErrMsg();
+            }
+            EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+        } else {
+            expect_done(call, aclnnDynamicQuantV3);
+        }
+        EXPECT_TRUE(same_bytes(expected_scales, scales)) << i << " " << modes[mode];
+        EXPECT_TRUE(same_bytes(expected_offsets, offsets)) << i << " " << modes[mode];
         EXPECT_TRUE(same_bytes(expected, y)) << i << " " << modes[mode];
     }
 }

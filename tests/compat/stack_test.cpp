@@ -72,7 +72,10 @@ TEST_P(Stack, of_torch_npus_computed_scales_is_at_most_what_the_header_says) {
     expect_stated_stack([&] { rows = bool(npu_dynamic_quant(view(halves), {.smooth_scales = view(factors)})); });
     expect_stated_stack([&] { blocks = bool(npu_dynamic_mx_quant(view(halves), {.axis = 0})); });
     expect_stated_stack([&] { back = bool(npu_anti_quant(view(codes), view(scales), {.offset = view(zero_points)})); });
-    EXPECT_TRUE(rows && blocks && back);
+    bool shifted = false;
+    expect_stated_stack(
+        [&] { shifted = bool(npu_dynamic_quant_asymmetric(view(halves), {.smooth_scales = view(factors)})); });
+    EXPECT_TRUE(rows && blocks && back && shifted);
 }
 
 // A network's own run, and an engine's.

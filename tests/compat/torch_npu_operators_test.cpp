@@ -169,9 +169,43 @@ TEST_F(NpuOperators, give_scales_of_1_for_what_has_no_elements) {
     ASSERT_TRUE(rows && all) << rows.message() << all.message();
     EXPECT_EQ(elements<float>(std::get<1>(*rows)), (std::vector<float>{1, 1}));
     EXPECT_EQ(elements<float>(std::get<1>(*all)), (std::vector<float>{1}));
+    const auto shifted = npu_dynamic_quant_asymmetric(of({2, 0}));
+    ASSERT_TRUE(shifted) << shifted.message();
+    EXPECT_EQ(elements<float>(std::get<1>(*shifted)), (std::vector<float>{1, 1}));
+    EXPECT_EQ(elements<float>(std::get<2>(*shifted)), (std::vector<float>{127, 127}));
     const auto blocks = npu_dynamic_mx_quant(of({0, 64}));
     ASSERT_TRUE(blocks) << blocks.message();
     EXPECT_EQ(shape_of(std::get<1>(*blocks)), (dimensions{0, 1, 2}));
+}
+
+// npu_dynamic_quant_asymmetric.
+
+TEST_F(NpuOperators, give_offsets_of_rows_as_documented) {
+    const auto x = tensor(std::vector<float>{0, 255, 51, -102, 408, 0}, {2, 3}).half();
+    const auto results = npu_dynamic_quant_asymmetric(x);
+    ASSERT_TRUE(results) << results.message();
+    const auto &[y, scale, offset] = *results;
+    EXPECT_EQ(elements<float>(scale), (std::vector<float>{1, 2}));
+    EXPECT_EQ(elements<float>(offset), (std::vector<float>{-128, -77}));
+    EXPECT_EQ(elements<int8_t>(y), (std::vector<int8_t>{-128, 127, -77, -128, 127, -77}));
+    const auto packed = npu_dynamic_quant_asymmetric(tensor(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 15}, {1, 8}).half(),
+                                                     {.dst_type = quint4x2});
+    ASSERT_TRUE(packed) << packed.message();
+    EXPECT_EQ(elements<float>(std::get<2>(*packed)), (std::vector<float>{-8}));
+    EXPECT_EQ(elements<int32_t>(std::get<0>(*packed)), (std::vector<int32_t>{0x7edcba98}));
+}
+
+TEST_F(NpuOperators, refuse_what_dynamic_quant_asymmetric_does_not_take) {
+    const auto x = of({2, 8});
+    const char *const function = "torch_npu.npu_dynamic_quant_asymmetric: ";
+    for (const type_number type : {type_number(float8_e5m2), type_number(256 + 36), type_number(qint8)}) {
+        EXPECT_TRUE(refused(npu_dynamic_quant_asymmetric(x, {.dst_type = type}).error(),
+                            {function, "dst_type: ", "is not one of int8, quint4x2"}));
+    }
+    EXPECT_TRUE(refused(npu_dynamic_quant_asymmetric(none).error(), {function, "x: none"}));
+    EXPECT_TRUE(refused(npu_dynamic_quant_asymmetric(x, {.quant_mode = "rows"}).error(), {function, "quant_mode: "}));
+    EXPECT_TRUE(
+        refused(npu_dynamic_quant_asymmetric(x, {.smooth_scales = of({3})}).error(), {function, "smooth_scales: "}));
 }
 
 // npu_dynamic_mx_quant.
@@ -223,16 +257,15 @@ TEST_F(NpuOperators, say_when_memory_is_short) {
     const memory_shortage shortage;
     EXPECT_TRUE(ran_out_of_memory(npu_anti_quant(of({2, 64}, dtype::i8), of({1}, dtype::f32)).error()));
     EXPECT_TRUE(ran_out_of_memory(npu_dynamic_quant(x).error()));
+    EXPECT_TRUE(ran_out_of_memory(npu_dynamic_quant_asymmetric(x).error()));
     EXPECT_TRUE(ran_out_of_memory(npu_dynamic_mx_quant(x).error()));
 }
 
 // What CANN's function writes to tensors of the results' types and shapes.
 template<typename First>
-void expect_same_of_cann(const qdq::compat::expected<codes_and_scales> &results, First first,
+void expect_same_of_cann(const qdq::compat::owned_tensor &y, const qdq::compat::owned_tensor &s, First first,
                          aclnnStatus second(void *, uint64_t, aclOpExecutor *, aclrtStream), int codes, int scales,
                          const dimensions &codes_shape) {
-    ASSERT_TRUE(results) << results.message();
-    const auto &[y, s] = *results;
     const auto bytes_of = [](const qdq::compat::owned_tensor &t) {
         const auto *const begin = static_cast<const uint8_t *>(t.data());
         return std::vector<uint8_t>(begin, begin + qdq::compat::element_count(t.shape()) *
@@ -250,6 +283,14 @@ void expect_same_of_cann(const qdq::compat::expected<codes_and_scales> &results,
     ASSERT_EQ(second(workspace.data(), size, executor, nullptr), ACLNN_SUCCESS) << aclGetRecentErrMsg();
     EXPECT_EQ(of_y, expected_y);
     EXPECT_EQ(of_s, expected_s);
+}
+
+template<typename First>
+void expect_same_of_cann(const qdq::compat::expected<codes_and_scales> &results, First first,
+                         aclnnStatus second(void *, uint64_t, aclOpExecutor *, aclrtStream), int codes, int scales,
+                         const dimensions &codes_shape) {
+    ASSERT_TRUE(results) << results.message();
+    expect_same_of_cann(std::get<0>(*results), std::get<1>(*results), first, second, codes, scales, codes_shape);
 }
 
 TEST_F(NpuOperators, do_as_the_functions_of_cann) {
@@ -294,6 +335,27 @@ TEST_F(NpuOperators, do_as_the_functions_of_cann) {
                                                            nullptr, size, executor);
             },
             aclnnDynamicQuantV3, type.acl, ACL_FLOAT, codes);
+        const auto &shifted_type = types[random.below(2)];
+        dimensions shifted_codes = shape;
+        shifted_codes.back() /= shifted_type.in_one;
+        const auto shifted =
+            npu_dynamic_quant_asymmetric(view(x), {.smooth_scales = smooths ? optional_tensor(view_of_factors) : None,
+                                                   .group_index = has_groups ? optional_tensor(Tensor(ends)) : None,
+                                                   .dst_type = shifted_type.number,
+                                                   .quant_mode = mode});
+        ASSERT_TRUE(shifted) << shifted.message();
+        const auto &[shifted_y, steps, shifts] = *shifted;
+        std::vector<float> offsets(elements<float>(shifts).size());
+        const tensor_ptr ao_out = make(shape_of(shifts), ACL_FLOAT, offsets.data());
+        expect_same_of_cann(
+            shifted_y, steps,
+            [&](const aclTensor *y, const aclTensor *s, uint64_t *size, aclOpExecutor **executor) {
+                return aclnnDynamicQuantV3GetWorkspaceSize(ax.get(), smooths ? af.get() : nullptr,
+                                                           has_groups ? ag.get() : nullptr, shifted_type.acl, false,
+                                                           mode, y, s, ao_out.get(), size, executor);
+            },
+            aclnnDynamicQuantV3, shifted_type.acl, ACL_FLOAT, shifted_codes);
+        EXPECT_EQ(0, std::memcmp(offsets.data(), shifts.data(), offsets.size() * sizeof(float)));
         const auto &mx_type = types[2 + random.below(3)];
         const int64_t axis = random.below(static_cast<int64_t>(shape.size()));
         const int64_t alg = mx_type.acl == ACL_FLOAT4_E2M1 ? 0 : random.below(2);

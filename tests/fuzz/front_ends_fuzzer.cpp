@@ -238,15 +238,21 @@ void torch_npu(choices &from) {
         from);
 }
 
-outcome of(const compat::expected<qdq::torch_npu::codes_and_scales> &results) {
+template<typename... Tensors> outcome of(const compat::expected<std::tuple<Tensors...>> &results) {
     require(results || results.message()[0] != '\0', "a failure has no message");
     if (!results) {
         return {static_cast<int>(results.error().status()), {}};
     }
-    outcome both{0, bytes_of(std::get<0>(*results).c())};
-    const auto scales = bytes_of(std::get<1>(*results).c());
-    both.result.insert(both.result.end(), scales.begin(), scales.end());
-    return both;
+    outcome all{0, {}};
+    std::apply(
+        [&](const Tensors &...each) {
+            const auto add = [&](const std::vector<std::byte> &bytes) {
+                all.result.insert(all.result.end(), bytes.begin(), bytes.end());
+            };
+            (add(bytes_of(each.c())), ...);
+        },
+        *results);
+    return all;
 }
 
 void npu_operators(choices &from) {
@@ -261,20 +267,20 @@ void npu_operators(choices &from) {
     const int64_t rows = from.between(0, 40), axis = from.between(-3, 2), alg = from.between(0, 2);
     const std::vector<int32_t> ends{static_cast<int32_t>(from.between(0, 40)), static_cast<int32_t>(rows)};
     const char *const mode = from.one_of<const char *>({"pertoken", "pertensor", "perchannel", "rows"});
-    const int64_t which = from.between(0, 2);
+    const int64_t which = from.between(0, 3);
     const auto view_of_x = compat_test::view(x), view_of_scale = compat_test::view(scale),
                view_of_offset = compat_test::view(offset);
     const optional_tensor second = has_offset ? optional_tensor(view_of_offset) : None;
+    const dynamic_quant_keywords how{.smooth_scales = second,
+                                     .group_index = has_groups ? optional_tensor(Tensor(ends)) : None,
+                                     .dst_type = type,
+                                     .quant_mode = mode};
     expect_same_on_two_targets(
         [&] {
             switch (which) {
             case 0: return of(npu_anti_quant(view_of_x, view_of_scale, {.offset = second, .dst_dtype = type}));
-            case 1:
-                return of(
-                    npu_dynamic_quant(view_of_x, {.smooth_scales = second,
-                                                  .group_index = has_groups ? optional_tensor(Tensor(ends)) : None,
-                                                  .dst_type = type,
-                                                  .quant_mode = mode}));
+            case 1: return of(npu_dynamic_quant(view_of_x, how));
+            case 3: return of(npu_dynamic_quant_asymmetric(view_of_x, how));
             default: return of(npu_dynamic_mx_quant(view_of_x, {.axis = axis, .dst_type = type, .scale_alg = alg}));
             }
         },
@@ -571,17 +577,20 @@ void dynamic_quant(choices &from) {
                         scale = draw_output(from, QDQ_F32, scale_shape);
     const drawn_codes y(from, shape, true);
     const bool has_factors = group_count > 0 || from.chance(2), repeats = from.chance(3);
+    const tensor_memory offset = draw_output(from, QDQ_F32, scale_shape);
+    const bool has_offset = from.chance(2), is_symmetrical = has_offset == from.chance(20);
     expect_same_on_two_targets(
         [&] {
-            tensor_memory into = y.memory, scales = scale;
-            const acl_tensor a(x), f(factors), g(ends), codes = y.tensor(into), s(scales);
+            tensor_memory into = y.memory, scales = scale, offsets = offset;
+            const acl_tensor a(x), f(factors), g(ends), codes = y.tensor(into), s(scales), o(offsets);
             return run_acl(
                 [&](uint64_t *size, aclOpExecutor **executor) {
-                    return aclnnDynamicQuantV3GetWorkspaceSize(
-                        a.made, has_factors ? f.made : nullptr, group_count > 0 ? g.made : nullptr, y.type, true,
-                        mode.c_str(), codes.made, s.made, nullptr, size, executor);
+                    return aclnnDynamicQuantV3GetWorkspaceSize(a.made, has_factors ? f.made : nullptr,
+                                                               group_count > 0 ? g.made : nullptr, y.type,
+                                                               is_symmetrical, mode.c_str(), codes.made, s.made,
+                                                               has_offset ? o.made : nullptr, size, executor);
                 },
-                aclnnDynamicQuantV3, repeats, {&into, &scales});
+                aclnnDynamicQuantV3, repeats, {&into, &scales, &offsets});
         },
         from);
 }

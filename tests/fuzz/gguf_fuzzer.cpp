@@ -179,6 +179,18 @@ void run_commands(choices &from, const std::string &input) {
     }
 }
 
+// ggml's blocks of what is there, which are read again.
+void write_blocks(choices &from, const std::string &input) {
+    const std::string blocks = scratch() / "blocks.gguf", values = scratch() / "values.gguf";
+    const auto type = from.one_of<std::string>({"q8_0", "q4_0", "q4_1", "q5_0", "q5_1"});
+    if (run({"quantize", input, "-o", blocks, "--dtype", type}) == 0) {
+        run_well({"inspect", blocks});
+        run_well({"compare", input, blocks});
+        run_well({"dequantize", blocks, "-o", values, "--dtype", "f16"});
+        run_well({"inspect", values});
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -193,5 +205,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         write(input, draw_file(from));
     }
     run_commands(commands, input);
+    write_blocks(commands, input);
     return 0;
 }

@@ -386,6 +386,31 @@ def call_and_plan(draw, function, arguments, keywords, before, memory):
     return made
 
 
+def transcode(draw):
+    x = draw.array(names=oracle.STORED)
+    shape = x.shape if isinstance(x, numpy.ndarray) else draw.shape()
+    name, keywords = draw.dtype(oracle.STORED), draw.keywords(False)
+    for key, value in draw.keywords(True).items():
+        keywords[f"new_{key}" if key in ("axis", "block_size", "zero_point_mode", "profile") else key] = value
+    for prefix in ("", "new_"):
+        keywords[f"{prefix}scale"] = draw.operand(shape, [*oracle.FLOATS, "float8_e8m0fnu", "float8_e4m3fn"])
+        if draw.chance(3):
+            keywords[f"{prefix}zero_point"] = draw.operand(shape, ["int8", "uint8", "int16", "int32", "float32"])
+    out, memory, mask = draw.out(shape, "uint8" if keywords.get("packed") is True else name)
+    keywords |= {"dtype": name, "out": out}
+    before = None if memory is None else memory.copy()
+    made = attempt(draw, lambda _: qdq.transcode(x, **keywords))
+    if draw.acted:
+        return
+    if made is None:
+        assert memory is None or (memory == before).all(), "it has written to out, and failed"
+        return
+    check_result(draw, lambda q, scale, **rest: qdq.transcode(q, scale, **rest), [x, keywords.pop("scale")], keywords, made)
+    if memory is not None:
+        assert (memory[mask == 0] == before[mask == 0]).all(), "it has written beside the elements of out"
+    draw.compared = True
+
+
 def dynamic(draw):
     """quantize_dynamic or compute_scales."""
     x = draw.anything() if draw.odd(20) else draw.array(names=oracle.FLOATS)
@@ -458,7 +483,8 @@ def npu_operator(draw):
         group_index = None if draw.chance(2) else draw.array(names=["int32"])
         mode = draw.one_of(["pertoken", "pertensor", "perchannel", "", None])
         keywords = {"smooth_scales": smooth_scales, "group_index": group_index, "dst_type": draw.one_of(types)}
-        torch_npu.npu_dynamic_quant(draw.array(names=["float16", "bfloat16"]), quant_mode=mode, **keywords)
+        function = draw.one_of([torch_npu.npu_dynamic_quant, torch_npu.npu_dynamic_quant_asymmetric])
+        function(draw.array(names=["float16", "bfloat16"]), quant_mode=mode, **keywords)
     else:
         keywords = {"axis": draw.axis(), "dst_type": draw.one_of(types), "block_size": 32 * draw.between(-1, 3)}
         keywords |= {"scale_alg": draw.between(-1, 2), "round_mode": draw.one_of(["rint", "floor", None])}
@@ -605,7 +631,7 @@ def model(draw):
 
 
 def one_call(draw):
-    calls = [quantize_or_dequantize] * 8 + [front_end] * 3 + [tensorrt_network, aclnn_call, settings] + [dynamic] * 4
+    calls = [quantize_or_dequantize] * 8 + [front_end] * 3 + [tensorrt_network, aclnn_call, settings] + [dynamic] * 4 + [transcode] * 3
     (draw.one_of(calls) if not draw.chance(40) else model)(draw)
 
 

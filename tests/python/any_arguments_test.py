@@ -51,12 +51,13 @@ def test_results_are_among_what_is_drawn():
 
         return count
 
-    dynamic = 0
-    for seed in range(400):
-        draw = any_arguments.Draw(numpy.random.default_rng(seed).bytes(200))
-        any_arguments.attempt(draw, any_arguments.dynamic)
-        dynamic += draw.compared
-    assert dynamic > 20
+    for call in (any_arguments.dynamic, any_arguments.transcode):
+        compared = 0
+        for seed in range(400):
+            draw = any_arguments.Draw(numpy.random.default_rng(seed).bytes(200))
+            any_arguments.attempt(draw, call)
+            compared += draw.compared
+        assert compared > 20
     any_arguments.check_result = counted("compared", check_result)
     any_arguments.Draw.act = counted("acted", act)
     try:

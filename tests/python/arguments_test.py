@@ -115,6 +115,41 @@ def test_a_bad_argument_of_other_functions_is_named():
         qdq.targets(1)
 
 
+@pytest.mark.parametrize(
+    "keywords, error, message",
+    [
+        ({}, TypeError, "^qdq.transcode: missing a required .*argument: 'new_scale'$"),
+        ({"new_scale": [0.1] * 6}, ValueError, "^qdq.transcode: new_axis: several dimensions of q have new_scale's"),
+        ({"new_scale": numpy.ones((6, 4), "f4")}, ValueError, "new_scale: shape.1., 4, does not .*: new_block_size says"),
+        ({"new_scale": None}, TypeError, "^qdq.transcode: new_scale: NoneType is no array"),
+        ({"new_scale": 1.0, "new_zero_point": 2**31}, ValueError, "new_zero_point: 2147483648 is not in the range"),
+        ({"new_scale": 1.0, "new_axis": True}, TypeError, "^qdq.transcode: new_axis: it is a bool"),
+        ({"new_scale": 1.0, "new_block_size": (1,)}, ValueError, "new_block_size: 1 sizes for 2 dimensions"),
+        ({"new_scale": 1.0, "new_zero_point_mode": "add"}, ValueError, 'new_zero_point_mode: "add" is none of after'),
+        ({"new_scale": 1.0, "zero_point_mode": "up"}, ValueError, 'zero_point_mode: "up" is none of subtract'),
+        ({"new_scale": 1.0, "new_profile": "none"}, ValueError, '"none" is none of onnx'),
+        ({"new_scale": [1.0] * 5, "new_axis": 0}, ValueError, "^qdq_transcode, quantizing y: scale: "),
+        ({"new_scale": 1.0, "block_size": (3, 3)}, ValueError, "^qdq_transcode, dequantizing x: "),
+        ({"new_scale": 1.0, "out": numpy.empty((6, 5), "u1")}, ValueError, "^qdq_transcode, quantizing y: y: shape"),
+        ({"new_scale": 1.0, "out": numpy.empty((6, 6), "i1")}, TypeError, "out: dtype int8 is not uint8"),
+        ({"new_scale": 1.0, "dtype": "float32"}, ValueError, "y: dtype f32 is not a quantized type"),
+        ({"new_scale": 1.0, "stored": "int4"}, TypeError, "q: bytes are uint8"),
+    ],
+)
+def test_a_bad_argument_of_transcode_is_named(keywords, error, message):
+    with pytest.raises(error, match=message):
+        qdq.transcode(numpy.zeros((6, 6), "i1"), 0.1, **{"dtype": "uint8", **keywords})
+
+
+def test_transcode_refuses_an_out_over_an_argument():
+    q, scale = numpy.ones(24, "i1"), numpy.ones(24, "f4")
+    with pytest.raises(ValueError, match="^qdq_transcode: y: it overlaps x$"):
+        qdq.transcode(q, 1.0, dtype="uint8", new_scale=1.0, out=q.view("u1"))
+    with pytest.raises(ValueError, match="^qdq_transcode: y: it overlaps x's scale$"):
+        qdq.transcode(q, scale, dtype="uint8", new_scale=1.0, out=scale.view("u1")[:24])
+    assert q.tolist() == [1] * 24 and scale.tolist() == [1] * 24
+
+
 def test_what_an_arguments_code_raises_is_no_wrong_argument():
     class Raises:
         def __index__(self):

@@ -286,10 +286,11 @@ def test_messages_have_the_words_of_python_and_of_recipes(model, tmp_path):
                                                   "zero points"),
     ):  # fmt: skip
         assert said(RuntimeError, quantize, model, out, recipe={"default": scheme}).endswith(words)
+    assert said(ValueError, quantize, model, out, recipe={"default": {"dtype": "q8_0"}}).endswith("q8_0 is of .gguf files alone")
     assert said(ValueError, quantize, model, out, profile="caffe").startswith("profile caffe: ")
     convert, dequantize = qdq.checkpoint.convert, qdq.checkpoint.dequantize
     assert said(ValueError, convert, model, out) == "a folder becomes a folder with method compressed-tensors or method fp8"
-    assert said(ValueError, convert, model, tmp_path / "x.gguf") == f"{tmp_path}/x.gguf: GGUF files are read, not written"
+    assert said(ValueError, convert, model, tmp_path / "x.gguf") == f"{tmp_path}/x.gguf: a model's folder becomes a folder, and no GGUF file"
     assert said(ValueError, convert, model, out, method="awq").endswith("method: 'awq' is neither compressed-tensors nor fp8")
     assert said(ValueError, dequantize, model, out, dtype="f32").endswith("'f32' is none of float32, float16 and bfloat16")
     assert "progress: int cannot be called" in said(TypeError, qdq.checkpoint.inspect, model, progress=3)

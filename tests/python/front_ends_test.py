@@ -182,6 +182,22 @@ class TestTorchNpuOperators:
         with pytest.raises(TypeError, match="x: it is given twice, once as input"):
             torch_npu.npu_dynamic_quant(x, input=x)
 
+    def test_dynamic_quant_asymmetric(self):
+        x = numpy.float16([[0, 255, 51], [-102, 408, 0]])
+        y, scale, offset = torch_npu.npu_dynamic_quant_asymmetric(x)
+        assert (y.tolist(), scale.tolist(), offset.tolist()) == ([[-128, 127, -77], [-128, 127, -77]], [1, 2], [-128, -77])
+        assert (y.dtype, scale.dtype, offset.dtype) == (numpy.int8, numpy.float32, numpy.float32)
+        restored = torch_npu.npu_anti_quant(y, numpy.float32([2]), offset=numpy.float32([77]))
+        assert restored[1].tolist() == [-102, 408, 0]  # anti_quant adds what is subtracted here
+        for mode, shape in (("pertensor", (1,)), ("perchannel", (3,)), ("pertoken", (2,))):
+            assert [each.shape for each in torch_npu.npu_dynamic_quant_asymmetric(x, quant_mode=mode)[1:]] == [shape, shape]
+        groups = {"smooth_scales": numpy.ones((2, 3), "f2"), "group_index": numpy.int32([1, 2])}
+        assert torch_npu.npu_dynamic_quant_asymmetric(input=x, **groups)[2].tolist() == [-128, -77]
+        y, _, offset = torch_npu.npu_dynamic_quant_asymmetric(numpy.arange(16, dtype="f2")[None], dst_type=torch_npu.quint4x2)
+        assert (y.view("u4").tolist(), offset.tolist()) == ([[0xFEDCBA98, 0x76543210]], [-8])
+        with pytest.raises(RuntimeError, match="npu_dynamic_quant_asymmetric: dst_type: float8_e5m2 is not one of int8, quint4x2$"):
+            torch_npu.npu_dynamic_quant_asymmetric(x, dst_type=torch_npu.float8_e5m2)
+
     def test_dynamic_mx_quant(self):
         x = numpy.array([[0, 8, 64, 512]], ml_dtypes.bfloat16)
         y, mxscale = torch_npu.npu_dynamic_mx_quant(x, dst_type=torch_npu.float8_e4m3fn)
@@ -766,6 +782,11 @@ class TestAclnn:
         more = aclnn.ACL_INT8, True, "pertoken", y_given, scale_given, 0
         assert self.run("aclnnDynamicQuantV3", x_given, factors, 0, *more) == 16
         assert (y.tolist(), scale.tolist()) == expected
+
+        x, offset = numpy.float16([[0, 255], [-102, 408]]), numpy.zeros(2, "f4")
+        more = aclnn.ACL_INT8, False, "pertoken", y_given, scale_given, (offset, aclnn.ACL_FLOAT)
+        assert self.run("aclnnDynamicQuantV3", (x, aclnn.ACL_FLOAT16), 0, 0, *more) == 16
+        assert (y.tolist(), scale.tolist(), offset.tolist()) == ([[-128, 127], [-128, 127]], [1, 2], [-128, -77])
 
         x = numpy.array([[0, 8, 64, 512]], ml_dtypes.bfloat16), aclnn.ACL_BF16
         y, scale = numpy.zeros((1, 4), "u1"), numpy.full((1, 1, 2), 77, "u1")

@@ -144,6 +144,17 @@ class TestMemoryThatMoves:
         with pytest.raises(ValueError, match=f"zero_point: {self.MOVED}"):
             qdq.quantize(X, [1.0] * 4, zero_point, dtype="int8", axis=Acts(0, freed(zero_point)))
 
+    @pytest.mark.parametrize("moved", ["q", "scale", "zero_point", "new_scale", "new_zero_point", "out"])
+    def test_an_argument_of_transcode_that_is_resized_while_a_size_is_read(self, moved):
+        channels = 1 << 20
+        given = {"q": numpy.ones(channels, "i1"), "out": numpy.zeros(channels, "u1")}
+        for name in ("scale", "new_scale"):
+            given[name] = numpy.ones(channels, "f4")
+        for name in ("zero_point", "new_zero_point"):
+            given[name] = numpy.ones(channels, "i4")
+        with pytest.raises(ValueError, match=f"qdq.transcode: {moved}: {self.MOVED}"):
+            qdq.transcode(**given, dtype="uint8", new_axis=Acts(0, freed(given[moved])))
+
     def test_bytes_that_are_resized_while_a_size_is_read(self):
         q = numpy.zeros(1 << 20, "u1")
         with pytest.raises(ValueError, match=f"q: {self.MOVED}"):

@@ -1,4 +1,4 @@
-"""quantize and dequantize beside the oracle: any shape, strides, types and options."""
+"""quantize, dequantize and transcode beside the oracle: any shape, strides, types and options."""
 
 import numpy
 import oracle
@@ -26,6 +26,13 @@ def strided(array, draw):
     view = large.transpose(numpy.argsort(order))[(..., *(slice(None, None, step) for step in steps))]
     view[...] = array
     return view
+
+
+def codes(shape, name, random):
+    """Any codes of a type."""
+    drawn = random.integers(0, 2 ** (8 * oracle.dtype(name).itemsize), shape, numpy.uint64)
+    bits = 2 if name.endswith("int2") else 4 if name.endswith(("int4", "e2m1fn")) else 6 if "float6" in name else 32
+    return (drawn & (2**bits - 1)).astype(f"u{oracle.dtype(name).itemsize}").view(oracle.dtype(name))
 
 
 @st.composite
@@ -86,10 +93,7 @@ def test_dequantize_gives_the_oracles_bits(data):
         data.draw(st.sampled_from(oracle.STORED)),
     )
     random = numpy.random.default_rng(seed)
-    codes = random.integers(0, 2 ** (8 * oracle.dtype(name).itemsize), shape, numpy.uint64)
-    bits = 2 if name.endswith("int2") else 4 if name.endswith(("int4", "e2m1fn")) else 6 if "float6" in name else 32
-    q = (codes & (2**bits - 1)).astype(f"u{oracle.dtype(name).itemsize}").view(oracle.dtype(name))
-    q = strided(q, data.draw)
+    q = strided(codes(shape, name, random), data.draw)
     operands, keywords = data.draw(granularities(shape))
     scale = random.uniform(0.05, 4.0, operands).astype(numpy.float32)
     zero_point = None
@@ -104,6 +108,50 @@ def test_dequantize_gives_the_oracles_bits(data):
     out = strided(numpy.zeros(shape, oracle.dtype(dtype)), data.draw)
     assert qdq.dequantize(q, scale, zero_point, dtype=dtype, out=out, **keywords) is out
     assert oracle.same_bits(out, expected)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data())
+def test_transcode_gives_the_oracles_bits(data):
+    shape, seed = data.draw(SHAPES), data.draw(st.integers(0, 2**32 - 1))
+    old, new = (data.draw(st.sampled_from(oracle.STORED)) for _ in range(2))
+    random = numpy.random.default_rng(seed)
+    q = strided(codes(shape, old, random), data.draw)
+    sides = []
+    for name, modes in ((old, ["subtract", "add"]), (new, ["after_rounding", "before_rounding"])):
+        operands, side = data.draw(granularities(shape))
+        side["scale"], side["zero_point"] = random.uniform(0.05, 4.0, operands).astype(numpy.float32), None
+        if name in oracle.INTEGERS:
+            side["zero_point_mode"] = data.draw(st.sampled_from(modes))
+            if data.draw(st.booleans()):
+                side["zero_point"] = random.integers(-9, 9, operands).astype("int16")
+        sides.append(side)
+    options = {"scale_mode": data.draw(st.sampled_from(["divide", "multiply", "reciprocal"]))}
+    if new in oracle.INTEGERS:
+        options["rounding"] = data.draw(st.sampled_from(list(oracle.ROUNDINGS)))
+        options["nan"] = data.draw(st.sampled_from(["lowest", "zero"]))
+    elif new in ("float8_e4m3fn", "float8_e5m2"):
+        options["saturate"] = data.draw(st.booleans())
+    expected = oracle.quantize(oracle.dequantize(q, name="float32", **sides[0]), name=new, **sides[1], **options)
+    keywords = {**sides[0], **{f"new_{key}": value for key, value in sides[1].items()}, **options, "dtype": new}
+    assert oracle.same_bits(qdq.transcode(q, **keywords), expected)
+
+    out = strided(numpy.zeros(shape, oracle.dtype(new)), data.draw)
+    assert qdq.transcode(q, **keywords, out=out) is out
+    assert oracle.same_bits(out, expected)
+
+
+def test_bytes_are_transcoded_to_bytes():
+    x = elements((6, 8), 5)
+    q = qdq.quantize(x, 0.5, dtype="int4")
+    packed = qdq.quantize(x, 0.5, dtype="int4", packed=True)
+    new = {"dtype": "uint4", "new_scale": 1.0, "new_zero_point": 8}
+    expected = qdq.quantize(qdq.dequantize(q, 0.5), 1.0, 8, dtype="uint4", packed=True)
+    assert qdq.transcode(packed, 0.5, stored="int4", packed=True, **new).tolist() == expected.tolist()
+    assert qdq.transcode(packed.ravel(), 0.5, stored="int4", shape=(6, 8), packed=True, **new).tolist() == expected.tolist()
+    profiles = {"profile": "pypto", "new_profile": "acl"}
+    of_profiles = qdq.quantize(qdq.dequantize(q, 0.5, 1, profile="pypto"), 1.0, 8, dtype="uint4", profile="acl")
+    assert oracle.same_bits(qdq.transcode(q, 0.5, 1, **profiles, **new), of_profiles)
 
 
 @settings(deadline=None, max_examples=100)

@@ -329,6 +329,8 @@ class TestFrontEnds:
             (ops.npu_dynamic_quant, (x,), {"smooth_scales": smooth, "group_index": groups, "dst_type": 16}),
             (ops.npu_dynamic_quant, (x,), {"quant_mode": "perchannel", "dst_type": 24}),
             (ops.npu_dynamic_quant, (x,), {"quant_mode": "pertensor", "dst_type": 23}),
+            (ops.npu_dynamic_quant_asymmetric, (x,), {"smooth_scales": smooth, "group_index": groups}),
+            (ops.npu_dynamic_quant_asymmetric, (x,), {"quant_mode": "perchannel", "dst_type": 16}),
             (ops.npu_dynamic_mx_quant, (x,), {}),
             (ops.npu_dynamic_mx_quant, (x,), {"axis": 0, "dst_type": 24, "scale_alg": 1}),
         ):

@@ -48,12 +48,21 @@ def _anti_quant_like(x, scale, *, offset=None, dst_dtype=None, src_dtype=None):
 
 
 def _dynamic_quant(input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken"):
-    return _compat.npu_dynamic_quant(input, smooth_scales, group_index, dst_type, quant_mode)
+    return _compat.npu_dynamic_quant(False, input, smooth_scales, group_index, dst_type, quant_mode)
 
 
 def _dynamic_quant_like(input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken"):
     shape = {"pertensor": (1,), "perchannel": (*input.shape[:-2], *input.shape[-1:])}.get(quant_mode, input.shape[:-1])
     return _codes_like(input, dst_type), input.new_empty(shape, dtype=torch.float32)
+
+
+def _asymmetric(input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken"):
+    return _compat.npu_dynamic_quant(True, input, smooth_scales, group_index, dst_type, quant_mode)
+
+
+def _asymmetric_like(input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken"):
+    codes, scale = _dynamic_quant_like(input, dst_type=dst_type, quant_mode=quant_mode)
+    return codes, scale, torch.empty_like(scale)
 
 
 def _mx_quant(input, *, axis=-1, round_mode="rint", dst_type=_FLOAT4, block_size=32, scale_alg=0):
@@ -86,6 +95,13 @@ npu_dynamic_quant = _define(
     'str quant_mode="pertoken") -> (Tensor, Tensor)',
     _dynamic_quant,
     _dynamic_quant_like,
+)
+npu_dynamic_quant_asymmetric = _define(
+    "npu_dynamic_quant_asymmetric",
+    "(Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, int? dst_type=None, "
+    'str quant_mode="pertoken") -> (Tensor, Tensor, Tensor)',
+    _asymmetric,
+    _asymmetric_like,
 )
 npu_dynamic_mx_quant = _define(
     "npu_dynamic_mx_quant",

@@ -1,4 +1,4 @@
-"""torch_npu's npu_quantize, npu_anti_quant, npu_dynamic_quant and npu_dynamic_mx_quant, on the host.
+"""torch_npu's npu_quantize, npu_anti_quant, npu_dynamic_quant, its asymmetric twin and npu_dynamic_mx_quant, on the host.
 
 They take torch's tensors and NumPy's arrays. As torch_npu does, the module adds `npu()` to the tensors of a torch that is
 imported already: here it gives the tensor itself, whose memory stays the host's. Of such a torch each function is an
@@ -40,8 +40,8 @@ float16, bfloat16 = ScalarType.float16, ScalarType.bfloat16
 float8_e5m2, float8_e4m3fn = ScalarType.float8_e5m2, ScalarType.float8_e4m3fn
 float4_e2m1fn_x2 = ScalarType.float4_e2m1fn_x2
 __all__ = ["ScalarType", "bfloat16", "float16", "float4_e2m1fn_x2", "float8_e4m3fn", "float8_e5m2", "int32", "int8",
-           "npu_anti_quant", "npu_dynamic_mx_quant", "npu_dynamic_quant", "npu_quantize", "qint32", "qint8", "quint4x2",
-           "quint8"]  # fmt: skip
+           "npu_anti_quant", "npu_dynamic_mx_quant", "npu_dynamic_quant", "npu_dynamic_quant_asymmetric", "npu_quantize",
+           "qint32", "qint8", "quint4x2", "quint8"]  # fmt: skip
 
 # PyTorch's numbers of other dtypes, which are refused by their names.
 _OTHERS = {"uint8": 0, "float32": 6}
@@ -79,7 +79,13 @@ class _over_arrays:
     def npu_dynamic_quant(
         input: Any, *, smooth_scales: Any, group_index: Any, dst_type: int | None, quant_mode: str
     ) -> Any:
-        return _compat.npu_dynamic_quant(input, smooth_scales, group_index, dst_type, quant_mode)
+        return _compat.npu_dynamic_quant(False, input, smooth_scales, group_index, dst_type, quant_mode)
+
+    @staticmethod
+    def npu_dynamic_quant_asymmetric(
+        input: Any, *, smooth_scales: Any, group_index: Any, dst_type: int | None, quant_mode: str
+    ) -> Any:
+        return _compat.npu_dynamic_quant(True, input, smooth_scales, group_index, dst_type, quant_mode)
 
     @staticmethod
     def npu_dynamic_mx_quant(
@@ -168,6 +174,30 @@ def npu_dynamic_quant(
         The codes, of x's shape; of quint4x2 int32 of eight in each. And the scales, of float32.
     """
     compute = _compute("npu_dynamic_quant", x, smooth_scales, group_index)
+    return compute(
+        x,
+        smooth_scales=smooth_scales,
+        group_index=group_index,
+        dst_type=_number_or_none(dst_type),
+        quant_mode=quant_mode,
+    )
+
+
+@_named_input("x")
+def npu_dynamic_quant_asymmetric(
+    x: Any, *, smooth_scales: Any = None, group_index: Any = None, dst_type: Any = None, quant_mode: str = "pertoken"
+) -> Any:
+    """Codes by scales and offsets that are computed of x * smooth_scales, the scales, and the offsets.
+
+    Args:
+        x, smooth_scales, group_index, quant_mode: as of npu_dynamic_quant.
+        dst_type: None for int8, or quint4x2.
+
+    Returns:
+        round(x / scale + offset), of x's shape; of quint4x2 int32 of eight in each. The scales, (max - min) / (H - L),
+        and the offsets, H - max / scale, of float32. H and L are the highest and the lowest code.
+    """
+    compute = _compute("npu_dynamic_quant_asymmetric", x, smooth_scales, group_index)
     return compute(
         x,
         smooth_scales=smooth_scales,

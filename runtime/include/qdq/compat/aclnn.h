@@ -34,8 +34,10 @@
  *
  * Where qdq differs from both:
  *
- * - HIFLOAT8 and FLOAT4_E1M2, asymmetric dynamic scales, and rounding of FLOAT4_E2M1 other than rint are not offered;
- * - elements that are all 0 have a scaleOut of 1, which is 0 in CANN; the codes are 0 in both;
+ * - HIFLOAT8 and FLOAT4_E1M2, asymmetric dynamic scales of float8, and rounding of FLOAT4_E2M1 other than rint are not
+ *   offered;
+ * - elements that are all 0, or with offsetOut all equal, have a scaleOut of 1, which is 0 in CANN; without offsetOut
+ * the codes are 0 in both;
  * - a block with an infinity has the mxscaleOut of 2^128 (scaleAlg 1: 2^127) and codes that saturate, in CANN NaN;
  * - a second phase refuses every workspace size but the one that its first phase gave, and another's executor;
  * - it has computed when it returns: whatever stream it is given, work is done in the order of the calls;
@@ -227,8 +229,7 @@ aclnnStatus aclnnDynamicQuantGetWorkspaceSize(const aclTensor *x, const aclTenso
 /** The second phase, as aclnnQuantize(). */
 aclnnStatus aclnnDynamicQuant(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
-/** The first phase, as aclnnDynamicQuantV3GetWorkspaceSize() "pertoken". offsetOut is NULL: quantization is symmetric.
- */
+/** The first phase, as aclnnDynamicQuantV3GetWorkspaceSize() "pertoken": symmetric where offsetOut is NULL. */
 aclnnStatus aclnnDynamicQuantV2GetWorkspaceSize(const aclTensor *x, const aclTensor *smoothScalesOptional,
                                                 const aclTensor *groupIndexOptional, int64_t dstType,
                                                 const aclTensor *yOut, const aclTensor *scaleOut,
@@ -237,7 +238,10 @@ aclnnStatus aclnnDynamicQuantV2GetWorkspaceSize(const aclTensor *x, const aclTen
 /** The second phase, as aclnnQuantize(). */
 aclnnStatus aclnnDynamicQuantV2(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
-/** The first phase: computes scales of x, and codes by them.
+/** The first phase: computes scales of x, and codes by them, each operation of f32.
+ *
+ * Symmetric: scale = max|x| / L, y = round(x / scale). Otherwise, of codes from L to H: scale = (max - min) / (H - L),
+ * 1 where that is 0; offset = H - max / scale; y = round(x / scale + offset). CANN's kernels multiply by 1 / (H - L).
  *
  * @param x                     f16 or bf16; 2 to 8 dimensions, any strides; may be empty
  * @param smoothScalesOptional  NULL, or factors of x's type that x is multiplied by first, of f32: one dimension, of
@@ -245,14 +249,14 @@ aclnnStatus aclnnDynamicQuantV2(void *workspace, uint64_t workspaceSize, aclOpEx
  * @param groupIndexOptional    NULL, or i32 or INT64 [groups], at most 1024: the row of x where each group ends. They
  * do not fall, and the last is the number of x's rows
  * @param dstType               ACL_INT8, ACL_INT32, ACL_INT4, ACL_FLOAT8_E4M3FN or ACL_FLOAT8_E5M2, yOut's type
- * @param isSymmetrical         true
+ * @param isSymmetrical         false: with offsetOut, not of float8
  * @param quantMode             "pertoken": a scale for each row, x's last dimension; "pertensor": one; "perchannel":
  * one for each column of x's last two dimensions, without groups
  * @param yOut                  as y of aclnnAscendQuantV3GetWorkspaceSize()
  * @param scaleOut              f32; x's shape without its last dimension; (1,); without its last but one. Any strides
  * that keep elements apart
- * @param offsetOut             NULL
- * @param workspaceSize         becomes 4 bytes for each element of x where there are smoothScales, else 0
+ * @param offsetOut             NULL, or where isSymmetrical is false f32 of scaleOut's shape
+ * @param workspaceSize         becomes 4 bytes for each element of x where there are smoothScales or offsetOut, else 0
  * @param executor              becomes the executor
  * @return as aclnnQuantizeGetWorkspaceSize() */
 aclnnStatus aclnnDynamicQuantV3GetWorkspaceSize(const aclTensor *x, const aclTensor *smoothScalesOptional,

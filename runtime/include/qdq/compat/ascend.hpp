@@ -112,6 +112,13 @@ inline qdq_tensor row_of(const qdq_tensor &t, std::int64_t r) {
     return {data, t.dtype, 1, t.shape + t.rank - 1, t.strides != nullptr ? t.strides + t.rank - 1 : nullptr, t.device};
 }
 
+/// x in f32, dense.
+inline qdq_status widen(const qdq_tensor &x, float *values) {
+    static constexpr std::int64_t everywhere[most_dimensions] = {};
+    static constexpr float one = 1;
+    return multiply(x, {const_cast<float *>(&one), QDQ_F32, x.rank, x.shape, everywhere, {}}, values);
+}
+
 /// multiply() by factors of one dimension, which vary along dimension `along` of x.
 inline qdq_status smooth(const qdq_tensor &x, const qdq_tensor &factors, std::int32_t along, float *product) {
     const layout spread(factors, x, along);
@@ -134,6 +141,55 @@ qdq_status smooth_by_group(const qdq_tensor &x, const qdq_tensor &factors, float
     }
     return QDQ_OK;
 }
+
+/// Scale and offset of each group of values, as CANN's asymmetric DynamicQuant, for codes from lowest to highest.
+/// scale = (max - min) / (highest - lowest), 1 where that is 0; offset = highest - max / scale. Each operation is of
+/// f32, in the caller's floating-point environment. Where a value is NaN both are.
+struct asymmetric_scales {
+    std::int64_t outer = 1;   ///< of the values, which are [outer, shared, inner]
+    std::int64_t shared = 1;  ///< values in a group
+    std::int64_t inner = 1;   ///< inside the dimension that shares a scale
+    float lowest;             ///< code
+    float highest;            ///< code
+
+    /// Of dense values of a shape. `along` is the dimension that shares a scale; the rank where all do.
+    constexpr asymmetric_scales(std::int32_t rank, const std::int64_t *shape, std::int32_t along, std::int32_t bits)
+        : lowest(static_cast<float>(-(1 << (bits - 1)))), highest(-lowest - 1) {
+        for (std::int32_t d = 0; d < rank; ++d) {
+            (along == rank || d == along ? shared : d < along ? outer : inner) *= shape[d];
+        }
+    }
+
+    /// Writes them, of any strides that keep elements apart.
+    void compute(const float *values, const qdq_tensor &scale, const qdq_tensor &offset) const {
+        for (std::int64_t group = 0; group < outer * inner; ++group) {
+            const float *const first = values + group / inner * shared * inner + group % inner;
+            float most = shared > 0 ? *first : 0, least = most;
+            for (std::int64_t i = 1; i < shared; ++i) {
+                const float value = first[i * inner];
+                most = value > most ? value : most;
+                least = value < least || value != value ? value : least;  // NaN stays, and makes all of it NaN
+            }
+            const float step = (most - least) / (highest - lowest), used = step == 0 ? 1 : step;
+            element(scale, group) = sound(used);
+            element(offset, group) = sound(highest - most / used);
+        }
+    }
+
+private:
+    // NaN as qdq has it: positive and quiet.
+    static constexpr float sound(float value) { return value != value ? __builtin_nanf("") : value; }
+
+    static float &element(const qdq_tensor &t, std::int64_t number) {
+        const layout of(t);
+        std::int64_t at = 0;
+        for (std::int32_t d = t.rank - 1; d >= 0; --d) {
+            at += number % t.shape[d] * of.strides[d];
+            number /= t.shape[d];
+        }
+        return static_cast<float *>(t.data)[at];
+    }
+};
 
 /// Scales of blocks along one dimension of x as CANN's DynamicMxQuant lays them out: two neighbours along the dimension
 /// lie side by side, in a last dimension of 2. An odd number of blocks has a scale of 2^-127, code 0, at its end.

@@ -1,11 +1,15 @@
 /// @file
-/// torch_npu's npu_quantize, npu_anti_quant, npu_dynamic_quant and npu_dynamic_mx_quant over qdq.
+/// torch_npu's npu_quantize, npu_anti_quant, npu_dynamic_quant, npu_dynamic_quant_asymmetric and npu_dynamic_mx_quant
+/// over qdq.
 ///
 /// @code
 /// npu_quantize          saturate(round(self / scales + zero_points)) in div_mode
 ///                       saturate(round(self * scales + zero_points)) otherwise
 /// npu_anti_quant        (x + offset) * scale
 /// npu_dynamic_quant     scale = max(|x * smooth_scales|) / L, y = round(x * smooth_scales / scale)
+/// npu_dynamic_quant_asymmetric
+///                       with offset = H - max(x * smooth_scales) / scale, y = round(x * smooth_scales / scale +
+///                       offset)
 /// npu_dynamic_mx_quant  mxscale is a power of two for each block, y = round(input / mxscale)
 /// @endcode
 ///
@@ -389,6 +393,9 @@ private:
 /// Two results: codes, and the scales that were computed.
 using codes_and_scales = std::tuple<compat::owned_tensor, compat::owned_tensor>;
 
+/// Three results: codes, and the scales and offsets that were computed.
+using codes_scales_and_offsets = std::tuple<compat::owned_tensor, compat::owned_tensor, compat::owned_tensor>;
+
 /// npu_anti_quant's arguments by their names.
 struct anti_quant_keywords {
     optional_tensor offset{};                ///< of scale's type and shape
@@ -396,11 +403,11 @@ struct anti_quant_keywords {
     std::optional<type_number> src_dtype{};  ///< x's: int8, quint4x2 of int32, or its float8
 };
 
-/// npu_dynamic_quant's arguments by their names.
+/// npu_dynamic_quant's and npu_dynamic_quant_asymmetric's arguments by their names.
 struct dynamic_quant_keywords {
     optional_tensor smooth_scales{};           ///< factors of x's type
     optional_tensor group_index{};             ///< the row of x where each group ends
-    std::optional<type_number> dst_type{};     ///< int8, unless quint4x2, float8_e5m2 or float8_e4m3fn
+    std::optional<type_number> dst_type{};     ///< int8, unless quint4x2 or, symmetric, float8_e5m2 or float8_e4m3fn
     std::string_view quant_mode = "pertoken";  ///< or "pertensor", "perchannel"
 };
 
@@ -562,16 +569,21 @@ inline verdict compute(qdq_tensor y, const Tensor &x, const Tensor &scale, const
 
 inline constexpr compat::argument_names dynamic_names{"torch_npu.npu_dynamic_quant", "x", "scale", "smooth_scales",
                                                       "y"};
+inline constexpr compat::argument_names asymmetric_names{"torch_npu.npu_dynamic_quant_asymmetric", "x", "scale",
+                                                         "offset", "y"};
 
 struct dynamic_quant_call {
+    bool is_asymmetric = false;
     dtype computed = dtype::i8, returned = dtype::i8;
-    sizes y, scale;           // shapes of the results
+    sizes y{}, scale{};       // shapes of the results
     std::int32_t shared = 0;  // the dimension that shares a scale; x's rank where all do
     bool by_channel = false;
+
+    const compat::argument_names &names() const { return is_asymmetric ? asymmetric_names : dynamic_names; }
 };
 
-inline verdict check_smoothing(const qdq_tensor &x, const dynamic_quant_keywords &how, bool by_channel) {
-    const char *const function = dynamic_names.function;
+inline verdict check_smoothing(const char *function, const qdq_tensor &x, const dynamic_quant_keywords &how,
+                               bool by_channel) {
     for (const auto &[name, given] :
          {std::pair<const char *, const optional_tensor &>("smooth_scales", how.smooth_scales),
           {"group_index", how.group_index}}) {
@@ -624,7 +636,7 @@ inline verdict check_smoothing(const qdq_tensor &x, const dynamic_quant_keywords
 
 inline verdict check(const Tensor &given, const dynamic_quant_keywords &how, dynamic_quant_call &accepted) {
     using namespace compat;
-    const char *const function = dynamic_names.function;
+    const char *const function = accepted.names().function;
     if (const verdict sound = check_given(function, "x", given, 2); !sound) {
         return sound;
     }
@@ -638,7 +650,7 @@ inline verdict check(const Tensor &given, const dynamic_quant_keywords &how, dyn
                     int(std::min<std::size_t>(mode.size(), 100)), mode.data());
     }
     accepted.by_channel = mode == "perchannel";
-    if (const verdict allowed = check_smoothing(x, how, accepted.by_channel); !allowed) {
+    if (const verdict allowed = check_smoothing(function, x, how, accepted.by_channel); !allowed) {
         return allowed;
     }
     const std::int64_t to = how.dst_type.value_or(type_number(int8));
@@ -649,10 +661,11 @@ inline verdict check(const Tensor &given, const dynamic_quant_keywords &how, dyn
                  {quint4x2, dtype::i4, dtype::i32},
                  {float8_e5m2, dtype::f8e5m2, dtype::f8e5m2},
                  {float8_e4m3fn, dtype::f8e4m3, dtype::f8e4m3}};
-    const auto *const type = std::ranges::find_if(types, [&](const auto &each) { return is(to, each.type); });
-    if (type == std::end(types)) {
-        return fail("%s: dst_type: %s is not one of int8, quint4x2, float8_e5m2, float8_e4m3fn", function,
-                    type_name(to).c_str());
+    const std::span taken = std::span(types).first(accepted.is_asymmetric ? 2 : std::size(types));
+    const auto type = std::ranges::find_if(taken, [&](const auto &each) { return is(to, each.type); });
+    if (type == taken.end()) {
+        return fail("%s: dst_type: %s is not one of int8, quint4x2%s", function, type_name(to).c_str(),
+                    accepted.is_asymmetric ? "" : ", float8_e5m2, float8_e4m3fn");
     }
     accepted.computed = type->computed;
     accepted.returned = type->returned;
@@ -674,30 +687,45 @@ inline verdict check(const Tensor &given, const dynamic_quant_keywords &how, dyn
     return QDQ_OK;
 }
 
-// y and scale are dense. What x is multiplied by is a product of f32 that is made for it.
-inline verdict compute(qdq_tensor y, const qdq_tensor &scale, const Tensor &given, const dynamic_quant_keywords &how,
-                       const dynamic_quant_call &accepted) {
+// x, or in `product` what becomes of it in f32: the product with smooth_scales, or x itself where there are offsets.
+inline verdict smoothed(qdq_tensor &x, compat::owned_tensor &product, const dynamic_quant_keywords &how,
+                        const dynamic_quant_call &accepted) {
+    if (!how.smooth_scales.has_value() && !accepted.is_asymmetric) {
+        return QDQ_OK;
+    }
+    product = {dtype::f32, compat::shape_of(x), compat::owned_tensor::uninitialized{}};
+    if (product.problem() != nullptr) {
+        return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
+    }
+    const qdq_tensor f = how.smooth_scales.c(), g = how.group_index.c();
+    auto *const to = static_cast<float *>(product.data());
+    qdq_status done = QDQ_OK;
+    if (compat::element_count(compat::shape_of(x)) == 0) {
+        // No values, and no groups of rows.
+    } else if (!how.smooth_scales.has_value()) {
+        done = compat::ascend::widen(x, to);
+    } else if (how.group_index.has_value()) {
+        done = compat::ascend::smooth_by_group(x, f, to, [&](std::int64_t i) {
+            const auto stride = compat::ascend::layout(g).strides[0];
+            return static_cast<const std::int32_t *>(g.data)[i * stride];
+        });
+    } else {
+        done = compat::ascend::smooth(x, f, x.rank - (accepted.by_channel ? 2 : 1), to);
+    }
+    if (done != QDQ_OK) {
+        return compat::in_terms_of({accepted.names().function, "", "x", "smooth_scales", "x"}, done);
+    }
+    x = {to, QDQ_F32, x.rank, x.shape, nullptr, {}};
+    return QDQ_OK;
+}
+
+// y, scale and offset, which is there where it is asymmetric, are dense.
+inline verdict compute(qdq_tensor y, const qdq_tensor &scale, const qdq_tensor *offset, const Tensor &given,
+                       const dynamic_quant_keywords &how, const dynamic_quant_call &accepted) {
     qdq_tensor x = given.c();
     compat::owned_tensor product;
-    if (how.smooth_scales.has_value() && compat::element_count(compat::shape_of(x)) > 0) {
-        product = {dtype::f32, compat::shape_of(x), compat::owned_tensor::uninitialized{}};
-        if (product.problem() != nullptr) {
-            return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
-        }
-        const qdq_tensor f = how.smooth_scales.c(), g = how.group_index.c();
-        auto *const to = static_cast<float *>(product.data());
-        const qdq_status done =
-            how.group_index.has_value()
-                ? compat::ascend::smooth_by_group(x, f, to,
-                                                  [&](std::int64_t i) {
-                                                      const auto stride = compat::ascend::layout(g).strides[0];
-                                                      return static_cast<const std::int32_t *>(g.data)[i * stride];
-                                                  })
-                : compat::ascend::smooth(x, f, x.rank - (accepted.by_channel ? 2 : 1), to);
-        if (done != QDQ_OK) {
-            return compat::in_terms_of({dynamic_names.function, "", "x", "smooth_scales", "x"}, done);
-        }
-        x = {to, QDQ_F32, x.rank, x.shape, nullptr, {}};
+    if (const verdict done = smoothed(x, product, how, accepted); !done) {
+        return done;
     }
     compat::ascend::layout of_scale(scale);
     if (accepted.shared < x.rank) {
@@ -707,7 +735,15 @@ inline verdict compute(qdq_tensor y, const qdq_tensor &scale, const Tensor &give
     y.dtype = static_cast<qdq_dtype>(accepted.computed);
     y.shape = x.shape;
     static const qdq_options acl = compat::profile("acl");
-    return compat::in_terms_of(dynamic_names, qdq_quantize_dynamic(&x, &s, nullptr, &y, nullptr, &acl));
+    if (offset == nullptr) {
+        return compat::in_terms_of(accepted.names(), qdq_quantize_dynamic(&x, &s, nullptr, &y, nullptr, &acl));
+    }
+    const qdq_tensor o = of_scale.view(offset->data, QDQ_F32);
+    compat::ascend::asymmetric_scales(x.rank, x.shape, accepted.shared, qdq_dtype_bits(y.dtype))
+        .compute(static_cast<const float *>(x.data), s, o);
+    qdq_options options = acl;
+    options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
+    return compat::in_terms_of(accepted.names(), qdq_quantize(&x, &s, &o, &y, &options));
 }
 
 inline constexpr compat::argument_names mx_names{"torch_npu.npu_dynamic_mx_quant", "input", "mxscale", "", "y"};
@@ -799,16 +835,20 @@ inline verdict compute(qdq_tensor y, const qdq_tensor &paired, const Tensor &inp
     return QDQ_OK;
 }
 
-// Codes and scales in new tensors, which `compute` fills.
-template<typename Compute>
-compat::expected<codes_and_scales> both_made_by(dtype of_codes, const sizes &codes, dtype of_scales,
-                                                const sizes &scales, Compute &&compute) {
-    compat::expected<codes_and_scales> made(std::in_place);
-    auto &[y, s] = *made;
-    y = {of_codes, codes.span(), compat::owned_tensor::uninitialized{}};
-    s = {of_scales, scales.span(), compat::owned_tensor::uninitialized{}};
-    const bool has_room = y.problem() == nullptr && s.problem() == nullptr;
-    const verdict done = has_room ? compute(y.c(), s.c()) : verdict(QDQ_OUT_OF_MEMORY, compat::out_of_memory);
+// Codes, and scales, or scales and offsets, in new tensors, which `compute` fills.
+template<typename Results, typename Compute>
+compat::expected<Results> all_made_by(dtype of_codes, const sizes &codes, dtype of_scales, const sizes &scales,
+                                      Compute &&compute) {
+    compat::expected<Results> made(std::in_place);
+    const verdict done = std::apply(
+        [&](compat::owned_tensor &y, auto &...others) {
+            y = {of_codes, codes.span(), compat::owned_tensor::uninitialized{}};
+            ((others = {of_scales, scales.span(), compat::owned_tensor::uninitialized{}}), ...);
+            const bool has_room = y.problem() == nullptr && ((others.problem() == nullptr) && ...);
+            return has_room ? verdict(compute(y.c(), others.c()...))
+                            : verdict(QDQ_OUT_OF_MEMORY, compat::out_of_memory);
+        },
+        *made);
     if (!done) {
         compat::become(made, done);
     }
@@ -846,9 +886,26 @@ inline compat::expected<codes_and_scales> npu_dynamic_quant(const Tensor &x, con
     if (const compat::verdict allowed = detail::check(x, how, accepted); !allowed) {
         return allowed;
     }
-    return detail::both_made_by(
+    return detail::all_made_by<codes_and_scales>(accepted.returned, accepted.y, dtype::f32, accepted.scale,
+                                                 [&](const qdq_tensor &y, const qdq_tensor &scale) {
+                                                     return detail::compute(y, scale, nullptr, x, how, accepted);
+                                                 });
+}
+
+/// The same by scales and offsets, which follow the codes, both of f32. For codes from L to H, and max and min of what
+/// shares them: scale = (max - min) / (H - L), 1 where that is 0; offset = H - max / scale. The codes are
+/// round(x / scale + offset). dst_type: int8 or quint4x2.
+inline compat::expected<codes_scales_and_offsets> npu_dynamic_quant_asymmetric(const Tensor &x,
+                                                                               const dynamic_quant_keywords &how = {}) {
+    detail::dynamic_quant_call accepted{.is_asymmetric = true};
+    if (const compat::verdict allowed = detail::check(x, how, accepted); !allowed) {
+        return allowed;
+    }
+    return detail::all_made_by<codes_scales_and_offsets>(
         accepted.returned, accepted.y, dtype::f32, accepted.scale,
-        [&](const qdq_tensor &y, const qdq_tensor &scale) { return detail::compute(y, scale, x, how, accepted); });
+        [&](const qdq_tensor &y, const qdq_tensor &scale, const qdq_tensor &offset) {
+            return detail::compute(y, scale, &offset, x, how, accepted);
+        });
 }
 
 /// Codes of microscaling formats, and their scales, e8m0 in bytes of u8.
@@ -863,7 +920,7 @@ inline compat::expected<codes_and_scales> npu_dynamic_mx_quant(const Tensor &inp
     if (const compat::verdict allowed = detail::check(input, how, accepted); !allowed) {
         return allowed;
     }
-    return detail::both_made_by(
+    return detail::all_made_by<codes_and_scales>(
         accepted.returned, accepted.y, dtype::u8, accepted.scale,
         [&](const qdq_tensor &y, const qdq_tensor &scale) { return detail::compute(y, scale, input, accepted); });
 }
