@@ -1,4 +1,4 @@
-"""Plain words: README.md, docs/, the public headers' comments and Python's docstrings have sentences of fewer than 30 words,
+"""Plain words: README.md, CHANGELOG.md, docs/, the public headers' comments and Python's docstrings have sentences of fewer than 30 words,
 and none of the words below.
 
 usage: tools/prose.py [FILE...]
@@ -91,7 +91,7 @@ def problems(path):
 
 def pages():
     folders = [("docs", "*.md"), ("docs", "*.pyi"), ("runtime/include", "*.h"), ("runtime/include", "*.hpp"), ("python/qdq", "*.py")]
-    found = [ROOT / "README.md", *(path for folder, ending in folders for path in sorted((ROOT / folder).rglob(ending)))]
+    found = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(path for folder, ending in folders for path in sorted((ROOT / folder).rglob(ending)))]
     return [path for path in found if str(path.relative_to(ROOT)) not in LEFT_OUT]
 
 
