@@ -14,6 +14,7 @@
 #include <map>
 #include <new>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace {
@@ -396,6 +397,19 @@ std::string about_unknown_option(const CLI::App &app) {
     return "";
 }
 
+// The words of a command as a shell takes them.
+std::string shell_text(std::span<char *const> words) {
+    constexpr const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+    std::string text;
+    for (std::string word : words) {
+        if (word.empty() || word.find_first_not_of(plain) != std::string::npos) {
+            word = "'" + CLI::detail::find_and_replace(word, "'", "'\\''") + "'";
+        }
+        text += (text.empty() ? "" : " ") + word;
+    }
+    return text;
+}
+
 // Runs the subcommand as its arguments are parsed. Output that could not be written is a failure too.
 int run_command_line(int argc, char **argv) {
     CLI::App app("Quantize and dequantize tensors, with the same bits on every target.", "qdq");
@@ -416,6 +430,7 @@ int run_command_line(int argc, char **argv) {
     targets_options targets;
     verify_options verify;
     std::string generate;
+    quantize.command = compare.command = shell_text(std::span(argv, static_cast<size_t>(argc)));
     add_quantize(app, quantize);
     add_dequantize(app, dequantize);
     add_convert(app, convert);
