@@ -278,11 +278,11 @@ std::string tensor_row(const comparison &each) {
 // The lowest SQNR first, and equal ones as given.
 std::string all_tensors(const std::vector<comparison> &all) {
     std::vector<const comparison *> order;
+    order.reserve(all.size());
     for (const comparison &each : all) {
         order.push_back(&each);
     }
-    std::ranges::stable_sort(
-        order, [](const comparison *a, const comparison *b) { return ordered_sqnr(*a) < ordered_sqnr(*b); });
+    std::ranges::sort(order, {}, [](const comparison *each) { return std::pair(ordered_sqnr(*each), each); });
     std::string text =
         "<h2>Tensors</h2>\n<p>Press the head of a column to sort by it.</p>\n<div class=\"wide\">"
         "<table id=\"tensors\"><thead><tr>";
