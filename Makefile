@@ -20,7 +20,7 @@ DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cud
 GPU_TESTS := device.calls device.every_kernel device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults device.cubins
 
-.PHONY: help demo test docs peers wheel gpu ptx coverage fuzz lint size bench tune mutants reliability packages dist dist-check release build setup clean
+.PHONY: help demo test docs peers wheel gpu ptx coverage fuzz lint size bench tune mutants reliability packages dist dist-check recipes release build setup clean
 
 help:
 	@echo "make demo [MODEL=folder or file]     quantize a model to int8, restore it, compare; then to every type"
@@ -44,6 +44,7 @@ help:
 	@echo "make packages                       .deb and .tar.gz in build/packages, tried in a clean Debian (as root)"
 	@echo "make dist [DIST='x86_64 aarch64-cuda']"
 	@echo "                                    archives of what others link, for each processor and device: build/dist"
+	@echo "make recipes                        try the recipes of Conan, conda and vcpkg (packaging/)"
 	@echo "make release                        wheel, packages and dist, with checksums and an SBOM: build/release-files (as root)"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/, .venv/ and .venv-peers/"
@@ -64,6 +65,7 @@ $(VENV)/.coverage-installed: requirements/coverage.txt
 $(VENV)/.docs-installed: requirements/docs.txt
 $(VENV)/.lint-installed: requirements/lint.txt
 $(VENV)/.wheel-installed: requirements/wheel.txt
+$(VENV)/.recipes-installed: requirements/recipes.txt
 $(VENV)/.release-installed: requirements/release.txt
 
 build: $(STAMP) $(CROSS_STAMP)
@@ -178,6 +180,11 @@ dist-check: dist
 	mv build/dist build/dist-first
 	$(MAKE) dist
 	diff build/dist-first/SHA256SUMS build/dist/SHA256SUMS
+
+recipes: $(VENV)/.recipes-installed
+	@$(CMAKE) --preset release --log-level=WARNING
+	@$(CMAKE) --build build/release --target qdq_generators
+	$(CTEST) --preset release --tests-regex '^install.recipes$$'
 
 # All that is published. CONTRIBUTING.md has the steps around it.
 release: wheel packages dist $(VENV)/.release-installed

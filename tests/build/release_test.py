@@ -23,6 +23,10 @@ class Version(unittest.TestCase):
     def test_is_the_packages(self):
         self.assertEqual(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"], VERSION)
 
+    def test_is_the_recipes(self):
+        self.assertEqual(json.loads((ROOT / "packaging/vcpkg/qdq/vcpkg.json").read_text())["version"], VERSION)
+        self.assertEqual(re.findall(r'version: "(.*)"', (ROOT / "packaging/conda/recipe.yaml").read_text()), [VERSION])
+
     def test_is_the_changelogs_first(self):
         headings = re.findall(r"^## (\S+) \((unreleased|\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
         self.assertEqual(headings[0][0], VERSION)
