@@ -110,10 +110,10 @@ constexpr const char *recipe_footer = R"(Writes a recipe, which `qdq quantize --
   No activations are looked at: it is the weights' own error that is small.)";
 
 constexpr const char *verify_footer = R"(Runs every kernel of every target that this machine can run, and every rule by
-which dynamic calls compute scales, on inputs given by formula, in the default and in hostile floating-point
-environments, and compares digests of the results with the published ones: docs/conformance.md. Where one differs, the
-first wrong result is printed with its operands and the right one, and the exit code is 1. Nothing is written to disk. A
-device (cuda, opencl) is checked where --target names it, with tensors in its memory.)";
+which dynamic calls compute scales. Inputs are given by formula. Each runs in the default floating-point environment
+and in hostile ones. Digests of the results are compared with the published ones: docs/conformance.md. Where one
+differs, the first wrong result is printed with its operands and the right one, and the exit code is 1. Nothing is
+written to disk. A device (cuda, opencl) is checked where --target names it, with tensors in its memory.)";
 
 // What help shows of an option that takes one of these names, and shells complete.
 std::string one_of(const std::vector<std::string> &names) { return "NAME:{" + CLI::detail::join(names) + "}"; }
