@@ -32,7 +32,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIBRARIES = {
     "CLI11": ("deb", "libcli11-dev", "BSD-3-Clause"),
     "Halide": ("pypi", "halide", "MIT"),
+    "libcxx": ("pypi", "ziglang", "Apache-2.0 WITH LLVM-exception"),
     "LZMA": ("deb", "lzma-dev", "LZMA-SDK-9.22"),
+    "musl": ("pypi", "ziglang", "MIT"),
     "nanobind": ("pypi", "nanobind", "BSD-3-Clause"),
     "nlohmann_json": ("deb", "nlohmann-json3-dev", "MIT"),
     "protozero": ("deb", "libprotozero-dev", "BSD-2-Clause"),
@@ -84,7 +86,7 @@ def libraries_in(path):
 
 def library_version(registry, package):
     if registry == "pypi":
-        pins = (ROOT / "requirements/base.txt").read_text()
+        pins = "".join(path.read_text() for path in sorted((ROOT / "requirements").glob("*.txt")))
         return re.search(rf"^{re.escape(package)}==(.*)$", pins, re.MULTILINE)[1]
     return subprocess.check_output(["dpkg-query", "--show", "--showformat=${Version}", package], text=True)
 
@@ -93,7 +95,7 @@ def library(name):
     registry, package, license = LIBRARIES[name]
     version = library_version(registry, package)
     purl = PackageURL(registry, "debian" if registry == "deb" else None, package, version)
-    return Component(name=name, version=version, purl=purl, bom_ref=str(purl), licenses=[LicenseExpression(license)])
+    return Component(name=name, version=version, purl=purl, bom_ref=name, licenses=[LicenseExpression(license)])
 
 
 def sha256(path):

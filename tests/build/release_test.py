@@ -89,10 +89,10 @@ class Release(unittest.TestCase):
     def test_says_what_is_inside_each_file(self):
         bill = json.loads(self.gathered()[f"qdq-{VERSION}.cdx.json"])
         self.assertEqual((bill["bomFormat"], bill["metadata"]["component"]["version"]), ("CycloneDX", VERSION))
-        inside = {each["ref"]: [re.sub(r"@.*", "", part) for part in each.get("dependsOn", [])] for each in bill["dependencies"]}
-        self.assertEqual(inside[f"qdq-{VERSION}-cp312-abi3-manylinux.whl"], ["pkg:pypi/halide"])
-        self.assertEqual(inside[f"qdq-{VERSION}-x86_64-cuda.tar.gz"], ["pkg:deb/debian/lzma-dev", "pkg:pypi/halide"])
-        self.assertEqual(inside[f"qdq-tools_{VERSION}_amd64.deb"], ["pkg:deb/debian/libcli11-dev"])
+        inside = {each["ref"]: each.get("dependsOn", []) for each in bill["dependencies"]}
+        self.assertEqual(inside[f"qdq-{VERSION}-cp312-abi3-manylinux.whl"], ["Halide"])
+        self.assertEqual(inside[f"qdq-{VERSION}-x86_64-cuda.tar.gz"], ["Halide", "LZMA"])
+        self.assertEqual(inside[f"qdq-tools_{VERSION}_amd64.deb"], ["CLI11"])
         self.assertEqual(inside[f"qdq-{VERSION}.tar.gz"], [])
 
     def test_is_the_same_bytes_each_time(self):
