@@ -16,11 +16,11 @@ JOBS ?= $(shell nproc)
 PYTHON ?=
 MINUTES ?= 2
 BUDGET ?= 60
-DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl)
+DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl) x86_64-static
 GPU_TESTS := device.calls device.dynamic device.every_kernel device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults device.cubins
 
-.PHONY: help demo test docs peers wheel gpu ptx coverage fuzz lint size bench tune mutants reliability packages dist dist-check build setup clean
+.PHONY: help demo test docs peers wheel gpu ptx coverage fuzz lint size bench tune mutants reliability packages dist dist-check recipes release build setup clean
 
 help:
 	@echo "make demo [MODEL=folder or file]     quantize a model to int8, restore it, compare; then to every type"
@@ -43,7 +43,10 @@ help:
 	@echo "make reliability [MINUTES=2]        test, ptx, lint, coverage, mutants, fuzz: then docs/reliability.md (hours)"
 	@echo "make packages                       .deb and .tar.gz in build/packages, tried in a clean Debian (as root)"
 	@echo "make dist [DIST='x86_64 aarch64-cuda']"
-	@echo "                                    archives of what others link, for each processor and device: build/dist"
+	@echo "                                    archives for each processor and device: build/dist; x86_64-static has"
+	@echo "                                    the command line in one file, for any Linux"
+	@echo "make recipes                        try the recipes of Conan, conda and vcpkg (packaging/)"
+	@echo "make release                        wheel, packages and dist, with checksums and an SBOM: build/release-files (as root)"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/, .venv/ and .venv-peers/"
 
@@ -63,6 +66,9 @@ $(VENV)/.coverage-installed: requirements/coverage.txt
 $(VENV)/.docs-installed: requirements/docs.txt
 $(VENV)/.lint-installed: requirements/lint.txt
 $(VENV)/.wheel-installed: requirements/wheel.txt
+$(VENV)/.static-installed: requirements/static.txt
+$(VENV)/.recipes-installed: requirements/recipes.txt
+$(VENV)/.release-installed: requirements/release.txt
 
 build: $(STAMP) $(CROSS_STAMP)
 	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
@@ -165,7 +171,8 @@ packages: $(VENV)/.packages-installed
 	tools/clean_root.sh build/packages
 
 # Compilers for other processors are installed for the archives that need them. The generators are those of build/release.
-dist: $(STAMP) $(foreach processor,aarch64 riscv64,$(if $(findstring $(processor),$(DIST)),$(VENV)/.cross-$(processor)-installed))
+dist: $(STAMP) $(foreach processor,aarch64 riscv64,$(if $(findstring $(processor),$(DIST)),$(VENV)/.cross-$(processor)-installed)) \
+	$(if $(findstring static,$(DIST)),$(VENV)/.static-installed)
 	@$(CMAKE) --preset release --log-level=WARNING
 	@$(CMAKE) --build build/release --target qdq_generators
 	tools/dist.sh $(CURDIR)/$(CMAKE) $(CURDIR)/build/release/generators/qdq_generators $(DIST)
@@ -176,6 +183,15 @@ dist-check: dist
 	mv build/dist build/dist-first
 	$(MAKE) dist
 	diff build/dist-first/SHA256SUMS build/dist/SHA256SUMS
+
+recipes: $(VENV)/.recipes-installed
+	@$(CMAKE) --preset release --log-level=WARNING
+	@$(CMAKE) --build build/release --target qdq_generators
+	$(CTEST) --preset release --tests-regex '^install.recipes$$'
+
+# All that is published. CONTRIBUTING.md has the steps around it.
+release: wheel packages dist $(VENV)/.release-installed
+	$(VENV)/bin/python tools/release.py build build/release-files
 
 clean:
 	rm -rf build $(VENV) $(BENCH_VENV)

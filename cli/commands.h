@@ -29,6 +29,7 @@ struct quantize_options {
     std::vector<std::string> include, exclude;
     std::optional<std::filesystem::path> recipe, report;
     std::optional<std::string> ray;  // the address of a cluster
+    std::string command;             // as a shell takes it, for the report
     bool dry_run = false;
     target_options target;
     console_options console;
@@ -54,6 +55,7 @@ struct convert_options {
 struct compare_options {
     std::string original, other;
     std::optional<std::filesystem::path> report;
+    std::string command;  // as a shell takes it, for the report
     target_options target;
     console_options console;
 };

@@ -63,7 +63,7 @@ void run_compare(const compare_options &options) {
         all = both.run([&](uint64_t bytes) { bar.advance(bytes); });
     }
     if (options.report) {
-        write_report(*options.report, all, options.original, options.other);
+        write_report(*options.report, all, options.original, options.other, {options.command});
     }
     if (options.console.json) {
         print_json(all, warnings);

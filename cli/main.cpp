@@ -14,6 +14,7 @@
 #include <map>
 #include <new>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace {
@@ -114,10 +115,10 @@ constexpr const char *recipe_footer = R"(Writes a recipe, which `qdq quantize --
   No activations are looked at: it is the weights' own error that is small.)";
 
 constexpr const char *verify_footer = R"(Runs every kernel of every target that this machine can run, and every rule by
-which dynamic calls compute scales, on inputs given by formula, in the default and in hostile floating-point
-environments, and compares digests of the results with the published ones: docs/conformance.md. Where one differs, the
-first wrong result is printed with its operands and the right one, and the exit code is 1. Nothing is written to disk. A
-device (cuda, opencl) is checked where --target names it, with tensors in its memory.)";
+which dynamic calls compute scales. Inputs are given by formula. Each runs in the default floating-point environment
+and in hostile ones. Digests of the results are compared with the published ones: docs/conformance.md. Where one
+differs, the first wrong result is printed with its operands and the right one, and the exit code is 1. Nothing is
+written to disk. A device (cuda, opencl) is checked where --target names it, with tensors in its memory.)";
 
 // What help shows of an option that takes one of these names, and shells complete.
 std::string one_of(const std::vector<std::string> &names) { return "NAME:{" + CLI::detail::join(names) + "}"; }
@@ -414,6 +415,19 @@ std::string about_unknown_option(const CLI::App &app) {
     return "";
 }
 
+// The words of a command as a shell takes them.
+std::string shell_text(std::span<char *const> words) {
+    constexpr const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+    std::string text;
+    for (std::string word : words) {
+        if (word.empty() || word.find_first_not_of(plain) != std::string::npos) {
+            word = "'" + CLI::detail::find_and_replace(word, "'", "'\\''") + "'";
+        }
+        text += (text.empty() ? "" : " ") + word;
+    }
+    return text;
+}
+
 // Runs the subcommand as its arguments are parsed. Output that could not be written is a failure too.
 int run_command_line(int argc, char **argv) {
     CLI::App app("Quantize and dequantize tensors, with the same bits on every target.", "qdq");
@@ -434,6 +448,7 @@ int run_command_line(int argc, char **argv) {
     targets_options targets;
     verify_options verify;
     std::string generate;
+    quantize.command = compare.command = shell_text(std::span(argv, static_cast<size_t>(argc)));
     add_quantize(app, quantize);
     add_dequantize(app, dequantize);
     add_convert(app, convert);

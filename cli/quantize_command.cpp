@@ -180,7 +180,7 @@ void run_quantize(const quantize_options &options) {
             figures = run_under_bar(plan, options.output, options.target, console);
         }
         if (options.report) {
-            write_report(*options.report, options.input, options.output.path);
+            write_report(*options.report, options.input, options.output.path, {options.command, &rules});
         }
     }
     if (console.json) {

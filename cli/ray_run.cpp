@@ -163,8 +163,9 @@ void run_on_ray(const quantization &plan, const recipe &rules, const quantize_op
     }
     if (code == exit_not_installed) {
         throw failure(
-            "--ray: python3 finds no package qdq, or no ray: pip install qdq's wheel (make wheel) and ray into an "
-            "environment whose python3 is the first on PATH, on every machine of the cluster");
+            "--ray: python3 finds no package qdq, or no ray. Install both, qdq's wheel by `make wheel`, on every "
+            "machine "
+            "of the cluster, where the first python3 on PATH finds them");
     }
     if (code != 0) {
         throw failure("--ray: the Python package has failed, with exit code " + std::to_string(code));

@@ -13,7 +13,7 @@ author = "qdq's authors"
 copyright = author
 release = re.search(r'__version__ = "(.*)"', (ROOT / "python/qdq/__init__.py").read_text())[1]
 root_doc = "docs/index"
-include_patterns = ["docs/*.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md", "bench/results/*.md"]
+include_patterns = ["docs/*.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md", "bench/results/*.md"]
 exclude_patterns = ["build", ".venv*", ".git"]
 extensions = ["breathe", "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 highlight_language = "none"

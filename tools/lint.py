@@ -109,7 +109,7 @@ def main():
             "cppcheck": (checked, compiled, [pool.submit(run_cppcheck, list(compiled))]),
             "clang-tidy 19": (checked, compiled, [pool.submit(run_clang_tidy, for_clang, name) for name in compiled]),
         }
-        checks["sentences of fewer than 30 words"] = ("README.md, docs/, headers and docstrings", pages, [pool.submit(run_prose, pages)])
+        checks["sentences of fewer than 30 words"] = ("README.md, docs/, headers, docstrings and messages", pages, [pool.submit(run_prose, pages)])
         rows, findings = [], 0
         for check, (folders, names, outputs) in checks.items():
             printed = "".join(output.result() for output in outputs)

@@ -1,5 +1,5 @@
-"""Plain words: README.md, docs/, the public headers' comments and Python's docstrings have sentences of fewer than 30 words,
-and none of the words below.
+"""Plain words: what users read has sentences of fewer than 30 words, and none of the words below. That is README.md, CHANGELOG.md,
+docs/, the public headers' comments, Python's docstrings, and the texts in the sources, which are messages and --help.
 
 usage: tools/prose.py [FILE...]
 
@@ -54,8 +54,61 @@ def docstrings(text):
                     yield node.body[0].lineno - 1, " ".join(paragraph.split())
 
 
+# Comments and what is included, and then texts: raw, and one or more after another.
+CPP_TEXTS = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|^\s*\#\s*include[^\n]*|'(?:\\.|[^'\\\n])+'|R"\((?P<raw>.*?)\)"|(?P<plain>(?:"(?:[^"\\\n]|\\.)*"\s*)+)""",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def cpp_texts(text):
+    for found in CPP_TEXTS.finditer(text):
+        plain = re.findall(r'"((?:[^"\\\n]|\\.)*)"', found["plain"] or "")
+        yield text.count("\n", 0, found.start()), found["raw"] or "".join(plain).replace("\\n", "\n").replace('\\"', '"')
+
+
+def python_texts(text):
+    """An f-string's with a word for each value; docstrings are read by docstrings()."""
+    nodes = list(ast.walk(ast.parse(text)))
+    statements = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno - 1, "".join(part.value if isinstance(part, ast.Constant) else "x" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in statements:
+            yield node.lineno - 1, node.value
+
+
+def is_row(line):
+    """Whether a line of a message is a row of a table, or an example: it is indented, or has two spaces between words."""
+    return re.match(r"    |.*\S  +\S", line) is not None
+
+
+def paragraphs(text):
+    """Of a message. A row is one, and a line that ends with a colon, or the text before it, ends one."""
+    found, before = [[]], ""
+    for line in text.split("\n"):
+        if not line.strip() or is_row(line) or is_row(before) or before.endswith(":"):
+            found.append([])
+        found[-1].append(line)
+        before = line
+    return [" ".join(" ".join(lines).split()) for lines in found]
+
+
+TEXTS = {".py": python_texts, ".cpp": cpp_texts, ".h": cpp_texts, ".hpp": cpp_texts}
+
+
+def messages(path):
+    """The paragraphs of the texts in a source; markup is none."""
+    for line, text in TEXTS[path.suffix](path.read_text()) if path.suffix in TEXTS else []:
+        for paragraph in paragraphs(text):
+            if "</" not in paragraph:
+                yield line + 1, paragraph
+
+
 def markdown_of(path):
     text = path.read_text()
+    if path.suffix == ".cpp":
+        return []
     if path.suffix in (".py", ".pyi"):
         return docstrings(text)
     if path.suffix == ".h":
@@ -72,6 +125,7 @@ def texts(path):
             line = token.map[0] + 1 if token.map else line
             if token.type == "inline":
                 yield before + line, text_of(token)
+    yield from messages(path)
 
 
 def words_in(sentence):
@@ -91,7 +145,8 @@ def problems(path):
 
 def pages():
     folders = [("docs", "*.md"), ("docs", "*.pyi"), ("runtime/include", "*.h"), ("runtime/include", "*.hpp"), ("python/qdq", "*.py")]
-    found = [ROOT / "README.md", *(path for folder, ending in folders for path in sorted((ROOT / folder).rglob(ending)))]
+    folders += [(folder, ending) for folder in ("cli", "model", "runtime/src", "runtime/compat", "python/src") for ending in ("*.cpp", "*.h")]
+    found = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(path for folder, ending in folders for path in sorted((ROOT / folder).rglob(ending)))]
     return [path for path in found if str(path.relative_to(ROOT)) not in LEFT_OUT]
 
 

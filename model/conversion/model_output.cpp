@@ -9,6 +9,7 @@
 #include "support/interrupt.h"
 #include "support/parallel.h"
 #include "support/parsing.h"
+#include "support/renaming.h"
 #include "support/scratch_buffer.h"
 #include "support/text.h"
 #include "support/version.h"
@@ -320,7 +321,7 @@ void model_output::publish() {
     throw_if_interrupted();
     int from = work_->self().descriptor(), to = work_->parent().descriptor();
     std::string name = path_.filename().string();
-    int result = renameat2(from, model_name, to, name.c_str(), RENAME_NOREPLACE);
+    int result = rename_from(from, model_name, to, name.c_str(), renaming::keeps);
     if (result != 0 && errno == EINVAL && !work_->parent().status_of(name)) {  // a file system without such renaming
         result = renameat(from, model_name, to, name.c_str());
     }
@@ -341,8 +342,8 @@ void model_output::replace() {
     refuse_losses(path_, losses(old));
     work_->announce_more(files_below(old));
     auto exchange = [&] {
-        return renameat2(work_->self().descriptor(), model_name, work_->parent().descriptor(), name.c_str(),
-                         RENAME_EXCHANGE);
+        return rename_from(work_->self().descriptor(), model_name, work_->parent().descriptor(), name.c_str(),
+                           renaming::exchanges);
     };
     if (exchange() != 0) {
         throw system_failure(path_.string(), "cannot rename the finished folder");

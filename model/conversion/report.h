@@ -1,19 +1,28 @@
 #pragma once
 
 #include "conversion/comparison.h"
+#include "recipe/recipe.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace qdq::model {
 
-// Writes a page of HTML, complete in itself, on what a comparison found: SQNR by layer, a histogram of errors, the
-// worst tensors, and sizes by type. Replaces a file of this name.
+// What a report says of how it came to be, as far as it is known.
+struct report_origin {
+    std::string command;                   // for a shell; empty: not known
+    const recipe *quantized_by = nullptr;  // what quantized the other file or folder; null: not known
+};
+
+// Writes a page of HTML, complete in itself, on what a comparison found: SQNR by layer and module, a histogram of
+// errors, all tensors, sizes by type, and its origin. Replaces a file of this name.
 void write_report(const std::filesystem::path &path, const std::vector<comparison> &all, const std::string &original,
-                  const std::string &other);
+                  const std::string &other, const report_origin &origin);
 
 // The same, of two files or folders that are compared for it.
-void write_report(const std::filesystem::path &path, const std::string &original, const std::string &other);
+void write_report(const std::filesystem::path &path, const std::string &original, const std::string &other,
+                  const report_origin &origin);
 
 }  // namespace qdq::model

@@ -2,6 +2,7 @@
 
 #include "support/error.h"
 #include "support/interrupt.h"
+#include "support/renaming.h"
 #include "support/words.h"
 
 #include <fcntl.h>
@@ -196,7 +197,8 @@ void atomic_file::publish() {
     throw_if_interrupted();
     // A file of this name may have appeared since it was found to be free.
     int directory = folder_.descriptor();
-    int result = renameat2(directory, temporary_.c_str(), directory, name_.c_str(), replace_ ? 0 : RENAME_NOREPLACE);
+    int result = rename_from(directory, temporary_.c_str(), directory, name_.c_str(),
+                             replace_ ? renaming::replaces : renaming::keeps);
     if (result != 0 && errno == EINVAL) {  // a file system that has no such renaming, as NFS
         replaceable(folder_, name_, replace_);
         result = renameat(directory, temporary_.c_str(), directory, name_.c_str());

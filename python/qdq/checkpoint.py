@@ -179,7 +179,7 @@ def quantize(
         arguments = (os.path.abspath(directory), os.path.abspath(out), rules, profile, replace)
         _write_on_ray(model, arguments, ray, advance)
     if report is not None:
-        _checkpoint.write_report(report, directory, out)
+        model.write_report(report)
     return cast(Quantized, model.summary())
 
 

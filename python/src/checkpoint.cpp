@@ -104,6 +104,12 @@ public:
         return text_of(printable(some_of(patterns)));
     }
 
+    void write_report(nb::handle given) const {
+        const std::string page = path(function, "report", given);
+        const nb::gil_scoped_release others_run;
+        model::write_report(page, plan_.input().path(), output_.path(), {"", &plan_.rules()});
+    }
+
     nb::dict summary() const {
         const model::summary of = summary_of(plan_);
         nb::dict figures;
@@ -201,7 +207,7 @@ nb::object compare(nb::handle original, nb::handle other, nb::handle report, nb:
         result["total"] = to_json(total_of(all));
         result["warnings"] = printable(both.odd_scales());
         if (!page.empty()) {
-            write_report(page, all, before, after);
+            write_report(page, all, before, after, {});
         }
     }
     return text_of_json(result);
@@ -245,6 +251,7 @@ void define_checkpoint(nb::module_ &m) {
         .def("finish", &checkpoint::finish)
         .def("write", &checkpoint::write, "threads"_a.none(), "progress"_a.none())
         .def("unmatched", &checkpoint::unmatched)
+        .def("write_report", &checkpoint::write_report, "path"_a)
         .def("summary", &checkpoint::summary);
     m.def("dequantize", &dequantize, "source"_a.none(), "out"_a.none(), "dtype"_a.none(), "profile"_a.none(),
           "replace"_a, "threads"_a.none(), "progress"_a.none());
@@ -257,15 +264,6 @@ void define_checkpoint(nb::module_ &m) {
         },
         "source"_a.none());
     m.def("inspect", &inspect, "source"_a.none(), "progress"_a.none());
-    m.def(
-        "write_report",
-        [](nb::handle given, nb::handle directory, nb::handle out) {
-            const std::string report = path(function, "report", given),
-                              original = path(function, "directory", directory), other = path(function, "out", out);
-            const nb::gil_scoped_release others_run;
-            write_report(report, original, other);
-        },
-        "path"_a, "original"_a, "other"_a);
 }
 
 }  // namespace qdq::python

@@ -1,5 +1,7 @@
+import html
 import json
 import re
+import shlex
 import subprocess
 import unittest
 
@@ -125,18 +127,57 @@ class Compare(CliTest):
         self.succeed("compare", self.a, self.b, "--report", path)
         return path.read_text()
 
-    def test_report_has_layers_and_tensors_in_order(self):
+    def save_layers(self):
+        """0.5 from 1 are 6.02 dB, 0.25 are 12.04 dB, 0.125 are 18.06 dB."""
         ones = np.ones((4, 8), np.float32)
-        errors = {"model.layers.10.w": 0.5, "model.layers.2.w": 0.25, "model.layers.2.v": 0.25, "head": 0.125,
-                  "same": 0}  # fmt: skip
+        errors = {"model.layers.10.w.weight": 0.5, "model.layers.2.w.weight": 0.25, "model.layers.2.v.weight": 0.25,
+                  "model.layers.2.experts.0.u": 0.25, "model.layers.2.experts.1.u": 0.25, "head": 0.125, "same": 0}
         self.save({name: ones for name in errors}, {name: ones + np.float32(e) for name, e in errors.items()})
+
+    def rows_of(self, page, table):
+        rows = re.findall(r"<tr>(.*?)</tr>", page.partition(f'<table id="{table}">')[2].partition("</table>")[0])
+        return [re.findall(r"<t[dh][^>]*>(?:<button>)?(.*?)(?:</button>)?</t[dh]>", row) for row in rows]
+
+    def test_report_has_a_grid_of_layers_by_modules(self):
+        self.save_layers()
         page = self.report()
-        self.assertIn("4 of 5 tensors differ. 640 B became 640 B; ", page)
-        self.assertEqual(re.findall(r"<title>(\S+): (\S+) dB</title>", page),
-                         [("other", "18.06"), ("model.layers.2", "12.04"), ("model.layers.10", "6.02")])  # fmt: skip
-        worst = re.findall(r"<tr><td>([\w.]+)</td><td>\[4, 8\]</td><td>F32</td><td>([\d.]+)</td>", page)
-        self.assertEqual(worst, [("model.layers.10.w", "6.02"), ("model.layers.2.v", "12.04"),
-                                 ("model.layers.2.w", "12.04"), ("head", "18.06")])  # fmt: skip
+        self.assertIn("6 of 7 tensors differ. 896 B became 896 B; ", page)
+        self.assertEqual(self.rows_of(page, "grid"), [
+            ["layer", "experts.*.u", "v", "w", "whole layer"],
+            ["model.layers.2", "12.04", "12.04", "12.04", "12.04"],
+            ["model.layers.10", "", "", "6.02", "6.02"],
+        ])
+        self.assertRegex(page, r'<td style="background:hsl\(212 52% 30%\);color:#fff">6.02</td>')
+        self.assertRegex(page, r'<td style="background:hsl\(212 52% 92%\);color:#000">12.04</td>')
+
+    def test_report_has_no_grid_of_layers_that_share_no_module(self):
+        ones = np.ones((1, 1), np.float32)
+        names = [f"layers.{i}.module{i}" for i in range(9)]
+        self.save({name: ones for name in names}, {name: ones * 2 for name in names})
+        self.assertNotIn("SQNR by layer", self.report())
+
+    def test_report_has_all_tensors_with_the_lowest_sqnr_first(self):
+        self.save_layers()
+        rows = self.rows_of(self.report(), "tensors")
+        self.assertEqual(rows[0], ["tensor", "shape", "type", "before", "after", "SQNR dB", "max error", "in steps", "clipped"])
+        self.assertEqual([(row[0], row[5], row[6]) for row in rows[1:]], [
+            ("model.layers.10.w.weight", "6.02", "0.5"), ("model.layers.2.experts.0.u", "12.04", "0.25"),
+            ("model.layers.2.experts.1.u", "12.04", "0.25"), ("model.layers.2.v.weight", "12.04", "0.25"),
+            ("model.layers.2.w.weight", "12.04", "0.25"), ("head", "18.06", "0.125"), ("same", "-", "0"),
+        ])
+
+    def test_report_sorts_nan_as_the_lowest_sqnr_and_the_largest_error(self):
+        ones = np.ones((1, 2), np.float32)
+        self.save({"a": ones, "b": ones}, {"a": ones * 2, "b": np.array([[1, np.nan]], np.float32)})
+        page = self.report()
+        self.assertEqual([row[0] for row in self.rows_of(page, "tensors")[1:]], ["b", "a"])
+        self.assertRegex(page, r'<td>b</td>.*<td data-key="-Infinity">nan</td><td data-key="Infinity">nan</td>')
+
+    def test_report_has_the_command_that_wrote_it(self):
+        self.save_layers()
+        self.b = self.b.rename(self.dir / "it's <b>.safetensors")
+        command = html.unescape(re.search(r'<pre id="command">(.*?)</pre>', self.report(), re.DOTALL)[1])
+        self.assertEqual(shlex.split(command), [QDQ, "compare", str(self.a), str(self.b), "--report", str(self.dir / "report.html")])
 
     def test_report_has_the_errors_in_percent_and_the_sizes_by_type(self):
         ones = np.ones((1, 800), np.float32)

@@ -1,5 +1,6 @@
 import contextlib
 import fnmatch
+import html
 import json
 import os
 import random as chance
@@ -658,9 +659,20 @@ rules:
         self.save()
         self.quantize("--report", self.dir / "report.html")
         page = (self.dir / "report.html").read_text()
-        for part in ("SQNR by layer", "<svg", "Tensors with the lowest SQNR", "Size by type", "model.layers.1.mlp.down_proj.weight"):
+        for part in ("SQNR by layer", "<svg", "Tensors", "Size by type", "model.layers.1.mlp.down_proj.weight", "Origin"):
             self.assertIn(part, page)
         self.assertNotIn("http", page)
+
+    def test_report_has_the_recipe(self):
+        self.save()
+        self.quantize("--dtype", "i4", "--exclude", "*.0.*", "--report", self.dir / "report.html")
+        page = (self.dir / "report.html").read_text()
+        recipe = self.dir / "recipe.json"
+        recipe.write_text(html.unescape(re.search(r'<pre id="recipe">(.*?)</pre>', page, re.DOTALL)[1]))
+        first = load_folder(self.out)
+        again = self.quantize("--recipe", recipe)
+        self.assertEqual(first.keys(), again.keys())
+        self.assertTrue(all(np.array_equal(first[name], again[name]) for name in first))
 
     def test_inspect_tells_scales_zeros_and_nans(self):
         x = random((HIDDEN, HIDDEN))

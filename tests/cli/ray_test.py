@@ -45,7 +45,7 @@ class Ray(CliTest):
 
     def test_without_the_package_says_what_to_install(self):
         self.python3_is(f"exec {sys.executable} -I -S \"$@\"")
-        self.fail_with("--ray: python3 finds no package qdq, or no ray: pip install qdq's wheel (make wheel) and ray",
+        self.fail_with("--ray: python3 finds no package qdq, or no ray. Install both, qdq's wheel by `make wheel`",
                        *self.arguments(), env=self.environment)  # fmt: skip
 
     def test_without_python_says_so(self):

@@ -625,7 +625,7 @@ def model(draw):
         if draw.chance(2):
             checkpoint.Checkpoint(path(), path(), None if draw.chance(2) else path(), draw.text(), draw.chance(2))
         else:
-            checkpoint.write_report(path(), path(), path())
+            checkpoint.compare(path(), path(), path(), None)
     except RuntimeError as error:
         assert "cannot open" in str(error)
 

@@ -1,8 +1,10 @@
 """qdq.checkpoint beside the command line: the same bytes, also after it was stopped."""
 
+import html
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -92,7 +94,11 @@ def test_tells_its_progress_and_writes_a_report(model, tmp_path):
     total = 3 * 4 * (2 * 64 * 128 + 128)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert told[-1] == (total, total)
-    assert "down_proj" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    assert "down_proj" in page
+    recipe = json.loads(html.unescape(re.search(r'<pre id="recipe">(.*?)</pre>', page, re.DOTALL)[1]))
+    qdq.checkpoint.quantize(model, tmp_path / "again", recipe=recipe)
+    assert contents(tmp_path / "again") == contents(tmp_path / "out")
 
 
 def test_goes_on_after_it_was_stopped_to_the_same_bytes(model, tmp_path, by_command_line):

@@ -7,7 +7,7 @@ import sys
 ROOT = (pathlib.Path(__file__).parent / "../..").resolve()
 # `make reliability`, `make mutants`: they may be missing, and name files as these were when it ran.
 WRITTEN_BY_MAKE = {"docs/reliability.md", "docs/mutants.md"}
-FOLDERS = "bench cli cmake conformance docs examples generators kernels model requirements runtime schedules tests tools".split()
+FOLDERS = "bench cli cmake conformance docs examples generators kernels model packaging requirements runtime schedules tests tools".split()
 
 
 def pages():
