@@ -80,7 +80,7 @@ TEST(DeviceRegions, what_a_launch_takes_stays_whole) {
     ASSERT_EQ(parts.size(), 1u);
     EXPECT_EQ(parts[0].count, 2);
     EXPECT_EQ(parts[0].elements(), most_elements);
-    EXPECT_TRUE(r.is_dense());
+    EXPECT_TRUE(r.has_dense_rows(8));
 }
 
 TEST(DeviceRegions, rows_are_cut_between_them_and_within) {
@@ -165,12 +165,19 @@ TEST(DeviceRegions, the_rest_after_whole_groups_lies_where_it_lay) {
     }
 }
 
-TEST(DeviceRegions, dense_is_without_gaps_in_one_order) {
-    EXPECT_TRUE(region_of({{{5, 1, 1, 0, 0}, 5}, {{3, 5, 5, 1, 0}, 1}}).is_dense());
-    EXPECT_FALSE(region_of({{{5, 1, 1, 0, 0}, 5}, {{3, 6, 5, 1, 0}, 1}}).is_dense());
-    EXPECT_FALSE(region_of({{{5, 1, 1, 0, 0}, 5}, {{3, 5, 6, 1, 0}, 1}}).is_dense());
-    EXPECT_FALSE(region_of({{{5, 3, 1, 0, 0}, 5}, {{3, 1, 5, 1, 0}, 1}}).is_dense());
-    EXPECT_FALSE(region{}.is_dense());
+TEST(DeviceRegions, dense_rows_are_without_gaps_and_begin_whole_groups_apart) {
+    EXPECT_TRUE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, 16, 16, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_TRUE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, 24, 16, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_TRUE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, 0, 32, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_TRUE(region_of({{{5, 1, 1, 0, 0}, 5}}).has_dense_rows(8));
+    EXPECT_FALSE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, 20, 16, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_FALSE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, 16, 20, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_FALSE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, -16, 16, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_FALSE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, 16, -16, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_FALSE(region_of({{{16, 3, 1, 0, 0}, 16}, {{3, 1, 16, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_FALSE(region_of({{{16, 1, 3, 0, 0}, 16}, {{3, 16, 1, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_FALSE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, 16, 16, 1, 0}, 1}, {{2, 64, 48, 0, 0}, 2}}).has_dense_rows(8));
+    EXPECT_FALSE(region{}.has_dense_rows(8));
 }
 
 }  // namespace
