@@ -272,6 +272,20 @@ TEST_P(DeviceDynamic, memory_and_placement_are_checked_before_anything_is_writte
     }
 }
 
+// x may begin where none of the codes that are not written could.
+TEST_P(DeviceDynamic, scales_alone_need_no_place_for_codes) {
+    const std::vector<uint16_t> halves(101, 0x4000);
+    const array x_array(*on, QDQ_BF16, {101}, halves.data(), 202), scale_array(*on, QDQ_F32, {}, halves.data(), 4);
+    qdq_tensor x = x_array.tensor();
+    const int64_t shape[] = {100};
+    x.shape = shape;
+    x = part_of(x_array, 2, x);
+    const qdq_tensor scale = scale_array.tensor();
+    qdq_options options{};
+    options.stream = on->stream();
+    EXPECT_EQ(qdq_compute_scales(&x, QDQ_I32, &scale, nullptr, nullptr, &options), QDQ_OK) << qdq_last_error();
+}
+
 TEST_P(DeviceDynamic, nothing_needs_no_memory) {
     rows_call call(*on);
     static constexpr int64_t none[] = {0, 100}, no_scales[] = {0, 1};

@@ -59,7 +59,8 @@ qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes, const qdq_te
     if (!x) {
         return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: x: NULL", function);
     }
-    const qdq_tensor y{nullptr, codes, x->rank, x->shape, nullptr, x->device};
+    const qdq_device where{x->device.kind, x->device.id, 0};
+    const qdq_tensor y{nullptr, codes, x->rank, x->shape, nullptr, where};
     runtime::dynamic_plan p;
     if (const qdq_status status =
             make({{function, runtime::operation::quantize, x, scale, zero_point, &y, options, false}, how}, p)) {
