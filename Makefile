@@ -6,7 +6,7 @@ VENV := .venv
 CMAKE := $(VENV)/bin/cmake
 CTEST := $(VENV)/bin/ctest
 STAMP := $(VENV)/.requirements-installed
-CROSS_STAMP := $(if $(filter cross-%,$(PRESET)),$(VENV)/.$(PRESET)-installed)
+CROSS_STAMP := $(if $(filter cross-% clang,$(PRESET)),$(VENV)/.$(PRESET)-installed)
 PEERS_STAMP := $(VENV)/.requirements-peers-installed
 BENCH_VENV := .venv-peers
 BENCH_STAMP := $(BENCH_VENV)/.installed
@@ -20,11 +20,11 @@ DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cud
 GPU_TESTS := device.calls device.dynamic device.every_kernel device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults device.cubins
 
-.PHONY: help demo test docs peers wheel gpu ptx coverage fuzz lint size bench tune mutants reliability packages dist dist-check recipes release build setup clean
+.PHONY: help demo test docs peers wheel gpu ptx coverage fuzz lint size bench tune mutants reliability packages dist dist-check gcc14 recipes release build setup clean
 
 help:
 	@echo "make demo [MODEL=folder or file]     quantize a model to int8, restore it, compare; then to every type"
-	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan i8"
+	@echo "make test [PRESET=release]          build and run every test (presets: release debug asan-ubsan tsan i8 clang"
 	@echo "                                    cross-aarch64 cross-riscv64: under an emulator)"
 	@echo "make docs                           build the site of all documentation, look at it in Chromium: build/docs/html"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
@@ -45,6 +45,7 @@ help:
 	@echo "make dist [DIST='x86_64 aarch64-cuda']"
 	@echo "                                    archives for each processor and device: build/dist; x86_64-static has"
 	@echo "                                    the command line in one file, for any Linux"
+	@echo "make gcc14                          build by Debian 13's GCC 14, and verify (as root)"
 	@echo "make recipes                        try the recipes of Conan, conda and vcpkg (packaging/)"
 	@echo "make release                        wheel, packages and dist, with checksums and an SBOM: build/release-files (as root)"
 	@echo "make build                          build everything into build/\$$PRESET"
@@ -183,6 +184,11 @@ dist-check: dist
 	mv build/dist build/dist-first
 	$(MAKE) dist
 	diff build/dist-first/SHA256SUMS build/dist/SHA256SUMS
+
+gcc14: $(VENV)/.gcc14-installed
+	@$(CMAKE) --preset release --log-level=WARNING
+	@$(CMAKE) --build build/release --target qdq_generators
+	tools/gcc14.sh $(CURDIR)/build/release/generators/qdq_generators
 
 recipes: $(VENV)/.recipes-installed
 	@$(CMAKE) --preset release --log-level=WARNING

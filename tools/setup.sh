@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root; otherwise it says what to install) and pinned wheels.
-# usage: tools/setup.sh VENV [PURPOSE]     docs, gpu, coverage, fuzz, lint, packages or a cross preset, which needs a compiler, an
+# usage: tools/setup.sh VENV [PURPOSE]     clang, gcc14, docs, gpu, coverage, fuzz, lint, packages or a cross preset, which needs a compiler, an
 #                                          emulator and GoogleTest's source: what each needs beyond the rest
 set -eu
 venv=$1
@@ -32,6 +32,12 @@ cross-*)
     ;;
 docs)
     needs="$needs doxygen:doxygen chromium:chromium /usr/share/fonts/truetype/dejavu:fonts-dejavu-core"
+    ;;
+clang)
+    needs="$needs clang++-19:clang-19"
+    ;;
+gcc14)
+    needs="$needs debootstrap:debootstrap"
     ;;
 fuzz)
     needs="$needs clang++-19:clang-19 llvm-symbolizer-19:llvm-19
