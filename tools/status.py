@@ -29,7 +29,7 @@ up to date. The {rows} kernel rows, each in {forms} forms, have all {targets} ta
 
 {meanings}
 
-Small letters are the same on an emulator: {emulated}.
+Small letters are the same on an emulator: {emulated}. CUDA's kernels gave the published digests on [two GPUs](gpu.md), too.
 All inputs are those of calls with one scale, against the oracle; other scales, zero points, options, forms and layouts are
 chosen and drawn.
 
