@@ -125,7 +125,7 @@ private:
         return run_strided(r, elements);
     }
 
-    // The elements of x or y from the first to the last of dense rows, or what is between them.
+    // How many elements of x, or of y, there are from the beginning of the first of dense rows to the end of the last.
     static int64_t reach(const region &r, int64_t dimension::*stride) {
         const int64_t before = r.count > 1 ? (r.dimensions[1].whole.extent - 1) * (r.dimensions[1].whole.*stride) : 0;
         return before + r.dimensions[0].whole.extent;
