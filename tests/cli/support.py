@@ -102,12 +102,8 @@ MACHINE = platform.machine()
 
 
 def killed_at_renaming(replacing):
-    """Where it would rename a file over another, or to a name that no file has. glibc calls renameat() without flags."""
-    if not replacing:
-        return killed_at({"x86_64": 316}.get(MACHINE, 276), argument=4, wanted=1)
-    if MACHINE in ("x86_64", "aarch64"):
-        return killed_at({"x86_64": 264}.get(MACHINE, 38))
-    return killed_at(276, argument=4, wanted=0)
+    """Where it would rename a file over another, or to a name that no file has: by the flags of renameat2()."""
+    return killed_at({"x86_64": 316}.get(MACHINE, 276), argument=4, wanted=0 if replacing else 1)
 
 
 def killed_at_unlinking():
