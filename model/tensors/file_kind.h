@@ -48,7 +48,8 @@ struct file_kind {
     // Whether 4-bit codes are held as compressed-tensors has them, with their zero points, or as they are.
     bool packs_codes = true;
 
-    // Whether quantized tensors are ggml's blocks alone. Such a file has metadata of a model, which another may give it.
+    // Whether quantized tensors are ggml's blocks alone. Such a file has metadata of a model, which another may give
+    // it.
     bool holds_blocks = false;
 
     // Whether scales of 0, and negative ones, are what writers of this kind of file make of ordinary values.
