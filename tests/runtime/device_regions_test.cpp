@@ -174,8 +174,8 @@ TEST(DeviceRegions, dense_rows_are_without_gaps_and_begin_whole_groups_apart) {
     EXPECT_FALSE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, 16, 20, 1, 0}, 1}}).has_dense_rows(8));
     EXPECT_FALSE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, -16, 16, 1, 0}, 1}}).has_dense_rows(8));
     EXPECT_FALSE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, 16, -16, 1, 0}, 1}}).has_dense_rows(8));
-    EXPECT_FALSE(region_of({{{16, 3, 1, 0, 0}, 16}, {{3, 1, 16, 1, 0}, 1}}).has_dense_rows(8));
-    EXPECT_FALSE(region_of({{{16, 1, 3, 0, 0}, 16}, {{3, 16, 1, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_FALSE(region_of({{{16, 2, 1, 0, 0}, 16}, {{3, 32, 16, 1, 0}, 1}}).has_dense_rows(8));
+    EXPECT_FALSE(region_of({{{16, 1, 2, 0, 0}, 16}, {{3, 16, 32, 1, 0}, 1}}).has_dense_rows(8));
     EXPECT_FALSE(region_of({{{16, 1, 1, 0, 0}, 16}, {{3, 16, 16, 1, 0}, 1}, {{2, 64, 48, 0, 0}, 2}}).has_dense_rows(8));
     EXPECT_FALSE(region{}.has_dense_rows(8));
 }
