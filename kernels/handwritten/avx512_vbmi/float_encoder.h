@@ -79,7 +79,9 @@ template<bool multiplies> __m512 quotient(__m512 x, __m512 scale, __m512 inverse
 
 // Operands of 16 blocks, and those past the last, which are harmless.
 __m512 operands_of(const float *operands, int64_t count) {
-    const __mmask16 there = static_cast<__mmask16>((1u << least_of(count, lanes)) - 1);
+    const __m512i blocks = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __mmask16 there =
+        _mm512_cmplt_epi32_mask(blocks, _mm512_set1_epi32(static_cast<int>(least_of(count, lanes))));
     return _mm512_mask_loadu_ps(_mm512_set1_ps(1), there, operands);
 }
 
