@@ -65,11 +65,12 @@ private:
         }
         define_operand(zero_point_bits, lazily(uses(zero_point_use::none), bit_pattern(0),
                                                operand_bits(zero_point, at.zero_point, *in.zero_point_bytes)));
-        Expr bits = operand(zero_point_bits, kernel.lane), type = *in.zero_point_type;
+        Expr bits = kernel.operand(zero_point_bits, kernel.lane), type = *in.zero_point_type;
         Expr is_integer = has_integers(type), is_read = !uses(zero_point_use::none);
         define_operand(zero_point_float, lazily(is_read && !is_integer, float_zero_point(bits, type), 0.0f));
         define_operand(zero_point_integer, lazily(is_read && is_integer, integer_zero_point(bits, type), 0));
-        Expr real = operand(zero_point_float, kernel.lane), integer = operand(zero_point_integer, kernel.lane);
+        Expr real = kernel.operand(zero_point_float, kernel.lane),
+             integer = kernel.operand(zero_point_integer, kernel.lane);
         Expr z = multiply(lazily(is_integer, cast<float>(integer), real), cast<float>(Expr(*in.sign)));
         define_operand(offset, lazily(uses(zero_point_use::as_float), z, 0.0f));
         define_operand(addend,
@@ -82,20 +83,14 @@ private:
 
     Expr uses(zero_point_use use) { return *in.zero_point_use == static_cast<int>(use); }
 
-    // As in device_quantize_generator.cpp.
-    Expr operand(Func &stage, const Expr &lane) { return operand(stage, lane, kernel.unit); }
-    Expr operand(Func &stage, const Expr &lane, const Expr &unit) {
-        return stage(kernel.operand_lanes() == 1 ? Expr(0) : lane, unit);
-    }
-
     // Of ordinary scales a product is NaN where its code is alone.
     Expr is_plain_product() {
-        if (!kernel.has_plain_kernel() || !kernel.dense() || (stored().is_float() && stored().layout.has_infinity())) {
+        if (!kernel.has_plain_ways() || (stored().is_float() && stored().layout.has_infinity())) {
             return Internal::const_false();
         }
         Expr plain = kernel.is_plain(in, x, scale, y);
         for (int i = 0; i < kernel.operand_lanes(); i++) {
-            Expr bits = reinterpret<uint32_t>(operand(factor, i));
+            Expr bits = reinterpret<uint32_t>(kernel.operand(factor, i));
             plain = plain && bits >= bit_pattern(smallest_scale) && bits <= bit_pattern(largest_divisor);
         }
         return plain;
@@ -110,7 +105,8 @@ private:
             if (stored().bits < 32) {
                 Expr small = Internal::const_true();
                 for (int i = 0; i < kernel.operand_lanes(); i++) {
-                    small = small && operand(addend, i) >= -small_zero_point && operand(addend, i) <= small_zero_point;
+                    small = small && kernel.operand(addend, i) >= -small_zero_point &&
+                            kernel.operand(addend, i) <= small_zero_point;
                 }
                 wide = wide && !small;
             }
@@ -144,12 +140,13 @@ private:
     }
 
     dequantize_operands operands(kind k, const Expr &lane) {
-        Expr unit = kernel.sharing(kernel.unit), scale = operand(factor, lane, unit);
+        Expr unit = kernel.sharing(kernel.unit), scale = kernel.operand(factor, lane, unit);
         if (stored().is_float()) {
             return {scale, {}, {}, {}};
         }
-        Expr integer = operand(addend, lane, unit);
-        Expr sum = k == kind::exact ? Expr() : add(operand(offset, lane, unit), cast<float>(integer * Expr(*in.sign)));
+        Expr integer = kernel.operand(addend, lane, unit);
+        Expr sum =
+            k == kind::exact ? Expr() : add(kernel.operand(offset, lane, unit), cast<float>(integer * Expr(*in.sign)));
         return {scale, sum, integer, *in.sign};
     }
 

@@ -30,8 +30,8 @@ constexpr int estimated_units = 1 << 16, estimated_page = 1 << 20;
 
 // The arguments as inputs of a generator, which makes them in its configure().
 struct device_inputs : device_arguments<input_pointer> {
-    word_input *scale_words =
-        nullptr;  // of the form each: f32 scales that lie as a group's elements do, or of extent 0
+    // Of the form each: f32 scales that lie as a group's elements do, or nothing.
+    word_input *scale_words = nullptr;
 
     template<typename Generator> void add_to(Generator &generator, device_form form) {
         if (form == device_form::each) {
@@ -67,6 +67,12 @@ Expr rows_before(const instructions &on, const device_inputs &in, Expr unit, int
 // page finds it by fewer instructions.
 std::vector<Expr> page_and_place(Expr place, Expr places_in_page, Expr pages, bool has_one_page_kernel = false,
                                  Expr further = 0);
+
+// A buffer of such pages.
+template<typename View> void assume_pages(View &view) {
+    view.dim(0).set_min(0).set_stride(1);
+    view.dim(1).set_min(0).set_stride(1 << page_bits);
+}
 
 // The bits of an operand, read byte by byte, as its bytes may lie anywhere.
 Expr operand_bits(const byte_input &bytes, Expr place, Expr operand_bytes, bool has_one_page_kernel = false);

@@ -35,7 +35,8 @@ struct device_kernel {
     int lanes() const { return dense() ? group() : std::max(1, 8 / code_bits()); }
     int operand_lanes() const { return form == device_form::group ? 1 : lanes(); }
 
-    // Where stages of operands have those of a unit: units of neighbouring rows share them.
+    // Units of neighbouring rows have the same operands, so that stages of operands count them as one: the number there
+    // of a unit.
     Expr sharing(const Expr &of_unit) const { return of_unit / rows_of(form); }
 
     // The places of a lane, at which `unit` counts as stages of operands do. Those of a dense form's lanes follow one
@@ -57,6 +58,12 @@ struct device_kernel {
     void define_operand(Halide::Func &stage, int count, const Expr &e) {
         stage(lane, unit) = e;
         stages.operands.push_back({stage, count});
+    }
+
+    // The operand of a lane, for a stage of operands; and of a unit's lane by its number in those.
+    Expr operand(const Halide::Func &stage, const Expr &l) const { return operand(stage, l, unit); }
+    Expr operand(const Halide::Func &stage, const Expr &l, const Expr &number) const {
+        return stage(operand_lanes() == 1 ? Expr(0) : l, number);
     }
 
     void define_places(const device_inputs &in) {
@@ -95,6 +102,8 @@ struct device_kernel {
 
     // Whether calls of language models' kind are computed apart, by a second kernel in the same text.
     bool has_plain_kernel() const { return on.ptx; }
+    // Whether those have ways of their own to compute an element, too.
+    bool has_plain_ways() const { return has_plain_kernel() && dense(); }
 
     // F32 scales, of one page or in words, and no zero point; where x and y are strided, few dimensions of one page
     // each. A specialized kernel has what is compared with a number as that number.
@@ -253,11 +262,6 @@ private:
         view.set_host_alignment(16);
         view.dim(0).set_bounds(0, words).set_stride(1);
         view.dim(1).set_min(0).set_stride(words);
-    }
-
-    template<typename View> static void assume_pages(View &view) {
-        view.dim(0).set_min(0).set_stride(1);
-        view.dim(1).set_min(0).set_stride(1 << page_bits);
     }
 };
 

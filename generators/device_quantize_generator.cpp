@@ -36,13 +36,13 @@ public:
     void generate() {
         kernel = {form, floats().bits, stored().bits, tuned.unit_elements, on()};
         kernel.codes_at_top =
-            has_plain_ways() && stored().is_float() && stored().bits == 8 && stored().layout.sign_bit() == 7;
+            kernel.has_plain_ways() && stored().is_float() && stored().bits == 8 && stored().layout.sign_bit() == 7;
         kernel.define_places(in);
         bits(kernel.lane, kernel.unit) = kernel.element_bits(x, in);
         Expr own = bits(kernel.lane, kernel.unit), with_sign = float_value(on(), floats(), own);
         Expr without = float_value_or_nan(on(), floats(), own);
         kernel.define(value, kernel.lanes(),
-                      spelled(on(), has_plain_ways() ? select(is_plain(), without, with_sign) : with_sign));
+                      spelled(on(), kernel.has_plain_ways() ? select(is_plain(), without, with_sign) : with_sign));
         define_operands();
         define_codes();
         kernel.store(y, in, code);
@@ -72,9 +72,7 @@ private:
 
     enum way { general, fast_multiply, fast_divide, bounded };
 
-    // Whether codes of plain calls are computed otherwise.
-    bool has_plain_ways() const { return kernel.has_plain_kernel() && kernel.dense(); }
-    bool has_bounded_way() const { return has_plain_ways() && stored().is_integer() && stored().bits <= 16; }
+    bool has_bounded_way() const { return kernel.has_plain_ways() && stored().is_integer() && stored().bits <= 16; }
 
     // Without a zero point, by division.
     Expr is_plain() {
@@ -90,15 +88,16 @@ private:
         const places at = kernel.place_of(kernel.lane, in);
         Expr given = kernel.scale_of(in, scale, is_plain());
         define_operand(factor, lazily(*in.reciprocal != 0, divide(1.0f, given), given));
-        define_operand(inverse, divide(1.0f, operand(factor, kernel.lane)));
+        define_operand(inverse, divide(1.0f, kernel.operand(factor, kernel.lane)));
         if (stored().is_integer()) {
             define_operand(zero_point_bits, lazily(uses(zero_point_use::none), bit_pattern(0),
                                                    operand_bits(zero_point, at.zero_point, *in.zero_point_bytes)));
-            Expr bits = operand(zero_point_bits, kernel.lane), type = *in.zero_point_type;
+            Expr bits = kernel.operand(zero_point_bits, kernel.lane), type = *in.zero_point_type;
             Expr is_integer = has_integers(type), is_read = !uses(zero_point_use::none);
             define_operand(zero_point_float, lazily(is_read && !is_integer, float_zero_point(bits, type), 0.0f));
             define_operand(zero_point_integer, lazily(is_read && is_integer, integer_zero_point(bits, type), 0));
-            Expr real = operand(zero_point_float, kernel.lane), integer = operand(zero_point_integer, kernel.lane);
+            Expr real = kernel.operand(zero_point_float, kernel.lane),
+                 integer = kernel.operand(zero_point_integer, kernel.lane);
             define_operand(
                 offset, lazily(uses(zero_point_use::as_float), lazily(is_integer, cast<float>(integer), real), 0.0f));
             define_operand(addend, lazily(uses(zero_point_use::as_integer),
@@ -108,17 +107,11 @@ private:
 
     Expr uses(zero_point_use use) { return *in.zero_point_use == static_cast<int>(use); }
 
-    // The operand of a lane, among stages of operands.
-    Expr operand(Func &stage, const Expr &lane) { return operand(stage, lane, kernel.unit); }
-    Expr operand(Func &stage, const Expr &lane, const Expr &unit) {
-        return stage(kernel.operand_lanes() == 1 ? Expr(0) : lane, unit);
-    }
-
     quantize_operands operands(const Expr &lane, const Expr &unit) {
-        quantize_operands o{operand(factor, lane, unit), operand(inverse, lane, unit), {}, {}};
+        quantize_operands o{kernel.operand(factor, lane, unit), kernel.operand(inverse, lane, unit), {}, {}};
         if (stored().is_integer()) {
-            o.offset = operand(offset, lane, unit);
-            o.addend = operand(addend, lane, unit);
+            o.offset = kernel.operand(offset, lane, unit);
+            o.addend = kernel.operand(addend, lane, unit);
         }
         return o;
     }
@@ -158,7 +151,7 @@ private:
     Expr code_by(way w, const Expr &lane) {
         Expr v = value(lane, kernel.unit);
         quantize_operands o = operands(lane, kernel.sharing(kernel.unit));
-        if (has_plain_ways() && floats().dtype == QDQ_F16 && stored().is_float()) {
+        if (kernel.has_plain_ways() && floats().dtype == QDQ_F16 && stored().is_float()) {
             o.sign = bits(lane, kernel.unit) << 16;
         }
         if (w == general) {

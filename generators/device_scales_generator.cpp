@@ -220,11 +220,6 @@ private:
         output.set_estimates({{0, estimated_page}, {0, 1}});
     }
 
-    template<typename View> static void assume_pages(View &view) {
-        view.dim(0).set_min(0).set_stride(1);
-        view.dim(1).set_min(0).set_stride(1 << page_bits);
-    }
-
     scales_arguments<input_pointer> in;
     scales_stages stages;
     Var thread{"thread"}, block{"block"}, group{"group"}, step{"step"}, i{"i"}, word{"word"};
