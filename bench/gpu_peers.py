@@ -89,35 +89,30 @@ def quantizing_dynamically(x, dtype, block):
     where = {"axis": 0} if block == COLUMNS else {"axis": 1, "block_size": block}
     call = {"dtype": str(dtype).removeprefix("torch."), **where}
     y, scale = qdq.quantize_dynamic(x, **call)
-    copies = max(1, BYTES // (x.nbytes + y.nbytes))
-    inputs = itertools.cycle([x.clone() for _ in range(copies)])
-    outputs = itertools.cycle([torch.empty_like(y) for _ in range(copies)])
-    torch._dynamo.reset()
-    compiled = torch.compile(lambda x: dynamic_codes(x, dtype, block), dynamic=False)
-    same = torch.equal(compiled(x)[0].view(torch.uint8), y.view(torch.uint8))
-    half = (x.nbytes + y.nbytes) // 2
-    buffers = itertools.cycle([torch.empty(half, dtype=torch.uint8, device="cuda") for _ in range(2 * copies)])
-    return same, x.nbytes + y.nbytes + scale.nbytes, {
-        "qdq": lambda: qdq.quantize_dynamic(next(inputs), **call, out=next(outputs)),
-        "compiled": lambda: compiled(next(inputs)),
-        "copy": lambda: next(buffers).copy_(next(buffers)),
-    }  # fmt: skip
+    return calls_of(x, y, scale, lambda x, y: qdq.quantize_dynamic(x, **call, out=y), lambda x: dynamic_codes(x, dtype, block))
 
 
 def peers(function, x, scale, call, written):
     y = function(x, scale, **call)
+    return calls_of(x, y, scale, qdq.plan(function, x, scale, **call, out=y), written, scale)
+
+
+def calls_of(x, y, scale, run, written, *operands):
+    """Whether `written`, compiled, gives y, alone or before its scales; the bytes that a call moves; and the calls, each on
+    buffers in turn."""
+    torch._dynamo.reset()  # it compiles few versions of one function, and then none
+    compiled = torch.compile(written, dynamic=False)
+    given = compiled(x, *operands)
+    theirs = given[0] if isinstance(given, tuple) else given
+    same = torch.equal(theirs.view(torch.uint8), y.view(torch.uint8))
     copies = max(1, BYTES // (x.nbytes + y.nbytes))
     inputs = itertools.cycle([x.clone() for _ in range(copies)])
     outputs = itertools.cycle([torch.empty_like(y) for _ in range(copies)])
-    plan = qdq.plan(function, x, scale, **call, out=y)
-    torch._dynamo.reset()  # it compiles few versions of one function, and then none
-    compiled = torch.compile(written, dynamic=False)
-    same = torch.equal(compiled(x, scale).view(torch.uint8), y.view(torch.uint8))
     half = (x.nbytes + y.nbytes) // 2
     buffers = itertools.cycle([torch.empty(half, dtype=torch.uint8, device="cuda") for _ in range(2 * copies)])
     return same, x.nbytes + y.nbytes + scale.nbytes, {
-        "qdq": lambda: plan(next(inputs), next(outputs)),
-        "compiled": lambda: compiled(next(inputs), scale),
+        "qdq": lambda: run(next(inputs), next(outputs)),
+        "compiled": lambda: compiled(next(inputs), *operands),
         "copy": lambda: next(buffers).copy_(next(buffers)),
     }  # fmt: skip
 

@@ -19,22 +19,25 @@ def rows_in(path):
     try:
         return json.loads(text)
     except json.JSONDecodeError:
-        whole, _, _ = text.rpartition("}")
-        return json.loads(whole.rstrip(",\n") + "}]}")
+        whole, ends, _ = text.rpartition("}")
+        return json.loads(whole + ends + "]}") if ends else {"rows": []}
+
+
+def results_of(out):
+    """Without what is known of the tree alone."""
+    first, *lines = (out / "summary.txt").read_text().splitlines()
+    gpu, driver = first.split(": ", 1)[1].split(", ")[:2]
+    steps = {name: " ".join(said.split()) for name, said in (line.split(": ", 2)[1:] for line in lines[:-1] if line.count(": ") > 1)}
+    bench, peers = (rows_in(out / name) for name in ("bench.json", "peers.json"))
+    return {"gpu": gpu, "driver": driver, "steps": steps, "launch microseconds": bench.get("launch microseconds"),
+            "rows": bench["rows"], "torch": peers.get("torch"), "peers": peers["rows"],
+            "microseconds of a call": peers.get("microseconds of a call", {})}  # fmt: skip
 
 
 def main():
-    out = pathlib.Path(sys.argv[1])
-    summary = (out / "summary.txt").read_text().splitlines()
-    gpu, driver = summary[0].split(": ", 1)[1].split(", ")[:2]
     commit = subprocess.run(["git", "rev-parse", "--short", *(sys.argv[2:] or ["HEAD"])], cwd=ROOT, capture_output=True, text=True, check=True)
-    bench, peers = (rows_in(out / name) for name in ("bench.json", "peers.json"))
-    steps = {name: " ".join(said.split()) for name, said in (line.split(": ", 2)[1:] for line in summary[1:-1] if line.count(": ") > 1)}
-    results = {"gpu": gpu, "driver": driver, "date": str(datetime.date.today()), "commit": commit.stdout.strip(), "steps": steps,
-               "launch microseconds": bench["launch microseconds"], "rows": bench["rows"], "torch": peers["torch"],
-               "peers": peers["rows"], "microseconds of a call": peers.get("microseconds of a call", {})}  # fmt: skip
-    name = "-".join(re.findall(r"[a-z0-9]+", gpu.lower())[:2])
-    path = ROOT / f"bench/results/{name}.json"
+    results = {"date": str(datetime.date.today()), "commit": commit.stdout.strip(), **results_of(pathlib.Path(sys.argv[1]))}
+    path = ROOT / f"bench/results/{'-'.join(re.findall(r'[a-z0-9]+', results['gpu'].lower())[:2])}.json"
     path.write_text(json.dumps(results, indent=0) + "\n")
     print(path)
 

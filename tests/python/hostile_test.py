@@ -3,6 +3,7 @@
 import fractions
 import itertools
 import sys
+import types
 
 import ml_dtypes
 import numpy
@@ -582,3 +583,19 @@ class TestFrontEnds:
     def test_a_tile_shape_is_of_integers(self, size):
         with pytest.raises(RuntimeError, match="set_vec_tile_shapes: sizes: it is no integer"):
             pypto.set_vec_tile_shapes(size)
+
+
+def test_arrays_of_jax_on_a_gpu_are_refused_before_they_are_read(monkeypatch):
+    class Array:
+        __module__ = "jax"
+        dtype = numpy.dtype("float32")
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, **_):
+            raise AssertionError("JAX says nothing of its stream")
+
+    monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(Array=Array))
+    with pytest.raises(TypeError, match=r"^qdq.quantize: x: JAX's arrays are taken from the host alone"):
+        qdq.quantize(Array(), 0.5, dtype="int8")

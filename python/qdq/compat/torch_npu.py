@@ -66,6 +66,16 @@ def _compute(name: str, *tensors: Any) -> Callable[..., Any]:
     return getattr(_operators if are_of_torch else _over_arrays, name)
 
 
+def _dynamic_quant(name: str, x: Any, smooth_scales: Any, group_index: Any, dst_type: Any, quant_mode: str) -> Any:
+    return _compute(name, x, smooth_scales, group_index)(
+        x,
+        smooth_scales=smooth_scales,
+        group_index=group_index,
+        dst_type=_number_or_none(dst_type),
+        quant_mode=quant_mode,
+    )
+
+
 class _over_arrays:
     """The functions with the operators' signatures, over arrays of any library."""
 
@@ -173,14 +183,7 @@ def npu_dynamic_quant(
     Returns:
         The codes, of x's shape; of quint4x2 int32 of eight in each. And the scales, of float32.
     """
-    compute = _compute("npu_dynamic_quant", x, smooth_scales, group_index)
-    return compute(
-        x,
-        smooth_scales=smooth_scales,
-        group_index=group_index,
-        dst_type=_number_or_none(dst_type),
-        quant_mode=quant_mode,
-    )
+    return _dynamic_quant("npu_dynamic_quant", x, smooth_scales, group_index, dst_type, quant_mode)
 
 
 @_named_input("x")
@@ -197,14 +200,7 @@ def npu_dynamic_quant_asymmetric(
         round(x / scale + offset), of x's shape; of quint4x2 int32 of eight in each. The scales, (max - min) / (H - L),
         and the offsets, H - max / scale, of float32. H and L are the highest and the lowest code.
     """
-    compute = _compute("npu_dynamic_quant_asymmetric", x, smooth_scales, group_index)
-    return compute(
-        x,
-        smooth_scales=smooth_scales,
-        group_index=group_index,
-        dst_type=_number_or_none(dst_type),
-        quant_mode=quant_mode,
-    )
+    return _dynamic_quant("npu_dynamic_quant_asymmetric", x, smooth_scales, group_index, dst_type, quant_mode)
 
 
 def npu_dynamic_mx_quant(
