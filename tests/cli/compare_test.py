@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import unittest
+from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
@@ -177,7 +178,9 @@ class Compare(CliTest):
         self.save_layers()
         self.b = self.b.rename(self.dir / "it's <b>.safetensors")
         command = html.unescape(re.search(r'<pre id="command">(.*?)</pre>', self.report(), re.DOTALL)[1])
-        self.assertEqual(shlex.split(command), [QDQ, "compare", str(self.a), str(self.b), "--report", str(self.dir / "report.html")])
+        program, *arguments = shlex.split(command)
+        self.assertEqual(Path(program).name, "qdq")  # QDQ is a script that emulates it where it was built for another CPU
+        self.assertEqual(arguments, ["compare", str(self.a), str(self.b), "--report", str(self.dir / "report.html")])
 
     def test_report_has_the_errors_in_percent_and_the_sizes_by_type(self):
         ones = np.ones((1, 800), np.float32)
