@@ -11,6 +11,7 @@
 #include "targets/cpu_features.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace runtime = qdq::runtime;
@@ -19,66 +20,63 @@ namespace qdq::runtime {
 
 namespace {
 
-// One scale, and a row's kernels by what the default options ask of them.
+// One scale, and a row's kernels by what the default options ask of them. Not by a `call`: to set one up takes 8 ns.
 template<typename Row> class row_caller {
 public:
-    row_caller(const Row &row, float scale) : scale(scale) {
-        op.kind = quantizes ? operation::quantize : operation::dequantize;
-        const element_type &x = type_of(quantizes ? row.float_type : row.stored_type);
-        const element_type &y = type_of(quantizes ? row.stored_type : row.float_type);
-        op.x_type = x.dtype;
-        op.y_type = y.dtype;
-        op.x_bits = x.bits;
-        op.y_bits = y.bits;
-        op.x_element = halide_types[x.dtype];
-        op.y_element = halide_types[y.dtype];
+    row_caller(const Row &row, float scale)
+        : row(row),
+          scale(scale),
+          x(type_of(quantizes ? row.float_type : row.stored_type)),
+          y(type_of(quantizes ? row.stored_type : row.float_type)) {
+        const auto bits = std::bit_cast<uint32_t>(scale);
         if constexpr (quantizes) {
-            op.quantize = &row;
-            op.lowest = int32_t(y.lowest());
-            op.highest = int32_t(y.highest());
+            fast = divisors.contains(bits);
+            flushes = x.dtype != QDQ_F16 && divisors.contains(bits & 0x7fffffffu);
         } else {
-            op.dequantize = &row;
+            const bit_range factors = factors_of(x.dtype);
+            fast = factors.contains(bits) || (x.is_integer() && all_zero_or_within(&scale, 1, factors));
         }
-        abilities = abilities_of(op, &scale, 1);
     }
 
     void run(const void *from, void *to, int64_t count) const {
-        const float_environment environment(abilities.flushes);
+        const float_environment environment(flushes);
         const char *source = static_cast<const char *>(from);
         char *result = static_cast<char *>(to);
         int64_t done = 0;
-        for (int64_t whole = count / group * group; done < whole;) {
+        for (const int64_t whole = count - count % group; done < whole;) {
             const int64_t some = std::min(reach, whole - done);
-            run_groups(address(source, done, op.x_bits), address(result, done, op.y_bits), some);
+            run_groups(address(source, done, x.bits), address(result, done, y.bits), some);
             done += some;
         }
         if (done < count) {
-            run_rest(address(source, done, op.x_bits), address(result, done, op.y_bits), count - done);
+            run_rest(address(source, done, x.bits), address(result, done, y.bits), count - done);
         }
     }
 
 private:
     static constexpr bool quantizes = std::is_same_v<Row, quantize_row>;
 
+    const Row &row;
     const float scale;
-    call op{};
-    scale_abilities abilities;
+    const element_type &x, &y;
+    bool fast;             // by the fast variants
+    bool flushes = false;  // as cpu/fast_variants.cpp says
 
     // Less than a group, through memory that has room for one.
-    void run_rest(const char *from, char *to, int64_t count) const {
+    [[gnu::noinline]] void run_rest(const char *from, char *to, int64_t count) const {
         alignas(64) char source[group * sizeof(float)] = {}, result[group * sizeof(float)];
-        std::memcpy(source, from, (count * op.x_bits + 7) / 8);
+        std::memcpy(source, from, (count * x.bits + 7) / 8);
         run_groups(source, result, group);
-        clear_padding(result, op.y_bits, count);
-        std::memcpy(to, result, (count * op.y_bits + 7) / 8);
+        clear_padding(result, y.bits, count);
+        std::memcpy(to, result, (count * y.bits + 7) / 8);
     }
 
     void run_groups(const char *from, char *to, int64_t count) const {
         const int32_t no_zero_point = 0;
-        const float inverse = quantizes ? 1 / scale : scale;
-        constexpr int32_t fast = quantizes ? int32_t(quantize_variant::divide) : int32_t(dequantize_variant::plain);
-        if (abilities.fast) {
-            call_by(kernel_form::row, fast, {&scale, &inverse, &no_zero_point}, 1, from, to, count, 1);
+        constexpr int32_t variant = quantizes ? int32_t(quantize_variant::divide) : int32_t(dequantize_variant::plain);
+        if (fast) {
+            const float inverse = quantizes ? 1 / scale : scale;
+            call_by(kernel_form::row, variant, {&scale, &inverse, &no_zero_point}, 1, from, to, count, 1);
         } else {
             run_general(from, to, count);
         }
@@ -97,12 +95,19 @@ private:
 
     void call_by(kernel_form form, int32_t variant, const kernel_operands &with, int64_t operand_count,
                  const char *from, char *to, int64_t columns, int64_t rows) const {
-        const int32_t x_extent = buffer_extent(op.x_bits, columns), y_extent = buffer_extent(op.y_bits, columns);
+        const int32_t x_extent = buffer_extent(x.bits, columns), y_extent = buffer_extent(y.bits, columns);
         const halide_dimension_t x_shape[2] = {{0, x_extent, 1}, {0, int32_t(rows), x_extent}};
         const halide_dimension_t y_shape[2] = {{0, y_extent, 1}, {0, int32_t(rows), y_extent}};
         const halide_dimension_t operand_shape[1] = {{0, int32_t(operand_count), 1}};
-        kernel_buffers all(op, from, with, to, x_shape, operand_shape, y_shape);
-        call_kernel(op, form, false, variant, all);
+        kernel_buffers all(quantizes, halide_types[x.dtype], halide_types[y.dtype], from, with, to, x_shape,
+                           operand_shape, y_shape);
+        auto *const kernel = row.forms[int(form)];
+        if constexpr (quantizes) {
+            kernel(&all.x, &all.scale, &all.inverse, &all.zero_point, variant, false, QDQ_NEAREST_EVEN,
+                   int32_t(y.lowest()), int32_t(y.highest()), false, &all.y);
+        } else {
+            kernel(&all.x, &all.scale, &all.zero_point, variant, -1, &all.y);
+        }
     }
 };
 

@@ -6,8 +6,6 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr bit_range divisors{smallest_divisor, largest_divisor};
-
 bool rounds_to_one_side(const call &op) { return op.rounding == QDQ_DOWN || op.rounding == QDQ_UP; }
 
 // Whether a quotient may be so small that it is 0, and its code tells that from any other. divide_by_reciprocal
@@ -18,8 +16,7 @@ bool is_seen_if_tiny(const call &op) { return rounds_to_one_side(op) && op.x_typ
 // The f32 scales that the fast variants take.
 bit_range fast_scale(const call &op) {
     if (!op.quantizes()) {
-        // Float formats scale it up, and an infinite code times 0 is NaN.
-        return {smallest_scale, type_of(op.x_type).is_integer() ? 0x7f7fffffu : (127u + 100) << 23};
+        return factors_of(op.x_type);
     }
     if (!op.multiply) {
         return is_seen_if_tiny(op) ? bit_range{smallest_divisor, std::bit_cast<uint32_t>(1.0f)} : divisors;
@@ -48,6 +45,11 @@ bool all_magnitudes_within(const float *values, int64_t count, bit_range range) 
 bool may_flush_subnormals(const call &op) { return op.quantizes() && op.x_type != QDQ_F16 && !rounds_to_one_side(op); }
 
 }  // namespace
+
+bit_range factors_of(qdq_dtype codes) {
+    // Float formats scale it up, and an infinite code times 0 is NaN.
+    return {smallest_scale, type_of(codes).is_integer() ? 0x7f7fffffu : (127u + 100) << 23};
+}
 
 // Whether quantize gives the same codes where a subnormal number is taken for a zero of its sign, as an operand and as
 // a result. Processors are slow with it: f32 to i8 by AVX-512 takes 0.085 ns an element, and took 5.3 for |x| below

@@ -9,6 +9,17 @@
 
 namespace qdq::runtime {
 
+// A range of f32 values by their bits, taken as unsigned integers.
+struct bit_range {
+    uint32_t first, last;
+
+    bool contains(uint32_t bits) const { return bits - first <= last - first; }
+};
+
+// The scales that the fast variants divide by, and that they multiply codes by.
+inline constexpr bit_range divisors{smallest_divisor, largest_divisor};
+bit_range factors_of(qdq_dtype codes);
+
 // What f32 scales allow: the fast variants, and to take subnormal numbers for zeros.
 struct scale_abilities {
     bool fast, flushes;
@@ -23,13 +34,6 @@ quantize_variant fast_variant(const call &op);
 
 // The variant of a call whose scales are fast and which has no zero point.
 int32_t plain_variant(const call &op);
-
-// A range of f32 values by their bits, taken as unsigned integers.
-struct bit_range {
-    uint32_t first, last;
-
-    bool contains(uint32_t bits) const { return bits - first <= last - first; }
-};
 
 // Whether each is 0, or its magnitude is within a range.
 template<typename T> bool all_zero_or_within(const T *values, int64_t count, bit_range magnitudes) {

@@ -23,14 +23,19 @@ struct kernel_buffers {
 
     kernel_buffers(const call &op, const void *from, const kernel_operands &with, void *to,
                    const halide_dimension_t *x_shape, const halide_dimension_t *operand_shape,
-                   const halide_dimension_t *y_shape) {
-        set_buffer(x, from, op.x_element, 2, x_shape);
+                   const halide_dimension_t *y_shape)
+        : kernel_buffers(op.quantizes(), op.x_element, op.y_element, from, with, to, x_shape, operand_shape, y_shape) {}
+
+    kernel_buffers(bool quantizes, halide_type_t x_element, halide_type_t y_element, const void *from,
+                   const kernel_operands &with, void *to, const halide_dimension_t *x_shape,
+                   const halide_dimension_t *operand_shape, const halide_dimension_t *y_shape) {
+        set_buffer(x, from, x_element, 2, x_shape);
         set_buffer(scale, with.scale, scale_type, 1, operand_shape);
-        if (op.quantizes()) {
+        if (quantizes) {
             set_buffer(inverse, with.inverse, scale_type, 1, operand_shape);
         }
         set_buffer(zero_point, with.zero_point, zero_point_type, 1, operand_shape);
-        set_buffer(y, to, op.y_element, 2, y_shape);
+        set_buffer(y, to, y_element, 2, y_shape);
     }
 };
 
