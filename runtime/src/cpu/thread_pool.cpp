@@ -88,10 +88,12 @@ void help(job &j) {
     }
 }
 
-// Waits for some 100 us at most. A thread that sleeps wakes so late that two threads run calls of 1 Mi elements, one
-// after the other, little faster than one: f32 to i8 takes 177 us with one, 113 with a wait of 5 us, and 57 with this.
+// So many take some 100 us. A thread that sleeps wakes so late that two threads run calls of 1 Mi elements, one after
+// the other, little faster than one: f32 to i8 takes 177 us with one, 113 with a wait of 5 us, and 57 with this.
+constexpr int most_yields = 200;
+
 template<typename Condition> void wait_briefly(Condition &&condition) {
-    for (int i = 0; i < 200 && !condition(); i++) {
+    for (int i = 0; i < most_yields && !condition(); i++) {
         sched_yield();
     }
 }
