@@ -16,7 +16,7 @@ JOBS ?= $(shell nproc)
 PYTHON ?=
 MINUTES ?= 2
 BUDGET ?= 60
-DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl) x86_64-static
+DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl) x86_64-static aarch64-static
 GPU_TESTS := device.calls device.dynamic device.every_kernel device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults device.cubins
 
@@ -43,8 +43,8 @@ help:
 	@echo "make reliability [MINUTES=2]        test, ptx, lint, coverage, mutants, fuzz: then docs/reliability.md (hours)"
 	@echo "make packages                       .deb and .tar.gz in build/packages, tried in a clean Debian (as root)"
 	@echo "make dist [DIST='x86_64 aarch64-cuda']"
-	@echo "                                    archives for each processor and device: build/dist; x86_64-static has"
-	@echo "                                    the command line in one file, for any Linux"
+	@echo "                                    archives for each processor and device: build/dist; x86_64-static and"
+	@echo "                                    aarch64-static have the command line in one file, for any Linux"
 	@echo "make gcc14                          build by Debian 13's GCC 14, and verify (as root)"
 	@echo "make recipes                        try the recipes of Conan, conda and vcpkg (packaging/)"
 	@echo "make release                        wheel, packages and dist, with checksums and an SBOM: build/release-files (as root)"
