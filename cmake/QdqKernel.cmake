@@ -507,6 +507,7 @@ function(qdq_add_target_kernels target rows)
     string(APPEND declarations "extern qdq_bytes_kernel qdq_${target}_${kernel};\n")
   endforeach()
   qdq_add_reductions(${target} "${rows}")
+  qdq_add_measurements(${target} "${rows}")
   qdq_write_link_header(${target} "${declarations}" "${definitions}")
   set(QDQ_KERNEL_OBJECTS ${QDQ_KERNEL_OBJECTS} ${objects} PARENT_SCOPE)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)
@@ -525,7 +526,8 @@ function(qdq_quantized_bits rows out)
   set(${out} ${sizes} PARENT_SCOPE)
 endfunction()
 
-# Compiles what reduces those elements; appends to the caller's `objects`, and to the entries of qdq_write_reductions.
+# Compiles what reduces those elements; appends to the caller's `objects`, and to the entries of
+# qdq_write_kernels_of_scales.
 function(qdq_add_reductions target rows)
   qdq_quantized_bits("${rows}" sizes)
   set(own_entries)
@@ -548,21 +550,58 @@ function(qdq_add_reductions target rows)
     list(APPEND own_entries "{${fields}}")
   endforeach()
   list(JOIN own_entries ", " fields)
-  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_REDUCTION_ENTRIES "    {\"${target}\", {${fields}}},\n")
-  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_REDUCTION_INCLUDES "${QDQ_KERNEL_INCLUDES}")
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_reduction_ENTRIES "    {\"${target}\", {${fields}}},\n")
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_reduction_INCLUDES "${QDQ_KERNEL_INCLUDES}")
   set(objects ${objects} PARENT_SCOPE)
 endfunction()
 
-# Writes the table of them: of a source of its own, so that programs which compute no scales link none.
-function(qdq_write_reductions file)
-  get_property(includes GLOBAL PROPERTY QDQ_REDUCTION_INCLUDES)
-  get_property(entries GLOBAL PROPERTY QDQ_REDUCTION_ENTRIES)
+# The floats that the rows quantize, by qdq_dtype.
+function(qdq_quantized_floats rows out)
+  set(floats)
+  foreach(row ${rows})
+    qdq_types_of_row(${row} float stored)
+    if(row MATCHES "^quantize_")
+      list(APPEND floats ${float})
+    endif()
+  endforeach()
+  set(${out} ${floats} PARENT_SCOPE)
+endfunction()
+
+# Compiles what measures codes of those; appends to the caller's `objects`, and to the entries of
+# qdq_write_kernels_of_scales.
+function(qdq_add_measurements target rows)
+  qdq_instructions(${target} instructions)
+  qdq_quantized_floats("${rows}" floats)
+  set(own_entries)
+  set(QDQ_KERNEL_INCLUDES)
+  foreach(float f32 f16 bf16)
+    if(NOT float IN_LIST floats)
+      list(APPEND own_entries "{0, 0}")
+      continue()
+    endif()
+    list(TRANSFORM QDQ_MEASUREMENTS PREPEND measure_${float}_ OUTPUT_VARIABLE names)
+    list(TRANSFORM QDQ_MEASUREMENTS PREPEND form= OUTPUT_VARIABLE forms)
+    qdq_add_objects(${target} measure OBJECTS objects NAMES ${names} EACH ${forms} PARAMS float=${float} ${instructions})
+    list(TRANSFORM names PREPEND qdq_${target}_)
+    list(JOIN names ", " fields)
+    list(APPEND own_entries "{${fields}}")
+  endforeach()
+  list(JOIN own_entries ", " fields)
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_measurement_ENTRIES "    {\"${target}\", {${fields}}},\n")
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_measurement_INCLUDES "${QDQ_KERNEL_INCLUDES}")
+  set(objects ${objects} PARENT_SCOPE)
+endfunction()
+
+# Writes the table of them, or of reductions: of a source of its own, so that programs which compute no scales link none.
+function(qdq_write_kernels_of_scales kind file)
+  get_property(includes GLOBAL PROPERTY QDQ_${kind}_INCLUDES)
+  get_property(entries GLOBAL PROPERTY QDQ_${kind}_ENTRIES)
   file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "// Generated from kernels/manifest.cmake.
-${includes}#include \"targets/reduction_table.h\"
+${includes}#include \"targets/${kind}_table.h\"
 
 namespace qdq::runtime {
 
-const reductions linked_reductions[] = {
+const ${kind}s linked_${kind}s[] = {
 ${entries}};
 
 }  // namespace qdq::runtime

@@ -29,6 +29,9 @@ _Rule: TypeAlias = Literal["absmax", "minmax", "power_floor", "power_ceil", "pow
 _GlobalSense: TypeAlias = Literal["scale", "inverse"] | None
 _ScaleLayout: TypeAlias = Literal["tiled_128x4", "column_words"]
 _Profile: TypeAlias = Literal["onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"] | None
+_DynamicProfile: TypeAlias = (
+    Literal["onnx", "torchao", "mx", "compressed-tensors", "vllm", "vllm-group", "acl"] | None
+)
 
 @overload
 def quantize(
@@ -182,7 +185,8 @@ def quantize_dynamic(
     scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
-    global_largest: float = 448.0, diagnostics: bool = False, out: None = None, packed: bool = False,
+    global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
+    out: None = None, packed: bool = False,
 ) -> tuple[Any, ...]:
     """
     Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point). A global scale that is
@@ -208,6 +212,8 @@ def quantize_dynamic(
             per_tensor_scale). "inverse": they are divided by it (compressed-tensors' and vLLM's global_scale).
         global_scale: a number; None: it is computed.
         global_largest: computed, the largest scale of a block, above 0 and at most 448.
+        profile: "onnx", "torchao", "mx", "compressed-tensors", "vllm", "vllm-group" or "acl": the rule and the options
+            under which that system computes dtype. A keyword that is not at its default replaces the profile's.
         diagnostics: a dict follows the other results: how many elements are nan, infinite, clipped, or flushed to 0, their
             amax, and the sum of squared_error.
         out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
@@ -225,8 +231,28 @@ def quantize_dynamic(
     scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
-    global_largest: float = 448.0, diagnostics: bool = False, out: _DLPack | None = None, packed: bool = False,
+    global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
+    out: _DLPack | None = None, packed: bool = False,
 ) -> tuple[Any, ...]: ...
+
+class DynamicPlan:
+    """What qdq.plan(qdq.quantize_dynamic, ...) returns."""
+
+    def __call__(self, x: _NumPy | _DLPack, out: _DLPack | None = None) -> tuple[Any, ...]:
+        """
+        What quantize_dynamic returns for `x`, an array with the dtype, shape and strides of the one that was
+        planned with. The codes are `out`, which has those of the y that was planned, or a new array.
+        """
+
+def plan_quantize_dynamic(
+    x: _NumPy | _DLPack, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
+    scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
+    clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
+    quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
+    out: _DLPack | None = None, packed: bool = False,
+) -> DynamicPlan:
+    """qdq.plan(qdq.quantize_dynamic, ...)."""
 
 @overload
 def compute_scales(
@@ -234,7 +260,7 @@ def compute_scales(
     scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
-    global_largest: float = 448.0, diagnostics: bool = False,
+    global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
 ) -> Any:
     """
     The scale that quantize_dynamic computes, alone; or what follows it there, too.
@@ -254,7 +280,7 @@ def compute_scales(
     scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
-    global_largest: float = 448.0, diagnostics: bool = False,
+    global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
 ) -> Any: ...
 
 @overload

@@ -41,6 +41,9 @@ set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 # kernels/reductions.h has them.
 set(QDQ_REDUCTIONS row short_rows column)
 
+# What measures how far codes are from elements: kernels by the type of an element. Scales are along rows or columns.
+set(QDQ_MEASUREMENTS row column)
+
 # What computes the scales themselves on devices, as kernels/scales_arguments.h has them.
 set(QDQ_SCALES_FORMS wide narrow strided)
 

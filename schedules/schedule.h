@@ -4,6 +4,7 @@
 
 #include "forms.h"
 #include "lane_orders.h"
+#include "measurement.h"
 #include "parameters.h"
 #include "reductions.h"
 #include "repackings.h"
@@ -72,6 +73,18 @@ struct reduce_stages {
     reduction form;
 };
 
+struct measure_stages {
+    Halide::Func squares;                    // (i), of each row or column
+    Halide::Func square_lanes;               // (j, i), of a row, or (i), of columns: an update for each of these steps
+    std::vector<Halide::RDom> square_steps;  // along a row, or a column
+    std::vector<Halide::Func> sums;          // (i), over `all` lanes of a row
+    Halide::Func counts;                     // (i), one value for each thing that is counted
+    Halide::Func inside, outside;            // (j), updated by steps along a row, and all rows
+    std::vector<Halide::Func> totals;        // (), over all lanes of those
+    Halide::RDom all;
+    kernels::form form;
+};
+
 // The mapping of a processor's kernels, a function for each family: schedules/<target>.cpp.
 struct cpu_schedule {
     const char *name;
@@ -80,6 +93,7 @@ struct cpu_schedule {
     void (*transpose)(transpose_stages &stages, const transpose_parameters &tuned);
     void (*repack)(repack_stages &stages);
     void (*reduce)(reduce_stages &stages, const reduce_parameters &tuned);
+    void (*measure)(measure_stages &stages);
 };
 
 // Throws std::invalid_argument for an unknown name.

@@ -269,4 +269,44 @@ void reduce(reduce_stages &stages, const reduce_parameters &tuned) {
     }
 }
 
+namespace {
+
+// A stage over all lanes at once.
+void meet(Func &stage, const RDom &lanes) { stage.update().atomic().vectorize(lanes.x, measured_step); }
+
+void sum_squares(measure_stages &stages) {
+    Func &output = stages.squares, &lanes = stages.square_lanes;
+    const Var i = output.args()[0], j = lanes.args()[0], group("group"), lane("lane");
+    if (stages.form == form::row) {
+        in_registers(lanes, output, i).vectorize(j, measured_step);
+    } else {
+        output.split(i, group, lane, measured_step, TailStrategy::RoundUp).vectorize(lane);
+        in_registers(lanes, output, group).vectorize(j, measured_step);
+    }
+    for (size_t k = 0; k < stages.square_steps.size(); k++) {
+        lanes.update(int(k)).reorder(j, stages.square_steps[k]).vectorize(j, measured_step);
+    }
+    for (Func &sum : stages.sums) {
+        meet(sum.compute_at(output, i), stages.all);
+    }
+}
+
+}  // namespace
+
+void measure(measure_stages &stages) {
+    sum_squares(stages);
+    const Var i = stages.counts.args()[0];
+    stages.counts.bound(i, 0, measured_count).unroll(i);
+    for (Func *lanes : {&stages.inside, &stages.outside}) {
+        const Var j = lanes->args()[0];
+        lanes->compute_root().store_in(MemoryType::Stack).bound(j, 0, measured_step).vectorize(j, measured_step);
+        for (int k = 0; k < lanes->num_update_definitions(); k++) {
+            lanes->update(k).vectorize(j, measured_step);
+        }
+    }
+    for (Func &total : stages.totals) {
+        meet(total.compute_root().store_in(MemoryType::Stack), stages.all);
+    }
+}
+
 }  // namespace qdq

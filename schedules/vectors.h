@@ -53,4 +53,7 @@ void repack_bytes(repack_stages &stages);
 // Lanes and their halves in registers; what elements are read in order, and each once.
 void reduce(reduce_stages &stages, const reduce_parameters &tuned);
 
+// The same of what is summed and counted.
+void measure(measure_stages &stages);
+
 }  // namespace qdq

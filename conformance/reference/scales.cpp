@@ -269,7 +269,8 @@ public:
         highest_ = integers ? static_cast<double>(facts.range.highest) : double{facts.largest};
     }
 
-    void add(float x, float scale, int64_t zero) {
+    void add(float x, float scale, int64_t exact_zero) {
+        const int64_t zero = options_.quantize_zp == QDQ_ZP_BEFORE_ROUNDING ? as_float(exact_zero) : exact_zero;
         const zero_point z = zero_point::of_integer(zero);
         const uint32_t code = quantize_element(x, scale, z, codes_, options_);
         const float y = std::bit_cast<float>(dequantize_element(codes_, code, scale, z, QDQ_F32, QDQ_ZP_SUBTRACT));
@@ -304,6 +305,11 @@ public:
     }
 
 private:
+    // The int32 nearest to the f32 that is added before rounding.
+    static int64_t as_float(int64_t zero) {
+        return std::min<int64_t>(static_cast<int64_t>(static_cast<float>(zero)), std::numeric_limits<int32_t>::max());
+    }
+
     qdq_diagnostics found{};
     const qdq_dtype codes_;
     const qdq_options &options_;

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from qdq._core import (
+    DynamicPlan,
     Plan,
     arrange_scales,
     compute_scales,
@@ -20,6 +21,7 @@ from qdq._core import (
     force_target,
     plan_dequantize,
     plan_quantize,
+    plan_quantize_dynamic,
     quantize,
     quantize_dynamic,
     restore_scales,
@@ -29,6 +31,7 @@ from qdq._core import (
 )
 
 __all__ = [
+    "DynamicPlan",
     "Plan",
     "arrange_scales",
     "compute_scales",
@@ -48,11 +51,21 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # mypy takes it for typing's, whose import would double that of this package
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, overload
+
+    from numpy.typing import NDArray
+else:
+
+    def overload(function):
+        return function
 
 
-def plan(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Plan:
-    """A call of qdq.quantize or qdq.dequantize with its arguments checked and its kernel chosen, for many x.
+@overload
+def plan(function: Callable[..., NDArray[Any]], /, *arguments: Any, **keywords: Any) -> Plan: ...
+@overload
+def plan(function: Callable[..., tuple[Any, ...]], /, *arguments: Any, **keywords: Any) -> DynamicPlan: ...
+def plan(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Plan | DynamicPlan:
+    """A call of qdq.quantize, dequantize or quantize_dynamic with arguments checked and kernels chosen, for many x.
 
     >>> import numpy, qdq
     >>> x, y = numpy.float32([0.3, 1.7]), numpy.empty(2, "int8")
@@ -62,7 +75,11 @@ def plan(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> P
 
     It keeps the arrays of scale and zero point, whose elements each run reads. Any thread may run it.
     """
-    planners: dict[Callable[..., Any], Callable[..., Plan]] = {quantize: plan_quantize, dequantize: plan_dequantize}
+    planners: dict[Callable[..., Any], Callable[..., Plan | DynamicPlan]] = {
+        quantize: plan_quantize,
+        dequantize: plan_dequantize,
+        quantize_dynamic: plan_quantize_dynamic,
+    }
     if function not in planners:
-        raise TypeError("qdq.plan: function: it is neither qdq.quantize nor qdq.dequantize")
+        raise TypeError("qdq.plan: function: it is none of qdq.quantize, qdq.dequantize and qdq.quantize_dynamic")
     return planners[function](*arguments, **keywords)

@@ -4,7 +4,10 @@
 #include "builtins.h"
 #include "call.h"
 
+#include <nanobind/stl/unique_ptr.h>
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +21,7 @@ namespace {
 // The keywords, as Python gives them.
 struct dynamic_keywords {
     nb::handle dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range,
-        global_sense, global_scale, global_largest, diagnostics, out, packed;
+        global_sense, global_scale, global_largest, profile, diagnostics, out, packed;
 };
 
 constexpr std::pair<const char *, qdq_scale_rule> rules[] = {
@@ -50,82 +53,130 @@ float number(const char *function, const char *name, nb::handle given) {
     return static_cast<float>(value);
 }
 
+// What a call reads, and what it makes.
+struct dynamic_arrays {
+    array x, scale, zero_point, y;
+};
+
 class dynamic_call {
 public:
     dynamic_call(const char *function, nb::handle x, const dynamic_keywords &given, bool makes_codes)
-        : function_(function), makes_codes_(makes_codes), codes_(named_type(function, "dtype", given.dtype).dtype) {
-        how_.rule = named(function, "rule", given.rule, rules);
+        : function_(function),
+          makes_codes_(makes_codes),
+          packed_(boolean(function, "packed", given.packed)),
+          codes_(named_type(function, "dtype", given.dtype).dtype) {
+        read_rule(given);
         read_clip_ratio(given.clip_ratio);
         read_global(given);
-        how_.least_scale = number(function, "least_scale", given.least_scale);
         how_.diagnostics = boolean(function, "diagnostics", given.diagnostics) ? &met_ : nullptr;
         read_range(given.quant_range);
-        x_.read(function, "x", x);
-        options_.stream = x_.stream();
+        all_.x.read(function, "x", x);
         set_granularity(given);
-        scale_.make(function, x_, type_or(given.scale_dtype, "scale_dtype", default_scale()), scale_shape_);
+        scale_type_ = type_or(given.scale_dtype, "scale_dtype", default_scale());
         if (how_.rule == QDQ_SCALE_MINMAX) {
-            zero_point_.make(function, x_, type_or(given.zero_point_dtype, "zero_point_dtype", default_zero_point()),
-                             scale_shape_);
+            zero_point_type_ = type_or(given.zero_point_dtype, "zero_point_dtype", default_zero_point());
         }
-        if (makes_codes) {
-            make_codes(given.out, boolean(function, "packed", given.packed));
-        }
-        x_.check_in_place(function, "x");
-        if (makes_codes) {
-            y_.check_in_place(function, "out");
-        }
+        make_outputs(all_, given.out);
     }
 
     nb::object run() {
+        options_.stream = all_.x.stream();
+        return computed(all_, [&] {
+            return makes_codes_ ? qdq_quantize_dynamic(&all_.x.view(), &all_.scale.view(),
+                                                       all_.zero_point.view_or_null(), &all_.y.view(), &how_, &options_)
+                                : qdq_compute_scales(&all_.x.view(), codes_, &all_.scale.view(),
+                                                     all_.zero_point.view_or_null(), &how_, &options_);
+        });
+    }
+
+protected:
+    const char *const function_;
+    dynamic_arrays all_;
+    qdq_scale_options how_{};
+    qdq_options options_{};
+
+    void make_outputs(dynamic_arrays &all, nb::handle out) const {
+        all.scale.make(function_, all.x, scale_type_, scale_shape_);
+        if (how_.rule == QDQ_SCALE_MINMAX) {
+            all.zero_point.make(function_, all.x, zero_point_type_, scale_shape_);
+        }
+        if (makes_codes_) {
+            make_codes(all, out);
+        }
+        all.x.check_in_place(function_, "x");
+        if (makes_codes_) {
+            all.y.check_in_place(function_, "out");
+        }
+    }
+
+    // Results of a call that is made while others run; one at a time where it writes numbers, which are this object's.
+    template<typename Call> nb::object computed(dynamic_arrays &all, Call call) {
         qdq_status status = QDQ_OUT_OF_MEMORY;
+        qdq_diagnostics met;
+        float global;
         {
             const nb::gil_scoped_release others_run;
-            if (x_.pack() && scale_.make_room() && (!makes_codes_ || y_.make_room())) {
-                status = makes_codes_ ? qdq_quantize_dynamic(&x_.view(), &scale_.view(), zero_point_.view_or_null(),
-                                                             &y_.view(), &how_, &options_)
-                                      : qdq_compute_scales(&x_.view(), codes_, &scale_.view(),
-                                                           zero_point_.view_or_null(), &how_, &options_);
+            std::unique_lock<std::mutex> alone(numbers_, std::defer_lock);
+            if (how_.diagnostics != nullptr || how_.computes_global != 0) {
+                alone.lock();
+            }
+            if (all.x.pack() && all.scale.make_room() && (!makes_codes_ || all.y.make_room())) {
+                status = call();
             }
             if (status == QDQ_OK && makes_codes_) {
-                y_.unpack();
+                all.y.unpack();
             }
+            met = met_;
+            global = global_;
         }
         check(status);
         nb::list results;
         if (makes_codes_) {
-            results.append(y_.result(x_));
+            results.append(all.y.result(all.x));
         }
-        results.append(scale_.result(x_));
-        if (zero_point_.is_given()) {
-            results.append(zero_point_.result(x_));
+        results.append(all.scale.result(all.x));
+        if (all.zero_point.is_given()) {
+            results.append(all.zero_point.result(all.x));
         }
         if (how_.computes_global != 0) {
-            results.append(static_cast<double>(global_));
+            results.append(static_cast<double>(global));
         }
         if (how_.diagnostics != nullptr) {
-            nb::dict met;
-            met["nan"] = met_.nan;
-            met["infinite"] = met_.infinite;
-            met["clipped"] = met_.clipped;
-            met["flushed"] = met_.flushed;
-            met["squared_error"] = met_.squared_error;
-            met["amax"] = static_cast<double>(met_.amax);
-            results.append(met);
+            results.append(as_dict(met));
         }
         return nb::len(results) == 1 ? nb::object(results[0]) : nb::object(nb::tuple(results));
     }
 
 private:
-    const char *const function_;
-    const bool makes_codes_;
+    const bool makes_codes_, packed_;
     const qdq_dtype codes_;
-    qdq_scale_options how_{};
+    qdq_dtype scale_type_{}, zero_point_type_{};
+    std::mutex numbers_;  // the next two
     float global_ = 0;
     qdq_diagnostics met_{};
-    qdq_options options_{};
-    array x_, scale_, zero_point_, y_;
     std::vector<std::int64_t> scale_shape_, block_shape_;
+
+    static nb::dict as_dict(const qdq_diagnostics &met) {
+        nb::dict named;
+        named["nan"] = met.nan;
+        named["infinite"] = met.infinite;
+        named["clipped"] = met.clipped;
+        named["flushed"] = met.flushed;
+        named["squared_error"] = met.squared_error;
+        named["amax"] = static_cast<double>(met.amax);
+        return named;
+    }
+
+    // What is not at its default replaces a profile's.
+    void read_rule(const dynamic_keywords &given) {
+        const qdq_scale_rule rule = named(function_, "rule", given.rule, rules);
+        const float least = number(function_, "least_scale", given.least_scale);
+        if (!given.profile.is_none()) {
+            check(qdq_dynamic_profile(text(function_, "profile", given.profile).data(), codes_, &how_, &options_));
+        }
+        how_.rule = rule == QDQ_SCALE_ABSMAX ? how_.rule : rule;
+        how_.least_scale = least == 0 ? how_.least_scale : least;
+    }
 
     qdq_dtype type_or(nb::handle given, const char *name, qdq_dtype otherwise) const {
         return given.is_none() ? otherwise : named_type(function_, name, given).dtype;
@@ -200,7 +251,7 @@ private:
 
     // One scale; one for each index of an axis; or x's rank, of blocks along one axis or all.
     void set_granularity(const dynamic_keywords &given) {
-        const auto x = x_.shape();
+        const auto x = all_.x.shape();
         if (PyTuple_Check(given.block_size.ptr()) || PyList_Check(given.block_size.ptr())) {
             block_shape_ = integers(function_, "block_size", given.block_size, 8);
             if (block_shape_.size() != x.size()) {
@@ -237,27 +288,71 @@ private:
         along = blocks(along, options_.block_size);
     }
 
-    void make_codes(nb::handle out, bool packed) {
+    void make_codes(dynamic_arrays &all, nb::handle out) const {
+        const array &x = all.x;
+        array &y = all.y;
         if (out.is_none()) {
-            packed ? y_.make_bytes(function_, x_, codes_, x_.shape()) : y_.make(function_, x_, codes_, x_.shape());
+            packed_ ? y.make_bytes(function_, x, codes_, x.shape()) : y.make(function_, x, codes_, x.shape());
             return;
         }
-        y_.check_writable(function_, out);
-        if (packed) {
-            y_.read_bytes(function_, "out", out, codes_, x_.shape());
+        y.check_writable(function_, out);
+        if (packed_) {
+            y.read_bytes(function_, "out", out, codes_, x.shape());
             return;
         }
-        y_.read(function_, "out", out);
-        y_.check_elements_are_apart(function_, "out");
-        if (y_.view().dtype != codes_) {
+        y.read(function_, "out", out);
+        y.check_elements_are_apart(function_, "out");
+        if (y.view().dtype != codes_) {
             refuse_type(function_, "out",
-                        std::string("dtype ") + type_of(y_.view().dtype).name + " is not " + type_of(codes_).name);
+                        std::string("dtype ") + type_of(y.view().dtype).name + " is not " + type_of(codes_).name);
         }
-        if (!std::ranges::equal(x_.shape(), y_.shape())) {
+        if (!std::ranges::equal(x.shape(), y.shape())) {
             refuse_value(function_, "out", "its shape is not x's");
         }
     }
 };
+
+// A call with its kernels chosen, for other x and y of the same layout.
+class dynamic_plan : dynamic_call {
+public:
+    dynamic_plan(nb::handle x, const dynamic_keywords &given) : dynamic_call("qdq.quantize_dynamic", x, given, true) {
+        check(qdq_plan_quantize_dynamic(&plan_, &all_.x.view(), &all_.scale.view(), all_.zero_point.view_or_null(),
+                                        &all_.y.view(), &how_, &options_));
+        for (array *planned : {&all_.x, &all_.scale, &all_.zero_point, &all_.y}) {
+            planned->forget_object();
+        }
+    }
+
+    nb::object run(nb::handle x, nb::handle out) {
+        dynamic_arrays own;
+        own.x.read(function_, "x", x);
+        refuse_another_layout("x", own.x, all_.x);
+        make_outputs(own, out);
+        refuse_another_layout("out", own.y, all_.y);
+        void *const stream = own.x.stream();
+        return computed(own, [&] {
+            void *const zero_point = own.zero_point.is_given() ? own.zero_point.data() : nullptr;
+            return qdq_run_dynamic(&plan_, own.x.data(), own.scale.data(), zero_point, own.y.data(), stream);
+        });
+    }
+
+private:
+    qdq_plan plan_;
+
+    void refuse_another_layout(const char *name, const array &given, const array &planned) const {
+        if (!given.same_layout(planned)) {
+            refuse_value(function_, name, "its dtype, shape, strides or device are not those of the plan");
+        }
+    }
+};
+
+nb::object run_quantize(nb::handle x, const dynamic_keywords &given) {
+    return dynamic_call("qdq.quantize_dynamic", x, given, true).run();
+}
+
+std::unique_ptr<dynamic_plan> make_plan(nb::handle x, const dynamic_keywords &given) {
+    return std::make_unique<dynamic_plan>(x, given);
+}
 
 constexpr char quantize_doc[] =
     R"(Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point). A global scale that is
@@ -283,6 +378,8 @@ Args:
         per_tensor_scale). "inverse": they are divided by it (compressed-tensors' and vLLM's global_scale).
     global_scale: a number; None: it is computed.
     global_largest: computed, the largest scale of a block, above 0 and at most 448.
+    profile: "onnx", "torchao", "mx", "compressed-tensors", "vllm", "vllm-group" or "acl": the rule and the options
+        under which that system computes dtype. A keyword that is not at its default replaces the profile's.
     diagnostics: a dict follows the other results: how many elements are nan, infinite, clipped, or flushed to 0, their
         amax, and the sum of squared_error.
     out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
@@ -305,43 +402,51 @@ Returns:
 Raises:
     As quantize.)";
 
-}  // namespace
-
-void define_dynamic(nb::module_ &m) {
+// qdq.quantize_dynamic, or what plans it.
+template<auto function> void define_quantize(nb::module_ &m, const char *name, const char *doc) {
     define_builtin(
-        m, "quantize_dynamic",
+        m, name,
         "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
         "clip_ratio=1.0, least_scale=0.0, quant_range=None, global_sense=None, global_scale=None, "
-        "global_largest=448.0, diagnostics=False, out=None, packed=False)",
-        quantize_doc,
+        "global_largest=448.0, profile=None, diagnostics=False, out=None, packed=False)",
+        doc,
         nb::cpp_function(
             [](nb::handle x, nb::handle dtype, nb::handle rule, nb::handle axis, nb::handle block_size,
                nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
                nb::handle quant_range, nb::handle global_sense, nb::handle global_scale, nb::handle global_largest,
-               nb::handle diagnostics, nb::handle out, nb::handle packed) {
-                const dynamic_keywords given{
-                    dtype,       rule,        axis,        block_size,   scale_dtype,  zero_point_dtype,
-                    clip_ratio,  least_scale, quant_range, global_sense, global_scale, global_largest,
-                    diagnostics, out,         packed};
-                return dynamic_call("qdq.quantize_dynamic", x, given, true).run();
+               nb::handle profile, nb::handle diagnostics, nb::handle out, nb::handle packed) {
+                return function(
+                    x, {dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio, least_scale,
+                        quant_range, global_sense, global_scale, global_largest, profile, diagnostics, out, packed});
             },
-            nb::name("quantize_dynamic"), "x"_a.none(), nb::kw_only(), "dtype"_a.none(), "rule"_a.none() = "absmax",
+            nb::name(name), "x"_a.none(), nb::kw_only(), "dtype"_a.none(), "rule"_a.none() = "absmax",
             "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_dtype"_a = nb::none(),
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
             "quant_range"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none(),
-            "global_largest"_a.none() = 448.0, "diagnostics"_a.none() = false, "out"_a = nb::none(),
-            "packed"_a.none() = false));
+            "global_largest"_a.none() = 448.0, "profile"_a = nb::none(), "diagnostics"_a.none() = false,
+            "out"_a = nb::none(), "packed"_a.none() = false));
+}
+
+}  // namespace
+
+void define_dynamic(nb::module_ &m) {
+    define_quantize<run_quantize>(m, "quantize_dynamic", quantize_doc);
+    nb::class_<dynamic_plan>(m, "DynamicPlan", "What qdq.plan(qdq.quantize_dynamic, ...) returns.")
+        .def("__call__", &dynamic_plan::run, "x"_a.none(), "out"_a = nb::none(),
+             "What quantize_dynamic returns for `x`, an array with the dtype, shape and strides of the one that was\n"
+             "planned with. The codes are `out`, which has those of the y that was planned, or a new array.");
+    define_quantize<make_plan>(m, "plan_quantize_dynamic", "qdq.plan(qdq.quantize_dynamic, ...).");
     define_builtin(
         m, "compute_scales",
         "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
         "clip_ratio=1.0, least_scale=0.0, quant_range=None, global_sense=None, global_scale=None, "
-        "global_largest=448.0, diagnostics=False)",
+        "global_largest=448.0, profile=None, diagnostics=False)",
         scales_doc,
         nb::cpp_function(
             [](nb::handle x, nb::handle dtype, nb::handle rule, nb::handle axis, nb::handle block_size,
                nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
                nb::handle quant_range, nb::handle global_sense, nb::handle global_scale, nb::handle global_largest,
-               nb::handle diagnostics) {
+               nb::handle profile, nb::handle diagnostics) {
                 const dynamic_keywords given{dtype,
                                              rule,
                                              axis,
@@ -354,6 +459,7 @@ void define_dynamic(nb::module_ &m) {
                                              global_sense,
                                              global_scale,
                                              global_largest,
+                                             profile,
                                              diagnostics,
                                              nb::handle(Py_None),
                                              nb::handle(Py_False)};
@@ -363,7 +469,7 @@ void define_dynamic(nb::module_ &m) {
             "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_dtype"_a = nb::none(),
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
             "quant_range"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none(),
-            "global_largest"_a.none() = 448.0, "diagnostics"_a.none() = false));
+            "global_largest"_a.none() = 448.0, "profile"_a = nb::none(), "diagnostics"_a.none() = false));
 }
 
 }  // namespace qdq::python

@@ -482,6 +482,41 @@ TEST_F(Dynamic, diagnostics_are_the_same_for_any_number_of_threads) {
     EXPECT_TRUE(same_diagnostics(expected, met[0]));
 }
 
+// Each error is the largest that counts, of rows that are one tile, several, and several rows of one.
+TEST_F(Dynamic, diagnostics_of_the_largest_errors_are_exact) {
+    for (const dimensions &shape : {dimensions{3, 5000}, {1100, 64}, {40, 1100}}) {
+        tensor_memory x(QDQ_F32, shape), scale(QDQ_F32, {shape[0], 1}), y(QDQ_F8E5M2, shape);
+        x.fill([](int64_t) { return std::bit_cast<uint32_t>(0x1p100f); });
+        const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view();
+        qdq_diagnostics expected, met;
+        const qdq_scale_options oracle{.clip_ratio = 0x1p-60f, .diagnostics = &expected},
+            how{.clip_ratio = 0x1p-60f, .diagnostics = &met};
+        reference::compute_scales(of_x, QDQ_F8E5M2, of_scale, nullptr, &oracle, nullptr);
+        ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, &how, nullptr), QDQ_OK) << qdq_last_error();
+        EXPECT_TRUE(same_diagnostics(expected, met)) << shape[0] << ": " << met.squared_error;
+        EXPECT_EQ(met.clipped, shape[0] * shape[1]);
+    }
+}
+
+// A zero point of i32 that an f32 has not: it is added before rounding as the one next to it.
+TEST_F(Dynamic, diagnostics_know_a_zero_point_as_the_float_that_was_added) {
+    tensor_memory x(QDQ_F32, {70}), scale(QDQ_F32, {1}), zero_point(QDQ_I32, {1}), y(QDQ_I32, {70});
+    x.fill([](int64_t i) { return std::bit_cast<uint32_t>(static_cast<float>(-i)); });
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_zero_point = zero_point.view(), of_y = y.view();
+    qdq_options options{};
+    options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
+    options.quant_min = 1;
+    options.quant_max = 1'000'000'007;
+    qdq_diagnostics expected, met;
+    const qdq_scale_options oracle{.rule = QDQ_SCALE_MINMAX, .diagnostics = &expected},
+        how{.rule = QDQ_SCALE_MINMAX, .diagnostics = &met};
+    reference::compute_scales(of_x, QDQ_I32, of_scale, &of_zero_point, &oracle, &options);
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, &of_zero_point, &of_y, &how, &options), QDQ_OK)
+        << qdq_last_error();
+    EXPECT_EQ(zero_point.codes()[0], 1'000'000'007u);
+    EXPECT_TRUE(same_diagnostics(expected, met)) << met.squared_error << " " << expected.squared_error;
+}
+
 TEST_F(Dynamic, diagnostics_are_of_x_where_y_is_x) {
     tensor_memory x = floats(QDQ_F16, {50, 70}), scale(QDQ_F32, {50, 1});
     const qdq_tensor of_x = x.view(), of_scale = scale.view();

@@ -436,12 +436,13 @@ def dynamic(draw):
         keywords["out"] = out
     else:
         keywords.pop("packed", None)
+    if draw.chance(6):
+        profiles = ["onnx", "torchao", "mx", "compressed-tensors", "vllm", "vllm-group", "acl", "?"]
+        keywords["profile"] = draw.anything() if draw.odd(25) else draw.one_of(profiles)
     before = None if memory is None else memory.copy()
-    made = attempt(draw, lambda _: function(x, **keywords))
-    if draw.acted:
-        return
-    if made is None:
-        assert memory is None or (memory == before).all(), "it has written to out, and failed"
+    call = call_and_plan if makes_codes else lambda *_: attempt(draw, lambda _: function(x, **keywords))
+    made = call(draw, function, [x], keywords, before, memory)
+    if made is None or draw.acted:
         return
     made = made if isinstance(made, tuple) else (made,)
     assert out is None or made[0] is out

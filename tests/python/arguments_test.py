@@ -227,7 +227,7 @@ def test_a_plan_refuses_another_layout():
             plan(other)
     with pytest.raises(ValueError, match="out: its dtype, shape"):
         plan(X, numpy.empty((6, 4), "i1").T)
-    with pytest.raises(TypeError, match="function: it is neither"):
+    with pytest.raises(TypeError, match="function: it is none of"):
         qdq.plan(print, X)
 
 

@@ -1,5 +1,7 @@
 """quantize_dynamic and compute_scales: what Python's side of them adds, beside NumPy's arithmetic."""
 
+import concurrent.futures
+
 import numpy
 import oracle
 import pytest
@@ -80,6 +82,84 @@ def test_diagnostics():
     scale, met = qdq.compute_scales(X, dtype="int8", diagnostics=True, clip_ratio=0.5)
     assert scale == 1 and met["amax"] == 254 and met["clipped"] == 1 and met["flushed"] == 1
     assert met["nan"] == met["infinite"] == 0 and met["squared_error"] == 127.0**2 + 0.25
+
+
+@pytest.mark.parametrize(
+    "dtype, profile, same",
+    [
+        ("uint8", "onnx", {"rule": "minmax"}),
+        ("int8", "vllm", {}),
+        ("float8_e4m3fn", "vllm", {"least_scale": 1 / (448 * 512)}),
+        ("float8_e4m3fn", "vllm-group", {"least_scale": numpy.float32(1e-10) / numpy.float32(448)}),
+        ("float4_e2m1fn", "mx", {"rule": "power_floor"}),
+        ("float8_e5m2", "torchao", {}),
+        ("float8_e4m3fn", "compressed-tensors", {}),
+        ("int4", "acl", {}),
+    ],
+)
+def test_profiles_are_rules_and_options(dtype, profile, same):
+    made = qdq.quantize_dynamic(X, dtype=dtype, axis=0, profile=profile)
+    expected = qdq.quantize_dynamic(X, dtype=dtype, axis=0, **same)
+    assert all(oracle.same_bits(*each) for each in zip(made, expected, strict=True))
+
+
+def test_a_profile_has_options_of_its_own():
+    x = numpy.float32([[1e-6, -1e-6], [3, numpy.nan]])
+    codes, scale = qdq.quantize_dynamic(x, dtype="int8", axis=0, profile="torchao")
+    assert scale[0] == numpy.float32(1e-5) and codes[1].tolist() == [0, 0]
+    assert qdq.quantize_dynamic(x, dtype="int8", axis=0)[0][1].tolist() == [-128, -128]
+    assert qdq.compute_scales(x, dtype="int8", axis=0, profile="torchao", least_scale=2)[0] == 2
+    scale = qdq.compute_scales(x, dtype="uint8", profile="onnx", rule="power_floor")
+    assert scale.dtype == oracle.dtype("float8_e8m0fnu")
+
+
+@pytest.mark.parametrize("keywords", [{"profile": "gguf"}, {"profile": "onnx"}])
+def test_profiles_that_a_type_has_not_are_refused(keywords):
+    with pytest.raises(ValueError, match='profile: "gguf" is none of onnx|codes: "onnx" has no i8'):
+        qdq.quantize_dynamic(X, dtype="int8", **keywords)
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"dtype": "int8", "axis": 0},
+        {"dtype": "uint8", "profile": "onnx"},
+        {"dtype": "float4_e2m1fn", "axis": 1, "block_size": 2, "global_sense": "inverse"},
+        {"dtype": "int4", "packed": True, "diagnostics": True},
+    ],
+)
+def test_plans_give_what_calls_do(keywords):
+    plan = qdq.plan(qdq.quantize_dynamic, numpy.zeros_like(X), **keywords)
+    for x in (X, X[::-1].copy()):
+        made, expected = plan(x), qdq.quantize_dynamic(x, **keywords)
+        assert len(made) == len(expected)
+        for one, other in zip(made, expected, strict=True):
+            assert one == other if isinstance(other, float | dict) else oracle.same_bits(one, other)
+
+
+def test_a_plan_writes_where_it_is_told():
+    out = numpy.empty(X.shape, "int8")
+    plan = qdq.plan(qdq.quantize_dynamic, X, dtype="int8", axis=0, out=out)
+    codes, scale = plan(X, out)
+    assert codes is out and numpy.array_equal(out, qdq.quantize(X, scale, dtype="int8", axis=0))
+
+
+@pytest.mark.parametrize(
+    "name, arguments", [("x", (X.T,)), ("x", (X.astype("float16"),)), ("out", (X, numpy.empty((4, 3), "int8").T))]
+)
+def test_a_plan_refuses_another_layout(name, arguments):
+    plan = qdq.plan(qdq.quantize_dynamic, X, dtype="int8")
+    with pytest.raises(ValueError, match=f"{name}: its dtype, shape, strides or device|{name}: its shape is not x's"):
+        plan(*arguments)
+
+
+# Each run's numbers are its own.
+def test_a_plan_with_diagnostics_runs_on_several_threads():
+    plan = qdq.plan(qdq.quantize_dynamic, X, dtype="int8", diagnostics=True)
+    inputs = [X * numpy.float32(factor) for factor in range(1, 9)] * 20
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = [met["amax"] for _, _, met in pool.map(plan, inputs)]
+    assert found == [254.0 * factor for factor in range(1, 9)] * 20
 
 
 @pytest.mark.parametrize("layout, size", [("tiled_128x4", 1024), ("column_words", 32)])

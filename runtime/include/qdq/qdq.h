@@ -407,7 +407,7 @@ typedef enum {
 } qdq_global_sense;
 
 /** What a dynamic call met, or would have if it wrote y: the same for any number of threads. y is x quantized, and
- * dequantized to f32. */
+ * dequantized to f32. A zero point that is added before rounding is rounded to an f32 there, too. */
 typedef struct {
     int64_t nan;      /**< elements that are NaN */
     int64_t infinite; /**< infinite ones */
@@ -456,8 +456,8 @@ typedef struct {
                              448; 0: 448. Four over six needs room for 1.5 of it, and takes 256 */
     float *global_scale; /**< one number, given above 0 and finite; NULL without a sense. A plan remembers this address,
                             and its runs read or write it */
-    qdq_diagnostics *diagnostics; /**< written: what was met; NULL: not asked for. A plan remembers this address. x is
-                                     quantized once more for it, and what shares a scale by one thread */
+    qdq_diagnostics *diagnostics; /**< written: what was met; NULL: not asked for. A plan remembers this address. Codes
+                                     are dequantized for it, a few at a time */
 } qdq_scale_options;
 
 /* As for qdq_options: callers compiled with the first header that had these left all after `least_scale` unset. */

@@ -184,36 +184,6 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
     }
 }
 
-// Adds what an area comes to.
-[[gnu::noinline]] void diagnose(const dynamic_plan &p, const area &a, const dynamic_tensors &at, const uint32_t *scales,
-                                const int32_t *zero_points) {
-    float values[most_measured_groups];
-    values_of_scales(how_of(p, at), scales, a.group_count, values);
-    struct diagnosing {
-        const dynamic_plan &p;
-        group_operands with;
-        area_diagnostics found;
-    } context{p, {values, p.has_zero_point ? zero_points : nullptr}, {}};
-    visit_quantized(
-        p, a, at.x, context.with,
-        [](void *given, int64_t group, const float *x, const float *y, int64_t count) {
-            diagnosing &to = *static_cast<diagnosing *>(given);
-            const int32_t zero_point = to.with.zero_point ? to.with.zero_point[group] : 0;
-            to.found.add(to.p.how, to.p.quantize.op, to.with.scale[group], zero_point, x, y, count);
-        },
-        &context);
-    at.sums->add(context.found);
-}
-
-// What is done with the operands of an area: before y is written, which may be x.
-void finish_operands(const dynamic_plan &p, const area &a, const uint32_t *scales, const int32_t *zero_points,
-                     const dynamic_tensors &at) {
-    put_groups(p, a, scales, zero_points, at);
-    if (at.sums && a.elements > 0) {
-        diagnose(p, a, at, scales, zero_points);
-    }
-}
-
 // Computes the operands of the candidate that has the least error in each group, and of the first of equals.
 [[gnu::noinline]] void search_groups(const dynamic_plan &p, const area &a, const extremes &found,
                                      const dynamic_tensors &at) {
@@ -238,7 +208,7 @@ void finish_operands(const dynamic_plan &p, const area &a, const uint32_t *scale
             }
         }
     }
-    finish_operands(p, a, best_scales, best_zero_points, at);
+    put_groups(p, a, best_scales, best_zero_points, at);
 }
 
 [[gnu::noinline]] void compute_groups(const dynamic_plan &p, const area &a, const extremes &found,
@@ -246,7 +216,7 @@ void finish_operands(const dynamic_plan &p, const area &a, const uint32_t *scale
     uint32_t scales[most_groups];
     int32_t zero_points[most_groups];
     compute_scales(*p.quantize.op.target, how_of(p, at), found, a.group_count, scales, zero_points);
-    finish_operands(p, a, scales, zero_points, at);
+    put_groups(p, a, scales, zero_points, at);
 }
 
 // What follows of the extremes of groups.
@@ -436,7 +406,7 @@ private:
 
     [[gnu::noinline]] static void quantize_tiles(const plan &quantize, const interval *box, const dynamic_tensors &at) {
         const float_environment environment;
-        tile_runner(quantize, at.x, at.y).run(box);
+        tile_runner(quantize, at.x, at.y, at.visitor).run(box);
     }
 
     [[gnu::noinline]] static void quantize_nest(const plan &quantize, const loop_nest &nest, const offsets &first,
@@ -494,7 +464,8 @@ void run_areas(areas_in_parts whole) {
     for (int64_t number = 0; number < grid.areas; number++) {
         area a;
         set_area(p, grid, number, a);
-        const int64_t parts = p.decodes ? 1 : std::min(parts_of(p, a.elements), most_partial / a.group_count);
+        const int64_t parts =
+            p.candidates.count > 1 ? 1 : std::min(parts_of(p, a.elements), most_partial / a.group_count);
         if (parts > 1) {
             compute_area_by_parts(p, a, at, parts);
         } else {
@@ -551,11 +522,6 @@ plan plan_with_operands(const dynamic_plan &p, const dynamic_tensors &at) {
     return quantize;
 }
 
-// By operands that have been computed.
-[[gnu::noinline]] void quantize_by_operands(const dynamic_plan &p, const dynamic_tensors &at) {
-    execute(plan_with_operands(p, at), at.x, at.y);
-}
-
 [[gnu::noinline]] void quantize_by_areas(const dynamic_plan &p, const dynamic_tensors &at) {
     plan quantize = plan_with_operands(p, at);
     const int64_t parts = parts_of(p, quantize.elements);
@@ -566,7 +532,7 @@ plan plan_with_operands(const dynamic_plan &p, const dynamic_tensors &at) {
         return;
     }
     compute_scales(p, grid, at);
-    execute(quantize, at.x, at.y);
+    execute(quantize, at.x, at.y, at.visitor);
 }
 
 void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
@@ -575,13 +541,18 @@ void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
     }
 }
 
-// What all areas come to, with their operands. Apart from what writes y, for its memory, and as y may be x.
-[[gnu::noinline]] void diagnose_all(const dynamic_plan &p, dynamic_tensors at) {
-    call_diagnostics sums;
-    at.sums = &sums;
-    compute_all_scales(p, at);
+// Scales, y where there is one, and what the elements come to.
+[[gnu::noinline]] void diagnose(const dynamic_plan &p, dynamic_tensors at) {
+    call_diagnostics met(p);
+    const tile_visitor visitor = met.visitor();
+    at.visitor = &visitor;
+    if (p.quantize.elements > 0) {
+        quantize_by_areas(p, at);
+    } else {
+        compute_all_scales(p, at);
+    }
     const float_environment environment;
-    const qdq_diagnostics total = sums.total();
+    const qdq_diagnostics total = met.total();
     std::memcpy(p.diagnostics, &total, sizeof(total));
 }
 
@@ -599,7 +570,6 @@ void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
     whole.candidates.count = 1;
     whole.groups = 1;
     float amax = 0;
-    whole.decodes = nullptr;
     compute_all_scales(whole, {x, &amax, nullptr, nullptr});
     return amax;
 }
@@ -627,7 +597,7 @@ dynamic_tensors with_global(const dynamic_plan &p, const dynamic_tensors &at) {
 void compute_scales(const dynamic_plan &p, const dynamic_tensors &given) {
     const dynamic_tensors at = with_global(p, given);
     if (p.diagnostics) {
-        diagnose_all(p, at);
+        diagnose(p, at);
     } else {
         compute_all_scales(p, at);
     }
@@ -636,8 +606,7 @@ void compute_scales(const dynamic_plan &p, const dynamic_tensors &given) {
 void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &given) {
     const dynamic_tensors at = with_global(p, given);
     if (p.diagnostics) {
-        diagnose_all(p, at);
-        quantize_by_operands(p, at);
+        diagnose(p, at);
     } else if (!quantize_directly(p, at)) {
         quantize_by_areas(p, at);
     }

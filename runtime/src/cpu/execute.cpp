@@ -95,9 +95,10 @@ void run_parts(const plan &p, const void *x, void *y) {
     for_each_regular_part(p.dimensions, all, p.dimension_count, run_regular_part, &whole);
 }
 
-[[gnu::noinline]] void run_some_tiles(const plan &p, const interval *region, const void *x, void *y) {
+[[gnu::noinline]] void run_some_tiles(const plan &p, const interval *region, const void *x, void *y,
+                                      const tile_visitor *visitor) {
     const float_environment environment;
-    tile_runner(p, x, y).run(region);
+    tile_runner(p, x, y, visitor).run(region);
     order_stores(p.op);
 }
 
@@ -105,6 +106,7 @@ struct parallel_tiles {
     const plan &p;
     const void *x;
     void *y;
+    const tile_visitor *visitor;
     int split;     // the dimension that is divided
     int64_t step;  // its steps in each part
 };
@@ -117,18 +119,18 @@ void run_part_of_tiles(int64_t i, void *context) {
     }
     interval &part = region[whole.split];
     part = {i * whole.step, std::min(whole.step, part.extent - i * whole.step)};
-    run_some_tiles(whole.p, region, whole.x, whole.y);
+    run_some_tiles(whole.p, region, whole.x, whole.y, whole.visitor);
 }
 
 // By the longest dimension whose parts share no byte of packed codes: none outside it begins within one.
-void run_tiles(const plan &p, const void *x, void *y) {
+void run_tiles(const plan &p, const void *x, void *y, const tile_visitor *visitor) {
     const int64_t parts = useful_parts(p.elements, p.op.tuned->part_elements), unit = p.op.packed_unit();
     int split = p.dimension_count - 1;
     for (int d = split - 1; d >= 0 && steps_begin_at_bytes(p.op, p.dimensions + d, p.dimension_count - d); d--) {
         split = p.dimensions[d].whole.extent > p.dimensions[split].whole.extent ? d : split;
     }
     const int64_t extent = p.dimensions[split].whole.extent;
-    parallel_tiles whole{p, x, y, split, ((extent + parts - 1) / parts + unit - 1) / unit * unit};
+    parallel_tiles whole{p, x, y, visitor, split, ((extent + parts - 1) / parts + unit - 1) / unit * unit};
     if (parts == 1) {
         run_part_of_tiles(0, &whole);
     } else {
@@ -140,7 +142,7 @@ void run_tiles(const plan &p, const void *x, void *y) {
 
 void run_region(const plan &p, const interval *region, const void *x, void *y) {
     if (p.path == execution_path::tiles) {
-        run_some_tiles(p, region, x, y);
+        run_some_tiles(p, region, x, y, nullptr);
         return;
     }
     run_by_parts whole{p, x, y};
@@ -162,7 +164,7 @@ void prepare_direct_call(plan &p) {
     }
 }
 
-void execute(const plan &p, const void *x, void *y) {
+void execute(const plan &p, const void *x, void *y, const tile_visitor *visitor) {
     if (p.direct.possible && call_directly(p.op, p.direct, x, y)) {
         return;
     }
@@ -170,7 +172,7 @@ void execute(const plan &p, const void *x, void *y) {
     case execution_path::device: break;  // device_backend::run
     case execution_path::nest: run_nest(p, p.nest, {}, x, y); break;
     case execution_path::parts: run_parts(p, x, y); break;
-    case execution_path::tiles: run_tiles(p, x, y); break;
+    case execution_path::tiles: run_tiles(p, x, y, visitor); break;
     }
 }
 

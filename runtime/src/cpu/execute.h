@@ -6,10 +6,13 @@
 
 namespace qdq::runtime {
 
+struct tile_visitor;
+
 // Finds out whether a plan may be one direct call of one kernel.
 void prepare_direct_call(plan &p);
 
-void execute(const plan &p, const void *x, void *y);
+// A plan that goes by tiles may have a visitor, which threads call at once; then `y` may be NULL.
+void execute(const plan &p, const void *x, void *y, const tile_visitor *visitor = nullptr);
 
 // A region of a plan by parts or tiles, on the calling thread.
 void run_region(const plan &p, const interval *region, const void *x, void *y);

@@ -11,7 +11,7 @@ constexpr int64_t spare_operands = 64;  // kernels that take operands by vectors
 // Operands as kernels take them.
 struct kernel_operands {
     const float *scale;
-    const float *inverse;       // of scales that divide; else any memory, which no kernel reads
+    const float *inverse;       // of scales that divide, and of reciprocals; else any memory, which no kernel reads
     const int32_t *zero_point;  // zeros without one
 
     kernel_operands from(int64_t first) const { return {scale + first, inverse + first, zero_point + first}; }

@@ -126,6 +126,12 @@ void read_range(const call &op, qdq_dtype dtype, const void *data, int64_t first
 // How many of so many operands differ.
 int64_t different(int64_t stride, int64_t count) { return stride == 0 ? 1 : count; }
 
+// All but the first few values as the first one. Out of line, as vectors of it for each array are 1 KiB.
+[[gnu::noinline]] void repeat_first(void *values, int64_t count, int64_t all) {
+    auto *const bits = static_cast<uint32_t *>(values);
+    std::fill(bits + count, bits + all, bits[0]);
+}
+
 void invert(float *scales, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         scales[i] = 1 / scales[i];
@@ -198,8 +204,7 @@ bool scales_lie_ready(const call &op, int64_t stride) {
 }
 
 operands::operands(const call &op, void *memory, int64_t bytes, bool scales_lie_ready) : op(op) {
-    const bool divides = op.quantizes() && !op.multiply;
-    const int64_t arrays = !scales_lie_ready + divides + (op.zero_point != nullptr);
+    const int64_t arrays = !scales_lie_ready + op.has_inverses() + (op.zero_point != nullptr);
     const int64_t each = array_bytes(bytes, std::max<int64_t>(arrays, 1));
     most = std::min(most_columns, room_of_array(each));
     auto next_array = [each, next = static_cast<char *>(memory)]() mutable -> void * {
@@ -207,7 +212,7 @@ operands::operands(const call &op, void *memory, int64_t bytes, bool scales_lie_
         return next - each;
     };
     own_scale = scales_lie_ready ? nullptr : static_cast<float *>(next_array());
-    own_inverse = divides ? static_cast<float *>(next_array()) : nullptr;
+    own_inverse = op.has_inverses() ? static_cast<float *>(next_array()) : nullptr;
     own_zero_point = op.zero_point ? static_cast<int32_t *>(next_array()) : nullptr;
     use_scales(own_scale);
     zero_point = op.zero_point ? own_zero_point : zeros;
@@ -226,9 +231,11 @@ void operands::read(const operand_range &range, int64_t first) {
         op.apply_global(op.global, to, count);
     }
     if (op.reciprocal) {
+        std::memcpy(own_inverse + first, to, static_cast<size_t>(count) * sizeof(float));
+        repeat_first(own_inverse + first, count, range.count);
         invert(to, count);
     }
-    std::fill_n(to + count, range.count - count, to[0]);
+    repeat_first(to, count, range.count);
     read_zero_points(range, first);
 }
 
@@ -249,7 +256,7 @@ void operands::read_zero_points(const operand_range &range, int64_t first) {
     if (op.adds_as_f32() && !op.quantizes() && !op.adds_zero_point) {
         negate_floats(to, count);
     }
-    std::fill_n(to + count, range.count - count, to[0]);
+    repeat_first(to, count, range.count);
 }
 
 int32_t operands::choose_variant(int64_t count) {
@@ -315,7 +322,7 @@ int32_t operands::choose_quantize(int64_t count) {
     if (adds_after) {
         convert_to_floats(own_zero_point, count);
     }
-    if (own_inverse) {
+    if (!op.multiply) {
         for (int64_t i = 0; i < count; i++) {
             own_inverse[i] = 1 / scale[i];
         }

@@ -47,7 +47,7 @@ private:
     const call &op;
     int64_t most;
     float *own_scale;         // NULL where scales lie ready
-    float *own_inverse;       // NULL where nothing divides
+    float *own_inverse;       // NULL where there are none
     int32_t *own_zero_point;  // NULL without a zero point
 
     // Whole cache lines.

@@ -1,5 +1,6 @@
 #include "cpu/quantized_values.h"
 
+#include "cpu/decoding.h"
 #include "cpu/fast_variants.h"
 #include "cpu/float_environment.h"
 #include "cpu/movement.h"
@@ -19,34 +20,6 @@ constexpr int64_t most = 256;  // elements that are quantized at a time
 constexpr int64_t operand_bytes = 3 * (most + 2 * spare_operands) * int64_t{sizeof(float)};
 static_assert(operands::least_room(operand_bytes) >= most);
 
-// A call of kernels on codes of the type, of scales and zero points in memory of their own.
-call own_call(const call &op, const float *scales, const int32_t *zero_points) {
-    call own = op;
-    own.nontemporal = false;
-    own.packing = QDQ_LOW_FIRST;
-    own.apply_global = nullptr;
-    own.scale = scales;
-    own.scale_type = QDQ_F32;
-    own.zero_point = zero_points;
-    own.zero_point_type = QDQ_I32;
-    return own;
-}
-
-call decoding_call(const call &quantize, const dequantize_row *kernels) {
-    call op = quantize;
-    op.kind = operation::dequantize;
-    op.dequantize = kernels;
-    op.multiply = true;
-    op.reciprocal = op.adds_before_rounding = op.adds_zero_point = op.nan_is_zero = false;
-    op.x_type = quantize.y_type;
-    op.x_bits = quantize.y_bits;
-    op.x_element = quantize.y_element;
-    op.y_type = QDQ_F32;
-    op.y_bits = type_of(QDQ_F32).bits;
-    op.y_element = halide_types[QDQ_F32];
-    return op;
-}
-
 // Gathers elements with the operands of their groups, until there are as many as are quantized at a time.
 class requantizer {
 public:
@@ -55,8 +28,8 @@ public:
           with(with),
           visit(visit),
           context(context),
-          quantize(own_call(p.quantize.op, scales, with.zero_point ? zero_points : nullptr)),
-          decode(decoding_call(quantize, p.decodes)) {}
+          quantize(with_own_operands(p.quantize.op, scales, with.zero_point ? zero_points : nullptr)),
+          decode(decoding_of(quantize, p.decodes)) {}
     requantizer(const requantizer &) = delete;
 
     // Elements so far apart, of one group or of several.

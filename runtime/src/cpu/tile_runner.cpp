@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 namespace qdq::runtime {
 
@@ -17,7 +18,7 @@ constexpr int64_t line = 64;  // bytes of a cache line
 
 int64_t whole_lines(int64_t bytes) { return (bytes + line - 1) / line * line; }
 
-int64_t array_count(const call &op) { return 1 + (op.quantizes() && !op.multiply) + (op.zero_point != nullptr); }
+int64_t array_count(const call &op) { return 1 + op.has_inverses() + (op.zero_point != nullptr); }
 
 // In equal parts of so many units, none of them longer than `most` unless that is less than a unit.
 int64_t even_part(int64_t extent, int64_t most, int64_t unit) {
@@ -55,14 +56,17 @@ void split(const blocked_dimension &d, loop_nest &nest) {
 
 }  // namespace
 
-tile_runner::tile_runner(const plan &p, const void *x, void *y)
+tile_runner::tile_runner(const plan &p, const void *x, void *y, const tile_visitor *visitor)
     : op(p.op),
       dimensions(p.dimensions),
       count(p.dimension_count),
       x(static_cast<const char *>(x)),
       y(static_cast<char *>(y)),
+      visitor(visitor),
+      room(memory_bytes - (visitor ? visitor->memory_bytes : 0)),
       elements(p.elements) {
-    const int64_t bits = op.x_bits + op.y_bits + (any_varies(dimensions, count) ? array_count(op) * 48 : 0);
+    const bool expands = any_varies(dimensions, count) && !visitor;  // as a rule; a visitor takes longer than it costs
+    const int64_t bits = op.x_bits + op.y_bits + (expands ? array_count(op) * 48 : 0);
     for (int pass = 0, kept = 0; pass < 2; pass++) {
         for (int d = 0; d < count; d++) {
             if (dimensions[d].whole.varies() == (pass == 1)) {
@@ -70,7 +74,7 @@ tile_runner::tile_runner(const plan &p, const void *x, void *y)
             }
         }
     }
-    for (int64_t most = std::min(most_elements, memory_bytes * 8 / bits); !fits(most);) {
+    for (int64_t most = std::min(most_elements, room * 8 / bits); !fits(most);) {
         most -= most / 8;
     }
 }
@@ -88,7 +92,7 @@ bool tile_runner::fits(int64_t most) {
     expanded = memory + few_bytes;
     y_tile = expanded + arrays * array_bytes;
     x_tile = y_tile + whole_lines(places * op.y_bits / 8);
-    if (x_tile + whole_lines(places * op.x_bits / 8) > memory + memory_bytes) {
+    if (x_tile + whole_lines(places * op.x_bits / 8) > memory + room) {
         return false;
     }
     few.emplace(op, memory, few_bytes);
@@ -103,13 +107,15 @@ int64_t tile_runner::blocks_met(int d) const {
     return b.whole.varies() ? std::min(shape[d], met) : 1;
 }
 
-// Inner dimensions whole, as many as there is room for. Where x and y are contiguous along different ones, squares.
+// Inner dimensions whole, as many as there is room for. Where x and y are contiguous along different ones, squares; and
+// for a visitor where each column has an operand, of which it then meets fewer.
 // Parts of packed rows are padded, too, as they begin at whole bytes then. Returns how many places a tile has.
 int64_t tile_runner::choose_shape(int64_t most) {
     int64_t left = most, places = 1;
     const dimension &c = dimensions[0].whole;
     const dimension r = count > 1 ? dimensions[1].whole : dimension{};
-    const bool crosses = (c.x != 1 || c.y != 1) && (r.x == 1 || r.y == 1);
+    const bool crosses = ((c.x != 1 || c.y != 1) && (r.x == 1 || r.y == 1)) ||
+                         (visitor && count > 1 && c.varies() && dimensions[0].block == 1);
     pads = pads_rows(op, dimensions, count);
     for (int d = 0; d < count; d++) {
         const auto &[whole, block] = dimensions[d];
@@ -163,15 +169,23 @@ void tile_runner::run(const interval *region) {
 
 void tile_runner::run_tile(const tile &t) {
     load_operands(t);
-    const bool reorders = op.packing != QDQ_LOW_FIRST;
-    const auto x_pitch = pitch_in_place(t, &dimension::x, reorders && op.x_bits < 8),
-               y_pitch = pitch_in_place(t, &dimension::y, (reorders && op.y_bits < 8) || op.nontemporal);
+    const bool reorders = op.packing != QDQ_LOW_FIRST, visits_own = visitor && x == y;
+    const auto x_pitch = pitch_in_place(t, &dimension::x, (reorders && op.x_bits < 8) || visits_own),
+               y_pitch = pitch_in_place(t, &dimension::y, (reorders && op.y_bits < 8) || op.nontemporal || !y);
     if (!x_pitch) {
         gather(t);
     }
-    call_kernel(t, x_pitch ? rows_of_x{address(x, t.x, op.x_bits), *x_pitch} : rows_of_x{x_tile, kernel.columns},
-                y_pitch ? rows_of_y{address(y, t.y, op.y_bits), *y_pitch} : rows_of_y{y_tile, kernel.columns});
-    if (!y_pitch) {
+    const rows_of_x from =
+        x_pitch ? rows_of_x{address(x, t.x, op.x_bits), *x_pitch} : rows_of_x{x_tile, kernel.columns};
+    const rows_of_y to = y_pitch ? rows_of_y{address(y, t.y, op.y_bits), *y_pitch} : rows_of_y{y_tile, kernel.columns};
+    call_kernel(t, from, to);
+    if (visitor) {
+        const int64_t extent = t.box[0].extent;
+        const computed_tile done{
+            op, kernel, many, variant, from, {to.data, to.pitch}, extent, row_places(extent), t.places, memory + room};
+        visitor->visit(visitor->context, done);
+    }
+    if (!y_pitch && y) {
         scatter(t);
     }
 }
@@ -290,7 +304,7 @@ void tile_runner::load_operands(const tile &t) {
     }
 }
 
-tile_runner::kernel_shape tile_runner::shape_of(const tile &t) const {
+kernel_shape tile_runner::shape_of(const tile &t) const {
     const int64_t columns = row_places(t.box[0].extent), places = round_up(t.places);
     const bool whole = columns % group == 0;
     const auto meets_several = [&](int d) {
@@ -403,26 +417,26 @@ void tile_runner::expand(const tile &t) {
     int64_t first = 0;
     const auto array = [this](int64_t i) -> void * { return expanded + i * array_bytes; };
     many.scale = static_cast<float *>(array(0));
-    many.inverse = op.quantizes() && !op.multiply ? static_cast<float *>(array(1)) : many.scale;
+    many.inverse = op.has_inverses() ? static_cast<float *>(array(1)) : many.scale;
     if (op.zero_point) {
         many.zero_point = static_cast<int32_t *>(array(array_count(op) - 1));
     }
-    const auto fill = [&](const void *array, int64_t from, int64_t to, uint32_t harmless) {
-        std::fill(static_cast<uint32_t *>(const_cast<void *>(array)) + from,
-                  static_cast<uint32_t *>(const_cast<void *>(array)) + to, harmless);
-    };
-    const auto for_each_array = [&](auto change) {
-        change(few->scale, many.scale, 0x3f800000u);
-        if (many.inverse != many.scale) {
-            change(few->inverse, many.inverse, 0x3f800000u);
-        }
-        if (op.zero_point) {
-            change(few->zero_point, many.zero_point, 0u);
-        }
-    };
-    for_each_array([&](const void *, const void *to, uint32_t harmless) {
-        fill(to, pads ? 0 : along_columns ? places : t.places / kernel.unit, places + spare_operands, harmless);
-    });
+    struct {
+        const void *from, *to;
+        uint32_t harmless;
+    } arrays[3] = {{few->scale, many.scale, 0x3f800000}};
+    size_t used_arrays = 1;
+    if (op.has_inverses()) {
+        arrays[used_arrays++] = {few->inverse, many.inverse, 0x3f800000};
+    }
+    if (op.zero_point) {
+        arrays[used_arrays++] = {few->zero_point, many.zero_point, 0};
+    }
+    const int64_t filled = pads ? 0 : along_columns ? places : t.places / kernel.unit;
+    for (const auto &[from, to, harmless] : std::span(arrays, used_arrays)) {
+        auto *const bits = static_cast<uint32_t *>(const_cast<void *>(to));
+        std::fill(bits + filled, bits + places + spare_operands, harmless);
+    }
     for_each_part(t, [&](const loop_nest &part, const offsets &at) {
         move_loop loops[most_loops];
         for (int i = 0; i < part.count; i++) {
@@ -438,12 +452,12 @@ void tile_runner::expand(const tile &t) {
             loops[order[k]].from = step;
             step *= part.loops[order[k]].extent;
         }
-        for_each_array([&](const void *from, const void *to, uint32_t) {
+        for (const auto &[from, to, harmless] : std::span(arrays, used_arrays)) {
             move_loop used[most_loops];
             std::copy_n(loops, part.count, used);
             move(*op.target, 32, static_cast<const int32_t *>(from) + first,
                  static_cast<int32_t *>(const_cast<void *>(to)) + at.x / kernel.unit, used, part.count);
-        });
+        }
         first += step;
     });
 }

@@ -12,9 +12,35 @@
 
 namespace qdq::runtime {
 
+// How a kernel takes a tile, and how many of its places share an operand. 0: all.
+struct kernel_shape {
+    kernel_form form;
+    int64_t columns, rows, unit;
+};
+
+// A tile whose codes have been computed: rows of so many elements, padded to a pitch, end to end or as the kernel has
+// them.
+struct computed_tile {
+    const call &op;
+    const kernel_shape &kernel;
+    const kernel_operands &with;
+    int32_t variant;
+    rows_of_x x, codes;
+    int64_t extent, pitch, places;
+    void *memory;  // for the visitor
+};
+
+// What looks at each tile before its codes are scattered, and before y is written where it is x.
+struct tile_visitor {
+    void (*visit)(void *context, const computed_tile &tile);
+    void *context;
+    int64_t memory_bytes;  // of those that tiles have, that it takes; whole cache lines
+};
+
 class tile_runner {
 public:
-    tile_runner(const plan &p, const void *x, void *y);
+    // `y` may be NULL where there is a visitor.
+    tile_runner(const plan &p, const void *x, void *y, const tile_visitor *visitor = nullptr);
 
     void run(const interval *region);
 
@@ -30,17 +56,13 @@ private:
         int64_t x, y, places;
     };
 
-    // How a kernel takes a tile, and how many of its places share an operand. 0: all.
-    struct kernel_shape {
-        kernel_form form;
-        int64_t columns, rows, unit;
-    };
-
     const call &op;
     const blocked_dimension *const dimensions;
     const int count;
     const char *const x;
     char *const y;
+    const tile_visitor *const visitor;
+    const int64_t room;              // bytes
     const int64_t elements;          // of the tensors
     bool pads = false;               // rows to whole groups
     int64_t shape[most_dimensions];  // of whole tiles

@@ -42,7 +42,7 @@ struct area_size {
 };
 
 // The last area may have up to twice as many.
-int64_t area_groups(const dynamic_plan &p) { return (p.decodes ? most_measured_groups : most_groups) / 2; }
+int64_t area_groups(const dynamic_plan &p) { return (p.candidates.count > 1 ? most_measured_groups : most_groups) / 2; }
 
 // Areas of one unit.
 area_size set_units(const plan &p, int64_t packed, area_grid &grid) {
@@ -65,7 +65,7 @@ area_grid cut_into_areas(const dynamic_plan &dynamic) {
     const plan &p = dynamic.quantize;
     const element_type &x = type_of(dynamic.how.x_type);
     area_grid grid;
-    grid.may_quantize = p.elements > 0 && (p.path != execution_path::tiles || !p.op.packs());
+    grid.may_quantize = p.elements > 0 && dynamic.rows_begin_at_bytes;
     area_size size = set_units(p, grid.may_quantize ? p.op.packed_unit() : 1, grid);
     const int64_t most = area_groups(dynamic);
     if (size.groups > most) {

@@ -13,7 +13,7 @@ struct area_grid {
     bool may_quantize;                // whether the codes of an area lie in bytes of its own
 };
 constexpr int64_t most_groups = 1024;          // of an area
-constexpr int64_t most_measured_groups = 128;  // where clip ratios are searched, or diagnostics taken
+constexpr int64_t most_measured_groups = 128;  // where clip ratios are searched
 
 area_grid cut_into_areas(const dynamic_plan &p);
 

@@ -253,6 +253,14 @@ void set_computation(const dynamic_draft &d) {
     how.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
 }
 
+// Codes that are diagnosed are computed by tiles, which are looked at while they are in the L1 cache.
+void choose_path(dynamic_plan &p) {
+    p.rows_begin_at_bytes = p.quantize.path != execution_path::tiles || !p.quantize.op.packs();
+    if (p.diagnostics && p.quantize.elements > 0) {
+        go_by_tiles(p.quantize);
+    }
+}
+
 void set_global_scale(const dynamic_draft &d) {
     const float largest = d.how.global_largest == 0 ? largest_f8e4m3 : d.how.global_largest;
     d.result.global = {d.how.global_scale, d.how.computes_global ? largest * d.result.how.largest : 0};
@@ -278,6 +286,7 @@ qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &resul
     result.reductions =
         result.is_on_device() ? nullptr : &find_reductions(*result.quantize.op.target, type_of(result.how.x_type).bits);
     result.direct = {};
+    choose_path(result);
     return QDQ_OK;
 }
 

@@ -55,6 +55,7 @@ struct dynamic_plan {
     const reductions_of_size *reductions;  // NULL on a device
     int64_t groups;                        // that have a scale, elements or not
     bool has_zero_point;
+    bool rows_begin_at_bytes;  // of codes
     // Areas do as asked alone: [4096, 4096] f32 to i8 by rows takes 5.0 ms past the caches, 4.1 through them (Zen 4).
     bool bypasses_caches;
     span scale, zero_point;  // bytes relative to their data
@@ -72,14 +73,14 @@ struct dynamic_arguments {
 
 qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &result);
 
-class call_diagnostics;
+struct tile_visitor;
 
 // The addresses of a run.
 struct dynamic_tensors {
     const void *x;
-    void *scale, *zero_point, *y;      // NULL: none
-    call_diagnostics *sums = nullptr;  // what diagnostics come to
-    float global = 1;                  // the tensor's own scale
+    void *scale, *zero_point, *y;           // NULL: none
+    const tile_visitor *visitor = nullptr;  // what takes diagnostics
+    float global = 1;                       // the tensor's own scale
 };
 
 // The rules about their memory.

@@ -108,6 +108,11 @@ void set_tiles(plan &p, const blocked_dimension *dimensions, int count) {
     p.op.block = block_of(p.op, pads_rows(p.op, dimensions, count) ? block : std::gcd(block, c.extent));
 }
 
+void set_tiles_in_order(plan &p) {
+    blocked_dimension ordered[most_dimensions];
+    set_tiles(p, ordered, order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered));
+}
+
 void choose_path(plan &p) {
     const bool is_ragged = std::ranges::any_of(p.dimensions, p.dimensions + p.dimension_count,
                                                [](const blocked_dimension &d) { return d.ragged(); });
@@ -120,8 +125,7 @@ void choose_path(plan &p) {
         p.path = is_ragged ? execution_path::parts : execution_path::nest;
         return;
     }
-    blocked_dimension ordered[most_dimensions];
-    set_tiles(p, ordered, order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered));
+    set_tiles_in_order(p);
 }
 
 // Everything but the path of a call on the host.
@@ -173,6 +177,12 @@ qdq_status make_plan_of_regions(const arguments &given, plan &result) {
         result.path = whole.path == execution_path::tiles ? execution_path::tiles : execution_path::parts;
     }
     return status;
+}
+
+void go_by_tiles(plan &p) {
+    if (p.path != execution_path::tiles) {
+        set_tiles_in_order(p);
+    }
 }
 
 }  // namespace qdq::runtime

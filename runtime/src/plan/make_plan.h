@@ -20,4 +20,7 @@ qdq_status make_plan(const arguments &given, plan &result);
 // smallest first. Plans of one shape and of the same floats, as x and as y, have regions in common.
 qdq_status make_plan_of_regions(const arguments &given, plan &result);
 
+// Has a plan with elements on the host go by tiles, whatever its path.
+void go_by_tiles(plan &p);
+
 }  // namespace qdq::runtime

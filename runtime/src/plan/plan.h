@@ -112,6 +112,7 @@ struct call {
     bool quantizes() const { return kind == operation::quantize; }
     const element_type &codes() const { return type_of(quantizes() ? y_type : x_type); }
     bool packs() const { return codes().is_packed(); }
+    bool has_inverses() const { return quantizes() && (!multiply || reciprocal); }  // of operands
     int64_t codes_per_byte() const { return codes().codes_per_byte(); }
 
     // Elements that must stay together: those of a byte, or of the bytes that split their halves; 1 where nothing is

@@ -1,0 +1,190 @@
+// measure: how far what codes are worth is from x. Of each row, or each column, the sum of squared errors in units of
+// its scale; of all elements how many are NaN, infinite, clipped or flushed to 0, and the largest magnitude. What these
+// are: qdq_diagnostics, and the error of a clip ratio in qdq_scale_options. They are whole numbers, exact in any order.
+#include "arithmetic.h"
+#include "cpu_kernel.h"
+#include "formats.h"
+#include "measurement.h"
+#include "schedule.h"
+
+namespace {
+
+using namespace Halide;
+using namespace qdq;
+
+class Measure : public Generator<Measure> {
+public:
+    GeneratorParam<std::string> float_name{"float", "f32"};                        // of kernels/manifest.cmake
+    GeneratorParam<kernels::form> form{"form", kernels::form::row, form_names()};  // row or column
+    GeneratorParam<std::string> abilities{"instructions", ""};
+    GeneratorParam<std::string> schedule_name{"schedule", "x86_portable"};
+
+    Input<Buffer<void, 2>> x{"x"};
+    Input<Buffer<float, 2>> y{"y"};              // what the codes of x are worth
+    Input<Buffer<float, 1>> units{"units"};      // along r or c: how many units are 1
+    Input<Buffer<float, 1>> lowest{"lowest"};    // like units: what is not above it is clipped. No NaN
+    Input<Buffer<float, 1>> highest{"highest"};  // like units: what is not below it
+    Input<float> innermost{"innermost"};         // of all of those the least magnitude: below it nothing is clipped
+    Output<Func> squares{"squares", UInt(64), 1};
+    Output<Func> counts{"counts", UInt(32), 1};  // by kernels::measured
+
+    void configure() { x.set_type(buffer_type(type_named(float_name))); }
+
+    void generate() {
+        for (int d = 0; d < 2; d++) {
+            x.dim(d).set_min(0);
+            y.dim(d).set_min(0);
+        }
+        for (auto *operand : {&units, &lowest, &highest}) {
+            operand->dim(0).set_min(0);
+        }
+        sum_squares();
+        find_amax_and_flushed();
+        count_what_is_outside();
+        Expr found[measured_count];
+        found[int(measured::nan)] = total(outside, 0);
+        found[int(measured::infinite)] = total(outside, 1);
+        found[int(measured::clipped)] = total(outside, 2);
+        found[int(measured::flushed)] = total(inside, 0);
+        found[int(measured::amax)] = amax();
+        counts(i) = mux(i, std::vector<Expr>(found, found + measured_count));
+        Func(squares).output_buffers()[0].dim(0).set_min(0);
+        Func(counts).output_buffers()[0].dim(0).set_min(0);
+        set_estimates();
+    }
+
+    void schedule() {
+        if (using_autoscheduler()) {
+            return;
+        }
+        measure_stages stages;
+        stages.squares = squares;
+        stages.square_lanes = square_lanes;
+        stages.square_steps = square_steps;
+        stages.sums = sums;
+        stages.counts = counts;
+        stages.inside = inside;
+        stages.outside = outside;
+        stages.totals = totals;
+        stages.all = all;
+        stages.form = form;
+        cpu_schedule_named(schedule_name).measure(stages);
+    }
+
+private:
+    // Elements by so many at a time: the first column of a step and the row, and of the last columns which there are.
+    struct steps {
+        RDom over;
+        Expr first, row, exists;
+    };
+
+    Expr columns() { return x.dim(0).extent(); }
+    Expr rest() { return columns() % measured_step; }
+
+    // All steps of all rows, whole ones and then the rest.
+    std::vector<steps> all_steps() {
+        RDom whole(0, columns() / measured_step, 0, x.dim(1).extent());
+        RDom last(0, min(rest(), 1), 0, x.dim(1).extent());
+        return {{whole, whole.x * measured_step, whole.y, Internal::const_true()},
+                {last, columns() - rest() + last.x, last.y, j < rest()}};
+    }
+
+    Expr value(const Expr &c, const Expr &r) {
+        return float_value(on(), type_named(float_name), reinterpret(UInt(x.type().bits()), x(c, r)));
+    }
+
+    static Expr magnitude(const Expr &v) { return reinterpret<uint32_t>(v) & bit_pattern(0x7fffffff); }
+
+    // By bits: those of numbers that are not below 0 order them, and NaN is beyond all.
+    Expr square(const Expr &c, const Expr &r, const Expr &unit, const Expr &exists) {
+        Expr error = magnitude(subtract(value(c, r), y(c, r)));
+        Expr limited = min(reinterpret<uint32_t>(multiply(reinterpret<float>(error), unit)), bit_pattern(0x4d000000));
+        Expr finite = select(exists && error < infinity(), limited, bit_pattern(0));
+        Expr whole = cast<uint32_t>(cast<int32_t>(add(reinterpret<float>(finite), 0.5f)));
+        return widening_mul(whole, whole);
+    }
+
+    void sum_squares() {
+        if (form == kernels::form::column) {
+            RDom rows(0, x.dim(1).extent());
+            square_lanes(i) = cast<uint64_t>(0);
+            square_lanes(i) += square(i, rows, units(i), Internal::const_true());
+            square_steps = {rows};
+            squares(i) = square_lanes(i);
+            return;
+        }
+        RDom whole(0, columns() / measured_step), last(0, min(rest(), 1));
+        square_lanes(j, i) = cast<uint64_t>(0);
+        square_lanes(j, i) += square(whole * measured_step + j, i, units(i), Internal::const_true());
+        square_lanes(j, i) += square(columns() - rest() + last + j, i, units(i), j < rest());
+        square_steps = {whole, last};
+        Func sum("sum");
+        sum(i) = cast<uint64_t>(0);
+        sum(i) += square_lanes(all, i);
+        sums.push_back(sum);
+        squares(i) = sum(i);
+    }
+
+    // Flushed elements, and the largest magnitude, of each lane.
+    void find_amax_and_flushed() {
+        inside(j) = Tuple(cast<uint32_t>(0), cast<uint32_t>(0));
+        for (const steps &s : all_steps()) {
+            Expr c = s.first + j, bits = select(s.exists, magnitude(value(c, s.row)), bit_pattern(0));
+            Expr is_flushed = bits - 1 < infinity() - 1 && magnitude(y(c, s.row)) == 0;
+            inside(j) = Tuple(count(inside(j)[0], is_flushed), max(inside(j)[1], bits));
+        }
+        amax() = cast<uint32_t>(0);
+        amax() = max(amax(), inside(all)[1]);
+        totals.push_back(amax);
+    }
+
+    // NaNs, infinite and clipped elements of each lane, where there may be some.
+    void count_what_is_outside() {
+        outside(j) = Tuple(cast<uint32_t>(0), cast<uint32_t>(0), cast<uint32_t>(0));
+        for (steps &s : all_steps()) {
+            s.over.where(amax() >= reinterpret<uint32_t>(innermost));
+            Expr c = s.first + j, v = value(c, s.row), bits = magnitude(v);
+            Expr operand = form == kernels::form::row ? s.row : c;
+            Expr is_beyond = !less(v, highest(operand)) || !less(lowest(operand), v);
+            outside(j) = Tuple(count(outside(j)[0], s.exists && bits > infinity()),
+                               count(outside(j)[1], s.exists && bits == infinity()),
+                               count(outside(j)[2], s.exists && bits < infinity() && is_beyond));
+        }
+    }
+
+    static Expr count(const Expr &before, const Expr &is_one) { return select(is_one, before + 1, before); }
+
+    // Of all lanes.
+    Expr total(Func &lanes, int which) {
+        Func sum("total");
+        sum() = cast<uint32_t>(0);
+        sum() += lanes(all)[which];
+        totals.push_back(sum);
+        return sum();
+    }
+
+    static Expr infinity() { return bit_pattern(0x7f800000); }
+
+    void set_estimates() {
+        estimate_view(x, type_named(float_name));
+        estimate_view(y, type_named("f32"));
+        for (auto *operand : {&units, &lowest, &highest}) {
+            estimate_operand(form, type_named("f32"), *operand);
+        }
+        innermost.set_estimate(1.0f);
+        Func(squares).set_estimate(i, 0, estimated_rows);
+        Func(counts).set_estimate(i, 0, measured_count);
+    }
+
+    instructions on() const { return instructions_named(abilities); }
+
+    Var i{"i"}, j{"j"};
+    RDom all{0, measured_step, "all"};
+    Func square_lanes{"square_lanes"}, inside{"inside"}, outside{"outside"}, amax{"amax"};
+    std::vector<RDom> square_steps;
+    std::vector<Func> sums, totals;
+};
+
+}  // namespace
+
+HALIDE_REGISTER_GENERATOR(Measure, measure)
