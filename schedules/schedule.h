@@ -72,6 +72,15 @@ struct reduce_stages {
     reduction form;
 };
 
+struct random_stages {
+    Halide::Func output;  // (i) of 64-bit words, two for each block of the generator
+    Halide::Func pair;    // (k, block), those of a block
+};
+
+struct stochastic_stages {
+    Halide::Func output;  // (i)
+};
+
 // The mapping of a processor's kernels, a function for each family: schedules/<target>.cpp.
 struct cpu_schedule {
     const char *name;
@@ -80,6 +89,8 @@ struct cpu_schedule {
     void (*transpose)(transpose_stages &stages, const transpose_parameters &tuned);
     void (*repack)(repack_stages &stages);
     void (*reduce)(reduce_stages &stages, const reduce_parameters &tuned);
+    void (*random)(random_stages &stages);
+    void (*stochastic)(stochastic_stages &stages);
 };
 
 // Throws std::invalid_argument for an unknown name.

@@ -269,4 +269,22 @@ void reduce(reduce_stages &stages, const reduce_parameters &tuned) {
     }
 }
 
+void draw_words(random_stages &stages) {
+    constexpr int words = group_size / 4, blocks = words / 2;
+    Func &output = stages.output, &pair = stages.pair;
+    const Var i = output.args()[0], lane("lane"), k = pair.args()[0], block = pair.args()[1];
+    assume_whole_groups(output, words);
+    output.split(i, i, lane, words).vectorize(lane);
+    pair.bound_extent(k, 2).bound_extent(block, blocks);
+    in_registers(pair, output, i).vectorize(block).unroll(k);
+}
+
+void round_by_words(stochastic_stages &stages) {
+    constexpr int lanes = 16;
+    Func &output = stages.output;
+    const Var i = output.args()[0], step("step"), lane("lane");
+    assume_whole_groups(output);
+    output.split(i, i, lane, lanes).vectorize(lane).split(i, i, step, group_size / lanes).unroll(step);
+}
+
 }  // namespace qdq

@@ -53,4 +53,8 @@ void repack_bytes(repack_stages &stages);
 // Lanes and their halves in registers; what elements are read in order, and each once.
 void reduce(reduce_stages &stages, const reduce_parameters &tuned);
 
+// Random words, the blocks of a group of elements at once; and what rounds f32 by them.
+void draw_words(random_stages &stages);
+void round_by_words(stochastic_stages &stages);
+
 }  // namespace qdq

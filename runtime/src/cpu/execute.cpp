@@ -8,6 +8,7 @@
 #include "cpu/tile_runner.h"
 #include "plan/loops.h"
 #include "plan/regions.h"
+#include "plan/stochastic.h"
 
 #include <algorithm>
 
@@ -171,6 +172,7 @@ void execute(const plan &p, const void *x, void *y) {
     case execution_path::nest: run_nest(p, p.nest, {}, x, y); break;
     case execution_path::parts: run_parts(p, x, y); break;
     case execution_path::tiles: run_tiles(p, x, y); break;
+    case execution_path::stochastic: qdq_linked_stochastic_rounding->run(p, x, y); break;
     }
 }
 

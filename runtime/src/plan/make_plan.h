@@ -1,7 +1,7 @@
 // From a caller's arguments to a plan: every rule of qdq.h about arguments, and the reduction of a valid call.
 #pragma once
 
-#include "plan/plan.h"
+#include "plan/loops.h"
 
 namespace qdq::runtime {
 
@@ -11,6 +11,7 @@ struct arguments {
     const qdq_tensor *x, *scale, *zero_point, *y;
     const qdq_options *options;
     bool needs_data;  // false while planning: x and y may come later
+    bool may_be_stochastic = false;
 };
 
 // Fills `result`, or says what is wrong. An empty tensor gives a plan of no elements.
@@ -19,5 +20,8 @@ qdq_status make_plan(const arguments &given, plan &result);
 // The same for run_region: of the dimensions that have several elements, in the order of the floats' strides, the
 // smallest first. Plans of one shape and of the same floats, as x and as y, have regions in common.
 qdq_status make_plan_of_regions(const arguments &given, plan &result);
+
+// Turns a plan on the host whose dimensions are as the caller gave them into one of regions, with dimensions in an order.
+void set_regions(plan &p, merge_order order);
 
 }  // namespace qdq::runtime
