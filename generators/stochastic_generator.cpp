@@ -18,7 +18,7 @@ public:
     GeneratorParam<std::string> schedule_name{"schedule", "x86_portable"};
 
     Input<Buffer<float, 1>> x{"x"};
-    Input<Buffer<uint16_t, 1>> random{"random"};
+    Input<Buffer<uint16_t, 1>> random{"random"};   // half as many as elements
     Input<uint32_t> least_normal{"least_normal"};  // of floats: its bits as an f32
     Input<uint32_t> alignment{"alignment"};        // of floats: alignment_of(their mantissa bits)
     Output<Buffer<float, 1>> y{"y"};               // may be x
@@ -26,12 +26,12 @@ public:
     void generate() {
         x.dim(0).set_min(0);
         random.dim(0).set_min(0);
-        Expr t = x(i), magnitude = abs_bits(on(), t), chance = cast<uint32_t>(random(i));
+        Expr t = x(i), magnitude = abs_bits(on(), t), chance = cast<uint32_t>(random_bits());
         Expr rounded = numbers == grid::integers ? to_integer(magnitude, chance) : to_float(magnitude, chance);
         Expr sign = reinterpret<uint32_t>(t) & bit_pattern(0x80000000);
         y(i) = reinterpret<float>(reinterpret<uint32_t>(rounded) | sign);
         x.set_estimates({{0, 4096}});
-        random.set_estimates({{0, 4096}});
+        random.set_estimates({{0, 2048}});
         least_normal.set_estimate(0x3c800000);
         alignment.set_estimate(alignment_of(3));
         y.set_estimates({{0, 4096}});
@@ -46,6 +46,12 @@ public:
     }
 
 private:
+    // Of two elements that share them, the second one's have their bytes swapped.
+    Expr random_bits() {
+        Expr bits = random(i / (2 * sharing_distance) * sharing_distance + i % sharing_distance);
+        return select(i % (2 * sharing_distance) < sharing_distance, bits, (bits >> 8) | (bits << 8));
+    }
+
     // The fraction is exact. As 2^23 plus the chances it has out of 65536, rounded, it is their number in low bits.
     Expr to_integer(const Expr &magnitude, const Expr &chance) const {
         Expr whole = downward(on(), magnitude);

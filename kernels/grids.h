@@ -16,6 +16,9 @@ enum class grid {
 constexpr uint32_t alignment_of(int mantissa_bits) { return uint32_t(7 - mantissa_bits) << 23; }
 constexpr int most_mantissa_bits = 5;
 
+// How far elements that share 16 random bits are from one another: the first half of twice as many, and the second.
+constexpr int sharing_distance = 16;
+
 // Saturates as every type's code, whatever is added to it.
 constexpr float beyond_all_codes = 1099511627776.0f;  // 2^40
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "forms.h"
+#include "grids.h"
 #include "lane_orders.h"
 #include "parameters.h"
 #include "reductions.h"

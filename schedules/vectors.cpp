@@ -270,7 +270,7 @@ void reduce(reduce_stages &stages, const reduce_parameters &tuned) {
 }
 
 void draw_words(random_stages &stages) {
-    constexpr int words = group_size / 4, blocks = words / 2;
+    constexpr int blocks = 8, words = 2 * blocks;  // a register of each word of AVX-512's
     Func &output = stages.output, &pair = stages.pair;
     const Var i = output.args()[0], lane("lane"), k = pair.args()[0], block = pair.args()[1];
     assume_whole_groups(output, words);
@@ -280,11 +280,10 @@ void draw_words(random_stages &stages) {
 }
 
 void round_by_words(stochastic_stages &stages) {
-    constexpr int lanes = 16;
     Func &output = stages.output;
     const Var i = output.args()[0], step("step"), lane("lane");
     assume_whole_groups(output);
-    output.split(i, i, lane, lanes).vectorize(lane).split(i, i, step, group_size / lanes).unroll(step);
+    output.split(i, i, step, group_size).split(step, step, lane, sharing_distance).vectorize(lane).unroll(step);
 }
 
 }  // namespace qdq

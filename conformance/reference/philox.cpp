@@ -19,10 +19,11 @@ philox_counter philox4x32(philox_counter counter, philox_key key) {
 }
 
 uint32_t random_bits(uint64_t seed, uint64_t number) {
-    const uint64_t block = number / 8;
+    const uint64_t word = number / 32 * 16 + number % 16, block = word / 8;
     const philox_counter words = philox4x32({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0, 0},
                                             {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
-    return words[number % 8 / 2] >> number % 2 * 16 & 0xffff;
+    const uint32_t bits = words[word % 8 / 2] >> word % 2 * 16 & 0xffff;
+    return number % 32 < 16 ? bits : bits >> 8 | (bits & 0xff) << 8;
 }
 
 }  // namespace reference

@@ -142,12 +142,20 @@ typedef enum {
  * So u has the probability k / 65536, which is exact to 2^-17. Numbers of the type stay what they are, and what is no
  * number does, too. Saturation follows. A zero point that is added before rounding is part of t.
  *
- * r has 16 random bits, those of the element's number n = offset + index modulo 2^64. The index counts x's elements in
- * row-major order, whatever the strides are; seed and offset are `random_seed` and `random_offset` of qdq_options. Philox
- * 4x32-10 (Salmon et al., SC 2011), with the key {low, high} half of the seed and the counter {low half of n / 8, high
- * half of n / 8, 0, 0}, gives four words. r is the low half of word n % 8 / 2 for an even n, and its high half for an odd
- * one. So every target, layout and number of threads gives the same, and parts of a tensor can be quantized by calls of
- * their own. Calls that are to be independent need other seeds, or offsets at least as far apart as their elements.
+ * r has 16 random bits, those of the element's number n = offset + index. The index counts x's elements in row-major
+ * order, whatever the strides are; the offset is `random_offset` of qdq_options. So every target, layout and number of
+ * threads gives the same, and parts of a tensor can be quantized by calls of their own. Calls that are to be independent
+ * need other seeds, or numbers of their own.
+ *
+ * @code{.unparsed}
+ * w[0], w[1], ... = Philox 4x32-10 (Salmon et al., SC 2011) of the key {low, high half of random_seed} and the counters
+ *                   {low, high half of i, 0, 0} from i = 0 on: of each the low and the high half of each of four words
+ * r = w[16 * (n / 32) + n % 16]     for n % 32 < 16
+ * r = the same, its bytes swapped   for the others
+ * @endcode
+ *
+ * The 16 bits of two elements are the same ones so: each looks at its low byte only where its high byte does not decide,
+ * once in 256 times. All other bits are independent.
  *
  * It is taken by qdq_quantize() and qdq_plan_quantize() for tensors on the host, on a target that has
  * quantize_f32_<y>. All else gives QDQ_UNSUPPORTED. */
@@ -237,7 +245,7 @@ typedef struct {
     qdq_stores stores; /**< how y is written on the host */
     qdq_nan nan;       /**< quantize to an integer y; else without effect */
     uint64_t random_seed;   /**< QDQ_STOCHASTIC; else without effect, and not read */
-    uint64_t random_offset; /**< the same: of the first element of x */
+    uint64_t random_offset; /**< the same: the number of the first element; those of all are below 2^64 - 1 */
 } qdq_options;
 
 #define qdq_profile_options qdq_profile_options_2

@@ -97,6 +97,10 @@ qdq_status check_stochastic(const draft &d) {
         return fail(QDQ_UNSUPPORTED, "%s: options: rounding %d is stochastic, which was not picked; STOCHASTIC and %s add it",
                     d.given.function, int(QDQ_STOCHASTIC), qdq_linked_by);
     }
+    if (d.options.random_offset > UINT64_MAX - uint64_t(d.x_elements)) {
+        return d.invalid("%s: options: random_offset %" PRIu64 " and x's %" PRId64 " elements are more than 2^64 - 1",
+                         d.options.random_offset, d.x_elements);
+    }
     const qdq_dtype codes = d.code_type().dtype;
     if (!find_quantize(*d.op.target, QDQ_F32, codes)) {
         return fail(QDQ_UNSUPPORTED, "%s: options: rounding %d is stochastic, by way of quantize_f32_%s, which was not picked; %s adds it",

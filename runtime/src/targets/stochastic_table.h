@@ -4,14 +4,21 @@
 #include "grids.h"
 #include "targets/kernel_table.h"
 
+#include <algorithm>
+
 namespace qdq::runtime {
 
 // Words of consecutive blocks of the generator, two for each: generators/random_generator.cpp.
 using random_kernel = int(uint64_t seed, uint64_t first, halide_buffer_t *words);
 
-// f32 to numbers of a grid, by 16 bits for each: generators/stochastic_generator.cpp. y may be x.
+// f32 to numbers of a grid, by random bytes: generators/stochastic_generator.cpp. y may be x.
 using stochastic_kernel = int(halide_buffer_t *x, halide_buffer_t *random, uint32_t least_normal, uint32_t alignment,
                               halide_buffer_t *y);
+
+// Of every stored type kernels::grid has the numbers.
+static_assert(std::ranges::all_of(element_types, [](const element_type &type) {
+    return !type.roles.stored || type.is_integer() || type.layout.mantissa_bits <= kernels::most_mantissa_bits;
+}));
 
 struct stochastic_kernels {
     const char *target;
