@@ -39,8 +39,8 @@ public:
     quantize_element(const instructions &on, const element_type &stored, const quantize_methods &by,
                      const options &given);
 
-    // An int32 code whose bits above the type's own are arbitrary, by the fast variants; x is an f32. "Codes" of f32 are
-    // the quotients themselves, with the offset, before any rounding.
+    // An int32 code whose bits above the type's own are arbitrary, by the fast variants; x is an f32. "Codes" of f32
+    // are the quotients themselves, with the offset, before any rounding.
     Expr fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const;
 
     // The same in the top byte of a word, of a type of 8 bits, on a device.

@@ -55,7 +55,9 @@ private:
     // The fraction is exact. As 2^23 plus the chances it has out of 65536, rounded, it is their number in low bits.
     Expr to_integer(const Expr &magnitude, const Expr &chance) const {
         Expr whole = downward(on(), magnitude);
-        Expr aligned = add(multiply(subtract(magnitude, whole), chances), 8388608.0f);
+        Expr fraction = subtract(magnitude, whole), aligner = 8388608.0f;
+        Expr aligned = on().fma ? fused_multiply_add(fraction, chances, aligner)  // the product is exact
+                                : add(multiply(fraction, chances), aligner);
         Expr goes_up = ((reinterpret<uint32_t>(aligned) + chance) & bit_pattern(uint32_t(chances))) != 0;
         return select(goes_up, add(whole, 1.0f), whole);
     }

@@ -3,6 +3,7 @@
 
 namespace qdq {
 
-const cpu_schedule arm_neon = {"arm_neon", narrow_directly, decode, transpose_in_registers, repack_bytes, reduce, draw_words, round_by_words};
+const cpu_schedule arm_neon = {"arm_neon",   narrow_directly, decode,     transpose_in_registers,
+                               repack_bytes, reduce,          draw_words, round_by_words};
 
 }  // namespace qdq

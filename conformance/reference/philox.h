@@ -1,5 +1,5 @@
-// Random words for stochastic rounding: Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
-// as 1, 2, 3", SC 2011), and which of its bits an element of a tensor has.
+// Random words for stochastic rounding: Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as
+// easy as 1, 2, 3", SC 2011), and which of its bits an element of a tensor has.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// QDQ_STOCHASTIC: chances, and which random bits an element has. That codes are the reference's is for kernel.quantize and
-// api.random to show, of every type, layout and target.
+// QDQ_STOCHASTIC: chances, and which random bits an element has. That codes are the reference's is for kernel.quantize
+// and api.random to show, of every type, layout and target.
 #include "call.h"
 
 #include "support/targets.h"
@@ -26,7 +26,8 @@ struct tensors {
     tensor_memory x, y;
     tensor_memory scale{QDQ_F32, {}};
 
-    tensors(qdq_dtype codes, const dimensions &shape, const dimensions &x_strides = {}, const dimensions &y_strides = {})
+    tensors(qdq_dtype codes, const dimensions &shape, const dimensions &x_strides = {},
+            const dimensions &y_strides = {})
         : x(QDQ_F32, shape, x_strides), y(codes, shape, y_strides) {
         scale.fill([](int64_t) { return 0x3f800000u; });  // 1
     }
@@ -56,10 +57,12 @@ std::vector<double> draws(float value, qdq_dtype codes, const qdq_options &optio
 class Stochastic : public Api {};
 
 TEST_F(Stochastic, means_of_draws_are_the_values) {
-    const std::pair<qdq_dtype, std::vector<float>> cases[] = {
-        {QDQ_I8, {0.3f, -0.3f, 100.99f, -127.001f, 1.0f / 4096}}, {QDQ_I4, {0.5f, -6.75f}},
-        {QDQ_I32, {-1234.56f, 0.9f}},                             {QDQ_F8E4M3, {0.3f, -17.3f, 0.0007f, 300.0f}},
-        {QDQ_F8E5M2, {0.3f, 1e-5f, -50000.0f}},                   {QDQ_F4E2M1, {0.1f, -5.1f, 2.4f}}};
+    const std::pair<qdq_dtype, std::vector<float>> cases[] = {{QDQ_I8, {0.3f, -0.3f, 100.99f, -127.001f, 1.0f / 4096}},
+                                                              {QDQ_I4, {0.5f, -6.75f}},
+                                                              {QDQ_I32, {-1234.56f, 0.9f}},
+                                                              {QDQ_F8E4M3, {0.3f, -17.3f, 0.0007f, 300.0f}},
+                                                              {QDQ_F8E5M2, {0.3f, 1e-5f, -50000.0f}},
+                                                              {QDQ_F4E2M1, {0.1f, -5.1f, 2.4f}}};
     for (const auto &[type, values] : cases) {
         for (const float value : values) {
             const std::vector<double> all = draws(value, type, stochastic(7));

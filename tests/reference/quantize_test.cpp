@@ -1,5 +1,5 @@
-#include "reference/philox.h"
 #include "reference/quantize.h"
+#include "reference/philox.h"
 
 #include <gtest/gtest.h>
 
@@ -89,14 +89,14 @@ TEST(Quantize, rounds_by_chance) {
         {QDQ_I8, -0.25f, 49152, -0.0f, -1},
         {QDQ_I8, 1000.5f, 32768, 1000, 1001},
         {QDQ_I8, 0x1p-16f, 65535, 0, 1},
-        {QDQ_I8, 0x1p-17f, 65536, 0, 1},          // a tie of chances, to the even 0
-        {QDQ_I8, 0x1.8p-16f, 65534, 0, 1},        // one to 2
-        {QDQ_I8, 1 - 0x1p-17f, 0, 0, 1},          // and one to 65536: always
-        {QDQ_I8, 3, 65536, 3, 4},                 // an integer
+        {QDQ_I8, 0x1p-17f, 65536, 0, 1},    // a tie of chances, to the even 0
+        {QDQ_I8, 0x1.8p-16f, 65534, 0, 1},  // one to 2
+        {QDQ_I8, 1 - 0x1p-17f, 0, 0, 1},    // and one to 65536: always
+        {QDQ_I8, 3, 65536, 3, 4},           // an integer
         {QDQ_I32, 8388607.5f, 32768, 8388607, 8388608},
         {QDQ_I32, 3e9f, 65536, 3e9f, 3e9f},
         {QDQ_F8E4M3, 1.0625f, 32768, 1, 1.125f},
-        {QDQ_F8E4M3, -1.96875f, 49152, -1.875f, -2},  // of the next binade
+        {QDQ_F8E4M3, -1.96875f, 16384, -1.875f, -2},  // of the next binade
         {QDQ_F8E4M3, 0x1p-11f, 49152, 0, 0x1p-9f},    // a subnormal number
         {QDQ_F8E4M3, 460, 40960, 448, 480},           // beyond the largest
         {QDQ_F8E5M2, 0x1.8p-17f, 16384, 0, 0x1p-16f},

@@ -21,8 +21,9 @@
  *
  * - *Integer y*: infinities saturate. NaN gives the lowest code (QDQ_NAN_LOWEST, as ONNX Runtime), or 0 (QDQ_NAN_ZERO,
  *   as CANN). Either lies within the range that y saturates to, whatever the zero point is.
- * - *Float y* (f8, f6, f4): t rounds once, to nearest even but for QDQ_STOCHASTIC, subnormals included. Overflow saturates to the largest
- * finite value. NaN stays NaN, with the sign of x. f6 and f4 types have no NaN and give their largest value, e2m1 +6.
+ * - *Float y* (f8, f6, f4): t rounds once, to nearest even but for QDQ_STOCHASTIC, subnormals included. Overflow
+ * saturates to the largest finite value. NaN stays NaN, with the sign of x. f6 and f4 types have no NaN and give their
+ * largest value, e2m1 +6.
  * - *Dequantize*: an integer zero point is applied exactly, and the result converts to f32 once. The f32 product then
  *   rounds once to y's type. A NaN result is always the positive quiet NaN with no payload.
  *
@@ -130,9 +131,9 @@ typedef enum {
 /** How quantize rounds to an integer y. A float y rounds to nearest even, or stochastically.
  *
  * **QDQ_STOCHASTIC** rounds up or down by chance, so that the mean of many draws is t. Let l and u be the neighbours of
- * |t| among the numbers of y's type, as if these had no end: the next ones toward and away from 0. Integers are 1 apart.
- * Floats are 2^(max(e, E) - m) apart: e is floor(log2 |t|), E the exponent of the least normal, and m the number of
- * mantissa bits.
+ * |t| among the numbers of y's type, as if these had no end: the next ones toward and away from 0. Integers are 1
+ * apart. Floats are 2^(max(e, E) - m) apart: e is floor(log2 |t|), E the exponent of the least normal, and m the number
+ * of mantissa bits.
  *
  * @code{.unparsed}
  * k = (|t| - l) / (u - l) * 65536     rounded to the nearest integer, ties to even
@@ -144,8 +145,8 @@ typedef enum {
  *
  * r has 16 random bits, those of the element's number n = offset + index. The index counts x's elements in row-major
  * order, whatever the strides are; the offset is `random_offset` of qdq_options. So every target, layout and number of
- * threads gives the same, and parts of a tensor can be quantized by calls of their own. Calls that are to be independent
- * need other seeds, or numbers of their own.
+ * threads gives the same, and parts of a tensor can be quantized by calls of their own. Calls that are to be
+ * independent need other seeds, or numbers of their own.
  *
  * @code{.unparsed}
  * w[0], w[1], ... = Philox 4x32-10 (Salmon et al., SC 2011) of the key {low, high half of random_seed} and the counters
@@ -154,8 +155,8 @@ typedef enum {
  * r = the same, its bytes swapped   for the others
  * @endcode
  *
- * The 16 bits of two elements are the same ones so: each looks at its low byte only where its high byte does not decide,
- * once in 256 times. All other bits are independent.
+ * The 16 bits of two elements are the same ones so: each looks at its low byte only where its high byte does not
+ * decide, once in 256 times. All other bits are independent.
  *
  * It is taken by qdq_quantize() and qdq_plan_quantize() for tensors on the host, on a target that has
  * quantize_f32_<y>. All else gives QDQ_UNSUPPORTED. */
@@ -242,8 +243,8 @@ typedef struct {
     /** Of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL. A plan does not keep
      * it: qdq_run() takes one of its own. On the host NULL. */
     void *stream;
-    qdq_stores stores; /**< how y is written on the host */
-    qdq_nan nan;       /**< quantize to an integer y; else without effect */
+    qdq_stores stores;      /**< how y is written on the host */
+    qdq_nan nan;            /**< quantize to an integer y; else without effect */
     uint64_t random_seed;   /**< QDQ_STOCHASTIC; else without effect, and not read */
     uint64_t random_offset; /**< the same: the number of the first element; those of all are below 2^64 - 1 */
 } qdq_options;

@@ -72,8 +72,8 @@ qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qd
 
 qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                              const qdq_tensor *y, const qdq_options *options) {
-    return plan_only(plan,
-                     {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false, true});
+    return plan_only(
+        plan, {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false, true});
 }
 
 qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,

@@ -21,7 +21,8 @@ qdq_status make_plan(const arguments &given, plan &result);
 // smallest first. Plans of one shape and of the same floats, as x and as y, have regions in common.
 qdq_status make_plan_of_regions(const arguments &given, plan &result);
 
-// Turns a plan on the host whose dimensions are as the caller gave them into one of regions, with dimensions in an order.
+// Turns a plan on the host whose dimensions are as the caller gave them into one of regions, with dimensions in an
+// order.
 void set_regions(plan &p, merge_order order);
 
 }  // namespace qdq::runtime

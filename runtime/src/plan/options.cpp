@@ -69,8 +69,8 @@ qdq_status check_range(draft &d) {
     return QDQ_OK;
 }
 
-// What came with an option later is read where that is given: the options of callers compiled with an earlier header end
-// before it.
+// What came with an option later is read where that is given: the options of callers compiled with an earlier header
+// end before it.
 void read_options(draft &d) {
     std::memcpy(&d.options, d.given.options, offsetof(qdq_options, random_seed));
     if (stored_value(d.options.rounding) == QDQ_STOCHASTIC) {
@@ -79,7 +79,8 @@ void read_options(draft &d) {
 }
 
 qdq_status unsupported_rounding(const draft &d, const char *why) {
-    return fail(QDQ_UNSUPPORTED, "%s: options: rounding %d is stochastic; %s", d.given.function, int(QDQ_STOCHASTIC), why);
+    return fail(QDQ_UNSUPPORTED, "%s: options: rounding %d is stochastic; %s", d.given.function, int(QDQ_STOCHASTIC),
+                why);
 }
 
 // Stochastic rounding has kernels of its own, and then those from f32.
@@ -94,7 +95,8 @@ qdq_status check_stochastic(const draft &d) {
         return unsupported_rounding(d, "tensors on the host alone are rounded so");
     }
     if (!qdq_linked_stochastic_rounding) {
-        return fail(QDQ_UNSUPPORTED, "%s: options: rounding %d is stochastic, which was not picked; STOCHASTIC and %s add it",
+        return fail(QDQ_UNSUPPORTED,
+                    "%s: options: rounding %d is stochastic, which was not picked; STOCHASTIC and %s add it",
                     d.given.function, int(QDQ_STOCHASTIC), qdq_linked_by);
     }
     if (d.options.random_offset > UINT64_MAX - uint64_t(d.x_elements)) {
@@ -103,8 +105,10 @@ qdq_status check_stochastic(const draft &d) {
     }
     const qdq_dtype codes = d.code_type().dtype;
     if (!find_quantize(*d.op.target, QDQ_F32, codes)) {
-        return fail(QDQ_UNSUPPORTED, "%s: options: rounding %d is stochastic, by way of quantize_f32_%s, which was not picked; %s adds it",
-                    d.given.function, int(QDQ_STOCHASTIC), type_of(codes).name, qdq_linked_by);
+        return fail(
+            QDQ_UNSUPPORTED,
+            "%s: options: rounding %d is stochastic, by way of quantize_f32_%s, which was not picked; %s adds it",
+            d.given.function, int(QDQ_STOCHASTIC), type_of(codes).name, qdq_linked_by);
     }
     return QDQ_OK;
 }

@@ -142,10 +142,10 @@ struct direct_call {
 
 // How a plan's elements are reached.
 enum class execution_path : uint8_t {
-    device,  // by a device's kernels
-    nest,    // its loop nest
-    parts,   // regular nests, cut from ragged blocks while running
-    tiles,   // boxes of its dimensions, whatever their strides, blocks and places within bytes
+    device,      // by a device's kernels
+    nest,        // its loop nest
+    parts,       // regular nests, cut from ragged blocks while running
+    tiles,       // boxes of its dimensions, whatever their strides, blocks and places within bytes
     stochastic,  // by its random bits, as qdq_stochastic_rounding runs it
 };
 
