@@ -64,6 +64,7 @@ call blocked(call c, dimensions blocks) {
 call dense(const call &c) {
     call plain = call_of(c.quantizes, c.x.type, c.y.type, {c.elements()});
     plain.options.scale_mode = c.options.scale_mode == QDQ_DIVIDE ? QDQ_DIVIDE : QDQ_MULTIPLY;
+    plain.options.rounding = c.options.rounding == QDQ_STOCHASTIC ? QDQ_STOCHASTIC : QDQ_NEAREST_EVEN;
     plain.computes_scales = c.computes_scales;
     plain.codes = c.codes ? std::make_shared<const call>(dense(*c.codes)) : nullptr;
     return plain;
@@ -87,6 +88,8 @@ public:
             c.x.strides = from.y.strides = {};
             c.has_specials = false;
             c.codes = std::make_shared<const call>(from);
+        } else if (quantizes && one_in(8)) {
+            c.options.rounding = QDQ_STOCHASTIC;
         }
         return c;
     }

@@ -508,6 +508,7 @@ function(qdq_add_target_kernels target rows)
   endforeach()
   qdq_add_reductions(${target} "${rows}")
   qdq_add_measurements(${target} "${rows}")
+  qdq_add_stochastic(${target} "${rows}")
   qdq_write_link_header(${target} "${declarations}" "${definitions}")
   set(QDQ_KERNEL_OBJECTS ${QDQ_KERNEL_OBJECTS} ${objects} PARENT_SCOPE)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)
@@ -602,6 +603,62 @@ ${includes}#include \"targets/${kind}_table.h\"
 namespace qdq::runtime {
 
 const ${kind}s linked_${kind}s[] = {
+${entries}};
+
+}  // namespace qdq::runtime
+")
+endfunction()
+
+# Compiles what rounds stochastically what the rows quantize: appends to the caller's `objects`, and to the entries of
+# qdq_write_stochastic.
+function(qdq_add_stochastic target rows)
+  qdq_instructions(${target} instructions)
+  set(QDQ_KERNEL_INCLUDES)
+  set(quotients)
+  foreach(float f32 f16 bf16)
+    set(row quantize_${float}_f32)
+    list(TRANSFORM QDQ_FORMS PREPEND ${row}_ OUTPUT_VARIABLE names)
+    list(TRANSFORM QDQ_FORMS PREPEND form= OUTPUT_VARIABLE forms)
+    set(own ${rows})
+    list(FILTER own INCLUDE REGEX "^quantize_${float}_")
+    if(NOT own)
+      list(APPEND quotients "{}")
+      continue()
+    endif()
+    qdq_add_objects(${target} quantize OBJECTS objects NAMES ${names} EACH ${forms}
+                    PARAMS float=${float} stored=f32 ${instructions})
+    qdq_tuned(${target} dispatch ${row} tuned)
+    list(TRANSFORM tuned REPLACE "^.*=" "")
+    list(JOIN tuned ", " tuned)
+    list(TRANSFORM names PREPEND qdq_${target}_)
+    list(JOIN names ", " functions)
+    get_property(dtype GLOBAL PROPERTY QDQ_TYPE_${float}_DTYPE)
+    get_property(block GLOBAL PROPERTY QDQ_TYPE_f32_BLOCK)
+    list(APPEND quotients "{${dtype}, QDQ_F32, {${functions}}, {}, ${block}, {${tuned}}}")
+  endforeach()
+  qdq_add_objects(${target} random OBJECTS objects NAMES random EACH "")
+  list(TRANSFORM QDQ_GRIDS PREPEND stochastic_ OUTPUT_VARIABLE names)
+  list(TRANSFORM QDQ_GRIDS PREPEND grid= OUTPUT_VARIABLE grids)
+  qdq_add_objects(${target} stochastic OBJECTS objects NAMES ${names} EACH ${grids} PARAMS ${instructions})
+  list(TRANSFORM names PREPEND qdq_${target}_)
+  list(JOIN names ", " grids)
+  list(JOIN quotients ",\n      " quotients)
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_STOCHASTIC_ENTRIES
+               "    {\"${target}\", qdq_${target}_random, {${grids}},\n     {${quotients}}},\n")
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_STOCHASTIC_INCLUDES "${QDQ_KERNEL_INCLUDES}")
+  set(objects ${objects} PARENT_SCOPE)
+endfunction()
+
+# Writes the table of them: of a source of its own, so that programs which do not round so link none.
+function(qdq_write_stochastic file)
+  get_property(includes GLOBAL PROPERTY QDQ_STOCHASTIC_INCLUDES)
+  get_property(entries GLOBAL PROPERTY QDQ_STOCHASTIC_ENTRIES)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "// Generated from kernels/manifest.cmake.
+${includes}#include \"targets/stochastic_table.h\"
+
+namespace qdq::runtime {
+
+const stochastic_kernels linked_stochastic_kernels[] = {
 ${entries}};
 
 }  // namespace qdq::runtime

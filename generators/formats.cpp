@@ -1,6 +1,7 @@
 #include "formats.h"
 
 #include "arithmetic.h"
+#include "grids.h"
 
 #include <cmath>
 #include <limits>
@@ -153,6 +154,9 @@ Type buffer_type(const element_type &t) {
 }
 
 float saturating_magnitude(const element_type &t) {
+    if (t.roles.floats) {
+        return beyond_all_codes;
+    }
     if (t.is_float()) {
         return static_cast<float>(t.largest_value());
     }

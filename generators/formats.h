@@ -22,7 +22,8 @@ const element_type &type_named(const std::string &name);
 // Of an element of a kernel's buffer: the type itself, or an unsigned integer that holds one code, or several.
 Halide::Type buffer_type(const element_type &t);
 
-// The magnitude past which every code has saturated: of integers, whatever a fast variant's zero point.
+// The magnitude past which every code has saturated: of integers, whatever a fast variant's zero point; of f32, where
+// any code has that is made of it.
 float saturating_magnitude(const element_type &t);
 
 // A code of a float type in two parts: the low bits of `magnitude` are all of it but the sign, which is the top bit of

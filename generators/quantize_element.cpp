@@ -1,10 +1,20 @@
 #include "quantize_element.h"
 
 #include "arithmetic.h"
+#include "grids.h"
 
 namespace qdq {
 
 using namespace Halide;
+
+namespace {
+
+Expr with_sign_of(const Expr &x, const Expr &magnitude) {
+    Expr sign = reinterpret<uint32_t>(x) & bit_pattern(0x80000000);
+    return reinterpret<float>(reinterpret<uint32_t>(magnitude) | sign);
+}
+
+}  // namespace
 
 quantize_element::quantize_element(const instructions &on, const element_type &stored, const quantize_methods &by,
                                    const options &given)
@@ -14,6 +24,9 @@ quantize_element::quantize_element(const instructions &on, const element_type &s
 }
 
 Expr quantize_element::fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const {
+    if (stored.roles.floats) {
+        return fast_quotient(multiplies, x, o);
+    }
     return stored.is_integer() ? fast_integer(multiplies, x, o)
                                : cast<int32_t>(code_of(on, stored.layout, fast_encoded(multiplies, x, o)));
 }
@@ -35,6 +48,10 @@ Expr quantize_element::general_code(const Expr &multiplies, const Expr &adds_bef
                                     const quantize_operands &o) const {
     Expr product = multiply(x, o.scale), quotient = divide(x, o.scale);
     Expr t = on.device() ? lazily(multiplies, product, quotient) : select_shared(on, multiplies, product, quotient);
+    if (stored.roles.floats) {
+        t = select_shared(on, adds_before, add(t, o.offset), t);
+        return select(not_a_number(t), with_sign_of(x, reinterpret<float>(bit_pattern(0x7fc00000))), t);
+    }
     return stored.is_float() ? cast<int32_t>(encode_any(on, stored.layout, t, x, given.no_saturate))
                              : qdq::general_code(on, t, adds_before, o.offset, o.addend, given.rounding, nan_code(),
                                                  given.lowest, given.highest);
@@ -86,6 +103,13 @@ Expr quantize_element::allows_fast(const Expr &multiplies, const quantize_operan
     Expr small = !less(float(small_zero_point), abs_bits(on, o.offset)) && !not_a_number(o.offset) &&
                  o.addend >= -small_zero_point && o.addend <= small_zero_point;
     return (multiplies_numbers || divides) && (stored.bits == 32 ? small && o.addend == 0 : small);
+}
+
+// Of a scale that is positive, as every fast variant of floats has it.
+Expr quantize_element::fast_quotient(bool multiplies, const Expr &x, const quantize_operands &o) const {
+    Expr magnitude = abs_bits(on, x);
+    Expr t = with_sign_of(x, multiplies ? multiply(magnitude, o.scale) : quotient(magnitude, o));
+    return o.offset.defined() ? add(t, o.offset) : t;
 }
 
 // x / scale where that is below a limit, otherwise the limit, nearly: neither product nor remainder overflows upwards.

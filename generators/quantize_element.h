@@ -39,7 +39,8 @@ public:
     quantize_element(const instructions &on, const element_type &stored, const quantize_methods &by,
                      const options &given);
 
-    // An int32 code whose bits above the type's own are arbitrary, by the fast variants; x is an f32.
+    // An int32 code whose bits above the type's own are arbitrary, by the fast variants; x is an f32. "Codes" of f32
+    // are the quotients themselves, with the offset, before any rounding.
     Expr fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const;
 
     // The same in the top byte of a word, of a type of 8 bits, on a device.
@@ -73,6 +74,7 @@ public:
     Expr allows_fast(const Expr &multiplies, const quantize_operands &o) const;
 
 private:
+    Expr fast_quotient(bool multiplies, const Expr &x, const quantize_operands &o) const;
     Expr quotient(const Expr &x, const quantize_operands &o) const;
     bool bounds_nan_early() const;
     Expr bounded_quotient(bool multiplies, const Expr &magnitude, const quantize_operands &o) const;

@@ -102,10 +102,10 @@ private:
         highest.set_estimate(int32_t(stored().highest()));
     }
 
-    // A float type takes no zero point and rounds one way.
+    // A float type takes no zero point and rounds one way. Quotients are not rounded, and those of integers are to be.
     std::vector<kind> variants() const {
         std::vector<kind> used = {kind::multiply, kind::divide};
-        if (stored().is_integer()) {
+        if (stored().is_integer() || stored().roles.floats) {
             used.insert(used.end(), {kind::multiply_before, kind::divide_before});
         }
         if (stored().is_integer() && stored().bits < 32) {

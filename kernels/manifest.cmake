@@ -5,8 +5,8 @@
 # element_type.h has them; of types below 8 bits a byte holds several. Roles: floats (what quantize reads and dequantize
 # writes), stored (the other side), scale, zero_point. BLOCK: of stored types, the elements that share an operand in the
 # block form. Longer blocks repeat theirs; shorter ones take the column form. 32 is what formats have in common, but for
-# nvfp4: f4e2m1 in blocks of 16.
-qdq_type(f32 QDQ_F32 32 FLOAT 8 23 127 ieee ROLES floats scale zero_point)
+# nvfp4: f4e2m1 in blocks of 16, and f32 as what stochastic rounding is given of all.
+qdq_type(f32 QDQ_F32 32 FLOAT 8 23 127 ieee ROLES floats scale zero_point BLOCK 16)
 qdq_type(f16 QDQ_F16 16 FLOAT 5 10 15 ieee ROLES floats scale zero_point)
 qdq_type(bf16 QDQ_BF16 16 FLOAT 8 7 127 ieee ROLES floats scale zero_point)
 qdq_type(i8 QDQ_I8 8 SIGNED ROLES stored zero_point BLOCK 32)
@@ -43,6 +43,9 @@ set(QDQ_REDUCTIONS row short_rows column)
 
 # What measures how far codes are from elements: kernels by the type of an element. Scales are along rows or columns.
 set(QDQ_MEASUREMENTS row column)
+
+# What stochastic rounding rounds to: kernels/grids.h. It is given quotients, by kernels of quantize to f32.
+set(QDQ_GRIDS integers floats)
 
 # What computes the scales themselves on devices, as kernels/scales_arguments.h has them.
 set(QDQ_SCALES_FORMS wide narrow strided)

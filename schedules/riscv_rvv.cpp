@@ -3,7 +3,7 @@
 
 namespace qdq {
 
-const cpu_schedule riscv_rvv = {"riscv_rvv",  narrow_directly, decode, transpose_in_registers,
-                                repack_bytes, reduce,          measure};
+const cpu_schedule riscv_rvv = {"riscv_rvv", narrow_directly, decode,     transpose_in_registers, repack_bytes,
+                                reduce,      measure,         draw_words, round_by_words};
 
 }  // namespace qdq

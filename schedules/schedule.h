@@ -3,6 +3,7 @@
 #pragma once
 
 #include "forms.h"
+#include "grids.h"
 #include "lane_orders.h"
 #include "measurement.h"
 #include "parameters.h"
@@ -85,6 +86,15 @@ struct measure_stages {
     kernels::form form;
 };
 
+struct random_stages {
+    Halide::Func output;  // (i) of 64-bit words, two for each block of the generator
+    Halide::Func pair;    // (k, block), those of a block
+};
+
+struct stochastic_stages {
+    Halide::Func output;  // (i)
+};
+
 // The mapping of a processor's kernels, a function for each family: schedules/<target>.cpp.
 struct cpu_schedule {
     const char *name;
@@ -94,6 +104,8 @@ struct cpu_schedule {
     void (*repack)(repack_stages &stages);
     void (*reduce)(reduce_stages &stages, const reduce_parameters &tuned);
     void (*measure)(measure_stages &stages);
+    void (*random)(random_stages &stages);
+    void (*stochastic)(stochastic_stages &stages);
 };
 
 // Throws std::invalid_argument for an unknown name.

@@ -309,4 +309,21 @@ void measure(measure_stages &stages) {
     }
 }
 
+void draw_words(random_stages &stages) {
+    constexpr int blocks = 8, words = 2 * blocks;  // a register of each word of AVX-512's
+    Func &output = stages.output, &pair = stages.pair;
+    const Var i = output.args()[0], lane("lane"), k = pair.args()[0], block = pair.args()[1];
+    assume_whole_groups(output, words);
+    output.split(i, i, lane, words).vectorize(lane);
+    pair.bound_extent(k, 2).bound_extent(block, blocks);
+    in_registers(pair, output, i).vectorize(block).unroll(k);
+}
+
+void round_by_words(stochastic_stages &stages) {
+    Func &output = stages.output;
+    const Var i = output.args()[0], step("step"), lane("lane");
+    assume_whole_groups(output);
+    output.split(i, i, step, group_size).split(step, step, lane, sharing_distance).vectorize(lane).unroll(step);
+}
+
 }  // namespace qdq

@@ -56,4 +56,8 @@ void reduce(reduce_stages &stages, const reduce_parameters &tuned);
 // The same of what is summed and counted.
 void measure(measure_stages &stages);
 
+// Random words, the blocks of a group of elements at once; and what rounds f32 by them.
+void draw_words(random_stages &stages);
+void round_by_words(stochastic_stages &stages);
+
 }  // namespace qdq

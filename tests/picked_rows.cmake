@@ -4,7 +4,7 @@
 # These follow whichever rows there are, or need none.
 set(QDQ_TESTS_OF_ANY_ROWS
   "(reference|conformance|support|build)\\..*" "runtime\\.(targets|loops|regions|device_regions|spread|nontemporal_copies|rooms)"
-  "kernel\\.(rows|unsupported)" "link\\.(direct_.*|in_tree)" "api\\.(dtype|c_header|cpu_features|symbols|last_error)"
+  "kernel\\.(rows|unsupported)" "link\\.(direct_.*|in_tree|stochastic|not_stochastic)" "api\\.(dtype|c_header|cpu_features|symbols|last_error)"
   "compat\\.(headers|documented|aclnn_symbols)" "cli\\.(usage|headers)" "readme\\.(links|matches|changed_lines)"
   "device\\.(kernel_text|size)" "docs\\.figures")
 

@@ -1,5 +1,6 @@
 #include "formats.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 
@@ -185,6 +186,15 @@ float decode_float(qdq_dtype type, uint32_t code) {
     const float value = has_infinity(type) && magnitude == format.infinity ? std::numeric_limits<float>::infinity()
                                                                            : decode_finite(format, magnitude);
     return (code & format.sign_bit) != 0 ? -value : value;
+}
+
+int step_exponent(qdq_dtype type, float value) {
+    if (is_integer(type)) {
+        return 0;
+    }
+    const float_format &format = format_of(type);
+    const int exponent = value == 0 ? 1 - format.bias : std::ilogb(value);
+    return std::max(exponent, 1 - format.bias) - format.mantissa_bits;
 }
 
 uint32_t encode_quantized_float(qdq_dtype type, float value, bool nan_is_negative, bool no_saturate) {

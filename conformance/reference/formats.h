@@ -94,6 +94,10 @@ inline uint32_t encode_ieee(const float_format &format, float value) {
 // The bits of a dequantized f32: every NaN is the positive quiet one.
 inline uint32_t encode_f32(float value) { return value != value ? 0x7fc00000u : std::bit_cast<uint32_t>(value); }
 
+// The exponent of a stored type's step at a finite value, between its next numbers as if these had no end: of an
+// integer type 0.
+int step_exponent(qdq_dtype type, float value);
+
 // An f32 to an f8, f6 or f4 type. The sign of a NaN comes from the caller, since arithmetic does not define it.
 uint32_t encode_quantized_float(qdq_dtype type, float value, bool nan_is_negative, bool no_saturate);
 

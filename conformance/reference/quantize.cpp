@@ -1,9 +1,11 @@
 #include "quantize.h"
 
+#include "philox.h"
 #include "tensor.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -21,6 +23,7 @@ template<typename Body> decltype(auto) with_rounding(qdq_rounding rounding, Body
     case QDQ_TOWARD_ZERO: return body(rounding_constant<QDQ_TOWARD_ZERO>{});
     case QDQ_DOWN: return body(rounding_constant<QDQ_DOWN>{});
     case QDQ_UP: return body(rounding_constant<QDQ_UP>{});
+    case QDQ_STOCHASTIC: break;  // not of t alone
     }
     std::abort();
 }
@@ -74,7 +77,44 @@ integer_range saturation_range(qdq_dtype type, const qdq_options &options) {
     return {options.quant_min, options.quant_max};
 }
 
-uint32_t quantize_element(float x, float scale, const zero_point &z, qdq_dtype y, const qdq_options &options) {
+// t in 65536ths of a step, to nearest even by the whole number below: no instruction depends on the rounding mode. Each
+// operation is exact in binary64.
+float round_by_chance(float t, qdq_dtype type, uint32_t bits) {
+    if (t != t || std::isinf(t)) {
+        return t;
+    }
+    const int exponent = step_exponent(type, t);
+    const double steps = std::ldexp(std::fabs(static_cast<double>(t)), -exponent);
+    const double whole = std::trunc(steps), parts = (steps - whole) * 65536;
+    int64_t chances = static_cast<int64_t>(parts);
+    const double rest = parts - static_cast<double>(chances);
+    chances += rest > 0.5 || (rest == 0.5 && chances % 2 != 0) ? 1 : 0;
+    const double rounded = whole + (chances + bits >= 65536 ? 1 : 0);
+    return std::copysign(static_cast<float>(std::ldexp(rounded, exponent)), t);
+}
+
+namespace {
+
+uint32_t quantize_by_chance(float x, float scale, const zero_point &z, qdq_dtype y, const qdq_options &options,
+                            uint64_t index) {
+    const bool before = options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING && is_integer(y);
+    const float t = scaled(x, scale, options.scale_mode), sum = before ? t + as_float(z) : t;
+    const float rounded = round_by_chance(sum, y, random_bits(options.random_seed, options.random_offset + index));
+    if (!is_integer(y)) {
+        return encode_quantized_float(y, rounded, std::signbit(x), options.no_saturate != 0);
+    }
+    return static_cast<uint32_t>(
+        add_and_saturate(rounded, before ? 0 : as_integer(z), saturation_range(y, options), options.nan));
+}
+
+}  // namespace
+
+uint32_t quantize_element(float x, float scale, const zero_point &z, qdq_dtype y, const qdq_options &options,
+                          uint64_t index) {
+    const uint64_t mask = (uint64_t{1} << bits_of(y)) - 1;
+    if (options.rounding == QDQ_STOCHASTIC) {
+        return static_cast<uint32_t>(quantize_by_chance(x, scale, z, y, options, index) & mask);
+    }
     if (!is_integer(y)) {
         return quantize_to_float(x, scale, y, options);
     }
@@ -83,7 +123,6 @@ uint32_t quantize_element(float x, float scale, const zero_point &z, qdq_dtype y
         return quantize_to_integer<rounding.value>(x, scale, z, options.scale_mode, options.quantize_zp, range,
                                                    options.nan);
     });
-    const uint64_t mask = (uint64_t{1} << bits_of(y)) - 1;
     return static_cast<uint32_t>(static_cast<uint64_t>(value) & mask);
 }
 
@@ -125,8 +164,28 @@ void saturate_span(const float *rounded, int64_t count, int64_t zero_point, qdq_
     }
 }
 
+namespace {
+
+void quantize_span_by_chance(const float *x, int64_t count, float scale, const zero_point &z, qdq_dtype y_type,
+                             const qdq_options &options, void *y) {
+    const int64_t bytes = bits_of(y_type) / 8;
+    for (int64_t i = 0; i < count; ++i) {
+        const uint32_t code = quantize_element(x[i], scale, z, y_type, options, static_cast<uint64_t>(i));
+        if (is_packed(y_type)) {
+            store_packed(bits_of(y_type), i, code, y);
+        } else {
+            std::memcpy(static_cast<char *>(y) + i * bytes, &code, static_cast<size_t>(bytes));
+        }
+    }
+}
+
+}  // namespace
+
 void quantize_span(const float *x, int64_t count, float scale, const zero_point &z, qdq_dtype y_type,
                    const qdq_options &options, void *y) {
+    if (options.rounding == QDQ_STOCHASTIC) {
+        return quantize_span_by_chance(x, count, scale, z, y_type, options, y);
+    }
     if (is_integer(y_type)) {
         const bool before = options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING;
         std::vector<float> rounded(static_cast<size_t>(count));
@@ -148,9 +207,10 @@ void quantize(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor *ze
               const qdq_options *options_or_null) {
     const qdq_options options = options_or_null != nullptr ? *options_or_null : qdq_options{};
     const parameters per_element(x, scale, zero_points, options);
+    uint64_t number = 0;
     for_each_index(x, [&](const int64_t *index) {
         const uint32_t code = quantize_element(load_float(x, index), per_element.scale_at(index),
-                                               per_element.zero_point_at(index), y.dtype, options);
+                                               per_element.zero_point_at(index), y.dtype, options, number++);
         store_code(y, index, code, options.packing);
     });
     clear_padding(y, options.packing);

@@ -57,6 +57,9 @@ template<qdq_rounding rounding> inline float round_to_integer(float t) {
     return may_have_fraction ? rounded : t;
 }
 
+// t rounded stochastically to a number that a stored type has, or would have without an end, by an element's 16 bits.
+float round_by_chance(float t, qdq_dtype type, uint32_t bits);
+
 // The code of NaN.
 inline int64_t code_of_nan(qdq_nan nan, integer_range range) {
     if (nan == QDQ_NAN_LOWEST || range.lowest > 0) {
@@ -112,8 +115,9 @@ inline int64_t quantize_to_integer(float x, float scale, const zero_point &z, qd
 // The range of an integer y: quant_min..quant_max, or the type's own where both are 0.
 integer_range saturation_range(qdq_dtype type, const qdq_options &options);
 
-// The code (the element's bits) of one quantized x.
-uint32_t quantize_element(float x, float scale, const zero_point &z, qdq_dtype y, const qdq_options &options);
+// The code (the element's bits) of one quantized x, which has an index in its tensor.
+uint32_t quantize_element(float x, float scale, const zero_point &z, qdq_dtype y, const qdq_options &options,
+                          uint64_t index = 0);
 
 // quantize_element over a dense span with one scale and zero point; packed codes come with the first in the lowest
 // bits.

@@ -97,7 +97,9 @@ bool boolean(const char *function, const char *name, nb::handle given) {
     return given.ptr() == Py_True;
 }
 
-std::int64_t integer(const char *function, const char *name, nb::handle given) {
+namespace {
+
+nb::object as_integer(const char *function, const char *name, nb::handle given) {
     if (PyBool_Check(given.ptr())) {  // which has __index__: True would be axis 1
         refuse_type(function, name, "it is a bool, and no integer");
     }
@@ -105,11 +107,26 @@ std::int64_t integer(const char *function, const char *name, nb::handle given) {
     if (index == nullptr && caught(PyExc_TypeError)) {
         refuse_type(function, name, "it is no integer");
     }
-    const nb::object number = made(index);
+    return made(index);
+}
+
+}  // namespace
+
+std::int64_t integer(const char *function, const char *name, nb::handle given) {
+    const nb::object number = as_integer(function, name, given);
     int overflow = 0;
     const long long value = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
     if (overflow != 0) {
         refuse_value(function, name, shown(number) + " is not in the range of int64");
+    }
+    return value;
+}
+
+std::uint64_t unsigned_integer(const char *function, const char *name, nb::handle given) {
+    const nb::object number = as_integer(function, name, given);
+    const unsigned long long value = PyLong_AsUnsignedLongLong(number.ptr());
+    if (PyErr_Occurred() != nullptr && caught(PyExc_OverflowError)) {
+        refuse_value(function, name, shown(number) + " is not in the range of uint64");
     }
     return value;
 }

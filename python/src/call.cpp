@@ -36,7 +36,8 @@ constexpr named_value<qdq_rounding> roundings[] = {{"nearest_even", QDQ_NEAREST_
                                                    {"nearest_away", QDQ_NEAREST_AWAY},
                                                    {"toward_zero", QDQ_TOWARD_ZERO},
                                                    {"down", QDQ_DOWN},
-                                                   {"up", QDQ_UP}};
+                                                   {"up", QDQ_UP},
+                                                   {"stochastic", QDQ_STOCHASTIC}};
 
 constexpr named_value<qdq_nan> nan_codes[] = {{"lowest", QDQ_NAN_LOWEST}, {"zero", QDQ_NAN_ZERO}};
 
@@ -81,6 +82,10 @@ void operands::read_options(const direction &way, const keywords &given, const a
         replace(options_.rounding, named(way, "rounding", given.rounding, roundings));
         replace(options_.nan, named(way, "nan", given.nan, nan_codes));
         replace(options_.no_saturate, boolean(way.function, "saturate", given.saturate) ? 0 : 1);
+        if (given.seed.is_valid()) {
+            options_.random_seed = unsigned_integer(way.function, "seed", given.seed);
+            options_.random_offset = unsigned_integer(way.function, "offset", given.offset);
+        }
     } else {
         replace(options_.dequantize_zp, named(way, way.names.zero_point_mode, given.zero_point_mode, dequantize_zps));
     }
@@ -103,7 +108,8 @@ void operands::read_options(const direction &way, const keywords &given, const a
     check_axis_and_blocks_are_clear(way, given, x);
     // Asking tensors again where they are takes 60 ns each.
     const auto runs_code = [](nb::handle number) { return !number.is_none() && !PyLong_CheckExact(number.ptr()); };
-    options_have_run_code_ = runs_code(given.axis) || runs_code(given.block_size);
+    options_have_run_code_ = runs_code(given.axis) || runs_code(given.block_size) ||
+                             (given.seed.is_valid() && (runs_code(given.seed) || runs_code(given.offset)));
 }
 
 // What qdq would take for granted of shapes that say less than a program means. In a square matrix one scale for each

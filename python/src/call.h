@@ -38,7 +38,7 @@ inline constexpr direction to_codes{
 // The keywords, as Python gives them; null are those that a function does not have.
 struct keywords {
     nb::handle dtype{}, axis{}, block_size{}, scale_mode{}, zero_point_mode{}, rounding{}, saturate{}, nan{}, profile{},
-        out{}, packed{}, stored{}, shape{};
+        out{}, packed{}, stored{}, shape{}, seed{}, offset{};
 };
 
 // Scale, zero point and options of one side of a call.

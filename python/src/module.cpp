@@ -45,7 +45,10 @@ Args:
         the scale's divides x's.
     scale_mode: "divide", "multiply" (x * scale) or "reciprocal" (x * (1 / scale), rounded twice).
     zero_point_mode: "after_rounding", or "before_rounding": saturate(round(x / scale + zero_point)).
-    rounding: "nearest_even", "nearest_away", "toward_zero", "down" or "up".
+    rounding: "nearest_even", "nearest_away", "toward_zero", "down", "up" or "stochastic"; of float types the first and
+        the last.
+    seed, offset: of "stochastic", which rounds up or down by chance: from 0 to 2^64 - 1. Element i of x in row-major order
+        has the random bits of number offset + i of those of the seed.
     saturate: False gives infinity or NaN, instead of the largest value, where float8 overflows.
     nan: what NaN becomes where dtype is an integer type: "lowest", its least code, or "zero".
     profile: "onnx", "torch", "torchao", "acl", "tensorrt", "tripy" or "pypto": the options under which that system
@@ -103,27 +106,28 @@ Raises:
 constexpr char quantize_signature[] =
     "(x, scale, zero_point=None, *, dtype, axis=None, block_size=None, scale_mode='divide', "
     "zero_point_mode='after_rounding', rounding='nearest_even', saturate=True, nan='lowest', profile=None, out=None, "
-    "packed=False)";
+    "packed=False, seed=0, offset=0)";
 constexpr char dequantize_signature[] =
     "(q, scale, zero_point=None, *, dtype='float32', axis=None, block_size=None, zero_point_mode='subtract', "
     "profile=None, out=None, stored=None, shape=None)";
 
 // Functions with quantize's and dequantize's arguments, which they hand to `use`.
 template<auto use> void define_quantize(nb::module_ &m, const char *name, const char *doc) {
-    define_builtin(
-        m, name, quantize_signature, doc,
-        nb::cpp_function(
-            [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
-               nb::handle block_size, nb::handle scale_mode, nb::handle zero_point_mode, nb::handle rounding,
-               nb::handle saturate, nb::handle nan, nb::handle profile, nb::handle out, nb::handle packed) {
-                return use(quantization, x, scale, zero_point,
-                           {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, nan, profile, out,
-                            packed, nb::handle(Py_None), nb::handle(Py_None)});
-            },
-            nb::name(name), "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
-            "dtype"_a.none(), "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
-            "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even", "saturate"_a.none() = true,
-            "nan"_a = "lowest", "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false));
+    define_builtin(m, name, quantize_signature, doc,
+                   nb::cpp_function(
+                       [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
+                          nb::handle block_size, nb::handle scale_mode, nb::handle zero_point_mode, nb::handle rounding,
+                          nb::handle saturate, nb::handle nan, nb::handle profile, nb::handle out, nb::handle packed,
+                          nb::handle seed, nb::handle offset) {
+                           return use(quantization, x, scale, zero_point,
+                                      {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, nan,
+                                       profile, out, packed, nb::handle(Py_None), nb::handle(Py_None), seed, offset});
+                       },
+                       nb::name(name), "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
+                       "dtype"_a.none(), "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
+                       "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even",
+                       "saturate"_a.none() = true, "nan"_a = "lowest", "profile"_a = nb::none(), "out"_a = nb::none(),
+                       "packed"_a.none() = false, "seed"_a.none() = 0, "offset"_a.none() = 0));
 }
 
 template<auto use> void define_dequantize(nb::module_ &m, const char *name, const char *doc) {

@@ -76,7 +76,7 @@ TEST(Wrapper, passes_every_option) {
     const qdq::options how{.scale_mode = qdq::scale_mode::multiply,
                            .quantize_zp = qdq::quantize_zp::before_rounding,
                            .dequantize_zp = qdq::dequantize_zp::add,
-                           .rounding = qdq::rounding::up,
+                           .rounding = qdq::rounding::stochastic,
                            .saturate = false,
                            .axis = -3,
                            .block_size = 5,
@@ -84,12 +84,16 @@ TEST(Wrapper, passes_every_option) {
                            .quant_max = 8,
                            .block_shape = block_shape,
                            .stream = &stream,
-                           .nan = qdq::nan_code::zero};
+                           .nan = qdq::nan_code::zero,
+                           .random_seed = 9,
+                           .random_offset = 10};
     const qdq_options c = how.c();
     EXPECT_EQ(c.scale_mode, QDQ_MULTIPLY);
     EXPECT_EQ(c.quantize_zp, QDQ_ZP_BEFORE_ROUNDING);
     EXPECT_EQ(c.dequantize_zp, QDQ_ZP_ADD);
-    EXPECT_EQ(c.rounding, QDQ_UP);
+    EXPECT_EQ(c.rounding, QDQ_STOCHASTIC);
+    EXPECT_EQ(c.random_seed, 9u);
+    EXPECT_EQ(c.random_offset, 10u);
     EXPECT_EQ(c.no_saturate, 1);
     EXPECT_EQ(c.axis, -3);
     EXPECT_EQ(c.block_size, 5);

@@ -129,6 +129,15 @@ void drawn_call::draw_zero_point(qdq_dtype stored_type) {
     }
 }
 
+void drawn_call::draw_stochastic() {
+    const bool goes_by_f32 = std::ranges::count(supported::float_types, QDQ_F32) > 0;
+    if (way == direction::quantize && goes_by_f32 && from.chance(4)) {
+        options.rounding = QDQ_STOCHASTIC;
+        options.random_seed = static_cast<uint64_t>(from.between(0, 3)) << 31;
+        options.random_offset = static_cast<uint64_t>(from.between(0, 100)) << (from.chance(2) ? 36 : 0);
+    }
+}
+
 void drawn_call::draw_options(qdq_dtype stored_type) {
     if (way == direction::quantize) {
         options.scale_mode = from.one_of<qdq_scale_mode>({QDQ_DIVIDE, QDQ_MULTIPLY, QDQ_RECIPROCAL});

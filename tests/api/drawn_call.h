@@ -23,6 +23,9 @@ public:
     std::optional<tensor_memory> x, scale, zero_point, y;
     qdq_options options{};
 
+    // Makes some calls round stochastically, which those of quantize and its plan alone do.
+    void draw_stochastic();
+
     std::string description() const;
 
 private:

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #undef qdq_quantize
 #undef qdq_dequantize
@@ -13,6 +15,8 @@
 #undef qdq_compute_scales
 #undef qdq_quantize_dynamic
 #undef qdq_plan_quantize_dynamic
+#undef qdq_profile_options
+#undef qdq_dynamic_profile
 
 extern "C" {
 decltype(qdq_quantize_2) qdq_quantize;
@@ -22,6 +26,8 @@ decltype(qdq_plan_dequantize_2) qdq_plan_dequantize;
 decltype(qdq_compute_scales_2) qdq_compute_scales;
 decltype(qdq_quantize_dynamic_2) qdq_quantize_dynamic;
 decltype(qdq_plan_quantize_dynamic_2) qdq_plan_quantize_dynamic;
+decltype(qdq_profile_options_2) qdq_profile_options;
+decltype(qdq_dynamic_profile_2) qdq_dynamic_profile;
 }
 
 namespace {
@@ -92,6 +98,41 @@ TEST(FirstHeader, options_of_scales_that_it_did_not_have_are_not_looked_at) {
     EXPECT_NE(qdq_quantize_dynamic_2(&c.f, &c.s, nullptr, &c.q, &how, nullptr), QDQ_OK);
     ASSERT_EQ(qdq_compute_scales(&c.f, QDQ_I8, &c.s, nullptr, nullptr, nullptr), QDQ_OK) << qdq_last_error();
     EXPECT_EQ(c.scale, 3.0f / 127);
+}
+
+// Options ended before `random_seed`. On the heap, as sanitizers see what is beyond.
+struct earlier_options {
+    static constexpr size_t size = offsetof(qdq_options, random_seed);
+    std::vector<unsigned char> bytes = std::vector<unsigned char>(size);
+
+    qdq_options *options() { return reinterpret_cast<qdq_options *>(bytes.data()); }
+};
+
+TEST(FirstHeader, nothing_is_read_behind_its_options) {
+    earlier_options earlier;
+    call c(0);
+    for (int times = 0; times < 2; times++) {  // the second one may have been kept
+        ASSERT_EQ(qdq_quantize_2(&c.f, &c.s, nullptr, &c.q, earlier.options()), QDQ_OK) << qdq_last_error();
+        EXPECT_EQ(c.codes[1], 6);
+    }
+}
+
+TEST(FirstHeader, profiles_write_nothing_behind_its_options) {
+    earlier_options earlier;
+    qdq_scale_options how;
+    ASSERT_EQ(qdq_profile_options("acl", QDQ_I8, earlier.options()), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(earlier.options()->nan, QDQ_NAN_ZERO);
+    ASSERT_EQ(qdq_dynamic_profile("acl", QDQ_I8, &how, earlier.options()), QDQ_OK) << qdq_last_error();
+    qdq_options whole;
+    std::memset(&whole, 0x55, sizeof(whole));
+    ASSERT_EQ(qdq_profile_options("acl", QDQ_I8, &whole), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(whole.random_seed, 0x5555555555555555u);
+    ASSERT_EQ(qdq_dynamic_profile("acl", QDQ_I8, &how, &whole), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(whole.random_seed, 0x5555555555555555u);
+    ASSERT_EQ(qdq_profile_options_2("acl", QDQ_I8, &whole), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(whole.random_seed, 0u);
+    EXPECT_EQ(qdq_profile_options("acl", QDQ_I8, nullptr), QDQ_INVALID_ARGUMENT);
+    EXPECT_EQ(qdq_dynamic_profile("acl", QDQ_I8, &how, nullptr), QDQ_INVALID_ARGUMENT);
 }
 
 }  // namespace

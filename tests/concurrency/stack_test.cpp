@@ -153,7 +153,8 @@ TEST_F(Stack, of_drawn_calls_is_at_most_what_the_header_says) {
         for (unsigned i = 0; i < calls && !HasFailure(); i++) {
             if (test_support::is_taken(i)) {
                 test_support::random_choices random(seed * 1000003 + i);
-                const drawn_call drawn(random, largest);
+                drawn_call drawn(random, largest);
+                drawn.draw_stochastic();
                 SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(i) + ": " +
                              drawn.description());
                 const size_t taken =

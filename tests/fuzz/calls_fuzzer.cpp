@@ -52,13 +52,20 @@ void check_transcoding(const api_test::drawn_call &from, const api_test::drawn_c
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     test_support::byte_choices from(std::span(data, size));
-    const api_test::drawn_call drawn(from, 600000);
-    fuzz::check_call(
-        {drawn.way, *drawn.x, *drawn.scale, drawn.zero_point ? &*drawn.zero_point : nullptr, *drawn.y, drawn.options},
-        from);
+    api_test::drawn_call drawn(from, 600000);
+    const auto check_static = [&] {
+        fuzz::check_call({drawn.way, *drawn.x, *drawn.scale, drawn.zero_point ? &*drawn.zero_point : nullptr, *drawn.y,
+                          drawn.options},
+                         from);
+    };
+    check_static();
     if (drawn.way == api_test::direction::quantize) {
         check_dynamic(api_test::dynamic_call(drawn, from));
         check_transcoding(api_test::drawn_call(from, api_test::direction::dequantize, drawn.shape), drawn);
+    }
+    drawn.draw_stochastic();
+    if (drawn.options.rounding == QDQ_STOCHASTIC) {
+        check_static();
     }
     return 0;
 }

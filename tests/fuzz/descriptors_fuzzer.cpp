@@ -127,7 +127,7 @@ struct odd_options {
         odd(options.scale_mode, 2);
         odd(options.quantize_zp, 1);
         odd(options.dequantize_zp, 1);
-        odd(options.rounding, 4);
+        odd(options.rounding, 5);
         odd(options.no_saturate, 1);
         odd(options.axis, 8);
         odd(options.quant_min, 100);
@@ -148,6 +148,10 @@ struct odd_options {
         }
         if (from.chance(40)) {
             options.stream = &options;
+        }
+        if (options.rounding == QDQ_STOCHASTIC) {
+            options.random_seed = static_cast<uint64_t>(any_number(from));
+            options.random_offset = static_cast<uint64_t>(any_number(from));
         }
     }
 };

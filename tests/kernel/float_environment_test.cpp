@@ -253,8 +253,9 @@ TEST_P(HostileFpEnvironment, quantize_gives_the_same_bits_and_restores_it) {
                 if (has_zero_point && !integer) {
                     continue;
                 }
-                for (qdq_rounding rounding : {QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_UP}) {
-                    if (rounding != QDQ_NEAREST_EVEN && (!integer || shape.threads > 1)) {
+                for (qdq_rounding rounding : {QDQ_NEAREST_EVEN, QDQ_STOCHASTIC, QDQ_NEAREST_AWAY, QDQ_UP}) {
+                    const bool is_of_integers = rounding != QDQ_NEAREST_EVEN && rounding != QDQ_STOCHASTIC;
+                    if (is_of_integers && (!integer || shape.threads > 1)) {
                         continue;
                     }
                     compare_in_every_environment(prepare(shape, palette, stored(), true, has_zero_point, rounding));

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <map>
@@ -83,14 +84,26 @@ std::vector<output_range> ranges_for(qdq_dtype stored) {
     return {{0, 0}, {lowest + 1, highest}, {1, 1}};
 }
 
-std::vector<qdq_rounding> roundings_for(qdq_dtype stored) {
-    if (!reference::is_integer(stored)) {
-        return {QDQ_NEAREST_EVEN};
-    }
-    return {QDQ_NEAREST_EVEN, QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP};
+// The target in use; by way of f32.
+bool rounds_stochastically() {
+    return test_support::current_device() == QDQ_DEVICE_HOST && std::ranges::count(supported::float_types, QDQ_F32) > 0;
 }
 
-// Every combination of what integer outputs allow.
+std::vector<qdq_rounding> roundings_for(qdq_dtype stored) {
+    std::vector<qdq_rounding> roundings{QDQ_NEAREST_EVEN};
+    if (reference::is_integer(stored)) {
+        roundings.insert(roundings.end(), {QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP});
+    }
+    if (rounds_stochastically()) {
+        roundings.push_back(QDQ_STOCHASTIC);
+    }
+    return roundings;
+}
+
+// Of which neither half is 0, and an element in the middle of a block that the upper half of the counter begins at.
+constexpr uint64_t seed = 0x0123456789abcdef, offset = (uint64_t{1} << 36) - 1021;
+
+// Every combination of what outputs allow.
 std::vector<qdq_options> option_combinations(qdq_dtype stored, qdq_scale_mode mode) {
     std::vector<qdq_options> combinations;
     for (qdq_rounding rounding : roundings_for(stored)) {
@@ -104,6 +117,8 @@ std::vector<qdq_options> option_combinations(qdq_dtype stored, qdq_scale_mode mo
                     options.nan = combinations.size() % 2 == 0 ? QDQ_NAN_LOWEST : QDQ_NAN_ZERO;
                     options.scale_mode = mode;
                     options.rounding = rounding;
+                    options.random_seed = seed + combinations.size();
+                    options.random_offset = offset;
                     options.quantize_zp = order;
                     options.quant_min = range.lowest;
                     options.quant_max = range.highest;
@@ -226,6 +241,16 @@ protected:
             << ", zero point " << (with_zero_point ? reference::name_of(zero_point_type) : "none");
     }
 
+    // Of any float type, with a zero point where the type of codes takes one.
+    void compare_stochastic_layout(const layout &l, const std::vector<float> &palette, qdq_options options) {
+        options.rounding = QDQ_STOCHASTIC;
+        options.random_seed = seed;
+        options.random_offset = offset;
+        for (qdq_dtype x_type : supported::float_types) {
+            compare_layout(l, palette, reference::is_integer(stored()), x_type, QDQ_F32, QDQ_I32, options);
+        }
+    }
+
     void compare_layouts(const std::vector<float> &palette) {
         const bool takes_zero_points = reference::is_integer(stored());
         for (const layout &l : layouts()) {
@@ -235,6 +260,9 @@ protected:
                     options.scale_mode = mode;
                     options.quantize_zp = order;
                     compare_layout(l, palette, false, QDQ_F32, QDQ_F32, QDQ_I32, options);
+                    if (rounds_stochastically()) {
+                        compare_stochastic_layout(l, palette, options);
+                    }
                     if (!takes_zero_points) {
                         continue;
                     }

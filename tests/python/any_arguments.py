@@ -291,18 +291,20 @@ class Draw:
     def keywords(self, quantizes):
         """Some of the keywords of quantize or dequantize."""
         names = ["axis", "block_size", "zero_point_mode", "profile"]
-        names += ["scale_mode", "rounding", "saturate", "packed", "nan"] if quantizes else []
+        names += ["scale_mode", "rounding", "saturate", "packed", "nan", "seed", "offset"] if quantizes else []
         zero_point_modes = ["after_rounding", "before_rounding"] if quantizes else ["subtract", "add"]
         makers = {
             "axis": self.axis,
             "block_size": self.block_size,
             "scale_mode": lambda: self.one_of(["divide", "multiply", "reciprocal"]),
-            "rounding": lambda: self.one_of(list(oracle.ROUNDINGS)),
+            "rounding": lambda: self.one_of([*oracle.ROUNDINGS, "stochastic"]),
             "zero_point_mode": lambda: self.one_of(zero_point_modes),
             "profile": lambda: self.one_of(["onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto", None]),
             "saturate": lambda: self.chance(2),
             "packed": lambda: self.chance(2),
             "nan": lambda: self.one_of(["lowest", "zero"]),
+            "seed": self.number,
+            "offset": self.number,
         }
         made = {name: makers[name]() for name in names if self.chance(4)}
         return {name: self.anything() if self.odd(25) else value for name, value in made.items()}
@@ -391,6 +393,8 @@ def transcode(draw):
     shape = x.shape if isinstance(x, numpy.ndarray) else draw.shape()
     name, keywords = draw.dtype(oracle.STORED), draw.keywords(False)
     for key, value in draw.keywords(True).items():
+        if key in ("seed", "offset"):
+            continue
         keywords[f"new_{key}" if key in ("axis", "block_size", "zero_point_mode", "profile") else key] = value
     for prefix in ("", "new_"):
         keywords[f"{prefix}scale"] = draw.operand(shape, [*oracle.FLOATS, "float8_e8m0fnu", "float8_e4m3fn"])

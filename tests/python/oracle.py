@@ -43,7 +43,7 @@ def _spread(operand, shape, axis, block_size):
 
 
 def quantize(x, scale, zero_point, name, axis=0, block_size=None, scale_mode="divide", zero_point_mode="after_rounding",
-             rounding="nearest_even", saturate=True, nan="lowest"):  # fmt: skip
+             rounding="nearest_even", saturate=True, nan="lowest", seed=0, offset=0):  # fmt: skip
     x = numpy.asarray(x, numpy.float32)
     scale = _spread(scale, x.shape, axis, block_size).astype(numpy.float32)
     with numpy.errstate(all="ignore"):
@@ -52,16 +52,51 @@ def quantize(x, scale, zero_point, name, axis=0, block_size=None, scale_mode="di
             "multiply": lambda: x * scale,
             "reciprocal": lambda: x * (numpy.float32(1) / scale),
         }[scale_mode]()
+        roundings = dict(ROUNDINGS, stochastic=lambda t: _by_chance(t, name, _random_bits(t.shape, seed, offset)))
         if name not in INTEGERS:
-            return _stored_float(t, name, saturate)
+            return _stored_float(roundings[rounding](t) if rounding == "stochastic" else t, name, saturate)
         zero_point = _spread(0 if zero_point is None else zero_point, x.shape, axis, block_size)
         if zero_point_mode == "before_rounding":
-            r = ROUNDINGS[rounding]((t + zero_point.astype(numpy.float32)).astype(numpy.float64))
+            r = roundings[rounding]((t + zero_point.astype(numpy.float32)).astype(numpy.float64))
         else:
-            r = ROUNDINGS[rounding](t.astype(numpy.float64)) + zero_point.astype(numpy.float64)
+            r = roundings[rounding](t.astype(numpy.float64)) + zero_point.astype(numpy.float64)
         low, high = INTEGERS[name]
         code_of_nan = low if nan == "lowest" else 0
         return numpy.where(numpy.isnan(r), code_of_nan, numpy.clip(r, low, high)).astype(numpy.int64).astype(dtype(name))
+
+
+def _philox(counter, key):
+    """Philox 4x32-10 of arrays, in 64 bits."""
+    low = numpy.uint64(0xFFFFFFFF)
+    x, k = list(counter), list(key)
+    for _ in range(10):
+        a, b = numpy.uint64(0xD2511F53) * x[0], numpy.uint64(0xCD9E8D57) * x[2]
+        x = [(b >> 32) ^ x[1] ^ k[0], b & low, (a >> 32) ^ x[3] ^ k[1], a & low]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return x
+
+
+def _random_bits(shape, seed, offset):
+    """The 16 bits of each element in row-major order."""
+    n = numpy.uint64(offset) + numpy.arange(numpy.prod(shape, dtype=int), dtype=numpy.uint64)
+    word = n // 32 * 16 + n % 16
+    block, low, zero = word // 8, numpy.uint64(0xFFFFFFFF), numpy.zeros_like(n)
+    words = numpy.stack(_philox((block & low, block >> 32, zero, zero), (seed & 0xFFFFFFFF, seed >> 32)))
+    bits = words[(word % 8 // 2).astype(int), numpy.arange(n.size)] >> word % 2 * 16 & numpy.uint64(0xFFFF)
+    return numpy.where(n % 32 < 16, bits, bits >> 8 | (bits & numpy.uint64(0xFF)) << 8).reshape(shape).astype(int)
+
+
+def _by_chance(t, name, bits):
+    """t up or down to a number of the type, as if these had no end."""
+    magnitude = numpy.abs(t.astype(numpy.float64))
+    exponent = 0
+    if name not in INTEGERS:
+        info = ml_dtypes.finfo(name)
+        exponent = numpy.maximum(numpy.frexp(magnitude)[1] - 1, info.minexp) - info.nmant
+    steps = numpy.ldexp(magnitude, -exponent)
+    chances = numpy.rint((steps - numpy.floor(steps)) * 65536)
+    rounded = numpy.ldexp(numpy.floor(steps) + (chances + bits >= 65536), exponent)
+    return numpy.where(numpy.isfinite(t), numpy.copysign(rounded, t), t).astype(t.dtype)
 
 
 def _stored_float(t, name, saturate):

@@ -75,6 +75,9 @@ def test_quantize_gives_the_oracles_bits(data):
     elif name.startswith("float8") and "fnuz" not in name:
         keywords["saturate"] = data.draw(st.booleans())
     keywords["scale_mode"] = data.draw(st.sampled_from(["divide", "multiply", "reciprocal"]))
+    if data.draw(st.integers(0, 3)) == 0:
+        keywords |= {"rounding": "stochastic", "seed": data.draw(st.integers(0, 2**64 - 1))}
+        keywords["offset"] = data.draw(st.integers(0, 2**63) | st.sampled_from([31, 2**36 - 5]))
     expected = oracle.quantize(x, scale, zero_point, name, **keywords)
     y = qdq.quantize(x, scale, zero_point, dtype=name, **keywords)
     assert oracle.same_bits(y, expected)

@@ -1,4 +1,5 @@
 #include "reference/quantize.h"
+#include "reference/philox.h"
 
 #include <gtest/gtest.h>
 
@@ -51,6 +52,81 @@ TEST(Quantize, rounds_each_way) {
         EXPECT_EQ(quantized_i8(r.x, 1, 0, with_rounding(QDQ_DOWN)), r.down) << r.x;
         EXPECT_EQ(quantized_i8(r.x, 1, 0, with_rounding(QDQ_UP)), r.up) << r.x;
     }
+}
+
+// Of Random123's kat_vectors, philox4x32 10: the published known answers.
+TEST(Quantize, random_words_are_the_published_ones) {
+    EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}), (philox_counter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+    EXPECT_EQ(philox4x32({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
+              (philox_counter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+    EXPECT_EQ(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+              (philox_counter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(Quantize, elements_have_halves_of_words_in_order_and_share_them) {
+    EXPECT_EQ(random_bits(0, 0), 0xe8d5u);  // of 6627e8d5
+    EXPECT_EQ(random_bits(0, 1), 0x6627u);
+    EXPECT_EQ(random_bits(0, 2), 0xc58du);
+    EXPECT_EQ(random_bits(0, 7), 0x9b00u);
+    EXPECT_EQ(random_bits(0, 16), 0xd5e8u);  // of element 0, its bytes swapped
+    EXPECT_EQ(random_bits(0, 23), 0x009bu);
+    const philox_counter second = philox4x32({1, 0, 0, 0}, {0, 0}), third = philox4x32({2, 0, 0, 0}, {0, 0});
+    EXPECT_EQ(random_bits(0, 8), second[0] & 0xffff);
+    EXPECT_EQ(random_bits(0, 32), third[0] & 0xffff);
+    const philox_counter far = philox4x32({5, 3, 0, 0}, {7, 9});
+    EXPECT_EQ(random_bits(uint64_t{9} << 32 | 7, ((uint64_t{3} << 32) + 4) * 16 + 8 + 3), far[1] >> 16);
+}
+
+TEST(Quantize, rounds_by_chance) {
+    struct row {
+        qdq_dtype type;
+        float t;
+        uint32_t least;  // of the bits that round it up; 65536: none do
+        float low, high;
+    };
+    const row rows[] = {
+        {QDQ_I8, 0.25f, 49152, 0, 1},
+        {QDQ_I8, -0.25f, 49152, -0.0f, -1},
+        {QDQ_I8, 1000.5f, 32768, 1000, 1001},
+        {QDQ_I8, 0x1p-16f, 65535, 0, 1},
+        {QDQ_I8, 0x1p-17f, 65536, 0, 1},    // a tie of chances, to the even 0
+        {QDQ_I8, 0x1.8p-16f, 65534, 0, 1},  // one to 2
+        {QDQ_I8, 1 - 0x1p-17f, 0, 0, 1},    // and one to 65536: always
+        {QDQ_I8, 3, 65536, 3, 4},           // an integer
+        {QDQ_I32, 8388607.5f, 32768, 8388607, 8388608},
+        {QDQ_I32, 3e9f, 65536, 3e9f, 3e9f},
+        {QDQ_F8E4M3, 1.0625f, 32768, 1, 1.125f},
+        {QDQ_F8E4M3, -1.96875f, 16384, -1.875f, -2},  // of the next binade
+        {QDQ_F8E4M3, 0x1p-11f, 49152, 0, 0x1p-9f},    // a subnormal number
+        {QDQ_F8E4M3, 460, 40960, 448, 480},           // beyond the largest
+        {QDQ_F8E5M2, 0x1.8p-17f, 16384, 0, 0x1p-16f},
+        {QDQ_F4E2M1, 5, 32768, 4, 6},
+        {QDQ_F6E2M3, 0.0625f, 32768, 0, 0.125f},
+        {QDQ_F8E5M2FNUZ, 0x1p-18f, 32768, 0, 0x1p-17f},
+    };
+    for (const row &r : rows) {
+        for (const uint32_t bits : {0u, r.least - 1, r.least, 65535u}) {
+            if (bits < 65536) {
+                const float expected = bits >= r.least ? r.high : r.low, got = round_by_chance(r.t, r.type, bits);
+                EXPECT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(expected))
+                    << name_of(r.type) << " " << r.t << ", bits " << bits << ": " << got;
+            }
+        }
+    }
+    EXPECT_EQ(round_by_chance(infinity, QDQ_I8, 65535), infinity);
+    EXPECT_NE(round_by_chance(nan_value, QDQ_F8E4M3, 0), round_by_chance(nan_value, QDQ_F8E4M3, 0));
+}
+
+TEST(Quantize, rounds_elements_by_the_bits_of_their_numbers) {
+    qdq_options options = with_rounding(QDQ_STOCHASTIC);
+    options.random_offset = 1;  // 6627: a chance of 0.4
+    EXPECT_EQ(quantized_i8(0.6f, 1, 0, options), 0);
+    EXPECT_EQ(quantized_i8(0.61f, 1, 0, options), 1);
+    EXPECT_EQ(quantized_i8(0.61f, 1, 50, options), 51);
+    EXPECT_EQ(quantize_element(0.6f, 1, {}, QDQ_U8, options, 1), 1u);  // c58d
+    options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
+    EXPECT_EQ(quantized(QDQ_I8, 0.5f, 1, zero_point::of_float(0.11f), options), 1);
+    EXPECT_EQ(quantized(QDQ_I8, 0.5f, 1, zero_point::of_float(0.09f), options), 0);
 }
 
 TEST(Quantize, rounds_large_halves_for_wide_types) {

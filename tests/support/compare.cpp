@@ -40,6 +40,7 @@ const char *name_of(qdq_rounding rounding) {
     case QDQ_TOWARD_ZERO: return "toward_zero";
     case QDQ_DOWN: return "down";
     case QDQ_UP: return "up";
+    case QDQ_STOCHASTIC: return "stochastic";
     }
     return "?";
 }
@@ -51,6 +52,9 @@ std::string describe(const qdq_options &options) {
     text += options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING ? ", before_rounding" : ", after_rounding";
     text += options.dequantize_zp == QDQ_ZP_ADD ? ", add" : ", subtract";
     text += std::string(", ") + name_of(options.rounding);
+    if (options.rounding == QDQ_STOCHASTIC) {
+        text += formatted(" (seed %" PRIu64 ", offset %" PRIu64 ")", options.random_seed, options.random_offset);
+    }
     if (options.no_saturate != 0) {
         text += ", no_saturate";
     }

@@ -21,8 +21,9 @@
  *
  * - *Integer y*: infinities saturate. NaN gives the lowest code (QDQ_NAN_LOWEST, as ONNX Runtime), or 0 (QDQ_NAN_ZERO,
  *   as CANN). Either lies within the range that y saturates to, whatever the zero point is.
- * - *Float y* (f8, f6, f4): t rounds once to nearest even, subnormals included. Overflow saturates to the largest
- * finite value. NaN stays NaN, with the sign of x. f6 and f4 types have no NaN and give their largest value, e2m1 +6.
+ * - *Float y* (f8, f6, f4): t rounds once, to nearest even but for QDQ_STOCHASTIC, subnormals included. Overflow
+ * saturates to the largest finite value. NaN stays NaN, with the sign of x. f6 and f4 types have no NaN and give their
+ * largest value, e2m1 +6.
  * - *Dequantize*: an integer zero point is applied exactly, and the result converts to f32 once. The f32 product then
  *   rounds once to y's type. A NaN result is always the positive quiet NaN with no payload.
  *
@@ -127,13 +128,45 @@ typedef enum {
     QDQ_ZP_ADD       /**< (q + zero_point) * scale */
 } qdq_dequantize_zp;
 
-/** How quantize rounds to an integer y. Float y always round to nearest even. */
+/** How quantize rounds to an integer y. A float y rounds to nearest even, or stochastically.
+ *
+ * **QDQ_STOCHASTIC** rounds up or down by chance, so that the mean of many draws is t. Let l and u be the neighbours of
+ * |t| among the numbers of y's type, as if these had no end: the next ones toward and away from 0. Integers are 1
+ * apart. Floats are 2^(max(e, E) - m) apart: e is floor(log2 |t|), E the exponent of the least normal, and m the number
+ * of mantissa bits.
+ *
+ * @code{.unparsed}
+ * k = (|t| - l) / (u - l) * 65536     rounded to the nearest integer, ties to even
+ * round(t) = u if k + r >= 65536, else l, with the sign of t
+ * @endcode
+ *
+ * So u has the probability k / 65536, which is exact to 2^-17. Numbers of the type stay what they are, and what is no
+ * number does, too. Saturation follows. A zero point that is added before rounding is part of t.
+ *
+ * r has 16 random bits, those of the element's number n = offset + index. The index counts x's elements in row-major
+ * order, whatever the strides are; the offset is `random_offset` of qdq_options. So every target, layout and number of
+ * threads gives the same, and parts of a tensor can be quantized by calls of their own. Calls that are to be
+ * independent need other seeds, or numbers of their own.
+ *
+ * @code{.unparsed}
+ * w[0], w[1], ... = Philox 4x32-10 (Salmon et al., SC 2011) of the key {low, high half of random_seed} and the counters
+ *                   {low, high half of i, 0, 0} from i = 0 on: of each the low and the high half of each of four words
+ * r = w[16 * (n / 32) + n % 16]     for n % 32 < 16
+ * r = the same, its bytes swapped   for the others
+ * @endcode
+ *
+ * The 16 bits of two elements are the same ones so: each looks at its low byte only where its high byte does not
+ * decide, once in 256 times. All other bits are independent.
+ *
+ * It is taken by qdq_quantize() and qdq_plan_quantize() for tensors on the host, on a target that has
+ * quantize_f32_<y>. All else gives QDQ_UNSUPPORTED. */
 typedef enum {
     QDQ_NEAREST_EVEN, /**< to nearest, ties to even */
     QDQ_NEAREST_AWAY, /**< to nearest, ties away from 0 */
     QDQ_TOWARD_ZERO,  /**< toward 0 */
     QDQ_DOWN,         /**< toward minus infinity */
-    QDQ_UP            /**< toward plus infinity */
+    QDQ_UP,           /**< toward plus infinity */
+    QDQ_STOCHASTIC    /**< by chance, of a float y, too: above */
 } qdq_rounding;
 
 /** How a packed 4-bit tensor holds its elements, counted flat from 0. */
@@ -197,7 +230,7 @@ typedef struct {
     qdq_scale_mode scale_mode;       /**< quantize: division or a product */
     qdq_quantize_zp quantize_zp;     /**< quantize: the zero point after rounding, or before */
     qdq_dequantize_zp dequantize_zp; /**< dequantize: the zero point is subtracted, or added */
-    qdq_rounding rounding;           /**< quantize to an integer y */
+    qdq_rounding rounding;           /**< quantize to an integer y, or stochastically */
     int32_t no_saturate; /**< f8 only: overflow gives infinity (e5m2) or NaN (e4m3fn) instead of the largest value */
     int32_t axis;        /**< of a 1-D or blocked scale; negative counts from the last dimension */
     int64_t block_size;  /**< elements per block along `axis`; 0: derived from the shapes */
@@ -210,9 +243,13 @@ typedef struct {
     /** Of device tensors: a CUstream, NULL for the default one; a cl_command_queue, never NULL. A plan does not keep
      * it: qdq_run() takes one of its own. On the host NULL. */
     void *stream;
-    qdq_stores stores; /**< how y is written on the host */
-    qdq_nan nan;       /**< quantize to an integer y; else without effect */
+    qdq_stores stores;      /**< how y is written on the host */
+    qdq_nan nan;            /**< quantize to an integer y; else without effect */
+    uint64_t random_seed;   /**< QDQ_STOCHASTIC; else without effect, and not read */
+    uint64_t random_offset; /**< the same: the number of the first element; those of all are below 2^64 - 1 */
 } qdq_options;
+
+#define qdq_profile_options qdq_profile_options_2
 
 /** Fills `options` with those under which qdq computes as another system does, for a stored type.
  *
@@ -228,7 +265,8 @@ typedef struct {
 qdq_status qdq_profile_options(const char *profile, qdq_dtype stored, qdq_options *options);
 
 /* The functions that read qdq_options have a symbol for each header that added to it: callers compiled with an earlier
- * one left `nan` unset, and the functions of these names, which they call, do not look at it. */
+ * one left `nan` unset, and the functions of these names, which they call, do not look at it. What came later is read
+ * where an option asks for it that came with it. What writes qdq_options has such symbols, too. */
 #define qdq_quantize qdq_quantize_2
 #define qdq_dequantize qdq_dequantize_2
 #define qdq_plan_quantize qdq_plan_quantize_2
@@ -533,6 +571,8 @@ qdq_status qdq_arrange_scales(const qdq_tensor *scale, qdq_scale_layout layout, 
 /** The way back: copies scales out of a layout, whose padding is not looked at. `scale` is written; the rest is as of
  * qdq_arrange_scales(). */
 qdq_status qdq_restore_scales(const void *arranged, int64_t bytes, qdq_scale_layout layout, const qdq_tensor *scale);
+
+#define qdq_dynamic_profile qdq_dynamic_profile_2
 
 /** Fills `how` and `options` with those under which a dynamic call computes as another system does, for a type of
  * codes. Which elements share a scale is for the caller to say.

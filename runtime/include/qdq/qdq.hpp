@@ -88,7 +88,8 @@ enum class rounding {
     nearest_away = QDQ_NEAREST_AWAY,  ///< ties away from 0
     toward_zero = QDQ_TOWARD_ZERO,    ///< toward 0
     down = QDQ_DOWN,                  ///< toward minus infinity
-    up = QDQ_UP                       ///< toward plus infinity
+    up = QDQ_UP,                      ///< toward plus infinity
+    stochastic = QDQ_STOCHASTIC       ///< by chance, of float types, too: qdq_rounding
 };
 /// How y is written on the host: a hint, which changes no result.
 enum class stores {
@@ -365,7 +366,7 @@ struct options {
         qdq::quantize_zp::after_rounding;  ///< quantize: the zero point after rounding, or before
     qdq::dequantize_zp dequantize_zp =
         qdq::dequantize_zp::subtract;                      ///< dequantize: the zero point subtracted, or added
-    qdq::rounding rounding = qdq::rounding::nearest_even;  ///< quantize, to an integer type
+    qdq::rounding rounding = qdq::rounding::nearest_even;  ///< quantize, to an integer type, or stochastically
     bool saturate = true;                                  ///< f8 only: false gives infinity or NaN on overflow
     std::int32_t axis = 0;                                 ///< of a 1-D or blocked scale
     std::int64_t block_size = 0;                           ///< elements per block along `axis`; 0: from the shapes
@@ -376,6 +377,8 @@ struct options {
     void *stream = nullptr;                          ///< of calls on a device's tensors alone
     qdq::stores stores = qdq::stores::by_size;       ///< a hint, which changes no result
     nan_code nan = nan_code::lowest;                 ///< of quantize, to an integer type
+    std::uint64_t random_seed = 0;                   ///< of stochastic rounding
+    std::uint64_t random_offset = 0;                 ///< of the first element of x
 
     /// As C takes them.
     constexpr qdq_options c() const {
@@ -392,7 +395,9 @@ struct options {
                 block_shape,
                 stream,
                 static_cast<qdq_stores>(stores),
-                static_cast<qdq_nan>(nan)};
+                static_cast<qdq_nan>(nan),
+                random_seed,
+                random_offset};
     }
 };
 

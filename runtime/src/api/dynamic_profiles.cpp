@@ -2,6 +2,7 @@
 #include "support/status.h"
 #include "support/types.h"
 
+#include <cstddef>
 #include <cstring>
 
 namespace qdq::runtime {
@@ -86,4 +87,17 @@ qdq_status qdq_dynamic_profile(const char *name, qdq_dtype codes, qdq_scale_opti
                 "qdq_dynamic_profile: profile: \"%s\" is none of onnx, torchao, mx, compressed-tensors, vllm, "
                 "vllm-group, acl",
                 name);
+}
+
+// The same by the name of the first header that had it, whose options end before `random_seed`.
+#undef qdq_dynamic_profile
+
+extern "C" [[gnu::visibility("default")]] qdq_status qdq_dynamic_profile(const char *name, qdq_dtype codes,
+                                                                         qdq_scale_options *how, qdq_options *options) {
+    qdq_options all;
+    const qdq_status status = qdq_dynamic_profile_2(name, codes, how, options ? &all : nullptr);
+    if (status == QDQ_OK) {
+        std::memcpy(options, &all, offsetof(qdq_options, random_seed));
+    }
+    return status;
 }

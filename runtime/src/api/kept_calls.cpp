@@ -5,6 +5,7 @@
 #include "targets/target.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <iterator>
 
@@ -13,7 +14,8 @@ namespace qdq::runtime {
 namespace {
 
 constexpr int most_rank = 4;
-constexpr int words_of_options = sizeof(qdq_options) / sizeof(uint64_t);
+// Those that every caller's options have, and that count for a call that is kept: it is not stochastic.
+constexpr int words_of_options = offsetof(qdq_options, random_seed) / sizeof(uint64_t);
 constexpr int most_words = 2 + words_of_options + 4 * (2 + 2 * most_rank);
 
 bool is_on_host(const qdq_device &device) {
@@ -45,7 +47,7 @@ template<typename Visit> bool visit_tensor(const qdq_tensor &tensor, Visit visit
 
 template<typename Visit> bool visit_options(const qdq_options &options, Visit visit) {
     uint64_t words[words_of_options];
-    static_assert(sizeof(words) == sizeof(options));
+    static_assert(sizeof(words) == offsetof(qdq_options, random_seed));
     std::memcpy(words, &options, sizeof(words));
     bool all = true;
     for (int i = 0; all && i < words_of_options; i++) {

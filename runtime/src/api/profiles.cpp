@@ -2,6 +2,7 @@
 #include "support/status.h"
 #include "support/types.h"
 
+#include <cstddef>
 #include <cstring>
 
 namespace qdq::runtime {
@@ -58,4 +59,17 @@ qdq_status qdq_profile_options(const char *name, qdq_dtype stored, qdq_options *
                 "qdq_profile_options: profile: \"%s\" is none of onnx, torch, torchao, acl, "
                 "tensorrt, tripy, pypto",
                 name);
+}
+
+// The same by the name of the first header, whose options end before `random_seed`.
+#undef qdq_profile_options
+
+extern "C" [[gnu::visibility("default")]] qdq_status qdq_profile_options(const char *name, qdq_dtype stored,
+                                                                         qdq_options *options) {
+    qdq_options all;
+    const qdq_status status = qdq_profile_options_2(name, stored, options ? &all : nullptr);
+    if (status == QDQ_OK) {
+        std::memcpy(options, &all, offsetof(qdq_options, random_seed));
+    }
+    return status;
 }

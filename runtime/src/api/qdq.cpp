@@ -62,7 +62,7 @@ qdq_status plan_only(qdq_plan *out, const runtime::arguments &given) {
 // The functions of the header, by the symbols that it gives them.
 qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                         const qdq_options *options) {
-    return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true});
+    return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true, true});
 }
 
 qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
@@ -72,8 +72,8 @@ qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qd
 
 qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                              const qdq_tensor *y, const qdq_options *options) {
-    return plan_only(plan,
-                     {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false});
+    return plan_only(
+        plan, {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false, true});
 }
 
 qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,

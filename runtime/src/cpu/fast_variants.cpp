@@ -83,7 +83,8 @@ quantize_variant fast_variant(const call &op) {
     if (op.rounding != QDQ_NEAREST_EVEN) {
         return op.multiply ? rounded_multiply : rounded_divide;
     }
-    if (!type_of(op.y_type).is_integer() || (!op.zero_point && !op.narrowed)) {
+    const element_type &codes = type_of(op.y_type);
+    if (!(codes.is_integer() || codes.roles.floats) || (!op.zero_point && !op.narrowed)) {
         return op.multiply ? multiply : divide;
     }
     // i32 narrows its range in every variant.

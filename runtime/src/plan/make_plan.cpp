@@ -47,6 +47,10 @@ void set_call(draft &d) {
     op.scale = given.scale->data;
     op.zero_point = given.zero_point && d.zero_point_elements > 0 ? given.zero_point->data : nullptr;
     op.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
+    if (op.quantizes() && op.rounding == QDQ_STOCHASTIC) {
+        d.result.path = execution_path::stochastic;
+        d.result.random = {options.random_seed, options.random_offset};
+    }
     op.nontemporal = op.target->nontemporal && stores_past_caches(options.stores, op, d.x_elements);
 }
 
@@ -157,9 +161,18 @@ bool runs_on_host(const plan &p) { return p.elements > 0 && p.path != execution_
 
 }  // namespace
 
+void set_regions(plan &p, merge_order order) {
+    blocked_dimension ordered[most_dimensions] = {{{1, 1, 1, 0, 0}, 1}};
+    const int count = order_dimensions(p.dimensions, p.dimension_count, order, ordered);
+    plan whole = p;
+    choose_path(whole);
+    set_tiles(p, ordered, std::max(count, 1));
+    p.path = whole.path == execution_path::tiles ? execution_path::tiles : execution_path::parts;
+}
+
 qdq_status make_plan(const arguments &given, plan &result) {
     const qdq_status status = check_call(given, result);
-    if (!status && runs_on_host(result)) {
+    if (!status && runs_on_host(result) && result.path != execution_path::stochastic) {
         choose_path(result);
     }
     return status;
@@ -168,13 +181,7 @@ qdq_status make_plan(const arguments &given, plan &result) {
 qdq_status make_plan_of_regions(const arguments &given, plan &result) {
     const qdq_status status = check_call(given, result);
     if (!status && runs_on_host(result)) {
-        blocked_dimension ordered[most_dimensions] = {{{1, 1, 1, 0, 0}, 1}};
-        const merge_order of_floats = result.op.quantizes() ? merge_order::of_x_strides : merge_order::of_strides;
-        const int count = order_dimensions(result.dimensions, result.dimension_count, of_floats, ordered);
-        plan whole = result;
-        choose_path(whole);
-        set_tiles(result, ordered, std::max(count, 1));
-        result.path = whole.path == execution_path::tiles ? execution_path::tiles : execution_path::parts;
+        set_regions(result, result.op.quantizes() ? merge_order::of_x_strides : merge_order::of_strides);
     }
     return status;
 }

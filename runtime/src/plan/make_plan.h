@@ -1,7 +1,7 @@
 // From a caller's arguments to a plan: every rule of qdq.h about arguments, and the reduction of a valid call.
 #pragma once
 
-#include "plan/plan.h"
+#include "plan/loops.h"
 
 namespace qdq::runtime {
 
@@ -11,6 +11,7 @@ struct arguments {
     const qdq_tensor *x, *scale, *zero_point, *y;
     const qdq_options *options;
     bool needs_data;  // false while planning: x and y may come later
+    bool may_be_stochastic = false;
 };
 
 // Fills `result`, or says what is wrong. An empty tensor gives a plan of no elements.
@@ -22,5 +23,9 @@ qdq_status make_plan_of_regions(const arguments &given, plan &result);
 
 // Has a plan with elements on the host go by tiles, whatever its path.
 void go_by_tiles(plan &p);
+
+// Turns a plan on the host whose dimensions are as the caller gave them into one of regions, with dimensions in an
+// order.
+void set_regions(plan &p, merge_order order);
 
 }  // namespace qdq::runtime

@@ -1,6 +1,7 @@
 #include "plan/draft.h"
 
 #include <cinttypes>
+#include <cstddef>
 #include <cstring>
 
 namespace qdq::runtime {
@@ -14,7 +15,7 @@ qdq_status check_choices(const draft &d) {
     } choices[] = {{"scale_mode", stored_value(d.options.scale_mode), QDQ_RECIPROCAL},
                    {"quantize_zp", stored_value(d.options.quantize_zp), QDQ_ZP_BEFORE_ROUNDING},
                    {"dequantize_zp", stored_value(d.options.dequantize_zp), QDQ_ZP_ADD},
-                   {"rounding", stored_value(d.options.rounding), QDQ_UP},
+                   {"rounding", stored_value(d.options.rounding), QDQ_STOCHASTIC},
                    {"packing", stored_value(d.options.packing), QDQ_SPLIT_HALVES},
                    {"stores", stored_value(d.options.stores), QDQ_STORES_NONTEMPORAL},
                    {"nan", stored_value(d.options.nan), QDQ_NAN_ZERO}};
@@ -61,8 +62,53 @@ qdq_status check_range(draft &d) {
         d.op.lowest = options.quant_min;
         d.op.highest = options.quant_max;
     }
-    if (d.op.quantizes() && options.rounding != QDQ_NEAREST_EVEN && !codes.is_integer()) {
+    const bool rounds_floats = options.rounding == QDQ_NEAREST_EVEN || options.rounding == QDQ_STOCHASTIC;
+    if (d.op.quantizes() && !rounds_floats && !codes.is_integer()) {
         return d.invalid("%s: options: rounding %d needs an integer y, not %s", int(options.rounding), codes.name);
+    }
+    return QDQ_OK;
+}
+
+// What came with an option later is read where that is given: the options of callers compiled with an earlier header
+// end before it.
+void read_options(draft &d) {
+    std::memcpy(&d.options, d.given.options, offsetof(qdq_options, random_seed));
+    if (stored_value(d.options.rounding) == QDQ_STOCHASTIC) {
+        d.options = *d.given.options;
+    }
+}
+
+qdq_status unsupported_rounding(const draft &d, const char *why) {
+    return fail(QDQ_UNSUPPORTED, "%s: options: rounding %d is stochastic; %s", d.given.function, int(QDQ_STOCHASTIC),
+                why);
+}
+
+// Stochastic rounding has kernels of its own, and then those from f32.
+qdq_status check_stochastic(const draft &d) {
+    if (!d.op.quantizes() || d.options.rounding != QDQ_STOCHASTIC) {
+        return QDQ_OK;
+    }
+    if (!d.given.may_be_stochastic) {
+        return unsupported_rounding(d, "qdq_quantize and qdq_plan_quantize alone round so");
+    }
+    if (d.is_on_device()) {
+        return unsupported_rounding(d, "tensors on the host alone are rounded so");
+    }
+    if (!qdq_linked_stochastic_rounding) {
+        return fail(QDQ_UNSUPPORTED,
+                    "%s: options: rounding %d is stochastic, which was not picked; STOCHASTIC and %s add it",
+                    d.given.function, int(QDQ_STOCHASTIC), qdq_linked_by);
+    }
+    if (d.options.random_offset > UINT64_MAX - uint64_t(d.x_elements)) {
+        return d.invalid("%s: options: random_offset %" PRIu64 " and x's %" PRId64 " elements are more than 2^64 - 1",
+                         d.options.random_offset, d.x_elements);
+    }
+    const qdq_dtype codes = d.code_type().dtype;
+    if (!find_quantize(*d.op.target, QDQ_F32, codes)) {
+        return fail(
+            QDQ_UNSUPPORTED,
+            "%s: options: rounding %d is stochastic, by way of quantize_f32_%s, which was not picked; %s adds it",
+            d.given.function, int(QDQ_STOCHASTIC), type_of(codes).name, qdq_linked_by);
     }
     return QDQ_OK;
 }
@@ -71,7 +117,7 @@ qdq_status check_range(draft &d) {
 
 qdq_status check_options(draft &d) {
     if (d.given.options) {
-        std::memcpy(&d.options, d.given.options, sizeof(d.options));
+        read_options(d);
     }
     if (qdq_status s = check_choices(d)) {
         return s;
@@ -90,6 +136,9 @@ qdq_status check_options(draft &d) {
                          int(split_group), d.x_elements);
     }
     if (qdq_status s = check_blocks_asked(d)) {
+        return s;
+    }
+    if (qdq_status s = check_stochastic(d)) {
         return s;
     }
     return check_range(d);

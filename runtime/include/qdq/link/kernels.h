@@ -81,8 +81,14 @@ struct qdq_target {
     qdq_bytes_kernel *swap_nibbles, *split_halves, *join_halves; /* NULL where no row has 4-bit codes */
 };
 
-/* The table: targets best first, and what would add a kernel that is not in it, for messages. */
+/* QDQ_STOCHASTIC: what runs such calls, with kernels of its own. */
+struct qdq_stochastic_rounding;
+extern const struct qdq_stochastic_rounding qdq_stochastic_rounding;
+
+/* The table: targets best first, stochastic rounding or NULL, and what would add a kernel that is not in it, for
+ * messages. */
 extern const struct qdq_target qdq_linked_targets[];
+extern const struct qdq_stochastic_rounding *const qdq_linked_stochastic_rounding;
 extern const int qdq_linked_target_count;
 extern const char qdq_linked_by[];
 

@@ -1,0 +1,30 @@
+// The numbers that stochastic rounding rounds to: those of a type's codes, as if they had no end.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace qdq::kernels {
+
+enum class grid {
+    integers,
+    floats,  // multiples of the step of their binade: 2^-mantissa_bits of its least, or of the least normal's
+};
+
+// What, added to the bits of a binade's least number as an f32, makes 128 steps of it: of up to 5 bits of mantissa.
+constexpr uint32_t alignment_of(int mantissa_bits) { return uint32_t(7 - mantissa_bits) << 23; }
+constexpr int most_mantissa_bits = 5;
+
+// How far elements that share 16 random bits are from one another: the first half of twice as many, and the second.
+constexpr int sharing_distance = 16;
+
+// Saturates as every type's code, whatever is added to it.
+constexpr float beyond_all_codes = 1099511627776.0f;  // 2^40
+
+inline const std::map<std::string, grid> &grid_names() {
+    static const std::map<std::string, grid> names = {{"integers", grid::integers}, {"floats", grid::floats}};
+    return names;
+}
+
+}  // namespace qdq::kernels

@@ -1,0 +1,37 @@
+// Calls by runs of consecutive elements, for what computes them by way of a dense tensor that is never whole.
+#pragma once
+
+#include "plan/plan.h"
+#include "plan/regions.h"
+
+namespace qdq::runtime {
+
+constexpr int64_t most_consecutive = 64 * group;  // elements of a run
+
+// The elements of a plan of regions, in the order of its dimensions.
+class consecutive_elements {
+public:
+    explicit consecutive_elements(const plan &p);
+
+    // Sets the path of a plan of the same regions, such that a run of packed codes may begin within a byte.
+    void choose_path(plan &p) const;
+
+    // Sets the region of a run, and returns the number of its first element.
+    int64_t set_region(int64_t number, interval *region) const;
+
+    // Calls some(*this, begin, end, context) for all runs, split over threads where parts of y share no byte.
+    using some_runs = void(const consecutive_elements &all, int64_t begin, int64_t end, const void *context);
+    void run(some_runs *some, const void *context) const;
+
+private:
+    bool begin_at_bytes(const plan &p) const;
+    bool parts_begin_at_bytes(const plan &p) const;
+
+    // The inner dimensions whole, `step` places of the next one, and one of those outside.
+    const plan &of;
+    int split = 0;
+    int64_t inner = 1;  // elements of a place of that dimension
+    int64_t step = 1, steps = 1, count = 1;
+};
+
+}  // namespace qdq::runtime

@@ -1,0 +1,185 @@
+// QDQ_STOCHASTIC: chances, and which random bits an element has. That codes are the reference's is for kernel.quantize
+// and api.random to show, of every type, layout and target.
+#include "call.h"
+
+#include "support/targets.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace api_test {
+namespace {
+
+constexpr int64_t count = 1 << 16;
+
+qdq_options stochastic(uint64_t seed, uint64_t offset = 0) {
+    qdq_options options{};
+    options.rounding = QDQ_STOCHASTIC;
+    options.random_seed = seed;
+    options.random_offset = offset;
+    return options;
+}
+
+struct tensors {
+    tensor_memory x, y;
+    tensor_memory scale{QDQ_F32, {}};
+
+    tensors(qdq_dtype codes, const dimensions &shape, const dimensions &x_strides = {},
+            const dimensions &y_strides = {})
+        : x(QDQ_F32, shape, x_strides), y(codes, shape, y_strides) {
+        scale.fill([](int64_t) { return 0x3f800000u; });  // 1
+    }
+
+    void quantize(const qdq_options &options) const {
+        const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view();
+        ASSERT_EQ(qdq_quantize(&of_x, &of_scale, nullptr, &of_y, &options), QDQ_OK) << qdq_last_error();
+    }
+
+    std::vector<double> values() const {
+        const qdq_tensor of_scale = scale.view(), of_y = y.view();
+        std::vector<float> all(static_cast<size_t>(count));
+        const qdq_tensor to{all.data(), QDQ_F32, of_y.rank, of_y.shape, nullptr, {}};
+        EXPECT_EQ(qdq_dequantize(&of_y, &of_scale, nullptr, &to, nullptr), QDQ_OK) << qdq_last_error();
+        return {all.begin(), all.end()};
+    }
+};
+
+// So many elements of one value, quantized; dequantized.
+std::vector<double> draws(float value, qdq_dtype codes, const qdq_options &options) {
+    tensors all(codes, {count});
+    all.x.fill([=](int64_t) { return std::bit_cast<uint32_t>(value); });
+    all.quantize(options);
+    return all.values();
+}
+
+class Stochastic : public Api {};
+
+TEST_F(Stochastic, means_of_draws_are_the_values) {
+    const std::pair<qdq_dtype, std::vector<float>> cases[] = {{QDQ_I8, {0.3f, -0.3f, 100.99f, -127.001f, 1.0f / 4096}},
+                                                              {QDQ_I4, {0.5f, -6.75f}},
+                                                              {QDQ_I32, {-1234.56f, 0.9f}},
+                                                              {QDQ_F8E4M3, {0.3f, -17.3f, 0.0007f, 300.0f}},
+                                                              {QDQ_F8E5M2, {0.3f, 1e-5f, -50000.0f}},
+                                                              {QDQ_F4E2M1, {0.1f, -5.1f, 2.4f}}};
+    for (const auto &[type, values] : cases) {
+        for (const float value : values) {
+            const std::vector<double> all = draws(value, type, stochastic(7));
+            const auto [low, high] = std::minmax_element(all.begin(), all.end());
+            const double mean = std::reduce(all.begin(), all.end()) / double(count), step = *high - *low;
+            EXPECT_GT(step, 0) << "both neighbours are drawn";
+            EXPECT_LE(*low, double(value));
+            EXPECT_GE(*high, double(value));
+            // Five deviations of the mean, and what 16 bits leave.
+            const double up = (double(value) - *low) / step;
+            EXPECT_NEAR(mean, double(value), step * (5 * std::sqrt(up * (1 - up) / double(count)) + 0x1p-17))
+                << value << " to " << qdq_dtype_name(type);
+        }
+    }
+}
+
+// Two that share random bits, neighbours, and words of one block: one goes up as often where another does.
+TEST_F(Stochastic, elements_are_drawn_independently) {
+    for (const uint64_t seed : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 32}) {
+        const std::vector<double> all = draws(0.5f, QDQ_I8, stochastic(seed));
+        for (const size_t distance : {1, 2, 4, 8, 16, 32, 64, 128, 2048}) {
+            double both = 0;
+            for (size_t i = 0; i + distance < all.size(); i++) {
+                both += all[i] * all[i + distance];
+            }
+            EXPECT_NEAR(both / double(all.size() - distance), 0.25, 0.01) << "seed " << seed << ", " << distance;
+        }
+    }
+    EXPECT_NE(draws(0.5f, QDQ_I8, stochastic(0)), draws(0.5f, QDQ_I8, stochastic(1)));
+    EXPECT_NE(draws(0.5f, QDQ_I8, stochastic(0)), draws(0.5f, QDQ_I8, stochastic(uint64_t{1} << 32)));
+}
+
+TEST_F(Stochastic, numbers_of_the_type_and_those_that_are_none_stay) {
+    for (const float value : {0.0f, -0.0f, 1.0f, -7.0f, 448.0f, -0x1p-9f}) {
+        EXPECT_EQ(draws(value, QDQ_F8E4M3, stochastic(3)), std::vector<double>(size_t(count), double(value)));
+    }
+    EXPECT_EQ(draws(1e9f, QDQ_I8, stochastic(3)), std::vector<double>(size_t(count), 127.0));
+    EXPECT_EQ(draws(-INFINITY, QDQ_I8, stochastic(3)), std::vector<double>(size_t(count), -128.0));
+    EXPECT_EQ(draws(NAN, QDQ_I8, stochastic(3)), std::vector<double>(size_t(count), -128.0));
+    EXPECT_EQ(draws(INFINITY, QDQ_F8E4M3, stochastic(3)), std::vector<double>(size_t(count), 448.0));
+    EXPECT_TRUE(std::isnan(draws(NAN, QDQ_F8E4M3, stochastic(3))[1]));
+    EXPECT_EQ(draws(7.7f, QDQ_F4E2M1, stochastic(3)), std::vector<double>(size_t(count), 6.0));
+}
+
+// One that begins in the middle of a run, and of what shares random bits; the offset says which elements they are.
+TEST_F(Stochastic, parts_of_a_tensor_are_quantized_as_in_the_whole) {
+    const std::vector<double> whole = draws(0.37f, QDQ_I8, stochastic(11, 5));
+    for (const int64_t first : {int64_t{0}, int64_t{1}, int64_t{15}, int64_t{16}, int64_t{31}, int64_t{2047}}) {
+        const std::vector<double> part = draws(0.37f, QDQ_I8, stochastic(11, 5 + static_cast<uint64_t>(first)));
+        EXPECT_TRUE(std::equal(whole.begin() + first, whole.end(), part.begin())) << first;
+    }
+}
+
+TEST_F(Stochastic, threads_and_strides_change_nothing) {
+    const dimensions shape = {64, 32, 512};  // of several parts
+    const auto codes_of = [&](int32_t threads, const dimensions &x_strides, const dimensions &y_strides) {
+        qdq_set_num_threads(threads);
+        tensors all(QDQ_U8, shape, x_strides, y_strides);
+        all.x.fill([](int64_t i) { return std::bit_cast<uint32_t>(float(i % 251) + 0.37f); });
+        all.quantize(stochastic(13, 3));
+        std::vector<uint8_t> codes;
+        const qdq_tensor y = all.y.view();
+        for (int64_t i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
+            const int64_t at[] = {i / (shape[1] * shape[2]), i / shape[2] % shape[1], i % shape[2]};
+            const dimensions dense = {shape[1] * shape[2], shape[2], 1}, &by = y_strides.empty() ? dense : y_strides;
+            codes.push_back(static_cast<uint8_t *>(y.data)[at[0] * by[0] + at[1] * by[1] + at[2] * by[2]]);
+        }
+        return codes;
+    };
+    const std::vector<uint8_t> expected = codes_of(1, {}, {});
+    for (const int32_t threads : {2, 3, 7}) {
+        EXPECT_TRUE(expected == codes_of(threads, {}, {})) << threads;
+        EXPECT_TRUE(expected == codes_of(threads, {1, 64, 64 * 32}, {})) << threads;
+        EXPECT_TRUE(expected == codes_of(threads, {}, {1, 64 * 512, 64})) << threads;
+        EXPECT_TRUE(expected == codes_of(threads, {512, -64 * 512, 1}, {512, 64 * 512, 1})) << threads;
+    }
+}
+
+TEST_F(Stochastic, every_target_gives_the_same) {
+    std::vector<double> expected;
+    test_support::for_each_target([&](const std::string &target) {
+        const std::vector<double> all = draws(0.7f, QDQ_F8E5M2, stochastic(17, (uint64_t{1} << 36) - 100));
+        expected = expected.empty() ? all : expected;
+        EXPECT_EQ(all, expected) << target;
+    });
+}
+
+class StochasticRefused : public Api {
+protected:
+    tensors all{QDQ_I8, {4, 8}};
+    const qdq_tensor x = all.x.view(), scale = all.scale.view(), y = all.y.view();
+    qdq_options options = stochastic(1);
+
+    static void expect(qdq_status status, qdq_status expected, const std::vector<std::string> &words) {
+        ASSERT_EQ(status, expected);
+        for (const std::string &word : words) {
+            EXPECT_NE(std::string(qdq_last_error()).find(word), std::string::npos) << qdq_last_error();
+        }
+    }
+};
+
+TEST_F(StochasticRefused, by_other_calls) {
+    const std::vector<std::string> words = {"options: rounding 5 is stochastic", "qdq_quantize and qdq_plan_quantize"};
+    qdq_plan plan;
+    expect(qdq_quantize_dynamic(&x, &scale, nullptr, &y, nullptr, &options), QDQ_UNSUPPORTED, words);
+    expect(qdq_plan_quantize_dynamic(&plan, &x, &scale, nullptr, &y, nullptr, &options), QDQ_UNSUPPORTED, words);
+    expect(qdq_transcode(&y, &scale, nullptr, nullptr, &y, &scale, nullptr, &options), QDQ_UNSUPPORTED, words);
+    EXPECT_EQ(qdq_dequantize(&y, &scale, nullptr, &x, &options), QDQ_OK) << "which does not round so";
+}
+
+TEST_F(StochasticRefused, with_numbers_that_pass_2_to_64) {
+    options.random_offset = UINT64_MAX - 32;
+    EXPECT_EQ(qdq_quantize(&x, &scale, nullptr, &y, &options), QDQ_OK) << qdq_last_error();
+    options.random_offset++;
+    expect(qdq_quantize(&x, &scale, nullptr, &y, &options), QDQ_INVALID_ARGUMENT,
+           {"options: random_offset 18446744073709551584", "32 elements"});
+}
+
+}  // namespace
+}  // namespace api_test
