@@ -23,7 +23,7 @@ bool is_of_blocks(const coded_rows &part) {
 class row_decoder {
 public:
     row_decoder(const call &op, const coded_rows &part, float *values)
-        : op(op), part(part), pitch(decoded_pitch(part)), values(values), loaded(op, memory, operand_bytes) {}
+        : loaded(op, memory, operand_bytes), op(op), part(part), pitch(decoded_pitch(part)), values(values) {}
     row_decoder(const row_decoder &) = delete;
 
     void run() {
@@ -47,12 +47,12 @@ public:
     }
 
 private:
+    alignas(64) char memory[operand_bytes];
+    operands loaded;
     const call &op;
     const coded_rows &part;
     const int64_t pitch;
     float *const values;
-    alignas(64) char memory[operand_bytes];
-    operands loaded;
 
     // An operand for each element: what only the column form has.
     void run_by_elements() {
