@@ -230,7 +230,8 @@ void add_quantize(CLI::App &app, quantize_options &options) {
         ->type_name("RATIO");
     command
         .add_option("--activations", options.activations,
-                    "dynamic: quantize the layers' inputs, too, as the model runs,\nwith one scale per token")
+                    "dynamic: quantize the layers' inputs, too, as the model runs,\nwith one scale per token; of an "
+                    ".onnx model one per tensor")
         ->check(CLI::IsMember({"dynamic"}))
         ->type_name("HOW");
     command.add_option("--include", options.include, "Quantize the tensors whose names match, too")

@@ -299,8 +299,8 @@ selection select_by(const recipe &rules, const tensor_reader &input) {
     if (input.kind().holds == holding::model) {
         return select_of_model(rules, input);
     }
-    if (dynamic) {
-        throw usage_error("--activations is of a model's folder, whose config.json says so");
+    if (dynamic && input.kind().holds != holding::graph) {
+        throw usage_error("--activations is of a model's folder, whose config.json says so, or of an .onnx model");
     }
     selection select = select_by(rules, [&input](const tensor_info &tensor) { return input.is_weight(tensor); });
     return input.kind().holds == holding::graph ? select_of_graph(select, input) : select;
@@ -358,8 +358,12 @@ std::optional<quantized_parts> quantization::plan_quantized(const tensor_info &t
     if (!input_->kind().has_metadata) {
         check_npy(tensor, how, granularity);
     }
-    records_[tensor.name] = {tensor.type, granularity.axis, granularity.block_size, granularity.block_rows,
-                             how.packs_bytes};
+    records_[tensor.name] = {.source = tensor.type,
+                             .axis = granularity.axis,
+                             .block_size = granularity.block_size,
+                             .block_rows = granularity.block_rows,
+                             .packs_bytes = how.packs_bytes,
+                             .quantizes_inputs = how.dynamic_activations && input_->kind().holds == holding::graph};
     return plan_parts(tensor, how, granularity.scale_shape);
 }
 

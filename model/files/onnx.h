@@ -62,8 +62,9 @@ private:
 
 // An ONNX model with other initializers: each quantized tensor x is x_quantized, x_scale and x_zero_point, and a node
 // DequantizeLinear makes x of them. The nodes and all else are those of the input, byte for byte, but for the versions
-// of ONNX and its file format, which are raised where these nodes need it. Initializers are in a file beside the model
-// where they were in a file of their own, or where the model would have 2 GB, protobuf's limit.
+// of ONNX and its file format, which are raised where these nodes need it, and for the inputs of layers whose weights'
+// records have them quantized as the model runs. Initializers are in a file beside the model where they were in a file
+// of their own, or where the model would have 2 GB, protobuf's limit.
 class onnx_writer final : public tensor_writer {
 public:
     // Without an input the model has no other node, and its outputs are the tensors.

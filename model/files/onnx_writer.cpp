@@ -1,6 +1,7 @@
 #include "files/onnx.h"
 #include "support/error.h"
 #include "support/interrupt.h"
+#include "support/protobuf_scanner.h"
 #include "support/text.h"
 
 #include <algorithm>
@@ -233,17 +234,27 @@ std::string external_entries(const std::string &location, uint64_t offset, uint6
     return bytes;
 }
 
-std::string dequantize_node(const std::string &name, const std::vector<std::string> &inputs,
-                            const dequantize_form &form) {
-    constexpr int integer_type = 2;
+// A node without attributes, named by its first output.
+std::string node_of(const std::string &op_type, const std::vector<std::string> &inputs,
+                    const std::vector<std::string> &outputs) {
     std::string bytes;
     pbf_writer node(bytes);
     for (const std::string &input : inputs) {
         node.add_string(onnx_field::node_input, input);
     }
-    node.add_string(onnx_field::node_output, name);
-    node.add_string(onnx_field::node_name, name + "_DequantizeLinear");
-    node.add_string(onnx_field::op_type, "DequantizeLinear");
+    for (const std::string &output : outputs) {
+        node.add_string(onnx_field::node_output, output);
+    }
+    node.add_string(onnx_field::node_name, outputs[0] + "_" + op_type);
+    node.add_string(onnx_field::op_type, op_type);
+    return bytes;
+}
+
+std::string dequantize_node(const std::string &name, const std::vector<std::string> &inputs,
+                            const dequantize_form &form) {
+    constexpr int integer_type = 2;
+    std::string bytes = node_of("DequantizeLinear", inputs, {name});
+    pbf_writer node(bytes);
     auto add = [&](const char *key, int64_t value) {
         pbf_writer attribute(node, onnx_field::attribute);
         attribute.add_string(onnx_field::attribute_name, key);
@@ -274,6 +285,13 @@ std::string value_info(const tensor_info &tensor) {
 }
 
 }  // namespace
+
+// The input of a layer that it has beside a weight, by their numbers.
+std::optional<size_t> input_beside(const onnx_node &node, size_t weight) {
+    constexpr std::array<std::string_view, 4> layers = {"MatMul", "Gemm", "Conv", "ConvTranspose"};
+    const bool is_layer = node.is_standard && std::ranges::find(layers, node.op_type) != layers.end();
+    return is_layer && weight < 2 && node.inputs.size() >= 2 ? std::optional(1 - weight) : std::nullopt;
+}
 
 // Where everything of a model goes.
 class onnx_layout {
@@ -312,6 +330,8 @@ private:
         places_.assign(tensors_.size(), {});
         data_end_ = 0;
         opset_ = 0;
+        quantizing_.clear();
+        quantized_inputs_.clear();
         find_names(all);
         for (const logical_tensor &tensor : all) {
             throw_if_interrupted();
@@ -389,6 +409,9 @@ private:
         blocking known;
         if (auto record = records_.find(tensor.name); record != records_.end()) {
             known = {.scale_shape = {}, .axis = record->second.axis, .block_size = record->second.block_size};
+            if (record->second.quantizes_inputs) {
+                add_quantizing(tensor.name, *scale.type);
+            }
         }
         dequantize_form form = form_of(codes, scale.shape, known);
         opset_ = std::max(opset_, opset_of(*codes.type, *scale.type, form));
@@ -405,6 +428,16 @@ private:
         std::string node = dequantize_node(tensor.name, names, form);
         nodes_.add(message_pieces::prefix(onnx_field::node, node.size()) + node);
         add_output({tensor.name, scale.type, codes.shape});
+    }
+
+    void add_quantizing(const std::string &weight, const dtype &type) {
+        constexpr uint64_t first_with_dynamic_quantize_linear = 11;
+        if (&type != &f32_dtype()) {
+            throw failure("--activations dynamic: ONNX's DynamicQuantizeLinear takes F32, and the inputs beside " +
+                          shortened(weight) + " are " + std::string(type.name));
+        }
+        quantizing_.insert(weight);
+        opset_ = std::max(opset_, first_with_dynamic_quantize_linear);
     }
 
     // Small ones stay in the model, as onnx.save_model() has it, for those who read it without the data.
@@ -481,11 +514,57 @@ private:
         graph.add_message(onnx_field::initializer, std::move(tensor));
     }
 
-    void copy_graph(message_pieces &graph, const onnx_model &old) const {
+    // A node as it is, or with an input that is quantized and restored, by two nodes before its first use.
+    void copy_node(message_pieces &graph, const onnx_node &node) {
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+            const std::optional<size_t> beside = input_beside(node, i);
+            if (beside && quantizing_.contains(node.inputs[i]) && !gone_.contains(node.inputs[*beside]) &&
+                input_->find_initializer(node.inputs[*beside]) == nullptr) {
+                const std::string restored = quantize_input(graph, node.inputs[*beside]);
+                copy_with_input(graph, node, *beside, restored);
+                return;
+            }
+        }
+        graph.add_range(input_->file(), node.begin, node.end);
+    }
+
+    // The name of what it is then.
+    std::string quantize_input(message_pieces &graph, const std::string &name) {
+        if (!quantized_inputs_.contains(name)) {
+            const std::vector<std::string> parts = {new_name(name + "_quantized"), new_name(scale_name(name)),
+                                                    new_name(zero_point_name(name))};
+            const std::string restored = new_name(name + "_dequantized");
+            for (const std::string &node :
+                 {node_of("DynamicQuantizeLinear", {name}, parts), node_of("DequantizeLinear", parts, {restored})}) {
+                graph.add(message_pieces::prefix(onnx_field::node, node.size()) + node);
+            }
+            quantized_inputs_[name] = restored;
+        }
+        return quantized_inputs_.at(name);
+    }
+
+    void copy_with_input(message_pieces &graph, const onnx_node &node, size_t which, const std::string &name) const {
+        const input_file &file = input_->file();
+        protobuf_scanner scanner(file);
+        message_pieces changed;
+        size_t inputs = 0;
+        scanner.for_each_field(node.begin, node.end, [&](const protobuf_field &whole) {
+            scanner.for_each_field(whole, [&](const protobuf_field &field) {
+                if (field.number == onnx_field::node_input && inputs++ == which) {
+                    changed.add(message_pieces::prefix(onnx_field::node_input, name.size()) + name);
+                } else {
+                    changed.add_range(file, field.begin, field.end());
+                }
+            });
+        });
+        graph.add_message(onnx_field::node, std::move(changed));
+    }
+
+    void copy_graph(message_pieces &graph, const onnx_model &old) {
         for (const onnx_node &node : old.nodes) {
             throw_if_interrupted();
             if (!node.is_nested && !input_->makes_tensor(node)) {
-                graph.add_range(input_->file(), node.begin, node.end);
+                copy_node(graph, node);
             }
         }
         for (const onnx_initializer &each : old.initializers) {
@@ -517,6 +596,8 @@ private:
     message_pieces model_, nodes_, initializers_, outputs_;
     std::vector<place> places_;
     std::set<std::string> names_, gone_;
+    std::set<std::string> quantizing_;                     // weights whose layers quantize their inputs
+    std::map<std::string, std::string> quantized_inputs_;  // and those inputs, as they are restored
     uint64_t data_end_ = 0, opset_ = 0;
 };
 

@@ -21,6 +21,7 @@ quantization_record parse_record(const json &entry) {
         record.block_rows = entry.value("block_rows", 0).get<int64_t>();
     }
     record.packs_bytes = entry.value("packs_bytes", false).get<bool>();
+    record.quantizes_inputs = entry.value("quantizes_inputs", false).get<bool>();
     bool valid = record.source != nullptr && record.source->is_float() && record.axis >= 0 && record.axis < INT32_MAX &&
                  record.block_size >= 0 && record.block_rows >= 0;
     if (!valid) {
@@ -39,7 +40,7 @@ public:
     }
     void field(const std::string &key, json value) override {
         if (key == "source_dtype" || key == "axis" || key == "block_size" || key == "block_rows" ||
-            key == "packs_bytes") {
+            key == "packs_bytes" || key == "quantizes_inputs") {
             fields_[key] = std::move(value);
         }
     }
@@ -61,6 +62,9 @@ json to_json(const quantization_record &record) {
     }
     if (record.packs_bytes) {
         entry["packs_bytes"] = true;
+    }
+    if (record.quantizes_inputs) {
+        entry["quantizes_inputs"] = true;
     }
     return entry;
 }

@@ -12,7 +12,8 @@ namespace qdq::model {
 struct quantization_record {
     const dtype *source = &f32_dtype();
     int64_t axis = 0, block_size = 0, block_rows = 0;  // as in `blocking`
-    bool packs_bytes = false;  // an I32 has codes of 8 bits, which rows of 4 codes or fewer do not tell
+    bool packs_bytes = false;       // an I32 has codes of 8 bits, which rows of 4 codes or fewer do not tell
+    bool quantizes_inputs = false;  // of a graph: nodes that use it quantize what they use beside it, as they run
 };
 using record_map = std::map<std::string, quantization_record>;
 

@@ -373,6 +373,61 @@ class Onnx(CliTest):
         self.assertEqual(set(dequantize_nodes(quantized)), {"d", "w", *WEIGHTS})
         self.assertEqual(set(dequantize_nodes(self.restore())), {"d", "w"})
 
+    def test_activations_are_quantized_as_the_model_runs(self):
+        model = layers()
+        quantized = self.quantize(model, "--activations", "dynamic")
+        nodes = {node.output[0]: node for node in quantized.graph.node}
+        for layer, activation in {"h": "e", "g": "h", "y": "image"}.items():
+            self.assertEqual(nodes[layer].input[0], f"{activation}_dequantized")
+            parts = [f"{activation}_{part}" for part in ("quantized", "scale", "zero_point")]
+            self.assertEqual(list(nodes[f"{activation}_dequantized"].input), parts)
+            self.assertEqual((nodes[parts[0]].op_type, list(nodes[parts[0]].input)),
+                             ("DynamicQuantizeLinear", [activation]))
+        self.assertEqual(list(nodes["r"].input), ["e", "router"])
+        changed = onnx.NodeProto.FromString(nodes["g"].SerializeToString())
+        changed.input[0] = "h"
+        self.assertEqual(changed, model.graph.node[2])
+        self.assertIn("DynamicQuantizeLinear", [node.op_type for node in self.restore().graph.node])
+
+    def test_activations_have_the_bits_of_onnxs_reference(self):
+        from onnx.reference import ReferenceEvaluator
+
+        quantized = self.quantize(layers(), "--activations", "dynamic")
+        names = [f"{name}_{part}" for name in ("e", "h", "image") for part in ("quantized", "scale", "zero_point")]
+        for name in names:
+            dtype = F32 if name.endswith("scale") else TensorProto.UINT8
+            quantized.graph.output.append(helper.make_tensor_value_info(name, dtype, None))
+        in_onnxruntime = run_model(quantized, IDS)
+        expected = ReferenceEvaluator(quantized).run(None, IDS)
+        for name, actual, other in list(zip(["y", "r", *names], in_onnxruntime, expected))[2:5]:  # of the same e
+            self.assertEqual((actual.dtype, actual.tobytes()), (other.dtype, np.asarray(other).tobytes()), name)
+        np.testing.assert_allclose(in_onnxruntime[0], run_model(layers(), IDS)[0], atol=0.1 * np.abs(expected[0]).max())
+
+    def test_an_activation_of_several_layers_is_quantized_once(self):
+        model = layers()
+        model.graph.node.append(helper.make_node("MatMul", ["fc.weight", "turned"], ["z"], "/turned/MatMul"))
+        model.graph.node.append(helper.make_node("MatMul", ["e", "onnx::MatMul_7"], ["again"], "/layers.1/query/MatMul"))
+        model.graph.initializer.append(tensor("turned", random((48, 2), 9)))
+        nodes = self.quantize(model, "--activations", "dynamic", "--exclude", "turned").graph.node
+        self.assertEqual([node.input[0] for node in nodes if node.op_type == "DynamicQuantizeLinear"],
+                         ["e", "h", "image"])
+        self.assertEqual([list(node.input) for node in nodes if node.output[0] in ("z", "again")],
+                         [["fc.weight", "turned"], ["e_dequantized", "onnx::MatMul_7"]])
+
+    def test_activations_need_opset_11(self):
+        quantized = self.quantize(layers(opset=10, ir_version=5), "--per-tensor", "--activations", "dynamic")
+        self.assertEqual(quantized.opset_import[0].version, 11)
+
+    def test_activations_that_cannot_be_quantized_are_refused(self):
+        onnx.save_model(layers(dtype=TensorProto.FLOAT16), self.input)
+        self.fail_with("--activations dynamic: ONNX's DynamicQuantizeLinear takes F32, and the inputs beside",
+                       "quantize", self.input, "-o", self.codes, "--activations", "dynamic")
+        model = layers()
+        model.graph.node[0].output[0] = model.graph.node[1].input[0] = model.graph.node[3].input[0] = "fc.weight_scale"
+        onnx.save_model(model, self.input)
+        self.fail_with("the model already has a value named", "quantize", self.input, "-o", self.codes, "--activations",
+                       "dynamic")
+
     def test_codes_that_are_used_otherwise_stay_with_all_whose_part_they_are(self):
         """Each node's zero point is the codes of the next one, whose own are an output of the graph."""
         model = layers()

@@ -294,6 +294,9 @@ void quantize_and_back(choices &from, const std::string &input, bool is_readable
     if (from.chance(2)) {
         line = line + arguments{"--include", from.one_of<std::string>({"*", "w*", "[a-", "\\"})};
     }
+    if (from.chance(4)) {
+        line = line + arguments{"--activations", "dynamic"};
+    }
     if (run(line) == 0 && is_readable) {
         run_well({"compare", input, codes});
         run_well({"inspect", codes});

@@ -22,8 +22,8 @@ bool is_of_blocks(const coded_rows &part) {
 
 class row_decoder {
 public:
-    row_decoder(const call &op, const coded_rows &part, float *values)
-        : op(op), part(part), pitch(decoded_pitch(part)), values(values), loaded(op, memory, operand_bytes) {}
+    row_decoder(const call &op, const coded_rows &part, float *values, void *memory)
+        : loaded(op, memory, operand_bytes), op(op), part(part), pitch(decoded_pitch(part)), values(values) {}
     row_decoder(const row_decoder &) = delete;
 
     void run() {
@@ -47,12 +47,11 @@ public:
     }
 
 private:
+    operands loaded;
     const call &op;
     const coded_rows &part;
     const int64_t pitch;
     float *const values;
-    alignas(64) char memory[operand_bytes];
-    operands loaded;
 
     // An operand for each element: what only the column form has.
     void run_by_elements() {
@@ -103,6 +102,9 @@ call decoding_of(const call &quantize, const dequantize_row *kernels) {
 
 int64_t decoded_pitch(const coded_rows &part) { return is_of_blocks(part) ? part.columns : round_up(part.columns); }
 
-void decode(const call &op, const coded_rows &part, float *values) { row_decoder(op, part, values).run(); }
+void decode(const call &op, const coded_rows &part, float *values) {
+    alignas(64) char memory[operand_bytes];
+    row_decoder(op, part, values, memory).run();
+}
 
 }  // namespace qdq::runtime
