@@ -193,4 +193,5 @@ void quantize_stochastically(const plan &p, const void *x, void *y) {
 
 }  // namespace qdq::runtime
 
-extern "C" const struct qdq_stochastic_rounding qdq_stochastic_rounding = {qdq::runtime::quantize_stochastically};
+extern "C" const struct qdq_stochastic_rounding qdq_stochastic_rounding = {qdq::runtime::check_stochastic_rounding,
+                                                                           qdq::runtime::quantize_stochastically};
