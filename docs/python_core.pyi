@@ -23,7 +23,7 @@ _Blocks: TypeAlias = int | Sequence[int] | None
 _ScaleMode: TypeAlias = Literal["divide", "multiply", "reciprocal"]
 _QuantizeZeroPoint: TypeAlias = Literal["after_rounding", "before_rounding"]
 _DequantizeZeroPoint: TypeAlias = Literal["subtract", "add"]
-_Rounding: TypeAlias = Literal["nearest_even", "nearest_away", "toward_zero", "down", "up"]
+_Rounding: TypeAlias = Literal["nearest_even", "nearest_away", "toward_zero", "down", "up", "stochastic"]
 _Nan: TypeAlias = Literal["lowest", "zero"]
 _Rule: TypeAlias = Literal["absmax", "minmax", "power_floor", "power_ceil", "power_even", "power_round_up"]
 _GlobalSense: TypeAlias = Literal["scale", "inverse"] | None
@@ -39,6 +39,7 @@ def quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
+    seed: int = 0, offset: int = 0,
 ) -> NDArray[Any]:
     """
     y = saturate(round(x / scale) + zero_point), as an array of `dtype`.
@@ -58,7 +59,10 @@ def quantize(
             the scale's divides x's.
         scale_mode: "divide", "multiply" (x * scale) or "reciprocal" (x * (1 / scale), rounded twice).
         zero_point_mode: "after_rounding", or "before_rounding": saturate(round(x / scale + zero_point)).
-        rounding: "nearest_even", "nearest_away", "toward_zero", "down" or "up".
+        rounding: "nearest_even", "nearest_away", "toward_zero", "down", "up" or "stochastic"; of float types the first and
+            the last.
+        seed, offset: of "stochastic", which rounds up or down by chance: from 0 to 2^64 - 1. Element i of x in row-major order
+            has the random bits of number offset + i of those of the seed.
         saturate: False gives infinity or NaN, instead of the largest value, where float8 overflows.
         nan: what NaN becomes where dtype is an integer type: "lowest", its least code, or "zero".
         profile: "onnx", "torch", "torchao", "acl", "tensorrt", "tripy" or "pypto": the options under which that system
@@ -86,6 +90,7 @@ def quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
+    seed: int = 0, offset: int = 0,
 ) -> _Array: ...
 @overload
 def quantize(
@@ -93,6 +98,7 @@ def quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _Out, packed: bool = False,
+    seed: int = 0, offset: int = 0,
 ) -> _Out: ...
 
 @overload
@@ -346,6 +352,7 @@ def plan_quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _DLPack | None = None, packed: bool = False,
+    seed: int = 0, offset: int = 0,
 ) -> Plan:
     """qdq.plan(qdq.quantize, ...)."""
 

@@ -572,7 +572,7 @@ TEST_P(Rejects, values_outside_the_enums) {
         set_raw(options.stores, value);
         expect_invalid({"stores", std::to_string(value)});
     }
-    for (int value : {-1, 5, 1000}) {
+    for (int value : {-1, 6, 1000}) {
         options = {};
         set_raw(options.rounding, value);
         expect_invalid({"rounding", std::to_string(value)});

@@ -6,7 +6,7 @@
 
 namespace qdq::runtime {
 
-constexpr int64_t most_consecutive = 64 * group;  // elements of a run
+constexpr int64_t most_consecutive = 32 * group;  // elements of a run
 
 // The elements of a plan of regions, in the order of its dimensions.
 class consecutive_elements {

@@ -17,9 +17,11 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t block_bytes = 16;                          // of the random generator; an element takes one of them
-constexpr int64_t shared = 2 * kernels::sharing_distance;    // elements that random bits are shared among
-constexpr int64_t drawn_bytes = 128, rounded_at_once = 512;  // of random bytes
+constexpr int64_t block_bytes = 16;                        // of the random generator; an element takes one of them
+constexpr int64_t shared = 2 * kernels::sharing_distance;  // elements that random bits are shared among
+constexpr int64_t drawn_bytes = 128;                       // of random bytes at once
+constexpr int64_t most_values = most_consecutive + group;  // of a run, from the first on that shares bits with it
+constexpr int64_t fetching_values = 512;  // that are rounded at a time where memory is fetched: lines are on their way
 constexpr float one = 1;
 
 using strides_of = int64_t dimension::*;
@@ -111,7 +113,9 @@ struct bytes_ahead {
     bytes_ahead(const void *data, int64_t bits, int64_t first, int64_t count)
         : next(static_cast<const char *>(data) + first * bits / 8),
           end(next + count * bits / 8),
-          step(bits * rounded_at_once / 8 / 2) {}
+          step(bits * fetching_values / 8 / 2) {}
+
+    bool is_done() const { return next >= end; }
 
     // GCC drops calls of functions that do nothing but prefetch, unless they are inlined.
     [[gnu::always_inline]] void fetch_some() {
@@ -122,21 +126,23 @@ struct bytes_ahead {
     }
 };
 
-// Rounds so many values, of which the first is the first that takes random bits of the block of that number.
-void round_values(const stochastic_call &whole, uint64_t block, float *from, int64_t count, bytes_ahead &of_x,
-                  bytes_ahead &of_y) {
+// Rounds so many values, of which the first is the first that takes random bits of the block of that number. Out of
+// line for its memory, which is not needed beneath the steps before and after.
+[[gnu::noinline]] void round_values(const stochastic_call &whole, uint64_t block, float *from, int64_t count,
+                                    bytes_ahead &of_x, bytes_ahead &of_y) {
     const element_type &codes = whole.codes.op.codes();
     const float_layout &layout = codes.layout;
     const kernels::grid grid = codes.is_integer() ? kernels::grid::integers : kernels::grid::floats;
     const auto least_normal = uint32_t(128 - layout.bias) << 23;
-    alignas(64) uint64_t memory[rounded_at_once / sizeof(uint64_t)];
+    const int64_t at_once = of_x.is_done() && of_y.is_done() ? most_values : fetching_values;
+    alignas(64) uint64_t memory[(most_values + drawn_bytes) / sizeof(uint64_t)];
     halide_dimension_t words_shape{0, 0, 1}, random_shape{0, 0, 1}, shape{0, 0, 1};
     halide_buffer_t words, random, values;
     set_buffer(words, memory, {halide_type_uint, 64, 1}, 1, &words_shape);
     set_buffer(random, memory, {halide_type_uint, 16, 1}, 1, &random_shape);
     const float_environment environment(true);  // what is subnormal rounds to 0, as all that is as small does
-    for (int64_t i = 0; i < count; i += rounded_at_once, block += rounded_at_once / block_bytes) {
-        const auto elements = int32_t(round_up(std::min(rounded_at_once, count - i)));
+    for (int64_t i = 0; i < count; i += at_once, block += uint64_t(at_once / block_bytes)) {
+        const auto elements = int32_t(round_up(std::min(at_once, count - i)));
         words_shape.extent = int32_t((elements + drawn_bytes - 1) / drawn_bytes * (drawn_bytes / 8));
         random_shape.extent = elements / 2;
         shape.extent = elements;
@@ -153,7 +159,7 @@ void round_values(const stochastic_call &whole, uint64_t block, float *from, int
 
 void quantize_some(const consecutive_elements &all, int64_t begin, int64_t end, const void *context) {
     const stochastic_call &whole = *static_cast<const stochastic_call *>(context);
-    alignas(64) float values[most_consecutive + group] = {};
+    alignas(64) float values[most_values] = {};
     for (int64_t number = begin; number < end; number++) {
         interval region[most_dimensions];
         int64_t count = 1;
@@ -187,4 +193,5 @@ void quantize_stochastically(const plan &p, const void *x, void *y) {
 
 }  // namespace qdq::runtime
 
-extern "C" const struct qdq_stochastic_rounding qdq_stochastic_rounding = {qdq::runtime::quantize_stochastically};
+extern "C" const struct qdq_stochastic_rounding qdq_stochastic_rounding = {qdq::runtime::check_stochastic_rounding,
+                                                                           qdq::runtime::quantize_stochastically};

@@ -104,6 +104,8 @@ int64_t block_of(const call &op, int64_t elements) {
     return dividing ? dividing : op.block;
 }
 
+}  // namespace
+
 void set_tiles(plan &p, const blocked_dimension *dimensions, int count) {
     p.path = execution_path::tiles;
     std::copy_n(dimensions, count, p.dimensions);
@@ -132,7 +134,6 @@ void choose_path(plan &p) {
     set_tiles_in_order(p);
 }
 
-// Everything but the path of a call on the host.
 qdq_status check_call(const arguments &given, plan &result) {
     result.made = plan_mark;
     result.x_offset = result.y_offset = result.scale_offset = result.zero_point_offset = 0;
@@ -157,31 +158,10 @@ qdq_status check_call(const arguments &given, plan &result) {
     return QDQ_OK;
 }
 
-bool runs_on_host(const plan &p) { return p.elements > 0 && p.path != execution_path::device; }
-
-}  // namespace
-
-void set_regions(plan &p, merge_order order) {
-    blocked_dimension ordered[most_dimensions] = {{{1, 1, 1, 0, 0}, 1}};
-    const int count = order_dimensions(p.dimensions, p.dimension_count, order, ordered);
-    plan whole = p;
-    choose_path(whole);
-    set_tiles(p, ordered, std::max(count, 1));
-    p.path = whole.path == execution_path::tiles ? execution_path::tiles : execution_path::parts;
-}
-
 qdq_status make_plan(const arguments &given, plan &result) {
     const qdq_status status = check_call(given, result);
     if (!status && runs_on_host(result) && result.path != execution_path::stochastic) {
         choose_path(result);
-    }
-    return status;
-}
-
-qdq_status make_plan_of_regions(const arguments &given, plan &result) {
-    const qdq_status status = check_call(given, result);
-    if (!status && runs_on_host(result)) {
-        set_regions(result, result.op.quantizes() ? merge_order::of_x_strides : merge_order::of_strides);
     }
     return status;
 }

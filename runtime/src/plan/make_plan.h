@@ -14,6 +14,15 @@ struct arguments {
     bool may_be_stochastic = false;
 };
 
+// Everything but the path of a call on the host, where that is one by elements.
+qdq_status check_call(const arguments &given, plan &result);
+
+inline bool runs_on_host(const plan &p) { return p.elements > 0 && p.path != execution_path::device; }
+
+// The path of a plan on the host, whose dimensions are as the caller gave them; and that of tiles of others.
+void choose_path(plan &p);
+void set_tiles(plan &p, const blocked_dimension *dimensions, int count);
+
 // Fills `result`, or says what is wrong. An empty tensor gives a plan of no elements.
 qdq_status make_plan(const arguments &given, plan &result);
 

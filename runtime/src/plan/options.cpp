@@ -1,4 +1,5 @@
 #include "plan/draft.h"
+#include "plan/stochastic.h"
 
 #include <cinttypes>
 #include <cstddef>
@@ -74,43 +75,20 @@ qdq_status check_range(draft &d) {
 void read_options(draft &d) {
     std::memcpy(&d.options, d.given.options, offsetof(qdq_options, random_seed));
     if (stored_value(d.options.rounding) == QDQ_STOCHASTIC) {
-        d.options = *d.given.options;
+        d.options.random_seed = d.given.options->random_seed;
+        d.options.random_offset = d.given.options->random_offset;
     }
 }
 
-qdq_status unsupported_rounding(const draft &d, const char *why) {
-    return fail(QDQ_UNSUPPORTED, "%s: options: rounding %d is stochastic; %s", d.given.function, int(QDQ_STOCHASTIC),
-                why);
-}
-
-// Stochastic rounding has kernels of its own, and then those from f32.
+// Its rules are where it is linked.
 qdq_status check_stochastic(const draft &d) {
     if (!d.op.quantizes() || d.options.rounding != QDQ_STOCHASTIC) {
         return QDQ_OK;
     }
-    if (!d.given.may_be_stochastic) {
-        return unsupported_rounding(d, "qdq_quantize and qdq_plan_quantize alone round so");
-    }
-    if (d.is_on_device()) {
-        return unsupported_rounding(d, "tensors on the host alone are rounded so");
-    }
-    if (!qdq_linked_stochastic_rounding) {
-        return fail(QDQ_UNSUPPORTED,
-                    "%s: options: rounding %d is stochastic, which was not picked; STOCHASTIC and %s add it",
-                    d.given.function, int(QDQ_STOCHASTIC), qdq_linked_by);
-    }
-    if (d.options.random_offset > UINT64_MAX - uint64_t(d.x_elements)) {
-        return d.invalid("%s: options: random_offset %" PRIu64 " and x's %" PRId64 " elements are more than 2^64 - 1",
-                         d.options.random_offset, d.x_elements);
-    }
-    const qdq_dtype codes = d.code_type().dtype;
-    if (!find_quantize(*d.op.target, QDQ_F32, codes)) {
-        return fail(
-            QDQ_UNSUPPORTED,
-            "%s: options: rounding %d is stochastic, by way of quantize_f32_%s, which was not picked; %s adds it",
-            d.given.function, int(QDQ_STOCHASTIC), type_of(codes).name, qdq_linked_by);
-    }
-    return QDQ_OK;
+    return qdq_linked_stochastic_rounding
+               ? qdq_linked_stochastic_rounding->check(d)
+               : fail(QDQ_UNSUPPORTED, "%s: options: rounding %d was not picked; STOCHASTIC and %s add it",
+                      d.given.function, int(QDQ_STOCHASTIC), qdq_linked_by);
 }
 
 }  // namespace

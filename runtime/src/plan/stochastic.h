@@ -4,7 +4,17 @@
 
 #include "plan/plan.h"
 
+namespace qdq::runtime {
+
+struct draft;
+
+// Whether a call that asks for it may have it: a kernel of its type of codes from f32, the host, random numbers enough.
+qdq_status check_stochastic_rounding(const draft &d);
+
+}  // namespace qdq::runtime
+
 struct qdq_stochastic_rounding {
+    qdq_status (*check)(const qdq::runtime::draft &d);
     // A plan of the path `stochastic`.
     void (*run)(const qdq::runtime::plan &p, const void *x, void *y);
 };
