@@ -13,8 +13,10 @@
 #include <qdq/compat/torch_npu.hpp>
 #include <qdq/compat/tripy.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 namespace {
@@ -71,6 +73,10 @@ qdq_dtype type_of(choices &from, const std::vector<qdq_dtype> &likely) {
     return type_of(from, likely, supported::every_type.back());
 }
 
+int64_t elements_of(const dimensions &shape) {
+    return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
 dimensions draw_shape(choices &from) {
     dimensions shape(static_cast<size_t>(from.chance(20) ? from.between(0, 8) : from.between(1, 4)));
     for (int64_t &extent : shape) {
@@ -78,6 +84,9 @@ dimensions draw_shape(choices &from) {
         if (shape.size() > 4) {
             extent = std::min<int64_t>(extent, 3);
         }
+    }
+    while (elements_of(shape) > 1 << 14) {  // more only take longer
+        *std::max_element(shape.begin(), shape.end()) /= 2;
     }
     return shape;
 }
