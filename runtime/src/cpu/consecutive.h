@@ -8,6 +8,12 @@ namespace qdq::runtime {
 
 constexpr int64_t most_consecutive = 32 * group;  // elements of a run
 
+// Where a dense tensor would begin whose elements from that number on are at `run`. There is no array that begins there,
+// so it is computed as a number, not as a pointer.
+inline void *tensor_of(float *run, int64_t first) {
+    return reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(run) - uintptr_t(first) * sizeof(float));
+}
+
 // The elements of a plan of regions, in the order of its dimensions.
 class consecutive_elements {
 public:

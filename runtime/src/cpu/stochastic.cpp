@@ -169,7 +169,7 @@ void quantize_some(const consecutive_elements &all, int64_t begin, int64_t end, 
         }
         const uint64_t at = whole.random.offset + uint64_t(first);
         const auto before = int64_t(at % shared);
-        float *const tensor = values + before - first;
+        void *const tensor = tensor_of(values + before, first);
         run_region(whole.quotients, region, whole.x, tensor);
         const int64_t next = whole.fetches_x && number + 1 < end ? count : 0;
         bytes_ahead of_x(whole.x, whole.quotients.op.x_bits, first + count, next);

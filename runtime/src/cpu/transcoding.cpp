@@ -19,7 +19,7 @@ void transcode_some(const consecutive_elements &all, int64_t begin, int64_t end,
     for (int64_t number = begin; number < end; number++) {
         interval region[most_dimensions];
         const int64_t first = all.set_region(number, region);
-        float *const tensor = values - first;  // of which `values` are some
+        void *const tensor = tensor_of(values, first);
         run_region(whole.plans.dequantize, region, whole.x, tensor);
         run_region(whole.plans.quantize, region, tensor, whole.y);
     }
