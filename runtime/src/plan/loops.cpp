@@ -78,8 +78,15 @@ template<typename Preference> int best_loop(const loop_nest &nest, int start, Pr
     return best;
 }
 
+// Puts an element in an earlier place; those from there on move up. std::rotate takes a KiB of code.
+template<typename T> void insert_at(T *place, T *from) {
+    const T moved = *from;
+    std::move_backward(place, from, from + 1);
+    *place = moved;
+}
+
 void move_to(loop_nest &nest, int from, int to) {
-    std::rotate(nest.loops + to, nest.loops + from, nest.loops + from + 1);
+    insert_at(nest.loops + to, nest.loops + from);
 }
 
 // How many lanes of a group a loop fills as a kernel's columns. Packed codes are whole bytes along one loop only.
@@ -212,7 +219,7 @@ int order_for_tiles(const call &op, const blocked_dimension *dimensions, int cou
         blocked_dimension *const other = std::ranges::find_if(
             merged + 1, merged + count, [](const blocked_dimension &d) { return d.whole.x == 1 || d.whole.y == 1; });
         if (other != merged + count) {
-            std::rotate(merged + 1, other, other + 1);
+            insert_at(merged + 1, other);
         }
     }
     return split_padded_blocks(op, merged, count);

@@ -114,11 +114,6 @@ void set_tiles(plan &p, const blocked_dimension *dimensions, int count) {
     p.op.block = block_of(p.op, pads_rows(p.op, dimensions, count) ? block : std::gcd(block, c.extent));
 }
 
-void set_tiles_in_order(plan &p) {
-    blocked_dimension ordered[most_dimensions];
-    set_tiles(p, ordered, order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered));
-}
-
 void choose_path(plan &p) {
     const bool is_ragged = std::ranges::any_of(p.dimensions, p.dimensions + p.dimension_count,
                                                [](const blocked_dimension &d) { return d.ragged(); });
@@ -131,7 +126,8 @@ void choose_path(plan &p) {
         p.path = is_ragged ? execution_path::parts : execution_path::nest;
         return;
     }
-    set_tiles_in_order(p);
+    blocked_dimension ordered[most_dimensions];
+    set_tiles(p, ordered, order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered));
 }
 
 qdq_status check_call(const arguments &given, plan &result) {
@@ -164,12 +160,6 @@ qdq_status make_plan(const arguments &given, plan &result) {
         choose_path(result);
     }
     return status;
-}
-
-void go_by_tiles(plan &p) {
-    if (p.path != execution_path::tiles) {
-        set_tiles_in_order(p);
-    }
 }
 
 }  // namespace qdq::runtime

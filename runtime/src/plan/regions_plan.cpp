@@ -1,4 +1,5 @@
-// Plans that run region by region, apart: programs that have no such calls do not link them.
+// Plans that run region by region, or always by tiles, apart: programs that have no such calls do not link them.
+#include "plan/loops.h"
 #include "plan/make_plan.h"
 
 #include <algorithm>
@@ -20,6 +21,13 @@ qdq_status make_plan_of_regions(const arguments &given, plan &result) {
         set_regions(result, result.op.quantizes() ? merge_order::of_x_strides : merge_order::of_strides);
     }
     return status;
+}
+
+void go_by_tiles(plan &p) {
+    if (p.path != execution_path::tiles) {
+        blocked_dimension ordered[most_dimensions];
+        set_tiles(p, ordered, order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered));
+    }
 }
 
 }  // namespace qdq::runtime
