@@ -24,9 +24,22 @@ int QDQ_C_HEADER_USE(void) {
     qdq_tensor scale_view = {&scale, QDQ_F32, 0, NULL, NULL, {QDQ_DEVICE_HOST, 0, 0}};
     qdq_tensor codes_view = {codes, QDQ_I8, 2, shape, NULL, {QDQ_DEVICE_HOST, 0, 0}};
     qdq_tensor restored_view = {restored, QDQ_F32, 2, shape, NULL, {QDQ_DEVICE_HOST, 0, 0}};
-    qdq_options options = {
-        QDQ_DIVIDE, QDQ_ZP_AFTER_ROUNDING, QDQ_ZP_SUBTRACT, QDQ_NEAREST_EVEN, 0, 0, 0, 0, 0, QDQ_LOW_FIRST, NULL,
-        NULL,       QDQ_STORES_BY_SIZE,    QDQ_NAN_LOWEST};
+    qdq_options options = {QDQ_DIVIDE,
+                           QDQ_ZP_AFTER_ROUNDING,
+                           QDQ_ZP_SUBTRACT,
+                           QDQ_NEAREST_EVEN,
+                           0,
+                           0,
+                           0,
+                           0,
+                           0,
+                           QDQ_LOW_FIRST,
+                           NULL,
+                           NULL,
+                           QDQ_STORES_BY_SIZE,
+                           QDQ_NAN_LOWEST,
+                           0,
+                           0};
     qdq_plan plan;
     int i;
 
