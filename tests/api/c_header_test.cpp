@@ -24,6 +24,7 @@ TEST(CHeader, numbers_its_enums) {
     EXPECT_EQ(QDQ_ZP_BEFORE_ROUNDING, 1);
     EXPECT_EQ(QDQ_ZP_ADD, 1);
     EXPECT_EQ(QDQ_UP, 4);
+    EXPECT_EQ(QDQ_STOCHASTIC, 5);
 }
 
 TEST(CHeader, fixes_its_layouts) {
@@ -33,10 +34,11 @@ TEST(CHeader, fixes_its_layouts) {
     EXPECT_EQ(sizeof(qdq_tensor), 48u);
     EXPECT_EQ(offsetof(qdq_tensor, strides), 24u);
     EXPECT_EQ(offsetof(qdq_tensor, device), 32u);
-    EXPECT_EQ(sizeof(qdq_options), 72u);
+    EXPECT_EQ(sizeof(qdq_options), 88u);
     EXPECT_EQ(offsetof(qdq_options, block_size), 24u);
     EXPECT_EQ(offsetof(qdq_options, quant_max), 36u);
     EXPECT_EQ(offsetof(qdq_options, stream), 56u);
+    EXPECT_EQ(offsetof(qdq_options, random_seed), 72u);
     EXPECT_EQ(sizeof(qdq_plan), 1536u);
     EXPECT_EQ(alignof(qdq_plan), 8u);
 }

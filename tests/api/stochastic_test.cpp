@@ -141,6 +141,17 @@ TEST_F(Stochastic, threads_and_strides_change_nothing) {
     }
 }
 
+// Of a run, and of pieces of it that are fetched ahead.
+TEST_F(Stochastic, stores_past_the_caches_change_nothing) {
+    qdq_options options = stochastic(19, 7);
+    for (const qdq_dtype type : {QDQ_I8, QDQ_F4E2M1, QDQ_I32}) {
+        options.stores = QDQ_STORES_CACHED;
+        const std::vector<double> cached = draws(0.6f, type, options);
+        options.stores = QDQ_STORES_NONTEMPORAL;
+        EXPECT_EQ(draws(0.6f, type, options), cached) << qdq_dtype_name(type);
+    }
+}
+
 TEST_F(Stochastic, every_target_gives_the_same) {
     std::vector<double> expected;
     test_support::for_each_target([&](const std::string &target) {

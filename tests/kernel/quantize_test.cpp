@@ -101,7 +101,7 @@ std::vector<qdq_rounding> roundings_for(qdq_dtype stored) {
 }
 
 // Of which neither half is 0, and an element in the middle of a block that the upper half of the counter begins at.
-constexpr uint64_t seed = 0x0123456789abcdef, offset = (uint64_t{1} << 36) - 1021;
+constexpr uint64_t seed = 0x0123456789abcdef, offset = (uint64_t{1} << 36) - 101;
 
 // Every combination of what outputs allow.
 std::vector<qdq_options> option_combinations(qdq_dtype stored, qdq_scale_mode mode) {
