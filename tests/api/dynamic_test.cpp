@@ -517,6 +517,27 @@ TEST_F(Dynamic, diagnostics_know_a_zero_point_as_the_float_that_was_added) {
     EXPECT_TRUE(same_diagnostics(expected, met)) << met.squared_error << " " << expected.squared_error;
 }
 
+// Codes that 0 is none of: what pads a tile would count.
+TEST_F(Dynamic, diagnostics_count_nothing_that_pads) {
+    for (const qdq_dtype codes : {QDQ_I4, QDQ_I8}) {
+        for (const dimensions &shape : {dimensions{3, 5001}, {5, 50}, {2, 3, 61}}) {
+            dimensions by_row = shape;
+            by_row.back() = 1;
+            tensor_memory x = floats(QDQ_F32, shape), scale(QDQ_F32, by_row), y(codes, shape);
+            const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view();
+            qdq_options options{};
+            options.quant_min = 1;
+            options.quant_max = 7;
+            qdq_diagnostics expected, met;
+            const qdq_scale_options oracle{.diagnostics = &expected}, how{.diagnostics = &met};
+            reference::compute_scales(of_x, codes, of_scale, nullptr, &oracle, &options);
+            ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, &how, &options), QDQ_OK)
+                << qdq_last_error();
+            EXPECT_TRUE(same_diagnostics(expected, met)) << shape.back() << ": " << met.squared_error;
+        }
+    }
+}
+
 TEST_F(Dynamic, diagnostics_are_of_x_where_y_is_x) {
     tensor_memory x = floats(QDQ_F16, {50, 70}), scale(QDQ_F32, {50, 1});
     const qdq_tensor of_x = x.view(), of_scale = scale.view();

@@ -85,9 +85,7 @@ template<typename T> void insert_at(T *place, T *from) {
     *place = moved;
 }
 
-void move_to(loop_nest &nest, int from, int to) {
-    insert_at(nest.loops + to, nest.loops + from);
-}
+void move_to(loop_nest &nest, int from, int to) { insert_at(nest.loops + to, nest.loops + from); }
 
 // How many lanes of a group a loop fills as a kernel's columns. Packed codes are whole bytes along one loop only.
 int64_t lanes(const call &op, const loop_nest &nest, const dimension &c) {

@@ -1,4 +1,5 @@
-/* A call that rounds stochastically. A program that names kernels, and not these, gets a message that says what adds them. */
+/* A call that rounds stochastically. A program that names kernels, and not these, gets a message that says what adds
+ * them. */
 #include <qdq/qdq.h>
 
 #include <stddef.h>
@@ -9,7 +10,8 @@ int main(void) {
     static const int64_t shape[1] = {3};
     static float values[3] = {1, -1, 100}, half = 0.5f;
     static int8_t codes[3];
-    const char *const message = "qdq_quantize: options: rounding 5 was not picked; STOCHASTIC and KERNELS of qdq_link_kernels(" PROGRAM ")";
+    const char *const message =
+        "qdq_quantize: options: rounding 5 was not picked; STOCHASTIC and KERNELS of qdq_link_kernels(" PROGRAM ")";
     qdq_tensor x = {values, QDQ_F32, 1, shape, NULL, {QDQ_DEVICE_HOST, 0, 0}};
     qdq_tensor scale = {&half, QDQ_F32, 0, NULL, NULL, {QDQ_DEVICE_HOST, 0, 0}};
     qdq_tensor y = {codes, QDQ_I8, 1, shape, NULL, {QDQ_DEVICE_HOST, 0, 0}};
