@@ -96,7 +96,7 @@ extern "C" [[gnu::visibility("default")]] qdq_status qdq_dynamic_profile(const c
                                                                          qdq_scale_options *how, qdq_options *options) {
     qdq_options all;
     const qdq_status status = qdq_dynamic_profile_2(name, codes, how, options ? &all : nullptr);
-    if (status == QDQ_OK) {
+    if (status == QDQ_OK && options) {
         std::memcpy(options, &all, offsetof(qdq_options, random_seed));
     }
     return status;

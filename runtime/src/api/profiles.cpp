@@ -68,7 +68,7 @@ extern "C" [[gnu::visibility("default")]] qdq_status qdq_profile_options(const c
                                                                          qdq_options *options) {
     qdq_options all;
     const qdq_status status = qdq_profile_options_2(name, stored, options ? &all : nullptr);
-    if (status == QDQ_OK) {
+    if (status == QDQ_OK && options) {
         std::memcpy(options, &all, offsetof(qdq_options, random_seed));
     }
     return status;

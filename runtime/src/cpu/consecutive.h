@@ -8,10 +8,11 @@ namespace qdq::runtime {
 
 constexpr int64_t most_consecutive = 32 * group;  // elements of a run
 
-// Where a dense tensor would begin whose elements from that number on are at `run`. There is no array that begins
-// there, so it is computed as a number, not as a pointer.
+// Where a dense tensor would begin whose elements from that number on are at `run`. No array begins there: it is
+// computed as a number, not as a pointer.
 inline void *tensor_of(float *run, int64_t first) {
-    return reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(run) - uintptr_t(first) * sizeof(float));
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(run) - uintptr_t(first) * sizeof(float);
+    return reinterpret_cast<void *>(begin);  // NOLINT(performance-no-int-to-ptr)
 }
 
 // The elements of a plan of regions, in the order of its dimensions.

@@ -17,9 +17,9 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t block_bytes = 16;                        // of the random generator; an element takes one of them
-constexpr int64_t shared = 2 * kernels::sharing_distance;  // elements that random bits are shared among
-constexpr int64_t drawn_bytes = 128;                       // of random bytes at once
+constexpr int64_t block_bytes = 16;  // of the random generator; an element takes one of them
+constexpr int64_t shared = int64_t{2} * kernels::sharing_distance;  // elements that random bits are shared among
+constexpr int64_t drawn_bytes = 128;                                // of random bytes at once
 constexpr int64_t most_values = most_consecutive + group;  // of a run, from the first on that shares bits with it
 constexpr int64_t fetching_values = 512;  // that are rounded at a time where memory is fetched: lines are on their way
 constexpr float one = 1;
