@@ -514,21 +514,53 @@ function(qdq_add_target_kernels target rows)
   set(QDQ_KERNEL_INCLUDES "${QDQ_KERNEL_INCLUDES}" PARENT_SCOPE)
 endfunction()
 
-# The bits of the elements that the rows quantize.
-function(qdq_quantized_bits rows out)
-  set(sizes)
+# The types of floats that the rows quantize.
+function(qdq_quantized_floats rows out)
+  set(floats)
   foreach(row ${rows})
     qdq_types_of_row(${row} float stored)
-    get_property(bits GLOBAL PROPERTY QDQ_TYPE_${float}_BITS)
     if(row MATCHES "^quantize_")
-      list(APPEND sizes ${bits})
+      list(APPEND floats ${float})
     endif()
+  endforeach()
+  set(${out} ${floats} PARENT_SCOPE)
+endfunction()
+
+# The bits of those.
+function(qdq_quantized_bits rows out)
+  qdq_quantized_floats("${rows}" floats)
+  set(sizes)
+  foreach(float ${floats})
+    get_property(bits GLOBAL PROPERTY QDQ_TYPE_${float}_BITS)
+    list(APPEND sizes ${bits})
   endforeach()
   set(${out} ${sizes} PARENT_SCOPE)
 endfunction()
 
-# Compiles what reduces those elements; appends to the caller's `objects`, and to the entries of
-# qdq_write_kernels_of_scales.
+# Adds a target's entry to a table of qdq_write_own_table, which needs the caller's QDQ_KERNEL_INCLUDES.
+function(qdq_add_own_entry table entry)
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_${table}_ENTRIES "    ${entry},\n")
+  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_${table}_INCLUDES "${QDQ_KERNEL_INCLUDES}")
+endfunction()
+
+# Writes a table of kernels that are not part of a target: in a source of its own, so that programs which make no use of them
+# link none. The header targets/<header>_table.h declares it.
+function(qdq_write_own_table table header file)
+  get_property(includes GLOBAL PROPERTY QDQ_${table}_INCLUDES)
+  get_property(entries GLOBAL PROPERTY QDQ_${table}_ENTRIES)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "// Generated from kernels/manifest.cmake.
+${includes}#include \"targets/${header}_table.h\"
+
+namespace qdq::runtime {
+
+const ${table} linked_${table}[] = {
+${entries}};
+
+}  // namespace qdq::runtime
+")
+endfunction()
+
+# Compiles what reduces those elements; appends to the caller's `objects`, and to the table `reductions`.
 function(qdq_add_reductions target rows)
   qdq_quantized_bits("${rows}" sizes)
   set(own_entries)
@@ -551,25 +583,11 @@ function(qdq_add_reductions target rows)
     list(APPEND own_entries "{${fields}}")
   endforeach()
   list(JOIN own_entries ", " fields)
-  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_reduction_ENTRIES "    {\"${target}\", {${fields}}},\n")
-  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_reduction_INCLUDES "${QDQ_KERNEL_INCLUDES}")
+  qdq_add_own_entry(reductions "{\"${target}\", {${fields}}}")
   set(objects ${objects} PARENT_SCOPE)
 endfunction()
 
-# The floats that the rows quantize, by qdq_dtype.
-function(qdq_quantized_floats rows out)
-  set(floats)
-  foreach(row ${rows})
-    qdq_types_of_row(${row} float stored)
-    if(row MATCHES "^quantize_")
-      list(APPEND floats ${float})
-    endif()
-  endforeach()
-  set(${out} ${floats} PARENT_SCOPE)
-endfunction()
-
-# Compiles what measures codes of those; appends to the caller's `objects`, and to the entries of
-# qdq_write_kernels_of_scales.
+# Compiles what measures codes of them; appends to the caller's `objects`, and to the table `measurements`.
 function(qdq_add_measurements target rows)
   qdq_instructions(${target} instructions)
   qdq_quantized_floats("${rows}" floats)
@@ -588,40 +606,22 @@ function(qdq_add_measurements target rows)
     list(APPEND own_entries "{${fields}}")
   endforeach()
   list(JOIN own_entries ", " fields)
-  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_measurement_ENTRIES "    {\"${target}\", {${fields}}},\n")
-  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_measurement_INCLUDES "${QDQ_KERNEL_INCLUDES}")
+  qdq_add_own_entry(measurements "{\"${target}\", {${fields}}}")
   set(objects ${objects} PARENT_SCOPE)
 endfunction()
 
-# Writes the table of them, or of reductions: of a source of its own, so that programs which compute no scales link none.
-function(qdq_write_kernels_of_scales kind file)
-  get_property(includes GLOBAL PROPERTY QDQ_${kind}_INCLUDES)
-  get_property(entries GLOBAL PROPERTY QDQ_${kind}_ENTRIES)
-  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "// Generated from kernels/manifest.cmake.
-${includes}#include \"targets/${kind}_table.h\"
-
-namespace qdq::runtime {
-
-const ${kind}s linked_${kind}s[] = {
-${entries}};
-
-}  // namespace qdq::runtime
-")
-endfunction()
-
-# Compiles what rounds stochastically what the rows quantize: appends to the caller's `objects`, and to the entries of
-# qdq_write_stochastic.
+# Compiles what rounds stochastically what the rows quantize; appends to the caller's `objects`, and to the table
+# `stochastic_kernels`.
 function(qdq_add_stochastic target rows)
   qdq_instructions(${target} instructions)
+  qdq_quantized_floats("${rows}" floats)
   set(QDQ_KERNEL_INCLUDES)
   set(quotients)
   foreach(float f32 f16 bf16)
     set(row quotient_${float})
     list(TRANSFORM QDQ_FORMS PREPEND ${row}_ OUTPUT_VARIABLE names)
     list(TRANSFORM QDQ_FORMS PREPEND form= OUTPUT_VARIABLE forms)
-    set(own ${rows})
-    list(FILTER own INCLUDE REGEX "^quantize_${float}_")
-    if(NOT own)
+    if(NOT float IN_LIST floats)
       list(APPEND quotients "{}")
       continue()
     endif()
@@ -643,26 +643,8 @@ function(qdq_add_stochastic target rows)
   list(TRANSFORM names PREPEND qdq_${target}_)
   list(JOIN names ", " grids)
   list(JOIN quotients ",\n      " quotients)
-  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_STOCHASTIC_ENTRIES
-               "    {\"${target}\", qdq_${target}_random, {${grids}},\n     {${quotients}}},\n")
-  set_property(GLOBAL APPEND_STRING PROPERTY QDQ_STOCHASTIC_INCLUDES "${QDQ_KERNEL_INCLUDES}")
+  qdq_add_own_entry(stochastic_kernels "{\"${target}\", qdq_${target}_random, {${grids}},\n     {${quotients}}}")
   set(objects ${objects} PARENT_SCOPE)
-endfunction()
-
-# Writes the table of them: of a source of its own, so that programs which do not round so link none.
-function(qdq_write_stochastic file)
-  get_property(includes GLOBAL PROPERTY QDQ_STOCHASTIC_INCLUDES)
-  get_property(entries GLOBAL PROPERTY QDQ_STOCHASTIC_ENTRIES)
-  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "// Generated from kernels/manifest.cmake.
-${includes}#include \"targets/stochastic_table.h\"
-
-namespace qdq::runtime {
-
-const stochastic_kernels linked_stochastic_kernels[] = {
-${entries}};
-
-}  // namespace qdq::runtime
-")
 endfunction()
 
 # What a device's generators are told of the build.

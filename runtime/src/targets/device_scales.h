@@ -3,7 +3,7 @@
 #pragma once
 
 #include "scales_arguments.h"
-#include "targets/kernel_table.h"
+#include "targets/entry_of_target.h"
 
 namespace qdq::runtime {
 
@@ -23,7 +23,7 @@ struct device_scales {
 extern const device_scales linked_device_scales[];
 
 // A device target's.
-const device_scales &find_device_scales(const target &t);
+inline const device_scales &find_device_scales(const target &t) { return entry_of(t, linked_device_scales); }
 
 // In every entry of the table; a library without devices lacks it.
 qdq_status run_dynamic_on_device(const char *function, const device_scales &by, const dynamic_plan &p,

@@ -4,7 +4,7 @@
 
 #include "HalideRuntime.h"
 #include "measurement.h"
-#include "targets/kernel_table.h"
+#include "targets/entry_of_target.h"
 
 namespace qdq::runtime {
 
@@ -26,6 +26,6 @@ struct measurements {
 extern const measurements linked_measurements[];
 
 // Every target of the processor has some.
-const measurements &find_measurements(const target &t);
+inline const measurements &find_measurements(const target &t) { return entry_of(t, linked_measurements); }
 
 }  // namespace qdq::runtime

@@ -4,7 +4,7 @@
 
 #include "HalideRuntime.h"
 #include "reductions.h"
-#include "targets/kernel_table.h"
+#include "targets/entry_of_target.h"
 
 #include <cstdint>
 
@@ -28,6 +28,8 @@ struct reductions {
 extern const reductions linked_reductions[];
 
 // The kernels of a target for elements of so many bits. Every target of the processor has some.
-const reductions_of_size &find_reductions(const target &t, int bits);
+inline const reductions_of_size &find_reductions(const target &t, int bits) {
+    return entry_of(t, linked_reductions).of[bits == 32];
+}
 
 }  // namespace qdq::runtime

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "grids.h"
-#include "targets/kernel_table.h"
+#include "targets/entry_of_target.h"
 
 #include <algorithm>
 
@@ -30,6 +30,6 @@ struct stochastic_kernels {
 extern const stochastic_kernels linked_stochastic_kernels[];
 
 // Those of a target of the processor.
-const stochastic_kernels &find_stochastic(const target &t);
+inline const stochastic_kernels &find_stochastic(const target &t) { return entry_of(t, linked_stochastic_kernels); }
 
 }  // namespace qdq::runtime
