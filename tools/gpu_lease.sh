@@ -112,11 +112,11 @@ tests() {
     [ -z "$site" ] || step frameworks 120 python3 -m pytest -q -p no:cacheprovider "$here/gpu_frameworks_test.py" &
     for test in quantize dequantize; do
         for ((part = 0; part < parts; part++)); do
-            GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part step "$test.$part" 120 "$bin/kernel.$test" --gtest_brief=1 &
+            GTEST_TOTAL_SHARDS=$parts GTEST_SHARD_INDEX=$part step "$test.$part" $((seconds / 2)) "$bin/kernel.$test" --gtest_brief=1 &
         done
     done
     step unsupported 100 "$bin/kernel.unsupported" --gtest_brief=1 &
-    step consistency 120 "$bin/kernel.consistency" --gtest_brief=1 &
+    step consistency $((seconds / 2)) "$bin/kernel.consistency" --gtest_brief=1 &
     wait
 }
 
