@@ -1,4 +1,5 @@
-// Loops of the dispatcher's own that are compiled for AVX2, too: the compiler's vectors are those of any x86-64 else.
+// Loops of the dispatcher's own that are compiled for AVX2 and AVX-512, too: the compiler's vectors are those of any
+// x86-64 else.
 #pragma once
 
 #include "targets/kernel_table.h"
@@ -7,14 +8,17 @@ namespace qdq::runtime {
 
 #if defined(__x86_64__)
 #define QDQ_AVX2 [[gnu::target("avx2")]]
+#define QDQ_AVX512 [[gnu::target("avx512f")]]
 constexpr bool portable_vectors = false;  // 4 KiB for old processors
-constexpr uint32_t with_avx2 = qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16;
+constexpr uint32_t with_avx512 = qdq_cpu_avx512 | qdq_cpu_avx512_bf16, with_avx2 = qdq_cpu_avx2_fma_f16c | with_avx512;
 #else
 #define QDQ_AVX2
+#define QDQ_AVX512
 constexpr bool portable_vectors = true;
-constexpr uint32_t with_avx2 = 0;
+constexpr uint32_t with_avx512 = 0, with_avx2 = 0;
 #endif
 
 inline bool runs_avx2(const target &on) { return (on.features & with_avx2) != 0; }
+inline bool runs_avx512(const target &on) { return (on.features & with_avx512) != 0; }
 
 }  // namespace qdq::runtime

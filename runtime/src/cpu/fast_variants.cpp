@@ -1,6 +1,9 @@
 #include "cpu/fast_variants.h"
 
+#include "cpu/avx2.h"
 #include "support/types.h"
+
+#include <algorithm>
 
 namespace qdq::runtime {
 
@@ -26,21 +29,34 @@ bit_range fast_scale(const call &op) {
     return any ? bit_range{0, UINT32_MAX} : bit_range{1, 0x7f7fffffu};
 }
 
-bool all_within(const float *values, int64_t count, bit_range range) {
-    uint32_t outside = 0;
+// The largest of (bits & mask) - first.
+[[gnu::always_inline]] inline uint32_t most_above(const float *values, int64_t count, uint32_t mask, uint32_t first) {
+    uint32_t most = 0;
     for (int64_t i = 0; i < count; i++) {
-        outside |= !range.contains(std::bit_cast<uint32_t>(values[i]));
+        most = std::max(most, (std::bit_cast<uint32_t>(values[i]) & mask) - first);
     }
-    return outside == 0;
+    return most;
 }
 
-bool all_magnitudes_within(const float *values, int64_t count, bit_range range) {
-    bool within = true;
-    for (int64_t i = 0; i < count; i++) {
-        within &= range.contains(std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu);
-    }
-    return within;
+uint32_t most_above_portably(const float *values, int64_t count, uint32_t mask, uint32_t first) {
+    return most_above(values, count, mask, first);
 }
+
+// A scale for each element took twice the time of dequantize's kernel without it.
+QDQ_AVX2 uint32_t most_above_avx2(const float *values, int64_t count, uint32_t mask, uint32_t first) {
+    return most_above(values, count, mask, first);
+}
+
+// Whether all values, or those bits of them that the mask keeps, are within a range.
+bool all_within(const target &on, const float *values, int64_t count, bit_range range, uint32_t mask = UINT32_MAX) {
+    if (count == 1) {
+        return range.contains(std::bit_cast<uint32_t>(*values) & mask);
+    }
+    auto *const most = runs_avx2(on) ? most_above_avx2 : most_above_portably;
+    return most(values, count, mask, range.first) <= range.last - range.first;
+}
+
+constexpr uint32_t magnitude = 0x7fffffff;
 
 bool may_flush_subnormals(const call &op) { return op.quantizes() && op.x_type != QDQ_F16 && !rounds_to_one_side(op); }
 
@@ -69,13 +85,14 @@ scale_abilities abilities_of(const call &op, const float *scale, int64_t count) 
     if (!op.quantizes()) {
         const bit_range fast = fast_scale(op);
         const bool zero_too = type_of(op.x_type).is_integer();
-        return {all_within(scale, count, fast) || (zero_too && all_zero_or_within(scale, count, fast)), false};
+        return {all_within(*op.target, scale, count, fast) || (zero_too && all_zero_or_within(scale, count, fast)),
+                false};
     }
-    if (all_within(scale, count, op.multiply ? divisors : fast_scale(op))) {  // as a rule
+    if (all_within(*op.target, scale, count, op.multiply ? divisors : fast_scale(op))) {  // as a rule
         return {true, may_flush_subnormals(op)};
     }
-    return {op.multiply && all_within(scale, count, fast_scale(op)),
-            may_flush_subnormals(op) && all_magnitudes_within(scale, count, divisors)};
+    return {op.multiply && all_within(*op.target, scale, count, fast_scale(op)),
+            may_flush_subnormals(op) && all_within(*op.target, scale, count, divisors, magnitude)};
 }
 
 quantize_variant fast_variant(const call &op) {

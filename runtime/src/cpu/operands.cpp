@@ -190,7 +190,9 @@ template<typename T> void repeat_all(T *values, int64_t count, int64_t places) {
     }
 }
 
-constexpr int64_t most_columns = 8192;  // what is kept of operands, whatever there is room for
+// What is kept of operands, whatever there is room for: half of an L1 cache (i8 to f32, blocks of 16: 0.15 ns an
+// element, 0.21 with 8192).
+constexpr int64_t most_columns = 4096;
 
 alignas(64) int32_t zeros[most_columns + spare_operands];
 

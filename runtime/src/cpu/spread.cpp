@@ -3,6 +3,7 @@
 #include "cpu/avx2.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace qdq::runtime {
 
@@ -41,6 +42,43 @@ template<int64_t lanes, int64_t stores>
     }
 }
 
+constexpr int64_t most_shuffled = 16;
+
+// Registers of values become `times` registers each, by the quotients of places by `times`. AVX-512's take 0.03 ns a
+// place, where stores that the next value's follow take 0.04 to 0.28.
+template<int64_t lanes>
+[[gnu::always_inline]] inline void spread_by_shuffles(const value *from, int64_t count, int64_t times, value *to) {
+    using vector [[gnu::vector_size(lanes * sizeof(value))]] = value;
+    union {
+        value of[lanes * most_shuffled];
+        vector registers[most_shuffled];
+    } quotients;
+    const auto factor = static_cast<value>((1 << 16) / times + 1);
+    int64_t place = 0;
+    do {
+        quotients.of[place] = static_cast<value>(place) * factor >> 16;
+    } while (++place < lanes * times);
+    for (; count >= lanes; count -= lanes, from += lanes) {
+        vector values;
+        std::memcpy(&values, from, sizeof(values));
+        for (int64_t k = 0; k < times; k++, to += lanes) {
+            const vector places = quotients.registers[k];
+#if defined(__clang__)  // whose builtin takes constants alone
+            vector shuffled;
+            for (int64_t i = 0; i < lanes; i++) {
+                shuffled[i] = values[places[i]];
+            }
+#else
+            const vector shuffled = __builtin_shuffle(values, places);
+#endif
+            std::memcpy(to, &shuffled, sizeof(shuffled));
+        }
+    }
+    for (int64_t i = 0; i < count * times; i++) {
+        to[i] = from[quotients.of[i]];
+    }
+}
+
 void spread_portably(const value *from, int64_t count, int64_t times, value *to) {
     spread_by<4>(from, count, times, to);
 }
@@ -64,10 +102,22 @@ QDQ_AVX2 void spread_avx2(const value *from, int64_t count, int64_t times, value
     }
 }
 
+QDQ_AVX2 void shuffle_avx2(const value *from, int64_t count, int64_t times, value *to) {
+    spread_by_shuffles<8>(from, count, times, to);
+}
+
+QDQ_AVX512 void shuffle_avx512(const value *from, int64_t count, int64_t times, value *to) {
+    spread_by_shuffles<16>(from, count, times, to);
+}
+
 }  // namespace
 
 void spread(const target &on, const void *from, int64_t count, int64_t times, void *to) {
-    auto *const by = runs_avx2(on) ? spread_avx2 : spread_portably;
+    constexpr int64_t few = 16;  // for which the quotients take longer than they save
+    auto *by = runs_avx2(on) ? spread_avx2 : spread_portably;
+    if (runs_avx2(on) && times <= most_shuffled && count > few) {
+        by = runs_avx512(on) ? shuffle_avx512 : shuffle_avx2;
+    }
     by(static_cast<const value *>(from), count, times, static_cast<value *>(to));
 }
 
