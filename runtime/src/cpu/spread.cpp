@@ -62,7 +62,7 @@ template<int64_t lanes>
         vector values;
         std::memcpy(&values, from, sizeof(values));
         for (int64_t k = 0; k < times; k++, to += lanes) {
-            const vector places = quotients.registers[k];
+            vector places = quotients.registers[k];
 #if defined(__clang__)  // whose builtin takes constants alone
             vector shuffled;
             for (int64_t i = 0; i < lanes; i++) {
