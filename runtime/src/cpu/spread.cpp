@@ -62,14 +62,13 @@ template<int64_t lanes>
         vector values;
         std::memcpy(&values, from, sizeof(values));
         for (int64_t k = 0; k < times; k++, to += lanes) {
-            vector places = quotients.registers[k];
 #if defined(__clang__)  // whose builtin takes constants alone
             vector shuffled;
             for (int64_t i = 0; i < lanes; i++) {
-                shuffled[i] = values[places[i]];
+                shuffled[i] = values[quotients.registers[k][i]];
             }
 #else
-            const vector shuffled = __builtin_shuffle(values, places);
+            const vector shuffled = __builtin_shuffle(values, quotients.registers[k]);
 #endif
             std::memcpy(to, &shuffled, sizeof(shuffled));
         }
