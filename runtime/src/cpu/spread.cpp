@@ -11,16 +11,6 @@ namespace {
 
 using value = int32_t;
 
-// Becomes shuffles and stores of whole registers.
-template<int64_t times> [[gnu::always_inline]] inline void spread_some(const value *from, int64_t count, value *to) {
-    for (int64_t i = 0; i < count; i++) {
-#pragma GCC unroll 16
-        for (int64_t k = 0; k < times; k++) {
-            to[i * times + k] = from[i];
-        }
-    }
-}
-
 // By stores of so many, which the next value's follow.
 template<int64_t lanes>
 [[gnu::always_inline]] inline void spread_by(const value *from, int64_t count, int64_t times, value *to) {
@@ -82,22 +72,12 @@ void spread_portably(const value *from, int64_t count, int64_t times, value *to)
     spread_by<4>(from, count, times, to);
 }
 
-QDQ_AVX2 void spread_avx2(const value *from, int64_t count, int64_t times, value *to) {
-    switch (times) {
-    case 2: spread_some<2>(from, count, to); break;
-    case 3: spread_some<3>(from, count, to); break;
-    case 4: spread_some<4>(from, count, to); break;
-    case 8: spread_some<8>(from, count, to); break;
-    case 16: spread_some<16>(from, count, to); break;
-    default:
-        switch ((times + 7) / 8) {
-        case 1: spread_by<4, 2>(from, count, times, to); break;
-        case 2: spread_by<8, 2>(from, count, times, to); break;
-        case 3: spread_by<8, 3>(from, count, times, to); break;
-        case 4: spread_by<8, 4>(from, count, times, to); break;
-        case 5: spread_by<8, 5>(from, count, times, to); break;
-        default: spread_by<8>(from, count, times, to);
-        }
+QDQ_AVX2 void store_avx2(const value *from, int64_t count, int64_t times, value *to) {
+    switch ((times + 7) / 8) {
+    case 3: spread_by<8, 3>(from, count, times, to); break;
+    case 4: spread_by<8, 4>(from, count, times, to); break;
+    case 5: spread_by<8, 5>(from, count, times, to); break;
+    default: spread_by<8>(from, count, times, to);
     }
 }
 
@@ -113,8 +93,10 @@ QDQ_AVX512 void shuffle_avx512(const value *from, int64_t count, int64_t times, 
 
 void spread(const target &on, const void *from, int64_t count, int64_t times, void *to) {
     constexpr int64_t few = 16;  // for which the quotients take longer than they save
-    auto *by = runs_avx2(on) ? spread_avx2 : spread_portably;
-    if (runs_avx2(on) && times <= most_shuffled && count > few) {
+    auto *by = spread_portably;
+    if (runs_avx2(on) && times > most_shuffled) {
+        by = store_avx2;
+    } else if (runs_avx2(on) && count > few) {
         by = runs_avx512(on) ? shuffle_avx512 : shuffle_avx2;
     }
     by(static_cast<const value *>(from), count, times, static_cast<value *>(to));
