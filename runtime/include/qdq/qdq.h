@@ -542,6 +542,38 @@ qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const 
  * `stream` is as for qdq_run(). */
 qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, void *zero_point, void *y, void *stream);
 
+/** One result of a call that has two: the arguments of qdq_quantize_dynamic() after x. */
+typedef struct {
+    const qdq_tensor *scale;      /**< written */
+    const qdq_tensor *zero_point; /**< written; NULL where the rule has none */
+    const qdq_tensor *y;          /**< written: codes */
+    const qdq_scale_options *how; /**< NULL for the defaults */
+    const qdq_options *options;   /**< the same */
+} qdq_dynamic_output;
+
+/** Quantizes x in two ways at once, as training does: with scales of blocks along rows, and of blocks along columns.
+ * Each output is that of qdq_quantize_dynamic() of x, bit for bit; any types, rules and granularities go together.
+ *
+ * x comes from memory once where blocks of both fit into a box of 256 KiB of x together, as blocks of 32 along rows and
+ * along columns do. Where one scale is for whole columns, x is read once for each output. So it is with diagnostics,
+ * and with packed codes whose rows do not begin at whole bytes.
+ *
+ * No output may overlap x or what belongs to the other; but both may be given one global scale. On a device the work
+ * of both goes into the stream of `first`. */
+qdq_status qdq_quantize_dynamic_pair(const qdq_tensor *x, const qdq_dynamic_output *first,
+                                     const qdq_dynamic_output *second);
+
+/** Prepares a plan for each output, by the rules of qdq_quantize_dynamic_pair(). qdq_run_dynamic_pair() runs both;
+ * qdq_run_dynamic() runs either alone. What they remember is as of qdq_plan_quantize_dynamic(). */
+qdq_status qdq_plan_quantize_dynamic_pair(qdq_plan *first_plan, qdq_plan *second_plan, const qdq_tensor *x,
+                                          const qdq_dynamic_output *first, const qdq_dynamic_output *second);
+
+/** Runs such plans on the data of tensors laid out as the plans' were. A zero point is NULL where its plan has none.
+ * `stream` is as for qdq_run(). */
+qdq_status qdq_run_dynamic_pair(const qdq_plan *first_plan, const qdq_plan *second_plan, const void *x,
+                                void *first_scale, void *first_zero_point, void *first_y, void *second_scale,
+                                void *second_zero_point, void *second_y, void *stream);
+
 /** Where the scales of matrices lie for tensor cores. A scale tensor's last two dimensions are the rows and columns of
  * a matrix; consecutive columns are consecutive blocks of what is multiplied and summed. Other orders are strides:
  * those of a column-major scale are {1, rows}, and every call takes them. */
