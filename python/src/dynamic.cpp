@@ -112,24 +112,42 @@ protected:
     // Results of a call that is made while others run; one at a time where it writes numbers, which are this object's.
     template<typename Call> nb::object computed(dynamic_arrays &all, Call call) {
         qdq_status status = QDQ_OUT_OF_MEMORY;
-        qdq_diagnostics met;
-        float global;
+        numbers met;
         {
             const nb::gil_scoped_release others_run;
-            std::unique_lock<std::mutex> alone(numbers_, std::defer_lock);
+            std::unique_lock<std::mutex> alone(alone_, std::defer_lock);
             if (how_.diagnostics != nullptr || how_.computes_global != 0) {
                 alone.lock();
             }
-            if (all.x.pack() && all.scale.make_room() && (!makes_codes_ || all.y.make_room())) {
+            if (make_room(all)) {
                 status = call();
             }
-            if (status == QDQ_OK && makes_codes_) {
-                all.y.unpack();
+            if (status == QDQ_OK) {
+                unpack(all);
             }
-            met = met_;
-            global = global_;
+            met = {met_, global_};
         }
         check(status);
+        return results(all, met);
+    }
+
+    bool make_room(dynamic_arrays &all) const {
+        return all.x.pack() && all.scale.make_room() && (!makes_codes_ || all.y.make_room());
+    }
+
+    void unpack(dynamic_arrays &all) const {
+        if (makes_codes_) {
+            all.y.unpack();
+        }
+    }
+
+    // What a call writes beside arrays.
+    struct numbers {
+        qdq_diagnostics diagnostics;
+        float global;
+    };
+
+    nb::object results(dynamic_arrays &all, const numbers &met) const {
         nb::list results;
         if (makes_codes_) {
             results.append(all.y.result(all.x));
@@ -139,19 +157,21 @@ protected:
             results.append(all.zero_point.result(all.x));
         }
         if (how_.computes_global != 0) {
-            results.append(static_cast<double>(global));
+            results.append(static_cast<double>(met.global));
         }
         if (how_.diagnostics != nullptr) {
-            results.append(as_dict(met));
+            results.append(as_dict(met.diagnostics));
         }
         return nb::len(results) == 1 ? nb::object(results[0]) : nb::object(nb::tuple(results));
     }
 
 private:
+    friend class dynamic_pair;
+
     const bool makes_codes_, packed_;
     const qdq_dtype codes_;
     qdq_dtype scale_type_{}, zero_point_type_{};
-    std::mutex numbers_;  // the next two
+    std::mutex alone_;  // of what writes the next two
     float global_ = 0;
     qdq_diagnostics met_{};
     std::vector<std::int64_t> scale_shape_, block_shape_;
@@ -312,6 +332,80 @@ private:
     }
 };
 
+// What one output of a pair is given by name: keywords of quantize_dynamic.
+dynamic_keywords output_keywords(const char *function, nb::handle given) {
+    static const nb::handle one = nb::float_(1.0).release(), zero = nb::float_(0.0).release(),
+                            largest = nb::float_(448.0).release(), absmax = nb::str("absmax").release();
+    const nb::handle none = Py_None, no = Py_False;
+    dynamic_keywords all{none, absmax, none, none, none, none, one, zero, none, none, none, largest, none, no, none, no};
+    const std::pair<const char *, nb::handle *> places[] = {{"dtype", &all.dtype},
+                                                            {"rule", &all.rule},
+                                                            {"axis", &all.axis},
+                                                            {"block_size", &all.block_size},
+                                                            {"scale_dtype", &all.scale_dtype},
+                                                            {"zero_point_dtype", &all.zero_point_dtype},
+                                                            {"clip_ratio", &all.clip_ratio},
+                                                            {"least_scale", &all.least_scale},
+                                                            {"quant_range", &all.quant_range},
+                                                            {"global_sense", &all.global_sense},
+                                                            {"global_scale", &all.global_scale},
+                                                            {"global_largest", &all.global_largest},
+                                                            {"profile", &all.profile},
+                                                            {"diagnostics", &all.diagnostics},
+                                                            {"out", &all.out},
+                                                            {"packed", &all.packed}};
+    if (!PyDict_Check(given.ptr())) {
+        refuse_type(function, "keywords", "no dict: " + shown(given));
+    }
+    PyObject *key = nullptr, *value = nullptr;
+    for (Py_ssize_t next = 0; PyDict_Next(given.ptr(), &next, &key, &value) != 0;) {
+        const std::string_view name = text(function, "keywords", key);
+        const auto *const found = std::ranges::find_if(places, [=](const auto &p) { return name == p.first; });
+        if (found == std::end(places)) {
+            refuse_type(function, "keywords", '"' + std::string(name) + "\" is none of quantize_dynamic");
+        }
+        *found->second = value;
+    }
+    return all;
+}
+
+// Two calls of one x at once.
+class dynamic_pair {
+public:
+    dynamic_pair(nb::handle x, nb::handle first, nb::handle second)
+        : first_("qdq.quantize_dynamic_pair: first", x, output_keywords("qdq.quantize_dynamic_pair: first", first), true),
+          second_("qdq.quantize_dynamic_pair: second", x, output_keywords("qdq.quantize_dynamic_pair: second", second),
+                  true) {}
+
+    nb::object run() {
+        dynamic_arrays &to_first = first_.all_, &to_second = second_.all_;
+        first_.options_.stream = to_first.x.stream();
+        qdq_status status = QDQ_OUT_OF_MEMORY;
+        {
+            const nb::gil_scoped_release others_run;
+            if (first_.make_room(to_first) && second_.make_room(to_second)) {
+                const qdq_dynamic_output a = output_of(first_), b = output_of(second_);
+                status = qdq_quantize_dynamic_pair(&to_first.x.view(), &a, &b);
+            }
+            if (status == QDQ_OK) {
+                first_.unpack(to_first);
+                second_.unpack(to_second);
+            }
+        }
+        check(status);
+        return nb::make_tuple(results_of(first_), results_of(second_));
+    }
+
+private:
+    dynamic_call first_, second_;
+
+    static qdq_dynamic_output output_of(const dynamic_call &c) {
+        return {&c.all_.scale.view(), c.all_.zero_point.view_or_null(), &c.all_.y.view(), &c.how_, &c.options_};
+    }
+
+    static nb::object results_of(dynamic_call &c) { return c.results(c.all_, {c.met_, c.global_}); }
+};
+
 // A call with its kernels chosen, for other x and y of the same layout.
 class dynamic_plan : dynamic_call {
 public:
@@ -402,6 +496,21 @@ Returns:
 Raises:
     As quantize.)";
 
+constexpr char pair_doc[] =
+    R"(x quantized in two ways at once: what quantize_dynamic returns for `first`, and for `second`. Where blocks of both
+fit in the caches x is read once, as of blocks along rows and along columns, which training needs.
+
+Args:
+    x: as of quantize_dynamic.
+    first: a dict of keywords of quantize_dynamic, "dtype" among them.
+    second: another.
+
+Returns:
+    Two tuples, bit for bit those of two calls.
+
+Raises:
+    As quantize.)";
+
 // qdq.quantize_dynamic, or what plans it.
 template<auto function> void define_quantize(nb::module_ &m, const char *name, const char *doc) {
     define_builtin(
@@ -435,6 +544,12 @@ void define_dynamic(nb::module_ &m) {
         .def("__call__", &dynamic_plan::run, "x"_a.none(), "out"_a = nb::none(),
              "What quantize_dynamic returns for `x`, an array with the dtype, shape and strides of the one that was\n"
              "planned with. The codes are `out`, which has those of the y that was planned, or a new array.");
+    define_builtin(m, "quantize_dynamic_pair", "(x, first, second)", pair_doc,
+                   nb::cpp_function(
+                       [](nb::handle x, nb::handle first, nb::handle second) {
+                           return dynamic_pair(x, first, second).run();
+                       },
+                       nb::name("quantize_dynamic_pair"), "x"_a.none(), "first"_a.none(), "second"_a.none()));
     define_quantize<make_plan>(m, "plan_quantize_dynamic", "qdq.plan(qdq.quantize_dynamic, ...).");
     define_builtin(
         m, "compute_scales",

@@ -610,6 +610,37 @@ inline result quantize_dynamic(const tensor &x, const output &scale, const outpu
     return quantize_dynamic(x, scale, none, y, rule, how);
 }
 
+/// One result of quantize_dynamic_pair(): the arguments of quantize_dynamic() after x.
+struct dynamic_output {
+    output scale;           ///< written
+    output y;               ///< written: codes
+    scale_options rule{};   ///< the rule
+    options how{};          ///< of these those about blocks and codes
+    tensor zero_point{};    ///< written; none where the rule has none
+};
+
+/// Passes two results on to one of the C functions. `call` takes x and both as C has them.
+template<typename Call>
+result with_c(const tensor &x, const dynamic_output &first, const dynamic_output &second, Call &&call) {
+    const qdq_scale_options first_rule = first.rule.c(), second_rule = second.rule.c();
+    return with_c(x, first.scale, first.zero_point, first.y, first.how,
+                  [&](auto *c_x, auto *scale, auto *zero_point, auto *y, auto *how) {
+                      const qdq_dynamic_output c_first{scale, zero_point, y, &first_rule, how};
+                      return with_c(x, second.scale, second.zero_point, second.y, second.how,
+                                    [&](auto *, auto *of_second, auto *shift, auto *codes, auto *second_how) {
+                                        const qdq_dynamic_output c_second{of_second, shift, codes, &second_rule,
+                                                                          second_how};
+                                        return call(c_x, &c_first, &c_second);
+                                    });
+                  });
+}
+
+/// Quantizes x in two ways at once, with one read of x where blocks of both allow it, as qdq_quantize_dynamic_pair
+/// says: with scales of blocks along rows, and of blocks along columns.
+inline result quantize_dynamic_pair(const tensor &x, const dynamic_output &first, const dynamic_output &second) {
+    return with_c(x, first, second, [](auto... arguments) { return qdq_quantize_dynamic_pair(arguments...); });
+}
+
 /// A validated call with its kernel chosen, for calls repeated on new data of one layout. It may be copied and shared
 /// between threads. The scale and zero point are read at each run and must outlive it; the data of the x and y it is
 /// prepared with may be null.
@@ -653,6 +684,32 @@ public:
 
 private:
     qdq_plan plan_{};
+};
+
+/// Where a run of dynamic_pair_plan puts one result.
+struct dynamic_data {
+    void *scale;                 ///< written
+    void *y;                     ///< written
+    void *zero_point = nullptr;  ///< written, where the rule has one
+};
+
+/// The same of quantize_dynamic_pair().
+class dynamic_pair_plan {
+public:
+    /// Prepares it, by the rules of the call.
+    result prepare(const tensor &x, const dynamic_output &first, const dynamic_output &second) {
+        return with_c(x, first, second, [this](auto... arguments) {
+            return qdq_plan_quantize_dynamic_pair(&first_, &second_, arguments...);
+        });
+    }
+    /// Runs it on tensors laid out as those that it was prepared with.
+    result run(const void *x, const dynamic_data &first, const dynamic_data &second) const {
+        return qdq_run_dynamic_pair(&first_, &second_, x, first.scale, first.zero_point, first.y, second.scale,
+                                    second.zero_point, second.y, nullptr);
+    }
+
+private:
+    qdq_plan first_{}, second_{};
 };
 
 }  // namespace qdq
