@@ -288,6 +288,29 @@ TEST(Wrapper, computes_scales_and_codes_by_them) {
     ASSERT_TRUE(qdq::compute_scales({row, {1, 4}}, qdq::dtype::i8, {scales, {1, 1}}, {.diagnostics = &met}));
     EXPECT_EQ(met.amax, 40);
 
+    std::vector<float> column_scales(2);
+    bytes column_codes(values.size());
+    const qdq::dynamic_output by_row{{scales, {2, 1}}, {y, {2, 2}}},
+        by_column{.scale = {column_scales, {1, 2}},
+                  .y = {column_codes, {2, 2}},
+                  .rule = {.rule = qdq::scale_rule::minmax},
+                  .zero_point = qdq::output(zero_points, {1, 2})};
+    ASSERT_TRUE(qdq::quantize_dynamic_pair({values, {2, 2}}, by_row, by_column));
+    EXPECT_EQ(scales, (std::vector<float>{1, 2}));
+    EXPECT_EQ(y, (bytes{-127, 1, 127, 0}));
+    EXPECT_EQ(column_scales, (std::vector<float>{381 / 255.0f, 1 / 255.0f}));
+    const bytes expected = column_codes, expected_zero_points = zero_points;
+    qdq::dynamic_pair_plan of_both;
+    ASSERT_TRUE(of_both.prepare({values, {2, 2}}, by_row, by_column));
+    column_codes = y = {};
+    column_codes.resize(values.size());
+    y.resize(values.size());
+    ASSERT_TRUE(of_both.run(values.data(), {scales.data(), y.data()},
+                            {column_scales.data(), column_codes.data(), zero_points.data()}));
+    EXPECT_EQ(column_codes, expected);
+    EXPECT_EQ(zero_points, expected_zero_points);
+    EXPECT_EQ(y, (bytes{-127, 1, 127, 0}));
+
     const std::int64_t bytes = qdq::arranged_bytes(qdq::scale_layout::tiled_128x4, 1, 1);
     std::vector<std::uint8_t> arranged(static_cast<std::size_t>(bytes), 1);
     ASSERT_TRUE(qdq::arrange_scales({block, {1, 1}}, qdq::scale_layout::tiled_128x4, arranged));
