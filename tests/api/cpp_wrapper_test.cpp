@@ -249,6 +249,21 @@ TEST(Wrapper, transcodes) {
     EXPECT_TRUE(std::string(refused.message()).starts_with("qdq_transcode, quantizing y: "));
 }
 
+TEST(Wrapper, rows_in_groups_have_scales_of_their_own) {
+    const std::vector<float> values{2, 4, 30, -60, 10, 127}, given{2, 10};
+    const std::vector<std::int64_t> offsets{0, 1, 3};
+    bytes y(values.size());
+    ASSERT_TRUE(qdq::quantize_grouped({values, {3, 2}}, offsets, given, qdq::none, {y, {3, 2}}));
+    EXPECT_EQ(y, (bytes{1, 2, 3, -6, 1, 13}));
+    std::vector<float> back(values.size()), scales(2);
+    ASSERT_TRUE(qdq::dequantize_grouped({y, {3, 2}}, offsets, given, qdq::none, {back, {3, 2}}));
+    EXPECT_EQ(back, (std::vector<float>{2, 4, 30, -60, 10, 130}));
+    ASSERT_TRUE(qdq::quantize_dynamic_grouped({values, {3, 2}}, offsets, scales, qdq::none, {y, {3, 2}}));
+    EXPECT_EQ(scales, (std::vector<float>{4 / 127.0f, 1}));
+    const qdq::result refused = qdq::quantize_grouped({values, {3, 2}}, {}, given, qdq::none, {y, {3, 2}});
+    EXPECT_STREQ(refused.message(), "qdq_quantize_grouped: groups: -1 is below 0");
+}
+
 TEST(Wrapper, computes_scales_and_codes_by_them) {
     const std::vector<float> values{-127.0f, 1.0f, 254.0f, 0.0f};
     std::vector<float> scales(2);

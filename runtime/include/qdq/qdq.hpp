@@ -555,6 +555,23 @@ inline result transcode(const tensor &x, const tensor &x_scale, const tensor &x_
                   });
 }
 
+/// quantize() of rows in groups that have scales of their own, as the experts of a mixture: group g is rows offsets[g]
+/// to offsets[g + 1] - 1 of x's first dimension. So there is one more of them than groups, which the first dimension
+/// of scale and zero point (or `none`) counts.
+inline result quantize_grouped(const tensor &x, std::span<const std::int64_t> offsets, const tensor &scale,
+                               const tensor &zero_point, const output &y, const options &how = {}) {
+    return with_c(x, scale, zero_point, y, how, [&](auto *c_x, auto... arguments) {
+        return qdq_quantize_grouped(c_x, offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1, arguments...);
+    });
+}
+/// The same of dequantize().
+inline result dequantize_grouped(const tensor &x, std::span<const std::int64_t> offsets, const tensor &scale,
+                                 const tensor &zero_point, const output &y, const options &how = {}) {
+    return with_c(x, scale, zero_point, y, how, [&](auto *c_x, auto... arguments) {
+        return qdq_dequantize_grouped(c_x, offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1, arguments...);
+    });
+}
+
 /// The bytes that a matrix of scales takes in a layout.
 inline std::int64_t arranged_bytes(scale_layout layout, std::int64_t rows, std::int64_t columns) {
     return qdq_arranged_bytes(static_cast<qdq_scale_layout>(layout), rows, columns);
@@ -608,6 +625,19 @@ inline result quantize_dynamic(const tensor &x, const output &scale, const tenso
 inline result quantize_dynamic(const tensor &x, const output &scale, const output &y, const scale_options &rule = {},
                                const options &how = {}) {
     return quantize_dynamic(x, scale, none, y, rule, how);
+}
+
+/// quantize_dynamic() of rows in groups, as of quantize_grouped(): scales and zero points are written for each group.
+inline result quantize_dynamic_grouped(const tensor &x, std::span<const std::int64_t> offsets, const output &scale,
+                                       const tensor &zero_point, const output &y, const scale_options &rule = {},
+                                       const options &how = {}) {
+    const qdq_scale_options c_rule = rule.c();
+    return with_c(x, scale, zero_point, y, how,
+                  [&](auto *c_x, auto *c_scale, auto *c_zero_point, auto *c_y, auto *c_how) {
+                      return qdq_quantize_dynamic_grouped(c_x, offsets.data(),
+                                                          static_cast<std::int64_t>(offsets.size()) - 1, c_scale,
+                                                          c_zero_point, c_y, &c_rule, c_how);
+                  });
 }
 
 /// One result of quantize_dynamic_pair(): the arguments of quantize_dynamic() after x.
