@@ -3,6 +3,7 @@
 #include "array.h"
 #include "builtins.h"
 #include "call.h"
+#include "grouped.h"
 
 #include <nanobind/stl/unique_ptr.h>
 #include <algorithm>
@@ -60,7 +61,9 @@ struct dynamic_arrays {
 
 class dynamic_call {
 public:
-    dynamic_call(const char *function, nb::handle x, const dynamic_keywords &given, bool makes_codes)
+    // `groups`: how many there are, each with scales of its own; below 0: none.
+    dynamic_call(const char *function, nb::handle x, const dynamic_keywords &given, bool makes_codes,
+                 std::int64_t groups = -1)
         : function_(function),
           makes_codes_(makes_codes),
           packed_(boolean(function, "packed", given.packed)),
@@ -72,6 +75,9 @@ public:
         read_range(given.quant_range);
         all_.x.read(function, "x", x);
         set_granularity(given);
+        if (groups >= 0) {
+            scale_shape_.insert(scale_shape_.begin(), groups);
+        }
         scale_type_ = type_or(given.scale_dtype, "scale_dtype", default_scale());
         if (how_.rule == QDQ_SCALE_MINMAX) {
             zero_point_type_ = type_or(given.zero_point_dtype, "zero_point_dtype", default_zero_point());
@@ -440,6 +446,30 @@ private:
     }
 };
 
+// Rows in groups.
+class grouped_dynamic_call : dynamic_call {
+public:
+    grouped_dynamic_call(nb::handle x, std::vector<std::int64_t> offsets, const dynamic_keywords &given)
+        : dynamic_call("qdq.quantize_dynamic_grouped", x, given, true, count(offsets)), offsets_(std::move(offsets)) {}
+
+    nb::object run() {
+        return computed(all_, [&] {
+            return qdq_quantize_dynamic_grouped(&all_.x.view(), offsets_.data(), count(offsets_), &all_.scale.view(),
+                                                all_.zero_point.view_or_null(), &all_.y.view(), &how_, &options_);
+        });
+    }
+
+private:
+    const std::vector<std::int64_t> offsets_;
+
+    static std::int64_t count(const std::vector<std::int64_t> &offsets) {
+        if (offsets.empty()) {
+            refuse_value("qdq.quantize_dynamic_grouped", "offsets", "it is empty: the last one is where groups end");
+        }
+        return static_cast<std::int64_t>(offsets.size()) - 1;
+    }
+};
+
 nb::object run_quantize(nb::handle x, const dynamic_keywords &given) {
     return dynamic_call("qdq.quantize_dynamic", x, given, true).run();
 }
@@ -507,6 +537,22 @@ Args:
 
 Returns:
     Two tuples, bit for bit those of two calls.
+
+Raises:
+    As quantize.)";
+
+constexpr char grouped_doc[] =
+    R"(quantize_dynamic of rows in groups, each of which has a scale of its own, as the experts of a mixture.
+
+Args:
+    x: as of quantize_grouped.
+    offsets: as of quantize_grouped.
+    axis: one scale for each index of this dimension in each group. None: one for each group.
+    dtype, rule, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range, profile, out, packed: as of
+        quantize_dynamic.
+
+Returns:
+    (codes, scale), or (codes, scale, zero_point). The scale's first dimension is groups, as quantize_grouped takes it.
 
 Raises:
     As quantize.)";
@@ -585,6 +631,30 @@ void define_dynamic(nb::module_ &m) {
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
             "quant_range"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none(),
             "global_largest"_a.none() = 448.0, "profile"_a = nb::none(), "diagnostics"_a.none() = false));
+}
+
+void define_dynamic_grouped(nb::module_ &m) {
+    define_builtin(
+        m, "quantize_dynamic_grouped",
+        "(x, offsets, *, dtype, rule='absmax', axis=None, scale_dtype=None, zero_point_dtype=None, clip_ratio=1.0, "
+        "least_scale=0.0, quant_range=None, profile=None, out=None, packed=False)",
+        grouped_doc,
+        nb::cpp_function(
+            [](nb::handle x, nb::handle offsets, nb::handle dtype, nb::handle rule, nb::handle axis,
+               nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
+               nb::handle quant_range, nb::handle profile, nb::handle out, nb::handle packed) {
+                const nb::handle none = Py_None;
+                const dynamic_keywords given{dtype,       rule,       axis,        none,
+                                             scale_dtype, zero_point_dtype, clip_ratio, least_scale,
+                                             quant_range, none,       none,        none,
+                                             profile,     Py_False,   out,         packed};
+                return grouped_dynamic_call(x, group_offsets("qdq.quantize_dynamic_grouped", offsets), given).run();
+            },
+            nb::name("quantize_dynamic_grouped"), "x"_a.none(), "offsets"_a.none(), nb::kw_only(), "dtype"_a.none(),
+            "rule"_a.none() = "absmax", "axis"_a = nb::none(), "scale_dtype"_a = nb::none(),
+            "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
+            "quant_range"_a = nb::none(), "profile"_a = nb::none(), "out"_a = nb::none(),
+            "packed"_a.none() = false));
 }
 
 }  // namespace qdq::python

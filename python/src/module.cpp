@@ -3,6 +3,7 @@
 #include "call.h"
 #include "checkpoint.h"
 #include "dynamic.h"
+#include "grouped.h"
 #include "front_ends.h"
 #include "scale_layouts.h"
 
@@ -215,6 +216,8 @@ NB_MODULE(_core, m) {
     define_dequantize<run>(m, "dequantize", dequantize_doc);
     define_transcode(m);
     define_dynamic(m);
+    define_dynamic_grouped(m);
+    define_grouped(m);
     define_scale_layouts(m);
 
     nb::class_<plan>(m, "Plan", "What qdq.plan returns.")

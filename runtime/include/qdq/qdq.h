@@ -577,7 +577,7 @@ typedef struct {
 /** Quantizes x in two ways at once, as training does: with scales of blocks along rows, and of blocks along columns.
  * Each output is that of qdq_quantize_dynamic() of x, bit for bit; any types, rules and granularities go together.
  *
- * x comes from memory once where blocks of both fit into a box of 256 KiB of x together, as blocks of 32 along rows and
+ * x comes from memory once where blocks of both fit into a box of 512 KiB of x together, as blocks of 32 along rows and
  * along columns do. Where one scale is for whole columns, x is read once for each output. So it is with diagnostics,
  * and with packed codes whose rows do not begin at whole bytes.
  *

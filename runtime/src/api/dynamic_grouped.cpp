@@ -42,7 +42,9 @@ qdq_status check_each_group(const dynamic_groups &groups) {
         if (!met.is_new(groups.rows.rows(g))) {
             continue;
         }
-        const runtime::group_call call(groups.rows, g);
+        const runtime::group_name name(groups.rows, g);
+        runtime::group_call call(groups.rows, g);
+        call.given.function = name.text;
         runtime::dynamic_plan p;
         if (const qdq_status status = make(call.given, groups.how, p)) {
             return status;

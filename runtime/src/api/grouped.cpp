@@ -15,7 +15,9 @@ qdq_status check_each_group(const runtime::row_groups &groups) {
         if (!met.is_new(groups.rows(g)) && !groups.whole.zero_point) {
             continue;
         }
-        const runtime::group_call call(groups, g);
+        const runtime::group_name name(groups, g);
+        runtime::group_call call(groups, g);
+        call.given.function = name.text;
         runtime::plan p;
         if (const qdq_status status = runtime::make_plan(call.given, p)) {
             return status;
@@ -26,6 +28,9 @@ qdq_status check_each_group(const runtime::row_groups &groups) {
 
 void run_group(int64_t group, const void *context) {
     const runtime::row_groups &groups = *static_cast<const runtime::row_groups *>(context);
+    if (groups.rows(group) == 0) {
+        return;
+    }
     const runtime::group_call call(groups, group);
     runtime::plan p;
     if (runtime::make_plan(call.given, p) == QDQ_OK && p.elements > 0) {  // as it was before

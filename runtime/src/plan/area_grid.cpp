@@ -60,9 +60,9 @@ int64_t set_units(const plan &p, int64_t packed, area_grid &grid) {
 
 // More units along the dimensions in the order of their strides in x, as far as there is room; past the first that is
 // cut an area has one. It may have so many times as many groups as a unit has.
-void grow_areas(const dynamic_plan &dynamic, int64_t most_times, area_grid &grid) {
+void grow_areas(const dynamic_plan &dynamic, int64_t bytes, int64_t most_times, area_grid &grid) {
     const plan &p = dynamic.quantize;
-    const int64_t most_elements = area_bytes / type_of(dynamic.how.x_type).bytes();
+    const int64_t most_elements = bytes / type_of(dynamic.how.x_type).bytes();
     order_by_stride(p, grid.order);
     grid.areas = 1;
     bool is_cut = false;
@@ -105,7 +105,7 @@ area_grid cut_into_areas(const dynamic_plan &p, const interval *box) {
         grid.may_quantize = false;
         groups = set_units(p.quantize, 1, grid);
     }
-    grow_areas(p, most / groups, grid);
+    grow_areas(p, area_bytes, most / groups, grid);
     return grid;
 }
 
@@ -121,7 +121,7 @@ area_grid cut_into_boxes(const dynamic_plan &p, const dynamic_plan &q) {
                  common_unit(unit_of(a.dimensions[d], extent, a.op.packed_unit()),
                              unit_of(b.dimensions[d], extent, b.op.packed_unit()), extent));
     }
-    grow_areas(p, INT64_MAX, grid);
+    grow_areas(p, box_bytes, INT64_MAX, grid);
     return grid;
 }
 

@@ -136,7 +136,6 @@ ungrouped_call::ungrouped_call(const row_groups &groups, bool has_zero_point)
 
 group_call::group_call(const row_groups &groups, int64_t group) : options{}, given(groups.whole) {
     const int64_t first = groups.offsets[group];
-    std::snprintf(name, sizeof(name), "%s: group %" PRId64, groups.whole.function, group);
     std::copy_n(given.x->shape, given.x->rank, shape);
     shape[0] = groups.rows(group);
     x = rows_of(*given.x, first, shape);
@@ -149,8 +148,12 @@ group_call::group_call(const row_groups &groups, int64_t group) : options{}, giv
     if (given.zero_point) {
         zero_point = part_of(*given.zero_point, group);
     }
-    given = {name, given.op, &x, &scale, given.zero_point ? &zero_point : nullptr, &y, &options, true,
+    given = {given.function, given.op, &x, &scale, given.zero_point ? &zero_point : nullptr, &y, &options, true,
              given.may_be_stochastic};
+}
+
+group_name::group_name(const row_groups &groups, int64_t group) {
+    std::snprintf(text, sizeof(text), "%s: group %" PRId64, groups.whole.function, group);
 }
 
 qdq_status check_memory(const row_groups &groups, const plan &of_all, bool writes_operands) {

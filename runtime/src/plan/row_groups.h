@@ -15,7 +15,6 @@ struct row_groups {
 
 // One group as a call of its own, whose arguments are the other members.
 struct group_call {
-    char name[80];  // of the function, with the group, for messages
     int64_t shape[most_dimensions];
     qdq_tensor x, scale, zero_point, y;
     qdq_options options;
@@ -23,6 +22,13 @@ struct group_call {
 
     group_call(const row_groups &groups, int64_t group);
     group_call(const group_call &) = delete;
+};
+
+// A function with the number of a group, as messages have it.
+struct group_name {
+    char text[80];
+
+    group_name(const row_groups &groups, int64_t group);
 };
 
 // What can be said without looking at any group: the offsets, and as many operands as there are groups.
