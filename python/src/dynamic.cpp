@@ -343,7 +343,8 @@ dynamic_keywords output_keywords(const char *function, nb::handle given) {
     static const nb::handle one = nb::float_(1.0).release(), zero = nb::float_(0.0).release(),
                             largest = nb::float_(448.0).release(), absmax = nb::str("absmax").release();
     const nb::handle none = Py_None, no = Py_False;
-    dynamic_keywords all{none, absmax, none, none, none, none, one, zero, none, none, none, largest, none, no, none, no};
+    dynamic_keywords all{none, absmax, none, none,    none, none, one,  zero,
+                         none, none,   none, largest, none, no,   none, no};
     const std::pair<const char *, nb::handle *> places[] = {{"dtype", &all.dtype},
                                                             {"rule", &all.rule},
                                                             {"axis", &all.axis},
@@ -379,7 +380,8 @@ dynamic_keywords output_keywords(const char *function, nb::handle given) {
 class dynamic_pair {
 public:
     dynamic_pair(nb::handle x, nb::handle first, nb::handle second)
-        : first_("qdq.quantize_dynamic_pair: first", x, output_keywords("qdq.quantize_dynamic_pair: first", first), true),
+        : first_("qdq.quantize_dynamic_pair: first", x, output_keywords("qdq.quantize_dynamic_pair: first", first),
+                 true),
           second_("qdq.quantize_dynamic_pair: second", x, output_keywords("qdq.quantize_dynamic_pair: second", second),
                   true) {}
 
@@ -590,12 +592,11 @@ void define_dynamic(nb::module_ &m) {
         .def("__call__", &dynamic_plan::run, "x"_a.none(), "out"_a = nb::none(),
              "What quantize_dynamic returns for `x`, an array with the dtype, shape and strides of the one that was\n"
              "planned with. The codes are `out`, which has those of the y that was planned, or a new array.");
-    define_builtin(m, "quantize_dynamic_pair", "(x, first, second)", pair_doc,
-                   nb::cpp_function(
-                       [](nb::handle x, nb::handle first, nb::handle second) {
-                           return dynamic_pair(x, first, second).run();
-                       },
-                       nb::name("quantize_dynamic_pair"), "x"_a.none(), "first"_a.none(), "second"_a.none()));
+    define_builtin(
+        m, "quantize_dynamic_pair", "(x, first, second)", pair_doc,
+        nb::cpp_function(
+            [](nb::handle x, nb::handle first, nb::handle second) { return dynamic_pair(x, first, second).run(); },
+            nb::name("quantize_dynamic_pair"), "x"_a.none(), "first"_a.none(), "second"_a.none()));
     define_quantize<make_plan>(m, "plan_quantize_dynamic", "qdq.plan(qdq.quantize_dynamic, ...).");
     define_builtin(
         m, "compute_scales",
@@ -644,17 +645,15 @@ void define_dynamic_grouped(nb::module_ &m) {
                nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
                nb::handle quant_range, nb::handle profile, nb::handle out, nb::handle packed) {
                 const nb::handle none = Py_None;
-                const dynamic_keywords given{dtype,       rule,       axis,        none,
-                                             scale_dtype, zero_point_dtype, clip_ratio, least_scale,
-                                             quant_range, none,       none,        none,
-                                             profile,     Py_False,   out,         packed};
+                const dynamic_keywords given{dtype,      rule,        axis,        none,  scale_dtype, zero_point_dtype,
+                                             clip_ratio, least_scale, quant_range, none,  none,        none,
+                                             profile,    Py_False,    out,         packed};
                 return grouped_dynamic_call(x, group_offsets("qdq.quantize_dynamic_grouped", offsets), given).run();
             },
             nb::name("quantize_dynamic_grouped"), "x"_a.none(), "offsets"_a.none(), nb::kw_only(), "dtype"_a.none(),
             "rule"_a.none() = "absmax", "axis"_a = nb::none(), "scale_dtype"_a = nb::none(),
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
-            "quant_range"_a = nb::none(), "profile"_a = nb::none(), "out"_a = nb::none(),
-            "packed"_a.none() = false));
+            "quant_range"_a = nb::none(), "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false));
 }
 
 }  // namespace qdq::python

@@ -77,31 +77,30 @@ void define_grouped(nb::module_ &m) {
             "block_size"_a = nb::none(), "scale_mode"_a = "divide", "zero_point_mode"_a = "after_rounding",
             "rounding"_a = "nearest_even", "saturate"_a.none() = true, "nan"_a = "lowest", "profile"_a = nb::none(),
             "out"_a = nb::none(), "packed"_a.none() = false, "seed"_a.none() = 0, "offset"_a.none() = 0));
-    define_builtin(
-        m, "dequantize_grouped",
-        "(q, offsets, scale, zero_point=None, *, dtype='float32', axis=None, block_size=None, "
-        "zero_point_mode='subtract', profile=None, out=None, stored=None, shape=None)",
-        dequantize_doc,
-        nb::cpp_function(
-            [](nb::handle q, nb::handle offsets, nb::handle scale, nb::handle zero_point, nb::handle dtype,
-               nb::handle axis, nb::handle block_size, nb::handle zero_point_mode, nb::handle profile, nb::handle out,
-               nb::handle stored, nb::handle shape) {
-                const keywords given{.dtype = dtype,
-                                     .axis = axis,
-                                     .block_size = block_size,
-                                     .zero_point_mode = zero_point_mode,
-                                     .saturate = nb::handle(Py_True),
-                                     .profile = profile,
-                                     .out = out,
-                                     .packed = nb::handle(Py_False),
-                                     .stored = stored,
-                                     .shape = shape};
-                return grouped_call(grouped_dequantization, q, offsets, scale, zero_point, given).run();
-            },
-            nb::name("dequantize_grouped"), "q"_a.none(), "offsets"_a.none(), "scale"_a.none(),
-            "zero_point"_a = nb::none(), nb::kw_only(), "dtype"_a = "float32", "axis"_a = nb::none(),
-            "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract", "profile"_a = nb::none(),
-            "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none()));
+    define_builtin(m, "dequantize_grouped",
+                   "(q, offsets, scale, zero_point=None, *, dtype='float32', axis=None, block_size=None, "
+                   "zero_point_mode='subtract', profile=None, out=None, stored=None, shape=None)",
+                   dequantize_doc,
+                   nb::cpp_function(
+                       [](nb::handle q, nb::handle offsets, nb::handle scale, nb::handle zero_point, nb::handle dtype,
+                          nb::handle axis, nb::handle block_size, nb::handle zero_point_mode, nb::handle profile,
+                          nb::handle out, nb::handle stored, nb::handle shape) {
+                           const keywords given{.dtype = dtype,
+                                                .axis = axis,
+                                                .block_size = block_size,
+                                                .zero_point_mode = zero_point_mode,
+                                                .saturate = nb::handle(Py_True),
+                                                .profile = profile,
+                                                .out = out,
+                                                .packed = nb::handle(Py_False),
+                                                .stored = stored,
+                                                .shape = shape};
+                           return grouped_call(grouped_dequantization, q, offsets, scale, zero_point, given).run();
+                       },
+                       nb::name("dequantize_grouped"), "q"_a.none(), "offsets"_a.none(), "scale"_a.none(),
+                       "zero_point"_a = nb::none(), nb::kw_only(), "dtype"_a = "float32", "axis"_a = nb::none(),
+                       "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract", "profile"_a = nb::none(),
+                       "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none()));
 }
 
 }  // namespace qdq::python

@@ -82,11 +82,11 @@ void with_pair(const dynamic_call &first, dynamic_outputs &to_first, const dynam
                dynamic_outputs &to_second, Run &&run) {
     const qdq_scale_options how = to_first.how(), other_how = to_second.how();
     to_first.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
-        to_second.with_views([&](const qdq_tensor &other_scale, const qdq_tensor *other_zero_point,
-                                 const qdq_tensor &other_y) {
-            run(first.x->view(), qdq_dynamic_output{&scale, zero_point, &y, &how, &first.options},
-                qdq_dynamic_output{&other_scale, other_zero_point, &other_y, &other_how, &second.options});
-        });
+        to_second.with_views(
+            [&](const qdq_tensor &other_scale, const qdq_tensor *other_zero_point, const qdq_tensor &other_y) {
+                run(first.x->view(), qdq_dynamic_output{&scale, zero_point, &y, &how, &first.options},
+                    qdq_dynamic_output{&other_scale, other_zero_point, &other_y, &other_how, &second.options});
+            });
     });
 }
 

@@ -107,8 +107,9 @@ struct grouped_call {
     }
 
     // Calls run(x, scale, zero point or NULL, y) for each group.
-    template<typename Run> void for_each_group(const tensor_memory &to_scale, const tensor_memory *to_zero_point,
-                                               const tensor_memory &to_y, Run &&run) const {
+    template<typename Run>
+    void for_each_group(const tensor_memory &to_scale, const tensor_memory *to_zero_point, const tensor_memory &to_y,
+                        Run &&run) const {
         for (int64_t g = 0; g < count(); g++) {
             const int64_t first = offsets[size_t(g)], rows = offsets[size_t(g) + 1] - first;
             const part of_x(x->view(), first, rows, true), of_y(to_y.view(), first, rows, true);
@@ -164,22 +165,22 @@ TEST_F(Grouped, quantize_and_dequantize_equal_the_oracle) {
         }
         const tensor_memory *shift = zero_point ? &*zero_point : nullptr;
         tensor_memory expected = *call.y;
-        call.for_each_group(scale, shift, expected,
-                            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y,
-                                int64_t first) {
-                                qdq_options own = call.options;
-                                own.random_offset += static_cast<uint64_t>(first * (call.y->view().shape[1]) *
-                                                                           (x.rank == 3 ? x.shape[2] : 1));
-                                if (has_elements(x)) {
-                                    reference::quantize(x, s, z, y, &own);
-                                }
-                            });
+        call.for_each_group(
+            scale, shift, expected,
+            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y, int64_t first) {
+                qdq_options own = call.options;
+                own.random_offset +=
+                    static_cast<uint64_t>(first * (call.y->view().shape[1]) * (x.rank == 3 ? x.shape[2] : 1));
+                if (has_elements(x)) {
+                    reference::quantize(x, s, z, y, &own);
+                }
+            });
         const qdq_tensor of_x = call.x->view(), of_scale = scale.view(), of_y = call.y->view();
         const qdq_tensor of_zero_point = shift != nullptr ? shift->view() : qdq_tensor{};
         const qdq_tensor *const given = shift != nullptr ? &of_zero_point : nullptr;
-        ASSERT_EQ(qdq_quantize_grouped(&of_x, call.offsets.data(), call.count(), &of_scale, given, &of_y,
-                                       &call.options),
-                  QDQ_OK)
+        ASSERT_EQ(
+            qdq_quantize_grouped(&of_x, call.offsets.data(), call.count(), &of_scale, given, &of_y, &call.options),
+            QDQ_OK)
             << qdq_last_error();
         EXPECT_TRUE(same_bytes(expected, *call.y));
         call.options.rounding = QDQ_NEAREST_EVEN;
@@ -191,13 +192,13 @@ TEST_F(Grouped, quantize_and_dequantize_equal_the_oracle) {
             << qdq_last_error();
         const tensor_memory codes_of_x = *call.y;
         call.x = expected_values;
-        call.for_each_group(scale, shift, codes_of_x,
-                            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y,
-                                int64_t) {
-                                if (has_elements(x)) {
-                                    reference::dequantize(y, s, z, x, &call.options);
-                                }
-                            });
+        call.for_each_group(
+            scale, shift, codes_of_x,
+            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y, int64_t) {
+                if (has_elements(x)) {
+                    reference::dequantize(y, s, z, x, &call.options);
+                }
+            });
         EXPECT_TRUE(same_bytes(*call.x, values));
     });
 }
@@ -206,7 +207,8 @@ TEST_F(Grouped, dynamic_calls_equal_the_oracle) {
     for_each_drawn([](grouped_call &call, test_support::choices &from) {
         const qdq_dtype codes = call.y->view().dtype;
         const bool shifts = reference::is_integer(codes) && from.chance(2);
-        call.how.rule = shifts ? QDQ_SCALE_MINMAX : from.one_of<qdq_scale_rule>({QDQ_SCALE_ABSMAX, QDQ_SCALE_POWER_CEIL});
+        call.how.rule =
+            shifts ? QDQ_SCALE_MINMAX : from.one_of<qdq_scale_rule>({QDQ_SCALE_ABSMAX, QDQ_SCALE_POWER_CEIL});
         if (from.chance(4)) {
             call.how.clip_ratio_count = 2;
             call.how.last_clip_ratio = 0.5f;
@@ -214,14 +216,14 @@ TEST_F(Grouped, dynamic_calls_equal_the_oracle) {
         tensor_memory scale(call.how.rule == QDQ_SCALE_POWER_CEIL ? QDQ_E8M0 : QDQ_F32, call.scale_shape),
             expected_scale = scale, zero_point(QDQ_I32, call.scale_shape), expected_zero_point = zero_point;
         tensor_memory expected = *call.y;
-        call.for_each_group(expected_scale, shifts ? &expected_zero_point : nullptr, expected,
-                            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y,
-                                int64_t) {
-                                reference::compute_scales(x, codes, s, z, &call.how, &call.options);
-                                if (has_elements(x)) {
-                                    reference::quantize(x, s, z, y, &call.options);
-                                }
-                            });
+        call.for_each_group(
+            expected_scale, shifts ? &expected_zero_point : nullptr, expected,
+            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y, int64_t) {
+                reference::compute_scales(x, codes, s, z, &call.how, &call.options);
+                if (has_elements(x)) {
+                    reference::quantize(x, s, z, y, &call.options);
+                }
+            });
         const qdq_tensor of_x = call.x->view(), of_scale = scale.view(), of_y = call.y->view(),
                          of_zero_point = zero_point.view();
         ASSERT_EQ(qdq_quantize_dynamic_grouped(&of_x, call.offsets.data(), call.count(), &of_scale,
@@ -296,12 +298,13 @@ TEST_F(Grouped, what_is_wrong_is_refused) {
         c.given_zero_point = &c.of_zero_point;
         c.of_zero_point.shape = three;
     });
-    expect_refused("group 0: scale: shape[0] is 5, but x's shape[1], 6, has 6 blocks of 1 (options: axis 1, block_size 0)",
-                   [](refusable &c) {
-                       c.of_scale.rank = 2;
-                       c.of_scale.shape = six_columns;
-                       c.options.axis = 1;
-                   });
+    expect_refused(
+        "group 0: scale: shape[0] is 5, but x's shape[1], 6, has 6 blocks of 1 (options: axis 1, block_size 0)",
+        [](refusable &c) {
+            c.of_scale.rank = 2;
+            c.of_scale.shape = six_columns;
+            c.options.axis = 1;
+        });
     expect_refused("scale: data is NULL", [](refusable &c) { c.of_scale.data = nullptr; });
     expect_refused("x: data is NULL", [](refusable &c) { c.of_x.data = nullptr; });
     expect_refused("y: it overlaps scale", [](refusable &c) { c.of_y.data = c.of_scale.data; });
@@ -310,19 +313,21 @@ TEST_F(Grouped, what_is_wrong_is_refused) {
     expect_refused("x: it overlaps scale", [](refusable &c) { c.of_scale.data = c.of_x.data; }, calls::of_dynamic);
     expect_refused("how: rule 6 is not in 0..5", [](refusable &c) { set_raw(c.how.rule, 6); }, calls::of_dynamic);
     static constexpr int64_t same_place[] = {0};
-    expect_refused("scale: its strides make elements overlap one another",
-                   [](refusable &c) { c.of_scale.strides = same_place; }, calls::of_dynamic);
+    expect_refused(
+        "scale: its strides make elements overlap one another", [](refusable &c) { c.of_scale.strides = same_place; },
+        calls::of_dynamic);
 }
 
 // Of a float format zero points are 0: the last group's decides as the first one's does.
 TEST_F(Grouped, a_wrong_last_group_writes_nothing) {
-    expect_refused("group 1: zero_point: element 0 is not 0, and f8e4m3 takes no zero point",
-                   [](refusable &c) {
-                       c.of_y.dtype = QDQ_F8E4M3;
-                       c.zero_point.fill([](int64_t i) { return static_cast<uint32_t>(i); });
-                       c.given_zero_point = &c.of_zero_point;
-                   },
-                   calls::of_static);
+    expect_refused(
+        "group 1: zero_point: element 0 is not 0, and f8e4m3 takes no zero point",
+        [](refusable &c) {
+            c.of_y.dtype = QDQ_F8E4M3;
+            c.zero_point.fill([](int64_t i) { return static_cast<uint32_t>(i); });
+            c.given_zero_point = &c.of_zero_point;
+        },
+        calls::of_static);
 }
 
 TEST_F(Grouped, packed_groups_begin_at_whole_bytes) {

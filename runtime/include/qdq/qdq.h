@@ -319,8 +319,8 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
 
 /** As qdq_quantize(), of rows in groups that have scales of their own: the tokens of each expert of a mixture.
  *
- * Rows are the indices of x's first dimension. Group g is rows offsets[g] to offsets[g + 1] - 1. It is quantized as by a
- * call of its own, with index g of the first dimension of scale and zero point. So of an x of tokens and channels a
+ * Rows are the indices of x's first dimension. Group g is rows offsets[g] to offsets[g + 1] - 1. It is quantized as by
+ * a call of its own, with index g of the first dimension of scale and zero point. So of an x of tokens and channels a
  * scale of shape {groups} has one for each group. {groups, channels} with `axis` 1 is one for each channel of a group;
  * {groups, 1, channels / 32} are blocks of 32. QDQ_STOCHASTIC counts the elements of all rows.
  *

@@ -555,7 +555,7 @@ inline result transcode(const tensor &x, const tensor &x_scale, const tensor &x_
                   });
 }
 
-/// quantize() of rows in groups that have scales of their own, as the experts of a mixture: group g is rows offsets[g]
+/// quantize() of rows in groups that have scales of their own, as the experts of a mixture. Group g is rows offsets[g]
 /// to offsets[g + 1] - 1 of x's first dimension. So there is one more of them than groups, which the first dimension
 /// of scale and zero point (or `none`) counts.
 inline result quantize_grouped(const tensor &x, std::span<const std::int64_t> offsets, const tensor &scale,
@@ -632,21 +632,20 @@ inline result quantize_dynamic_grouped(const tensor &x, std::span<const std::int
                                        const tensor &zero_point, const output &y, const scale_options &rule = {},
                                        const options &how = {}) {
     const qdq_scale_options c_rule = rule.c();
-    return with_c(x, scale, zero_point, y, how,
-                  [&](auto *c_x, auto *c_scale, auto *c_zero_point, auto *c_y, auto *c_how) {
-                      return qdq_quantize_dynamic_grouped(c_x, offsets.data(),
-                                                          static_cast<std::int64_t>(offsets.size()) - 1, c_scale,
-                                                          c_zero_point, c_y, &c_rule, c_how);
-                  });
+    return with_c(
+        x, scale, zero_point, y, how, [&](auto *c_x, auto *c_scale, auto *c_zero_point, auto *c_y, auto *c_how) {
+            return qdq_quantize_dynamic_grouped(c_x, offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1,
+                                                c_scale, c_zero_point, c_y, &c_rule, c_how);
+        });
 }
 
 /// One result of quantize_dynamic_pair(): the arguments of quantize_dynamic() after x.
 struct dynamic_output {
-    output scale;           ///< written
-    output y;               ///< written: codes
-    scale_options rule{};   ///< the rule
-    options how{};          ///< of these those about blocks and codes
-    tensor zero_point{};    ///< written; none where the rule has none
+    output scale;          ///< written
+    output y;              ///< written: codes
+    scale_options rule{};  ///< the rule
+    options how{};         ///< of these those about blocks and codes
+    tensor zero_point{};   ///< written; none where the rule has none
 };
 
 /// Passes two results on to one of the C functions. `call` takes x and both as C has them.
@@ -665,8 +664,8 @@ result with_c(const tensor &x, const dynamic_output &first, const dynamic_output
                   });
 }
 
-/// Quantizes x in two ways at once, with one read of x where blocks of both allow it, as qdq_quantize_dynamic_pair
-/// says: with scales of blocks along rows, and of blocks along columns.
+/// Quantizes x in two ways at once: with scales of blocks along rows, and of blocks along columns. x is read once where
+/// blocks of both allow it, as qdq_quantize_dynamic_pair says.
 inline result quantize_dynamic_pair(const tensor &x, const dynamic_output &first, const dynamic_output &second) {
     return with_c(x, first, second, [](auto... arguments) { return qdq_quantize_dynamic_pair(arguments...); });
 }

@@ -28,9 +28,7 @@ qdq_status check_how(const dynamic_groups &groups) {
     if (groups.how) {
         std::memcpy(&how, groups.how, sizeof(how));
     }
-    const char *const name = how.diagnostics          ? "diagnostics"
-                             : how.global_sense != 0 ? "global_scale"
-                                                     : nullptr;
+    const char *const name = how.diagnostics ? "diagnostics" : how.global_sense != 0 ? "global_scale" : nullptr;
     return name ? runtime::fail(QDQ_UNSUPPORTED, "%s: how: %s: it is of a call without groups",
                                 groups.rows.whole.function, name)
                 : QDQ_OK;

@@ -27,7 +27,8 @@ qdq_status make_plan(const char *name, const qdq_tensor *x, const qdq_dynamic_ou
         return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: NULL", name);
     }
     return runtime::make_dynamic_plan(
-        {{name, runtime::operation::quantize, x, to->scale, to->zero_point, to->y, to->options, false}, to->how, true}, p);
+        {{name, runtime::operation::quantize, x, to->scale, to->zero_point, to->y, to->options, false}, to->how, true},
+        p);
 }
 
 qdq_status make_plans(const names &named, const qdq_tensor *x, const qdq_dynamic_output *first,

@@ -700,7 +700,8 @@ void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &given) {
 void quantize_dynamic_pair(const dynamic_pair &pair) {
     const auto &[first, second, to_first, to_second] = pair;
     const bool is_diagnosed = first.diagnostics || second.diagnostics;
-    if (is_diagnosed || !have_same_elements(first.quantize, second.quantize) || !quantize_by_boxes(in_order_of_runs(pair))) {
+    if (is_diagnosed || !have_same_elements(first.quantize, second.quantize) ||
+        !quantize_by_boxes(in_order_of_runs(pair))) {
         quantize_dynamic(first, to_first);
         quantize_dynamic(second, to_second);
     }

@@ -41,8 +41,9 @@ void run_groups(const row_groups &groups, const plan &of_all, void (*run)(int64_
                 const void *context) {
     const bool is_empty = of_all.elements == 0;
     const int64_t least = is_empty ? 1 : of_all.op.tuned->part_elements;
-    groups_in_parts all{groups, is_empty ? 0 : of_all.elements / groups.offsets[groups.count], least,
-                        is_empty ? 1 : useful_parts(of_all.elements, least), run, context};
+    groups_in_parts all{groups, is_empty ? 0 : of_all.elements / groups.offsets[groups.count],
+                        least,  is_empty ? 1 : useful_parts(of_all.elements, least),
+                        run,    context};
     for (int64_t g = 0; g < groups.count; g++) {
         if (all.is_split(g)) {
             run(g, context);

@@ -116,9 +116,7 @@ qdq_status check_zero_point(const dynamic_draft &d) {
 }
 
 // Of codes. Those that do not have areas of their own.
-bool rows_begin_at_bytes(const plan &p) {
-    return p.elements == 0 || p.path != execution_path::tiles || !p.op.packs();
-}
+bool rows_begin_at_bytes(const plan &p) { return p.elements == 0 || p.path != execution_path::tiles || !p.op.packs(); }
 
 // A plan of quantize, without addresses. Two of one x that share areas have dimensions in common.
 qdq_status make_static_plan(dynamic_draft &d) {
@@ -301,7 +299,13 @@ qdq_status locate_tensors(const char *function, const dynamic_plan &p, const dyn
     to = {{{"how: global_scale", p.global.at, {0, sizeof(float)}, 0, has_global, p.global.largest != 0, {}},
            {"how: diagnostics", p.diagnostics, {0, sizeof(qdq_diagnostics)}, 0, p.diagnostics != nullptr, true, {}},
            {"scale", at.scale, p.scale, base.scale_offset, p.groups > 0, true, {}},
-           {"zero_point", at.zero_point, p.zero_point, base.zero_point_offset, p.groups > 0 && p.has_zero_point, true, {}},
+           {"zero_point",
+            at.zero_point,
+            p.zero_point,
+            base.zero_point_offset,
+            p.groups > 0 && p.has_zero_point,
+            true,
+            {}},
            {"x", at.x, {base.x_first, base.x_end}, base.x_offset, !is_empty, false, {}},
            {"y", at.y, {base.y_first, base.y_end}, base.y_offset, !is_empty && at.y, true, {}}}};
     for (placed_tensor &t : to.all) {

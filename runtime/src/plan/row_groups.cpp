@@ -58,9 +58,10 @@ qdq_status check_offsets(const row_groups &groups) {
         }
     }
     const int64_t rows = whole.x->shape[0];
-    return offsets[count] == rows ? QDQ_OK
-                                  : invalid(groups, "%s: offsets[%" PRId64 "] is %" PRId64 ", and x has %" PRId64 " rows",
-                                            count, offsets[count], rows);
+    return offsets[count] == rows
+               ? QDQ_OK
+               : invalid(groups, "%s: offsets[%" PRId64 "] is %" PRId64 ", and x has %" PRId64 " rows", count,
+                         offsets[count], rows);
 }
 
 // What a step of the first dimension is, in elements.
@@ -148,7 +149,7 @@ group_call::group_call(const row_groups &groups, int64_t group) : options{}, giv
     if (given.zero_point) {
         zero_point = part_of(*given.zero_point, group);
     }
-    given = {given.function, given.op, &x, &scale, given.zero_point ? &zero_point : nullptr, &y, &options, true,
+    given = {given.function,         given.op, &x, &scale, given.zero_point ? &zero_point : nullptr, &y, &options, true,
              given.may_be_stochastic};
 }
 
