@@ -636,32 +636,60 @@ TEST_F(Dynamic, plans_run_by_their_own_function) {
     EXPECT_NE(qdq_compute_scales(&on_device, QDQ_I8, &c.of_scale, nullptr, nullptr, nullptr), QDQ_OK);
 }
 
-// Blocks of 32 along rows and along columns, as training with MX formats has them, by one thread and by several.
+// Scales and codes of blocks along rows and along columns.
+struct rows_and_columns {
+    static inline const dimensions shape{96, 9000};
+    tensor_memory row_scale, column_scale{QDQ_E8M0, {3, 9000}}, row_codes{QDQ_F8E4M3, shape}, column_codes = row_codes;
+    qdq_diagnostics row_diagnostics{}, column_diagnostics{};
+
+    explicit rows_and_columns(int64_t block) : row_scale(QDQ_E8M0, {96, (9000 + block - 1) / block}) {}
+
+    // Calls run(output of rows, output of columns).
+    template<typename Run> void run(int64_t block, bool is_diagnosed, Run &&run) {
+        const qdq_scale_options how{.rule = QDQ_SCALE_POWER_FLOOR,
+                                    .diagnostics = is_diagnosed ? &row_diagnostics : nullptr};
+        const qdq_scale_options other_how{.rule = QDQ_SCALE_POWER_FLOOR,
+                                          .diagnostics = is_diagnosed ? &column_diagnostics : nullptr};
+        const int64_t along_rows[] = {1, block}, along_columns[] = {32, 1};
+        const qdq_options rows{.block_shape = along_rows}, columns{.block_shape = along_columns};
+        const qdq_tensor of_rows = row_scale.view(), of_columns = column_scale.view(), y = row_codes.view(),
+                         z = column_codes.view();
+        run(qdq_dynamic_output{&of_rows, nullptr, &y, &how, &rows},
+            qdq_dynamic_output{&of_columns, nullptr, &z, &other_how, &columns});
+    }
+};
+
+void expect_equal(const rows_and_columns &expected, const rows_and_columns &got) {
+    EXPECT_TRUE(same_bytes(expected.row_scale, got.row_scale));
+    EXPECT_TRUE(same_bytes(expected.column_scale, got.column_scale));
+    EXPECT_TRUE(same_bytes(expected.row_codes, got.row_codes));
+    EXPECT_TRUE(same_bytes(expected.column_codes, got.column_codes));
+    EXPECT_TRUE(same_diagnostics(expected.row_diagnostics, got.row_diagnostics));
+    EXPECT_TRUE(same_diagnostics(expected.column_diagnostics, got.column_diagnostics));
+}
+
+// As training has them, by one thread and by several. 8192 columns of 32 rows are a box, and no whole blocks of 48.
 TEST_F(Dynamic, blocks_along_rows_and_columns_at_once_equal_two_calls) {
-    const dimensions shape{224, 4100}, by_rows{224, 129}, by_columns{7, 4100};
-    const tensor_memory x = floats(QDQ_BF16, shape);
+    const tensor_memory x = floats(QDQ_BF16, rows_and_columns::shape);
     const qdq_tensor of_x = x.view();
-    const qdq_scale_options how{.rule = QDQ_SCALE_POWER_FLOOR};
-    const int64_t along_rows[] = {1, 32}, along_columns[] = {32, 1};
-    const qdq_options rows{.block_shape = along_rows}, columns{.block_shape = along_columns};
-    tensor_memory row_scale(QDQ_E8M0, by_rows), column_scale(QDQ_E8M0, by_columns), row_codes(QDQ_F8E4M3, shape),
-        column_codes = row_codes;
-    const qdq_tensor scales[] = {row_scale.view(), column_scale.view()}, ys[] = {row_codes.view(), column_codes.view()};
-    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &scales[0], nullptr, &ys[0], &how, &rows), QDQ_OK) << qdq_last_error();
-    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &scales[1], nullptr, &ys[1], &how, &columns), QDQ_OK) << qdq_last_error();
-    for (const int threads : {1, 3}) {
-        qdq_set_num_threads(threads);
-        tensor_memory row_scale_at_once(QDQ_E8M0, by_rows), column_scale_at_once(QDQ_E8M0, by_columns),
-            row_codes_at_once(QDQ_F8E4M3, shape), column_codes_at_once(QDQ_F8E4M3, shape);
-        const qdq_tensor scales_at_once[] = {row_scale_at_once.view(), column_scale_at_once.view()},
-                         at_once[] = {row_codes_at_once.view(), column_codes_at_once.view()};
-        const qdq_dynamic_output first{&scales_at_once[0], nullptr, &at_once[0], &how, &rows},
-            second{&scales_at_once[1], nullptr, &at_once[1], &how, &columns};
-        ASSERT_EQ(qdq_quantize_dynamic_pair(&of_x, &first, &second), QDQ_OK) << qdq_last_error();
-        EXPECT_TRUE(same_bytes(row_scale, row_scale_at_once));
-        EXPECT_TRUE(same_bytes(column_scale, column_scale_at_once));
-        EXPECT_TRUE(same_bytes(row_codes, row_codes_at_once));
-        EXPECT_TRUE(same_bytes(column_codes, column_codes_at_once));
+    for (const int64_t block : {32, 48}) {
+        for (const bool is_diagnosed : {false, true}) {
+            rows_and_columns expected(block);
+            expected.run(block, is_diagnosed, [&](const qdq_dynamic_output &rows, const qdq_dynamic_output &columns) {
+                for (const qdq_dynamic_output *o : {&rows, &columns}) {
+                    ASSERT_EQ(qdq_quantize_dynamic(&of_x, o->scale, nullptr, o->y, o->how, o->options), QDQ_OK)
+                        << qdq_last_error();
+                }
+            });
+            for (const int threads : {1, 3}) {
+                qdq_set_num_threads(threads);
+                rows_and_columns got(block);
+                got.run(block, is_diagnosed, [&](const qdq_dynamic_output &rows, const qdq_dynamic_output &columns) {
+                    ASSERT_EQ(qdq_quantize_dynamic_pair(&of_x, &rows, &columns), QDQ_OK) << qdq_last_error();
+                });
+                expect_equal(expected, got);
+            }
+        }
     }
 }
 

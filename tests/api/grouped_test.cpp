@@ -305,6 +305,12 @@ TEST_F(Grouped, what_is_wrong_is_refused) {
             c.of_scale.shape = six_columns;
             c.options.axis = 1;
         });
+    static constexpr int64_t one_of_each[] = {2, 1, 1}, single_rows[] = {1, 6};
+    expect_refused("group 1: scale: it has one element, but x's shape[0], 3, has 3 blocks of 1", [](refusable &c) {
+        c.of_scale.rank = 3;
+        c.of_scale.shape = one_of_each;
+        c.options.block_shape = single_rows;
+    });
     expect_refused("scale: data is NULL", [](refusable &c) { c.of_scale.data = nullptr; });
     expect_refused("x: data is NULL", [](refusable &c) { c.of_x.data = nullptr; });
     expect_refused("y: it overlaps scale", [](refusable &c) { c.of_y.data = c.of_scale.data; });
@@ -323,6 +329,7 @@ TEST_F(Grouped, a_wrong_last_group_writes_nothing) {
     expect_refused(
         "group 1: zero_point: element 0 is not 0, and f8e4m3 takes no zero point",
         [](refusable &c) {
+            c.offsets[1] = 2;  // as many rows in each
             c.of_y.dtype = QDQ_F8E4M3;
             c.zero_point.fill([](int64_t i) { return static_cast<uint32_t>(i); });
             c.given_zero_point = &c.of_zero_point;

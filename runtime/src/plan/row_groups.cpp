@@ -52,7 +52,7 @@ qdq_status check_offsets(const row_groups &groups) {
         return invalid(groups, "%s: offsets[0] is %" PRId64 ", not 0", offsets[0]);
     }
     for (int64_t g = 0; g < count; g++) {
-        if (groups.rows(g) < 0) {
+        if (offsets[g + 1] < offsets[g]) {
             return invalid(groups, "%s: offsets[%" PRId64 "] is %" PRId64 ", below the one before it, %" PRId64, g + 1,
                            offsets[g + 1], offsets[g]);
         }
