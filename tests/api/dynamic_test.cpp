@@ -638,11 +638,11 @@ TEST_F(Dynamic, plans_run_by_their_own_function) {
 
 // Scales and codes of blocks along rows and along columns.
 struct rows_and_columns {
-    static inline const dimensions shape{96, 9000};
-    tensor_memory row_scale, column_scale{QDQ_E8M0, {3, 9000}}, row_codes{QDQ_F8E4M3, shape}, column_codes = row_codes;
+    static inline const dimensions shape{64, 17000};
+    tensor_memory row_scale, column_scale{QDQ_E8M0, {2, 17000}}, row_codes{QDQ_F8E4M3, shape}, column_codes = row_codes;
     qdq_diagnostics row_diagnostics{}, column_diagnostics{};
 
-    explicit rows_and_columns(int64_t block) : row_scale(QDQ_E8M0, {96, (9000 + block - 1) / block}) {}
+    explicit rows_and_columns(int64_t block) : row_scale(QDQ_E8M0, {64, (17000 + block - 1) / block}) {}
 
     // Calls run(output of rows, output of columns).
     template<typename Run> void run(int64_t block, bool is_diagnosed, Run &&run) {

@@ -262,7 +262,8 @@ void check_grouped(choices &from, const dynamic_tensors &of, const qdq_options &
     const int64_t wanted = c_scale.rank > 0 && !from.chance(8) ? std::min<int64_t>(c_scale.shape[0], 40) : 2;
     std::vector<int64_t> offsets = {from.chance(20) ? any_number(from) : 0};
     for (int64_t more = wanted - 1; more > 0; more--) {
-        offsets.push_back(from.chance(20) ? any_number(from) : std::min(std::min(offsets.back(), rows) + from.between(0, 3), rows));
+        offsets.push_back(from.chance(20) ? any_number(from)
+                                          : std::min(std::min(offsets.back(), rows) + from.between(0, 3), rows));
     }
     offsets.push_back(from.chance(8) ? any_number(from) : rows);
     const auto groups = static_cast<int64_t>(offsets.size()) - 1;
