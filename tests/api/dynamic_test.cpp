@@ -17,7 +17,7 @@ namespace {
 
 constexpr int calls = 3000;
 constexpr int64_t largest = 3000000;
-constexpr unsigned pairs = 60;
+constexpr unsigned pairs = 40;
 
 // Of several boxes that both outputs share; some are smaller.
 dimensions shape_of_pair(test_support::choices &from) {

@@ -131,7 +131,7 @@ class Grouped : public Api {};
 
 template<typename Expect> void for_each_drawn(Expect &&expect) {
     test_support::for_each_target([&](const std::string &) {
-        for (unsigned i = 0; i < 250 && !testing::Test::HasFailure(); i++) {
+        for (unsigned i = 0; i < 120 && !testing::Test::HasFailure(); i++) {
             test_support::random_choices from(9000011 + i);
             const bool is_large = i % 25 == 0;
             const int64_t rows = is_large ? from.between(300, 700) : from.between(0, 40);

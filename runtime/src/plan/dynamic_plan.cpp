@@ -290,7 +290,7 @@ struct placed_tensor {
 constexpr size_t dynamic_outputs = 4;  // that no other tensor may share: the first ones
 
 struct placed_tensors {
-    placed_tensor all[dynamic_outputs + 2];
+    placed_tensor all[6];
 };
 
 qdq_status locate_tensors(const char *function, const dynamic_plan &p, const dynamic_tensors &at, placed_tensors &to) {
