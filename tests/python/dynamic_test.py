@@ -224,7 +224,7 @@ def test_a_pair_is_two_calls_of_one_x():
             expected = qdq.quantize_dynamic(x, **own)
             assert len(got) == len(expected)
             for a, b in zip(got, expected, strict=True):
-                assert a == b if isinstance(a, dict) else numpy.array_equal(a.view("uint8"), b.view("uint8"))
+                assert a == b if isinstance(a, dict) else (a.shape, a.tobytes()) == (b.shape, b.tobytes())
 
 
 def test_outputs_of_a_pair_may_be_given():
