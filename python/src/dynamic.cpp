@@ -109,6 +109,10 @@ protected:
         if (makes_codes_) {
             make_codes(all, out);
         }
+        check_in_place(all);
+    }
+
+    void check_in_place(const dynamic_arrays &all) const {
         all.x.check_in_place(function_, "x");
         if (makes_codes_) {
             all.y.check_in_place(function_, "out");
@@ -338,6 +342,14 @@ private:
     }
 };
 
+// A dict of its own, as code of an argument's may change the one that is given.
+nb::object copied_keywords(const char *function, nb::handle given) {
+    if (!PyDict_Check(given.ptr())) {
+        refuse_type(function, "keywords", "no dict: " + shown(given));
+    }
+    return nb::steal(PyDict_Copy(given.ptr()));
+}
+
 // What one output of a pair is given by name: keywords of quantize_dynamic.
 dynamic_keywords output_keywords(const char *function, nb::handle given) {
     static const nb::handle one = nb::float_(1.0).release(), zero = nb::float_(0.0).release(),
@@ -361,9 +373,6 @@ dynamic_keywords output_keywords(const char *function, nb::handle given) {
                                                             {"diagnostics", &all.diagnostics},
                                                             {"out", &all.out},
                                                             {"packed", &all.packed}};
-    if (!PyDict_Check(given.ptr())) {
-        refuse_type(function, "keywords", "no dict: " + shown(given));
-    }
     PyObject *key = nullptr, *value = nullptr;
     for (Py_ssize_t next = 0; PyDict_Next(given.ptr(), &next, &key, &value) != 0;) {
         const std::string_view name = text(function, "keywords", key);
@@ -380,10 +389,12 @@ dynamic_keywords output_keywords(const char *function, nb::handle given) {
 class dynamic_pair {
 public:
     dynamic_pair(nb::handle x, nb::handle first, nb::handle second)
-        : first_("qdq.quantize_dynamic_pair: first", x, output_keywords("qdq.quantize_dynamic_pair: first", first),
-                 true),
-          second_("qdq.quantize_dynamic_pair: second", x, output_keywords("qdq.quantize_dynamic_pair: second", second),
-                  true) {}
+        : first_keywords_(copied_keywords(name_of_first, first)),
+          second_keywords_(copied_keywords(name_of_second, second)),
+          first_(name_of_first, x, output_keywords(name_of_first, first_keywords_), true),
+          second_(name_of_second, x, output_keywords(name_of_second, second_keywords_), true) {
+        first_.check_in_place(first_.all_);
+    }
 
     nb::object run() {
         dynamic_arrays &to_first = first_.all_, &to_second = second_.all_;
@@ -405,6 +416,10 @@ public:
     }
 
 private:
+    static constexpr const char *name_of_first = "qdq.quantize_dynamic_pair: first",
+                                *name_of_second = "qdq.quantize_dynamic_pair: second";
+
+    const nb::object first_keywords_, second_keywords_;
     dynamic_call first_, second_;
 
     static qdq_dynamic_output output_of(const dynamic_call &c) {

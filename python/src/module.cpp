@@ -3,8 +3,8 @@
 #include "call.h"
 #include "checkpoint.h"
 #include "dynamic.h"
-#include "grouped.h"
 #include "front_ends.h"
+#include "grouped.h"
 #include "scale_layouts.h"
 
 #include <nanobind/nanobind.h>
