@@ -250,6 +250,25 @@ class DynamicPlan:
         planned with. The codes are `out`, which has those of the y that was planned, or a new array.
         """
 
+def quantize_dynamic_pair(
+    x: _NumPy | _DLPack, first: dict[str, Any], second: dict[str, Any],
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """
+    x quantized in two ways at once: what quantize_dynamic returns for `first`, and for `second`. Where blocks of both
+    fit in the caches x is read once, as of blocks along rows and along columns, which training needs.
+
+    Args:
+        x: as of quantize_dynamic.
+        first: a dict of keywords of quantize_dynamic, "dtype" among them.
+        second: another.
+
+    Returns:
+        Two tuples, bit for bit those of two calls.
+
+    Raises:
+        As quantize.
+    """
+
 def plan_quantize_dynamic(
     x: _NumPy | _DLPack, *, dtype: _Dtype, rule: _Rule = "absmax", axis: int | None = None, block_size: _Blocks = None,
     scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
@@ -288,6 +307,87 @@ def compute_scales(
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
     global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
 ) -> Any: ...
+
+def quantize_dynamic_grouped(
+    x: _NumPy | _DLPack, offsets: Sequence[int] | NDArray[Any], *, dtype: _Dtype, rule: _Rule = "absmax",
+    axis: int | None = None, scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
+    clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
+    quant_range: Sequence[int] | None = None, profile: _DynamicProfile = None, out: _DLPack | None = None,
+    packed: bool = False,
+) -> tuple[Any, ...]:
+    """
+    quantize_dynamic of rows in groups, each of which has a scale of its own, as the experts of a mixture.
+
+    Args:
+        x: as of quantize_grouped.
+        offsets: as of quantize_grouped.
+        axis: one scale for each index of this dimension in each group. None: one for each group.
+        dtype, rule, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range, profile, out, packed: as of
+            quantize_dynamic.
+
+    Returns:
+        (codes, scale), or (codes, scale, zero_point). The scale's first dimension is groups, as quantize_grouped takes it.
+
+    Raises:
+        As quantize.
+    """
+
+@overload
+def quantize_grouped(
+    x: _NumPy, offsets: Sequence[int] | NDArray[Any], scale: _Operand, zero_point: _Operand | None = None, *,
+    dtype: _Dtype, axis: int | None = None, block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
+    zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
+    saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None,
+    packed: bool = False, seed: int = 0, offset: int = 0,
+) -> NDArray[Any]:
+    """
+    x quantized by rows in groups that have scales of their own, as the experts of a mixture.
+
+    Args:
+        x: array of float32, float16 or bfloat16. Rows are the indices of its first dimension. On the host.
+        offsets: where each group begins, and where the last one ends: group g is x[offsets[g]:offsets[g + 1]]. From 0 to the
+            number of rows, none below the one before it.
+        scale: one for each group; or with `axis` of shape (groups, length of that dimension); or (groups, 1, blocks) of a
+            matrix. scale[g] is group g's, as quantize takes it.
+        zero_point: of scale's shape. None: 0.
+        dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, nan, profile, out, packed, seed, offset: as
+            of quantize.
+
+    Returns:
+        `out`, or an array of x's shape from the library that x is from.
+
+    Raises:
+        As quantize.
+    """
+@overload
+def quantize_grouped(
+    x: _Array, offsets: Sequence[int] | NDArray[Any], scale: _Operand, zero_point: _Operand | None = None, *,
+    dtype: _Dtype, axis: int | None = None, block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
+    zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
+    saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _DLPack | None = None,
+    packed: bool = False, seed: int = 0, offset: int = 0,
+) -> Any: ...
+
+def dequantize_grouped(
+    q: _NumPy | _DLPack, offsets: Sequence[int] | NDArray[Any], scale: _Operand, zero_point: _Operand | None = None, *,
+    dtype: _Dtype = "float32", axis: int | None = None, block_size: _Blocks = None,
+    zero_point_mode: _DequantizeZeroPoint = "subtract", profile: _Profile = None, out: _DLPack | None = None,
+    stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+) -> Any:
+    """
+    The way back from quantize_grouped.
+
+    Args:
+        q: array of codes, as of dequantize. Rows are the indices of its first dimension. On the host.
+        offsets, scale, zero_point: as of quantize_grouped.
+        dtype, axis, block_size, zero_point_mode, profile, out, stored, shape: as of dequantize.
+
+    Returns:
+        `out`, or an array of q's shape from the library that q is from.
+
+    Raises:
+        As quantize.
+    """
 
 @overload
 def arrange_scales(scale: _NumPy, *, layout: _ScaleLayout) -> NDArray[Any]:

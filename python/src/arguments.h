@@ -39,5 +39,9 @@ std::int32_t integer_of_32_bits(const char *function, const char *name, nb::hand
 
 // What can be iterated, and gives at most so many integers.
 std::vector<std::int64_t> integers(const char *function, const char *name, nb::handle given, std::size_t most);
+// Of the groups of a call, and their end.
+inline std::vector<std::int64_t> group_offsets(const char *function, nb::handle given) {
+    return integers(function, "offsets", given, std::size_t{1} << 20);
+}
 
 }  // namespace qdq::python

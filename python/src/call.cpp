@@ -116,7 +116,7 @@ void operands::read_options(const direction &way, const keywords &given, const a
 // column looks like one for each row, and 33 blocks of 4096 columns, meant to be of 128, are blocks of 125.
 void operands::check_axis_and_blocks_are_clear(const direction &way, const keywords &given,
                                                const array &elements) const {
-    if (!given.block_size.is_none()) {
+    if (!given.block_size.is_none() || way.has_groups) {
         return;
     }
     const argument_names &names = way.names;
@@ -227,6 +227,22 @@ nb::object transcoding::run() {
     return computed([this] {
         return qdq_transcode(&x_.view(), operands_.scale(), operands_.zero_point(), operands_.options(), &y_.view(),
                              new_operands_.scale(), new_operands_.zero_point(), new_operands_.options());
+    });
+}
+
+grouped_call::grouped_call(const direction &way, nb::handle x, nb::handle offsets, nb::handle scale,
+                           nb::handle zero_point, const keywords &given)
+    : call(way, x, scale, zero_point, given), offsets_(group_offsets(way.function, offsets)) {
+    check_in_place(x_, y_);
+    operands_.check_in_place(way);
+}
+
+nb::object grouped_call::run() {
+    return computed([this] {
+        const auto groups = static_cast<std::int64_t>(offsets_.size()) - 1;
+        const auto run = way_.quantizes ? qdq_quantize_grouped : qdq_dequantize_grouped;
+        return run(&x_.view(), offsets_.data(), groups, operands_.scale(), operands_.zero_point(), &y_.view(),
+                   operands_.options());
     });
 }
 

@@ -25,9 +25,13 @@ struct direction {
                       const qdq_options *) = nullptr;
     qdq_status (*plan)(qdq_plan *, const qdq_tensor *, const qdq_tensor *, const qdq_tensor *, const qdq_tensor *,
                        const qdq_options *) = nullptr;
+    bool has_groups = false;
 };
 inline constexpr direction quantization{"qdq.quantize", true, {"x"}, qdq_quantize, qdq_plan_quantize};
 inline constexpr direction dequantization{"qdq.dequantize", false, {"q"}, qdq_dequantize, qdq_plan_dequantize};
+// The same of rows in groups.
+inline constexpr direction grouped_quantization{"qdq.quantize_grouped", true, {"x"}, nullptr, nullptr, true};
+inline constexpr direction grouped_dequantization{"qdq.dequantize_grouped", false, {"q"}, nullptr, nullptr, true};
 // The two sides of qdq.transcode.
 inline constexpr direction from_codes{"qdq.transcode", false, {"q"}};
 inline constexpr direction to_codes{
@@ -100,6 +104,17 @@ public:
 
 private:
     operands new_operands_;
+};
+
+// A call whose rows are in groups, each with operands of its own.
+class grouped_call : call {
+public:
+    grouped_call(const direction &way, nb::handle x, nb::handle offsets, nb::handle scale, nb::handle zero_point,
+                 const keywords &given);
+    nb::object run();
+
+private:
+    std::vector<std::int64_t> offsets_;
 };
 
 // A call with its kernel chosen, for other x and y of the same layout; of scale and zero point it keeps the arrays.

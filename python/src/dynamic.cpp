@@ -3,6 +3,7 @@
 #include "array.h"
 #include "builtins.h"
 #include "call.h"
+#include "grouped.h"
 
 #include <nanobind/stl/unique_ptr.h>
 #include <algorithm>
@@ -60,7 +61,9 @@ struct dynamic_arrays {
 
 class dynamic_call {
 public:
-    dynamic_call(const char *function, nb::handle x, const dynamic_keywords &given, bool makes_codes)
+    // `groups`: how many there are, each with scales of its own; below 0: none.
+    dynamic_call(const char *function, nb::handle x, const dynamic_keywords &given, bool makes_codes,
+                 std::int64_t groups = -1)
         : function_(function),
           makes_codes_(makes_codes),
           packed_(boolean(function, "packed", given.packed)),
@@ -72,6 +75,9 @@ public:
         read_range(given.quant_range);
         all_.x.read(function, "x", x);
         set_granularity(given);
+        if (groups >= 0) {
+            scale_shape_.insert(scale_shape_.begin(), groups);
+        }
         scale_type_ = type_or(given.scale_dtype, "scale_dtype", default_scale());
         if (how_.rule == QDQ_SCALE_MINMAX) {
             zero_point_type_ = type_or(given.zero_point_dtype, "zero_point_dtype", default_zero_point());
@@ -103,6 +109,10 @@ protected:
         if (makes_codes_) {
             make_codes(all, out);
         }
+        check_in_place(all);
+    }
+
+    void check_in_place(const dynamic_arrays &all) const {
         all.x.check_in_place(function_, "x");
         if (makes_codes_) {
             all.y.check_in_place(function_, "out");
@@ -112,24 +122,42 @@ protected:
     // Results of a call that is made while others run; one at a time where it writes numbers, which are this object's.
     template<typename Call> nb::object computed(dynamic_arrays &all, Call call) {
         qdq_status status = QDQ_OUT_OF_MEMORY;
-        qdq_diagnostics met;
-        float global;
+        numbers met;
         {
             const nb::gil_scoped_release others_run;
-            std::unique_lock<std::mutex> alone(numbers_, std::defer_lock);
+            std::unique_lock<std::mutex> alone(alone_, std::defer_lock);
             if (how_.diagnostics != nullptr || how_.computes_global != 0) {
                 alone.lock();
             }
-            if (all.x.pack() && all.scale.make_room() && (!makes_codes_ || all.y.make_room())) {
+            if (make_room(all)) {
                 status = call();
             }
-            if (status == QDQ_OK && makes_codes_) {
-                all.y.unpack();
+            if (status == QDQ_OK) {
+                unpack(all);
             }
-            met = met_;
-            global = global_;
+            met = {met_, global_};
         }
         check(status);
+        return results(all, met);
+    }
+
+    bool make_room(dynamic_arrays &all) const {
+        return all.x.pack() && all.scale.make_room() && (!makes_codes_ || all.y.make_room());
+    }
+
+    void unpack(dynamic_arrays &all) const {
+        if (makes_codes_) {
+            all.y.unpack();
+        }
+    }
+
+    // What a call writes beside arrays.
+    struct numbers {
+        qdq_diagnostics diagnostics;
+        float global;
+    };
+
+    nb::object results(dynamic_arrays &all, const numbers &met) const {
         nb::list results;
         if (makes_codes_) {
             results.append(all.y.result(all.x));
@@ -139,19 +167,21 @@ protected:
             results.append(all.zero_point.result(all.x));
         }
         if (how_.computes_global != 0) {
-            results.append(static_cast<double>(global));
+            results.append(static_cast<double>(met.global));
         }
         if (how_.diagnostics != nullptr) {
-            results.append(as_dict(met));
+            results.append(as_dict(met.diagnostics));
         }
         return nb::len(results) == 1 ? nb::object(results[0]) : nb::object(nb::tuple(results));
     }
 
 private:
+    friend class dynamic_pair;
+
     const bool makes_codes_, packed_;
     const qdq_dtype codes_;
     qdq_dtype scale_type_{}, zero_point_type_{};
-    std::mutex numbers_;  // the next two
+    std::mutex alone_;  // of what writes the next two
     float global_ = 0;
     qdq_diagnostics met_{};
     std::vector<std::int64_t> scale_shape_, block_shape_;
@@ -312,6 +342,93 @@ private:
     }
 };
 
+// A dict of its own, as code of an argument's may change the one that is given.
+nb::object copied_keywords(const char *function, nb::handle given) {
+    if (!PyDict_Check(given.ptr())) {
+        refuse_type(function, "keywords", "no dict: " + shown(given));
+    }
+    return nb::steal(PyDict_Copy(given.ptr()));
+}
+
+// What one output of a pair is given by name: keywords of quantize_dynamic.
+dynamic_keywords output_keywords(const char *function, nb::handle given) {
+    static const nb::handle one = nb::float_(1.0).release(), zero = nb::float_(0.0).release(),
+                            largest = nb::float_(448.0).release(), absmax = nb::str("absmax").release();
+    const nb::handle none = Py_None, no = Py_False;
+    dynamic_keywords all{none, absmax, none, none,    none, none, one,  zero,
+                         none, none,   none, largest, none, no,   none, no};
+    const std::pair<const char *, nb::handle *> places[] = {{"dtype", &all.dtype},
+                                                            {"rule", &all.rule},
+                                                            {"axis", &all.axis},
+                                                            {"block_size", &all.block_size},
+                                                            {"scale_dtype", &all.scale_dtype},
+                                                            {"zero_point_dtype", &all.zero_point_dtype},
+                                                            {"clip_ratio", &all.clip_ratio},
+                                                            {"least_scale", &all.least_scale},
+                                                            {"quant_range", &all.quant_range},
+                                                            {"global_sense", &all.global_sense},
+                                                            {"global_scale", &all.global_scale},
+                                                            {"global_largest", &all.global_largest},
+                                                            {"profile", &all.profile},
+                                                            {"diagnostics", &all.diagnostics},
+                                                            {"out", &all.out},
+                                                            {"packed", &all.packed}};
+    PyObject *key = nullptr, *value = nullptr;
+    for (Py_ssize_t next = 0; PyDict_Next(given.ptr(), &next, &key, &value) != 0;) {
+        const std::string_view name = text(function, "keywords", key);
+        const auto *const found = std::ranges::find_if(places, [=](const auto &p) { return name == p.first; });
+        if (found == std::end(places)) {
+            refuse_type(function, "keywords", '"' + std::string(name) + "\" is none of quantize_dynamic");
+        }
+        *found->second = value;
+    }
+    return all;
+}
+
+// Two calls of one x at once.
+class dynamic_pair {
+public:
+    dynamic_pair(nb::handle x, nb::handle first, nb::handle second)
+        : first_keywords_(copied_keywords(name_of_first, first)),
+          second_keywords_(copied_keywords(name_of_second, second)),
+          first_(name_of_first, x, output_keywords(name_of_first, first_keywords_), true),
+          second_(name_of_second, x, output_keywords(name_of_second, second_keywords_), true) {
+        first_.check_in_place(first_.all_);
+    }
+
+    nb::object run() {
+        dynamic_arrays &to_first = first_.all_, &to_second = second_.all_;
+        first_.options_.stream = to_first.x.stream();
+        qdq_status status = QDQ_OUT_OF_MEMORY;
+        {
+            const nb::gil_scoped_release others_run;
+            if (first_.make_room(to_first) && second_.make_room(to_second)) {
+                const qdq_dynamic_output a = output_of(first_), b = output_of(second_);
+                status = qdq_quantize_dynamic_pair(&to_first.x.view(), &a, &b);
+            }
+            if (status == QDQ_OK) {
+                first_.unpack(to_first);
+                second_.unpack(to_second);
+            }
+        }
+        check(status);
+        return nb::make_tuple(results_of(first_), results_of(second_));
+    }
+
+private:
+    static constexpr const char *name_of_first = "qdq.quantize_dynamic_pair: first",
+                                *name_of_second = "qdq.quantize_dynamic_pair: second";
+
+    const nb::object first_keywords_, second_keywords_;
+    dynamic_call first_, second_;
+
+    static qdq_dynamic_output output_of(const dynamic_call &c) {
+        return {&c.all_.scale.view(), c.all_.zero_point.view_or_null(), &c.all_.y.view(), &c.how_, &c.options_};
+    }
+
+    static nb::object results_of(dynamic_call &c) { return c.results(c.all_, {c.met_, c.global_}); }
+};
+
 // A call with its kernels chosen, for other x and y of the same layout.
 class dynamic_plan : dynamic_call {
 public:
@@ -343,6 +460,30 @@ private:
         if (!given.same_layout(planned)) {
             refuse_value(function_, name, "its dtype, shape, strides or device are not those of the plan");
         }
+    }
+};
+
+// Rows in groups.
+class grouped_dynamic_call : dynamic_call {
+public:
+    grouped_dynamic_call(nb::handle x, std::vector<std::int64_t> offsets, const dynamic_keywords &given)
+        : dynamic_call("qdq.quantize_dynamic_grouped", x, given, true, count(offsets)), offsets_(std::move(offsets)) {}
+
+    nb::object run() {
+        return computed(all_, [&] {
+            return qdq_quantize_dynamic_grouped(&all_.x.view(), offsets_.data(), count(offsets_), &all_.scale.view(),
+                                                all_.zero_point.view_or_null(), &all_.y.view(), &how_, &options_);
+        });
+    }
+
+private:
+    const std::vector<std::int64_t> offsets_;
+
+    static std::int64_t count(const std::vector<std::int64_t> &offsets) {
+        if (offsets.empty()) {
+            refuse_value("qdq.quantize_dynamic_grouped", "offsets", "it is empty: the last one is where groups end");
+        }
+        return static_cast<std::int64_t>(offsets.size()) - 1;
     }
 };
 
@@ -402,6 +543,37 @@ Returns:
 Raises:
     As quantize.)";
 
+constexpr char pair_doc[] =
+    R"(x quantized in two ways at once: what quantize_dynamic returns for `first`, and for `second`. Where blocks of both
+fit in the caches x is read once, as of blocks along rows and along columns, which training needs.
+
+Args:
+    x: as of quantize_dynamic.
+    first: a dict of keywords of quantize_dynamic, "dtype" among them.
+    second: another.
+
+Returns:
+    Two tuples, bit for bit those of two calls.
+
+Raises:
+    As quantize.)";
+
+constexpr char grouped_doc[] =
+    R"(quantize_dynamic of rows in groups, each of which has a scale of its own, as the experts of a mixture.
+
+Args:
+    x: as of quantize_grouped.
+    offsets: as of quantize_grouped.
+    axis: one scale for each index of this dimension in each group. None: one for each group.
+    dtype, rule, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range, profile, out, packed: as of
+        quantize_dynamic.
+
+Returns:
+    (codes, scale), or (codes, scale, zero_point). The scale's first dimension is groups, as quantize_grouped takes it.
+
+Raises:
+    As quantize.)";
+
 // qdq.quantize_dynamic, or what plans it.
 template<auto function> void define_quantize(nb::module_ &m, const char *name, const char *doc) {
     define_builtin(
@@ -435,6 +607,11 @@ void define_dynamic(nb::module_ &m) {
         .def("__call__", &dynamic_plan::run, "x"_a.none(), "out"_a = nb::none(),
              "What quantize_dynamic returns for `x`, an array with the dtype, shape and strides of the one that was\n"
              "planned with. The codes are `out`, which has those of the y that was planned, or a new array.");
+    define_builtin(
+        m, "quantize_dynamic_pair", "(x, first, second)", pair_doc,
+        nb::cpp_function(
+            [](nb::handle x, nb::handle first, nb::handle second) { return dynamic_pair(x, first, second).run(); },
+            nb::name("quantize_dynamic_pair"), "x"_a.none(), "first"_a.none(), "second"_a.none()));
     define_quantize<make_plan>(m, "plan_quantize_dynamic", "qdq.plan(qdq.quantize_dynamic, ...).");
     define_builtin(
         m, "compute_scales",
@@ -470,6 +647,28 @@ void define_dynamic(nb::module_ &m) {
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
             "quant_range"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none(),
             "global_largest"_a.none() = 448.0, "profile"_a = nb::none(), "diagnostics"_a.none() = false));
+}
+
+void define_dynamic_grouped(nb::module_ &m) {
+    define_builtin(
+        m, "quantize_dynamic_grouped",
+        "(x, offsets, *, dtype, rule='absmax', axis=None, scale_dtype=None, zero_point_dtype=None, clip_ratio=1.0, "
+        "least_scale=0.0, quant_range=None, profile=None, out=None, packed=False)",
+        grouped_doc,
+        nb::cpp_function(
+            [](nb::handle x, nb::handle offsets, nb::handle dtype, nb::handle rule, nb::handle axis,
+               nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
+               nb::handle quant_range, nb::handle profile, nb::handle out, nb::handle packed) {
+                const nb::handle none = Py_None;
+                const dynamic_keywords given{dtype,      rule,        axis,        none,  scale_dtype, zero_point_dtype,
+                                             clip_ratio, least_scale, quant_range, none,  none,        none,
+                                             profile,    Py_False,    out,         packed};
+                return grouped_dynamic_call(x, group_offsets("qdq.quantize_dynamic_grouped", offsets), given).run();
+            },
+            nb::name("quantize_dynamic_grouped"), "x"_a.none(), "offsets"_a.none(), nb::kw_only(), "dtype"_a.none(),
+            "rule"_a.none() = "absmax", "axis"_a = nb::none(), "scale_dtype"_a = nb::none(),
+            "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
+            "quant_range"_a = nb::none(), "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false));
 }
 
 }  // namespace qdq::python

@@ -4,6 +4,7 @@
 #include "checkpoint.h"
 #include "dynamic.h"
 #include "front_ends.h"
+#include "grouped.h"
 #include "scale_layouts.h"
 
 #include <nanobind/nanobind.h>
@@ -215,6 +216,8 @@ NB_MODULE(_core, m) {
     define_dequantize<run>(m, "dequantize", dequantize_doc);
     define_transcode(m);
     define_dynamic(m);
+    define_dynamic_grouped(m);
+    define_grouped(m);
     define_scale_layouts(m);
 
     nb::class_<plan>(m, "Plan", "What qdq.plan returns.")

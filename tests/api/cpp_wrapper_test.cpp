@@ -249,6 +249,21 @@ TEST(Wrapper, transcodes) {
     EXPECT_TRUE(std::string(refused.message()).starts_with("qdq_transcode, quantizing y: "));
 }
 
+TEST(Wrapper, rows_in_groups_have_scales_of_their_own) {
+    const std::vector<float> values{2, 4, 30, -60, 10, 127}, given{2, 10};
+    const std::vector<std::int64_t> offsets{0, 1, 3};
+    bytes y(values.size());
+    ASSERT_TRUE(qdq::quantize_grouped({values, {3, 2}}, offsets, given, qdq::none, {y, {3, 2}}));
+    EXPECT_EQ(y, (bytes{1, 2, 3, -6, 1, 13}));
+    std::vector<float> back(values.size()), scales(2);
+    ASSERT_TRUE(qdq::dequantize_grouped({y, {3, 2}}, offsets, given, qdq::none, {back, {3, 2}}));
+    EXPECT_EQ(back, (std::vector<float>{2, 4, 30, -60, 10, 130}));
+    ASSERT_TRUE(qdq::quantize_dynamic_grouped({values, {3, 2}}, offsets, scales, qdq::none, {y, {3, 2}}));
+    EXPECT_EQ(scales, (std::vector<float>{4 / 127.0f, 1}));
+    const qdq::result refused = qdq::quantize_grouped({values, {3, 2}}, {}, given, qdq::none, {y, {3, 2}});
+    EXPECT_STREQ(refused.message(), "qdq_quantize_grouped: groups: -1 is below 0");
+}
+
 TEST(Wrapper, computes_scales_and_codes_by_them) {
     const std::vector<float> values{-127.0f, 1.0f, 254.0f, 0.0f};
     std::vector<float> scales(2);
@@ -287,6 +302,29 @@ TEST(Wrapper, computes_scales_and_codes_by_them) {
     qdq_diagnostics met;
     ASSERT_TRUE(qdq::compute_scales({row, {1, 4}}, qdq::dtype::i8, {scales, {1, 1}}, {.diagnostics = &met}));
     EXPECT_EQ(met.amax, 40);
+
+    std::vector<float> column_scales(2);
+    bytes column_codes(values.size());
+    const qdq::dynamic_output by_row{{scales, {2, 1}}, {y, {2, 2}}},
+        by_column{.scale = {column_scales, {1, 2}},
+                  .y = {column_codes, {2, 2}},
+                  .rule = {.rule = qdq::scale_rule::minmax},
+                  .zero_point = qdq::output(zero_points, {1, 2})};
+    ASSERT_TRUE(qdq::quantize_dynamic_pair({values, {2, 2}}, by_row, by_column));
+    EXPECT_EQ(scales, (std::vector<float>{1, 2}));
+    EXPECT_EQ(y, (bytes{-127, 1, 127, 0}));
+    EXPECT_EQ(column_scales, (std::vector<float>{381 / 255.0f, 1 / 255.0f}));
+    const bytes expected = column_codes, expected_zero_points = zero_points;
+    qdq::dynamic_pair_plan of_both;
+    ASSERT_TRUE(of_both.prepare({values, {2, 2}}, by_row, by_column));
+    column_codes = y = {};
+    column_codes.resize(values.size());
+    y.resize(values.size());
+    ASSERT_TRUE(of_both.run(values.data(), {scales.data(), y.data()},
+                            {column_scales.data(), column_codes.data(), zero_points.data()}));
+    EXPECT_EQ(column_codes, expected);
+    EXPECT_EQ(zero_points, expected_zero_points);
+    EXPECT_EQ(y, (bytes{-127, 1, 127, 0}));
 
     const std::int64_t bytes = qdq::arranged_bytes(qdq::scale_layout::tiled_128x4, 1, 1);
     std::vector<std::uint8_t> arranged(static_cast<std::size_t>(bytes), 1);

@@ -43,6 +43,11 @@ dynamic_call::dynamic_call(const drawn_call &drawn, test_support::choices &from)
     }
 }
 
+dynamic_call::dynamic_call(const dynamic_call &other, const drawn_call &drawn, test_support::choices &from)
+    : drawn(drawn), options(drawn.options), x(*other.x) {
+    draw_rule(from);
+}
+
 void dynamic_call::draw_rule(test_support::choices &from) {
     const qdq_dtype codes = drawn.y->view().dtype;
     const bool is_integer = reference::is_integer(codes);

@@ -13,6 +13,8 @@ namespace api_test {
 class dynamic_call {
 public:
     dynamic_call(const drawn_call &drawn, test_support::choices &from);
+    // Another of the same x.
+    dynamic_call(const dynamic_call &other, const drawn_call &drawn, test_support::choices &from);
 
     const drawn_call &drawn;
     qdq_scale_options how{};  // whose global_scale is of each run's own
@@ -73,5 +75,19 @@ bool same_diagnostics(const qdq_diagnostics &a, const qdq_diagnostics &b);
 
 // The oracle's.
 dynamic_outputs expected_outputs(const dynamic_call &call);
+
+// Two outputs of one x at once, as C has them; `run` is called with views of both.
+template<typename Run>
+void with_pair(const dynamic_call &first, dynamic_outputs &to_first, const dynamic_call &second,
+               dynamic_outputs &to_second, Run &&run) {
+    const qdq_scale_options how = to_first.how(), other_how = to_second.how();
+    to_first.with_views([&](const qdq_tensor &scale, const qdq_tensor *zero_point, const qdq_tensor &y) {
+        to_second.with_views(
+            [&](const qdq_tensor &other_scale, const qdq_tensor *other_zero_point, const qdq_tensor &other_y) {
+                run(first.x->view(), qdq_dynamic_output{&scale, zero_point, &y, &how, &first.options},
+                    qdq_dynamic_output{&other_scale, other_zero_point, &other_y, &other_how, &second.options});
+            });
+    });
+}
 
 }  // namespace api_test

@@ -17,6 +17,19 @@ namespace {
 
 constexpr int calls = 3000;
 constexpr int64_t largest = 3000000;
+constexpr unsigned pairs = 40;
+
+// Of several boxes that both outputs share; some are smaller.
+dimensions shape_of_pair(test_support::choices &from) {
+    dimensions shape = {from.one_of<int64_t>({64, 100, 257, 400}), from.one_of<int64_t>({1024, 1500, 2049})};
+    if (from.chance(3)) {
+        shape.insert(from.chance(2) ? shape.begin() : shape.begin() + 1, from.one_of<int64_t>({2, 3}));
+    }
+    if (from.chance(3)) {
+        shape[0] = std::min<int64_t>(shape[0], 5);
+    }
+    return shape;
+}
 
 void expect_outputs(const dynamic_outputs &expected, const dynamic_outputs &actual, const char *by) {
     EXPECT_TRUE(same_bytes(expected.scale, actual.scale)) << by << ": scale";
@@ -59,6 +72,32 @@ void expect_oracle_result(const dynamic_call &call) {
     expect_outputs(expected, planned, "by a plan");
 }
 
+// Of two calls of one x at once, by a call and by plans.
+void expect_oracle_results(const dynamic_call &first, const dynamic_call &second) {
+    const dynamic_outputs expected = expected_outputs(first), other_expected = expected_outputs(second);
+    dynamic_outputs at_once(first), other_at_once(second), planned(first), other_planned(second);
+    with_pair(first, at_once, second, other_at_once,
+              [](const qdq_tensor &x, const qdq_dynamic_output &to_first, const qdq_dynamic_output &to_second) {
+                  EXPECT_EQ(qdq_quantize_dynamic_pair(&x, &to_first, &to_second), QDQ_OK) << qdq_last_error();
+              });
+    expect_outputs(expected, at_once, "the first at once");
+    expect_outputs(other_expected, other_at_once, "the second at once");
+    const auto data = [](const qdq_tensor *t) { return t != nullptr ? t->data : nullptr; };
+    with_pair(first, planned, second, other_planned,
+              [=](const qdq_tensor &x, const qdq_dynamic_output &to_first, const qdq_dynamic_output &to_second) {
+                  qdq_plan plan, other_plan;
+                  ASSERT_EQ(qdq_plan_quantize_dynamic_pair(&plan, &other_plan, &x, &to_first, &to_second), QDQ_OK)
+                      << qdq_last_error();
+                  EXPECT_EQ(qdq_run_dynamic_pair(&plan, &other_plan, x.data, to_first.scale->data,
+                                                 data(to_first.zero_point), to_first.y->data, to_second.scale->data,
+                                                 data(to_second.zero_point), to_second.y->data, nullptr),
+                            QDQ_OK)
+                      << qdq_last_error();
+              });
+    expect_outputs(expected, planned, "the first by a plan");
+    expect_outputs(other_expected, other_planned, "the second by a plan");
+}
+
 class Dynamic : public Api {};
 
 // Scales and i8 codes of x by so many threads.
@@ -85,6 +124,24 @@ TEST_F(Dynamic, calls_equal_the_oracle) {
             const dynamic_call call(drawn, random);
             SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(i) + ": " + call.description());
             expect_oracle_result(call);
+        }
+    });
+}
+
+// Two outputs of one x, whose granularities, types and layouts are drawn each on its own.
+TEST_F(Dynamic, pairs_equal_the_oracle) {
+    test_support::for_each_target([=](const std::string &) {
+        for (unsigned i = 0; i < pairs && !testing::Test::HasFailure(); i++) {
+            test_support::random_choices random(7000003 + i);
+            const drawn_call drawn(random, direction::quantize, shape_of_pair(random));
+            const drawn_call other_drawn(random, direction::quantize, drawn.shape);
+            if (!test_support::is_taken(i)) {
+                continue;
+            }
+            qdq_set_num_threads(i % 2 == 0 ? 1 : 3);
+            const dynamic_call first(drawn, random), second(first, other_drawn, random);
+            SCOPED_TRACE("pair " + std::to_string(i) + ": " + first.description() + "; " + second.description());
+            expect_oracle_results(first, second);
         }
     });
 }
@@ -577,6 +634,196 @@ TEST_F(Dynamic, plans_run_by_their_own_function) {
     qdq_tensor on_device = c.of_x;
     on_device.device.kind = QDQ_DEVICE_CUDA;
     EXPECT_NE(qdq_compute_scales(&on_device, QDQ_I8, &c.of_scale, nullptr, nullptr, nullptr), QDQ_OK);
+}
+
+// Scales and codes of blocks along rows and along columns.
+struct rows_and_columns {
+    static inline const dimensions shape{64, 17000};
+    tensor_memory row_scale, column_scale{QDQ_E8M0, {2, 17000}}, row_codes{QDQ_F8E4M3, shape}, column_codes = row_codes;
+    qdq_diagnostics row_diagnostics{}, column_diagnostics{};
+
+    explicit rows_and_columns(int64_t block) : row_scale(QDQ_E8M0, {64, (17000 + block - 1) / block}) {}
+
+    // Calls run(output of rows, output of columns).
+    template<typename Run> void run(int64_t block, bool is_diagnosed, Run &&run) {
+        const qdq_scale_options how{.rule = QDQ_SCALE_POWER_FLOOR,
+                                    .diagnostics = is_diagnosed ? &row_diagnostics : nullptr};
+        const qdq_scale_options other_how{.rule = QDQ_SCALE_POWER_FLOOR,
+                                          .diagnostics = is_diagnosed ? &column_diagnostics : nullptr};
+        const int64_t along_rows[] = {1, block}, along_columns[] = {32, 1};
+        const qdq_options rows{.block_shape = along_rows}, columns{.block_shape = along_columns};
+        const qdq_tensor of_rows = row_scale.view(), of_columns = column_scale.view(), y = row_codes.view(),
+                         z = column_codes.view();
+        run(qdq_dynamic_output{&of_rows, nullptr, &y, &how, &rows},
+            qdq_dynamic_output{&of_columns, nullptr, &z, &other_how, &columns});
+    }
+};
+
+void expect_equal(const rows_and_columns &expected, const rows_and_columns &got) {
+    EXPECT_TRUE(same_bytes(expected.row_scale, got.row_scale));
+    EXPECT_TRUE(same_bytes(expected.column_scale, got.column_scale));
+    EXPECT_TRUE(same_bytes(expected.row_codes, got.row_codes));
+    EXPECT_TRUE(same_bytes(expected.column_codes, got.column_codes));
+    EXPECT_TRUE(same_diagnostics(expected.row_diagnostics, got.row_diagnostics));
+    EXPECT_TRUE(same_diagnostics(expected.column_diagnostics, got.column_diagnostics));
+}
+
+// As training has them, by one thread and by several. 8192 columns of 32 rows are a box, and no whole blocks of 48.
+TEST_F(Dynamic, blocks_along_rows_and_columns_at_once_equal_two_calls) {
+    const tensor_memory x = floats(QDQ_BF16, rows_and_columns::shape);
+    const qdq_tensor of_x = x.view();
+    for (const int64_t block : {32, 48}) {
+        for (const bool is_diagnosed : {false, true}) {
+            rows_and_columns expected(block);
+            expected.run(block, is_diagnosed, [&](const qdq_dynamic_output &rows, const qdq_dynamic_output &columns) {
+                for (const qdq_dynamic_output *o : {&rows, &columns}) {
+                    ASSERT_EQ(qdq_quantize_dynamic(&of_x, o->scale, nullptr, o->y, o->how, o->options), QDQ_OK)
+                        << qdq_last_error();
+                }
+            });
+            for (const int threads : {1, 3}) {
+                qdq_set_num_threads(threads);
+                rows_and_columns got(block);
+                got.run(block, is_diagnosed, [&](const qdq_dynamic_output &rows, const qdq_dynamic_output &columns) {
+                    ASSERT_EQ(qdq_quantize_dynamic_pair(&of_x, &rows, &columns), QDQ_OK) << qdq_last_error();
+                });
+                expect_equal(expected, got);
+            }
+        }
+    }
+}
+
+TEST_F(Dynamic, a_pair_of_x_without_elements_has_scales_of_zeros) {
+    const tensor_memory x(QDQ_F32, {0, 3});
+    tensor_memory scale(QDQ_F32), by_column(QDQ_F32, {3}), y(QDQ_I8, {0, 3});
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_columns = by_column.view(), of_y = y.view();
+    const qdq_options columns{.axis = 1};
+    const qdq_dynamic_output first{&of_scale, nullptr, &of_y, nullptr, nullptr},
+        second{&of_columns, nullptr, &of_y, nullptr, &columns};
+    ASSERT_EQ(qdq_quantize_dynamic_pair(&of_x, &first, &second), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(scale.codes(), std::vector<uint32_t>{0x3f800000});
+    EXPECT_EQ(by_column.codes(), std::vector<uint32_t>(3, 0x3f800000));
+}
+
+// A valid call of a pair, of which tests change one thing.
+struct refusable_pair {
+    refusable first, second;
+    qdq_tensor of_x = first.of_x;
+    const qdq_tensor *x = &of_x;
+    bool has_first = true, has_second = true;
+
+    refusable_pair() {
+        second.scale = tensor_memory(QDQ_F32, {1, 6});
+        second.of_scale = second.scale.view();
+    }
+
+    static qdq_dynamic_output output(const refusable &c) {
+        return {&c.of_scale, c.shifts ? &c.of_zero_point : nullptr, &c.of_y, &c.how, &c.options};
+    }
+
+    void expect(const std::string &message) {
+        const auto before = [this] { return std::tuple{first.scale, second.scale, first.y, second.y, first.x}; };
+        const auto unchanged = before();
+        const qdq_dynamic_output to_first = output(first), to_second = output(second);
+        EXPECT_EQ(qdq_quantize_dynamic_pair(x, has_first ? &to_first : nullptr, has_second ? &to_second : nullptr),
+                  QDQ_INVALID_ARGUMENT);
+        EXPECT_EQ(qdq_last_error(), "qdq_quantize_dynamic_pair: " + message);
+        EXPECT_TRUE(unchanged == before());
+        qdq_plan plan, other_plan;
+        if (qdq_plan_quantize_dynamic_pair(&plan, &other_plan, x, has_first ? &to_first : nullptr,
+                                           has_second ? &to_second : nullptr) != QDQ_OK) {
+            EXPECT_EQ(qdq_last_error(), "qdq_plan_quantize_dynamic_pair: " + message);
+            return;
+        }
+        EXPECT_EQ(qdq_run_dynamic_pair(&plan, &other_plan, x->data, first.of_scale.data, nullptr, first.of_y.data,
+                                       second.of_scale.data, nullptr, second.of_y.data, nullptr),
+                  QDQ_INVALID_ARGUMENT);
+        EXPECT_EQ(qdq_last_error(), "qdq_run_dynamic_pair: " + message);
+        EXPECT_TRUE(unchanged == before());
+    }
+};
+
+template<typename Change> void expect_pair_refused(const std::string &message, Change change) {
+    refusable_pair pair;
+    change(pair);
+    pair.expect(message);
+}
+
+TEST_F(Dynamic, what_is_wrong_of_a_pair_is_refused) {
+    expect_pair_refused("x: NULL", [](refusable_pair &p) { p.x = nullptr; });
+    expect_pair_refused("first: NULL", [](refusable_pair &p) { p.has_first = false; });
+    expect_pair_refused("second: NULL", [](refusable_pair &p) { p.has_second = false; });
+    expect_pair_refused("first: how: rule 6 is not in 0..5", [](refusable_pair &p) { set_raw(p.first.how.rule, 6); });
+    expect_pair_refused("second: zero_point: NULL, and rule 1 computes one",
+                        [](refusable_pair &p) { p.second.how.rule = QDQ_SCALE_MINMAX; });
+    expect_pair_refused("second: y: data is NULL", [](refusable_pair &p) { p.second.of_y.data = nullptr; });
+    expect_pair_refused("first: scale: data is NULL", [](refusable_pair &p) { p.first.of_scale.data = nullptr; });
+    expect_pair_refused("first: scale: it overlaps y",
+                        [](refusable_pair &p) { p.first.of_scale.data = p.first.of_y.data; });
+    expect_pair_refused("first: y: it overlaps y of the second",
+                        [](refusable_pair &p) { p.second.of_y.data = p.first.of_y.data; });
+    expect_pair_refused("first: scale: it overlaps y of the second",
+                        [](refusable_pair &p) { p.second.of_y.data = p.first.of_scale.data; });
+    expect_pair_refused("second: scale: it overlaps x",
+                        [](refusable_pair &p) { p.second.of_scale.data = p.of_x.data; });
+}
+
+// Of elements of one size y may be x where it is alone; here the other output reads x, too.
+TEST_F(Dynamic, no_output_of_a_pair_may_be_x) {
+    const tensor_memory x = floats(QDQ_F32, {4, 6});
+    tensor_memory scale(QDQ_F32), other_scale(QDQ_F32), y(QDQ_I8, {4, 6});
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_other = other_scale.view(), of_y = y.view();
+    qdq_tensor in_place = of_x;
+    in_place.dtype = QDQ_I32;
+    const qdq_dynamic_output to_x{&of_scale, nullptr, &in_place, nullptr, nullptr},
+        to_y{&of_other, nullptr, &of_y, nullptr, nullptr};
+    EXPECT_EQ(qdq_quantize_dynamic_pair(&of_x, &to_x, &to_y), QDQ_INVALID_ARGUMENT);
+    EXPECT_STREQ(qdq_last_error(), "qdq_quantize_dynamic_pair: first: y: it overlaps x of the second");
+    EXPECT_EQ(qdq_quantize_dynamic_pair(&of_x, &to_y, &to_x), QDQ_INVALID_ARGUMENT);
+    EXPECT_STREQ(qdq_last_error(), "qdq_quantize_dynamic_pair: first: x: it overlaps y of the second");
+}
+
+// Both read a given one; what is computed each writes on its own.
+TEST_F(Dynamic, a_pair_may_share_a_given_global_scale) {
+    refusable_pair pair;
+    float global = 2;
+    for (refusable *c : {&pair.first, &pair.second}) {
+        c->of_scale.dtype = QDQ_F8E4M3;
+        c->how.global_sense = QDQ_GLOBAL_SCALE;
+        c->how.global_scale = &global;
+    }
+    const qdq_dynamic_output first = refusable_pair::output(pair.first), second = refusable_pair::output(pair.second);
+    EXPECT_EQ(qdq_quantize_dynamic_pair(&pair.of_x, &first, &second), QDQ_OK) << qdq_last_error();
+    pair.first.how.computes_global = pair.second.how.computes_global = 1;
+    pair.expect("first: how: global_scale: it overlaps how: global_scale of the second");
+}
+
+TEST_F(Dynamic, plans_of_a_pair_are_of_one_x) {
+    refusable_pair pair;
+    const qdq_dynamic_output first = refusable_pair::output(pair.first), second = refusable_pair::output(pair.second);
+    qdq_plan plan, other_plan, of_another;
+    const qdq_plan none{};
+    ASSERT_EQ(qdq_plan_quantize_dynamic_pair(&plan, &other_plan, &pair.of_x, &first, &second), QDQ_OK);
+    const tensor_memory transposed = floats(QDQ_F32, {3, 6});
+    tensor_memory scale(QDQ_F32), y(QDQ_I8, {3, 6});
+    const qdq_tensor of_x = transposed.view(), of_scale = scale.view(), of_y = y.view();
+    ASSERT_EQ(qdq_plan_quantize_dynamic(&of_another, &of_x, &of_scale, nullptr, &of_y, nullptr, nullptr), QDQ_OK);
+    const auto expect_refused = [&](const qdq_plan *a, const qdq_plan *b, void *stream, const std::string &message) {
+        EXPECT_EQ(qdq_run_dynamic_pair(a, b, pair.of_x.data, first.scale->data, nullptr, first.y->data,
+                                       second.scale->data, nullptr, second.y->data, stream),
+                  QDQ_INVALID_ARGUMENT);
+        EXPECT_EQ(qdq_last_error(), "qdq_run_dynamic_pair: " + message);
+    };
+    expect_refused(nullptr, &other_plan, nullptr, "first: plan: NULL");
+    expect_refused(&plan, nullptr, nullptr, "second: plan: NULL");
+    expect_refused(&none, &other_plan, nullptr, "first: plan: no call that quantizes dynamically has made it");
+    expect_refused(&plan, &of_another, nullptr, "second: plan: it is of another x than the first");
+    expect_refused(&plan, &other_plan, &scale,
+                   "first: stream: target " + std::string(qdq_current_target()) + " runs on the CPU and takes none");
+    EXPECT_EQ(qdq_plan_quantize_dynamic_pair(&plan, nullptr, &pair.of_x, &first, &second), QDQ_INVALID_ARGUMENT);
+    EXPECT_STREQ(qdq_last_error(), "qdq_plan_quantize_dynamic_pair: second: plan: NULL");
+    // Either runs alone.
+    EXPECT_EQ(qdq_run_dynamic(&plan, pair.of_x.data, first.scale->data, nullptr, first.y->data, nullptr), QDQ_OK);
 }
 
 }  // namespace

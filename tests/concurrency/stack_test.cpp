@@ -219,6 +219,67 @@ TEST_F(Stack, of_a_dynamic_call_is_at_most_what_the_header_says) {
     std::printf("[   NOTE   ] at most %zu bytes\n", most);
 }
 
+// Several boxes, of blocks along rows and along columns, by threads and by one.
+TEST_F(Stack, of_a_pair_of_outputs_is_at_most_what_the_header_says) {
+    const dimensions shape{64, 9000};
+    const tensor_memory x = floats(QDQ_F32, shape), row_scale(QDQ_F32, {64, 282}), column_scale(QDQ_F32, {2, 9000}),
+                        y(QDQ_F8E4M3, shape), z(QDQ_I8, shape), zero(QDQ_I8, {2, 9000});
+    const qdq_tensor c_x = x.view(), of_rows = row_scale.view(), of_columns = column_scale.view(), c_y = y.view(),
+                     c_z = z.view(), c_zero = zero.view();
+    const int64_t along_rows[] = {1, 32}, along_columns[] = {32, 1};
+    const qdq_options rows{.block_shape = along_rows}, columns{.block_shape = along_columns};
+    const qdq_scale_options shifted{.rule = QDQ_SCALE_MINMAX, .last_clip_ratio = 0.5f, .clip_ratio_count = 2};
+    const qdq_dynamic_output first{&of_rows, nullptr, &c_y, nullptr, &rows},
+        second{&of_columns, &c_zero, &c_z, &shifted, &columns};
+    for (const qdq_parallel_for pool : {qdq_parallel_for{nullptr}, qdq_parallel_for{in_order}}) {
+        test_support::for_each_target([&](const std::string &) {
+            qdq_set_parallel_for(pool, nullptr);
+            qdq_set_num_threads(4);
+            most = std::max(most, expect_stated_stack([&] {
+                                EXPECT_EQ(qdq_quantize_dynamic_pair(&c_x, &first, &second), QDQ_OK) << qdq_last_error();
+                            }));
+            most = std::max(
+                most, expect_stated_stack([&] {
+                    qdq_plan plan, other_plan;
+                    EXPECT_EQ(qdq_plan_quantize_dynamic_pair(&plan, &other_plan, &c_x, &first, &second), QDQ_OK);
+                    EXPECT_EQ(qdq_run_dynamic_pair(&plan, &other_plan, c_x.data, of_rows.data, nullptr, c_y.data,
+                                                   of_columns.data, c_zero.data, c_z.data, nullptr),
+                              QDQ_OK);
+                }));
+        });
+    }
+    std::printf("[   NOTE   ] at most %zu bytes\n", most);
+}
+
+TEST_F(Stack, of_rows_in_groups_is_at_most_what_the_header_says) {
+    const std::vector<int64_t> offsets = {0, 3, 3, 10, 40, 400};
+    const dimensions shape{400, 1000};
+    for (const qdq_parallel_for pool : {qdq_parallel_for{nullptr}, qdq_parallel_for{in_order}}) {
+        test_support::for_each_target([&](const std::string &) {
+            qdq_set_parallel_for(pool, nullptr);
+            qdq_set_num_threads(4);
+            for (const dimensions &of_scale : {dimensions{5}, dimensions{5, 1000}}) {
+                const tensor_memory x = floats(QDQ_F16, shape), scale = scales(of_scale), y(QDQ_I4, shape);
+                const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_y = y.view();
+                const qdq_options options{.axis = 1};
+                most = std::max(
+                    most, expect_stated_stack([&] {
+                        EXPECT_EQ(qdq_quantize_grouped(&c_x, offsets.data(), 5, &c_scale, nullptr, &c_y, &options),
+                                  QDQ_OK);
+                        EXPECT_EQ(qdq_dequantize_grouped(&c_y, offsets.data(), 5, &c_scale, nullptr, &c_x, &options),
+                                  QDQ_OK);
+                    }));
+                most = std::max(most, expect_stated_stack([&] {
+                                    EXPECT_EQ(qdq_quantize_dynamic_grouped(&c_x, offsets.data(), 5, &c_scale, nullptr,
+                                                                           &c_y, nullptr, &options),
+                                              QDQ_OK);
+                                }));
+            }
+        });
+    }
+    std::printf("[   NOTE   ] at most %zu bytes\n", most);
+}
+
 TEST_F(Stack, of_transcoding_is_at_most_what_the_header_says) {
     test_support::for_each_target([&](const std::string &) {
         qdq_set_num_threads(4);

@@ -34,6 +34,28 @@ void check_dynamic(const api_test::dynamic_call &call) {
     }
 }
 
+// Two outputs of one x at once, on every target.
+void check_pair(const api_test::dynamic_call &first, const api_test::dynamic_call &second) {
+    const api_test::dynamic_outputs expected = api_test::expected_outputs(first),
+                                    other_expected = api_test::expected_outputs(second);
+    for (const std::string &target : test_support::host_targets()) {
+        if (!test_support::usable(target)) {
+            continue;
+        }
+        fuzz::require(qdq_force_target(target.c_str()) == QDQ_OK, "a usable target cannot be forced");
+        api_test::dynamic_outputs actual(first), other_actual(second);
+        with_pair(first, actual, second, other_actual,
+                  [](const qdq_tensor &x, const qdq_dynamic_output &to_first, const qdq_dynamic_output &to_second) {
+                      fuzz::require(qdq_quantize_dynamic_pair(&x, &to_first, &to_second) == QDQ_OK,
+                                    "a valid call of a pair fails");
+                  });
+        fuzz::require(actual.scale == expected.scale && other_actual.scale == other_expected.scale,
+                      ("a scale of a pair differs from the oracle's on " + target).c_str());
+        fuzz::require(actual.y == expected.y && other_actual.y == other_expected.y,
+                      ("codes of a pair differ from the oracle's on " + target).c_str());
+    }
+}
+
 // Codes of one call as those of another of its shape, on every target.
 void check_transcoding(const api_test::drawn_call &from, const api_test::drawn_call &to) {
     const api_test::tensor_memory expected = api_test::expected_codes(from, to);
@@ -60,8 +82,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     };
     check_static();
     if (drawn.way == api_test::direction::quantize) {
-        check_dynamic(api_test::dynamic_call(drawn, from));
+        const api_test::dynamic_call dynamic(drawn, from);
+        check_dynamic(dynamic);
         check_transcoding(api_test::drawn_call(from, api_test::direction::dequantize, drawn.shape), drawn);
+        const api_test::drawn_call other(from, api_test::direction::quantize, drawn.shape);
+        check_pair(dynamic, api_test::dynamic_call(dynamic, other, from));
     }
     drawn.draw_stochastic();
     if (drawn.options.rounding == QDQ_STOCHASTIC) {

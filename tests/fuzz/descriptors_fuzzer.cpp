@@ -248,6 +248,37 @@ void check_dynamic(const dynamic_tensors &of, const qdq_scale_options &how, cons
     require(got == expected, "a dynamic call does not give what the reference does");
 }
 
+// Rows in groups, by offsets of which some are right: a call is refused with a message, or writes y alone.
+void check_grouped(choices &from, const dynamic_tensors &of, const qdq_options &options) {
+    if (!of.x->is_small() || !of.scale->is_small() || !of.y->is_small() ||
+        (of.zero_point != nullptr && !of.zero_point->is_small())) {
+        return;
+    }
+    const fuzz::tensor_memory x = of.x->memory(1), scale = of.scale->memory(2), y = of.y->memory(3);
+    const fuzz::tensor_memory zero_point = (of.zero_point != nullptr ? of.zero_point : of.scale)->memory(4);
+    const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_y = y.view(), c_zero_point = zero_point.view();
+    const qdq_tensor *const shift = of.zero_point != nullptr ? &c_zero_point : nullptr;
+    const int64_t rows = c_x.rank > 0 ? c_x.shape[0] : 3;
+    const int64_t wanted = c_scale.rank > 0 && !from.chance(8) ? std::min<int64_t>(c_scale.shape[0], 40) : 2;
+    std::vector<int64_t> offsets = {from.chance(20) ? any_number(from) : 0};
+    for (int64_t more = wanted - 1; more > 0; more--) {
+        offsets.push_back(from.chance(20) ? any_number(from)
+                                          : std::min(std::min(offsets.back(), rows) + from.between(0, 3), rows));
+    }
+    offsets.push_back(from.chance(8) ? any_number(from) : rows);
+    const auto groups = static_cast<int64_t>(offsets.size()) - 1;
+    const qdq_scale_options how = any_rule(from);
+    const fuzz::tensor_memory x_before = x, scale_before = scale;
+    if (qdq_quantize_grouped(&c_x, offsets.data(), groups, &c_scale, shift, &c_y, &options) != QDQ_OK) {
+        require_message();
+    }
+    require(x == x_before && scale == scale_before, "a call of groups writes what it reads");
+    if (qdq_quantize_dynamic_grouped(&c_x, offsets.data(), groups, &c_scale, shift, &c_y, &how, &options) != QDQ_OK) {
+        require_message();
+    }
+    require(x == x_before, "a dynamic call of groups writes x");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -274,8 +305,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const odd_options odd(from, x.tensor.rank);
 
     if (way == api_test::direction::quantize && from.chance(3)) {
+        const dynamic_tensors given{&x, &scale, zero_memory ? &zero_point : nullptr, &y};
+        if (from.chance(3)) {
+            check_grouped(from, given, odd.options);
+            return 0;
+        }
         const qdq_scale_options how = any_rule(from);
-        check_dynamic({&x, &scale, zero_memory ? &zero_point : nullptr, &y}, how, odd.options);
+        check_dynamic(given, how, odd.options);
         return 0;
     }
     api_test::arguments call{way,           &x.tensor,

@@ -450,6 +450,8 @@ def dynamic(draw):
         return
     made = made if isinstance(made, tuple) else (made,)
     assert out is None or made[0] is out
+    if makes_codes and out is None and draw.chance(3):
+        pair_and_groups(draw, x, keywords, made)
     if isinstance(x, numpy.ndarray):
         again = function(numpy.array(x, order="C", copy=True), **(keywords | ({"out": None} if makes_codes else {})))
         for one, other in zip(made, again if isinstance(again, tuple) else (again,), strict=True):
@@ -458,6 +460,22 @@ def dynamic(draw):
     if memory is not None:
         assert (memory[mask == 0] == before[mask == 0]).all(), "it has written beside the elements of out"
     draw.compared = True
+
+
+def pair_and_groups(draw, x, keywords, made):
+    """Two outputs that are those of one call, and rows in groups by offsets that may be any."""
+    pair = attempt(draw, lambda _: qdq.quantize_dynamic_pair(x, keywords, keywords))
+    for outputs in pair or ():
+        for one, other in zip(outputs, made, strict=True):
+            same = not isinstance(one, numpy.ndarray) or oracle.same_bits(other.ravel(), one.ravel())
+            assert draw.acted or same, "a pair differs from one call"
+    rows = x.shape[0] if isinstance(x, numpy.ndarray) and x.ndim > 0 else 0
+    offsets = draw.list_of(draw.number) if draw.chance(3) else [0, *sorted(draw.between(0, rows) for _ in range(2)), rows]
+    keywords = {key: value for key, value in keywords.items() if key not in ("block_size", "global_sense")}
+    grouped = attempt(draw, lambda _: qdq.quantize_dynamic_grouped(x, offsets, **keywords))
+    if grouped is not None and len(grouped) == 2 and not draw.acted and not keywords.get("packed"):
+        codes, scale = grouped
+        attempt(draw, lambda _: qdq.dequantize_grouped(codes, offsets, scale, axis=keywords.get("axis")))
 
 
 def check_result(draw, function, arguments, keywords, made):

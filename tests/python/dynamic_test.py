@@ -212,3 +212,39 @@ def test_what_is_of_a_wrong_type_is_refused():
         qdq.quantize_dynamic(X, dtype="int8", clip_ratio="1")
     with pytest.raises(TypeError):
         qdq.quantize_dynamic(X, dtype="int8", out=numpy.empty(X.shape, "uint8"))
+
+
+def test_a_pair_is_two_calls_of_one_x():
+    x = numpy.random.default_rng(1).standard_normal((96, 4096)).astype("float32")
+    rows = {"dtype": "float8_e4m3fn", "rule": "power_floor", "axis": 1, "block_size": 32}
+    columns = {"dtype": "int8", "axis": 0, "block_size": 32, "rule": "minmax", "diagnostics": True}
+    without_diagnostics = dict(columns, diagnostics=False, clip_ratio=0.5)
+    for keywords in (columns, without_diagnostics, dict(rows, axis=0), {"dtype": "int4", "packed": True}):
+        for got, own in zip(qdq.quantize_dynamic_pair(x, rows, keywords), (rows, keywords), strict=True):
+            expected = qdq.quantize_dynamic(x, **own)
+            assert len(got) == len(expected)
+            for a, b in zip(got, expected, strict=True):
+                assert a == b if isinstance(a, dict) else (a.shape, a.tobytes()) == (b.shape, b.tobytes())
+
+
+def test_outputs_of_a_pair_may_be_given():
+    out, other = numpy.empty(X.shape, "int8"), numpy.empty(X.shape, "uint8")
+    first, second = qdq.quantize_dynamic_pair(
+        X, {"dtype": "int8", "out": out}, {"dtype": "uint8", "rule": "minmax", "out": other}
+    )
+    assert first[0] is out and second[0] is other and out.any() and other.any()
+
+
+@pytest.mark.parametrize(
+    "second, message",
+    [
+        (3, "second: keywords: no dict: 3"),
+        ({"dtype": "int8", "axes": 1}, 'second: keywords: "axes" is none of quantize_dynamic'),
+        ({"dtype": "int8", "axis": 2}, "second: axis: 2 is not a dimension of x, which has 2"),
+        ({"dtype": "int8", "clip_ratio": 2}, "qdq_quantize_dynamic_pair: second: how: clip_ratio 2 is not in 0..1"),
+        ({}, "second: dtype: "),
+    ],
+)
+def test_what_is_wrong_of_a_pair_is_refused(second, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        qdq.quantize_dynamic_pair(X, {"dtype": "int8"}, second)

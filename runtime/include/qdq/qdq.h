@@ -317,6 +317,29 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
                          const qdq_options *x_options, const qdq_tensor *y, const qdq_tensor *y_scale,
                          const qdq_tensor *y_zero_point, const qdq_options *y_options);
 
+/** As qdq_quantize(), of rows in groups that have scales of their own: the tokens of each expert of a mixture.
+ *
+ * Rows are the indices of x's first dimension. Group g is rows offsets[g] to offsets[g + 1] - 1. It is quantized as by
+ * a call of its own, with index g of the first dimension of scale and zero point. So of an x of tokens and channels a
+ * scale of shape {groups} has one for each group. {groups, channels} with `axis` 1 is one for each channel of a group;
+ * {groups, 1, channels / 32} are blocks of 32. QDQ_STOCHASTIC counts the elements of all rows.
+ *
+ * @param x           as for qdq_quantize(), on the host
+ * @param offsets     `groups` + 1 numbers, in the processor's memory: from 0 to the number of rows, none below the one
+ *                    before it. A group may have no rows. Of packed codes groups begin at whole bytes
+ * @param groups      how many there are
+ * @param scale       as for qdq_quantize(), with a first dimension of `groups`
+ * @param zero_point  the same
+ * @param y           as for qdq_quantize()
+ * @param options     the same; axis, block_size and block_shape are of x's dimensions
+ * @return QDQ_OK, or why y is untouched: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED */
+qdq_status qdq_quantize_grouped(const qdq_tensor *x, const int64_t *offsets, int64_t groups, const qdq_tensor *scale,
+                                const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options);
+
+/** The same of qdq_dequantize(). */
+qdq_status qdq_dequantize_grouped(const qdq_tensor *x, const int64_t *offsets, int64_t groups, const qdq_tensor *scale,
+                                  const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options);
+
 /** A plan is a validated call with its kernel chosen. It owns nothing and may be copied, kept and shared between
  * threads. It remembers the addresses of scale and zero point (their contents are read by each run), not those of x
  * and y. */
@@ -541,6 +564,45 @@ qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const 
 /** Runs such a plan on the data of tensors laid out as the plan's were. `zero_point` is NULL where the plan has none.
  * `stream` is as for qdq_run(). */
 qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, void *zero_point, void *y, void *stream);
+
+/** One result of a call that has two: the arguments of qdq_quantize_dynamic() after x. */
+typedef struct {
+    const qdq_tensor *scale;      /**< written */
+    const qdq_tensor *zero_point; /**< written; NULL where the rule has none */
+    const qdq_tensor *y;          /**< written: codes */
+    const qdq_scale_options *how; /**< NULL for the defaults */
+    const qdq_options *options;   /**< the same */
+} qdq_dynamic_output;
+
+/** Quantizes x in two ways at once, as training does: with scales of blocks along rows, and of blocks along columns.
+ * Each output is that of qdq_quantize_dynamic() of x, bit for bit; any types, rules and granularities go together.
+ *
+ * x comes from memory once where blocks of both fit into a box of 512 KiB of x together, as blocks of 32 along rows and
+ * along columns do. Where one scale is for whole columns, x is read once for each output. So it is with diagnostics,
+ * and with packed codes whose rows do not begin at whole bytes.
+ *
+ * No output may overlap x or what belongs to the other; but both may be given one global scale. On a device the work
+ * of both goes into the stream of `first`. */
+qdq_status qdq_quantize_dynamic_pair(const qdq_tensor *x, const qdq_dynamic_output *first,
+                                     const qdq_dynamic_output *second);
+
+/** Prepares a plan for each output, by the rules of qdq_quantize_dynamic_pair(). qdq_run_dynamic_pair() runs both;
+ * qdq_run_dynamic() runs either alone. What they remember is as of qdq_plan_quantize_dynamic(). */
+qdq_status qdq_plan_quantize_dynamic_pair(qdq_plan *first_plan, qdq_plan *second_plan, const qdq_tensor *x,
+                                          const qdq_dynamic_output *first, const qdq_dynamic_output *second);
+
+/** Runs such plans on the data of tensors laid out as the plans' were. A zero point is NULL where its plan has none.
+ * `stream` is as for qdq_run(). */
+qdq_status qdq_run_dynamic_pair(const qdq_plan *first_plan, const qdq_plan *second_plan, const void *x,
+                                void *first_scale, void *first_zero_point, void *first_y, void *second_scale,
+                                void *second_zero_point, void *second_y, void *stream);
+
+/** As qdq_quantize_dynamic(), of rows in groups, which qdq_quantize_grouped() describes: each group has a scale of its
+ * own, or several. A group without rows has scales of elements that are 0. The outputs may overlap no tensor of the
+ * call, but y may alias x. Diagnostics and a global scale are QDQ_UNSUPPORTED. */
+qdq_status qdq_quantize_dynamic_grouped(const qdq_tensor *x, const int64_t *offsets, int64_t groups,
+                                        const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
+                                        const qdq_scale_options *how, const qdq_options *options);
 
 /** Where the scales of matrices lie for tensor cores. A scale tensor's last two dimensions are the rows and columns of
  * a matrix; consecutive columns are consecutive blocks of what is multiplied and summed. Other orders are strides:

@@ -555,6 +555,23 @@ inline result transcode(const tensor &x, const tensor &x_scale, const tensor &x_
                   });
 }
 
+/// quantize() of rows in groups that have scales of their own, as the experts of a mixture. Group g is rows offsets[g]
+/// to offsets[g + 1] - 1 of x's first dimension. So there is one more of them than groups, which the first dimension
+/// of scale and zero point (or `none`) counts.
+inline result quantize_grouped(const tensor &x, std::span<const std::int64_t> offsets, const tensor &scale,
+                               const tensor &zero_point, const output &y, const options &how = {}) {
+    return with_c(x, scale, zero_point, y, how, [&](auto *c_x, auto... arguments) {
+        return qdq_quantize_grouped(c_x, offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1, arguments...);
+    });
+}
+/// The same of dequantize().
+inline result dequantize_grouped(const tensor &x, std::span<const std::int64_t> offsets, const tensor &scale,
+                                 const tensor &zero_point, const output &y, const options &how = {}) {
+    return with_c(x, scale, zero_point, y, how, [&](auto *c_x, auto... arguments) {
+        return qdq_dequantize_grouped(c_x, offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1, arguments...);
+    });
+}
+
 /// The bytes that a matrix of scales takes in a layout.
 inline std::int64_t arranged_bytes(scale_layout layout, std::int64_t rows, std::int64_t columns) {
     return qdq_arranged_bytes(static_cast<qdq_scale_layout>(layout), rows, columns);
@@ -610,6 +627,49 @@ inline result quantize_dynamic(const tensor &x, const output &scale, const outpu
     return quantize_dynamic(x, scale, none, y, rule, how);
 }
 
+/// quantize_dynamic() of rows in groups, as of quantize_grouped(): scales and zero points are written for each group.
+inline result quantize_dynamic_grouped(const tensor &x, std::span<const std::int64_t> offsets, const output &scale,
+                                       const tensor &zero_point, const output &y, const scale_options &rule = {},
+                                       const options &how = {}) {
+    const qdq_scale_options c_rule = rule.c();
+    return with_c(
+        x, scale, zero_point, y, how, [&](auto *c_x, auto *c_scale, auto *c_zero_point, auto *c_y, auto *c_how) {
+            return qdq_quantize_dynamic_grouped(c_x, offsets.data(), static_cast<std::int64_t>(offsets.size()) - 1,
+                                                c_scale, c_zero_point, c_y, &c_rule, c_how);
+        });
+}
+
+/// One result of quantize_dynamic_pair(): the arguments of quantize_dynamic() after x.
+struct dynamic_output {
+    output scale;          ///< written
+    output y;              ///< written: codes
+    scale_options rule{};  ///< the rule
+    options how{};         ///< of these those about blocks and codes
+    tensor zero_point{};   ///< written; none where the rule has none
+};
+
+/// Passes two results on to one of the C functions. `call` takes x and both as C has them.
+template<typename Call>
+result with_c(const tensor &x, const dynamic_output &first, const dynamic_output &second, Call &&call) {
+    const qdq_scale_options first_rule = first.rule.c(), second_rule = second.rule.c();
+    return with_c(x, first.scale, first.zero_point, first.y, first.how,
+                  [&](auto *c_x, auto *scale, auto *zero_point, auto *y, auto *how) {
+                      const qdq_dynamic_output c_first{scale, zero_point, y, &first_rule, how};
+                      return with_c(x, second.scale, second.zero_point, second.y, second.how,
+                                    [&](auto *, auto *of_second, auto *shift, auto *codes, auto *second_how) {
+                                        const qdq_dynamic_output c_second{of_second, shift, codes, &second_rule,
+                                                                          second_how};
+                                        return call(c_x, &c_first, &c_second);
+                                    });
+                  });
+}
+
+/// Quantizes x in two ways at once: with scales of blocks along rows, and of blocks along columns. x is read once where
+/// blocks of both allow it, as qdq_quantize_dynamic_pair says.
+inline result quantize_dynamic_pair(const tensor &x, const dynamic_output &first, const dynamic_output &second) {
+    return with_c(x, first, second, [](auto... arguments) { return qdq_quantize_dynamic_pair(arguments...); });
+}
+
 /// A validated call with its kernel chosen, for calls repeated on new data of one layout. It may be copied and shared
 /// between threads. The scale and zero point are read at each run and must outlive it; the data of the x and y it is
 /// prepared with may be null.
@@ -653,6 +713,32 @@ public:
 
 private:
     qdq_plan plan_{};
+};
+
+/// Where a run of dynamic_pair_plan puts one result.
+struct dynamic_data {
+    void *scale;                 ///< written
+    void *y;                     ///< written
+    void *zero_point = nullptr;  ///< written, where the rule has one
+};
+
+/// The same of quantize_dynamic_pair().
+class dynamic_pair_plan {
+public:
+    /// Prepares it, by the rules of the call.
+    result prepare(const tensor &x, const dynamic_output &first, const dynamic_output &second) {
+        return with_c(x, first, second, [this](auto... arguments) {
+            return qdq_plan_quantize_dynamic_pair(&first_, &second_, arguments...);
+        });
+    }
+    /// Runs it on tensors laid out as those that it was prepared with.
+    result run(const void *x, const dynamic_data &first, const dynamic_data &second) const {
+        return qdq_run_dynamic_pair(&first_, &second_, x, first.scale, first.zero_point, first.y, second.scale,
+                                    second.zero_point, second.y, nullptr);
+    }
+
+private:
+    qdq_plan first_{}, second_{};
 };
 
 }  // namespace qdq

@@ -31,6 +31,7 @@ struct area {
     interval box[most_dimensions];
     blocked_dimension dimensions[most_dimensions];  // with the number of a group as the stride of the scale
     int64_t groups[most_dimensions];                // along each dimension
+    const int *order;                               // of dimensions in which groups are numbered
     int64_t group_count = 1;
     int64_t first_group = 0;  // where numbers begin at the tensor's first group
     int64_t elements = 1;
@@ -45,15 +46,14 @@ int64_t blocks_before(const blocked_dimension &d, int64_t place) { return d.whol
 
 void set_area(const dynamic_plan &p, const area_grid &grid, int64_t number, area &a) {
     const plan &base = p.quantize;
-    for (int d = base.dimension_count - 1; d >= 0; d--) {
-        const int64_t count = grid.count[d], place = number % count, extent = base.dimensions[d].whole.extent;
-        const int64_t start = place * grid.extent[d];
-        number /= count;
-        a.box[d] = {start, place == count - 1 ? extent - start : grid.extent[d]};
+    find_area(grid, base.dimension_count, number, a.box);
+    a.order = grid.order;
+    for (int i = 0; i < base.dimension_count; i++) {
+        const int d = grid.order[i];
         const auto &[w, block] = base.dimensions[d];
         a.groups[d] = groups_along(base.dimensions[d], a.box[d]);
         a.dimensions[d] = {{w.extent, w.x, w.x, w.varies() ? a.group_count : 0, 0}, block};
-        a.first_group += blocks_before(base.dimensions[d], start) * a.group_count;
+        a.first_group += blocks_before(base.dimensions[d], a.box[d].start) * a.group_count;
         a.group_count *= a.groups[d];
         a.elements *= a.box[d].extent;
     }
@@ -111,30 +111,32 @@ void put_operands(const dynamic_plan &p, const dynamic_tensors &at, const operan
     }
 }
 
-// Puts the operands of groups where the caller wants them: by rows of the last dimension that has several groups.
+// Puts the operands of groups where the caller wants them: by rows of the first dimension that has several groups.
 void put_groups(const dynamic_plan &p, const area &a, const uint32_t *scales, const int32_t *zero_points,
                 const dynamic_tensors &at) {
     const blocked_dimension *const dimensions = p.quantize.dimensions;
     const offsets first = first_of(p.quantize, a);
     operand_row row{first.scale, first.zero_point, 0, 0};
+    const int dimension_count = p.quantize.dimension_count;
     int inner = 0;
-    for (int d = 0; d < p.quantize.dimension_count; d++) {
-        inner = a.groups[d] > 1 ? d : inner;
+    while (inner + 1 < dimension_count && a.groups[a.order[inner]] == 1) {
+        inner++;
     }
     int64_t count = 1;
-    if (p.quantize.dimension_count > 0) {
-        row.scale_stride = dimensions[inner].whole.scale;
-        row.zero_point_stride = dimensions[inner].whole.zero_point;
-        count = a.groups[inner];
+    if (dimension_count > 0) {
+        const int d = a.order[inner];
+        row.scale_stride = dimensions[d].whole.scale;
+        row.zero_point_stride = dimensions[d].whole.zero_point;
+        count = a.groups[d];
     }
-    loop_counter rows(0, inner);  // from the dimension before that one out
+    loop_counter rows(inner + 1, dimension_count);
     int64_t group = 0;
     do {
         put_operands(p, at, row, scales + group, zero_points + group, count);
         group += count;
-    } while (rows.next([&](int i) { return a.groups[inner - 1 - i]; },
+    } while (rows.next([&](int i) { return a.groups[a.order[i]]; },
                        [&](int i, int64_t steps) {
-                           const dimension &w = dimensions[inner - 1 - i].whole;
+                           const dimension &w = dimensions[a.order[i]].whole;
                            row.scale += steps * w.scale;
                            row.zero_point += steps * w.zero_point;
                        }));
@@ -296,8 +298,8 @@ int64_t parts_of(const dynamic_plan &p, int64_t elements) {
 class area_runner {
 public:
     // `quantize`: with the operands' addresses; NULL for scales alone.
-    area_runner(const dynamic_plan &p, const area_grid &grid, const dynamic_tensors &at, const plan *quantize)
-        : p(p), grid(grid), at(at), quantize(quantize) {}
+    area_runner(const dynamic_plan &p, const dynamic_tensors &at, const plan *quantize)
+        : p(p), at(at), quantize(quantize) {}
     area_runner(const area_runner &) = delete;
 
     ~area_runner() {
@@ -306,7 +308,7 @@ public:
         }
     }
 
-    void run(int64_t number) {
+    void run(const area_grid &grid, int64_t number) {
         area a;
         set_area(p, grid, number, a);
         if (a.elements > 0 && !has_shape_of(a)) {
@@ -327,7 +329,6 @@ public:
 
 private:
     const dynamic_plan &p;
-    const area_grid &grid;
     const dynamic_tensors &at;
     const plan *const quantize;
     int parts = 0;  // regular ones of an area of the shape; of one alone there are
@@ -432,6 +433,21 @@ private:
     }
 };
 
+// The numbers of areas in a part of so many.
+interval areas_of_part(const area_grid &grid, int64_t parts, int64_t i) {
+    const int64_t each = grid.areas / parts, more = grid.areas % parts;
+    return {i * each + std::min(i, more), each + (i < more)};
+}
+
+// All parts, by as many threads as are of use.
+void run_parts(int64_t parts, void (*run)(int64_t part, void *context), void *context) {
+    if (parts == 1) {
+        run(0, context);
+    } else {
+        run_in_parallel(parts, run, context);
+    }
+}
+
 struct areas_in_parts {
     const dynamic_plan &p;
     const area_grid &grid;
@@ -442,20 +458,40 @@ struct areas_in_parts {
 
 void run_some_areas(int64_t i, void *context) {
     const areas_in_parts &whole = *static_cast<const areas_in_parts *>(context);
-    const int64_t areas = whole.grid.areas, each = areas / whole.parts, more = areas % whole.parts;
-    const int64_t first = i * each + std::min(i, more), count = each + (i < more);
-    area_runner runner(whole.p, whole.grid, whole.at, whole.quantize);
+    const auto [first, count] = areas_of_part(whole.grid, whole.parts, i);
+    area_runner runner(whole.p, whole.at, whole.quantize);
     for (int64_t number = first; number < first + count; number++) {
-        runner.run(number);
+        runner.run(whole.grid, number);
     }
 }
 
-// All areas, by as many threads as are of use.
-void run_areas(areas_in_parts whole) {
-    if (whole.parts == 1) {
-        run_some_areas(0, &whole);
-    } else {
-        run_in_parallel(whole.parts, run_some_areas, &whole);
+void run_areas(areas_in_parts whole) { run_parts(whole.parts, run_some_areas, &whole); }
+
+// Boxes of a pair, each of which has whole areas of both.
+struct boxes_in_parts {
+    const dynamic_pair &pair;
+    const area_grid &boxes;
+    const plan &of_first, &of_second;
+    int64_t parts;
+};
+
+void run_box(const dynamic_plan &p, const interval *box, area_runner &runner) {
+    const area_grid grid = cut_into_areas(p, box);
+    for (int64_t number = 0; number < grid.areas; number++) {
+        runner.run(grid, number);
+    }
+}
+
+void run_some_boxes(int64_t i, void *context) {
+    const boxes_in_parts &whole = *static_cast<const boxes_in_parts *>(context);
+    const auto &[p, q, to_first, to_second] = whole.pair;
+    const auto [first, count] = areas_of_part(whole.boxes, whole.parts, i);
+    area_runner of_first(p, to_first, &whole.of_first), of_second(q, to_second, &whole.of_second);
+    for (int64_t number = first; number < first + count; number++) {
+        interval box[most_dimensions];
+        find_area(whole.boxes, p.quantize.dimension_count, number, box);
+        run_box(p, box, of_first);
+        run_box(q, box, of_second);
     }
 }
 
@@ -469,7 +505,7 @@ void run_areas(areas_in_parts whole) {
         if (parts > 1) {
             compute_area_by_parts(p, a, at, parts);
         } else {
-            area_runner(p, grid, at, nullptr).run(number);
+            area_runner(p, at, nullptr).run(grid, number);
         }
     }
 }
@@ -522,15 +558,25 @@ plan plan_with_operands(const dynamic_plan &p, const dynamic_tensors &at) {
     return quantize;
 }
 
-[[gnu::noinline]] void quantize_by_areas(const dynamic_plan &p, const dynamic_tensors &at) {
+bool runs_by_areas(const area_grid &grid, int64_t parts) {
+    return grid.may_quantize && grid.areas >= std::max<int64_t>(parts, 2);
+}
+
+plan plan_of_areas(const dynamic_plan &p, const dynamic_tensors &at) {
     plan quantize = plan_with_operands(p, at);
-    const int64_t parts = parts_of(p, quantize.elements);
+    quantize.op.nontemporal = p.bypasses_caches;
+    return quantize;
+}
+
+[[gnu::noinline]] void quantize_by_areas(const dynamic_plan &p, const dynamic_tensors &at) {
+    const int64_t parts = parts_of(p, p.quantize.elements);
     const area_grid grid = cut_into_areas(p);
-    if (grid.may_quantize && grid.areas >= std::max<int64_t>(parts, 2)) {
-        quantize.op.nontemporal = p.bypasses_caches;
+    if (runs_by_areas(grid, parts)) {
+        const plan quantize = plan_of_areas(p, at);
         run_areas({p, grid, at, &quantize, parts});
         return;
     }
+    const plan quantize = plan_with_operands(p, at);
     compute_scales(p, grid, at);
     execute(quantize, at.x, at.y, at.visitor);
 }
@@ -592,6 +638,45 @@ dynamic_tensors with_global(const dynamic_plan &p, const dynamic_tensors &at) {
     return all;
 }
 
+bool have_same_elements(const plan &p, const plan &q) {
+    return std::equal(p.dimensions, p.dimensions + p.dimension_count, q.dimensions, q.dimensions + q.dimension_count,
+                      [](const blocked_dimension &a, const blocked_dimension &b) {
+                          return a.whole.extent == b.whole.extent && a.whole.x == b.whole.x;
+                      });
+}
+
+bool may_quantize_box(const dynamic_plan &p, const area_grid &boxes) {
+    interval box[most_dimensions];
+    find_area(boxes, p.quantize.dimension_count, 0, box);
+    return cut_into_areas(p, box).may_quantize;
+}
+
+// Consecutive elements that share a scale.
+int64_t run_of_group(const dynamic_plan &p) { return p.quantize.dimensions[0].block; }
+
+// The output that has the shorter runs comes first: it is faster to read columns from memory and rows from a cache.
+// [16384, 4096] bf16 to e4m3 takes 64 ms so, and 71 the other way round (Xeon).
+dynamic_pair in_order_of_runs(const dynamic_pair &pair) {
+    const auto &[first, second, to_first, to_second] = pair;
+    return run_of_group(second) < run_of_group(first) ? dynamic_pair{second, first, to_second, to_first} : pair;
+}
+
+// Box by box, where these are small enough to stay in a cache from the first to the second.
+[[gnu::noinline]] bool quantize_by_boxes(const dynamic_pair &pair) {
+    const auto &[p, q, to_first, to_second] = pair;
+    const area_grid boxes = cut_into_boxes(p, q);
+    const int64_t parts = parts_of(p, p.quantize.elements), most = box_bytes / type_of(p.how.x_type).bytes();
+    if (!runs_by_areas(boxes, parts) || boxes.elements > most || !may_quantize_box(p, boxes) ||
+        !may_quantize_box(q, boxes)) {
+        return false;
+    }
+    const dynamic_pair at{p, q, with_global(p, to_first), with_global(q, to_second)};
+    const plan of_first = plan_of_areas(p, at.to_first), of_second = plan_of_areas(q, at.to_second);
+    boxes_in_parts whole{at, boxes, of_first, of_second, parts};
+    run_parts(parts, run_some_boxes, &whole);
+    return true;
+}
+
 }  // namespace
 
 void compute_scales(const dynamic_plan &p, const dynamic_tensors &given) {
@@ -609,6 +694,16 @@ void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &given) {
         diagnose(p, at);
     } else if (!quantize_directly(p, at)) {
         quantize_by_areas(p, at);
+    }
+}
+
+void quantize_dynamic_pair(const dynamic_pair &pair) {
+    const auto &[first, second, to_first, to_second] = pair;
+    const bool is_diagnosed = first.diagnostics || second.diagnostics;
+    if (is_diagnosed || !have_same_elements(first.quantize, second.quantize) ||
+        !quantize_by_boxes(in_order_of_runs(pair))) {
+        quantize_dynamic(first, to_first);
+        quantize_dynamic(second, to_second);
     }
 }
 

@@ -12,4 +12,7 @@ void compute_scales(const dynamic_plan &p, const dynamic_tensors &at);
 // And y. A plan with elements.
 void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &at);
 
+// Both of a pair with elements, one after the other in each box of whole areas, so that x comes from memory once.
+void quantize_dynamic_pair(const dynamic_pair &pair);
+
 }  // namespace qdq::runtime

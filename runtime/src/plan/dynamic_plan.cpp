@@ -115,7 +115,10 @@ qdq_status check_zero_point(const dynamic_draft &d) {
     return QDQ_OK;
 }
 
-// A plan of quantize, without addresses.
+// Of codes. Those that do not have areas of their own.
+bool rows_begin_at_bytes(const plan &p) { return p.elements == 0 || p.path != execution_path::tiles || !p.op.packs(); }
+
+// A plan of quantize, without addresses. Two of one x that share areas have dimensions in common.
 qdq_status make_static_plan(dynamic_draft &d) {
     const auto without_data = [](const qdq_tensor *given, qdq_tensor &own, const void *data) -> const qdq_tensor * {
         if (given) {
@@ -131,7 +134,11 @@ qdq_status make_static_plan(dynamic_draft &d) {
     given.zero_point = without_data(given.zero_point, zero_point, no_operands);
     given.y = without_data(given.y, y, nullptr);
     given.needs_data = false;
-    return make_plan(given, d.result.quantize);
+    if (!d.given.shares_areas || d.how.diagnostics) {
+        return make_plan(given, d.result.quantize);
+    }
+    const qdq_status status = make_plan_of_regions(given, d.result.quantize);
+    return !status && !rows_begin_at_bytes(d.result.quantize) ? make_plan(given, d.result.quantize) : status;
 }
 
 // What devices do not do.
@@ -255,7 +262,7 @@ void set_computation(const dynamic_draft &d) {
 
 // Codes that are diagnosed are computed by tiles, which are looked at while they are in the L1 cache.
 void choose_path(dynamic_plan &p) {
-    p.rows_begin_at_bytes = p.quantize.path != execution_path::tiles || !p.quantize.op.packs();
+    p.rows_begin_at_bytes = rows_begin_at_bytes(p.quantize);
     if (p.diagnostics && p.quantize.elements > 0) {
         go_by_tiles(p.quantize);
     }
@@ -268,6 +275,52 @@ void set_global_scale(const dynamic_draft &d) {
 
 qdq_status overlap(const char *function, const char *a, const char *b) {
     return fail(QDQ_INVALID_ARGUMENT, "%s: %s: it overlaps %s", function, a, b);
+}
+
+// A tensor of a call, and where it lies.
+struct placed_tensor {
+    const char *name;
+    const void *data;  // NULL: there is none
+    span bytes;
+    int64_t offset;
+    bool is_wanted, is_written;
+    place at;
+};
+
+constexpr size_t dynamic_outputs = 4;  // that no other tensor may share: the first ones
+
+struct placed_tensors {
+    placed_tensor all[6];
+};
+
+qdq_status locate_tensors(const char *function, const dynamic_plan &p, const dynamic_tensors &at, placed_tensors &to) {
+    const plan &base = p.quantize;
+    const bool is_empty = base.elements == 0, has_global = p.global.at != nullptr;
+    to = {{{"how: global_scale", p.global.at, {0, sizeof(float)}, 0, has_global, p.global.largest != 0, {}},
+           {"how: diagnostics", p.diagnostics, {0, sizeof(qdq_diagnostics)}, 0, p.diagnostics != nullptr, true, {}},
+           {"scale", at.scale, p.scale, base.scale_offset, p.groups > 0, true, {}},
+           {"zero_point",
+            at.zero_point,
+            p.zero_point,
+            base.zero_point_offset,
+            p.groups > 0 && p.has_zero_point,
+            true,
+            {}},
+           {"x", at.x, {base.x_first, base.x_end}, base.x_offset, !is_empty, false, {}},
+           {"y", at.y, {base.y_first, base.y_end}, base.y_offset, !is_empty && at.y, true, {}}}};
+    for (placed_tensor &t : to.all) {
+        if (t.is_wanted && !t.data) {
+            return fail(QDQ_INVALID_ARGUMENT, "%s: %s: data is NULL", function, t.name);
+        }
+        if (t.is_wanted && !locate(*base.op.target, t.data, t.bytes, t.offset, t.at)) {
+            return out_of_reach(function, *base.op.target, t.name);
+        }
+    }
+    return QDQ_OK;
+}
+
+bool overlap(const placed_tensor &a, const placed_tensor &b) {
+    return a.is_wanted && b.is_wanted && a.at.overlaps(b.at);
 }
 
 }  // namespace
@@ -291,40 +344,36 @@ qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &resul
 }
 
 qdq_status check_overlap(const char *function, const dynamic_plan &p, const dynamic_tensors &at) {
-    const plan &base = p.quantize;
-    const bool is_empty = base.elements == 0;
-    const struct {
-        const char *name;
-        const void *data;
-        span bytes;
-        int64_t offset;
-        bool is_wanted;
-    } tensors[] = {
-        {"how: global_scale", p.global.at, {0, sizeof(float)}, 0, p.global.at != nullptr},
-        {"how: diagnostics", p.diagnostics, {0, sizeof(qdq_diagnostics)}, 0, p.diagnostics != nullptr},
-        {"scale", at.scale, p.scale, base.scale_offset, p.groups > 0},
-        {"zero_point", at.zero_point, p.zero_point, base.zero_point_offset, p.groups > 0 && p.has_zero_point},
-        {"x", at.x, {base.x_first, base.x_end}, base.x_offset, !is_empty},
-        {"y", at.y, {base.y_first, base.y_end}, base.y_offset, !is_empty && at.y}};
-    constexpr size_t outputs = 4;  // that no other tensor may share
-    place places[std::size(tensors)];
-    for (size_t i = 0; i < std::size(tensors); i++) {
-        if (!tensors[i].is_wanted) {
-            continue;
-        }
-        if (!tensors[i].data) {
-            return fail(QDQ_INVALID_ARGUMENT, "%s: %s: data is NULL", function, tensors[i].name);
-        }
-        if (!locate(*base.op.target, tensors[i].data, tensors[i].bytes, tensors[i].offset, places[i])) {
-            return out_of_reach(function, *base.op.target, tensors[i].name);
-        }
-        for (size_t j = 0; j < std::min<size_t>(i, outputs); j++) {
-            if (places[i].overlaps(places[j])) {
-                return overlap(function, tensors[j].name, tensors[i].name);
+    placed_tensors tensors;
+    if (const qdq_status status = locate_tensors(function, p, at, tensors)) {
+        return status;
+    }
+    for (size_t i = 0; i < std::size(tensors.all); i++) {
+        for (size_t j = 0; j < std::min(i, dynamic_outputs); j++) {
+            if (overlap(tensors.all[i], tensors.all[j])) {
+                return overlap(function, tensors.all[j].name, tensors.all[i].name);
             }
         }
     }
-    return is_empty || !at.y ? QDQ_OK : check_overlap(function, base, at.x, at.y);
+    return p.quantize.elements == 0 || !at.y ? QDQ_OK : check_overlap(function, p.quantize, at.x, at.y);
+}
+
+qdq_status check_overlap(const char *function, const dynamic_pair &pair) {
+    placed_tensors of_first, of_second;
+    qdq_status s;
+    if ((s = locate_tensors(function, pair.first, pair.to_first, of_first)) ||
+        (s = locate_tensors(function, pair.second, pair.to_second, of_second))) {
+        return s;
+    }
+    for (const placed_tensor &a : of_first.all) {
+        for (const placed_tensor &b : of_second.all) {
+            if ((a.is_written || b.is_written) && overlap(a, b)) {
+                return fail(QDQ_INVALID_ARGUMENT, "%s: first: %s: it overlaps %s of the second", function, a.name,
+                            b.name);
+            }
+        }
+    }
+    return QDQ_OK;
 }
 
 // By bits, as a subnormal number is 0 where the caller's environment has it so.

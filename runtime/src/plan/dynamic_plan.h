@@ -69,6 +69,7 @@ static_assert(sizeof(dynamic_plan) <= sizeof(qdq_plan));
 struct dynamic_arguments {
     arguments quantize;  // data is not looked at
     const qdq_scale_options *how;
+    bool shares_areas = false;  // with another plan of the same x, where its codes are not diagnosed
 };
 
 qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &result);
@@ -85,6 +86,15 @@ struct dynamic_tensors {
 
 // The rules about their memory.
 qdq_status check_overlap(const char *function, const dynamic_plan &p, const dynamic_tensors &at);
+
+// Two plans of one x and where their results go.
+struct dynamic_pair {
+    const dynamic_plan &first, &second;
+    dynamic_tensors to_first, to_second;
+};
+
+// The rules about the memory of one and the other: what one writes the other neither reads nor writes.
+qdq_status check_overlap(const char *function, const dynamic_pair &pair);
 
 // The rule about a tensor's own scale that is given.
 qdq_status check_given_global(const char *function, const dynamic_plan &p);
