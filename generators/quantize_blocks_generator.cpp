@@ -16,6 +16,7 @@ Expr infinity() { return bit_pattern(0x7f800000); }
 Expr sign() { return bit_pattern(0x80000000); }
 Expr magnitude_bits() { return bit_pattern(0x7fffffff); }
 Expr none() { return bit_pattern(0); }
+Expr nan() { return reinterpret<float>(bit_pattern(0x7fc00000)); }
 
 class QuantizeBlocks : public Generator<QuantizeBlocks> {
 public:
@@ -75,7 +76,8 @@ private:
             Expr is_negative = first_sign("first", magnitude(elements) == peak(block)) && peak(block) != 0;
             farthest = farthest | select(is_negative, sign(), none());
         }
-        Func scale = of_block("scale", divide(reinterpret<float>(farthest), divisor));
+        Expr quotient = divide(reinterpret<float>(farthest), divisor);
+        Func scale = of_block("scale", select(peak(block) > infinity(), nan(), quotient));
         Func inverse = of_block("inverse", inverse_of(scale(block)));
         Func kept = kept_unless_special(scale(block));
         Expr t = multiply(reinterpret<float>(bits(i) & kept(block)), inverse(block));
@@ -89,13 +91,13 @@ private:
         Func most = extreme("most", in_order(bits(elements)), Int(32).min(), false);
         Expr low = from_order(least(block)), high = from_order(most(block));
         Expr is_negative = first_sign("first", magnitude(elements) == 0);
-        Expr has_nan = not_a_number(low) || not_a_number(high), nan = reinterpret<float>(bit_pattern(0x7fc00000));
+        Expr has_nan = not_a_number(low) || not_a_number(high);
         Expr scale_value = divide(subtract(high, low), float((1 << format().bits) - 1));
-        Func scale = of_block("scale", select(has_nan, nan, scale_value));
+        Func scale = of_block("scale", select(has_nan, nan(), scale_value));
         Func inverse = of_block("inverse", inverse_of(scale(block)));
         Expr zero = reinterpret<float>(select(is_negative, sign(), none()));
-        Func minimum =
-            of_block("minimum", select(has_nan, nan, (reinterpret<uint32_t>(low) & magnitude_bits()) == 0, zero, low));
+        Func minimum = of_block(
+            "minimum", select(has_nan, nan(), (reinterpret<uint32_t>(low) & magnitude_bits()) == 0, zero, low));
         Func kept = kept_unless_special(scale(block));
         Expr start = reinterpret<uint32_t>(minimum(block)) & kept(block);
         Func first = of_block("start", reinterpret<float>(start));
@@ -105,14 +107,20 @@ private:
         store_codes(whole_part(add(multiply(steps, inverse(block)), 0.5f)));
     }
 
-    // mxfp4: the code is how many midpoints of neighbouring values |x| is beyond. In units of half the scale.
+    // mxfp4: the code is how many midpoints of neighbouring values |x| is beyond, in units of half the scale. Beyond
+    // that of an infinite value, as 8 and 12 may be, is infinity alone.
     void quantize_by_power() {
         Func peak = extreme("peak", magnitude(elements), none(), false);
-        Func power = of_block("power", power_of(peak(block)));
+        Func power = of_block("power", power_of(min(peak(block), infinity())));
         Func unit = of_block("unit", half_power(power(block)));
         Expr code = none();
-        for (float midpoint : {0.5f, 1.5f, 2.5f, 3.5f, 5.0f, 7.0f, 10.0f}) {
-            Expr limit = reinterpret<uint32_t>(multiply(unit(block), midpoint));
+        Expr eight = multiply(unit(block), 8.0f);
+        std::vector<Expr> midpoints = {multiply(eight, 0.875f), multiply(unit(block), 10.0f)};
+        for (float midpoint : {0.5f, 1.5f, 2.5f, 3.5f, 5.0f}) {
+            midpoints.push_back(multiply(unit(block), midpoint));
+        }
+        for (const Expr &midpoint : midpoints) {
+            Expr limit = min(reinterpret<uint32_t>(midpoint), infinity() - 1);
             code = select(magnitude(i) > limit, code + 1, code);
         }
         Expr is_negative = (bits(i) & sign()) != 0 && magnitude(i) <= infinity();

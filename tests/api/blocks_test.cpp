@@ -1,0 +1,2 @@
+// EMPTY
+int main() { return 0; }
