@@ -337,8 +337,8 @@ constexpr int blocks_at_once = 8;
 
 }  // namespace
 
-// x is read twice, the second time from the L1 cache, and scales are divided eight at once: a block of Q8_0 takes 6.3 ns
-// on AVX2, of which its codes are 28 instructions, where two divisions of its own would take 10 (ggml's kernel).
+// x is read twice, the second time from the L1 cache, and scales are divided eight at once: a block of Q8_0 takes 6.3
+// ns on AVX2, of which its codes are 28 instructions, where two divisions of its own would take 10 (ggml's kernel).
 void pack_blocks(quantize_blocks_stages &stages) {
     Func &output = stages.output;
     const Var block = output.args()[1], lane("lane");
