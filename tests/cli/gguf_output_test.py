@@ -191,12 +191,11 @@ class GgufOutput(CliTest):
                        self.input, code=2)  # fmt: skip
         save_model(self.input, {"a": np.array([[np.nan] * 32], np.float32)})
         self.fail_with("holds NaN or infinite values", "quantize", self.input, "-o", self.output, "--dtype", "q5_0")
-        for name, largest, needed in (("q8_0", 65520 * 127, "65520"), ("q4_0", -65520 * 8, "65520"),
-                                      ("q4_1", 3e38, "inf"), ("q5_1", -65520, "-65520")):  # fmt: skip
+        for name, largest in (("q8_0", 65520 * 127), ("q4_0", -65520 * 8), ("q4_1", 3e38), ("q5_1", -65520)):
             x = np.zeros((1, 32), np.float32)
-            x[0, 3], x[0, 4] = largest, -largest if needed == "inf" else 0
+            x[0, 3], x[0, 4] = largest, -largest if name == "q4_1" else 0
             save_model(self.input, {"a": x})
-            message = f"in.safetensors: a (F32 [1, 32]): its values need a scale or a minimum of {needed}, which F16 has not"
+            message = "in.safetensors: a (F32 [1, 32]): its values need a scale or a minimum beyond F16's"
             self.fail_with(message, "quantize", self.input, "-o", self.output, "--dtype", name)
 
     def test_tensors_that_ggml_has_not_are_refused(self):

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -35,10 +36,10 @@ TEST(Blocks, of_q4_0) {
     EXPECT_EQ(block[2], 0x80);          // 8 is the lowest; element 16 is 0
     EXPECT_EQ(block[3], 0x8f);          // -8 would be 16
     EXPECT_EQ(block[4], 0x87);
-    EXPECT_EQ(block[5], 0x89);                                           // 8.5 + 0.5
-    EXPECT_EQ(word(quantized(QDQ_Q4_0, {-8, 8}), 0), 0x3c00);            // the first of two
-    EXPECT_EQ(word(quantized(QDQ_Q4_0, {-0.0f}, -0.0f), 0), 0x8000);     // 0 / -8
-    EXPECT_EQ(word(quantized(QDQ_Q4_0, {1e-44f}), 2), 0x8888);           // without an inverse
+    EXPECT_EQ(block[5], 0x89);                                        // 8.5 + 0.5
+    EXPECT_EQ(word(quantized(QDQ_Q4_0, {-8, 8}), 0), 0x3c00);         // the first of two
+    EXPECT_EQ(word(quantized(QDQ_Q4_0, {-0.0f}, -0.0f), 0), 0x8000);  // 0 / -8
+    EXPECT_EQ(word(quantized(QDQ_Q4_0, {1e-44f}), 2), 0x8888);        // without an inverse
     EXPECT_EQ(word(quantized(QDQ_Q4_0, {infinity, -infinity}), 0), 0xfc00);
     EXPECT_EQ(word(quantized(QDQ_Q4_0, {infinity, 1}), 2), 0x8888);
 }
