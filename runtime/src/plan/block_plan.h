@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/plan.h"
+#include "qdq/blocks.h"
 #include "targets/block_table.h"
 
 namespace qdq::runtime {
