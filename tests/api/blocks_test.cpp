@@ -6,7 +6,7 @@
 #include "support/inputs.h"
 #include "support/targets.h"
 
-#include <qdq/blocks.h>
+#include <qdq/blocks.hpp>
 
 #include <gmock/gmock.h>
 
@@ -128,6 +128,21 @@ TEST_F(Blocks, are_the_same_on_any_number_of_threads) {
             expect_both_ways({3, 32 * 40000}, {}, {}, std::span(test_support::block_formats).first(1));
         }
     });
+}
+
+TEST_F(Blocks, by_the_cpp_interface) {
+    constexpr auto format = qdq::block_format::mxfp4;
+    std::vector<float> x(64, -0.5f), back(64);
+    x[3] = x[35] = 4;
+    EXPECT_EQ(qdq::block_bytes(format), 17);
+    std::vector<std::uint8_t> blocks(34);
+    ASSERT_TRUE(qdq::quantize_blocks(x, blocks, format));
+    ASSERT_TRUE(qdq::dequantize_blocks(blocks, back, format));
+    EXPECT_EQ(back, x);
+    const qdq::result wrong = qdq::quantize_blocks(x, blocks, qdq::block_format::q8_0);
+    EXPECT_FALSE(wrong);
+    EXPECT_THAT(wrong.message(), testing::HasSubstr("y: shape[0] is 34"));
+    EXPECT_FALSE(qdq::quantize_blocks({x, {65}}, blocks, format));  // more than there are
 }
 
 TEST_F(Blocks, have_a_size) {
