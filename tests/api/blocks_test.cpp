@@ -1,7 +1,7 @@
 // Calls on ggml's blocks: any shapes and strides, threads, sizes past the caches, and what is refused.
 #include "call.h"
+#include "expected_blocks.h"
 
-#include "reference/blocks.h"
 #include "support/block_formats.h"
 #include "support/inputs.h"
 #include "support/targets.h"
@@ -10,7 +10,6 @@
 
 #include <gmock/gmock.h>
 
-#include <bit>
 #include <span>
 #include <string>
 
@@ -26,56 +25,17 @@ tensor_memory numbers(const dimensions &shape, const dimensions &strides = {}) {
     return x;
 }
 
-dimensions shape_of_blocks(dimensions shape, qdq_block_format format) {
-    shape.back() = shape.back() / 32 * reference::bytes_of(format);
-    return shape;
-}
-
-std::vector<uint32_t> expected_blocks(const tensor_memory &x, qdq_block_format format) {
-    const std::vector<uint32_t> codes = x.codes();
-    std::vector<uint32_t> blocks;
-    for (size_t first = 0; first < codes.size(); first += 32) {
-        reference::block_values values{};
-        for (size_t i = 0; i < 32; i++) {
-            values[i] = std::bit_cast<float>(codes[first + i]);
-        }
-        std::vector<uint8_t> block(static_cast<size_t>(reference::bytes_of(format)));
-        reference::quantize_block(format, values, block.data());
-        blocks.insert(blocks.end(), block.begin(), block.end());
-    }
-    return blocks;
-}
-
-std::vector<uint32_t> expected_values(const tensor_memory &x, qdq_block_format format) {
-    const std::vector<uint32_t> codes = x.codes();
-    const std::vector<uint8_t> bytes(codes.begin(), codes.end());
-    std::vector<uint32_t> values;
-    for (size_t first = 0; first < bytes.size(); first += static_cast<size_t>(reference::bytes_of(format))) {
-        for (const float value : reference::dequantize_block(format, &bytes[first])) {
-            values.push_back(std::bit_cast<uint32_t>(value));
-        }
-    }
-    return values;
-}
-
 // There and back, with these strides of the floats and of the blocks; gaps stay as they are.
 void expect_both_ways(const dimensions &shape, const dimensions &strides, const dimensions &block_strides,
                       std::span<const named_format> formats = test_support::block_formats) {
     for (const auto &[format, name] : formats) {
         SCOPED_TRACE(name);
         const tensor_memory x = numbers(shape, strides), y(QDQ_U8, shape_of_blocks(shape, format), block_strides);
-        tensor_memory expected = y;
-        const std::vector<uint32_t> blocks = expected_blocks(x, format);
-        expected.fill([&](int64_t i) { return blocks[static_cast<size_t>(i)]; });
-        const qdq_tensor c_x = x.view(), c_y = y.view();
+        const tensor_memory expected = expected_blocks(x, format, y), back(QDQ_F32, shape, strides);
+        const qdq_tensor c_x = x.view(), c_y = y.view(), c_back = back.view();
         ASSERT_EQ(qdq_quantize_blocks(&c_x, &c_y, format), QDQ_OK) << qdq_last_error();
         EXPECT_TRUE(same_bytes(expected, y));
-
-        const tensor_memory back(QDQ_F32, shape, strides);
-        tensor_memory expected_back = back;
-        const std::vector<uint32_t> values = expected_values(y, format);
-        expected_back.fill([&](int64_t i) { return values[static_cast<size_t>(i)]; });
-        const qdq_tensor c_back = back.view();
+        const tensor_memory expected_back = expected_values(y, format, back);
         ASSERT_EQ(qdq_dequantize_blocks(&c_y, &c_back, format), QDQ_OK) << qdq_last_error();
         EXPECT_TRUE(same_bytes(expected_back, back));
     }
@@ -112,12 +72,11 @@ TEST_F(Blocks, of_rows_that_are_the_same_memory) {
     const tensor_memory y(QDQ_U8, {40, 68});
     const qdq_tensor c_y = y.view();
     ASSERT_EQ(qdq_quantize_blocks(&c_x, &c_y, QDQ_Q8_0), QDQ_OK) << qdq_last_error();
-    std::vector<uint32_t> expected;
-    for (int row = 0; row < 40; row++) {
-        const std::vector<uint32_t> each = expected_blocks(x, QDQ_Q8_0);
-        expected.insert(expected.end(), each.begin(), each.end());
+    tensor_memory row(QDQ_U8, {1, 68});
+    const std::vector<uint32_t> expected = expected_blocks(x, QDQ_Q8_0, row).codes(), actual = y.codes();
+    for (size_t i = 0; i < actual.size(); i++) {
+        ASSERT_EQ(actual[i], expected[i % 68]) << i;
     }
-    EXPECT_EQ(y.codes(), expected);
 }
 
 // Larger than the caches, so that values go past them, split over threads.
