@@ -34,8 +34,8 @@ template<typename Call> result on_blocks(const tensor &x, const output &y, block
 
 }  // namespace detail
 
-/// y = the blocks of x, f32, f16 or bf16, along its last dimension, as qdq_quantize_blocks says. y: u8 of x's shape, but
-/// for the bytes of its last dimension.
+/// y = the blocks of x, f32, f16 or bf16, along its last dimension, as qdq_quantize_blocks says. y: u8 of x's shape,
+/// but for the bytes of its last dimension.
 inline result quantize_blocks(const tensor &x, const output &y, block_format format) {
     return detail::on_blocks(x, y, format, qdq_quantize_blocks);
 }

@@ -103,8 +103,8 @@ void run_some(int64_t part, void *context) {
     const block_call &call = *static_cast<const block_call *>(context);
     const float_environment environment;
     const side &x = call.x, &y = call.y;
-    alignas(64) char floats[most_blocks * block_elements * sizeof(float)];
-    alignas(64) char blocks[most_blocks * most_block_bytes];
+    alignas(64) char floats[sizeof(float) * most_blocks * block_elements];
+    alignas(64) char blocks[size_t{most_blocks} * most_block_bytes];
     char *const x_buffer = call.p.quantizes ? floats : blocks, *const y_buffer = call.p.quantizes ? blocks : floats;
     const int64_t begin = part * call.boxes / call.parts, end = (part + 1) * call.boxes / call.parts;
     for (int64_t number = begin; number < end; number++) {
