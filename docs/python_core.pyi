@@ -28,6 +28,7 @@ _Nan: TypeAlias = Literal["lowest", "zero"]
 _Rule: TypeAlias = Literal["absmax", "minmax", "power_floor", "power_ceil", "power_even", "power_round_up"]
 _GlobalSense: TypeAlias = Literal["scale", "inverse"] | None
 _ScaleLayout: TypeAlias = Literal["tiled_128x4", "column_words"]
+_BlockFormat: TypeAlias = Literal["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4"]
 _Profile: TypeAlias = Literal["onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"] | None
 _DynamicProfile: TypeAlias = (
     Literal["onnx", "torchao", "mx", "compressed-tensors", "vllm", "vllm-group", "acl"] | None
@@ -432,6 +433,44 @@ def restore_scales(
 def restore_scales(
     arranged: _Array, shape: Sequence[int], *, layout: _ScaleLayout, dtype: _Dtype,
 ) -> _Array: ...
+
+@overload
+def quantize_blocks(x: _NumPy, format: _BlockFormat) -> NDArray[Any]:
+    """
+    Elements in the blocks of one of ggml's formats, as GGUF files hold them: the bytes of ggml's reference.
+
+    Args:
+        x: array of float32, float16 or bfloat16, on the host, any strides. Blocks are 32 elements of its last dimension.
+        format: "q8_0", "q4_0", "q4_1", "q5_0", "q5_1" or "mxfp4".
+
+    Returns:
+        uint8 of x's shape, but for the last dimension: the bytes of the blocks, 34, 18, 20, 22, 24 or 17 each. From the library
+        that x is from.
+
+    Raises:
+        As quantize.
+    """
+@overload
+def quantize_blocks(x: _Array, format: _BlockFormat) -> _Array: ...
+
+@overload
+def dequantize_blocks(x: _NumPy, format: _BlockFormat, *, dtype: _Dtype = "float32") -> NDArray[Any]:
+    """
+    The values of blocks of one of ggml's formats.
+
+    Args:
+        x: array of uint8, as quantize_blocks gives, on the host, any strides.
+        format: as of quantize_blocks.
+        dtype: float32, float16 or bfloat16. The latter two are rounded from float32.
+
+    Returns:
+        An array of the elements, from the library that x is from.
+
+    Raises:
+        As quantize.
+    """
+@overload
+def dequantize_blocks(x: _Array, format: _BlockFormat, *, dtype: _Dtype = "float32") -> _Array: ...
 
 class Plan:
     """What qdq.plan returns."""

@@ -3,7 +3,8 @@
 
 namespace qdq {
 
-const cpu_schedule riscv_rvv = {"riscv_rvv", narrow_directly, decode,     transpose_in_registers, repack_bytes,
-                                reduce,      measure,         draw_words, round_by_words};
+const cpu_schedule riscv_rvv = {"riscv_rvv",    narrow_directly, decode,       transpose_in_registers,
+                                repack_bytes,   reduce,          measure,      draw_words,
+                                round_by_words, pack_blocks,     unpack_blocks};
 
 }  // namespace qdq

@@ -2,6 +2,7 @@
 // and in what order they are computed. No schedule changes a result.
 #pragma once
 
+#include "block_formats.h"
 #include "forms.h"
 #include "grids.h"
 #include "lane_orders.h"
@@ -95,6 +96,25 @@ struct stochastic_stages {
     Halide::Func output;  // (i)
 };
 
+struct quantize_blocks_stages {
+    Halide::Func output;  // (byte, block), an update for each of these ranges of bytes
+    std::vector<Halide::RDom> stored;
+    std::vector<Halide::Func> extremes;  // (block), of all `elements`
+    Halide::RDom elements;
+    std::vector<Halide::Func> of_blocks;  // (block), from those
+    Halide::Func codes;                   // (i, block), 8 bits
+    bool keeps_codes;                     // whether they are used more than once
+};
+
+struct dequantize_blocks_stages {
+    Halide::Func output;                  // (i, block); updated over `specials`, where that is defined: rarely
+    std::vector<Halide::Func> halves;     // (block), updated for each block; those past the last are read, too
+    std::vector<Halide::Func> peaks;      // (), over `all` of those
+    std::vector<Halide::Func> of_blocks;  // (block)
+    Halide::Func fifth_bits;              // (block), or undefined
+    Halide::RDom all, specials;
+};
+
 // The mapping of a processor's kernels, a function for each family: schedules/<target>.cpp.
 struct cpu_schedule {
     const char *name;
@@ -106,6 +126,8 @@ struct cpu_schedule {
     void (*measure)(measure_stages &stages);
     void (*random)(random_stages &stages);
     void (*stochastic)(stochastic_stages &stages);
+    void (*quantize_blocks)(quantize_blocks_stages &stages);
+    void (*dequantize_blocks)(dequantize_blocks_stages &stages);
 };
 
 // Throws std::invalid_argument for an unknown name.

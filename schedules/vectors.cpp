@@ -326,4 +326,67 @@ void round_by_words(stochastic_stages &stages) {
     output.split(i, i, step, group_size).split(step, step, lane, sharing_distance).vectorize(lane).unroll(step);
 }
 
+namespace {
+
+// What there is of each block, for all that a kernel is given.
+Func &keep(Func &f, const Var &block) {
+    return f.compute_root().store_in(MemoryType::Stack).bound_storage(block, most_blocks);
+}
+
+constexpr int blocks_at_once = 8;
+
+}  // namespace
+
+// x is read twice, the second time from the L1 cache, and scales are divided eight at once: a block of Q8_0 takes 6.3
+// ns on AVX2, of which its codes are 28 instructions, where two divisions of its own would take 10 (ggml's kernel).
+void pack_blocks(quantize_blocks_stages &stages) {
+    Func &output = stages.output;
+    const Var block = output.args()[1], lane("lane");
+    for (Func &extreme : stages.extremes) {
+        keep(extreme, block).update().atomic().vectorize(stages.elements.x, block_elements);
+    }
+    for (Func &f : stages.of_blocks) {
+        keep(f, block).split(block, block, lane, blocks_at_once, TailStrategy::GuardWithIf).vectorize(lane);
+    }
+    if (stages.keeps_codes) {
+        const Var i = stages.codes.args()[0];
+        keep(stages.codes, block).bound(i, 0, block_elements).vectorize(i);
+    }
+    for (size_t k = 0; k < stages.stored.size(); k++) {
+        const RDom &bytes = stages.stored[k];
+        output.update(int(k)).reorder(bytes.x, block).allow_race_conditions().vectorize(bytes.x);
+    }
+}
+
+// Scales become f32 before values. One at a time, beside its block's values, waits for the one before: vpinsrw keeps
+// what else its register holds, and a block of Q8_0 takes 4.9 ns, not 3.5 (AVX2) and 2.3 (AVX-512). Whether a NaN needs
+// its one pattern is asked once: a comparison of each value takes 1.1 ns.
+void unpack_blocks(dequantize_blocks_stages &stages) {
+    constexpr int lanes = block_elements / 2;
+    Func &output = stages.output;
+    const Var i = output.args()[0], block = output.args()[1], half("half"), lane("lane");
+    for (Func &f : stages.halves) {
+        keep(f, block).bound(block, 0, most_blocks).vectorize(block);
+        f.update().unscheduled();
+    }
+    for (Func &peak : stages.peaks) {
+        peak.compute_root().store_in(MemoryType::Stack).update().atomic().vectorize(stages.all.x, most_blocks);
+    }
+    for (Func &f : stages.of_blocks) {
+        if (stages.halves.empty()) {
+            in_registers(f, output, block);
+        } else {
+            keep(f, block).split(block, block, lane, blocks_at_once, TailStrategy::RoundUp).vectorize(lane);
+        }
+    }
+    if (stages.fifth_bits.defined()) {
+        keep(stages.fifth_bits, block);
+    }
+    output.split(i, half, lane, lanes).vectorize(lane).unroll(half);
+    if (stages.specials.defined()) {
+        RVar of_half("of_half"), of_lane("of_lane");
+        output.update().allow_race_conditions().split(stages.specials.x, of_half, of_lane, lanes).vectorize(of_lane);
+    }
+}
+
 }  // namespace qdq

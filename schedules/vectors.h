@@ -60,4 +60,8 @@ void measure(measure_stages &stages);
 void draw_words(random_stages &stages);
 void round_by_words(stochastic_stages &stages);
 
+// ggml's blocks: what there is of each block first, and then all bytes.
+void pack_blocks(quantize_blocks_stages &stages);
+void unpack_blocks(dequantize_blocks_stages &stages);
+
 }  // namespace qdq

@@ -15,7 +15,7 @@ set(QDQ_TESTS_OF_ALL_ROWS_OF_THE_TYPES
 
 # These quantize f32 to i8 and dequantize i8 to f32.
 set(QDQ_TESTS_OF_F32_AND_I8
-  "api\\.(alias|first_header|large|plan|profile|shapes|strides|target|threads|cpp_wrapper)"
+  "api\\.(alias|blocks|first_header|large|plan|profile|shapes|strides|target|threads|cpp_wrapper)"
   "concurrency\\.(exit|faults|fork|plugins|signals|destructors)" "cli\\.(compare|corrupt|interrupt|output)"
   "fuzz\\.(descriptors|files|front_ends)" "readme\\.(example|pypto|torch_npu)" "docs\\.(commands|engine_ggml)")
 

@@ -207,9 +207,7 @@ private:
             check_finite(std::span(values).first(static_cast<size_t>(taken)));
             const auto made = static_cast<size_t>(taken) / blocks.block_elements;
             std::span<std::byte> codes = codes_.take(made * blocks.block_bytes);
-            for (size_t i = 0; i < made; ++i) {
-                blocks.encode(&values[i * blocks.block_elements], &codes[i * blocks.block_bytes]);
-            }
+            encode_blocks(blocks, std::span(values).first(static_cast<size_t>(taken)), codes.data());
             output.write_at(first, static_cast<uint64_t>(done) / blocks.block_elements * blocks.block_bytes, codes);
         }
     }

@@ -1,5 +1,6 @@
-// The values of ggml's blocks, and blocks of values. All are products of a few numbers in f32, in the order of the
-// package gguf, whose results they are bit for bit: this file is compiled without contraction to fused operations.
+// The values of ggml's blocks, and blocks of values. Those that the library does not know are products of a few numbers
+// in f32, in the order of the package gguf, whose results they are bit for bit: this file is compiled without
+// contraction to fused operations.
 
 #include "files/ggml_blocks.h"
 
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -42,47 +42,11 @@ template<int count, typename Value> void fill(std::byte *values, const Value &va
 
 constexpr int small = 32, large = 256;  // the elements of blocks
 
-void decode_q4_1(const std::byte *block, std::byte *values) {
-    float scale = half_at(block), least = half_at(block + 2);
-    const uint8_t *codes = bytes_of(block) + 4;
-    fill<small>(values, [&](int i) { return scale * static_cast<float>(field(codes, i, 16, 4)) + least; });
-}
-
-int code_of_5_bits(const uint8_t *high, const uint8_t *low, int i) {
-    return field(low, i, 16, 4) | field(high, i, 1, 1) << 4;
-}
-
-void decode_q5_0(const std::byte *block, std::byte *values) {
-    float scale = half_at(block);
-    const uint8_t *high = bytes_of(block) + 2, *low = high + 4;
-    fill<small>(values, [&](int i) { return scale * static_cast<float>(code_of_5_bits(high, low, i) - 16); });
-}
-
-void decode_q5_1(const std::byte *block, std::byte *values) {
-    float scale = half_at(block), least = half_at(block + 2);
-    const uint8_t *high = bytes_of(block) + 4, *low = high + 4;
-    fill<small>(values, [&](int i) { return scale * static_cast<float>(code_of_5_bits(high, low, i)) + least; });
-}
-
 void decode_iq4_nl(const std::byte *block, std::byte *values) {
     constexpr std::array<float, 16> table = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
     float scale = half_at(block);
     const uint8_t *codes = bytes_of(block) + 2;
     fill<small>(values, [&](int i) { return scale * table[static_cast<size_t>(field(codes, i, 16, 4))]; });
-}
-
-// Half of 2^(code - 127): ggml's codes are the values of e2m1 twice. 255 is a scale here, where it is NaN in e8m0, and
-// code 8 is 0, not -0.
-float half_power(uint8_t code) {
-    uint32_t bits = code < 2 ? uint32_t{0x00200000} << code : (uint32_t{code} - 1) << 23;
-    return std::bit_cast<float>(bits);
-}
-
-void decode_mxfp4(const std::byte *block, std::byte *values) {
-    constexpr std::array<float, 16> table = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
-    const uint8_t *bytes = bytes_of(block);
-    float scale = half_power(bytes[0]);
-    fill<small>(values, [&](int i) { return scale * table[static_cast<size_t>(field(bytes + 1, i, 16, 4))]; });
 }
 
 void decode_q2_k(const std::byte *block, std::byte *values) {
@@ -148,98 +112,21 @@ void decode_q6_k(const std::byte *block, std::byte *values) {
     });
 }
 
-// The nearest f16 of a magnitude below 65520, of two the even one.
-uint16_t half_of(float value) {
-    uint32_t bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7fffffff;
-    // Below 2^-14 a step is 2^-24, the last bit of the sum with 1/2.
-    bool subnormal = magnitude < 0x38800000;
-    uint32_t nearest = subnormal ? std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000
-                                 : (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
-    return static_cast<uint16_t>((bits >> 16 & 0x8000) | nearest);
+qdq_tensor bytes_of_blocks(const std::byte *blocks, const int64_t *bytes) {
+    return {const_cast<std::byte *>(blocks), QDQ_U8, 1, bytes, nullptr, {}};
 }
 
-void put_half(std::byte *to, float value) {
-    if (!(std::fabs(value) < 65520)) {
-        throw failure("its values need a scale or a minimum of " + shortest(value) + ", which F16 has not");
-    }
-    uint16_t half = half_of(value);
-    std::memcpy(to, &half, sizeof half);
-}
-
-float inverse_of(float scale) { return scale == 0 ? 0 : 1 / scale; }
-
-// The whole part of a sum, of at most `most`. What a scale so small that its inverse is infinite gives is 0.
-int code_of(float sum, int most) { return sum >= 0 && sum < 256 ? std::min(static_cast<int>(sum), most) : 0; }
-
-// The first of those that are farthest from 0.
-float farthest(const float *values) {
-    return *std::max_element(values, values + small, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
-}
-
-void put_nibbles(const std::array<int, small> &codes, std::byte *to) {
-    for (size_t i = 0; i < small / 2; ++i) {
-        to[i] = static_cast<std::byte>((codes[i] & 15) | (codes[i + small / 2] & 15) << 4);
+void check(qdq_status status) {
+    if (status != QDQ_OK) {
+        throw failure(qdq_last_error());
     }
 }
 
-void put_fifth_bits(const std::array<int, small> &codes, std::byte *to) {
-    uint32_t bits = 0;
-    for (size_t i = 0; i < small; ++i) {
-        bits |= static_cast<uint32_t>(codes[i] >> 4) << i;
-    }
-    std::memcpy(to, &bits, sizeof bits);
-}
-
-// Codes around the middle one of 2^bits, of which the value farthest from 0 is the lowest; the scale goes first.
-std::array<int, small> encode_around_0(const float *values, int bits, std::byte *block) {
-    auto middle = static_cast<float>(1 << (bits - 1));
-    float scale = farthest(values) / -middle, inverse = inverse_of(scale);
-    put_half(block, scale);
-    std::array<int, small> codes;
-    for (size_t i = 0; i < small; ++i) {
-        float product = values[i] * inverse;
-        codes[i] = code_of(product + (middle + 0.5f), (1 << bits) - 1);
-    }
-    return codes;
-}
-
-// Codes from the least value, which is 0, to the largest; scale and minimum go first.
-std::array<int, small> encode_from_least(const float *values, int bits, std::byte *block) {
-    auto [least, most] = std::minmax_element(values, values + small);
-    float scale = (*most - *least) / static_cast<float>((1 << bits) - 1), inverse = inverse_of(scale);
-    put_half(block, scale);
-    put_half(block + 2, *least);
-    std::array<int, small> codes;
-    for (size_t i = 0; i < small; ++i) {
-        float product = (values[i] - *least) * inverse;
-        codes[i] = code_of(product + 0.5f, (1 << bits) - 1);
-    }
-    return codes;
-}
-
-void encode_q4_0(const float *values, std::byte *block) { put_nibbles(encode_around_0(values, 4, block), block + 2); }
-
-void encode_q4_1(const float *values, std::byte *block) { put_nibbles(encode_from_least(values, 4, block), block + 4); }
-
-void encode_q5_0(const float *values, std::byte *block) {
-    std::array<int, small> codes = encode_around_0(values, 5, block);
-    put_fifth_bits(codes, block + 2);
-    put_nibbles(codes, block + 6);
-}
-
-void encode_q5_1(const float *values, std::byte *block) {
-    std::array<int, small> codes = encode_from_least(values, 5, block);
-    put_fifth_bits(codes, block + 4);
-    put_nibbles(codes, block + 8);
-}
-
-void encode_q8_0(const float *values, std::byte *block) {
-    float scale = std::fabs(farthest(values)) / 127, inverse = inverse_of(scale);
-    put_half(block, scale);
-    for (size_t i = 0; i < small; ++i) {
-        float rounded = std::round(values[i] * inverse);
-        block[2 + i] = static_cast<std::byte>(std::fabs(rounded) < 128 ? static_cast<int>(rounded) : 0);
-    }
+// The values of a block that the library knows.
+template<qdq_block_format format> void decode(const std::byte *block, std::byte *values) {
+    const int64_t bytes = qdq_block_bytes(format), elements = small;
+    const qdq_tensor x = bytes_of_blocks(block, &bytes), y = {values, QDQ_F32, 1, &elements, nullptr, {}};
+    check(qdq_dequantize_blocks(&x, &y, format));
 }
 
 // By ggml.h and ggml-common.h. Q8_1 is a type of ggml's own calculations, which no file has: gguf does not read it, and
@@ -247,11 +134,11 @@ void encode_q8_0(const float *values, std::byte *block) {
 constexpr ggml_type types[] = {
     {0, "F32", 1, 4, "F32", nullptr},
     {1, "F16", 1, 2, "F16", nullptr},
-    {2, "Q4_0", 32, 18, nullptr, nullptr, encode_q4_0},
-    {3, "Q4_1", 32, 20, nullptr, decode_q4_1, encode_q4_1},
-    {6, "Q5_0", 32, 22, nullptr, decode_q5_0, encode_q5_0},
-    {7, "Q5_1", 32, 24, nullptr, decode_q5_1, encode_q5_1},
-    {8, "Q8_0", 32, 34, nullptr, nullptr, encode_q8_0},
+    {2, "Q4_0", 32, 18, nullptr, nullptr, QDQ_Q4_0},
+    {3, "Q4_1", 32, 20, nullptr, decode<QDQ_Q4_1>, QDQ_Q4_1},
+    {6, "Q5_0", 32, 22, nullptr, decode<QDQ_Q5_0>, QDQ_Q5_0},
+    {7, "Q5_1", 32, 24, nullptr, decode<QDQ_Q5_1>, QDQ_Q5_1},
+    {8, "Q8_0", 32, 34, nullptr, nullptr, QDQ_Q8_0},
     {9, "Q8_1", 32, 36, nullptr, nullptr},
     {10, "Q2_K", 256, 84, nullptr, decode_q2_k},
     {11, "Q3_K", 256, 110, nullptr, decode_q3_k},
@@ -276,7 +163,7 @@ constexpr ggml_type types[] = {
     {30, "BF16", 1, 2, "BF16", nullptr},
     {34, "TQ1_0", 256, 54, nullptr, nullptr},
     {35, "TQ2_0", 256, 66, nullptr, nullptr},
-    {39, "MXFP4", 32, 17, nullptr, decode_mxfp4},
+    {39, "MXFP4", 32, 17, nullptr, decode<QDQ_MXFP4>},
     {40, "NVFP4", 64, 36, nullptr, nullptr},
     {41, "Q1_0", 128, 18, nullptr, nullptr},
 };
@@ -288,7 +175,23 @@ constexpr dtype written[] = {{"Q4_0", "", 0, std::nullopt, 0, 0, 0, 32, 18},
                              {"Q5_1", "", 0, std::nullopt, 0, 0, 0, 32, 24},
                              {"Q8_0", "", 0, std::nullopt, 0, 0, 0, 32, 34}};
 
+bool is_infinite(const std::byte *half) { return std::isinf(half_at(half)); }
+
 }  // namespace
+
+void encode_blocks(const ggml_type &type, std::span<const float> values, std::byte *blocks) {
+    const int64_t elements = std::ssize(values), count = elements / small, bytes = count * type.block_bytes;
+    const qdq_tensor x = {const_cast<float *>(values.data()), QDQ_F32, 1, &elements, nullptr, {}};
+    const qdq_tensor y = bytes_of_blocks(blocks, &bytes);
+    check(qdq_quantize_blocks(&x, &y, *type.format));
+    const bool has_minima = *type.format == QDQ_Q4_1 || *type.format == QDQ_Q5_1;
+    for (int64_t i = 0; i < count; ++i) {
+        const std::byte *scale = blocks + i * type.block_bytes;
+        if (is_infinite(scale) || (has_minima && is_infinite(scale + 2))) {
+            throw failure("its values need a scale or a minimum beyond F16's");
+        }
+    }
+}
 
 ggml_type ggml_type_of(uint32_t number) {
     const auto *found = std::ranges::find(types, number, &ggml_type::number);
@@ -296,9 +199,8 @@ ggml_type ggml_type_of(uint32_t number) {
 }
 
 const ggml_type *ggml_type_of(const dtype &type) {
-    const auto *found = std::ranges::find_if(types, [&](const ggml_type &each) {
-        return type.name == each.name && (each.dtype != nullptr || each.encode != nullptr);
-    });
+    const auto *found = std::ranges::find_if(
+        types, [&](const ggml_type &each) { return type.name == each.name && (each.dtype != nullptr || each.format); });
     return found == std::end(types) ? nullptr : found;
 }
 

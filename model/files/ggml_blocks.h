@@ -2,8 +2,12 @@
 
 #include "tensors/dtype_table.h"
 
+#include <qdq/blocks.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 
 namespace qdq::model {
@@ -13,10 +17,13 @@ struct ggml_type {
     uint32_t number;
     const char *name;  // null: qdq does not know it
     uint32_t block_elements, block_bytes;
-    const char *dtype;                                                // what it is elsewhere; null: blocks, or nothing
-    void (*decode)(const std::byte *block, std::byte *values);        // to F32; null: qdq does not
-    void (*encode)(const float *values, std::byte *block) = nullptr;  // of finite values; null: qdq does not
+    const char *dtype;                                          // what it is elsewhere; null: blocks, or nothing
+    void (*decode)(const std::byte *block, std::byte *values);  // to F32; null: qdq does not
+    std::optional<qdq_block_format> format = std::nullopt;      // in which it is written; none: qdq does not
 };
+
+// Writes whole blocks of finite values, of a type with a format.
+void encode_blocks(const ggml_type &type, std::span<const float> values, std::byte *blocks);
 
 ggml_type ggml_type_of(uint32_t number);
 

@@ -1,4 +1,5 @@
 // qdq._core: what `import qdq` gives.
+#include "blocks.h"
 #include "builtins.h"
 #include "call.h"
 #include "checkpoint.h"
@@ -219,6 +220,7 @@ NB_MODULE(_core, m) {
     define_dynamic_grouped(m);
     define_grouped(m);
     define_scale_layouts(m);
+    define_blocks(m);
 
     nb::class_<plan>(m, "Plan", "What qdq.plan returns.")
         .def("__call__", &plan::run, "x"_a.none(), "out"_a = nb::none(),

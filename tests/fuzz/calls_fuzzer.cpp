@@ -3,6 +3,9 @@
 
 #include "api/drawn_dynamic.h"
 #include "api/drawn_transcoding.h"
+#include "api/expected_blocks.h"
+#include "support/block_formats.h"
+#include "support/inputs.h"
 #include "support/targets.h"
 
 #include <bit>
@@ -70,6 +73,40 @@ void check_transcoding(const api_test::drawn_call &from, const api_test::drawn_c
     }
 }
 
+// Of any floats, or any bytes, with gaps between rows or columns.
+api_test::tensor_memory any_codes(qdq_dtype type, const api_test::dimensions &shape, test_support::choices &from) {
+    const int64_t gap = from.between(0, 3), step = from.between(1, 2);
+    api_test::tensor_memory made(type, shape, {shape[1] * step + gap, step});
+    test_support::random_bits drawn(static_cast<uint64_t>(from.between(0, 255)));
+    const uint32_t exponents = from.chance(2) ? 0xffffffff : 0x87ffffff;  // any numbers, or a few sizes
+    const int64_t bits = reference::bits_of(type);
+    made.fill([&](int64_t) { return (drawn.next32() & exponents) >> (32 - bits); });
+    return made;
+}
+
+// ggml's blocks, there and back, on every target.
+void check_blocks(test_support::choices &from) {
+    const auto &[format, name] = test_support::block_formats[from.between(0, 5)];
+    const auto type = from.one_of<qdq_dtype>({QDQ_F32, QDQ_F16, QDQ_BF16});
+    const api_test::dimensions shape{from.between(1, 5), from.between(0, 70) * 32};
+    const api_test::tensor_memory x = any_codes(type, shape, from),
+                                  blocks = any_codes(QDQ_U8, api_test::shape_of_blocks(shape, format), from);
+    const api_test::tensor_memory made = api_test::expected_blocks(x, format, blocks),
+                                  values = api_test::expected_values(blocks, format, x);
+    for (const std::string &target : test_support::host_targets()) {
+        if (!test_support::usable(target)) {
+            continue;
+        }
+        fuzz::require(qdq_force_target(target.c_str()) == QDQ_OK, "a usable target cannot be forced");
+        const api_test::tensor_memory y = blocks, back = x;
+        const qdq_tensor c_x = x.view(), c_y = y.view(), c_blocks = blocks.view(), c_back = back.view();
+        fuzz::require(qdq_quantize_blocks(&c_x, &c_y, format) == QDQ_OK, "a valid call of blocks fails");
+        fuzz::require(y == made, ("blocks differ from the oracle's on " + target).c_str());
+        fuzz::require(qdq_dequantize_blocks(&c_blocks, &c_back, format) == QDQ_OK, "a valid call of blocks fails");
+        fuzz::require(back == values, ("values of blocks differ from the oracle's on " + target).c_str());
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -92,5 +129,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (drawn.options.rounding == QDQ_STOCHASTIC) {
         check_static();
     }
+    check_blocks(from);
     return 0;
 }

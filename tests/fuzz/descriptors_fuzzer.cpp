@@ -9,6 +9,8 @@
 #include "support/fenced_memory.h"
 #include "support/inputs.h"
 
+#include <qdq/blocks.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -190,6 +192,18 @@ void call_others(choices &from) {
     require_message();
 }
 
+// Nothing is there, so what has elements is refused.
+void call_blocks(qdq_tensor x, qdq_tensor y) {
+    x.data = y.data = nullptr;
+    qdq_block_format format;
+    api_test::set_raw(format, x.rank);  // any number
+    for (auto *function : {qdq_quantize_blocks, qdq_dequantize_blocks}) {
+        if (function(&x, &y, format) != QDQ_OK) {
+            require_message();
+        }
+    }
+}
+
 // The tensors of a dynamic call; without zero points that is null.
 struct dynamic_tensors {
     const descriptor *x, *scale, *zero_point, *y;
@@ -303,6 +317,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         zero_point.tensor.data = zero_memory->view().data;
     }
     const odd_options odd(from, x.tensor.rank);
+    call_blocks(x.tensor, y.tensor);
 
     if (way == api_test::direction::quantize && from.chance(3)) {
         const dynamic_tensors given{&x, &scale, zero_memory ? &zero_point : nullptr, &y};

@@ -619,6 +619,16 @@ def tensorrt_network(draw):
         context.execute_async_v3(0)
 
 
+def blocks(draw):
+    """quantize_blocks or dequantize_blocks."""
+    x = draw.anything() if draw.odd(20) else draw.array(names=[*oracle.FLOATS, "uint8"])
+    format_name = draw.one_of(["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4", "q9_0", draw.anything()])
+    if draw.chance(2):
+        attempt(draw, lambda _: qdq.quantize_blocks(x, format_name))
+    else:
+        attempt(draw, lambda _: qdq.dequantize_blocks(x, format_name, dtype=draw.dtype(oracle.FLOATS)))
+
+
 def aclnn_call(draw):
     shape, memory = draw.list_of(draw.integer, 9), draw.memory()
     number = draw.between(0, 10) if draw.odd(2) or not isinstance(shape, list) else len(shape)
@@ -654,7 +664,7 @@ def model(draw):
 
 
 def one_call(draw):
-    calls = [quantize_or_dequantize] * 8 + [front_end] * 3 + [tensorrt_network, aclnn_call, settings] + [dynamic] * 4 + [transcode] * 3
+    calls = [quantize_or_dequantize] * 8 + [front_end] * 3 + [tensorrt_network, aclnn_call, settings] + [dynamic] * 4 + [transcode] * 3 + [blocks]
     (draw.one_of(calls) if not draw.chance(40) else model)(draw)
 
 

@@ -1,0 +1,66 @@
+/* qdq: ggml's block formats, in which files of GGUF hold weights. C and C++. */
+#ifndef QDQ_BLOCKS_H
+#define QDQ_BLOCKS_H
+
+#include "qdq/qdq.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
+/** How a block holds 32 consecutive elements. It begins with its scale, and ends with its codes: 4 bits of elements
+ * i and i + 16 share a byte, of which the first has the low ones. An f16 is little-endian. */
+typedef enum {
+    QDQ_Q8_0, /**< 34 bytes: scale f16; codes int8. code * scale */
+    QDQ_Q4_0, /**< 18 bytes: scale f16; codes 0 to 15. (code - 8) * scale */
+    QDQ_Q4_1, /**< 20 bytes: scale f16, minimum f16; codes 0 to 15. code * scale + minimum */
+    QDQ_Q5_0, /**< 22 bytes: scale f16; 32 fifth bits of codes, the first element's lowest; codes 0 to 31.
+                   (code - 16) * scale */
+    QDQ_Q5_1, /**< 24 bytes: scale f16, minimum f16; fifth bits as of Q5_0; codes 0 to 31. code * scale + minimum */
+    QDQ_MXFP4 /**< 17 bytes: scale e, a byte; codes of f4e2m1. value * 2^(e - 127); no e is NaN, and code 8 is +0 */
+} qdq_block_format;
+
+/** How many bytes a block of a format has; 0 of what is no format. */
+int64_t qdq_block_bytes(qdq_block_format format);
+
+/** Quantizes x, of f32, f16 or bf16, to blocks along its last dimension, a multiple of 32. y has type u8 and x's shape,
+ * but for the last dimension: the bytes of the blocks. Both may have any strides. They share no memory, and are on the
+ * host.
+ *
+ * Bytes are those of ggml's quantize_row_*_ref, where that defines them, each operation of f32 rounded once. amax is
+ * the largest magnitude in the block:
+ *
+ * | format | scale | code |
+ * |---|---|---|
+ * | Q8_0 | amax / 127 | x * inverse, rounded to nearest, halves away from zero |
+ * | Q4_0, Q5_0 | the first x that is amax or -amax, / -8, / -16 | x * inverse + 8.5, + 16.5, rounded down, at most 15,
+ * 31 | | Q4_1, Q5_1 | (largest x - least x) / 15, / 31 | (x - least x) * inverse + 0.5, rounded down | | MXFP4 | e =
+ * floor(log2(amax)) + 125, at least 0; the logarithm is rounded to f32 | the nearest value, of two the one nearer to 0
+ * |
+ *
+ * The inverse is 1 / scale, of the scale before it is rounded to f16, or 0 where that is infinite or the scale is 0.
+ * The minimum is the least x, of several zeros the first. In a block without an x but 0, Q4_0's and Q5_0's scale is -0.
+ *
+ * ggml leaves open what follows. A scale or a minimum beyond f16 is infinite. In a block with an infinity, or
+ * whose largest minus least x overflows, the scale is infinite. In one with NaN, the scale and the minimum are NaN.
+ * Codes are those of 0 in both. MXFP4 takes NaN for infinity, and infinity has the code of the largest magnitude, with
+ * e = 253: that is infinity again.
+ *
+ * Large work is split over threads, as qdq_quantize's. */
+qdq_status qdq_quantize_blocks(const qdq_tensor *x, const qdq_tensor *y, qdq_block_format format);
+
+/** The values of blocks: x is as y of qdq_quantize_blocks, y as x there. Bytes of f32 are those of ggml's
+ * dequantize_row_*, and rounded once to f16 or bf16. NaN is positive and quiet, without payload. */
+qdq_status qdq_dequantize_blocks(const qdq_tensor *x, const qdq_tensor *y, qdq_block_format format);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+
+#endif
