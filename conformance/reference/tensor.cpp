@@ -1,5 +1,7 @@
 #include "tensor.h"
 
+#include "scales.h"
+
 #include <cstdlib>
 #include <cstring>
 
@@ -122,7 +124,7 @@ void clear_padding(const qdq_tensor &tensor, qdq_packing packing) {
 
 parameters::parameters(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor *zero_point,
                        const qdq_options &options)
-    : scale_(scale), zero_point_(zero_point), rank_(x.rank) {
+    : scale_(scale), zero_point_(zero_point), options_(options), rank_(x.rank) {
     if (element_count(x) == 0 || element_count(scale) == 1) {
         return;
     }
@@ -156,7 +158,26 @@ parameters::index_array parameters::scale_index(const int64_t *x_index) const {
     return index;
 }
 
-float parameters::scale_at(const int64_t *x_index) const { return load_float(scale_, scale_index(x_index).data()); }
+// A scale of a byte that is arranged: matrix after matrix.
+float parameters::arranged_scale(const int64_t *index) const {
+    const int64_t rows = scale_.shape[scale_.rank - 2], columns = scale_.shape[scale_.rank - 1];
+    const int64_t flat = flat_index(scale_, index), matrix = flat / (rows * columns);
+    const int64_t place = matrix * arranged_bytes(options_.scale_layout, rows, columns) +
+                          arranged_place(options_.scale_layout, rows, columns, flat / columns % rows, flat % columns);
+    const uint8_t code = static_cast<const uint8_t *>(scale_.data)[place];
+    return decode_float(scale_.dtype, code);
+}
+
+float parameters::scale_at(const int64_t *x_index) const {
+    const index_array index = scale_index(x_index);
+    const float scale =
+        options_.scale_is_arranged != 0 ? arranged_scale(index.data()) : load_float(scale_, index.data());
+    switch (options_.global_sense) {
+    case QDQ_GLOBAL_SCALE: return scale * *options_.global_scale;
+    case QDQ_GLOBAL_INVERSE: return scale / *options_.global_scale;
+    default: return scale;
+    }
+}
 
 zero_point parameters::zero_point_at(const int64_t *x_index) const {
     if (zero_point_ == nullptr) {

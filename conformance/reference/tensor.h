@@ -53,8 +53,11 @@ public:
     index_array scale_index(const int64_t *x_index) const;
 
 private:
+    float arranged_scale(const int64_t *index) const;
+
     const qdq_tensor &scale_;
     const qdq_tensor *zero_point_;
+    const qdq_options options_;
     int32_t rank_ = 0;        // of x
     int32_t only_axis_ = -1;  // of a 1-D scale on an x of another rank: the dimension of x it varies along
     index_array block_{};     // elements of x per scale along each dimension of the scale

@@ -338,6 +338,28 @@ void array::read_bytes(const char *function, const char *name, nb::handle given,
     }
 }
 
+void array::read_arranged(const char *function, const char *name, nb::handle given, std::optional<qdq_dtype> dtype) {
+    read(function, name, given);
+    if (dtype && view_.dtype != QDQ_U8) {
+        refuse_type(function, name, std::string("its bytes are uint8, not ") + type_of(view_.dtype).name);
+    }
+    if (!is_dense()) {
+        refuse_value(function, name, "arranged scales are dense");
+    }
+    view_.dtype = dtype.value_or(view_.dtype);
+    view_.strides = nullptr;
+}
+
+void array::set_arranged_shape(const char *function, const char *name, std::span<const std::int64_t> shape,
+                               std::int64_t bytes) {
+    if (element_count() != bytes) {
+        refuse_value(function, name,
+                     std::to_string(element_count()) + " bytes, and scales of the shape " +
+                         nb::str(shape_tuple(shape)).c_str() + " take " + std::to_string(bytes));
+    }
+    set_element_shape(function, name, shape);
+}
+
 void array::make(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape) {
     const element_type &type = type_of(dtype);
     if (like.exchange_ != nullptr && type.dlpack_bits >= 8) {

@@ -35,6 +35,12 @@ public:
     void read_bytes(const char *function, const char *name, nb::handle given, qdq_dtype dtype,
                     std::optional<std::span<const std::int64_t>> shape);
 
+    // `given` is dense, and holds so many bytes of a tensor of a type of a byte, which it has, or uint8: that has this
+    // shape, and the bytes are in another order.
+    void read_arranged(const char *function, const char *name, nb::handle given, std::optional<qdq_dtype> dtype);
+    void set_arranged_shape(const char *function, const char *name, std::span<const std::int64_t> shape,
+                            std::int64_t bytes);
+
     // Raises ValueError where the memory is no longer what was read: Python's code that has run since may have given it
     // back, as numpy.ndarray.resize(refcheck=False) does. That of a capsule is the call's own.
     void check_in_place(const char *function, const char *name) const;

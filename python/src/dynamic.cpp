@@ -44,6 +44,12 @@ template<typename Named> auto named(const char *function, const char *keyword, n
     refuse_value(function, keyword, '"' + std::string(name) + "\" is none of " + names);
 }
 
+}  // namespace
+
+qdq_global_sense sense_of(const char *function, nb::handle given) {
+    return named(function, "global_sense", given, senses);
+}
+
 float number(const char *function, const char *name, nb::handle given) {
     const double value = PyFloat_AsDouble(given.ptr());
     if (value == -1.0 && PyErr_Occurred() != nullptr) {
@@ -52,6 +58,8 @@ float number(const char *function, const char *name, nb::handle given) {
     }
     return static_cast<float>(value);
 }
+
+namespace {
 
 // What a call reads, and what it makes.
 struct dynamic_arrays {
@@ -222,7 +230,7 @@ private:
             }
             return;
         }
-        how_.global_sense = named(function_, "global_sense", given.global_sense, senses);
+        how_.global_sense = sense_of(function_, given.global_sense);
         how_.computes_global = given.global_scale.is_none() ? 1 : 0;
         global_ = given.global_scale.is_none() ? 0 : number(function_, "global_scale", given.global_scale);
         how_.global_scale = &global_;

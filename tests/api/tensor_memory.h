@@ -32,6 +32,9 @@ public:
         return memory;
     }
 
+    // Scales of a byte in a layout: of these shape and type, and with the bytes of that.
+    friend tensor_memory arranged(const tensor_memory &scale, qdq_scale_layout layout);
+
     // Valid while this object lives and is not changed.
     qdq_tensor view() const;
 

@@ -116,6 +116,7 @@ struct descriptor {
 
 struct odd_options {
     std::unique_ptr<int64_t[]> block_shape;
+    float global_scale = 3;
     qdq_options options{};
 
     odd_options(choices &from, int32_t rank) {
@@ -152,6 +153,16 @@ struct odd_options {
         if (options.rounding == QDQ_STOCHASTIC) {
             options.random_seed = static_cast<uint64_t>(any_number(from));
             options.random_offset = static_cast<uint64_t>(any_number(from));
+        }
+    }
+
+    // Of calls that are not dynamic.
+    void draw_scale_storage(choices &from) {
+        options.scale_is_arranged = from.chance(6) ? any_value(from, 1) : 0;
+        api_test::set_raw(options.scale_layout, any_value(from, 1));
+        if (from.chance(6)) {
+            api_test::set_raw(options.global_sense, any_value(from, 2));
+            options.global_scale = from.chance(8) ? nullptr : &global_scale;
         }
     }
 };
@@ -271,13 +282,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         zero_memory.emplace(zero_point.memory(zero_seed));
         zero_point.tensor.data = zero_memory->view().data;
     }
-    const odd_options odd(from, x.tensor.rank);
+    odd_options odd(from, x.tensor.rank);
 
     if (way == api_test::direction::quantize && from.chance(3)) {
         const qdq_scale_options how = any_rule(from);
         check_dynamic({&x, &scale, zero_memory ? &zero_point : nullptr, &y}, how, odd.options);
         return 0;
     }
+    odd.draw_scale_storage(from);
     api_test::arguments call{way,           &x.tensor,
                              &scale.tensor, zero_memory ? &zero_point.tensor : nullptr,
                              &y.tensor,     from.chance(8) ? nullptr : &odd.options};
@@ -297,8 +309,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!x.is_small() || !y.is_small() || !scale.is_small()) {
         return 0;
     }
-    const fuzz::tensor_memory x_memory = x.memory(1), scale_memory = scale.memory(2), y_memory = y.memory(3);
+    const fuzz::tensor_memory x_memory = x.memory(1), y_memory = y.memory(3);
     const qdq_options defaults{};
+    const bool is_arranged = call.options && call.options->scale_is_arranged != 0;
+    const fuzz::tensor_memory by_strides = scale.memory(2);
+    const fuzz::tensor_memory scale_memory =
+        is_arranged ? arranged(by_strides, call.options->scale_layout) : by_strides;
     fuzz::check_call({way, x_memory, scale_memory, zero_memory ? &*zero_memory : nullptr, y_memory,
                       call.options ? *call.options : defaults},
                      from);

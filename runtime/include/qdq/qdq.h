@@ -225,6 +225,30 @@ typedef struct {
     qdq_device device;      /**< where `data` is */
 } qdq_tensor;
 
+/** In which sense a tensor has a scale of its own, above those of its blocks: both are in use, and each is the other's
+ * reciprocal. */
+typedef enum {
+    QDQ_GLOBAL_NONE, /**< it has none */
+    /** x is about code * (scale * global): torchao's per_tensor_scale, ModelOpt's weight_scale_2 */
+    QDQ_GLOBAL_SCALE,
+    /** x is about code * (scale / global), block scales having been multiplied by it: compressed-tensors' and vLLM's
+     * global_scale, TransformerEngine's encode scale */
+    QDQ_GLOBAL_INVERSE
+} qdq_global_sense;
+
+/** Where the scales of matrices lie for tensor cores. A scale tensor's last two dimensions are the rows and columns of
+ * a matrix; consecutive columns are consecutive blocks of what is multiplied and summed. Other orders are strides:
+ * those of a column-major scale are {1, rows}, and every call takes them. */
+typedef enum {
+    /** Tiles of 128 rows and 4 columns, of 512 bytes, row by row of tiles. In a tile row r and column c are at
+     * r % 32 * 16 + r / 32 * 4 + c. Padded with zero bytes to whole tiles. cuBLAS's scales of 16 or 32 elements;
+     * torchao's to_blocked, TransformerEngine's and FlashInfer's swizzled scales */
+    QDQ_SCALES_TILED_128X4,
+    /** Four consecutive scales of a row in a little-endian word of 32 bits, and the words column by column. Padded with
+     * zero bytes to multiples of 4 rows and 4 columns. DeepGEMM's packed UE8M0 */
+    QDQ_SCALES_COLUMN_WORDS
+} qdq_scale_layout;
+
 /** How a call computes. All zero bytes are the defaults. */
 typedef struct {
     qdq_scale_mode scale_mode;       /**< quantize: division or a product */
@@ -247,9 +271,18 @@ typedef struct {
     qdq_nan nan;            /**< quantize to an integer y; else without effect */
     uint64_t random_seed;   /**< QDQ_STOCHASTIC; else without effect, and not read */
     uint64_t random_offset; /**< the same: the number of the first element; those of all are below 2^64 - 1 */
+    /** 1: the scale's data are the bytes that qdq_arrange_scales() writes of a scale of its shape, which has x's rank,
+     * of 2 or more, and no strides. 0: they lie by strides. This and what follows are for tensors on the host, and for
+     * qdq_quantize(), qdq_dequantize() and their plans: other functions do not look at them. */
+    int32_t scale_is_arranged;
+    qdq_scale_layout scale_layout; /**< of a scale that is arranged; else without effect */
+    qdq_global_sense global_sense; /**< the sense of global_scale. For `scale` the call takes scale * global, or scale /
+                                      global, rounded to f32 */
+    const float *global_scale; /**< one number, any f32; NULL without a sense. A plan remembers its address, as it does
+                                  those of scale and zero point */
 } qdq_options;
 
-#define qdq_profile_options qdq_profile_options_2
+#define qdq_profile_options qdq_profile_options_3
 
 /** Fills `options` with those under which qdq computes as another system does, for a stored type.
  *
@@ -264,13 +297,14 @@ typedef struct {
  * An unknown name, or a type that is not a stored one, is QDQ_INVALID_ARGUMENT. */
 qdq_status qdq_profile_options(const char *profile, qdq_dtype stored, qdq_options *options);
 
-/* The functions that read qdq_options have a symbol for each header that added to it: callers compiled with an earlier
- * one left `nan` unset, and the functions of these names, which they call, do not look at it. What came later is read
- * where an option asks for it that came with it. What writes qdq_options has such symbols, too. */
-#define qdq_quantize qdq_quantize_2
-#define qdq_dequantize qdq_dequantize_2
-#define qdq_plan_quantize qdq_plan_quantize_2
-#define qdq_plan_dequantize qdq_plan_dequantize_2
+/* The functions that read qdq_options have a symbol for each header that added to it. Callers compiled with the first one
+ * left `nan` unset, and the functions of these names, which they call, do not look at it. Those of the second end before
+ * `scale_is_arranged`; random_seed and random_offset are read where stochastic rounding asks for them. What writes
+ * qdq_options has such symbols, too. */
+#define qdq_quantize qdq_quantize_3
+#define qdq_dequantize qdq_dequantize_3
+#define qdq_plan_quantize qdq_plan_quantize_3
+#define qdq_plan_dequantize qdq_plan_dequantize_3
 
 /** y = quantize(x).
  *
@@ -433,17 +467,6 @@ typedef enum {
     QDQ_SCALE_POWER_ROUND_UP
 } qdq_scale_rule;
 
-/** In which sense a tensor has a scale of its own, above those of its blocks: both are in use, and each is the other's
- * reciprocal. */
-typedef enum {
-    QDQ_GLOBAL_NONE, /**< it has none */
-    /** x is about code * (scale * global): torchao's per_tensor_scale, ModelOpt's weight_scale_2 */
-    QDQ_GLOBAL_SCALE,
-    /** x is about code * (scale / global), block scales having been multiplied by it: compressed-tensors' and vLLM's
-     * global_scale, TransformerEngine's encode scale */
-    QDQ_GLOBAL_INVERSE
-} qdq_global_sense;
-
 /** What a dynamic call met, or would have if it wrote y: the same for any number of threads. y is x quantized, and
  * dequantized to f32. A zero point that is added before rounding is rounded to an f32 there, too. */
 typedef struct {
@@ -542,19 +565,6 @@ qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const 
  * `stream` is as for qdq_run(). */
 qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, void *zero_point, void *y, void *stream);
 
-/** Where the scales of matrices lie for tensor cores. A scale tensor's last two dimensions are the rows and columns of
- * a matrix; consecutive columns are consecutive blocks of what is multiplied and summed. Other orders are strides:
- * those of a column-major scale are {1, rows}, and every call takes them. */
-typedef enum {
-    /** Tiles of 128 rows and 4 columns, of 512 bytes, row by row of tiles. In a tile row r and column c are at
-     * r % 32 * 16 + r / 32 * 4 + c. Padded with zero bytes to whole tiles. cuBLAS's scales of 16 or 32 elements;
-     * torchao's to_blocked, TransformerEngine's and FlashInfer's swizzled scales */
-    QDQ_SCALES_TILED_128X4,
-    /** Four consecutive scales of a row in a little-endian word of 32 bits, and the words column by column. Padded with
-     * zero bytes to multiples of 4 rows and 4 columns. DeepGEMM's packed UE8M0 */
-    QDQ_SCALES_COLUMN_WORDS
-} qdq_scale_layout;
-
 /** The bytes that one matrix of scales takes in a layout; 0 where the layout is none, or a size is below 0. */
 int64_t qdq_arranged_bytes(qdq_scale_layout layout, int64_t rows, int64_t columns);
 
@@ -572,7 +582,7 @@ qdq_status qdq_arrange_scales(const qdq_tensor *scale, qdq_scale_layout layout, 
  * qdq_arrange_scales(). */
 qdq_status qdq_restore_scales(const void *arranged, int64_t bytes, qdq_scale_layout layout, const qdq_tensor *scale);
 
-#define qdq_dynamic_profile qdq_dynamic_profile_2
+#define qdq_dynamic_profile qdq_dynamic_profile_3
 
 /** Fills `how` and `options` with those under which a dynamic call computes as another system does, for a type of
  * codes. Which elements share a scale is for the caller to say.

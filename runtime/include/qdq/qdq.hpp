@@ -379,6 +379,10 @@ struct options {
     nan_code nan = nan_code::lowest;                 ///< of quantize, to an integer type
     std::uint64_t random_seed = 0;                   ///< of stochastic rounding
     std::uint64_t random_offset = 0;                 ///< of the first element of x
+    bool scale_is_arranged = false;  ///< the scale's data are bytes in `scale_layout`, as arrange_scales() writes them
+    qdq::scale_layout scale_layout = qdq::scale_layout::tiled_128x4;  ///< of a scale that is arranged
+    qdq::global_sense global_sense = qdq::global_sense::none;         ///< the sense of global_scale
+    const float *global_scale = nullptr;                              ///< the tensor's own scale, above those of `scale`
 
     /// As C takes them.
     constexpr qdq_options c() const {
@@ -397,7 +401,11 @@ struct options {
                 static_cast<qdq_stores>(stores),
                 static_cast<qdq_nan>(nan),
                 random_seed,
-                random_offset};
+                random_offset,
+                scale_is_arranged ? 1 : 0,
+                static_cast<qdq_scale_layout>(scale_layout),
+                static_cast<qdq_global_sense>(global_sense),
+                global_scale};
     }
 };
 

@@ -46,6 +46,9 @@ qdq_status check_options(draft &d);
 // lead nowhere.
 void element_strides(const qdq_tensor &t, int64_t *strides);
 
+// scale_storage.cpp: how the scales are stored, as the options say.
+qdq_status check_scale_storage(draft &d);
+
 // granularity.cpp: which elements share an operand. Fills the blocks and strides of every dimension.
 qdq_status check_granularity(draft &d);
 

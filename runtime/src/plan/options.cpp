@@ -78,6 +78,12 @@ void read_options(draft &d) {
         d.options.random_seed = d.given.options->random_seed;
         d.options.random_offset = d.given.options->random_offset;
     }
+    if (d.given.has_scale_storage) {
+        d.options.scale_is_arranged = d.given.options->scale_is_arranged;
+        d.options.scale_layout = d.given.options->scale_layout;
+        d.options.global_sense = d.given.options->global_sense;
+        d.options.global_scale = d.given.options->global_scale;
+    }
 }
 
 // Its rules are where it is linked.
@@ -117,6 +123,9 @@ qdq_status check_options(draft &d) {
         return s;
     }
     if (qdq_status s = check_stochastic(d)) {
+        return s;
+    }
+    if (qdq_status s = check_scale_storage(d)) {
         return s;
     }
     return check_range(d);
