@@ -39,7 +39,8 @@ def quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
-    seed: int = 0, offset: int = 0,
+    seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None,
 ) -> NDArray[Any]:
     """
     y = saturate(round(x / scale) + zero_point), as an array of `dtype`.
@@ -68,6 +69,11 @@ def quantize(
         profile: "onnx", "torch", "torchao", "acl", "tensorrt", "tripy" or "pypto": the options under which that system
             computes. A keyword that is not at its default replaces the profile's.
         out: an array of x's shape and `dtype` (with `packed`, of its bytes), any strides that keep its elements apart.
+        scale_layout: "tiled_128x4" or "column_words": scale is the dense bytes that arrange_scales gives, on the host. Its
+            shape follows from x's and `block_size`. None: scale has its own.
+        scale_dtype: with `scale_layout`, of bytes of uint8: float8_e8m0fnu or float8_e4m3fn.
+        global_sense, global_scale: a number, any float32, for the tensor above those of scale. "scale": they are multiplied by
+            it (torchao's per_tensor_scale); "inverse": divided (compressed-tensors' and vLLM's global_scale). On the host.
         packed: y as bytes, of uint8: two elements of 4 bits in each, the first in the low half, or four of 2. Its shape is
             x's, with as many bytes in the last dimension as hold the elements. Where that does not fill its bytes, y has
             one dimension of all bytes.
@@ -90,7 +96,8 @@ def quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
-    seed: int = 0, offset: int = 0,
+    seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None,
 ) -> _Array: ...
 @overload
 def quantize(
@@ -98,7 +105,8 @@ def quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _Out, packed: bool = False,
-    seed: int = 0, offset: int = 0,
+    seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None,
 ) -> _Out: ...
 
 @overload
@@ -106,13 +114,15 @@ def dequantize(
     q: _NumPy, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+    scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None,
 ) -> NDArray[Any]:
     """
     y = (q - zero_point) * scale, as an array of `dtype`.
 
     Args:
         q: array of a type that quantize gives, 0 to 8 dimensions, any strides; or with `stored` its bytes.
-        scale, zero_point, axis, block_size: as of quantize.
+        scale, zero_point, axis, block_size, scale_layout, scale_dtype, global_sense, global_scale: as of quantize.
         dtype: what y holds: float32, float16 or bfloat16.
         zero_point_mode: "subtract", or "add": (q + zero_point) * scale.
         profile: as of quantize.
@@ -131,12 +141,16 @@ def dequantize(
     q: _Array, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+    scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None,
 ) -> _Array: ...
 @overload
 def dequantize(
     q: _NumPy | _DLPack, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: _Out, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+    scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None,
 ) -> _Out: ...
 
 @overload
@@ -352,7 +366,8 @@ def plan_quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _DLPack | None = None, packed: bool = False,
-    seed: int = 0, offset: int = 0,
+    seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None,
 ) -> Plan:
     """qdq.plan(qdq.quantize, ...)."""
 
@@ -360,6 +375,8 @@ def plan_dequantize(
     q: _NumPy | _DLPack, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: _DLPack | None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+    scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None,
 ) -> Plan:
     """qdq.plan(qdq.dequantize, ...)."""
 

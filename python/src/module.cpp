@@ -119,61 +119,60 @@ constexpr char dequantize_signature[] =
 
 // Functions with quantize's and dequantize's arguments, which they hand to `use`.
 template<auto use> void define_quantize(nb::module_ &m, const char *name, const char *doc) {
-    define_builtin(m, name, quantize_signature, doc,
-                   nb::cpp_function(
-                       [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
-                          nb::handle block_size, nb::handle scale_mode, nb::handle zero_point_mode, nb::handle rounding,
-                          nb::handle saturate, nb::handle nan, nb::handle profile, nb::handle out, nb::handle packed,
-                          nb::handle seed, nb::handle offset, nb::handle scale_layout, nb::handle scale_dtype,
-                          nb::handle global_sense, nb::handle global_scale) {
-                           return use(quantization, x, scale, zero_point,
-                                      {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, nan,
-                                       profile, out, packed, nb::handle(Py_None), nb::handle(Py_None), seed, offset, scale_layout,
-                                       scale_dtype, global_sense, global_scale});
-                       },
-                       nb::name(name), "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
-                       "dtype"_a.none(), "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
-                       "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even",
-                       "saturate"_a.none() = true, "nan"_a = "lowest", "profile"_a = nb::none(), "out"_a = nb::none(),
-                       "packed"_a.none() = false, "seed"_a.none() = 0, "offset"_a.none() = 0,
-                       "scale_layout"_a = nb::none(), "scale_dtype"_a = nb::none(), "global_sense"_a = nb::none(),
-                       "global_scale"_a = nb::none()));
+    define_builtin(
+        m, name, quantize_signature, doc,
+        nb::cpp_function(
+            [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
+               nb::handle block_size, nb::handle scale_mode, nb::handle zero_point_mode, nb::handle rounding,
+               nb::handle saturate, nb::handle nan, nb::handle profile, nb::handle out, nb::handle packed,
+               nb::handle seed, nb::handle offset, nb::handle scale_layout, nb::handle scale_dtype,
+               nb::handle global_sense, nb::handle global_scale) {
+                return use(quantization, x, scale, zero_point,
+                           {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, nan, profile, out,
+                            packed, nb::handle(Py_None), nb::handle(Py_None), seed, offset, scale_layout, scale_dtype,
+                            global_sense, global_scale});
+            },
+            nb::name(name), "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
+            "dtype"_a.none(), "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
+            "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even", "saturate"_a.none() = true,
+            "nan"_a = "lowest", "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false,
+            "seed"_a.none() = 0, "offset"_a.none() = 0, "scale_layout"_a = nb::none(), "scale_dtype"_a = nb::none(),
+            "global_sense"_a = nb::none(), "global_scale"_a = nb::none()));
 }
 
 template<auto use> void define_dequantize(nb::module_ &m, const char *name, const char *doc) {
-    define_builtin(
-        m, name, dequantize_signature, doc,
-        nb::cpp_function(
-            [](nb::handle q, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
-               nb::handle block_size, nb::handle zero_point_mode, nb::handle profile, nb::handle out, nb::handle stored,
-               nb::handle shape, nb::handle scale_layout, nb::handle scale_dtype, nb::handle global_sense,
-               nb::handle global_scale) {
-                return use(dequantization, q, scale, zero_point,
-                           {dtype,
-                            axis,
-                            block_size,
-                            {},
-                            zero_point_mode,
-                            {},
-                            nb::handle(Py_True),
-                            {},
-                            profile,
-                            out,
-                            nb::handle(Py_False),
-                            stored,
-                            shape,
-                            {},
-                            {},
-                            scale_layout,
-                            scale_dtype,
-                            global_sense,
-                            global_scale});
-            },
-            nb::name(name), "q"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
-            "dtype"_a = "float32", "axis"_a = nb::none(), "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract",
-            "profile"_a = nb::none(), "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none(),
-            "scale_layout"_a = nb::none(), "scale_dtype"_a = nb::none(), "global_sense"_a = nb::none(),
-            "global_scale"_a = nb::none()));
+    define_builtin(m, name, dequantize_signature, doc,
+                   nb::cpp_function(
+                       [](nb::handle q, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
+                          nb::handle block_size, nb::handle zero_point_mode, nb::handle profile, nb::handle out,
+                          nb::handle stored, nb::handle shape, nb::handle scale_layout, nb::handle scale_dtype,
+                          nb::handle global_sense, nb::handle global_scale) {
+                           return use(dequantization, q, scale, zero_point,
+                                      {dtype,
+                                       axis,
+                                       block_size,
+                                       {},
+                                       zero_point_mode,
+                                       {},
+                                       nb::handle(Py_True),
+                                       {},
+                                       profile,
+                                       out,
+                                       nb::handle(Py_False),
+                                       stored,
+                                       shape,
+                                       {},
+                                       {},
+                                       scale_layout,
+                                       scale_dtype,
+                                       global_sense,
+                                       global_scale});
+                       },
+                       nb::name(name), "q"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
+                       "dtype"_a = "float32", "axis"_a = nb::none(), "block_size"_a = nb::none(),
+                       "zero_point_mode"_a = "subtract", "profile"_a = nb::none(), "out"_a = nb::none(),
+                       "stored"_a = nb::none(), "shape"_a = nb::none(), "scale_layout"_a = nb::none(),
+                       "scale_dtype"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none()));
 }
 
 void define_transcode(nb::module_ &m) {

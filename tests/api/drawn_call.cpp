@@ -54,14 +54,13 @@ std::string drawn_call::description() const {
     auto strides = [](const qdq_tensor &t) {
         return t.strides ? testing::PrintToString(dimensions(t.strides, t.strides + t.rank)) : "dense";
     };
-    std::string text = name_of(way) + " " + std::to_string(of_x.dtype) + " to " + std::to_string(of_y.dtype) +
-                       ", shape " + testing::PrintToString(shape) + ", strides " + strides(of_x) + " and " +
-                       strides(of_y) + ", scale " + std::to_string(of_scale.dtype) + " " +
-                       testing::PrintToString(scale_shape) + " strides " + strides(of_scale) + ", axis " +
-                       std::to_string(options.axis) + ", block size " + std::to_string(options.block_size) +
-                       ", block shape " + testing::PrintToString(block_shape) + ", packing " +
-                       std::to_string(options.packing) + ", stores " + std::to_string(options.stores) +
-                       ", global sense " + std::to_string(options.global_sense);
+    std::string text =
+        name_of(way) + " " + std::to_string(of_x.dtype) + " to " + std::to_string(of_y.dtype) + ", shape " +
+        testing::PrintToString(shape) + ", strides " + strides(of_x) + " and " + strides(of_y) + ", scale " +
+        std::to_string(of_scale.dtype) + " " + testing::PrintToString(scale_shape) + " strides " + strides(of_scale) +
+        ", axis " + std::to_string(options.axis) + ", block size " + std::to_string(options.block_size) +
+        ", block shape " + testing::PrintToString(block_shape) + ", packing " + std::to_string(options.packing) +
+        ", stores " + std::to_string(options.stores) + ", global sense " + std::to_string(options.global_sense);
     if (options.scale_is_arranged != 0) {
         text += ", scale layout " + std::to_string(options.scale_layout);
     }

@@ -144,7 +144,8 @@ TEST_F(StoredScales, of_consumers_formats_give_what_the_oracle_gives) {
     }
 }
 
-// A scale of one element is at the beginning of a tile; one for each row, or of two-dimensional blocks, is a matrix, too.
+// A scale of one element is at the beginning of a tile; one for each row, or of two-dimensional blocks, is a matrix,
+// too.
 TEST_F(StoredScales, may_be_any_matrix) {
     for (const dimensions &scale_shape : {dimensions{1, 1}, {300, 1}, {1, 7}, {3, 4}, {300, 7}}) {
         for (const qdq_scale_layout layout : layouts) {
@@ -247,12 +248,10 @@ TEST_F(StoredScales, what_is_wrong_is_refused) {
                            [](call &c) { c.of_scale.rank = 1; });
     static constexpr int64_t dense[] = {2, 1};
     expect_storage_refused("scale: it is arranged, and has strides", [](call &c) { c.of_scale.strides = dense; });
-    expect_storage_refused("y: it overlaps scale", [](call &c) {
-        c.of_scale.data = static_cast<std::byte *>(c.of_y.data) - 511;
-    });
-    expect_storage_refused("scale: its elements reach past the address space", [](call &c) {
-        c.of_scale.data = reinterpret_cast<void *>(UINTPTR_MAX - 510);
-    });
+    expect_storage_refused("y: it overlaps scale",
+                           [](call &c) { c.of_scale.data = static_cast<std::byte *>(c.of_y.data) - 511; });
+    expect_storage_refused("scale: its elements reach past the address space",
+                           [](call &c) { c.of_scale.data = reinterpret_cast<void *>(UINTPTR_MAX - 510); });
     expect_storage_refused("options: global_sense 3 is not in 0..2",
                            [](call &c) { set_raw(c.options.global_sense, 3); });
     expect_storage_refused("options: global_scale is NULL, and global_sense is 2",

@@ -207,7 +207,7 @@ def test_scales_in_layouts_are_those_of_rows(layout, dtype, block, scale_dtype, 
     ("scale_layout: \"rows\" is none of tiled_128x4, column_words", {"scale_layout": "rows"}),
     ("scale: 18 bytes, and scales of the shape", {"block_size": 2}),
     ("block_size: scale_layout needs block sizes", {"block_size": None}),
-    ("its type, u8, is neither", {"scale_dtype": None}),
+    ("dtype u8 is not a scale type", {"scale_dtype": None}),
     ("global_scale: None", {"global_sense": "scale"}),
     ("global_sense: None", {"global_scale": 1.0}),
     ("global_sense: \"up\" is none of scale, inverse", {"global_sense": "up", "global_scale": 1.0}),
@@ -217,12 +217,17 @@ def test_storage_of_scales_that_is_refused(message, keywords):
     given = {"block_size": 3, "axis": 1, "scale_layout": "tiled_128x4", "scale_dtype": "float8_e8m0fnu"} | keywords
     with pytest.raises((ValueError, TypeError), match=message):
         qdq.dequantize(numpy.zeros((3, 12), "int8"), arranged, **given)
+
+
+def test_arranged_scales_are_dense_bytes():
+    def dequantized(scale):
+        return qdq.dequantize(numpy.zeros((3, 12), "int8"), scale, block_size=3, axis=1, scale_layout="tiled_128x4",
+                              scale_dtype="float8_e8m0fnu")  # fmt: skip
+
     with pytest.raises(ValueError, match="arranged scales are dense"):
-        qdq.dequantize(numpy.zeros((3, 12), "int8"), numpy.zeros((2, 512), "uint8")[:, ::2],
-                       **(given | {"scale_layout": "tiled_128x4", "scale_dtype": "float8_e8m0fnu"}))
-    with pytest.raises(TypeError, match="its bytes are uint8, not f32"):
-        qdq.dequantize(numpy.zeros((3, 12), "int8"), numpy.zeros(512, "float32"),
-                       **(given | {"scale_layout": "tiled_128x4", "scale_dtype": "float8_e8m0fnu"}))
+        dequantized(numpy.zeros((2, 512), "uint8")[:, ::2])
+    with pytest.raises(TypeError, match="its bytes are uint8, not float32"):
+        dequantized(numpy.zeros(512, "float32"))
 
 
 def test_layouts_that_are_none():

@@ -297,10 +297,10 @@ typedef struct {
  * An unknown name, or a type that is not a stored one, is QDQ_INVALID_ARGUMENT. */
 qdq_status qdq_profile_options(const char *profile, qdq_dtype stored, qdq_options *options);
 
-/* The functions that read qdq_options have a symbol for each header that added to it. Callers compiled with the first one
- * left `nan` unset, and the functions of these names, which they call, do not look at it. Those of the second end before
- * `scale_is_arranged`; random_seed and random_offset are read where stochastic rounding asks for them. What writes
- * qdq_options has such symbols, too. */
+/* The functions that read qdq_options have a symbol for each header that added to it. Callers compiled with the first
+ * one left `nan` unset, and the functions of these names, which they call, do not look at it. Those of the second end
+ * before `scale_is_arranged`; random_seed and random_offset are read where stochastic rounding asks for them. What
+ * writes qdq_options has such symbols, too. */
 #define qdq_quantize qdq_quantize_3
 #define qdq_dequantize qdq_dequantize_3
 #define qdq_plan_quantize qdq_plan_quantize_3

@@ -382,7 +382,7 @@ struct options {
     bool scale_is_arranged = false;  ///< the scale's data are bytes in `scale_layout`, as arrange_scales() writes them
     qdq::scale_layout scale_layout = qdq::scale_layout::tiled_128x4;  ///< of a scale that is arranged
     qdq::global_sense global_sense = qdq::global_sense::none;         ///< the sense of global_scale
-    const float *global_scale = nullptr;                              ///< the tensor's own scale, above those of `scale`
+    const float *global_scale = nullptr;  ///< the tensor's own scale, above those of `scale`
 
     /// As C takes them.
     constexpr qdq_options c() const {

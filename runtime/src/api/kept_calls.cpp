@@ -35,8 +35,8 @@ bool tells_storage(const arguments &given) {
 }
 
 bool fits(const arguments &given) {
-    return !tells_storage(given) && fits(given.x) && fits(given.scale) && fits(given.y) && (!given.zero_point || fits(given.zero_point)) &&
-           !(given.options && given.options->block_shape);
+    return !tells_storage(given) && fits(given.x) && fits(given.scale) && fits(given.y) &&
+           (!given.zero_point || fits(given.zero_point)) && !(given.options && given.options->block_shape);
 }
 
 // These call visit(word) for each word, until it returns false.

@@ -10,10 +10,7 @@ namespace {
 class matrix_steps {
 public:
     matrix_steps(const scale_storage &how, int64_t first, int64_t stride)
-        : rows(how.rows),
-          columns(how.columns),
-          at(split(first)),
-          step(split(stride)) {}
+        : rows(how.rows), columns(how.columns), at(split(first)), step(split(stride)) {}
 
     struct place {
         int64_t matrix, row, column;

@@ -89,8 +89,8 @@ qdq_status partial_overlap(const char *function) {
                 "%s: y: it overlaps x; y may only be x itself, with the same strides and element size", function);
 }
 
-// Finds where the bytes lie that a tensor touches, where it reaches none past the address space. The data of x and y may
-// come later.
+// Finds where the bytes lie that a tensor touches, where it reaches none past the address space. The data of x and y
+// may come later.
 qdq_status find(const draft &d, const char *name, const void *data, bool is_within, const span &bytes, int64_t offset,
                 place &at) {
     if (!is_within) {

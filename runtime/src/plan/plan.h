@@ -84,7 +84,7 @@ struct scale_storage {
     qdq_scale_layout layout : 8;
     qdq_global_sense sense : 8;
     int64_t rows, columns;  // of a matrix
-    const float *global;  // the tensor's own scale, at any address; NULL without a sense
+    const float *global;    // the tensor's own scale, at any address; NULL without a sense
 };
 
 // The part of a call that does not depend on the loops.
@@ -107,7 +107,7 @@ struct call {
     halide_type_t x_element, y_element;  // of kernels' buffers: packed codes are bytes
     const void *scale;
     const void *zero_point;  // NULL for none
-    scale_storage stored;  // how `scale` holds its scales
+    scale_storage stored;    // how `scale` holds its scales
     const qdq_target *target;
     int64_t block;                     // elements that share an operand in the block form
     const dispatch_parameters *tuned;  // of the processor's kernels
