@@ -15,7 +15,7 @@ inline constexpr int max_rank = 8;
 
 int64_t element_count(const qdq_tensor &tensor);
 
-// An element's bits, at the low end. The packing counts for packed types only.
+// An element's bits, at the low end. The packing counts for packed types, and where it is dense.
 uint32_t load_code(const qdq_tensor &tensor, const int64_t *index, qdq_packing packing = QDQ_LOW_FIRST);
 void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code, qdq_packing packing = QDQ_LOW_FIRST);
 

@@ -141,7 +141,24 @@ void drawn_call::draw_stochastic() {
     }
 }
 
-void drawn_call::draw_scale_storage() {
+void drawn_call::draw_dense_codes() {
+    std::optional<tensor_memory> &codes = way == direction::quantize ? y : x;
+    const qdq_dtype type = codes->view().dtype;
+    const bool has_six_bits = type == QDQ_F6E2M3 || type == QDQ_F6E3M2;
+    if (!has_six_bits || options.rounding == QDQ_STOCHASTIC || !from.chance(2)) {
+        return;
+    }
+    options.packing = QDQ_DENSE;
+    tensor_memory dense = tensor_memory::dense(type, shape);
+    if (way == direction::dequantize) {
+        const std::vector<uint32_t> values = codes->codes();
+        dense.fill([&](int64_t i) { return values[static_cast<size_t>(i)]; });
+    }
+    codes = dense;
+}
+
+void drawn_call::draw_storage() {
+    draw_dense_codes();
     if (from.chance(4)) {
         options.global_sense = from.chance(2) ? QDQ_GLOBAL_SCALE : QDQ_GLOBAL_INVERSE;
         global_scale = from.one_of<float>({0.5f, 3, 1.0f / 3, 0x1p-140f, 0, -7});

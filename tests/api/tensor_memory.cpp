@@ -47,6 +47,14 @@ tensor_memory::tensor_memory(qdq_dtype type, dimensions shape, dimensions stride
     bytes_.assign(static_cast<size_t>(2 * margin + ((all.highest - all.lowest + 1) * bits + 7) / 8), poison);
 }
 
+tensor_memory tensor_memory::dense(qdq_dtype type, dimensions shape) {
+    tensor_memory memory(type, std::move(shape));
+    const int64_t bytes = (6 * reference::element_count(memory.view()) + 7) / 8;
+    memory.packing_ = QDQ_DENSE;
+    memory.bytes_.assign(static_cast<size_t>(2 * margin + bytes), poison);
+    return memory;
+}
+
 qdq_tensor tensor_memory::view() const {
     void *data = const_cast<std::byte *>(bytes_.data()) + first_byte_;
     return {
@@ -63,7 +71,8 @@ int64_t tensor_memory::first_byte() const { return first_byte_ - margin; }
 std::vector<uint32_t> tensor_memory::codes() const {
     const qdq_tensor self = view();
     std::vector<uint32_t> all;
-    reference::for_each_index(self, [&](const int64_t *index) { all.push_back(reference::load_code(self, index)); });
+    reference::for_each_index(
+        self, [&](const int64_t *index) { all.push_back(reference::load_code(self, index, packing_)); });
     return all;
 }
 

@@ -64,9 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_transcoding(api_test::drawn_call(from, api_test::direction::dequantize, drawn.shape), drawn);
     }
     drawn.draw_stochastic();
-    drawn.draw_scale_storage();
+    drawn.draw_storage();
     if (drawn.options.rounding == QDQ_STOCHASTIC || drawn.options.scale_is_arranged != 0 ||
-        drawn.options.global_sense != QDQ_GLOBAL_NONE) {
+        drawn.options.packing == QDQ_DENSE || drawn.options.global_sense != QDQ_GLOBAL_NONE) {
         check_static();
     }
     return 0;

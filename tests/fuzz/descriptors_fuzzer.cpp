@@ -102,11 +102,14 @@ struct descriptor {
         return elements <= most_elements && reach <= most_bytes;
     }
 
-    fuzz::tensor_memory memory(uint64_t seed) const {
+    fuzz::tensor_memory memory(uint64_t seed, bool is_dense = false) const {
         const bool strided = tensor.strides != nullptr && !reference::is_packed(tensor.dtype);
-        fuzz::tensor_memory made(
-            tensor.dtype, {tensor.shape, tensor.shape + tensor.rank},
-            strided ? fuzz::dimensions(tensor.strides, tensor.strides + tensor.rank) : fuzz::dimensions{});
+        const fuzz::dimensions of(tensor.shape, tensor.shape + tensor.rank);
+        fuzz::tensor_memory made =
+            is_dense ? fuzz::tensor_memory::dense(tensor.dtype, of)
+                     : fuzz::tensor_memory(tensor.dtype, of,
+                                           strided ? fuzz::dimensions(tensor.strides, tensor.strides + tensor.rank)
+                                                   : fuzz::dimensions{});
         test_support::random_bits random(seed);
         const auto mask = static_cast<uint32_t>((uint64_t{1} << reference::bits_of(tensor.dtype)) - 1);
         made.fill([&](int64_t) { return seed == 0 ? 0u : random.next32() & mask; });
@@ -157,7 +160,10 @@ struct odd_options {
     }
 
     // Of calls that are not dynamic.
-    void draw_scale_storage(choices &from) {
+    void draw_storage(choices &from) {
+        if (from.chance(8)) {
+            options.packing = QDQ_DENSE;
+        }
         options.scale_is_arranged = from.chance(6) ? any_value(from, 1) : 0;
         api_test::set_raw(options.scale_layout, any_value(from, 1));
         if (from.chance(6)) {
@@ -289,7 +295,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_dynamic({&x, &scale, zero_memory ? &zero_point : nullptr, &y}, how, odd.options);
         return 0;
     }
-    odd.draw_scale_storage(from);
+    odd.draw_storage(from);
     api_test::arguments call{way,           &x.tensor,
                              &scale.tensor, zero_memory ? &zero_point.tensor : nullptr,
                              &y.tensor,     from.chance(8) ? nullptr : &odd.options};
@@ -309,8 +315,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!x.is_small() || !y.is_small() || !scale.is_small()) {
         return 0;
     }
-    const fuzz::tensor_memory x_memory = x.memory(1), y_memory = y.memory(3);
     const qdq_options defaults{};
+    const bool is_dense = call.options && call.options->packing == QDQ_DENSE,
+               quantizes = way == api_test::direction::quantize;
+    const fuzz::tensor_memory x_memory = x.memory(1, is_dense && !quantizes),
+                              y_memory = y.memory(3, is_dense && quantizes);
     const bool is_arranged = call.options && call.options->scale_is_arranged != 0;
     const fuzz::tensor_memory by_strides = scale.memory(2);
     const fuzz::tensor_memory scale_memory =

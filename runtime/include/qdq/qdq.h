@@ -94,7 +94,8 @@ typedef enum {
     QDQ_E8M0,   /**< a scale type only: a power of two */
     QDQ_F8E4M3FNUZ, /**< stored: AMD's e4m3, largest 240: no infinity, no -0, and the code 0x80 for NaN */
     QDQ_F8E5M2FNUZ, /**< stored: AMD's e5m2, largest 57344, else as QDQ_F8E4M3FNUZ */
-    QDQ_F6E2M3,     /**< stored: e2m3, largest 7.5, one to a byte; its two high bits are written 0 and not read */
+    QDQ_F6E2M3,     /**< stored: e2m3, largest 7.5, one to a byte; its two high bits are written 0 and not read. Or
+                         dense: QDQ_DENSE */
     QDQ_F6E3M2,     /**< stored: e3m2, largest 28, else as QDQ_F6E2M3: no infinity, no NaN */
     QDQ_I2,         /**< stored: -2 to 1, four in a byte, the first in the lowest bits */
     QDQ_U2          /**< stored: 0 to 3, packed as QDQ_I2 */
@@ -169,12 +170,17 @@ typedef enum {
     QDQ_STOCHASTIC    /**< by chance, of a float y, too: above */
 } qdq_rounding;
 
-/** How a packed 4-bit tensor holds its elements, counted flat from 0. */
+/** How a packed 4-bit tensor, or one of f6, holds its elements, counted flat from 0. */
 typedef enum {
-    QDQ_LOW_FIRST,   /**< byte i holds element 2i in its low nibble and 2i + 1 in its high one. Eight elements in a
-                          little-endian int32, the first in the lowest bits, are the same bytes. */
-    QDQ_HIGH_FIRST,  /**< byte i holds element 2i in its high nibble and 2i + 1 in its low one */
-    QDQ_SPLIT_HALVES /**< the 16 bytes of each 32 elements hold element j, low, and element j + 16, high (ggml) */
+    QDQ_LOW_FIRST,    /**< byte i holds element 2i in its low nibble and 2i + 1 in its high one. Eight elements in a
+                           little-endian int32, the first in the lowest bits, are the same bytes. */
+    QDQ_HIGH_FIRST,   /**< byte i holds element 2i in its high nibble and 2i + 1 in its low one */
+    QDQ_SPLIT_HALVES, /**< the 16 bytes of each 32 elements hold element j, low, and element j + 16, high (ggml) */
+    QDQ_DENSE /**< of QDQ_F6E2M3 and QDQ_F6E3M2, which else are one to a byte: four codes in three bytes, as ONNX and
+                 safetensors have them. Bit k of element i is bit 6 * i + k of the tensor, counted from the lowest of
+                 its first byte. It is dense, whatever its strides, and its n elements have (6 * n + 7) / 8 bytes, the
+                 last one's other bits 0. On the host; not transcoded, nor rounded stochastically, nor with diagnostics
+               */
 } qdq_packing;
 
 /** How y is written on the host: a hint, which changes no result. A target without non-temporal stores has cached ones.
@@ -260,7 +266,7 @@ typedef struct {
     int64_t block_size;  /**< elements per block along `axis`; 0: derived from the shapes */
     int32_t quant_min;   /**< integer y: the lowest code to saturate to, inside y's own range; both 0: y's own range */
     int32_t quant_max;   /**< the highest one. Dequantize does not use the two, but refuses a range not inside x's */
-    qdq_packing packing; /**< of a packed 4-bit x or y; 2-bit types are low first alone */
+    qdq_packing packing; /**< of a packed 4-bit x or y; 2-bit types are low first alone; f6 may be dense */
     /** Elements per block along each dimension of x, instead of axis and block_size, for a scale of x's rank: {128,
      * 128} for f8 weights; 0: derived from the shapes. NULL: none. */
     const int64_t *block_shape;

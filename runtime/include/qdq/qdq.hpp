@@ -124,9 +124,10 @@ enum class scale_layout {
 };
 /// How a packed 4-bit tensor holds its elements.
 enum class packing {
-    low_first = QDQ_LOW_FIRST,       ///< the first in the low nibble
-    high_first = QDQ_HIGH_FIRST,     ///< the first in the high nibble
-    split_halves = QDQ_SPLIT_HALVES  ///< elements j and j + 16 of 32 in a byte
+    low_first = QDQ_LOW_FIRST,        ///< the first in the low nibble
+    high_first = QDQ_HIGH_FIRST,      ///< the first in the high nibble
+    split_halves = QDQ_SPLIT_HALVES,  ///< elements j and j + 16 of 32 in a byte
+    dense = QDQ_DENSE                 ///< of f6: four codes in three bytes
 };
 
 /// Storage for the types C++ has no name for. The 4-bit pairs hold two elements and the 2-bit quads four, the first in

@@ -1,6 +1,7 @@
 #include "cpu/consecutive.h"
 
 #include "cpu/threads.h"
+#include "support/types.h"
 
 #include <algorithm>
 #include <numeric>
@@ -57,7 +58,8 @@ int64_t consecutive_elements::set_region(int64_t number, interval *region) const
 
 // Whether runs begin at whole bytes of packed codes.
 bool consecutive_elements::begin_at_bytes(const plan &p) const {
-    const int64_t unit = p.op.packed_unit(), outer = p.dimensions[split].whole.extent * inner;
+    const int64_t unit = p.op.packing == QDQ_DENSE ? dense_unit : p.op.packed_unit();
+    const int64_t outer = p.dimensions[split].whole.extent * inner;
     return step * inner % unit == 0 && (count == steps || outer % unit == 0);
 }
 

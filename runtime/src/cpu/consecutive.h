@@ -10,8 +10,8 @@ constexpr int64_t most_consecutive = 32 * group;  // elements of a run
 
 // Where a dense tensor would begin whose elements from that number on are at `run`. No array begins there: it is
 // computed as a number, not as a pointer.
-inline void *tensor_of(float *run, int64_t first) {
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(run) - uintptr_t(first) * sizeof(float);
+template<typename T> inline void *tensor_of(T *run, int64_t first) {
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(run) - uintptr_t(first) * sizeof(T);
     return reinterpret_cast<void *>(begin);  // NOLINT(performance-no-int-to-ptr)
 }
 

@@ -221,6 +221,10 @@ qdq_status find_decoding(dynamic_draft &d) {
     if (p.candidates.count == 1 && !p.diagnostics) {
         return QDQ_OK;
     }
+    if (p.diagnostics && p.quantize.path == execution_path::dense) {
+        return fail(QDQ_UNSUPPORTED, "%s: how: diagnostics are not of codes of packing %d", d.tensors().function,
+                    int(QDQ_DENSE));
+    }
     const qdq_target &target = *p.quantize.op.target;
     const qdq_dtype codes = d.tensors().y->dtype;
     p.decodes = find_dequantize(target, codes, QDQ_F32);
@@ -255,7 +259,8 @@ void set_computation(const dynamic_draft &d) {
 
 // Codes that are diagnosed are computed by tiles, which are looked at while they are in the L1 cache.
 void choose_path(dynamic_plan &p) {
-    p.rows_begin_at_bytes = p.quantize.path != execution_path::tiles || !p.quantize.op.packs();
+    p.rows_begin_at_bytes = p.quantize.path != execution_path::dense &&
+                            (p.quantize.path != execution_path::tiles || !p.quantize.op.packs());
     if (p.diagnostics && p.quantize.elements > 0) {
         go_by_tiles(p.quantize);
     }

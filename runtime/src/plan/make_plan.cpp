@@ -158,6 +158,7 @@ qdq_status make_plan(const arguments &given, plan &result) {
     const qdq_status status = check_call(given, result);
     if (!status && runs_on_host(result) && result.path != execution_path::stochastic) {
         choose_path(result);
+        result.path = result.op.packing == QDQ_DENSE ? execution_path::dense : result.path;
     }
     return status;
 }

@@ -149,6 +149,10 @@ qdq_status check_memory(draft &d) {
     place x, y;
     qdq_status s;
     const bool x_within = touched(*given.x, d.x_strides, of_x), y_within = touched(*given.y, d.y_strides, of_y);
+    if (d.options.packing == QDQ_DENSE) {
+        int64_t &end = d.op.quantizes() ? of_y.end : of_x.end;  // of bytes with a code in each
+        end -= end / dense_unit;
+    }
     if ((s = find(d, "x", given.x->data, x_within, of_x, p.x_offset, x)) ||
         (s = find(d, "y", given.y->data, y_within, of_y, p.y_offset, y))) {
         return s;

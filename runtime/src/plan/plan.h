@@ -156,6 +156,7 @@ enum class execution_path : uint8_t {
     parts,       // regular nests, cut from ragged blocks while running
     tiles,       // boxes of its dimensions, whatever their strides, blocks and places within bytes
     stochastic,  // by its random bits, as qdq_stochastic_rounding runs it
+    dense,       // by way of bytes with a code in each, as the target's qdq_dense_codes runs it
 };
 
 // Those of elements: of the first one, in the order of all that a seed gives.
