@@ -40,7 +40,7 @@ def quantize(
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
     seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
-    global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> NDArray[Any]:
     """
     y = saturate(round(x / scale) + zero_point), as an array of `dtype`.
@@ -77,6 +77,8 @@ def quantize(
         packed: y as bytes, of uint8: two elements of 4 bits in each, the first in the low half, or four of 2. Its shape is
             x's, with as many bytes in the last dimension as hold the elements. Where that does not fill its bytes, y has
             one dimension of all bytes.
+        packing: "dense", of float6 types with `packed`: four elements in three bytes, the first in the lowest bits, as ONNX and
+            safetensors have them. None: each has a byte.
 
     Returns:
         `out`, or an array of x's shape from the library that x is from. Without `packed`, types below 8 bits are
@@ -97,7 +99,7 @@ def quantize(
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
     seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
-    global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> _Array: ...
 @overload
 def quantize(
@@ -106,7 +108,7 @@ def quantize(
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _Out, packed: bool = False,
     seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
-    global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> _Out: ...
 
 @overload
@@ -115,7 +117,7 @@ def dequantize(
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
     scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
-    global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> NDArray[Any]:
     """
     y = (q - zero_point) * scale, as an array of `dtype`.
@@ -129,6 +131,7 @@ def dequantize(
         out: an array of q's shape and `dtype`.
         stored: the type of the elements whose bytes q, of uint8, holds, as quantize gives them with packed=True.
         shape: with `stored`, the shape of the elements; None: q's, with as many in the last dimension as its bytes hold.
+        packing: as of quantize, with `stored`.
 
     Returns:
         `out`, or an array from the library that q is from.
@@ -142,7 +145,7 @@ def dequantize(
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
     scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
-    global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> _Array: ...
 @overload
 def dequantize(
@@ -150,7 +153,7 @@ def dequantize(
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: _Out, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
     scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
-    global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> _Out: ...
 
 @overload
@@ -206,7 +209,7 @@ def quantize_dynamic(
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
     global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
-    out: None = None, packed: bool = False,
+    out: None = None, packed: bool = False, packing: Literal["dense"] | None = None,
 ) -> tuple[Any, ...]:
     """
     Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point). A global scale that is
@@ -252,7 +255,7 @@ def quantize_dynamic(
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
     global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
-    out: _DLPack | None = None, packed: bool = False,
+    out: _DLPack | None = None, packed: bool = False, packing: Literal["dense"] | None = None,
 ) -> tuple[Any, ...]: ...
 
 class DynamicPlan:
@@ -270,7 +273,7 @@ def plan_quantize_dynamic(
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
     global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
-    out: _DLPack | None = None, packed: bool = False,
+    out: _DLPack | None = None, packed: bool = False, packing: Literal["dense"] | None = None,
 ) -> DynamicPlan:
     """qdq.plan(qdq.quantize_dynamic, ...)."""
 
@@ -367,7 +370,7 @@ def plan_quantize(
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _DLPack | None = None, packed: bool = False,
     seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
-    global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> Plan:
     """qdq.plan(qdq.quantize, ...)."""
 
@@ -376,7 +379,7 @@ def plan_dequantize(
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: _DLPack | None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
     scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
-    global_sense: _GlobalSense = None, global_scale: float | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> Plan:
     """qdq.plan(qdq.dequantize, ...)."""
 

@@ -122,6 +122,7 @@ void operands::read_options(const direction &way, const keywords &given, const a
         options_.block_size = integer(way.function, way.names.block_size, given.block_size);
     }
     options_.stream = x.stream();
+    options_.packing = given.packing.is_valid() && !given.packing.is_none() ? QDQ_DENSE : QDQ_LOW_FIRST;
     if (options_.scale_is_arranged != 0) {
         const std::vector<std::int64_t> shape = blocked_shape(way, x);
         scale_.set_arranged_shape(way.function, way.names.scale, shape,
@@ -194,7 +195,8 @@ void operands::check_axis_and_blocks_are_clear(const direction &way, const keywo
 call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point, const keywords &given)
     : way_(way),
       dtype_(named_type(way.function, "dtype", given.dtype).dtype),
-      packed_(boolean(way.function, "packed", given.packed)) {
+      packed_(boolean(way.function, "packed", given.packed)),
+      dense_(is_dense_packing(way.function, given.packing, packed_ || !given.stored.is_none())) {
     if (!given.stored.is_none()) {
         stored_ = named_type(way.function, "stored", given.stored).dtype;
     }
@@ -218,7 +220,7 @@ void call::check_in_place(const array &x, const array &y) const {
 
 void call::read_x(array &x, nb::handle given) const {
     if (stored_) {
-        x.read_bytes(way_.function, way_.names.x, given, *stored_, stored_shape_);
+        x.read_bytes(way_.function, way_.names.x, given, {way_.function, "stored", *stored_, dense_}, stored_shape_);
     } else {
         x.read(way_.function, way_.names.x, given);
     }
@@ -226,12 +228,13 @@ void call::read_x(array &x, nb::handle given) const {
 
 void call::read_y(array &y, nb::handle out, const array &x) const {
     if (out.is_none()) {
-        packed_ ? y.make_bytes(way_.function, x, dtype_, x.shape()) : y.make(way_.function, x, dtype_, x.shape());
+        packed_ ? y.make_bytes(way_.function, x, {way_.function, "packed", dtype_, dense_}, x.shape())
+                : y.make(way_.function, x, dtype_, x.shape());
         return;
     }
     y.check_writable(way_.function, out);
     if (packed_) {
-        y.read_bytes(way_.function, "out", out, dtype_, x.shape());
+        y.read_bytes(way_.function, "out", out, {way_.function, "packed", dtype_, dense_}, x.shape());
         return;
     }
     y.read(way_.function, "out", out);

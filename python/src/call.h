@@ -39,7 +39,7 @@ inline constexpr direction to_codes{
 struct keywords {
     nb::handle dtype{}, axis{}, block_size{}, scale_mode{}, zero_point_mode{}, rounding{}, saturate{}, nan{}, profile{},
         out{}, packed{}, stored{}, shape{}, seed{}, offset{}, scale_layout{}, scale_dtype{}, global_sense{},
-        global_scale{};
+        global_scale{}, packing{};
 };
 
 // Scale, zero point and options of one side of a call.
@@ -90,7 +90,7 @@ protected:
 
 private:
     qdq_dtype dtype_;
-    bool packed_;
+    bool packed_, dense_;
     std::optional<qdq_dtype> stored_;
     std::optional<std::vector<std::int64_t>> stored_shape_;
 };

@@ -230,6 +230,41 @@ def test_arranged_scales_are_dense_bytes():
         dequantized(numpy.zeros(512, "float32"))
 
 
+@pytest.mark.parametrize("dtype", ["float6_e2m3fn", "float6_e3m2fn"])
+@pytest.mark.parametrize("shape", [(3, 64), (2, 37), (0, 4)])
+def test_dense_codes_are_four_in_three_bytes(dtype, shape):
+    x = numpy.random.default_rng(0).standard_normal(shape, "float32")
+    codes = qdq.quantize(x, 0.25, dtype=dtype)
+    dense = qdq.quantize(x, 0.25, dtype=dtype, packed=True, packing="dense")
+    bits = numpy.unpackbits(codes.view("uint8").reshape(-1, 1), axis=1, bitorder="little")[:, :6]
+    assert numpy.array_equal(dense.ravel(), numpy.packbits(bits.ravel(), bitorder="little"))
+    assert dense.shape == ((shape[0], shape[1] * 3 // 4) if shape[1] % 4 == 0 else (56,))
+    given = {"stored": dtype, "packing": "dense"} | ({} if shape[1] % 4 == 0 else {"shape": shape})
+    assert numpy.array_equal(qdq.dequantize(dense, 0.25, **given), qdq.dequantize(codes, 0.25))
+    out = numpy.empty_like(dense)
+    assert qdq.quantize(x, 0.25, dtype=dtype, packed=True, packing="dense", out=out) is out
+    assert numpy.array_equal(out, dense)
+    if x.size:
+        by_scale, scale = qdq.quantize_dynamic(x, dtype=dtype, axis=0, packed=True, packing="dense")
+        assert numpy.array_equal(by_scale, qdq.quantize(x, scale, dtype=dtype, axis=0, packed=True, packing="dense"))
+
+
+@pytest.mark.parametrize(("error", "message", "keywords"), [
+    (ValueError, "packing: it is neither None nor dense", {"packing": "low_first", "packed": True}),
+    (ValueError, "packing: dense elements are bytes", {"packing": "dense"}),
+    (TypeError, "packed: types of 6 bits are dense, not int4", {"packing": "dense", "packed": True, "dtype": "int4"}),
+])
+def test_dense_codes_that_are_refused(error, message, keywords):
+    for function in (lambda **how: qdq.quantize(X, 1.0, **how), lambda **how: qdq.quantize_dynamic(X, **how)):
+        with pytest.raises(error, match=message):
+            function(**({"dtype": "float6_e2m3fn"} | keywords))
+
+
+def test_dense_bytes_that_are_no_threes():
+    with pytest.raises(ValueError, match="its last dimension is no multiple of 3 bytes"):
+        qdq.dequantize(numpy.zeros((3, 4), "uint8"), 1.0, stored="float6_e2m3fn", packing="dense")
+
+
 def test_layouts_that_are_none():
     with pytest.raises(ValueError, match="is none of tiled_128x4, column_words"):
         qdq.arrange_scales(X, layout="rows")
