@@ -29,6 +29,15 @@ uint64_t join_codes(uint64_t codes) {
     return (halves & 0x00ffffff) | (halves & 0x00ffffff00000000) >> 8;
 }
 
+// Of its bytes, by two loads: a load of what one store has left half written waits for that.
+uint64_t word_at(const uint8_t *dense) {
+    uint32_t low;
+    uint16_t high;
+    std::memcpy(&low, dense, sizeof(low));
+    std::memcpy(&high, dense + sizeof(low), sizeof(high));
+    return low | uint64_t{high} << 32;
+}
+
 // Element i of a dense tensor.
 uint8_t code_at(const uint8_t *dense, int64_t i) {
     const uint8_t *const unit = dense + i / dense_unit * dense_unit_bytes;
@@ -77,9 +86,7 @@ void unpack(const uint8_t *dense, int64_t first, int64_t count, uint8_t *codes) 
         [&](int64_t i, int64_t words) {
             const uint8_t *const from = dense + i / dense_unit * dense_unit_bytes;
             for (int64_t w = 0; w < words; w++) {
-                uint64_t bits = 0;
-                std::memcpy(&bits, from + w * word_bytes, word_bytes);
-                bits = spread_codes(bits);
+                const uint64_t bits = spread_codes(word_at(from + w * word_bytes));
                 std::memcpy(codes + (i - first) + w * word, &bits, word);
             }
         });
@@ -107,7 +114,7 @@ struct dense_call {
 
 void run_some(const consecutive_elements &all, int64_t begin, int64_t end, const void *context) {
     const dense_call &whole = *static_cast<const dense_call *>(context);
-    alignas(64) uint8_t codes[most_consecutive];
+    alignas(64) uint8_t codes[most_consecutive] = {};
     for (int64_t number = begin; number < end; number++) {
         interval region[most_dimensions];
         int64_t count = 1;

@@ -2,6 +2,8 @@
 
 #include "plan/arrangement.h"
 
+#include <cstring>
+
 namespace qdq::runtime {
 
 namespace {
@@ -18,8 +20,9 @@ public:
 
     const place &here() const { return at; }
 
-    void next() {
-        at.column += step.column;
+    // Several steps at a time, of one column each, stay in a row up to its end.
+    void next(int64_t times) {
+        at.column += times * step.column;
         const bool next_row = at.column >= columns;
         at.column -= next_row ? columns : 0;
         at.row += step.row + next_row;
@@ -42,13 +45,20 @@ void gather(const scale_storage &how, const void *scales, int64_t first, int64_t
             uint8_t *codes) {
     constexpr int64_t word = arrangement::word;
     const arrangement layout(how.layout, how.rows, how.columns);
-    const int64_t bytes = layout.bytes();
+    const auto *const bytes = static_cast<const uint8_t *>(scales);
+    const int64_t matrix_bytes = layout.bytes();
     matrix_steps steps(how, first, stride);
-    for (int64_t i = 0; i < count; i++) {
-        const auto &[matrix, row, column] = steps.here();
-        codes[i] =
-            static_cast<const uint8_t *>(scales)[matrix * bytes + layout.place(row, column / word) + column % word];
-        steps.next();
+    for (int64_t i = 0, taken; i < count; i += taken) {
+        const auto [matrix, row, column] = steps.here();
+        const uint8_t *const from = bytes + matrix * matrix_bytes + layout.place(row, column / word) + column % word;
+        const bool is_word = stride == 1 && column % word == 0 && column + word <= how.columns && i + word <= count;
+        taken = is_word ? word : 1;
+        if (is_word) {
+            std::memcpy(codes + i, from, word);
+        } else {
+            codes[i] = *from;
+        }
+        steps.next(taken);
     }
 }
 

@@ -13,10 +13,7 @@ inline bool is_layout(qdq_scale_layout layout) {
 }
 
 // The largest number where it would overflow.
-inline int64_t product(int64_t a, int64_t b) {
-    int64_t result;
-    return __builtin_mul_overflow(a, b, &result) ? INT64_MAX : result;
-}
+int64_t product(int64_t a, int64_t b);
 
 // Where one matrix of scales lies.
 class arrangement {
@@ -26,18 +23,16 @@ public:
     arrangement(qdq_scale_layout layout, int64_t rows, int64_t columns)
         : layout(layout), rows(rows), words(pieces(columns, word)) {}
 
-    int64_t bytes() const {
-        return layout == QDQ_SCALES_TILED_128X4 ? product(product(pieces(rows, tile_rows), words), tile_bytes)
-                                                : product(product(words, pieces(rows, word)), word * word);
-    }
+    int64_t bytes() const;  // the largest number where it would overflow
 
     // Where a row's word of scales begins.
     int64_t place(int64_t row, int64_t column_word) const {
         if (layout == QDQ_SCALES_COLUMN_WORDS) {
             return (column_word * pieces(rows, word) * word + row) * word;
         }
-        const int64_t tile = row / tile_rows * words + column_word, inside = row % tile_rows;
-        return tile * tile_bytes + (inside % band_rows * (tile_rows / band_rows) + inside / band_rows) * word;
+        const auto inside = uint64_t(row) % tile_rows;  // by masks and shifts
+        const int64_t tile = int64_t(uint64_t(row) / tile_rows) * words + column_word;
+        return tile * tile_bytes + int64_t(inside % band_rows * (tile_rows / band_rows) + inside / band_rows) * word;
     }
 
 private:

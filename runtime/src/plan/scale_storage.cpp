@@ -3,6 +3,16 @@
 
 namespace qdq::runtime {
 
+int64_t product(int64_t a, int64_t b) {
+    int64_t result;
+    return __builtin_mul_overflow(a, b, &result) ? INT64_MAX : result;
+}
+
+int64_t arrangement::bytes() const {
+    return layout == QDQ_SCALES_TILED_128X4 ? product(product(pieces(rows, tile_rows), words), tile_bytes)
+                                            : product(product(words, pieces(rows, word)), word * word);
+}
+
 namespace {
 
 qdq_status check_layout(const draft &d) {
