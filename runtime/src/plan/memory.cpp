@@ -101,8 +101,8 @@ qdq_status find(const draft &d, const char *name, const void *data, bool is_with
     return !is_placed || locate(on, data, bytes, offset, at) ? QDQ_OK : out_of_reach(d.given.function, on, name);
 }
 
-// y may not share memory with an operand.
-qdq_status check_operand(const draft &d, const char *name, const void *data, bool is_within, const span &bytes,
+// y may not share memory with an operand. Out of line, which is less code for three of them.
+[[gnu::noinline]] qdq_status check_operand(const draft &d, const char *name, const void *data, bool is_within, const span &bytes,
                          int64_t offset, const place &y) {
     place at;
     if (qdq_status s = find(d, name, data, is_within, bytes, offset, at)) {
@@ -111,7 +111,7 @@ qdq_status check_operand(const draft &d, const char *name, const void *data, boo
     return d.given.y->data && y.overlaps(at) ? d.invalid("%s: y: it overlaps %s", name) : QDQ_OK;
 }
 
-bool touched_by_scales(const draft &d, span &bytes) {
+[[gnu::noinline]] bool touched_by_scales(const draft &d, span &bytes) {
     const scale_storage &how = d.op.stored;
     if (!how.is_arranged) {
         return touched(*d.given.scale, d.scale_strides, bytes);
