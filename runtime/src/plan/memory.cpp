@@ -102,8 +102,8 @@ qdq_status find(const draft &d, const char *name, const void *data, bool is_with
 }
 
 // y may not share memory with an operand. Out of line, which is less code for three of them.
-[[gnu::noinline]] qdq_status check_operand(const draft &d, const char *name, const void *data, bool is_within, const span &bytes,
-                         int64_t offset, const place &y) {
+[[gnu::noinline]] qdq_status check_operand(const draft &d, const char *name, const void *data, bool is_within,
+                                           const span &bytes, int64_t offset, const place &y) {
     place at;
     if (qdq_status s = find(d, name, data, is_within, bytes, offset, at)) {
         return s;
