@@ -24,12 +24,12 @@ void run_some(int64_t i, void *context) {
 
 }  // namespace
 
-consecutive_elements::consecutive_elements(const plan &p) : of(p) {
+consecutive_elements::consecutive_elements(const plan &p, int64_t most_of_run) : of(p) {
     const auto extent = [&](int d) { return p.dimensions[d].whole.extent; };
-    while (split + 1 < p.dimension_count && inner * extent(split) <= most_consecutive) {
+    while (split + 1 < p.dimension_count && inner * extent(split) <= most_of_run) {
         inner *= extent(split++);
     }
-    const int64_t most = std::max<int64_t>(most_consecutive / inner, 1), unit = group / std::gcd(inner, group);
+    const int64_t most = std::max<int64_t>(most_of_run / inner, 1), unit = group / std::gcd(inner, group);
     step = std::min(most >= unit ? most / unit * unit : most, extent(split));
     count = steps = (extent(split) + step - 1) / step;
     for (int d = split + 1; d < p.dimension_count; d++) {

@@ -18,7 +18,8 @@ template<typename T> inline void *tensor_of(T *run, int64_t first) {
 // The elements of a plan of regions, in the order of its dimensions.
 class consecutive_elements {
 public:
-    explicit consecutive_elements(const plan &p);
+    // By runs of at most so many elements, whole groups.
+    explicit consecutive_elements(const plan &p, int64_t most = most_consecutive);
 
     // Sets the path of a plan of the same regions, such that a run of packed codes may begin within a byte.
     void choose_path(plan &p) const;

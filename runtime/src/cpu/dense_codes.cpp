@@ -14,7 +14,8 @@ namespace qdq::runtime {
 namespace {
 
 constexpr int64_t word = 2 * dense_unit, word_bytes = 2 * dense_unit_bytes;  // codes in 48 bits
-static_assert(most_consecutive % word == 0);
+constexpr int64_t most_codes = 4 * most_consecutive;  // of a run: as many bytes as others have for f32
+static_assert(most_codes % word == 0);
 
 // Eight codes of 6 bits, the first in the lowest, as eight of 8: halves, quarters and eighths move apart.
 uint64_t spread_codes(uint64_t dense) {
@@ -114,7 +115,7 @@ struct dense_call {
 
 void run_some(const consecutive_elements &all, int64_t begin, int64_t end, const void *context) {
     const dense_call &whole = *static_cast<const dense_call *>(context);
-    alignas(64) uint8_t codes[most_consecutive] = {};
+    alignas(64) uint8_t codes[most_codes] = {};
     for (int64_t number = begin; number < end; number++) {
         interval region[most_dimensions];
         int64_t count = 1;
@@ -139,7 +140,7 @@ void run_dense(const plan &p, const void *x, void *y) {
     plan bytes = dense;
     bytes.op.packing = QDQ_LOW_FIRST;
     bytes.op.nontemporal = p.op.nontemporal && !p.op.quantizes();
-    const consecutive_elements all(dense);
+    const consecutive_elements all(dense, most_codes);
     const dense_call whole{bytes, x, y};
     all.run(run_some, &whole);
 }
