@@ -145,8 +145,8 @@ TEST_F(DenseCodes, that_are_wrong_are_refused) {
                    [](refusable &c) { c.of_y.dtype = QDQ_F4E2M1; });
     expect_refused("options: packing 4 is not in 0..3", [](refusable &c) { set_raw(c.options.packing, 4); });
     expect_refused(
-        "options: packing 3 is not of stochastic rounding", [](refusable &c) { c.options.rounding = QDQ_STOCHASTIC; },
-        QDQ_UNSUPPORTED);
+        "options: packing 3: it is for tensors on the host, and it does not round stochastically",
+        [](refusable &c) { c.options.rounding = QDQ_STOCHASTIC; }, QDQ_UNSUPPORTED);
     expect_refused("y: it overlaps scale",
                    [](refusable &c) { c.of_scale.data = static_cast<std::byte *>(c.of_y.data) + 5; });
     refusable c;

@@ -35,11 +35,12 @@ qdq_status check_packing(const draft &d) {
         if (!has_six_bits(codes)) {
             return d.invalid("%s: options: packing %d is of f6e2m3 and f6e3m2, not %s", int(QDQ_DENSE), codes.name);
         }
-        const char *const what = d.is_on_device()                     ? "on a device"
-                                 : options.rounding == QDQ_STOCHASTIC ? "of stochastic rounding"
-                                                                      : nullptr;
-        return what ? fail(QDQ_UNSUPPORTED, "%s: options: packing %d is not %s", d.given.function, int(QDQ_DENSE), what)
-                    : QDQ_OK;
+        const char *const instead = d.is_on_device()                     ? "these are on a device"
+                                    : options.rounding == QDQ_STOCHASTIC ? "it does not round stochastically"
+                                                                         : nullptr;
+        return instead ? fail(QDQ_UNSUPPORTED, "%s: options: packing %d: it is for tensors on the host, and %s",
+                              d.given.function, int(QDQ_DENSE), instead)
+                       : QDQ_OK;
     }
     if (options.packing != QDQ_LOW_FIRST && codes.codes_per_byte() > 2) {
         return d.invalid(

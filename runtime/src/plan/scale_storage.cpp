@@ -57,8 +57,8 @@ qdq_status check_scale_storage(draft &d) {
         return s;
     }
     if (d.is_on_device() && (is_arranged || options.global_scale)) {
-        return fail(QDQ_UNSUPPORTED, "%s: options: %s: target %s has none", d.given.function,
-                    is_arranged ? "scale_is_arranged" : "global_scale", d.op.target->name);
+        return fail(QDQ_UNSUPPORTED, "%s: options: %s: it is for tensors on the host, and these are on a device",
+                    d.given.function, is_arranged ? "scale_is_arranged" : "global_scale");
     }
     d.op.stored.sense = options.global_sense;
     d.op.stored.global = options.global_scale;
