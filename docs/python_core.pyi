@@ -41,7 +41,7 @@ def quantize(
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
     seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
     global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
-) -> object:
+) -> NDArray[Any]:
     """
     y = saturate(round(x / scale) + zero_point), as an array of `dtype`.
 
