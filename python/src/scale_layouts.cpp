@@ -36,7 +36,7 @@ std::int64_t arranged_bytes(const char *function, qdq_scale_layout layout, std::
     const auto last = shape.last(2);
     std::int64_t bytes = qdq_arranged_bytes(layout, last[0], last[1]);
     for (const std::int64_t extent : shape.first(shape.size() - 2)) {
-        bytes *= extent;
+        bytes = __builtin_mul_overflow(bytes, extent, &bytes) ? INT64_MAX : bytes;
     }
     return bytes;
 }
