@@ -40,7 +40,8 @@ def quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
-    seed: int = 0, offset: int = 0,
+    seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> NDArray[Any]:
     """
     y = saturate(round(x / scale) + zero_point), as an array of `dtype`.
@@ -69,9 +70,16 @@ def quantize(
         profile: "onnx", "torch", "torchao", "acl", "tensorrt", "tripy" or "pypto": the options under which that system
             computes. A keyword that is not at its default replaces the profile's.
         out: an array of x's shape and `dtype` (with `packed`, of its bytes), any strides that keep its elements apart.
+        scale_layout: "tiled_128x4" or "column_words": scale is the dense bytes that arrange_scales gives, on the host. Its
+            shape follows from x's and `block_size`. None: scale has its own.
+        scale_dtype: with `scale_layout`, of bytes of uint8: float8_e8m0fnu or float8_e4m3fn.
+        global_sense, global_scale: a number, any float32, for the tensor above those of scale. "scale": they are multiplied by
+            it (torchao's per_tensor_scale); "inverse": divided (compressed-tensors' and vLLM's global_scale). On the host.
         packed: y as bytes, of uint8: two elements of 4 bits in each, the first in the low half, or four of 2. Its shape is
             x's, with as many bytes in the last dimension as hold the elements. Where that does not fill its bytes, y has
             one dimension of all bytes.
+        packing: "dense", of float6 types with `packed`: four elements in three bytes, the first in the lowest bits, as ONNX and
+            safetensors have them. None: each has a byte.
 
     Returns:
         `out`, or an array of x's shape from the library that x is from. Without `packed`, types below 8 bits are
@@ -91,7 +99,8 @@ def quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: None = None, packed: bool = False,
-    seed: int = 0, offset: int = 0,
+    seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> _Array: ...
 @overload
 def quantize(
@@ -99,7 +108,8 @@ def quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _Out, packed: bool = False,
-    seed: int = 0, offset: int = 0,
+    seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> _Out: ...
 
 @overload
@@ -107,19 +117,22 @@ def dequantize(
     q: _NumPy, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+    scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> NDArray[Any]:
     """
     y = (q - zero_point) * scale, as an array of `dtype`.
 
     Args:
         q: array of a type that quantize gives, 0 to 8 dimensions, any strides; or with `stored` its bytes.
-        scale, zero_point, axis, block_size: as of quantize.
+        scale, zero_point, axis, block_size, scale_layout, scale_dtype, global_sense, global_scale: as of quantize.
         dtype: what y holds: float32, float16 or bfloat16.
         zero_point_mode: "subtract", or "add": (q + zero_point) * scale.
         profile: as of quantize.
         out: an array of q's shape and `dtype`.
         stored: the type of the elements whose bytes q, of uint8, holds, as quantize gives them with packed=True.
         shape: with `stored`, the shape of the elements; None: q's, with as many in the last dimension as its bytes hold.
+        packing: as of quantize, with `stored`.
 
     Returns:
         `out`, or an array from the library that q is from.
@@ -132,12 +145,16 @@ def dequantize(
     q: _Array, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+    scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> _Array: ...
 @overload
 def dequantize(
     q: _NumPy | _DLPack, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: _Out, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+    scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> _Out: ...
 
 @overload
@@ -193,7 +210,7 @@ def quantize_dynamic(
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
     global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
-    out: None = None, packed: bool = False,
+    out: None = None, packed: bool = False, packing: Literal["dense"] | None = None,
 ) -> tuple[Any, ...]:
     """
     Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point). A global scale that is
@@ -239,7 +256,7 @@ def quantize_dynamic(
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
     global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
-    out: _DLPack | None = None, packed: bool = False,
+    out: _DLPack | None = None, packed: bool = False, packing: Literal["dense"] | None = None,
 ) -> tuple[Any, ...]: ...
 
 class DynamicPlan:
@@ -276,7 +293,7 @@ def plan_quantize_dynamic(
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
     global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
-    out: _DLPack | None = None, packed: bool = False,
+    out: _DLPack | None = None, packed: bool = False, packing: Literal["dense"] | None = None,
 ) -> DynamicPlan:
     """qdq.plan(qdq.quantize_dynamic, ...)."""
 
@@ -491,7 +508,8 @@ def plan_quantize(
     block_size: _Blocks = None, scale_mode: _ScaleMode = "divide",
     zero_point_mode: _QuantizeZeroPoint = "after_rounding", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", profile: _Profile = None, out: _DLPack | None = None, packed: bool = False,
-    seed: int = 0, offset: int = 0,
+    seed: int = 0, offset: int = 0, scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> Plan:
     """qdq.plan(qdq.quantize, ...)."""
 
@@ -499,6 +517,8 @@ def plan_dequantize(
     q: _NumPy | _DLPack, scale: _Operand, zero_point: _Operand | None = None, *, dtype: _Dtype = "float32",
     axis: int | None = None, block_size: _Blocks = None, zero_point_mode: _DequantizeZeroPoint = "subtract",
     profile: _Profile = None, out: _DLPack | None = None, stored: _Dtype | None = None, shape: Sequence[int] | None = None,
+    scale_layout: _ScaleLayout | None = None, scale_dtype: _Dtype | None = None,
+    global_sense: _GlobalSense = None, global_scale: float | None = None, packing: Literal["dense"] | None = None,
 ) -> Plan:
     """qdq.plan(qdq.dequantize, ...)."""
 

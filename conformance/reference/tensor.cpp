@@ -1,5 +1,7 @@
 #include "tensor.h"
 
+#include "scales.h"
+
 #include <cstdlib>
 #include <cstring>
 
@@ -50,6 +52,7 @@ packed_place place_of(int64_t bits, int64_t flat, qdq_packing packing) {
     case QDQ_LOW_FIRST: return {flat * bits / 8, static_cast<int>(flat * bits % 8)};
     case QDQ_HIGH_FIRST: return {flat / 2, flat % 2 == 0 ? 4 : 0};
     case QDQ_SPLIT_HALVES: return {flat / 32 * 16 + flat % 16, flat % 32 < 16 ? 0 : 4};
+    case QDQ_DENSE: break;  // of types that are not packed else
     }
     std::abort();
 }
@@ -73,7 +76,35 @@ int64_t element_count(const qdq_tensor &tensor) {
     return count;
 }
 
+namespace {
+
+// Codes of 6 bits, bit by bit.
+uint32_t load_dense(const void *data, int64_t flat) {
+    uint32_t code = 0;
+    for (int k = 0; k < 6; ++k) {
+        const int64_t bit = flat * 6 + k;
+        code |= (static_cast<const uint8_t *>(data)[bit / 8] >> bit % 8 & 1u) << k;
+    }
+    return code;
+}
+
+void store_bit(void *data, int64_t bit, uint32_t value) {
+    uint8_t &byte = static_cast<uint8_t *>(data)[bit / 8];
+    byte = static_cast<uint8_t>((byte & ~(1u << bit % 8)) | value << bit % 8);
+}
+
+void store_dense(void *data, int64_t flat, uint32_t code) {
+    for (int k = 0; k < 6; ++k) {
+        store_bit(data, flat * 6 + k, code >> k & 1);
+    }
+}
+
+}  // namespace
+
 uint32_t load_code(const qdq_tensor &tensor, const int64_t *index, qdq_packing packing) {
+    if (packing == QDQ_DENSE) {
+        return load_dense(tensor.data, flat_index(tensor, index));
+    }
     if (is_packed(tensor.dtype)) {
         const int64_t bits = bits_of(tensor.dtype);
         const packed_place place = place_of(bits, flat_index(tensor, index), packing);
@@ -90,6 +121,9 @@ uint32_t load_code(const qdq_tensor &tensor, const int64_t *index, qdq_packing p
 }
 
 void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code, qdq_packing packing) {
+    if (packing == QDQ_DENSE) {
+        return store_dense(tensor.data, flat_index(tensor, index), code);
+    }
     if (is_packed(tensor.dtype)) {
         return store_packed(tensor.data, bits_of(tensor.dtype), flat_index(tensor, index), packing, code);
     }
@@ -114,6 +148,12 @@ float load_float(const qdq_tensor &tensor, const int64_t *index) {
 }
 
 void clear_padding(const qdq_tensor &tensor, qdq_packing packing) {
+    if (packing == QDQ_DENSE) {
+        for (int64_t bit = 6 * element_count(tensor); bit % 8 != 0; ++bit) {
+            store_bit(tensor.data, bit, 0);
+        }
+        return;
+    }
     const int64_t bits = bits_of(tensor.dtype);
     for (int64_t i = element_count(tensor); i * bits % 8 != 0; ++i) {
         store_packed(tensor.data, bits, i, packing, 0);
@@ -122,7 +162,7 @@ void clear_padding(const qdq_tensor &tensor, qdq_packing packing) {
 
 parameters::parameters(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor *zero_point,
                        const qdq_options &options)
-    : scale_(scale), zero_point_(zero_point), rank_(x.rank) {
+    : scale_(scale), zero_point_(zero_point), options_(options), rank_(x.rank) {
     if (element_count(x) == 0 || element_count(scale) == 1) {
         return;
     }
@@ -156,7 +196,26 @@ parameters::index_array parameters::scale_index(const int64_t *x_index) const {
     return index;
 }
 
-float parameters::scale_at(const int64_t *x_index) const { return load_float(scale_, scale_index(x_index).data()); }
+// A scale of a byte that is arranged: matrix after matrix.
+float parameters::arranged_scale(const int64_t *index) const {
+    const int64_t rows = scale_.shape[scale_.rank - 2], columns = scale_.shape[scale_.rank - 1];
+    const int64_t flat = flat_index(scale_, index), matrix = flat / (rows * columns);
+    const int64_t place = matrix * arranged_bytes(options_.scale_layout, rows, columns) +
+                          arranged_place(options_.scale_layout, rows, columns, flat / columns % rows, flat % columns);
+    const uint8_t code = static_cast<const uint8_t *>(scale_.data)[place];
+    return decode_float(scale_.dtype, code);
+}
+
+float parameters::scale_at(const int64_t *x_index) const {
+    const index_array index = scale_index(x_index);
+    const float scale =
+        options_.scale_is_arranged != 0 ? arranged_scale(index.data()) : load_float(scale_, index.data());
+    switch (options_.global_sense) {
+    case QDQ_GLOBAL_SCALE: return scale * *options_.global_scale;
+    case QDQ_GLOBAL_INVERSE: return scale / *options_.global_scale;
+    default: return scale;
+    }
+}
 
 zero_point parameters::zero_point_at(const int64_t *x_index) const {
     if (zero_point_ == nullptr) {

@@ -15,7 +15,7 @@ inline constexpr int max_rank = 8;
 
 int64_t element_count(const qdq_tensor &tensor);
 
-// An element's bits, at the low end. The packing counts for packed types only.
+// An element's bits, at the low end. The packing counts for packed types, and where it is dense.
 uint32_t load_code(const qdq_tensor &tensor, const int64_t *index, qdq_packing packing = QDQ_LOW_FIRST);
 void store_code(const qdq_tensor &tensor, const int64_t *index, uint32_t code, qdq_packing packing = QDQ_LOW_FIRST);
 
@@ -53,8 +53,11 @@ public:
     index_array scale_index(const int64_t *x_index) const;
 
 private:
+    float arranged_scale(const int64_t *index) const;
+
     const qdq_tensor &scale_;
     const qdq_tensor *zero_point_;
+    const qdq_options options_;
     int32_t rank_ = 0;        // of x
     int32_t only_axis_ = -1;  // of a 1-D scale on an x of another rank: the dimension of x it varies along
     index_array block_{};     // elements of x per scale along each dimension of the scale

@@ -311,31 +311,91 @@ void array::multiply_last_dimension(const char *function, const char *name, std:
     }
 }
 
-void array::read_bytes(const char *function, const char *name, nb::handle given, qdq_dtype dtype,
+packed_type::packed_type(const char *function, const char *name, qdq_dtype dtype, bool is_dense)
+    : dtype(dtype), elements(is_dense ? 4 : 1), bytes(is_dense ? 3 : 1) {
+    const int bits = qdq_dtype_bits(dtype);
+    if (bits > 8) {
+        refuse_type(function, name, std::string("bytes hold types of at most 8 bits, not ") + type_of(dtype).name);
+    }
+    if (!is_dense) {
+        elements = 8 / bits;
+    } else if (dtype != QDQ_F6E2M3 && dtype != QDQ_F6E3M2) {
+        refuse_type(function, name, std::string("types of 6 bits are dense, not ") + type_of(dtype).name);
+    }
+}
+
+std::int64_t packed_type::bytes_of(std::int64_t count) const {
+    return bytes == 1 ? divided_up(count, elements) : count - count / elements;
+}
+
+bool is_dense_packing(const char *function, nb::handle given, bool is_packed) {
+    if (!given.is_valid() || given.is_none()) {
+        return false;
+    }
+    if (text(function, "packing", given) != "dense") {
+        refuse_value(function, "packing", "it is neither None nor dense");
+    }
+    if (!is_packed) {
+        refuse_value(function, "packing", "dense elements are bytes: quantize has packed=True, dequantize has stored");
+    }
+    return true;
+}
+
+void array::set_elements_of_bytes(const char *function, const char *name, const packed_type &type) {
+    if (view_.rank > 0 && shape_[view_.rank - 1] % type.bytes != 0) {
+        refuse_value(function, name, "its last dimension is no multiple of " + std::to_string(type.bytes) + " bytes");
+    }
+    multiply_last_dimension(function, name, type.elements);
+    if (view_.rank > 0) {
+        element_shape_[view_.rank - 1] /= type.bytes;
+    }
+}
+
+void array::read_bytes(const char *function, const char *name, nb::handle given, const packed_type &type,
                        std::optional<std::span<const std::int64_t>> shape) {
     read(function, name, given);
-    if (view_.dtype != QDQ_U8 || qdq_dtype_bits(dtype) > 8) {
-        refuse_type(function, name,
-                    std::string("bytes are uint8, and hold types of at most 8 bits: it is ") +
-                        type_of(view_.dtype).name + " for " + type_of(dtype).name);
+    if (view_.dtype != QDQ_U8) {
+        refuse_type(function, name, std::string("bytes are uint8: it is ") + type_of(view_.dtype).name);
     }
     if (!is_dense()) {
         refuse_value(function, name, "bytes are dense");
     }
-    const std::int64_t bytes = element_count(), per_byte = 8 / qdq_dtype_bits(dtype);
-    view_.dtype = dtype;
+    const std::int64_t bytes = element_count();
+    view_.dtype = type.dtype;
     view_.strides = nullptr;
     if (!shape) {
-        multiply_last_dimension(function, name, per_byte);
+        set_elements_of_bytes(function, name, type);
         return;
     }
     set_element_shape(function, "shape", *shape);
     if (std::ranges::any_of(*shape, [](std::int64_t size) { return size < 0; }) ||
-        divided_up(element_count(), per_byte) != bytes) {
+        type.bytes_of(element_count()) != bytes) {
         refuse_value(
             function, name,
             std::to_string(bytes) + " bytes are not those of a shape of " + nb::str(shape_tuple(*shape)).c_str());
     }
+}
+
+void array::read_arranged(const char *function, const char *name, nb::handle given, std::optional<qdq_dtype> dtype) {
+    read(function, name, given);
+    if (dtype && view_.dtype != QDQ_U8) {
+        refuse_type(function, name, std::string("its bytes are uint8, not ") + type_of(view_.dtype).name);
+    }
+    if (!is_dense()) {
+        refuse_value(function, name, "arranged scales are dense");
+    }
+    view_.dtype = dtype.value_or(view_.dtype);
+    view_.strides = nullptr;
+}
+
+void array::set_arranged_shape(const char *function, const char *name, std::span<const std::int64_t> shape,
+                               std::int64_t bytes) {
+    if (element_count() != bytes) {
+        refuse_value(function, name,
+                     std::to_string(element_count()) + " bytes, and scales of the shape " +
+                         nb::str(shape_tuple(shape)).c_str() + " take " + std::to_string(bytes));
+    }
+    set_element_shape(function, name, shape);
 }
 
 void array::make(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape) {
@@ -367,23 +427,19 @@ void array::make(const char *function, const array &like, qdq_dtype dtype, std::
     read_numpy(function, "out", made);
 }
 
-void array::make_bytes(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape) {
-    const int bits = qdq_dtype_bits(dtype);
-    if (bits > 8) {
-        refuse_type(function, "packed", std::string("bytes hold types of at most 8 bits, not ") + type_of(dtype).name);
-    }
-    const std::int64_t per_byte = 8 / bits;
+void array::make_bytes(const char *function, const array &like, const packed_type &type,
+                       std::span<const std::int64_t> shape) {
     std::array<std::int64_t, most_dimensions> sizes{};
     std::ranges::copy(shape, sizes.begin());
     std::size_t rank = shape.size();
-    if (rank > 0 && shape[rank - 1] % per_byte == 0) {
-        sizes[rank - 1] /= per_byte;
-    } else if (per_byte > 1) {
-        sizes[0] = divided_up(compat::element_count(shape), per_byte);
+    if (rank > 0 && shape[rank - 1] % type.elements == 0) {
+        sizes[rank - 1] = sizes[rank - 1] / type.elements * type.bytes;
+    } else if (type.elements > 1) {
+        sizes[0] = type.bytes_of(compat::element_count(shape));
         rank = 1;
     }
     make(function, like, QDQ_U8, {sizes.data(), rank});
-    view_.dtype = dtype;
+    view_.dtype = type.dtype;
     view_.strides = nullptr;
     set_element_shape(function, "out", shape);
 }

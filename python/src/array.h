@@ -15,6 +15,19 @@ namespace qdq::python {
 // How Python's array holds codes of less than a byte, which qdq packs.
 enum class layout { as_qdq, one_a_byte };
 
+// A type of at most 8 bits whose elements are bytes together, packed as qdq does: so many elements in so many bytes.
+struct packed_type {
+    qdq_dtype dtype;
+    std::int64_t elements, bytes;
+
+    // Raises TypeError where the type has more bits, or is none of those that are dense.
+    packed_type(const char *function, const char *name, qdq_dtype dtype, bool is_dense);
+    std::int64_t bytes_of(std::int64_t count) const;
+};
+
+// Whether elements are dense, of keywords where they are packed.
+bool is_dense_packing(const char *function, nb::handle given, bool is_packed);
+
 // An argument: a view of an array's memory, valid as long as this object.
 class array {
 public:
@@ -32,8 +45,14 @@ public:
 
     // `given`, of uint8, holds the elements of a tensor of this type as qdq does: of this shape or, where there is
     // none, of given's with as many elements in the last dimension as its bytes hold.
-    void read_bytes(const char *function, const char *name, nb::handle given, qdq_dtype dtype,
+    void read_bytes(const char *function, const char *name, nb::handle given, const packed_type &type,
                     std::optional<std::span<const std::int64_t>> shape);
+
+    // `given` is dense, and holds so many bytes of a tensor of a type of a byte, which it has, or uint8: that has this
+    // shape, and the bytes are in another order.
+    void read_arranged(const char *function, const char *name, nb::handle given, std::optional<qdq_dtype> dtype);
+    void set_arranged_shape(const char *function, const char *name, std::span<const std::int64_t> shape,
+                            std::int64_t bytes);
 
     // Raises ValueError where the memory is no longer what was read: Python's code that has run since may have given it
     // back, as numpy.ndarray.resize(refcheck=False) does. That of a capsule is the call's own.
@@ -46,7 +65,8 @@ public:
     // A new array, of the framework that `like` is from.
     void make(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape);
     // The same for the bytes of its elements, as an array of uint8.
-    void make_bytes(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape);
+    void make_bytes(const char *function, const array &like, const packed_type &type,
+                    std::span<const std::int64_t> shape);
 
     bool is_given() const { return view_.shape != nullptr; }
     bool is_numpy() const { return is_numpy_; }
@@ -76,6 +96,7 @@ private:
     void read_dlpack(const char *function, const char *name, const nb::dlpack::dltensor &from);
     void set_element_shape(const char *function, const char *name, std::span<const std::int64_t> shape);
     void multiply_last_dimension(const char *function, const char *name, std::int64_t by);
+    void set_elements_of_bytes(const char *function, const char *name, const packed_type &type);
     std::size_t dense_bytes() const;
 
     bool is_in_place() const;

@@ -1,5 +1,8 @@
 #include "call.h"
 
+#include "dynamic.h"
+#include "scale_layouts.h"
+
 #include <algorithm>
 #include <string>
 #include <tuple>
@@ -59,8 +62,19 @@ void check(qdq_status status) {
     }
 }
 
-void operands::read(const direction &way, nb::handle scale, nb::handle zero_point, const array &x) {
-    scale_.read_operand(way.function, way.names.scale, scale, false, x);
+void operands::read(const direction &way, nb::handle scale, nb::handle zero_point, const keywords &given,
+                    const array &x) {
+    const bool is_arranged = given.scale_layout.is_valid() && !given.scale_layout.is_none();
+    if (is_arranged) {
+        options_.scale_is_arranged = 1;
+        options_.scale_layout = layout_of(way.function, "scale_layout", given.scale_layout);
+        scale_.read_arranged(way.function, way.names.scale, scale,
+                             given.scale_dtype.is_none()
+                                 ? std::nullopt
+                                 : std::optional(named_type(way.function, "scale_dtype", given.scale_dtype).dtype));
+    } else {
+        scale_.read_operand(way.function, way.names.scale, scale, false, x);
+    }
     if (!zero_point.is_none()) {
         zero_point_.read_operand(way.function, way.names.zero_point, zero_point, true, x);
     }
@@ -74,7 +88,10 @@ void operands::check_in_place(const direction &way) const {
 void operands::read_options(const direction &way, const keywords &given, const array &x, qdq_dtype stored) {
     if (!given.profile.is_none()) {
         const std::string_view name = text(way.function, way.names.profile, given.profile);
+        const qdq_options read = options_;
         check(qdq_profile_options(name.data(), stored, &options_));
+        options_.scale_is_arranged = read.scale_is_arranged;
+        options_.scale_layout = read.scale_layout;
     }
     if (way.quantizes) {
         replace(options_.scale_mode, named(way, "scale_mode", given.scale_mode, scale_modes));
@@ -105,11 +122,49 @@ void operands::read_options(const direction &way, const keywords &given, const a
         options_.block_size = integer(way.function, way.names.block_size, given.block_size);
     }
     options_.stream = x.stream();
+    options_.packing = given.packing.is_valid() && !given.packing.is_none() ? QDQ_DENSE : QDQ_LOW_FIRST;
+    if (options_.scale_is_arranged != 0) {
+        const std::vector<std::int64_t> shape = blocked_shape(way, x);
+        scale_.set_arranged_shape(way.function, way.names.scale, shape,
+                                  arranged_bytes(way.function, options_.scale_layout, shape));
+    }
+    read_global_scale(way, given);
     check_axis_and_blocks_are_clear(way, given, x);
     // Asking tensors again where they are takes 60 ns each.
     const auto runs_code = [](nb::handle number) { return !number.is_none() && !PyLong_CheckExact(number.ptr()); };
-    options_have_run_code_ = runs_code(given.axis) || runs_code(given.block_size) ||
+    const bool number_has_run_code = options_.global_scale && !PyFloat_CheckExact(given.global_scale.ptr());
+    options_have_run_code_ = number_has_run_code || runs_code(given.axis) || runs_code(given.block_size) ||
                              (given.seed.is_valid() && (runs_code(given.seed) || runs_code(given.offset)));
+}
+
+void operands::read_global_scale(const direction &way, const keywords &given) {
+    if (!given.global_sense.is_valid() || (given.global_sense.is_none() && given.global_scale.is_none())) {
+        return;
+    }
+    if (given.global_sense.is_none() || given.global_scale.is_none()) {
+        const char *const missing = given.global_sense.is_none() ? "global_sense" : "global_scale";
+        refuse_value(way.function, missing, "None: global_scale has a global_sense, which is scale or inverse");
+    }
+    options_.global_sense = sense_of(way.function, given.global_sense);
+    global_scale_ = number(way.function, "global_scale", given.global_scale);
+    options_.global_scale = &global_scale_;
+}
+
+// Of scales whose blocks are asked for.
+std::vector<std::int64_t> operands::blocked_shape(const direction &way, const array &x) const {
+    std::vector<std::int64_t> shape(x.shape().begin(), x.shape().end());
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    const std::int64_t axis = options_.axis < 0 ? options_.axis + rank : options_.axis;
+    for (std::int64_t d = 0; d < rank; ++d) {
+        const std::int64_t asked = options_.block_shape ? options_.block_shape[d] : d == axis ? options_.block_size : 1;
+        if (asked < 1) {
+            refuse_value(way.function, way.names.block_size,
+                         "scale_layout needs block sizes of 1 or more: the scale's shape follows from them");
+        }
+        std::int64_t &blocks = shape[static_cast<std::size_t>(d)];
+        blocks = blocks / asked + (blocks % asked != 0);
+    }
+    return shape;
 }
 
 // What qdq would take for granted of shapes that say less than a program means. In a square matrix one scale for each
@@ -140,7 +195,8 @@ void operands::check_axis_and_blocks_are_clear(const direction &way, const keywo
 call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero_point, const keywords &given)
     : way_(way),
       dtype_(named_type(way.function, "dtype", given.dtype).dtype),
-      packed_(boolean(way.function, "packed", given.packed)) {
+      packed_(boolean(way.function, "packed", given.packed)),
+      dense_(is_dense_packing(way.function, given.packing, packed_ || !given.stored.is_none())) {
     if (!given.stored.is_none()) {
         stored_ = named_type(way.function, "stored", given.stored).dtype;
     }
@@ -148,7 +204,7 @@ call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero
         stored_shape_ = integers(way.function, "shape", given.shape, 8);
     }
     read_x(x_, x);
-    operands_.read(way, scale, zero_point, x_);
+    operands_.read(way, scale, zero_point, given, x_);
     read_y(y_, given.out, x_);
     operands_.read_options(way, given, x_, way.quantizes ? dtype_ : x_.view().dtype);
     if (x_.has_run_code() || y_.has_run_code() || operands_.have_run_code()) {
@@ -164,7 +220,7 @@ void call::check_in_place(const array &x, const array &y) const {
 
 void call::read_x(array &x, nb::handle given) const {
     if (stored_) {
-        x.read_bytes(way_.function, way_.names.x, given, *stored_, stored_shape_);
+        x.read_bytes(way_.function, way_.names.x, given, {way_.function, "stored", *stored_, dense_}, stored_shape_);
     } else {
         x.read(way_.function, way_.names.x, given);
     }
@@ -172,12 +228,13 @@ void call::read_x(array &x, nb::handle given) const {
 
 void call::read_y(array &y, nb::handle out, const array &x) const {
     if (out.is_none()) {
-        packed_ ? y.make_bytes(way_.function, x, dtype_, x.shape()) : y.make(way_.function, x, dtype_, x.shape());
+        packed_ ? y.make_bytes(way_.function, x, {way_.function, "packed", dtype_, dense_}, x.shape())
+                : y.make(way_.function, x, dtype_, x.shape());
         return;
     }
     y.check_writable(way_.function, out);
     if (packed_) {
-        y.read_bytes(way_.function, "out", out, dtype_, x.shape());
+        y.read_bytes(way_.function, "out", out, {way_.function, "packed", dtype_, dense_}, x.shape());
         return;
     }
     y.read(way_.function, "out", out);
@@ -214,7 +271,7 @@ nb::object call::run() {
 transcoding::transcoding(nb::handle q, nb::handle scale, nb::handle zero_point, const keywords &given,
                          nb::handle new_scale, nb::handle new_zero_point, const keywords &made)
     : call(from_codes, q, scale, zero_point, given) {
-    new_operands_.read(to_codes, new_scale, new_zero_point, x_);
+    new_operands_.read(to_codes, new_scale, new_zero_point, made, x_);
     new_operands_.read_options(to_codes, made, x_, y_.view().dtype);
     if (new_operands_.have_run_code()) {
         check_in_place(x_, y_);

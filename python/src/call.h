@@ -42,14 +42,15 @@ inline constexpr direction to_codes{
 // The keywords, as Python gives them; null are those that a function does not have.
 struct keywords {
     nb::handle dtype{}, axis{}, block_size{}, scale_mode{}, zero_point_mode{}, rounding{}, saturate{}, nan{}, profile{},
-        out{}, packed{}, stored{}, shape{}, seed{}, offset{};
+        out{}, packed{}, stored{}, shape{}, seed{}, offset{}, scale_layout{}, scale_dtype{}, global_sense{},
+        global_scale{}, packing{};
 };
 
 // Scale, zero point and options of one side of a call.
 class operands {
 public:
     // For elements like x's.
-    void read(const direction &way, nb::handle scale, nb::handle zero_point, const array &x);
+    void read(const direction &way, nb::handle scale, nb::handle zero_point, const keywords &given, const array &x);
     void read_options(const direction &way, const keywords &given, const array &x, qdq_dtype stored);
     // Whether code of an argument's has run, which can have moved any that was read before.
     bool have_run_code() const { return scale_.has_run_code() || zero_point_.has_run_code() || options_have_run_code_; }
@@ -61,9 +62,12 @@ public:
 
 private:
     void check_axis_and_blocks_are_clear(const direction &way, const keywords &given, const array &x) const;
+    void read_global_scale(const direction &way, const keywords &given);
+    std::vector<std::int64_t> blocked_shape(const direction &way, const array &x) const;
 
     array scale_, zero_point_;
     qdq_options options_{};
+    float global_scale_ = 1;
     bool options_have_run_code_ = false;
     std::vector<std::int64_t> block_shape_;
 };
@@ -90,7 +94,7 @@ protected:
 
 private:
     qdq_dtype dtype_;
-    bool packed_;
+    bool packed_, dense_;
     std::optional<qdq_dtype> stored_;
     std::optional<std::vector<std::int64_t>> stored_shape_;
 };

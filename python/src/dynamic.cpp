@@ -22,7 +22,7 @@ namespace {
 // The keywords, as Python gives them.
 struct dynamic_keywords {
     nb::handle dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range,
-        global_sense, global_scale, global_largest, profile, diagnostics, out, packed;
+        global_sense, global_scale, global_largest, profile, diagnostics, out, packed, packing;
 };
 
 constexpr std::pair<const char *, qdq_scale_rule> rules[] = {
@@ -45,6 +45,12 @@ template<typename Named> auto named(const char *function, const char *keyword, n
     refuse_value(function, keyword, '"' + std::string(name) + "\" is none of " + names);
 }
 
+}  // namespace
+
+qdq_global_sense sense_of(const char *function, nb::handle given) {
+    return named(function, "global_sense", given, senses);
+}
+
 float number(const char *function, const char *name, nb::handle given) {
     const double value = PyFloat_AsDouble(given.ptr());
     if (value == -1.0 && PyErr_Occurred() != nullptr) {
@@ -53,6 +59,8 @@ float number(const char *function, const char *name, nb::handle given) {
     }
     return static_cast<float>(value);
 }
+
+namespace {
 
 // What a call reads, and what it makes.
 struct dynamic_arrays {
@@ -67,6 +75,7 @@ public:
         : function_(function),
           makes_codes_(makes_codes),
           packed_(boolean(function, "packed", given.packed)),
+          dense_(is_dense_packing(function, given.packing, packed_)),
           codes_(named_type(function, "dtype", given.dtype).dtype) {
         read_rule(given);
         read_clip_ratio(given.clip_ratio);
@@ -78,6 +87,7 @@ public:
         if (groups >= 0) {
             scale_shape_.insert(scale_shape_.begin(), groups);
         }
+        options_.packing = dense_ ? QDQ_DENSE : QDQ_LOW_FIRST;
         scale_type_ = type_or(given.scale_dtype, "scale_dtype", default_scale());
         if (how_.rule == QDQ_SCALE_MINMAX) {
             zero_point_type_ = type_or(given.zero_point_dtype, "zero_point_dtype", default_zero_point());
@@ -178,7 +188,7 @@ protected:
 private:
     friend class dynamic_pair;
 
-    const bool makes_codes_, packed_;
+    const bool makes_codes_, packed_, dense_;
     const qdq_dtype codes_;
     qdq_dtype scale_type_{}, zero_point_type_{};
     std::mutex alone_;  // of what writes the next two
@@ -252,7 +262,7 @@ private:
             }
             return;
         }
-        how_.global_sense = named(function_, "global_sense", given.global_sense, senses);
+        how_.global_sense = sense_of(function_, given.global_sense);
         how_.computes_global = given.global_scale.is_none() ? 1 : 0;
         global_ = given.global_scale.is_none() ? 0 : number(function_, "global_scale", given.global_scale);
         how_.global_scale = &global_;
@@ -322,12 +332,13 @@ private:
         const array &x = all.x;
         array &y = all.y;
         if (out.is_none()) {
-            packed_ ? y.make_bytes(function_, x, codes_, x.shape()) : y.make(function_, x, codes_, x.shape());
+            packed_ ? y.make_bytes(function_, x, {function_, "packed", codes_, dense_}, x.shape())
+                    : y.make(function_, x, codes_, x.shape());
             return;
         }
         y.check_writable(function_, out);
         if (packed_) {
-            y.read_bytes(function_, "out", out, codes_, x.shape());
+            y.read_bytes(function_, "out", out, {function_, "packed", codes_, dense_}, x.shape());
             return;
         }
         y.read(function_, "out", out);
@@ -580,23 +591,23 @@ template<auto function> void define_quantize(nb::module_ &m, const char *name, c
         m, name,
         "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
         "clip_ratio=1.0, least_scale=0.0, quant_range=None, global_sense=None, global_scale=None, "
-        "global_largest=448.0, profile=None, diagnostics=False, out=None, packed=False)",
+        "global_largest=448.0, profile=None, diagnostics=False, out=None, packed=False, packing=None)",
         doc,
         nb::cpp_function(
             [](nb::handle x, nb::handle dtype, nb::handle rule, nb::handle axis, nb::handle block_size,
                nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
                nb::handle quant_range, nb::handle global_sense, nb::handle global_scale, nb::handle global_largest,
-               nb::handle profile, nb::handle diagnostics, nb::handle out, nb::handle packed) {
-                return function(
-                    x, {dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio, least_scale,
-                        quant_range, global_sense, global_scale, global_largest, profile, diagnostics, out, packed});
+               nb::handle profile, nb::handle diagnostics, nb::handle out, nb::handle packed, nb::handle packing) {
+                return function(x, {dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio,
+                                    least_scale, quant_range, global_sense, global_scale, global_largest, profile,
+                                    diagnostics, out, packed, packing});
             },
             nb::name(name), "x"_a.none(), nb::kw_only(), "dtype"_a.none(), "rule"_a.none() = "absmax",
             "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_dtype"_a = nb::none(),
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
             "quant_range"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none(),
             "global_largest"_a.none() = 448.0, "profile"_a = nb::none(), "diagnostics"_a.none() = false,
-            "out"_a = nb::none(), "packed"_a.none() = false));
+            "out"_a = nb::none(), "packed"_a.none() = false, "packing"_a = nb::none()));
 }
 
 }  // namespace
@@ -639,7 +650,8 @@ void define_dynamic(nb::module_ &m) {
                                              profile,
                                              diagnostics,
                                              nb::handle(Py_None),
-                                             nb::handle(Py_False)};
+                                             nb::handle(Py_False),
+                                             nb::handle(Py_None)};
                 return dynamic_call("qdq.compute_scales", x, given, false).run();
             },
             nb::name("compute_scales"), "x"_a.none(), nb::kw_only(), "dtype"_a.none(), "rule"_a.none() = "absmax",

@@ -56,9 +56,16 @@ Args:
     profile: "onnx", "torch", "torchao", "acl", "tensorrt", "tripy" or "pypto": the options under which that system
         computes. A keyword that is not at its default replaces the profile's.
     out: an array of x's shape and `dtype` (with `packed`, of its bytes), any strides that keep its elements apart.
+    scale_layout: "tiled_128x4" or "column_words": scale is the dense bytes that arrange_scales gives, on the host. Its
+        shape follows from x's and `block_size`. None: scale has its own.
+    scale_dtype: with `scale_layout`, of bytes of uint8: float8_e8m0fnu or float8_e4m3fn.
+    global_sense, global_scale: a number, any float32, for the tensor above those of scale. "scale": they are multiplied by
+        it (torchao's per_tensor_scale); "inverse": divided (compressed-tensors' and vLLM's global_scale). On the host.
     packed: y as bytes, of uint8: two elements of 4 bits in each, the first in the low half, or four of 2. Its shape is
         x's, with as many bytes in the last dimension as hold the elements. Where that does not fill its bytes, y has
         one dimension of all bytes.
+    packing: "dense", of float6 types with `packed`: four elements in three bytes, the first in the lowest bits, as ONNX and
+        safetensors have them. None: each has a byte.
 
 Returns:
     `out`, or an array of x's shape from the library that x is from. Without `packed`, types below 8 bits are
@@ -76,13 +83,14 @@ constexpr char dequantize_doc[] = R"(y = (q - zero_point) * scale, as an array o
 
 Args:
     q: array of a type that quantize gives, 0 to 8 dimensions, any strides; or with `stored` its bytes.
-    scale, zero_point, axis, block_size: as of quantize.
+    scale, zero_point, axis, block_size, scale_layout, scale_dtype, global_sense, global_scale: as of quantize.
     dtype: what y holds: float32, float16 or bfloat16.
     zero_point_mode: "subtract", or "add": (q + zero_point) * scale.
     profile: as of quantize.
     out: an array of q's shape and `dtype`.
     stored: the type of the elements whose bytes q, of uint8, holds, as quantize gives them with packed=True.
     shape: with `stored`, the shape of the elements; None: q's, with as many in the last dimension as its bytes hold.
+    packing: as of quantize, with `stored`.
 
 Returns:
     `out`, or an array from the library that q is from.
@@ -108,28 +116,51 @@ Raises:
 constexpr char quantize_signature[] =
     "(x, scale, zero_point=None, *, dtype, axis=None, block_size=None, scale_mode='divide', "
     "zero_point_mode='after_rounding', rounding='nearest_even', saturate=True, nan='lowest', profile=None, out=None, "
-    "packed=False, seed=0, offset=0)";
+    "packed=False, seed=0, offset=0, scale_layout=None, scale_dtype=None, global_sense=None, global_scale=None, "
+    "packing=None)";
 constexpr char dequantize_signature[] =
     "(q, scale, zero_point=None, *, dtype='float32', axis=None, block_size=None, zero_point_mode='subtract', "
-    "profile=None, out=None, stored=None, shape=None)";
+    "profile=None, out=None, stored=None, shape=None, scale_layout=None, scale_dtype=None, global_sense=None, "
+    "global_scale=None, packing=None)";
 
 // Functions with quantize's and dequantize's arguments, which they hand to `use`.
 template<auto use> void define_quantize(nb::module_ &m, const char *name, const char *doc) {
-    define_builtin(m, name, quantize_signature, doc,
-                   nb::cpp_function(
-                       [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
-                          nb::handle block_size, nb::handle scale_mode, nb::handle zero_point_mode, nb::handle rounding,
-                          nb::handle saturate, nb::handle nan, nb::handle profile, nb::handle out, nb::handle packed,
-                          nb::handle seed, nb::handle offset) {
-                           return use(quantization, x, scale, zero_point,
-                                      {dtype, axis, block_size, scale_mode, zero_point_mode, rounding, saturate, nan,
-                                       profile, out, packed, nb::handle(Py_None), nb::handle(Py_None), seed, offset});
-                       },
-                       nb::name(name), "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
-                       "dtype"_a.none(), "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
-                       "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even",
-                       "saturate"_a.none() = true, "nan"_a = "lowest", "profile"_a = nb::none(), "out"_a = nb::none(),
-                       "packed"_a.none() = false, "seed"_a.none() = 0, "offset"_a.none() = 0));
+    define_builtin(
+        m, name, quantize_signature, doc,
+        nb::cpp_function(
+            [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
+               nb::handle block_size, nb::handle scale_mode, nb::handle zero_point_mode, nb::handle rounding,
+               nb::handle saturate, nb::handle nan, nb::handle profile, nb::handle out, nb::handle packed,
+               nb::handle seed, nb::handle offset, nb::handle scale_layout, nb::handle scale_dtype,
+               nb::handle global_sense, nb::handle global_scale, nb::handle packing) {
+                return use(quantization, x, scale, zero_point,
+                           {dtype,
+                            axis,
+                            block_size,
+                            scale_mode,
+                            zero_point_mode,
+                            rounding,
+                            saturate,
+                            nan,
+                            profile,
+                            out,
+                            packed,
+                            nb::handle(Py_None),
+                            nb::handle(Py_None),
+                            seed,
+                            offset,
+                            scale_layout,
+                            scale_dtype,
+                            global_sense,
+                            global_scale,
+                            packing});
+            },
+            nb::name(name), "x"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
+            "dtype"_a.none(), "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_mode"_a = "divide",
+            "zero_point_mode"_a = "after_rounding", "rounding"_a = "nearest_even", "saturate"_a.none() = true,
+            "nan"_a = "lowest", "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false,
+            "seed"_a.none() = 0, "offset"_a.none() = 0, "scale_layout"_a = nb::none(), "scale_dtype"_a = nb::none(),
+            "global_sense"_a = nb::none(), "global_scale"_a = nb::none(), "packing"_a = nb::none()));
 }
 
 template<auto use> void define_dequantize(nb::module_ &m, const char *name, const char *doc) {
@@ -138,7 +169,8 @@ template<auto use> void define_dequantize(nb::module_ &m, const char *name, cons
         nb::cpp_function(
             [](nb::handle q, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle axis,
                nb::handle block_size, nb::handle zero_point_mode, nb::handle profile, nb::handle out, nb::handle stored,
-               nb::handle shape) {
+               nb::handle shape, nb::handle scale_layout, nb::handle scale_dtype, nb::handle global_sense,
+               nb::handle global_scale, nb::handle packing) {
                 return use(dequantization, q, scale, zero_point,
                            {dtype,
                             axis,
@@ -152,11 +184,20 @@ template<auto use> void define_dequantize(nb::module_ &m, const char *name, cons
                             out,
                             nb::handle(Py_False),
                             stored,
-                            shape});
+                            shape,
+                            {},
+                            {},
+                            scale_layout,
+                            scale_dtype,
+                            global_sense,
+                            global_scale,
+                            packing});
             },
             nb::name(name), "q"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
             "dtype"_a = "float32", "axis"_a = nb::none(), "block_size"_a = nb::none(), "zero_point_mode"_a = "subtract",
-            "profile"_a = nb::none(), "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none()));
+            "profile"_a = nb::none(), "out"_a = nb::none(), "stored"_a = nb::none(), "shape"_a = nb::none(),
+            "scale_layout"_a = nb::none(), "scale_dtype"_a = nb::none(), "global_sense"_a = nb::none(),
+            "global_scale"_a = nb::none(), "packing"_a = nb::none()));
 }
 
 void define_transcode(nb::module_ &m) {

@@ -17,35 +17,38 @@ namespace {
 constexpr std::pair<const char *, qdq_scale_layout> layouts[] = {{"tiled_128x4", QDQ_SCALES_TILED_128X4},
                                                                  {"column_words", QDQ_SCALES_COLUMN_WORDS}};
 
-qdq_scale_layout layout_of(const char *function, nb::handle given) {
-    const std::string_view name = text(function, "layout", given);
+}  // namespace
+
+qdq_scale_layout layout_of(const char *function, const char *name, nb::handle given) {
+    const std::string_view layout_name = text(function, name, given);
     for (const auto &[known, layout] : layouts) {
-        if (name == known) {
+        if (layout_name == known) {
             return layout;
         }
     }
-    refuse_value(function, "layout", '"' + std::string(name) + "\" is none of tiled_128x4, column_words");
+    refuse_value(function, name, '"' + std::string(layout_name) + "\" is none of tiled_128x4, column_words");
 }
 
-// Of all matrices of a scale tensor's shape.
-std::int64_t bytes_of(const char *function, qdq_scale_layout layout, std::span<const std::int64_t> shape) {
+std::int64_t arranged_bytes(const char *function, qdq_scale_layout layout, std::span<const std::int64_t> shape) {
     if (shape.size() < 2) {
         refuse_value(function, "scale", "it has " + std::to_string(shape.size()) + " dimensions, and no matrix");
     }
     const auto last = shape.last(2);
     std::int64_t bytes = qdq_arranged_bytes(layout, last[0], last[1]);
     for (const std::int64_t extent : shape.first(shape.size() - 2)) {
-        bytes *= extent;
+        bytes = __builtin_mul_overflow(bytes, extent, &bytes) ? INT64_MAX : bytes;
     }
     return bytes;
 }
 
+namespace {
+
 nb::object arrange(nb::handle given, nb::handle layout_name) {
     const char *const function = "qdq.arrange_scales";
-    const qdq_scale_layout layout = layout_of(function, layout_name);
+    const qdq_scale_layout layout = layout_of(function, "layout", layout_name);
     array scale, arranged;
     scale.read(function, "scale", given);
-    const std::int64_t bytes = bytes_of(function, layout, scale.shape());
+    const std::int64_t bytes = arranged_bytes(function, layout, scale.shape());
     arranged.make(function, scale, QDQ_U8, std::span(&bytes, 1));
     scale.check_in_place(function, "scale");
     qdq_status status;
@@ -59,7 +62,7 @@ nb::object arrange(nb::handle given, nb::handle layout_name) {
 
 nb::object restore(nb::handle given, nb::handle shape_given, nb::handle layout_name, nb::handle dtype) {
     const char *const function = "qdq.restore_scales";
-    const qdq_scale_layout layout = layout_of(function, layout_name);
+    const qdq_scale_layout layout = layout_of(function, "layout", layout_name);
     const std::vector<std::int64_t> shape = integers(function, "shape", shape_given, 8);
     array arranged, scale;
     arranged.read(function, "arranged", given);

@@ -34,11 +34,12 @@ TEST(CHeader, fixes_its_layouts) {
     EXPECT_EQ(sizeof(qdq_tensor), 48u);
     EXPECT_EQ(offsetof(qdq_tensor, strides), 24u);
     EXPECT_EQ(offsetof(qdq_tensor, device), 32u);
-    EXPECT_EQ(sizeof(qdq_options), 88u);
+    EXPECT_EQ(sizeof(qdq_options), 112u);
     EXPECT_EQ(offsetof(qdq_options, block_size), 24u);
     EXPECT_EQ(offsetof(qdq_options, quant_max), 36u);
     EXPECT_EQ(offsetof(qdq_options, stream), 56u);
     EXPECT_EQ(offsetof(qdq_options, random_seed), 72u);
+    EXPECT_EQ(offsetof(qdq_options, scale_is_arranged), 88u);
     EXPECT_EQ(sizeof(qdq_plan), 1536u);
     EXPECT_EQ(alignof(qdq_plan), 8u);
 }

@@ -39,7 +39,11 @@ int QDQ_C_HEADER_USE(void) {
                            QDQ_STORES_BY_SIZE,
                            QDQ_NAN_LOWEST,
                            0,
-                           0};
+                           0,
+                           0,
+                           QDQ_SCALES_TILED_128X4,
+                           QDQ_GLOBAL_NONE,
+                           NULL};
     qdq_plan plan;
     int i;
 

@@ -73,6 +73,7 @@ TEST(Wrapper, copies_shape_and_strides) {
 TEST(Wrapper, passes_every_option) {
     const int64_t block_shape[] = {128, 128};
     int stream;
+    const float global = 3;
     const qdq::options how{.scale_mode = qdq::scale_mode::multiply,
                            .quantize_zp = qdq::quantize_zp::before_rounding,
                            .dequantize_zp = qdq::dequantize_zp::add,
@@ -86,7 +87,11 @@ TEST(Wrapper, passes_every_option) {
                            .stream = &stream,
                            .nan = qdq::nan_code::zero,
                            .random_seed = 9,
-                           .random_offset = 10};
+                           .random_offset = 10,
+                           .scale_is_arranged = true,
+                           .scale_layout = qdq::scale_layout::column_words,
+                           .global_sense = qdq::global_sense::inverse,
+                           .global_scale = &global};
     const qdq_options c = how.c();
     EXPECT_EQ(c.scale_mode, QDQ_MULTIPLY);
     EXPECT_EQ(c.quantize_zp, QDQ_ZP_BEFORE_ROUNDING);
@@ -94,6 +99,10 @@ TEST(Wrapper, passes_every_option) {
     EXPECT_EQ(c.rounding, QDQ_STOCHASTIC);
     EXPECT_EQ(c.random_seed, 9u);
     EXPECT_EQ(c.random_offset, 10u);
+    EXPECT_EQ(c.scale_is_arranged, 1);
+    EXPECT_EQ(c.scale_layout, QDQ_SCALES_COLUMN_WORDS);
+    EXPECT_EQ(c.global_sense, QDQ_GLOBAL_INVERSE);
+    EXPECT_EQ(c.global_scale, &global);
     EXPECT_EQ(c.no_saturate, 1);
     EXPECT_EQ(c.axis, -3);
     EXPECT_EQ(c.block_size, 5);

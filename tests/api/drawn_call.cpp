@@ -54,13 +54,16 @@ std::string drawn_call::description() const {
     auto strides = [](const qdq_tensor &t) {
         return t.strides ? testing::PrintToString(dimensions(t.strides, t.strides + t.rank)) : "dense";
     };
-    std::string text = name_of(way) + " " + std::to_string(of_x.dtype) + " to " + std::to_string(of_y.dtype) +
-                       ", shape " + testing::PrintToString(shape) + ", strides " + strides(of_x) + " and " +
-                       strides(of_y) + ", scale " + std::to_string(of_scale.dtype) + " " +
-                       testing::PrintToString(scale_shape) + " strides " + strides(of_scale) + ", axis " +
-                       std::to_string(options.axis) + ", block size " + std::to_string(options.block_size) +
-                       ", block shape " + testing::PrintToString(block_shape) + ", packing " +
-                       std::to_string(options.packing) + ", stores " + std::to_string(options.stores);
+    std::string text =
+        name_of(way) + " " + std::to_string(of_x.dtype) + " to " + std::to_string(of_y.dtype) + ", shape " +
+        testing::PrintToString(shape) + ", strides " + strides(of_x) + " and " + strides(of_y) + ", scale " +
+        std::to_string(of_scale.dtype) + " " + testing::PrintToString(scale_shape) + " strides " + strides(of_scale) +
+        ", axis " + std::to_string(options.axis) + ", block size " + std::to_string(options.block_size) +
+        ", block shape " + testing::PrintToString(block_shape) + ", packing " + std::to_string(options.packing) +
+        ", stores " + std::to_string(options.stores) + ", global sense " + std::to_string(options.global_sense);
+    if (options.scale_is_arranged != 0) {
+        text += ", scale layout " + std::to_string(options.scale_layout);
+    }
     if (zero_point) {
         text += ", zero point " + std::to_string(zero_point->view().dtype);
     }
@@ -135,6 +138,38 @@ void drawn_call::draw_stochastic() {
         options.rounding = QDQ_STOCHASTIC;
         options.random_seed = static_cast<uint64_t>(from.between(0, 3)) << 31;
         options.random_offset = static_cast<uint64_t>(from.between(0, 100)) << (from.chance(2) ? 36 : 0);
+    }
+}
+
+void drawn_call::draw_dense_codes() {
+    std::optional<tensor_memory> &codes = way == direction::quantize ? y : x;
+    const qdq_dtype type = codes->view().dtype;
+    const bool has_six_bits = type == QDQ_F6E2M3 || type == QDQ_F6E3M2;
+    if (!has_six_bits || options.rounding == QDQ_STOCHASTIC || !from.chance(2)) {
+        return;
+    }
+    options.packing = QDQ_DENSE;
+    tensor_memory dense = tensor_memory::dense(type, shape);
+    if (way == direction::dequantize) {
+        const std::vector<uint32_t> values = codes->codes();
+        dense.fill([&](int64_t i) { return values[static_cast<size_t>(i)]; });
+    }
+    codes = dense;
+}
+
+void drawn_call::draw_storage() {
+    draw_dense_codes();
+    if (from.chance(4)) {
+        options.global_sense = from.chance(2) ? QDQ_GLOBAL_SCALE : QDQ_GLOBAL_INVERSE;
+        global_scale = from.one_of<float>({0.5f, 3, 1.0f / 3, 0x1p-140f, 0, -7});
+        options.global_scale = &global_scale;
+    }
+    const qdq_tensor of_scale = scale->view();
+    const bool may_lie_so = of_scale.rank >= 2 && (of_scale.dtype == QDQ_E8M0 || of_scale.dtype == QDQ_F8E4M3);
+    if (may_lie_so && from.chance(2)) {
+        options.scale_is_arranged = 1;
+        options.scale_layout = from.chance(2) ? QDQ_SCALES_TILED_128X4 : QDQ_SCALES_COLUMN_WORDS;
+        scale = arranged(*scale, options.scale_layout);
     }
 }
 

@@ -22,9 +22,13 @@ public:
     dimensions shape, scale_shape, block_shape;
     std::optional<tensor_memory> x, scale, zero_point, y;
     qdq_options options{};
+    float global_scale = 1;
 
     // Makes some calls round stochastically, which those of quantize and its plan alone do.
     void draw_stochastic();
+    // Makes some scales lie in a layout, or below one of the tensor's own, and some codes dense, as those of quantize,
+    // dequantize and their plans alone may be. The options may point to `global_scale`.
+    void draw_storage();
 
     std::string description() const;
 
@@ -32,6 +36,7 @@ private:
     test_support::choices &from;
 
     void draw_rest();
+    void draw_dense_codes();
     void draw_shape(int64_t largest);
     void draw_granularity();
     void draw_blocks();

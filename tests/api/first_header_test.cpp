@@ -19,15 +19,15 @@
 #undef qdq_dynamic_profile
 
 extern "C" {
-decltype(qdq_quantize_2) qdq_quantize;
-decltype(qdq_dequantize_2) qdq_dequantize;
-decltype(qdq_plan_quantize_2) qdq_plan_quantize;
-decltype(qdq_plan_dequantize_2) qdq_plan_dequantize;
+decltype(qdq_quantize_3) qdq_quantize, qdq_quantize_2;
+decltype(qdq_dequantize_3) qdq_dequantize, qdq_dequantize_2;
+decltype(qdq_plan_quantize_3) qdq_plan_quantize, qdq_plan_quantize_2;
+decltype(qdq_plan_dequantize_3) qdq_plan_dequantize, qdq_plan_dequantize_2;
 decltype(qdq_compute_scales_2) qdq_compute_scales;
 decltype(qdq_quantize_dynamic_2) qdq_quantize_dynamic;
 decltype(qdq_plan_quantize_dynamic_2) qdq_plan_quantize_dynamic;
-decltype(qdq_profile_options_2) qdq_profile_options;
-decltype(qdq_dynamic_profile_2) qdq_dynamic_profile;
+decltype(qdq_profile_options_3) qdq_profile_options, qdq_profile_options_2;
+decltype(qdq_dynamic_profile_3) qdq_dynamic_profile, qdq_dynamic_profile_2;
 }
 
 namespace {
@@ -117,6 +117,29 @@ TEST(FirstHeader, nothing_is_read_behind_its_options) {
     }
 }
 
+// Those of the second header ended before `scale_is_arranged`.
+TEST(FirstHeader, how_scales_are_stored_is_not_looked_at_by_the_functions_of_the_second) {
+    call c(0);
+    float global = 2;
+    c.options.scale_is_arranged = 0x55;
+    c.options.global_scale = &global;
+    for (int times = 0; times < 2; times++) {  // the second one may have been kept
+        ASSERT_EQ(qdq_quantize_2(&c.f, &c.s, nullptr, &c.q, &c.options), QDQ_OK) << qdq_last_error();
+        EXPECT_EQ(c.codes[1], 2);
+        ASSERT_EQ(qdq_dequantize_2(&c.q, &c.s, nullptr, &c.f, &c.options), QDQ_OK) << qdq_last_error();
+        EXPECT_EQ(c.floats[1], 1);
+        c.floats[1] = 3;
+    }
+    qdq_plan plan;
+    ASSERT_EQ(qdq_plan_quantize_2(&plan, &c.f, &c.s, nullptr, &c.q, &c.options), QDQ_OK) << qdq_last_error();
+    ASSERT_EQ(qdq_plan_dequantize_2(&plan, &c.q, &c.s, nullptr, &c.f, &c.options), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(qdq_quantize_3(&c.f, &c.s, nullptr, &c.q, &c.options), QDQ_INVALID_ARGUMENT);
+    c.options.scale_is_arranged = 0;
+    c.options.global_sense = QDQ_GLOBAL_SCALE;
+    ASSERT_EQ(qdq_quantize_3(&c.f, &c.s, nullptr, &c.q, &c.options), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(c.codes[1], 3);
+}
+
 TEST(FirstHeader, profiles_write_nothing_behind_its_options) {
     earlier_options earlier;
     qdq_scale_options how;
@@ -131,6 +154,11 @@ TEST(FirstHeader, profiles_write_nothing_behind_its_options) {
     EXPECT_EQ(whole.random_seed, 0x5555555555555555u);
     ASSERT_EQ(qdq_profile_options_2("acl", QDQ_I8, &whole), QDQ_OK) << qdq_last_error();
     EXPECT_EQ(whole.random_seed, 0u);
+    ASSERT_EQ(qdq_dynamic_profile_2("acl", QDQ_I8, &how, &whole), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(whole.scale_is_arranged, 0x55555555);
+    ASSERT_EQ(qdq_profile_options_3("acl", QDQ_I8, &whole), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(whole.scale_is_arranged, 0);
+    EXPECT_EQ(whole.global_scale, nullptr);
     EXPECT_EQ(qdq_profile_options("acl", QDQ_I8, nullptr), QDQ_INVALID_ARGUMENT);
     EXPECT_EQ(qdq_dynamic_profile("acl", QDQ_I8, &how, nullptr), QDQ_INVALID_ARGUMENT);
 }

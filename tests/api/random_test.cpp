@@ -24,6 +24,7 @@ TEST_F(Random, calls_equal_the_reference) {
                 test_support::random_choices random(seed * 1000003 + i);
                 drawn_call drawn(random, largest);
                 drawn.draw_stochastic();
+                drawn.draw_storage();
                 SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(i) + ": " +
                              drawn.description());
                 expect_reference_result(drawn.way, *drawn.x, *drawn.scale,

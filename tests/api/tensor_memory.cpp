@@ -1,6 +1,7 @@
 #include "tensor_memory.h"
 
 #include "reference/formats.h"
+#include "reference/scales.h"
 
 #include <algorithm>
 #include <bit>
@@ -46,6 +47,14 @@ tensor_memory::tensor_memory(qdq_dtype type, dimensions shape, dimensions stride
     bytes_.assign(static_cast<size_t>(2 * margin + ((all.highest - all.lowest + 1) * bits + 7) / 8), poison);
 }
 
+tensor_memory tensor_memory::dense(qdq_dtype type, dimensions shape) {
+    tensor_memory memory(type, std::move(shape));
+    const int64_t bytes = (6 * reference::element_count(memory.view()) + 7) / 8;
+    memory.packing_ = QDQ_DENSE;
+    memory.bytes_.assign(static_cast<size_t>(2 * margin + bytes), poison);
+    return memory;
+}
+
 qdq_tensor tensor_memory::view() const {
     void *data = const_cast<std::byte *>(bytes_.data()) + first_byte_;
     return {
@@ -62,8 +71,27 @@ int64_t tensor_memory::first_byte() const { return first_byte_ - margin; }
 std::vector<uint32_t> tensor_memory::codes() const {
     const qdq_tensor self = view();
     std::vector<uint32_t> all;
-    reference::for_each_index(self, [&](const int64_t *index) { all.push_back(reference::load_code(self, index)); });
+    reference::for_each_index(
+        self, [&](const int64_t *index) { all.push_back(reference::load_code(self, index, packing_)); });
     return all;
+}
+
+tensor_memory arranged(const tensor_memory &scale, qdq_scale_layout layout) {
+    const size_t last = scale.shape_.size() - 1;
+    const int64_t rows = scale.shape_[last - 1], columns = scale.shape_[last];
+    const int64_t count = reference::element_count(scale.view()), matrices = count == 0 ? 0 : count / (rows * columns);
+    const int64_t each = reference::arranged_bytes(layout, rows, columns);
+    tensor_memory made = scale;
+    made.strides_ = {};
+    made.first_byte_ = margin;
+    made.bytes_.assign(static_cast<size_t>(2 * margin + matrices * each), poison);
+    const std::vector<uint32_t> codes = scale.codes();
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t place = i / (rows * columns) * each +
+                              reference::arranged_place(layout, rows, columns, i / columns % rows, i % columns);
+        made.bytes_[static_cast<size_t>(margin + place)] = static_cast<std::byte>(codes[static_cast<size_t>(i)]);
+    }
+    return made;
 }
 
 tensor_memory floats(qdq_dtype type, dimensions shape, dimensions strides) {

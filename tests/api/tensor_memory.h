@@ -32,6 +32,12 @@ public:
         return memory;
     }
 
+    // Of f6, four in three bytes.
+    static tensor_memory dense(qdq_dtype type, dimensions shape);
+
+    // Scales of a byte in a layout: of these shape and type, and with the bytes of that.
+    friend tensor_memory arranged(const tensor_memory &scale, qdq_scale_layout layout);
+
     // Valid while this object lives and is not changed.
     qdq_tensor view() const;
 
@@ -39,7 +45,8 @@ public:
     template<typename CodeOf> void fill(CodeOf &&code_of) {
         const qdq_tensor self = view();
         int64_t i = 0;
-        reference::for_each_index(self, [&](const int64_t *at) { reference::store_code(self, at, code_of(i++)); });
+        reference::for_each_index(self,
+                                  [&](const int64_t *at) { reference::store_code(self, at, code_of(i++), packing_); });
     }
 
     // The elements' bits in row-major order.
@@ -56,6 +63,7 @@ public:
 
 private:
     qdq_dtype type_;
+    qdq_packing packing_ = QDQ_LOW_FIRST;  // or dense
     dimensions shape_;
     dimensions strides_;
     int64_t first_byte_ = 0;  // of the element with index 0, 0, ...

@@ -21,7 +21,7 @@ function(kernels_of globs floats stored are rows moved_by moving)
     endif()
     file(STRINGS ${WORK_DIR}/runtime/kernel_rows.cpp lines REGEX "^     {")
     list(GET lines 0 line)
-    string(REGEX MATCHALL " 0|{0|transpose_[0-9]+|[a-z]+_nibbles|[a-z]+_halves" found "${line}")
+    string(REGEX MATCHALL " 0|{0|transpose_[0-9]+|[a-z]+_nibbles|[a-z]+_halves|dense_codes" found "${line}")
     string(REGEX REPLACE "[ {]0" "0" found "${found}")
     if(NOT found STREQUAL moving)
         message(FATAL_ERROR "${globs}, ${floats}, ${stored}: ${found} move elements, not ${moving}")
@@ -29,11 +29,13 @@ function(kernels_of globs floats stored are rows moved_by moving)
 endfunction()
 
 set(of_4_bits swap_nibbles split_halves join_halves)
+kernels_of("quantize_bf16_f6e2m3" "" "" ARE "quantize_bf16_f6e2m3"
+           MOVED_BY "transpose_8;transpose_16;0;0;0;0;dense_codes")
 kernels_of("quantize_f32_i8;dequantize_i8_f32;*_bf16_f8e4m3" "" ""
            ARE "quantize_f32_i8;quantize_bf16_f8e4m3;dequantize_i8_f32;dequantize_f8e4m3_bf16"
-           MOVED_BY "transpose_8;transpose_16;transpose_32;0;0;0")
+           MOVED_BY "transpose_8;transpose_16;transpose_32;0;0;0;0")
 kernels_of("dequantize_i4_?f16;dequantize_i4_f1*" "" "" ARE "dequantize_i4_f16;dequantize_i4_bf16"
-           MOVED_BY "0;transpose_16;0;${of_4_bits}")
+           MOVED_BY "0;transpose_16;0;${of_4_bits};0")
 kernels_of("" "f32" "i4;i8" ARE "quantize_f32_i8;quantize_f32_i4;dequantize_i8_f32;dequantize_i4_f32"
-           MOVED_BY "transpose_8;0;transpose_32;${of_4_bits}")
-kernels_of("quantize_*" "f32" "i4" ARE "quantize_f32_i4" MOVED_BY "0;0;transpose_32;${of_4_bits}")
+           MOVED_BY "transpose_8;0;transpose_32;${of_4_bits};0")
+kernels_of("quantize_*" "f32" "i4" ARE "quantize_f32_i4" MOVED_BY "0;0;transpose_32;${of_4_bits};0")

@@ -155,6 +155,7 @@ TEST_F(Stack, of_drawn_calls_is_at_most_what_the_header_says) {
                 test_support::random_choices random(seed * 1000003 + i);
                 drawn_call drawn(random, largest);
                 drawn.draw_stochastic();
+                drawn.draw_storage();
                 SCOPED_TRACE("seed " + std::to_string(seed) + ", call " + std::to_string(i) + ": " +
                              drawn.description());
                 const size_t taken =

@@ -171,6 +171,27 @@ TEST_P(DeviceCalls, float_formats_take_no_zero_point_there) {
                    {"zero_point", "f8e4m3"});
 }
 
+TEST_P(DeviceCalls, take_neither_stored_scales_nor_dense_codes) {
+    call c(*own, some_floats(), 0.5f);
+    const float global = 2;
+    c.options.global_sense = QDQ_GLOBAL_SCALE;
+    c.options.global_scale = &global;
+    expect_refused(c.run(), QDQ_UNSUPPORTED, {"options: global_scale: it is for tensors on the host"});
+    c.options.global_sense = QDQ_GLOBAL_NONE;
+    c.options.global_scale = nullptr;
+    const int64_t one[] = {1, 1};
+    c.scale.dtype = QDQ_E8M0;
+    c.scale.rank = 2;
+    c.scale.shape = one;
+    c.scale.strides = nullptr;
+    c.options.scale_is_arranged = 1;
+    expect_refused(c.run(), QDQ_UNSUPPORTED, {"options: scale_is_arranged: it is for tensors on the host"});
+    c.options.scale_is_arranged = 0;
+    c.options.packing = QDQ_DENSE;
+    c.y.dtype = QDQ_F6E2M3;
+    expect_refused(c.run(), QDQ_UNSUPPORTED, {"options: packing 3: it is for tensors on the host"});
+}
+
 TEST_P(DeviceCalls, an_empty_tensor_needs_no_memory) {
     call c(*own, some_floats(), 0.5f);
     const int64_t none[] = {0};

@@ -126,7 +126,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_pair(dynamic, api_test::dynamic_call(dynamic, other, from));
     }
     drawn.draw_stochastic();
-    if (drawn.options.rounding == QDQ_STOCHASTIC) {
+    drawn.draw_storage();
+    if (drawn.options.rounding == QDQ_STOCHASTIC || drawn.options.scale_is_arranged != 0 ||
+        drawn.options.packing == QDQ_DENSE || drawn.options.global_sense != QDQ_GLOBAL_NONE) {
         check_static();
     }
     check_blocks(from);

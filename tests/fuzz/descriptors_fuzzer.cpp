@@ -104,11 +104,14 @@ struct descriptor {
         return elements <= most_elements && reach <= most_bytes;
     }
 
-    fuzz::tensor_memory memory(uint64_t seed) const {
+    fuzz::tensor_memory memory(uint64_t seed, bool is_dense = false) const {
         const bool strided = tensor.strides != nullptr && !reference::is_packed(tensor.dtype);
-        fuzz::tensor_memory made(
-            tensor.dtype, {tensor.shape, tensor.shape + tensor.rank},
-            strided ? fuzz::dimensions(tensor.strides, tensor.strides + tensor.rank) : fuzz::dimensions{});
+        const fuzz::dimensions of(tensor.shape, tensor.shape + tensor.rank);
+        fuzz::tensor_memory made =
+            is_dense ? fuzz::tensor_memory::dense(tensor.dtype, of)
+                     : fuzz::tensor_memory(tensor.dtype, of,
+                                           strided ? fuzz::dimensions(tensor.strides, tensor.strides + tensor.rank)
+                                                   : fuzz::dimensions{});
         test_support::random_bits random(seed);
         const auto mask = static_cast<uint32_t>((uint64_t{1} << reference::bits_of(tensor.dtype)) - 1);
         made.fill([&](int64_t) { return seed == 0 ? 0u : random.next32() & mask; });
@@ -118,6 +121,7 @@ struct descriptor {
 
 struct odd_options {
     std::unique_ptr<int64_t[]> block_shape;
+    float global_scale = 3;
     qdq_options options{};
 
     odd_options(choices &from, int32_t rank) {
@@ -154,6 +158,19 @@ struct odd_options {
         if (options.rounding == QDQ_STOCHASTIC) {
             options.random_seed = static_cast<uint64_t>(any_number(from));
             options.random_offset = static_cast<uint64_t>(any_number(from));
+        }
+    }
+
+    // Of calls that are not dynamic.
+    void draw_storage(choices &from) {
+        if (from.chance(8)) {
+            options.packing = QDQ_DENSE;
+        }
+        options.scale_is_arranged = from.chance(6) ? any_value(from, 1) : 0;
+        api_test::set_raw(options.scale_layout, any_value(from, 1));
+        if (from.chance(6)) {
+            api_test::set_raw(options.global_sense, any_value(from, 2));
+            options.global_scale = from.chance(8) ? nullptr : &global_scale;
         }
     }
 };
@@ -316,7 +333,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         zero_memory.emplace(zero_point.memory(zero_seed));
         zero_point.tensor.data = zero_memory->view().data;
     }
-    const odd_options odd(from, x.tensor.rank);
+    odd_options odd(from, x.tensor.rank);
     call_blocks(x.tensor, y.tensor);
 
     if (way == api_test::direction::quantize && from.chance(3)) {
@@ -329,6 +346,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_dynamic(given, how, odd.options);
         return 0;
     }
+    odd.draw_storage(from);
     api_test::arguments call{way,           &x.tensor,
                              &scale.tensor, zero_memory ? &zero_point.tensor : nullptr,
                              &y.tensor,     from.chance(8) ? nullptr : &odd.options};
@@ -348,8 +366,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!x.is_small() || !y.is_small() || !scale.is_small()) {
         return 0;
     }
-    const fuzz::tensor_memory x_memory = x.memory(1), scale_memory = scale.memory(2), y_memory = y.memory(3);
     const qdq_options defaults{};
+    const bool is_dense = call.options && call.options->packing == QDQ_DENSE,
+               quantizes = way == api_test::direction::quantize;
+    const fuzz::tensor_memory x_memory = x.memory(1, is_dense && !quantizes),
+                              y_memory = y.memory(3, is_dense && quantizes);
+    const bool is_arranged = call.options && call.options->scale_is_arranged != 0;
+    const fuzz::tensor_memory by_strides = scale.memory(2);
+    const fuzz::tensor_memory scale_memory =
+        is_arranged ? arranged(by_strides, call.options->scale_layout) : by_strides;
     fuzz::check_call({way, x_memory, scale_memory, zero_memory ? &*zero_memory : nullptr, y_memory,
                       call.options ? *call.options : defaults},
                      from);

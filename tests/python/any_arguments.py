@@ -309,6 +309,18 @@ class Draw:
         made = {name: makers[name]() for name in names if self.chance(4)}
         return {name: self.anything() if self.odd(25) else value for name, value in made.items()}
 
+    def storage(self):
+        """Some of the keywords about how scales and codes are stored."""
+        makers = {
+            "scale_layout": lambda: self.one_of(["tiled_128x4", "column_words", None, "?"]),
+            "scale_dtype": lambda: self.dtype(["float8_e8m0fnu", "float8_e4m3fn", "float32"]),
+            "global_sense": lambda: self.one_of(["scale", "inverse", None]),
+            "global_scale": self.number,
+            "packing": lambda: self.one_of(["dense", None, "?"]),
+        }
+        made = {name: make() for name, make in makers.items() if self.chance(2)}
+        return {name: self.anything() if self.odd(25) else value for name, value in made.items()}
+
     def axis(self):
         if self.odd(4):
             return self.number()
@@ -364,6 +376,8 @@ def quantize_or_dequantize(draw):
     keywords |= {"dtype": name, "out": out}
     if draw.odd(20):
         arguments[draw.between(0, len(arguments) - 1)] = draw.anything()
+    if draw.chance(6):
+        keywords |= draw.storage()
     before = None if memory is None else memory.copy()
     made = call_and_plan(draw, function, arguments, keywords, before, memory)
     if made is None or draw.acted:

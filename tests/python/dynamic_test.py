@@ -174,6 +174,97 @@ def test_layouts_of_scales(layout, size):
         qdq.restore_scales(arranged, (300, 6), layout=layout, dtype="float8_e8m0fnu")
 
 
+@pytest.mark.parametrize("layout", ["tiled_128x4", "column_words"])
+@pytest.mark.parametrize(("dtype", "block", "scale_dtype", "sense"), [
+    ("float8_e4m3fn", 32, "float8_e8m0fnu", None),
+    ("float4_e2m1fn", 32, "float8_e8m0fnu", None),
+    ("float4_e2m1fn", 16, "float8_e4m3fn", "scale"),
+    ("float4_e2m1fn", 16, "float8_e4m3fn", "inverse"),
+])
+def test_scales_in_layouts_are_those_of_rows(layout, dtype, block, scale_dtype, sense):
+    x = numpy.random.default_rng(0).standard_normal((130, 160), "float32")
+    scale = numpy.abs(numpy.random.default_rng(1).standard_normal((130, 160 // block), "float32")).astype(
+        oracle.dtype(scale_dtype))
+    arranged = qdq.arrange_scales(scale, layout=layout)
+    global_scale = numpy.float32(3)
+    values = scale.astype("float32")
+    by_rows = {None: scale, "scale": values * global_scale, "inverse": values / global_scale}[sense]
+    stored = {"block_size": block, "axis": 1, "scale_layout": layout}
+    if sense:
+        stored |= {"global_sense": sense, "global_scale": float(global_scale)}
+    codes = qdq.quantize(x, by_rows, dtype=dtype, block_size=block, axis=1)
+    assert numpy.array_equal(
+        qdq.quantize(x, arranged, dtype=dtype, scale_dtype=scale_dtype, **stored).view("uint8"), codes.view("uint8"))
+    y = qdq.dequantize(codes, by_rows, block_size=block, axis=1)
+    assert numpy.array_equal(qdq.dequantize(codes, arranged, scale_dtype=scale_dtype, **stored), y)
+    typed = arranged.view(oracle.dtype(scale_dtype)).reshape(-1, 4)
+    assert numpy.array_equal(qdq.dequantize(codes, typed, **stored), y)
+    plan = qdq.plan(qdq.dequantize, codes, typed, profile="torchao", **stored)
+    assert numpy.array_equal(plan(codes), y)
+
+
+@pytest.mark.parametrize(("message", "keywords"), [
+    ("scale_layout: \"rows\" is none of tiled_128x4, column_words", {"scale_layout": "rows"}),
+    ("scale: 18 bytes, and scales of the shape", {"block_size": 2}),
+    ("block_size: scale_layout needs block sizes", {"block_size": None}),
+    ("dtype u8 is not a scale type", {"scale_dtype": None}),
+    ("global_scale: None", {"global_sense": "scale"}),
+    ("global_sense: None", {"global_scale": 1.0}),
+    ("global_sense: \"up\" is none of scale, inverse", {"global_sense": "up", "global_scale": 1.0}),
+])
+def test_storage_of_scales_that_is_refused(message, keywords):
+    arranged = numpy.zeros(18 if keywords.get("block_size", 1) == 2 else 512, "uint8")
+    given = {"block_size": 3, "axis": 1, "scale_layout": "tiled_128x4", "scale_dtype": "float8_e8m0fnu"} | keywords
+    with pytest.raises((ValueError, TypeError), match=message):
+        qdq.dequantize(numpy.zeros((3, 12), "int8"), arranged, **given)
+
+
+def test_arranged_scales_are_dense_bytes():
+    def dequantized(scale):
+        return qdq.dequantize(numpy.zeros((3, 12), "int8"), scale, block_size=3, axis=1, scale_layout="tiled_128x4",
+                              scale_dtype="float8_e8m0fnu")  # fmt: skip
+
+    with pytest.raises(ValueError, match="arranged scales are dense"):
+        dequantized(numpy.zeros((2, 512), "uint8")[:, ::2])
+    with pytest.raises(TypeError, match="its bytes are uint8, not float32"):
+        dequantized(numpy.zeros(512, "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["float6_e2m3fn", "float6_e3m2fn"])
+@pytest.mark.parametrize("shape", [(3, 64), (2, 37), (0, 4)])
+def test_dense_codes_are_four_in_three_bytes(dtype, shape):
+    x = numpy.random.default_rng(0).standard_normal(shape, "float32")
+    codes = qdq.quantize(x, 0.25, dtype=dtype)
+    dense = qdq.quantize(x, 0.25, dtype=dtype, packed=True, packing="dense")
+    bits = numpy.unpackbits(codes.view("uint8").reshape(-1, 1), axis=1, bitorder="little")[:, :6]
+    assert numpy.array_equal(dense.ravel(), numpy.packbits(bits.ravel(), bitorder="little"))
+    assert dense.shape == ((shape[0], shape[1] * 3 // 4) if shape[1] % 4 == 0 else (56,))
+    given = {"stored": dtype, "packing": "dense"} | ({} if shape[1] % 4 == 0 else {"shape": shape})
+    assert numpy.array_equal(qdq.dequantize(dense, 0.25, **given), qdq.dequantize(codes, 0.25))
+    out = numpy.empty_like(dense)
+    assert qdq.quantize(x, 0.25, dtype=dtype, packed=True, packing="dense", out=out) is out
+    assert numpy.array_equal(out, dense)
+    if x.size:
+        by_scale, scale = qdq.quantize_dynamic(x, dtype=dtype, axis=0, packed=True, packing="dense")
+        assert numpy.array_equal(by_scale, qdq.quantize(x, scale, dtype=dtype, axis=0, packed=True, packing="dense"))
+
+
+@pytest.mark.parametrize(("error", "message", "keywords"), [
+    (ValueError, "packing: it is neither None nor dense", {"packing": "low_first", "packed": True}),
+    (ValueError, "packing: dense elements are bytes", {"packing": "dense"}),
+    (TypeError, "packed: types of 6 bits are dense, not int4", {"packing": "dense", "packed": True, "dtype": "int4"}),
+])
+def test_dense_codes_that_are_refused(error, message, keywords):
+    for function in (lambda **how: qdq.quantize(X, 1.0, **how), lambda **how: qdq.quantize_dynamic(X, **how)):
+        with pytest.raises(error, match=message):
+            function(**({"dtype": "float6_e2m3fn"} | keywords))
+
+
+def test_dense_bytes_that_are_no_threes():
+    with pytest.raises(ValueError, match="its last dimension is no multiple of 3 bytes"):
+        qdq.dequantize(numpy.zeros((3, 4), "uint8"), 1.0, stored="float6_e2m3fn", packing="dense")
+
+
 def test_layouts_that_are_none():
     with pytest.raises(ValueError, match="is none of tiled_128x4, column_words"):
         qdq.arrange_scales(X, layout="rows")

@@ -44,7 +44,8 @@ def test_the_wheel_has_stubs_for_every_function():
     assert defaults == {
         "dtype": None, "axis": None, "block_size": None, "scale_mode": "divide", "zero_point_mode": "after_rounding",
         "rounding": "nearest_even", "saturate": True, "nan": "lowest", "profile": None, "out": None, "packed": False,
-        "seed": 0, "offset": 0,
+        "seed": 0, "offset": 0, "scale_layout": None, "scale_dtype": None, "global_sense": None, "global_scale": None,
+        "packing": None,
     }  # fmt: skip
 
 
@@ -66,7 +67,8 @@ def test_inspect_reads_every_signature():
     assert str(inspect.signature(qdq.quantize)) == (
         "(x, scale, zero_point=None, *, dtype, axis=None, block_size=None, scale_mode='divide', "
         "zero_point_mode='after_rounding', rounding='nearest_even', saturate=True, nan='lowest', profile=None, out=None, "
-        "packed=False, seed=0, offset=0)"
+        "packed=False, seed=0, offset=0, scale_layout=None, scale_dtype=None, global_sense=None, global_scale=None, "
+        "packing=None)"
     )
     assert list(inspect.signature(qdq.force_target).parameters) == ["name"]
     assert qdq.quantize.__doc__.startswith("y = saturate") and qdq.quantize.__module__ == "qdq._core"

@@ -94,7 +94,8 @@ typedef enum {
     QDQ_E8M0,   /**< a scale type only: a power of two */
     QDQ_F8E4M3FNUZ, /**< stored: AMD's e4m3, largest 240: no infinity, no -0, and the code 0x80 for NaN */
     QDQ_F8E5M2FNUZ, /**< stored: AMD's e5m2, largest 57344, else as QDQ_F8E4M3FNUZ */
-    QDQ_F6E2M3,     /**< stored: e2m3, largest 7.5, one to a byte; its two high bits are written 0 and not read */
+    QDQ_F6E2M3,     /**< stored: e2m3, largest 7.5, one to a byte; its two high bits are written 0 and not read. Or
+                         dense: QDQ_DENSE */
     QDQ_F6E3M2,     /**< stored: e3m2, largest 28, else as QDQ_F6E2M3: no infinity, no NaN */
     QDQ_I2,         /**< stored: -2 to 1, four in a byte, the first in the lowest bits */
     QDQ_U2          /**< stored: 0 to 3, packed as QDQ_I2 */
@@ -169,12 +170,17 @@ typedef enum {
     QDQ_STOCHASTIC    /**< by chance, of a float y, too: above */
 } qdq_rounding;
 
-/** How a packed 4-bit tensor holds its elements, counted flat from 0. */
+/** How a packed 4-bit tensor, or one of f6, holds its elements, counted flat from 0. */
 typedef enum {
-    QDQ_LOW_FIRST,   /**< byte i holds element 2i in its low nibble and 2i + 1 in its high one. Eight elements in a
-                          little-endian int32, the first in the lowest bits, are the same bytes. */
-    QDQ_HIGH_FIRST,  /**< byte i holds element 2i in its high nibble and 2i + 1 in its low one */
-    QDQ_SPLIT_HALVES /**< the 16 bytes of each 32 elements hold element j, low, and element j + 16, high (ggml) */
+    QDQ_LOW_FIRST,    /**< byte i holds element 2i in its low nibble and 2i + 1 in its high one. Eight elements in a
+                           little-endian int32, the first in the lowest bits, are the same bytes. */
+    QDQ_HIGH_FIRST,   /**< byte i holds element 2i in its high nibble and 2i + 1 in its low one */
+    QDQ_SPLIT_HALVES, /**< the 16 bytes of each 32 elements hold element j, low, and element j + 16, high (ggml) */
+    QDQ_DENSE /**< of QDQ_F6E2M3 and QDQ_F6E3M2, which else are one to a byte: four codes in three bytes, as ONNX and
+                 safetensors have them. Bit k of element i is bit 6 * i + k of the tensor, counted from the lowest of
+                 its first byte. It is dense, whatever its strides, and its n elements have (6 * n + 7) / 8 bytes, the
+                 last one's other bits 0. On the host; not transcoded, nor rounded stochastically, nor with diagnostics
+               */
 } qdq_packing;
 
 /** How y is written on the host: a hint, which changes no result. A target without non-temporal stores has cached ones.
@@ -225,6 +231,30 @@ typedef struct {
     qdq_device device;      /**< where `data` is */
 } qdq_tensor;
 
+/** In which sense a tensor has a scale of its own, above those of its blocks: both are in use, and each is the other's
+ * reciprocal. */
+typedef enum {
+    QDQ_GLOBAL_NONE, /**< it has none */
+    /** x is about code * (scale * global): torchao's per_tensor_scale, ModelOpt's weight_scale_2 */
+    QDQ_GLOBAL_SCALE,
+    /** x is about code * (scale / global), block scales having been multiplied by it: compressed-tensors' and vLLM's
+     * global_scale, TransformerEngine's encode scale */
+    QDQ_GLOBAL_INVERSE
+} qdq_global_sense;
+
+/** Where the scales of matrices lie for tensor cores. A scale tensor's last two dimensions are the rows and columns of
+ * a matrix; consecutive columns are consecutive blocks of what is multiplied and summed. Other orders are strides:
+ * those of a column-major scale are {1, rows}, and every call takes them. */
+typedef enum {
+    /** Tiles of 128 rows and 4 columns, of 512 bytes, row by row of tiles. In a tile row r and column c are at
+     * r % 32 * 16 + r / 32 * 4 + c. Padded with zero bytes to whole tiles. cuBLAS's scales of 16 or 32 elements;
+     * torchao's to_blocked, TransformerEngine's and FlashInfer's swizzled scales */
+    QDQ_SCALES_TILED_128X4,
+    /** Four consecutive scales of a row in a little-endian word of 32 bits, and the words column by column. Padded with
+     * zero bytes to multiples of 4 rows and 4 columns. DeepGEMM's packed UE8M0 */
+    QDQ_SCALES_COLUMN_WORDS
+} qdq_scale_layout;
+
 /** How a call computes. All zero bytes are the defaults. */
 typedef struct {
     qdq_scale_mode scale_mode;       /**< quantize: division or a product */
@@ -236,7 +266,7 @@ typedef struct {
     int64_t block_size;  /**< elements per block along `axis`; 0: derived from the shapes */
     int32_t quant_min;   /**< integer y: the lowest code to saturate to, inside y's own range; both 0: y's own range */
     int32_t quant_max;   /**< the highest one. Dequantize does not use the two, but refuses a range not inside x's */
-    qdq_packing packing; /**< of a packed 4-bit x or y; 2-bit types are low first alone */
+    qdq_packing packing; /**< of a packed 4-bit x or y; 2-bit types are low first alone; f6 may be dense */
     /** Elements per block along each dimension of x, instead of axis and block_size, for a scale of x's rank: {128,
      * 128} for f8 weights; 0: derived from the shapes. NULL: none. */
     const int64_t *block_shape;
@@ -247,9 +277,18 @@ typedef struct {
     qdq_nan nan;            /**< quantize to an integer y; else without effect */
     uint64_t random_seed;   /**< QDQ_STOCHASTIC; else without effect, and not read */
     uint64_t random_offset; /**< the same: the number of the first element; those of all are below 2^64 - 1 */
+    /** 1: the scale's data are the bytes that qdq_arrange_scales() writes of a scale of its shape, which has x's rank,
+     * of 2 or more, and no strides. 0: they lie by strides. This and what follows are for tensors on the host, and for
+     * qdq_quantize(), qdq_dequantize() and their plans: other functions do not look at them. */
+    int32_t scale_is_arranged;
+    qdq_scale_layout scale_layout; /**< of a scale that is arranged; else without effect */
+    qdq_global_sense global_sense; /**< the sense of global_scale. For `scale` the call takes scale * global, or scale /
+                                      global, rounded to f32 */
+    const float *global_scale; /**< one number, any f32; NULL without a sense. A plan remembers its address, as it does
+                                  those of scale and zero point */
 } qdq_options;
 
-#define qdq_profile_options qdq_profile_options_2
+#define qdq_profile_options qdq_profile_options_3
 
 /** Fills `options` with those under which qdq computes as another system does, for a stored type.
  *
@@ -264,13 +303,14 @@ typedef struct {
  * An unknown name, or a type that is not a stored one, is QDQ_INVALID_ARGUMENT. */
 qdq_status qdq_profile_options(const char *profile, qdq_dtype stored, qdq_options *options);
 
-/* The functions that read qdq_options have a symbol for each header that added to it: callers compiled with an earlier
- * one left `nan` unset, and the functions of these names, which they call, do not look at it. What came later is read
- * where an option asks for it that came with it. What writes qdq_options has such symbols, too. */
-#define qdq_quantize qdq_quantize_2
-#define qdq_dequantize qdq_dequantize_2
-#define qdq_plan_quantize qdq_plan_quantize_2
-#define qdq_plan_dequantize qdq_plan_dequantize_2
+/* The functions that read qdq_options have a symbol for each header that added to it. Callers compiled with the first
+ * one left `nan` unset, and the functions of these names, which they call, do not look at it. Those of the second end
+ * before `scale_is_arranged`; random_seed and random_offset are read where stochastic rounding asks for them. What
+ * writes qdq_options has such symbols, too. */
+#define qdq_quantize qdq_quantize_3
+#define qdq_dequantize qdq_dequantize_3
+#define qdq_plan_quantize qdq_plan_quantize_3
+#define qdq_plan_dequantize qdq_plan_dequantize_3
 
 /** y = quantize(x).
  *
@@ -456,17 +496,6 @@ typedef enum {
     QDQ_SCALE_POWER_ROUND_UP
 } qdq_scale_rule;
 
-/** In which sense a tensor has a scale of its own, above those of its blocks: both are in use, and each is the other's
- * reciprocal. */
-typedef enum {
-    QDQ_GLOBAL_NONE, /**< it has none */
-    /** x is about code * (scale * global): torchao's per_tensor_scale, ModelOpt's weight_scale_2 */
-    QDQ_GLOBAL_SCALE,
-    /** x is about code * (scale / global), block scales having been multiplied by it: compressed-tensors' and vLLM's
-     * global_scale, TransformerEngine's encode scale */
-    QDQ_GLOBAL_INVERSE
-} qdq_global_sense;
-
 /** What a dynamic call met, or would have if it wrote y: the same for any number of threads. y is x quantized, and
  * dequantized to f32. A zero point that is added before rounding is rounded to an f32 there, too. */
 typedef struct {
@@ -604,19 +633,6 @@ qdq_status qdq_quantize_dynamic_grouped(const qdq_tensor *x, const int64_t *offs
                                         const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                                         const qdq_scale_options *how, const qdq_options *options);
 
-/** Where the scales of matrices lie for tensor cores. A scale tensor's last two dimensions are the rows and columns of
- * a matrix; consecutive columns are consecutive blocks of what is multiplied and summed. Other orders are strides:
- * those of a column-major scale are {1, rows}, and every call takes them. */
-typedef enum {
-    /** Tiles of 128 rows and 4 columns, of 512 bytes, row by row of tiles. In a tile row r and column c are at
-     * r % 32 * 16 + r / 32 * 4 + c. Padded with zero bytes to whole tiles. cuBLAS's scales of 16 or 32 elements;
-     * torchao's to_blocked, TransformerEngine's and FlashInfer's swizzled scales */
-    QDQ_SCALES_TILED_128X4,
-    /** Four consecutive scales of a row in a little-endian word of 32 bits, and the words column by column. Padded with
-     * zero bytes to multiples of 4 rows and 4 columns. DeepGEMM's packed UE8M0 */
-    QDQ_SCALES_COLUMN_WORDS
-} qdq_scale_layout;
-
 /** The bytes that one matrix of scales takes in a layout; 0 where the layout is none, or a size is below 0. */
 int64_t qdq_arranged_bytes(qdq_scale_layout layout, int64_t rows, int64_t columns);
 
@@ -634,7 +650,7 @@ qdq_status qdq_arrange_scales(const qdq_tensor *scale, qdq_scale_layout layout, 
  * qdq_arrange_scales(). */
 qdq_status qdq_restore_scales(const void *arranged, int64_t bytes, qdq_scale_layout layout, const qdq_tensor *scale);
 
-#define qdq_dynamic_profile qdq_dynamic_profile_2
+#define qdq_dynamic_profile qdq_dynamic_profile_3
 
 /** Fills `how` and `options` with those under which a dynamic call computes as another system does, for a type of
  * codes. Which elements share a scale is for the caller to say.

@@ -124,9 +124,10 @@ enum class scale_layout {
 };
 /// How a packed 4-bit tensor holds its elements.
 enum class packing {
-    low_first = QDQ_LOW_FIRST,       ///< the first in the low nibble
-    high_first = QDQ_HIGH_FIRST,     ///< the first in the high nibble
-    split_halves = QDQ_SPLIT_HALVES  ///< elements j and j + 16 of 32 in a byte
+    low_first = QDQ_LOW_FIRST,        ///< the first in the low nibble
+    high_first = QDQ_HIGH_FIRST,      ///< the first in the high nibble
+    split_halves = QDQ_SPLIT_HALVES,  ///< elements j and j + 16 of 32 in a byte
+    dense = QDQ_DENSE                 ///< of f6: four codes in three bytes
 };
 
 /// Storage for the types C++ has no name for. The 4-bit pairs hold two elements and the 2-bit quads four, the first in
@@ -379,6 +380,10 @@ struct options {
     nan_code nan = nan_code::lowest;                 ///< of quantize, to an integer type
     std::uint64_t random_seed = 0;                   ///< of stochastic rounding
     std::uint64_t random_offset = 0;                 ///< of the first element of x
+    bool scale_is_arranged = false;  ///< the scale's data are bytes in `scale_layout`, as arrange_scales() writes them
+    qdq::scale_layout scale_layout = qdq::scale_layout::tiled_128x4;  ///< of a scale that is arranged
+    qdq::global_sense global_sense = qdq::global_sense::none;         ///< the sense of global_scale
+    const float *global_scale = nullptr;  ///< the tensor's own scale, above those of `scale`
 
     /// As C takes them.
     constexpr qdq_options c() const {
@@ -397,7 +402,11 @@ struct options {
                 static_cast<qdq_stores>(stores),
                 static_cast<qdq_nan>(nan),
                 random_seed,
-                random_offset};
+                random_offset,
+                scale_is_arranged ? 1 : 0,
+                static_cast<qdq_scale_layout>(scale_layout),
+                static_cast<qdq_global_sense>(global_sense),
+                global_scale};
     }
 };
 

@@ -89,15 +89,32 @@ qdq_status qdq_dynamic_profile(const char *name, qdq_dtype codes, qdq_scale_opti
                 name);
 }
 
-// The same by the name of the first header that had it, whose options end before `random_seed`.
+// The same by the names of earlier headers, whose options end before `random_seed` and before `scale_is_arranged`.
 #undef qdq_dynamic_profile
 
-extern "C" [[gnu::visibility("default")]] qdq_status qdq_dynamic_profile(const char *name, qdq_dtype codes,
-                                                                         qdq_scale_options *how, qdq_options *options) {
+namespace {
+
+qdq_status fill_first(size_t bytes, const char *name, qdq_dtype codes, qdq_scale_options *how, qdq_options *options) {
     qdq_options all;
-    const qdq_status status = qdq_dynamic_profile_2(name, codes, how, options ? &all : nullptr);
-    if (status == QDQ_OK && options) {
-        std::memcpy(options, &all, offsetof(qdq_options, random_seed));
+    const qdq_status status = qdq_dynamic_profile_3(name, codes, how, options ? &all : nullptr);
+    if (status == QDQ_OK) {
+        std::memcpy(options, &all, bytes);
     }
     return status;
 }
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::visibility("default")]] qdq_status qdq_dynamic_profile(const char *name, qdq_dtype codes, qdq_scale_options *how,
+                                                              qdq_options *options) {
+    return fill_first(offsetof(qdq_options, random_seed), name, codes, how, options);
+}
+
+[[gnu::visibility("default")]] qdq_status qdq_dynamic_profile_2(const char *name, qdq_dtype codes,
+                                                                qdq_scale_options *how, qdq_options *options) {
+    return fill_first(offsetof(qdq_options, scale_is_arranged), name, codes, how, options);
+}
+
+}  // extern "C"

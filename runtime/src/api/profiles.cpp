@@ -61,15 +61,32 @@ qdq_status qdq_profile_options(const char *name, qdq_dtype stored, qdq_options *
                 name);
 }
 
-// The same by the name of the first header, whose options end before `random_seed`.
+// The same by the names of earlier headers, whose options end before `random_seed` and before `scale_is_arranged`.
 #undef qdq_profile_options
 
-extern "C" [[gnu::visibility("default")]] qdq_status qdq_profile_options(const char *name, qdq_dtype stored,
-                                                                         qdq_options *options) {
+namespace {
+
+qdq_status fill_first(size_t bytes, const char *name, qdq_dtype stored, qdq_options *options) {
     qdq_options all;
-    const qdq_status status = qdq_profile_options_2(name, stored, options ? &all : nullptr);
-    if (status == QDQ_OK && options) {
-        std::memcpy(options, &all, offsetof(qdq_options, random_seed));
+    const qdq_status status = qdq_profile_options_3(name, stored, options ? &all : nullptr);
+    if (status == QDQ_OK) {
+        std::memcpy(options, &all, bytes);
     }
     return status;
 }
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::visibility("default")]] qdq_status qdq_profile_options(const char *name, qdq_dtype stored,
+                                                              qdq_options *options) {
+    return fill_first(offsetof(qdq_options, random_seed), name, stored, options);
+}
+
+[[gnu::visibility("default")]] qdq_status qdq_profile_options_2(const char *name, qdq_dtype stored,
+                                                                qdq_options *options) {
+    return fill_first(offsetof(qdq_options, scale_is_arranged), name, stored, options);
+}
+
+}  // extern "C"

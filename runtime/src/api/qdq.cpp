@@ -62,27 +62,28 @@ qdq_status plan_only(qdq_plan *out, const runtime::arguments &given) {
 // The functions of the header, by the symbols that it gives them.
 qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                         const qdq_options *options) {
-    return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true, true});
+    return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true, true, true});
 }
 
 qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                           const qdq_tensor *y, const qdq_options *options) {
-    return run_now({"qdq_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, true});
+    return run_now(
+        {"qdq_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, true, false, true});
 }
 
 qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                              const qdq_tensor *y, const qdq_options *options) {
     return plan_only(
-        plan, {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false, true});
+        plan, {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false, true, true});
 }
 
 qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
                                const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options) {
-    return plan_only(plan,
-                     {"qdq_plan_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, false});
+    return plan_only(plan, {"qdq_plan_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options,
+                            false, false, true});
 }
 
-// The same by the names of the first header, whose options end before `nan`.
+// The same by the names of earlier headers.
 #undef qdq_quantize
 #undef qdq_dequantize
 #undef qdq_plan_quantize
@@ -90,11 +91,39 @@ qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_te
 
 namespace {
 
+// The first header's options end before `nan`.
 using first_options = runtime::first_fields<qdq_options, offsetof(qdq_options, nan)>;
 
 }  // namespace
 
 extern "C" {
+
+// The second header's options end before `scale_is_arranged`.
+[[gnu::visibility("default")]] qdq_status qdq_quantize_2(const qdq_tensor *x, const qdq_tensor *scale,
+                                                         const qdq_tensor *zero_point, const qdq_tensor *y,
+                                                         const qdq_options *options) {
+    return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true, true});
+}
+
+[[gnu::visibility("default")]] qdq_status qdq_dequantize_2(const qdq_tensor *x, const qdq_tensor *scale,
+                                                           const qdq_tensor *zero_point, const qdq_tensor *y,
+                                                           const qdq_options *options) {
+    return run_now({"qdq_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, true});
+}
+
+[[gnu::visibility("default")]] qdq_status qdq_plan_quantize_2(qdq_plan *plan, const qdq_tensor *x,
+                                                              const qdq_tensor *scale, const qdq_tensor *zero_point,
+                                                              const qdq_tensor *y, const qdq_options *options) {
+    return plan_only(
+        plan, {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false, true});
+}
+
+[[gnu::visibility("default")]] qdq_status qdq_plan_dequantize_2(qdq_plan *plan, const qdq_tensor *x,
+                                                                const qdq_tensor *scale, const qdq_tensor *zero_point,
+                                                                const qdq_tensor *y, const qdq_options *options) {
+    return plan_only(plan,
+                     {"qdq_plan_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, false});
+}
 
 [[gnu::visibility("default")]] qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale,
                                                        const qdq_tensor *zero_point, const qdq_tensor *y,

@@ -1,5 +1,6 @@
 // Scales in the order in which tensor cores and their kernels read them. In objects of their own, as few programs need
 // them.
+#include "plan/arrangement.h"
 #include "plan/draft.h"
 #include "plan/memory.h"
 #include "support/status.h"
@@ -15,41 +16,7 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t word = 4;  // scales of a row that stay together
-constexpr int64_t tile_rows = 128, band_rows = 32, tile_bytes = tile_rows * word;
-
-int64_t pieces(int64_t extent, int64_t piece) { return extent / piece + (extent % piece != 0); }
-
-// The largest number where it would overflow.
-int64_t product(int64_t a, int64_t b) {
-    int64_t result;
-    return __builtin_mul_overflow(a, b, &result) ? INT64_MAX : result;
-}
-
-// Where one matrix of scales lies.
-class arrangement {
-public:
-    arrangement(qdq_scale_layout layout, int64_t rows, int64_t columns)
-        : layout(layout), rows(rows), words(pieces(columns, word)) {}
-
-    int64_t bytes() const {
-        return layout == QDQ_SCALES_TILED_128X4 ? product(product(pieces(rows, tile_rows), words), tile_bytes)
-                                                : product(product(words, pieces(rows, word)), word * word);
-    }
-
-    // Where a row's word of scales begins.
-    int64_t place(int64_t row, int64_t column_word) const {
-        if (layout == QDQ_SCALES_COLUMN_WORDS) {
-            return (column_word * pieces(rows, word) * word + row) * word;
-        }
-        const int64_t tile = row / tile_rows * words + column_word, inside = row % tile_rows;
-        return tile * tile_bytes + (inside % band_rows * (tile_rows / band_rows) + inside / band_rows) * word;
-    }
-
-private:
-    const qdq_scale_layout layout;
-    const int64_t rows, words;
-};
+constexpr int64_t word = arrangement::word;
 
 // A valid call's scales: matrices, one after another.
 struct scale_matrices {
@@ -93,10 +60,6 @@ qdq_status check_scale_tensor(const char *function, const qdq_tensor *scale) {
                     function);
     }
     return QDQ_OK;
-}
-
-bool is_layout(qdq_scale_layout layout) {
-    return stored_value(layout) >= QDQ_SCALES_TILED_128X4 && stored_value(layout) <= QDQ_SCALES_COLUMN_WORDS;
 }
 
 // `writes_scale`: they are what the call writes.

@@ -8,6 +8,13 @@ namespace runtime = qdq::runtime;
 
 namespace {
 
+qdq_status refuse_dense(const char *function, const runtime::plan &p) {
+    return p.elements > 0 && p.op.packing == QDQ_DENSE
+               ? runtime::fail(QDQ_UNSUPPORTED, "%s: options: codes of packing %d are not transcoded", function,
+                               int(QDQ_DENSE))
+               : QDQ_OK;
+}
+
 qdq_status refuse_device(const char *function, const runtime::plan &p) {
     return p.path == runtime::execution_path::device
                ? runtime::fail(QDQ_UNSUPPORTED,
@@ -74,13 +81,15 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
         qdq_status status = runtime::make_plan_of_regions(
             {of_x, runtime::operation::dequantize, x, x_scale, x_zero_point, &values, x_options, false},
             plans.dequantize);
-        if (!status) {
-            status = refuse_device(function, plans.dequantize);
+        if (!status && !(status = refuse_device(function, plans.dequantize))) {
+            status = refuse_dense(of_x, plans.dequantize);
         }
-        return status ? status
-                      : runtime::make_plan_of_regions(
-                            {of_y, runtime::operation::quantize, &values, y_scale, y_zero_point, y, y_options, false},
-                            plans.quantize);
+        if (!status) {
+            status = runtime::make_plan_of_regions(
+                {of_y, runtime::operation::quantize, &values, y_scale, y_zero_point, y, y_options, false},
+                plans.quantize);
+        }
+        return status ? status : refuse_dense(of_y, plans.quantize);
     };
     qdq_status s = make_plans();
     if (s || plans.quantize.elements == 0) {

@@ -514,8 +514,8 @@ call with_operands(const dynamic_plan &p, const dynamic_tensors &at) {
     call op = p.quantize.op;
     op.scale = at.scale;
     op.zero_point = p.has_zero_point ? at.zero_point : nullptr;
-    op.apply_global = global_application(p.how.global_sense);
-    op.global = at.global;
+    op.stored.sense = p.how.global_sense;
+    op.stored.global = p.how.global_sense == QDQ_GLOBAL_NONE ? nullptr : &at.global;
     return op;
 }
 

@@ -1,6 +1,7 @@
 #include "cpu/consecutive.h"
 
 #include "cpu/threads.h"
+#include "support/types.h"
 
 #include <algorithm>
 #include <numeric>
@@ -23,12 +24,12 @@ void run_some(int64_t i, void *context) {
 
 }  // namespace
 
-consecutive_elements::consecutive_elements(const plan &p) : of(p) {
+consecutive_elements::consecutive_elements(const plan &p, int64_t most_of_run) : of(p) {
     const auto extent = [&](int d) { return p.dimensions[d].whole.extent; };
-    while (split + 1 < p.dimension_count && inner * extent(split) <= most_consecutive) {
+    while (split + 1 < p.dimension_count && inner * extent(split) <= most_of_run) {
         inner *= extent(split++);
     }
-    const int64_t most = std::max<int64_t>(most_consecutive / inner, 1), unit = group / std::gcd(inner, group);
+    const int64_t most = std::max<int64_t>(most_of_run / inner, 1), unit = group / std::gcd(inner, group);
     step = std::min(most >= unit ? most / unit * unit : most, extent(split));
     count = steps = (extent(split) + step - 1) / step;
     for (int d = split + 1; d < p.dimension_count; d++) {
@@ -57,7 +58,8 @@ int64_t consecutive_elements::set_region(int64_t number, interval *region) const
 
 // Whether runs begin at whole bytes of packed codes.
 bool consecutive_elements::begin_at_bytes(const plan &p) const {
-    const int64_t unit = p.op.packed_unit(), outer = p.dimensions[split].whole.extent * inner;
+    const int64_t unit = p.op.packing == QDQ_DENSE ? dense_unit : p.op.packed_unit();
+    const int64_t outer = p.dimensions[split].whole.extent * inner;
     return step * inner % unit == 0 && (count == steps || outer % unit == 0);
 }
 

@@ -10,15 +10,16 @@ constexpr int64_t most_consecutive = 32 * group;  // elements of a run
 
 // Where a dense tensor would begin whose elements from that number on are at `run`. No array begins there: it is
 // computed as a number, not as a pointer.
-inline void *tensor_of(float *run, int64_t first) {
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(run) - uintptr_t(first) * sizeof(float);
+template<typename T> inline void *tensor_of(T *run, int64_t first) {
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(run) - uintptr_t(first) * sizeof(T);
     return reinterpret_cast<void *>(begin);  // NOLINT(performance-no-int-to-ptr)
 }
 
 // The elements of a plan of regions, in the order of its dimensions.
 class consecutive_elements {
 public:
-    explicit consecutive_elements(const plan &p);
+    // By runs of at most so many elements, whole groups.
+    explicit consecutive_elements(const plan &p, int64_t most = most_consecutive);
 
     // Sets the path of a plan of the same regions, such that a run of packed codes may begin within a byte.
     void choose_path(plan &p) const;

@@ -77,7 +77,7 @@ call with_own_operands(const call &op, const float *scales, const int32_t *zero_
     call own = op;
     own.nontemporal = false;
     own.packing = QDQ_LOW_FIRST;
-    own.apply_global = nullptr;
+    own.stored = {};
     own.scale = scales;
     own.scale_type = QDQ_F32;
     own.zero_point = zero_points;

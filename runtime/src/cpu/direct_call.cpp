@@ -32,7 +32,7 @@ direct_view view_of(const call &op, const dimension &c, const dimension &r) {
 
 // An f32 scale that is used as it is, and no zero point.
 bool is_plain(const call &op) {
-    return op.scale_type == QDQ_F32 && !op.reciprocal && !op.zero_point && !op.no_saturate;
+    return op.scale_type == QDQ_F32 && !op.stored.global && !op.reciprocal && !op.zero_point && !op.no_saturate;
 }
 
 bool fits_kernel(const direct_view &v, const dimension &r) {

@@ -6,6 +6,7 @@
 #include "cpu/packing.h"
 #include "cpu/threads.h"
 #include "cpu/tile_runner.h"
+#include "plan/dense_codes.h"
 #include "plan/loops.h"
 #include "plan/regions.h"
 #include "plan/stochastic.h"
@@ -175,6 +176,7 @@ void execute(const plan &p, const void *x, void *y, const tile_visitor *visitor)
     case execution_path::parts: run_parts(p, x, y); break;
     case execution_path::tiles: run_tiles(p, x, y, visitor); break;
     case execution_path::stochastic: qdq_linked_stochastic_rounding->run(p, x, y); break;
+    case execution_path::dense: p.op.target->dense->run(p, x, y); break;
     }
 }
 

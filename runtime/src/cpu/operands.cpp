@@ -3,6 +3,7 @@
 #include "cpu/avx2.h"
 #include "cpu/fast_variants.h"
 #include "cpu/spread.h"
+#include "cpu/stored_scales.h"
 #include "support/types.h"
 #include "variants.h"
 
@@ -123,6 +124,17 @@ void read_range(const call &op, qdq_dtype dtype, const void *data, int64_t first
     by(dtype, data, first, stride, count, to);
 }
 
+// Scales of a byte that lie in a layout, a few at a time.
+void read_arranged(const call &op, const operand_range &range, int64_t count, float *to) {
+    constexpr int64_t few = 256;
+    uint8_t codes[few];
+    for (int64_t i = 0; i < count; i += few) {
+        const int64_t some = std::min(few, count - i);
+        gather(op.stored, op.scale, range.scale + i * range.scale_stride, range.scale_stride, some, codes);
+        read_range<&roles::scale>(op, op.scale_type, codes, 0, 1, some, to + i);
+    }
+}
+
 // How many of so many operands differ.
 int64_t different(int64_t stride, int64_t count) { return stride == 0 ? 1 : count; }
 
@@ -201,7 +213,7 @@ alignas(64) int32_t zeros[most_columns + spare_operands];
 const int32_t *no_zero_points() { return zeros; }
 
 bool scales_lie_ready(const call &op, int64_t stride) {
-    return op.scale_type == QDQ_F32 && !op.reciprocal && stride == 1 &&
+    return op.scale_type == QDQ_F32 && !op.stored.global && !op.reciprocal && stride == 1 &&
            reinterpret_cast<uintptr_t>(op.scale) % alignof(float) == 0;
 }
 
@@ -228,9 +240,13 @@ void operands::use_scales(const float *at) {
 void operands::read(const operand_range &range, int64_t first) {
     float *const to = own_scale + first;
     const int64_t count = different(range.scale_stride, range.count);
-    read_range<&roles::scale>(op, op.scale_type, op.scale, range.scale, range.scale_stride, count, to);
-    if (op.apply_global) {
-        op.apply_global(op.global, to, count);
+    if (op.stored.is_arranged) {
+        read_arranged(op, range, count, to);
+    } else {
+        read_range<&roles::scale>(op, op.scale_type, op.scale, range.scale, range.scale_stride, count, to);
+    }
+    if (op.stored.global) {
+        apply_global(op.stored.sense, element<float>(op.stored.global, 0), to, count);
     }
     if (op.reciprocal) {
         std::memcpy(own_inverse + first, to, static_cast<size_t>(count) * sizeof(float));

@@ -1,6 +1,7 @@
 #include "cpu/scale_rules.h"
 
 #include "cpu/avx2.h"
+#include "cpu/stored_scales.h"
 #include "support/types.h"
 
 #include <algorithm>
@@ -171,18 +172,6 @@ void set_powers(const scale_computation &how, const ranges &r, int64_t count, ui
     }
 }
 
-void multiply_by_global(float global, float *scales, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        scales[i] *= global;
-    }
-}
-
-void divide_by_global(float global, float *scales, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        scales[i] /= global;
-    }
-}
-
 [[gnu::always_inline]] inline void compute_few(const scale_computation &how, const extremes &found, int64_t count,
                                                uint32_t *scales, int32_t *zero_points) {
     ranges r;
@@ -215,17 +204,11 @@ float global_of_amax(qdq_global_sense sense, float amax, float largest) {
     return global == 0 ? 1 : sense == QDQ_GLOBAL_INVERSE && global > most ? most : global;
 }
 
-global_applied *global_application(qdq_global_sense sense) {
-    return sense == QDQ_GLOBAL_NONE ? nullptr : sense == QDQ_GLOBAL_SCALE ? multiply_by_global : divide_by_global;
-}
-
 void values_of_scales(const scale_computation &how, const uint32_t *scales, int64_t count, float *values) {
     for (int64_t i = 0; i < count; i++) {
         values[i] = value_of_scale(how.scale_type, scales[i]);
     }
-    if (global_applied *const apply = global_application(how.global_sense)) {
-        apply(how.global, values, count);
-    }
+    apply_global(how.global_sense, how.global, values, count);
 }
 
 void compute_scales(const target &on, const scale_computation &how, const extremes &found, int64_t count,

@@ -16,8 +16,4 @@ void values_of_scales(const scale_computation &how, const uint32_t *scales, int6
 // is to be.
 float global_of_amax(qdq_global_sense sense, float amax, float largest);
 
-// How scales take it; NULL: there is none.
-using global_applied = void(float global, float *scales, int64_t count);
-global_applied *global_application(qdq_global_sense sense);
-
 }  // namespace qdq::runtime

@@ -68,7 +68,7 @@ plan plan_of_quotients(const plan &p, const stochastic_kernels &kernels) {
     op.block = type.block;
     op.packing = QDQ_LOW_FIRST;
     op.narrowed = op.nan_is_zero = op.nontemporal = false;
-    op.no_saturate = 0;
+    op.no_saturate = false;
     set_dense(made, &dimension::y);
     set_regions(made, merge_order::as_given);
     return made;
@@ -85,6 +85,7 @@ plan plan_of_codes(const plan &p) {
     op.x_bits = type_of(QDQ_F32).bits;
     op.x_element = halide_types[QDQ_F32];
     op.scale = &one;
+    op.stored = {};
     op.zero_point = op.adds_before_rounding ? nullptr : op.zero_point;
     op.adds_before_rounding = false;
     set_dense(made, &dimension::x);

@@ -42,9 +42,12 @@ qdq_status choose_kernels(draft &d);
 // options.cpp
 qdq_status check_options(draft &d);
 
-// Row-major strides where the caller gave none. Those of a tensor without elements may pass the range of int64_t, and
-// lead nowhere.
-void element_strides(const qdq_tensor &t, int64_t *strides);
+// Row-major strides where the caller gave none, or the tensor is dense. Those of a tensor without elements may pass the
+// range of int64_t, and lead nowhere.
+void element_strides(const qdq_tensor &t, int64_t *strides, bool is_dense = false);
+
+// scale_storage.cpp: how the scales are stored, as the options say.
+qdq_status check_scale_storage(draft &d);
 
 // granularity.cpp: which elements share an operand. Fills the blocks and strides of every dimension.
 qdq_status check_granularity(draft &d);

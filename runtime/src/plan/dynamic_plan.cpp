@@ -116,7 +116,9 @@ qdq_status check_zero_point(const dynamic_draft &d) {
 }
 
 // Of codes. Those that do not have areas of their own.
-bool rows_begin_at_bytes(const plan &p) { return p.elements == 0 || p.path != execution_path::tiles || !p.op.packs(); }
+bool rows_begin_at_bytes(const plan &p) {
+    return p.elements == 0 || (p.path != execution_path::dense && (p.path != execution_path::tiles || !p.op.packs()));
+}
 
 // A plan of quantize, without addresses. Two of one x that share areas have dimensions in common.
 qdq_status make_static_plan(dynamic_draft &d) {
@@ -227,6 +229,10 @@ qdq_status find_decoding(dynamic_draft &d) {
     p.decodes = nullptr;
     if (p.candidates.count == 1 && !p.diagnostics) {
         return QDQ_OK;
+    }
+    if (p.diagnostics && p.quantize.path == execution_path::dense) {
+        return fail(QDQ_UNSUPPORTED, "%s: how: diagnostics are not of codes of packing %d", d.tensors().function,
+                    int(QDQ_DENSE));
     }
     const qdq_target &target = *p.quantize.op.target;
     const qdq_dtype codes = d.tensors().y->dtype;

@@ -6,8 +6,8 @@
 
 namespace qdq::runtime {
 
-void element_strides(const qdq_tensor &t, int64_t *strides) {
-    const bool is_strided = t.strides && !type_of(t.dtype).is_packed();
+void element_strides(const qdq_tensor &t, int64_t *strides, bool is_dense) {
+    const bool is_strided = t.strides && !is_dense && !type_of(t.dtype).is_packed();
     int64_t dense = 1;
     for (int i = t.rank - 1; i >= 0; i--) {
         strides[i] = is_strided ? t.strides[i] : dense;
@@ -19,8 +19,9 @@ namespace {
 
 void set_strides(draft &d) {
     const arguments &given = d.given;
-    element_strides(*given.x, d.x_strides);
-    element_strides(*given.y, d.y_strides);
+    const bool is_dense = d.options.packing == QDQ_DENSE;  // the codes are, whatever their strides
+    element_strides(*given.x, d.x_strides, is_dense && !d.op.quantizes());
+    element_strides(*given.y, d.y_strides, is_dense && d.op.quantizes());
     element_strides(*given.scale, d.scale_strides);
     if (given.zero_point) {
         element_strides(*given.zero_point, d.zero_point_strides);

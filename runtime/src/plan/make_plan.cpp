@@ -31,14 +31,14 @@ void set_call(draft &d) {
     op.reciprocal = op.quantizes() && options.scale_mode == QDQ_RECIPROCAL;
     op.adds_before_rounding = options.quantize_zp == QDQ_ZP_BEFORE_ROUNDING;
     op.adds_zero_point = options.dequantize_zp == QDQ_ZP_ADD;
-    op.rounding = options.rounding;
+    op.rounding = int8_t(options.rounding);
     op.no_saturate = op.quantizes() && !codes.is_integer() && options.no_saturate != 0;
     op.nan_is_zero = op.quantizes() && codes.is_integer() && options.nan == QDQ_NAN_ZERO && op.lowest < 0;
     op.narrowed = op.quantizes() && (op.lowest != codes.lowest() || op.highest != codes.highest());
     op.x_type = given.x->dtype;
     op.y_type = given.y->dtype;
-    op.x_bits = type_of(op.x_type).bits;
-    op.y_bits = type_of(op.y_type).bits;
+    op.x_bits = int8_t(type_of(op.x_type).bits);
+    op.y_bits = int8_t(type_of(op.y_type).bits);
     op.x_element = halide_types[op.x_type];
     op.y_element = halide_types[op.y_type];
     op.block = codes.block;
@@ -135,7 +135,7 @@ qdq_status check_call(const arguments &given, plan &result) {
     result.x_offset = result.y_offset = result.scale_offset = result.zero_point_offset = 0;
     result.path = execution_path::nest;
     result.op.kind = given.op;
-    result.op.apply_global = nullptr;
+    result.op.stored = {};
     result.direct.possible = false;
     draft d{given, result};
     qdq_status s;
@@ -158,6 +158,7 @@ qdq_status make_plan(const arguments &given, plan &result) {
     const qdq_status status = check_call(given, result);
     if (!status && runs_on_host(result) && result.path != execution_path::stochastic) {
         choose_path(result);
+        result.path = result.op.packing == QDQ_DENSE ? execution_path::dense : result.path;
     }
     return status;
 }

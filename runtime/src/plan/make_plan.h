@@ -12,6 +12,7 @@ struct arguments {
     const qdq_options *options;
     bool needs_data;  // false while planning: x and y may come later
     bool may_be_stochastic = false;
+    bool has_scale_storage = false;  // options go on to those about how scales are stored
 };
 
 // Everything but the path of a call on the host, where that is one by elements.

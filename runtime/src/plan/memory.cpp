@@ -1,5 +1,6 @@
 #include "plan/memory.h"
 
+#include "plan/arrangement.h"
 #include "plan/draft.h"
 #include "targets/device_backend.h"
 
@@ -88,26 +89,55 @@ qdq_status partial_overlap(const char *function) {
                 "%s: y: it overlaps x; y may only be x itself, with the same strides and element size", function);
 }
 
-// Finds the bytes that a tensor touches, and where they lie. The data of x and y may come later.
-qdq_status find(const draft &d, const char *name, const qdq_tensor &t, const int64_t *strides, int64_t offset,
-                span &bytes, place &at) {
-    if (!touched(t, strides, bytes)) {
+// Finds where the bytes lie that a tensor touches, where it reaches none past the address space. The data of x and y
+// may come later.
+qdq_status find(const draft &d, const char *name, const void *data, bool is_within, const span &bytes, int64_t offset,
+                place &at) {
+    if (!is_within) {
         return d.invalid("%s: %s: shape and strides reach past the address space", name);
     }
     const target &on = *d.op.target;
-    const bool is_placed = t.data || !has_addresses(on);
-    return !is_placed || locate(on, t.data, bytes, offset, at) ? QDQ_OK : out_of_reach(d.given.function, on, name);
+    const bool is_placed = data || !has_addresses(on);
+    return !is_placed || locate(on, data, bytes, offset, at) ? QDQ_OK : out_of_reach(d.given.function, on, name);
 }
 
-// y may not share memory with an operand.
-qdq_status check_operand(const draft &d, const char *name, const qdq_tensor &operand, const int64_t *strides,
-                         int64_t offset, const place &y) {
-    span bytes;
+// y may not share memory with an operand. Out of line, which is less code for three of them.
+[[gnu::noinline]] qdq_status check_operand(const draft &d, const char *name, const void *data, bool is_within,
+                                           const span &bytes, int64_t offset, const place &y) {
     place at;
-    if (qdq_status s = find(d, name, operand, strides, offset, bytes, at)) {
+    if (qdq_status s = find(d, name, data, is_within, bytes, offset, at)) {
         return s;
     }
     return d.given.y->data && y.overlaps(at) ? d.invalid("%s: y: it overlaps %s", name) : QDQ_OK;
+}
+
+[[gnu::noinline]] bool touched_by_scales(const draft &d, span &bytes) {
+    const scale_storage &how = d.op.stored;
+    if (!how.is_arranged) {
+        return touched(*d.given.scale, d.scale_strides, bytes);
+    }
+    const int64_t matrices = d.scale_elements / (how.rows * how.columns);
+    bytes = {0, product(matrices, arrangement(how.layout, how.rows, how.columns).bytes())};
+    return bytes.end != INT64_MAX;
+}
+
+qdq_status check_operands(const draft &d, const place &y) {
+    const arguments &given = d.given;
+    const plan &p = d.result;
+    span bytes;
+    const bool scales_within = touched_by_scales(d, bytes);
+    if (qdq_status s = check_operand(d, "scale", given.scale->data, scales_within, bytes, p.scale_offset, y)) {
+        return s;
+    }
+    if (given.zero_point) {
+        const bool is_within = touched(*given.zero_point, d.zero_point_strides, bytes);
+        if (qdq_status s =
+                check_operand(d, "zero_point", given.zero_point->data, is_within, bytes, p.zero_point_offset, y)) {
+            return s;
+        }
+    }
+    const float *const global = d.op.stored.global;
+    return global ? check_operand(d, "global_scale", global, true, {0, sizeof(*global)}, 0, y) : QDQ_OK;
 }
 
 }  // namespace
@@ -118,16 +148,19 @@ qdq_status check_memory(draft &d) {
     span of_x, of_y;
     place x, y;
     qdq_status s;
-    if ((s = find(d, "x", *given.x, d.x_strides, p.x_offset, of_x, x)) ||
-        (s = find(d, "y", *given.y, d.y_strides, p.y_offset, of_y, y))) {
+    const bool x_within = touched(*given.x, d.x_strides, of_x), y_within = touched(*given.y, d.y_strides, of_y);
+    if (d.options.packing == QDQ_DENSE) {
+        int64_t &end = d.op.quantizes() ? of_y.end : of_x.end;  // of bytes with a code in each
+        end -= end / dense_unit;
+    }
+    if ((s = find(d, "x", given.x->data, x_within, of_x, p.x_offset, x)) ||
+        (s = find(d, "y", given.y->data, y_within, of_y, p.y_offset, y))) {
         return s;
     }
     if (!elements_are_distinct(*given.y, d.y_strides)) {
         return d.invalid("%s: y: its strides make elements overlap one another");
     }
-    if ((s = check_operand(d, "scale", *given.scale, d.scale_strides, p.scale_offset, y)) ||
-        (given.zero_point &&
-         (s = check_operand(d, "zero_point", *given.zero_point, d.zero_point_strides, p.zero_point_offset, y)))) {
+    if ((s = check_operands(d, y))) {
         return s;
     }
     p.x_first = of_x.first;

@@ -17,13 +17,40 @@ qdq_status check_choices(const draft &d) {
                    {"quantize_zp", stored_value(d.options.quantize_zp), QDQ_ZP_BEFORE_ROUNDING},
                    {"dequantize_zp", stored_value(d.options.dequantize_zp), QDQ_ZP_ADD},
                    {"rounding", stored_value(d.options.rounding), QDQ_STOCHASTIC},
-                   {"packing", stored_value(d.options.packing), QDQ_SPLIT_HALVES},
+                   {"packing", stored_value(d.options.packing), QDQ_DENSE},
                    {"stores", stored_value(d.options.stores), QDQ_STORES_NONTEMPORAL},
                    {"nan", stored_value(d.options.nan), QDQ_NAN_ZERO}};
     for (const auto &choice : choices) {
         if (choice.value < 0 || choice.value > choice.most) {
             return d.invalid("%s: options: %s %d is not in 0..%d", choice.name, choice.value, choice.most);
         }
+    }
+    return QDQ_OK;
+}
+
+qdq_status check_packing(const draft &d) {
+    const qdq_options &options = d.options;
+    const element_type &codes = d.code_type();
+    if (options.packing == QDQ_DENSE) {
+        if (!has_six_bits(codes)) {
+            return d.invalid("%s: options: packing %d is of f6e2m3 and f6e3m2, not %s", int(QDQ_DENSE), codes.name);
+        }
+        const char *const instead = d.is_on_device()                     ? "these are on a device"
+                                    : options.rounding == QDQ_STOCHASTIC ? "it does not round stochastically"
+                                                                         : nullptr;
+        return instead ? fail(QDQ_UNSUPPORTED, "%s: options: packing %d: it is for tensors on the host, and %s",
+                              d.given.function, int(QDQ_DENSE), instead)
+                       : QDQ_OK;
+    }
+    if (options.packing != QDQ_LOW_FIRST && codes.codes_per_byte() > 2) {
+        return d.invalid(
+            "%s: options: packing %d is of types with two codes to a byte; %s has %d, the first in the lowest "
+            "bits",
+            int(options.packing), codes.name, codes.codes_per_byte());
+    }
+    if (options.packing == QDQ_SPLIT_HALVES && d.x_elements % split_group != 0) {
+        return d.invalid("%s: options: packing in split halves needs a multiple of %d elements, not %" PRId64,
+                         int(split_group), d.x_elements);
     }
     return QDQ_OK;
 }
@@ -78,6 +105,12 @@ void read_options(draft &d) {
         d.options.random_seed = d.given.options->random_seed;
         d.options.random_offset = d.given.options->random_offset;
     }
+    if (d.given.has_scale_storage) {
+        d.options.scale_is_arranged = d.given.options->scale_is_arranged;
+        d.options.scale_layout = d.given.options->scale_layout;
+        d.options.global_sense = d.given.options->global_sense;
+        d.options.global_scale = d.given.options->global_scale;
+    }
 }
 
 // Its rules are where it is linked.
@@ -103,20 +136,16 @@ qdq_status check_options(draft &d) {
     if (d.options.stream && !d.is_on_device()) {
         return d.invalid("%s: options: stream: target %s runs on the CPU and takes none", d.op.target->name);
     }
-    if (const element_type &codes = d.code_type(); d.options.packing != QDQ_LOW_FIRST && codes.codes_per_byte() > 2) {
-        return d.invalid(
-            "%s: options: packing %d is of types with two codes to a byte; %s has %d, the first in the lowest "
-            "bits",
-            int(d.options.packing), codes.name, codes.codes_per_byte());
-    }
-    if (d.options.packing == QDQ_SPLIT_HALVES && d.x_elements % split_group != 0) {
-        return d.invalid("%s: options: packing in split halves needs a multiple of %d elements, not %" PRId64,
-                         int(split_group), d.x_elements);
+    if (qdq_status s = check_packing(d)) {
+        return s;
     }
     if (qdq_status s = check_blocks_asked(d)) {
         return s;
     }
     if (qdq_status s = check_stochastic(d)) {
+        return s;
+    }
+    if (qdq_status s = check_scale_storage(d)) {
         return s;
     }
     return check_range(d);

@@ -78,6 +78,15 @@ constexpr int64_t group = group_size;  // kernels take whole groups of elements 
 inline int64_t round_up(int64_t columns) { return (columns + group - 1) / group * group; }  // to whole groups
 constexpr int64_t split_group = 32;  // elements whose halves QDQ_SPLIT_HALVES puts together
 
+// How the scales of a call are stored, beyond their type and strides.
+struct scale_storage {
+    bool is_arranged;  // in a layout: their places count those of dense matrices in the order of rows
+    qdq_scale_layout layout : 8;
+    qdq_global_sense sense : 8;
+    int64_t rows, columns;  // of a matrix
+    const float *global;    // the tensor's own scale, at any address; NULL without a sense
+};
+
 // The part of a call that does not depend on the loops.
 struct call {
     operation kind;
@@ -88,18 +97,17 @@ struct call {
     bool narrowed;              // quantize: the range is not the type's own
     bool nan_is_zero;           // quantize: the code of NaN is that of 0, which is not the lowest
     bool nontemporal;           // y is too large for the caches
-    qdq_packing packing;
-    int32_t rounding;
+    // A byte each: a dynamic plan has no room to spare.
+    qdq_packing packing : 8;
+    int8_t rounding;
+    bool no_saturate;
+    int8_t x_bits, y_bits;
     int32_t lowest, highest;
-    int32_t no_saturate;
     qdq_dtype x_type, y_type, scale_type, zero_point_type;
-    int32_t x_bits, y_bits;
     halide_type_t x_element, y_element;  // of kernels' buffers: packed codes are bytes
     const void *scale;
     const void *zero_point;  // NULL for none
-    // What makes the scales that count of those, as f32, and of the tensor's own; NULL: they are the same.
-    void (*apply_global)(float global, float *scales, int64_t count);
-    float global;
+    scale_storage stored;    // how `scale` holds its scales
     const qdq_target *target;
     int64_t block;                     // elements that share an operand in the block form
     const dispatch_parameters *tuned;  // of the processor's kernels
@@ -148,6 +156,7 @@ enum class execution_path : uint8_t {
     parts,       // regular nests, cut from ragged blocks while running
     tiles,       // boxes of its dimensions, whatever their strides, blocks and places within bytes
     stochastic,  // by its random bits, as qdq_stochastic_rounding runs it
+    dense,       // by way of bytes with a code in each, as the target's qdq_dense_codes runs it
 };
 
 // Those of elements: of the first one, in the order of all that a seed gives.

@@ -14,6 +14,10 @@ using namespace kernels;
 
 constexpr int dtype_count = std::size(element_types);
 
+// Floats that may be packed four in three bytes.
+constexpr bool has_six_bits(const element_type &type) { return type.is_float() && type.layout.sign_bit() == 5; }
+constexpr int64_t dense_unit = 4, dense_unit_bytes = 3;
+
 // An enumeration's value as the caller stored it: it may be none of the enumerators.
 template<typename Enum> inline int stored_value(const Enum &field) {
     int value;

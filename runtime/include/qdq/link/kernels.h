@@ -68,6 +68,8 @@ struct qdq_device_row {
 /* A target with those of its rows that are linked, and what else those use. */
 struct qdq_nontemporal_stores;
 struct qdq_device_backend;
+struct qdq_dense_codes; /* QDQ_DENSE: what runs such calls */
+extern const struct qdq_dense_codes qdq_dense_codes;
 struct qdq_target {
     const char *name;
     uint32_t features;                                /* every qdq_cpu_feature that it needs */
@@ -79,6 +81,7 @@ struct qdq_target {
     int quantize_count, dequantize_count; /* of the processor's rows, or the device's */
     qdq_bytes_kernel *transpose[3];       /* of 1, 2 and 4-byte elements, NULL where no row has such */
     qdq_bytes_kernel *swap_nibbles, *split_halves, *join_halves; /* NULL where no row has 4-bit codes */
+    const struct qdq_dense_codes *dense;                         /* NULL where none has 6-bit codes */
 };
 
 /* QDQ_STOCHASTIC: what runs such calls, with kernels of its own. */
