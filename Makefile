@@ -198,7 +198,7 @@ dist-check: dist
 	$(MAKE) dist
 	diff build/dist-first/SHA256SUMS build/dist/SHA256SUMS
 
-debian-source:
+debian-source: $(STAMP)
 	tools/debian_source.sh
 
 debian: debian-source $(VENV)/.packages-installed
