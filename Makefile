@@ -109,7 +109,7 @@ wheel: $(VENV)/.wheel-installed
 	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
 	@$(CMAKE) --build build/$(PRESET) --target qdq_cli qdq_compat_aclnn
 	$(VENV)/bin/python tools/wheels.py build/$(PRESET) build/wheels $(PYTHON)
-	$(VENV)/bin/python tools/try_wheel.py build/wheels $(PYTHON)
+	$(VENV)/bin/python tools/try_wheel.py build/wheels $(or $(PYTHON),$(VENV)/bin/python)
 	$(VENV)/bin/python -m build --sdist --no-isolation --outdir build/wheels
 
 # Over the builds of make dist.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the packages of build/debian's source package in a Debian unstable, which has Halide 21, and looks at them by lintian. Then
 # runs their autopkgtest in another that has nothing of a build: it installs them, and compiles and runs the examples. As root.
+# Halide of another version cannot compile the kernels, so no stable Debian has been enough: 13 has 19.
 set -eu
 here=$PWD/build/debian
 work=$(mktemp -d "$here/XXXXXX")
@@ -27,8 +28,9 @@ within "$work/build" '
     dpkg-source --extract *.dsc /root/qdq
     (cd /root/qdq && dpkg-buildpackage --no-sign --build=binary)
     cp /root/*.deb /root/*.changes /root/*.buildinfo .
+    # No bug of Debian asks for the package: whoever uploads it first files one.
     useradd lintian
-    su lintian -c "lintian --info --display-info --fail-on error,warning *.dsc *.changes"'
+    su lintian -c "lintian --info --display-info --fail-on info,warning,error --suppress-tags initial-upload-closes-no-bugs *.dsc *.changes"'
 rm -r "$work/build"
 within "$work/clean" '
     apt-get install --yes --quiet --no-install-recommends autopkgtest >/root/log || { cat /root/log; exit 1; }
