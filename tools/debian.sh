@@ -34,4 +34,6 @@ within "$work/build" '
 rm -r "$work/build"
 within "$work/clean" '
     apt-get install --yes --quiet --no-install-recommends autopkgtest >/root/log || { cat /root/log; exit 1; }
-    autopkgtest --apt-upgrade *.dsc *.deb -- null'
+    # It reads the lists of packages again, and a mirror may be weeks old.
+    echo "Acquire::Check-Valid-Until false;" >/etc/apt/apt.conf.d/mirror
+    autopkgtest *.dsc *.deb -- null'
