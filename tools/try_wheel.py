@@ -25,7 +25,7 @@ def main():
         environment = pathlib.Path(folder)
         run(python, "-m", "venv", "--without-pip", environment)
         made = environment / "bin"
-        install = [*PIP, "--python", made / "python", "install", "--quiet"]
+        install = [*PIP, "--python", made / "python", "install", "--quiet", "--no-compile"]
         run(*install, "--no-index", "--no-deps", "--only-binary", "qdq", "--find-links", wheels, "qdq")
         for command in ([made / "qdq"], [made / "python", "-m", "qdq"]):
             run(*command, "targets")

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tomllib
 
+from build_wheel import build_wheel
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 
@@ -26,7 +28,8 @@ def make_environment(folder, python):
     requirements = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
     needed = [requirement for requirement in requirements if not requirement.startswith("halide")]
     made = folder / "bin" / "python"
-    run(*PIP, "--python", made, "install", "--quiet", "pip", *needed)
+    # An emulated Python takes minutes to compile what little of it is imported here.
+    run(*PIP, "--python", made, "install", "--quiet", "--no-compile", *needed)
     return made
 
 
@@ -35,8 +38,8 @@ def main():
     build, folder = (pathlib.Path(path).absolute() for path in sys.argv[1:3])
     work = folder / "work"
     python = make_environment(work / "environment", *(sys.argv[3:] or [sys.executable]))
-    made = subprocess.check_output([python, ROOT / "tools" / "build_wheel.py", build, work], text=True)
-    run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, made.strip())
+    wheel = build_wheel(python, ROOT, build, work)
+    run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, wheel)
 
 
 main()
