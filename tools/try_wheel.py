@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+import interpreters
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 # For any of the tests that wheels.sh names.
 NEEDED = ("hypothesis", "ml_dtypes", "numpy", "onnx", "pytest", "safetensors")
 
@@ -22,18 +23,16 @@ def run(*command, **options):
 def main():
     wheels, python, *names = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="qdq-wheel-") as folder:
-        environment = pathlib.Path(folder)
-        run(python, "-m", "venv", "--without-pip", environment)
-        made = environment / "bin"
-        install = [*PIP, "--python", made / "python", "install", "--quiet", "--no-compile"]
-        run(*install, "--no-index", "--no-deps", "--only-binary", "qdq", "--find-links", wheels, "qdq")
-        for command in ([made / "qdq"], [made / "python", "-m", "qdq"]):
-            run(*command, "targets")
+        made = interpreters.make_environment(pathlib.Path(folder), python)
+        wheel = ("--no-index", "--no-deps", "--only-binary", "qdq", "--find-links", wheels, "qdq")
+        interpreters.pip(made, "install", "--quiet", "--no-compile", *wheel)
+        command = made.with_name("qdq")
+        run(command, "targets")
+        run(made, "-m", "qdq", "targets")
         if names:
-            run(*install, "--constraint", ROOT / "requirements" / "base.txt", *NEEDED)
+            interpreters.install(made, "--constraint", ROOT / "requirements" / "base.txt", *NEEDED)
             tests = [ROOT / "tests" / "python" / f"{name}_test.py" for name in names]
-            pytest = (made / "python", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider")
-            run(*pytest, *tests, env={**os.environ, "QDQ_CLI": made / "qdq"})
+            run(made, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, env={**os.environ, "QDQ_CLI": command})
 
 
 main()

@@ -12,24 +12,17 @@ import subprocess
 import sys
 import tomllib
 
+import interpreters
 from build_wheel import build_wheel
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-
-
-def run(*command):
-    subprocess.run(command, check=True)
 
 
 def make_environment(folder, python):
     """One with all that builds the extension: the kernels are compiled, and need no Halide."""
-    run(python, "-m", "venv", "--clear", "--without-pip", folder)
+    made = interpreters.make_environment(folder, python)
     requirements = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
-    needed = [requirement for requirement in requirements if not requirement.startswith("halide")]
-    made = folder / "bin" / "python"
-    # An emulated Python takes minutes to compile what little of it is imported here.
-    run(*PIP, "--python", made, "install", "--quiet", "--no-compile", *needed)
+    interpreters.install(made, *(requirement for requirement in requirements if not requirement.startswith("halide")))
     return made
 
 
@@ -39,7 +32,7 @@ def main():
     work = folder / "work"
     python = make_environment(work / "environment", *(sys.argv[3:] or [sys.executable]))
     wheel = build_wheel(python, ROOT, build, work)
-    run(sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, wheel)
+    subprocess.run([sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, wheel], check=True)
 
 
 main()
