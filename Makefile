@@ -51,7 +51,7 @@ help:
 	@echo "make debian                         build Debian's source package in Debian unstable, lintian, try it (as root)"
 	@echo "make gcc14                          build by Debian 13's GCC 14, and verify (as root)"
 	@echo "make recipes                        try the recipes of Conan, conda and vcpkg (packaging/)"
-	@echo "make release                        wheels, packages, dist and Debian's sources, with checksums and an SBOM:"
+	@echo "make release                        wheel, packages, dist and Debian's sources, with checksums and an SBOM:"
 	@echo "                                    build/release-files (as root)"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/, .venv/ and .venv-peers/"
@@ -215,7 +215,7 @@ recipes: $(VENV)/.recipes-installed
 	$(CTEST) --preset release --tests-regex '^install.recipes$$'
 
 # All that is published. CONTRIBUTING.md has the steps around it.
-release: wheels packages dist debian-source $(VENV)/.release-installed
+release: wheel packages dist debian-source $(VENV)/.release-installed
 	$(VENV)/bin/python tools/release.py build build/release-files
 
 clean:
