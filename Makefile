@@ -17,10 +17,11 @@ PYTHON ?=
 MINUTES ?= 2
 BUDGET ?= 60
 DIST ?= $(foreach processor,x86_64 aarch64 riscv64,$(processor) $(processor)-cuda $(processor)-opencl) x86_64-static aarch64-static
+WHEELS ?= $(filter x86_64 aarch64,$(DIST))
 GPU_TESTS := device.calls device.dynamic device.every_kernel device.opencl_faults kernel.quantize kernel.dequantize kernel.consistency kernel.unsupported concurrency.plugins
 PTX_TESTS := ptx.parser ptx.memory ptx.operations ptx.interpreter ptx.driver device.cuda_faults device.cubins
 
-.PHONY: help demo test docs peers wheel gpu ptx coverage fuzz lint size bench tune mutants reliability packages dist dist-check gcc14 recipes release build setup clean
+.PHONY: help demo test docs peers wheel wheels gpu ptx coverage fuzz lint size bench tune mutants reliability packages dist dist-check debian debian-source gcc14 recipes release build setup clean
 
 help:
 	@echo "make demo [MODEL=folder or file]     quantize a model to int8, restore it, compare; then to every type"
@@ -29,6 +30,8 @@ help:
 	@echo "make docs                           build the site of all documentation, look at it in Chromium: build/docs/html"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make wheel [PYTHON=python3.12]      the Python package as a wheel and as sources: build/wheels"
+	@echo "make wheels [WHEELS=aarch64]        wheels of x86_64 and aarch64 for CPython 3.11 and later, tried in 3.11, 3.13"
+	@echo "                                    and 3.14, under an emulator (as root)"
 	@echo "make gpu                            build the device targets, run them without a GPU and on GPUs that are there"
 	@echo "make ptx                            run all cases of CUDA's kernels by the interpreter of their PTX (9 minutes)"
 	@echo "make coverage                       which lines of the product's C++ the tests execute"
@@ -45,9 +48,11 @@ help:
 	@echo "make dist [DIST='x86_64 aarch64-cuda']"
 	@echo "                                    archives for each processor and device: build/dist; x86_64-static and"
 	@echo "                                    aarch64-static have the command line in one file, for any Linux"
+	@echo "make debian                         build Debian's source package in Debian unstable, lintian, try it (as root)"
 	@echo "make gcc14                          build by Debian 13's GCC 14, and verify (as root)"
 	@echo "make recipes                        try the recipes of Conan, conda and vcpkg (packaging/)"
-	@echo "make release                        wheel, packages and dist, with checksums and an SBOM: build/release-files (as root)"
+	@echo "make release                        wheel, packages, dist and Debian's sources, with checksums and an SBOM:"
+	@echo "                                    build/release-files (as root)"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/, .venv/ and .venv-peers/"
 
@@ -104,6 +109,14 @@ wheel: $(VENV)/.wheel-installed
 	@$(CMAKE) --preset $(PRESET) --log-level=WARNING
 	@$(CMAKE) --build build/$(PRESET) --target qdq_cli qdq_compat_aclnn
 	$(VENV)/bin/python tools/wheels.py build/$(PRESET) build/wheels $(PYTHON)
+	$(VENV)/bin/python tools/try_wheel.py build/wheels $(or $(PYTHON),$(VENV)/bin/python)
+	$(VENV)/bin/python -m build --sdist --no-isolation --outdir build/wheels
+
+# Over the builds of make dist.
+wheels: $(VENV)/.wheel-installed $(VENV)/.wheels-installed
+	$(MAKE) dist DIST='$(WHEELS)'
+	tools/wheels.sh $(WHEELS)
+	$(VENV)/bin/python -m build --sdist --no-isolation --outdir build/wheels
 
 # The device targets' part of tests that take every target, and what only they have; CUDA's on tests/ptx, too.
 gpu: $(VENV)/.gpu-installed
@@ -185,6 +198,12 @@ dist-check: dist
 	$(MAKE) dist
 	diff build/dist-first/SHA256SUMS build/dist/SHA256SUMS
 
+debian-source: $(STAMP)
+	tools/debian_source.sh
+
+debian: debian-source $(VENV)/.packages-installed
+	tools/debian.sh
+
 gcc14: $(VENV)/.gcc14-installed
 	@$(CMAKE) --preset release --log-level=WARNING
 	@$(CMAKE) --build build/release --target qdq_generators
@@ -196,7 +215,7 @@ recipes: $(VENV)/.recipes-installed
 	$(CTEST) --preset release --tests-regex '^install.recipes$$'
 
 # All that is published. CONTRIBUTING.md has the steps around it.
-release: wheel packages dist $(VENV)/.release-installed
+release: wheel packages dist debian-source $(VENV)/.release-installed
 	$(VENV)/bin/python tools/release.py build build/release-files
 
 clean:

@@ -1,9 +1,9 @@
 """Gathers the files of a release into one folder, with their checksums and a list of what is inside them.
 
-usage: tools/release.py BUILD FOLDER     BUILD: the folder where `make wheel`, `make packages` and `make dist` leave theirs
+usage: tools/release.py BUILD FOLDER     BUILD: the folder where `make wheels`, `packages`, `debian-source` and `dist` leave theirs
 
-FOLDER gets the wheels, the source distribution, the .deb packages, the archives, qdq-<version>.cdx.json (an SBOM as CycloneDX 1.6
-has it) and SHA256SUMS. A file contains the libraries whose licenses are in it. The same files give the same bytes.
+FOLDER gets the wheels, the source distribution, the .deb packages, Debian's source package, the archives, qdq-<version>.cdx.json
+(an SBOM as CycloneDX 1.6 has it) and SHA256SUMS. A file contains the libraries whose licenses are in it. The same files give the same bytes.
 """
 
 import datetime
@@ -58,6 +58,7 @@ def files_of(build, version):
     of_version = {
         "wheels": (f"qdq-{version}-*.whl", f"qdq-{version}.tar.gz"),
         "packages": (f"*_{version}_*.deb",),
+        "debian": (f"qdq_{version}-*.dsc", f"qdq_{version}.orig.tar.xz", f"qdq_{version}-*.debian.tar.xz"),
         "dist": (f"qdq-{version}-*.tar.gz",),
     }
     for folder, patterns in of_version.items():
@@ -73,6 +74,8 @@ def names_in(path):
         return zipfile.ZipFile(path).namelist()
     if path.suffix == ".deb":
         return subprocess.check_output(["dpkg-deb", "--contents", path], text=True).splitlines()
+    if path.suffix == ".dsc":  # a text that names the archives beside it
+        return []
     with tarfile.open(path) as archive:
         return archive.getnames()
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the build needs: Debian packages (as root; otherwise it says what to install) and pinned wheels.
-# usage: tools/setup.sh VENV [PURPOSE]     clang, gcc14, docs, gpu, coverage, fuzz, lint, packages or a cross preset, which needs a compiler, an
+# usage: tools/setup.sh VENV [PURPOSE]     clang, gcc14, docs, gpu, coverage, fuzz, lint, packages, wheels or a cross preset, which needs a compiler, an
 #                                          emulator and GoogleTest's source: what each needs beyond the rest
 set -eu
 venv=$1
@@ -48,6 +48,9 @@ lint)
     ;;
 packages)
     needs="$needs debootstrap:debootstrap"
+    ;;
+wheels)
+    needs="$needs debootstrap:debootstrap aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user"
     ;;
 gpu | coverage)  # OpenCL on the processor, for tests: by PoCL, and by Oclgrind, which looks at each access
     needs="$needs /usr/include/CL/cl.h:opencl-headers /usr/share/doc/ocl-icd-opencl-dev:ocl-icd-opencl-dev

@@ -27,6 +27,10 @@ class Version(unittest.TestCase):
         self.assertEqual(json.loads((ROOT / "packaging/vcpkg/qdq/vcpkg.json").read_text())["version"], VERSION)
         self.assertEqual(re.findall(r'version: "(.*)"', (ROOT / "packaging/conda/recipe.yaml").read_text()), [VERSION])
 
+    def test_is_the_debian_packages(self):
+        first = (ROOT / "packaging/debian/changelog").read_text().splitlines()[0]
+        self.assertRegex(first, rf"^qdq \({re.escape(VERSION)}-\d+\) ")
+
     def test_is_the_changelogs_first(self):
         headings = re.findall(r"^## (\S+) \((unreleased|\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
         self.assertEqual(headings[0][0], VERSION)
@@ -37,12 +41,13 @@ class Release(unittest.TestCase):
     def setUp(self):
         self.build = Path(tempfile.mkdtemp(prefix="qdq-release-"))
         self.addCleanup(shutil.rmtree, self.build)
-        for folder in ("wheels", "packages", "dist"):
+        for folder in ("wheels", "packages", "debian", "dist"):
             (self.build / folder).mkdir()
         self.add_wheel("Halide")
         self.add_archive("wheels", f"qdq-{VERSION}.tar.gz")
         self.add_archive("dist", f"qdq-{VERSION}-x86_64-cuda.tar.gz", "Halide", "LZMA")
         self.add_package("qdq-tools", "CLI11")
+        self.add_debian_source()
 
     def add_wheel(self, *libraries):
         with zipfile.ZipFile(self.build / f"wheels/qdq-{VERSION}-cp312-abi3-manylinux.whl", "w") as wheel:
@@ -68,6 +73,11 @@ class Release(unittest.TestCase):
         file = self.build / f"packages/{name}_{VERSION}_amd64.deb"
         subprocess.run(["dpkg-deb", "--build", root, file], check=True, stdout=subprocess.PIPE)
 
+    def add_debian_source(self):
+        (self.build / f"debian/qdq_{VERSION}-1.dsc").write_text("Format: 3.0 (quilt)\n")
+        for name in (f"qdq_{VERSION}.orig", f"qdq_{VERSION}-1.debian"):
+            tarfile.open(self.build / f"debian/{name}.tar.xz", "w:xz").close()
+
     def gather(self):
         environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
         return subprocess.run([sys.executable, "-B", ROOT / "tools/release.py", self.build, self.build / "out"],
@@ -84,6 +94,7 @@ class Release(unittest.TestCase):
         self.assertEqual(sums, {name: hashlib.sha256(content).hexdigest() for name, content in files.items()})
         self.assertEqual(set(sums), {f"qdq-{VERSION}-cp312-abi3-manylinux.whl", f"qdq-{VERSION}.tar.gz",
                                      f"qdq-{VERSION}-x86_64-cuda.tar.gz", f"qdq-tools_{VERSION}_amd64.deb",
+                                     f"qdq_{VERSION}-1.dsc", f"qdq_{VERSION}.orig.tar.xz", f"qdq_{VERSION}-1.debian.tar.xz",
                                      f"qdq-{VERSION}.cdx.json"})  # fmt: skip
 
     def test_says_what_is_inside_each_file(self):

@@ -16,7 +16,7 @@ import build_wheel  # noqa: E402
 
 def main():
     source, build, folder = map(pathlib.Path, sys.argv[1:])
-    wheel = build_wheel.build_wheel(source, build, folder)
+    wheel = build_wheel.build_wheel(sys.executable, source, build, folder)
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--clear", "--without-pip", environment], check=True)
     python = environment / "bin" / "python"
