@@ -357,6 +357,12 @@ TEST_F(Grouped, what_is_of_a_whole_call_is_unsupported) {
     c.of_scale.dtype = QDQ_F8E4M3;
     EXPECT_EQ(c.quantize_dynamic(), QDQ_UNSUPPORTED);
     EXPECT_STREQ(qdq_last_error(), "qdq_quantize_dynamic_grouped: how: global_scale: it is of a call without groups");
+    c.options.global_scale = &global;
+    EXPECT_EQ(c.quantize(), QDQ_UNSUPPORTED);
+    EXPECT_STREQ(qdq_last_error(), "qdq_quantize_grouped: options: global_scale: it is of a call without groups");
+    c.options.scale_is_arranged = 1;
+    EXPECT_EQ(c.quantize(), QDQ_UNSUPPORTED);
+    EXPECT_STREQ(qdq_last_error(), "qdq_quantize_grouped: options: scale_is_arranged: it is of a call without groups");
 }
 
 // Its rows lead nowhere, whatever its strides are.

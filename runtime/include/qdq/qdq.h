@@ -371,7 +371,8 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
  * @param scale       as for qdq_quantize(), with a first dimension of `groups`
  * @param zero_point  the same
  * @param y           as for qdq_quantize()
- * @param options     the same; axis, block_size and block_shape are of x's dimensions
+ * @param options     the same; axis, block_size and block_shape are of x's dimensions. QDQ_UNSUPPORTED are
+ *                    scale_is_arranged and global_scale
  * @return QDQ_OK, or why y is untouched: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED */
 qdq_status qdq_quantize_grouped(const qdq_tensor *x, const int64_t *offsets, int64_t groups, const qdq_tensor *scale,
                                 const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options);

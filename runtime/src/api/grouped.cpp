@@ -39,9 +39,18 @@ void run_group(int64_t group, const void *context) {
     }
 }
 
+qdq_status check_storage(const runtime::arguments &given) {
+    const qdq_options *const options = given.options;
+    if (!options || (!options->scale_is_arranged && !options->global_scale)) {
+        return QDQ_OK;
+    }
+    return runtime::fail(QDQ_UNSUPPORTED, "%s: options: %s: it is of a call without groups", given.function,
+                         options->scale_is_arranged ? "scale_is_arranged" : "global_scale");
+}
+
 qdq_status run_grouped(const runtime::row_groups &groups) {
     qdq_status s;
-    if ((s = runtime::check_groups(groups))) {
+    if ((s = runtime::check_groups(groups)) || (s = check_storage(groups.whole))) {
         return s;
     }
     const runtime::ungrouped_call of_first(groups, false);
