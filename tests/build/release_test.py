@@ -1,4 +1,4 @@
-"""What a release is made of: one version everywhere, and the files that tools/release.py gathers."""
+"""What a release is made of: one version everywhere, Debian's symbols, and the files that tools/release.py gathers."""
 
 import hashlib
 import importlib.util
@@ -34,6 +34,13 @@ class Version(unittest.TestCase):
     def test_is_the_changelogs_first(self):
         headings = re.findall(r"^## (\S+) \((unreleased|\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
         self.assertEqual(headings[0][0], VERSION)
+
+
+class DebianSymbols(unittest.TestCase):
+    def test_are_the_recorded_interface(self):
+        recorded = re.findall(r"^export (\w+) (\w+)$", (ROOT / "tests/abi/recorded.txt").read_text(), re.MULTILINE)
+        listed = re.findall(r"^ (qdq_\w+)@(\w+) ", (ROOT / "packaging/debian/libqdq0.symbols").read_text(), re.MULTILINE)
+        self.assertEqual(sorted(listed), sorted(recorded))
 
 
 @unittest.skipUnless(importlib.util.find_spec("cyclonedx"), "not run: cyclonedx is not installed, which `make release` does")
