@@ -97,7 +97,7 @@ namespace {
 qdq_status fill_first(size_t bytes, const char *name, qdq_dtype codes, qdq_scale_options *how, qdq_options *options) {
     qdq_options all;
     const qdq_status status = qdq_dynamic_profile_3(name, codes, how, options ? &all : nullptr);
-    if (status == QDQ_OK) {
+    if (options && status == QDQ_OK) {
         std::memcpy(options, &all, bytes);
     }
     return status;

@@ -69,7 +69,7 @@ namespace {
 qdq_status fill_first(size_t bytes, const char *name, qdq_dtype stored, qdq_options *options) {
     qdq_options all;
     const qdq_status status = qdq_profile_options_3(name, stored, options ? &all : nullptr);
-    if (status == QDQ_OK) {
+    if (options && status == QDQ_OK) {
         std::memcpy(options, &all, bytes);
     }
     return status;

@@ -30,25 +30,30 @@ bit_range fast_scale(const call &op) {
 }
 
 // The largest of (bits & mask) - first.
+template<bool vectors>
 [[gnu::always_inline]] inline uint32_t most_above(const float *values, int64_t count, uint32_t mask, uint32_t first) {
     uint32_t most = 0;
     for (int64_t i = 0; i < count; i++) {
         most = std::max(most, (std::bit_cast<uint32_t>(values[i]) & mask) - first);
+        if constexpr (!vectors) {
+            asm volatile("");
+        }
     }
     return most;
 }
 
 uint32_t most_above_portably(const float *values, int64_t count, uint32_t mask, uint32_t first) {
-    return most_above(values, count, mask, first);
+    return most_above<portable_vectors>(values, count, mask, first);
 }
 
 // A scale for each element took twice the time of dequantize's kernel without it.
 QDQ_AVX2 uint32_t most_above_avx2(const float *values, int64_t count, uint32_t mask, uint32_t first) {
-    return most_above(values, count, mask, first);
+    return most_above<true>(values, count, mask, first);
 }
 
 // Whether all values, or those bits of them that the mask keeps, are within a range.
-bool all_within(const target &on, const float *values, int64_t count, bit_range range, uint32_t mask = UINT32_MAX) {
+[[gnu::noinline]] bool all_within(const target &on, const float *values, int64_t count, bit_range range,
+                                  uint32_t mask = UINT32_MAX) {
     if (count == 1) {
         return range.contains(std::bit_cast<uint32_t>(*values) & mask);
     }

@@ -47,7 +47,9 @@ bool has_nan(const call &op, const char *x, int64_t count) {
     return (op.target->features & with_avx2) != 0 ? has_nan32_avx2(x, count) : has_nan32(x, count);
 }
 
-template<typename Bits> void tell_numbers(const char *x, int64_t count, Bits infinity, uint8_t *is_number) {
+// Where there is a NaN. Compiled for size, as put_others.
+template<typename Bits>
+[[gnu::cold]] void tell_numbers(const char *x, int64_t count, Bits infinity, uint8_t *is_number) {
     constexpr Bits magnitude = Bits(~Bits{0}) >> 1;
     for (int64_t i = 0; i < count; i++) {
         is_number[i] = Bits(element<Bits>(x, i) & magnitude) > infinity ? 0 : 0xff;

@@ -110,7 +110,8 @@ int64_t tile_runner::blocks_met(int d) const {
 // Inner dimensions whole, as many as there is room for. Where x and y are contiguous along different ones, squares; and
 // for a visitor where each column has an operand, of which it then meets fewer.
 // Parts of packed rows are padded, too, as they begin at whole bytes then. Returns how many places a tile has.
-int64_t tile_runner::choose_shape(int64_t most) {
+// Compiled for size, as it is called once or twice.
+[[gnu::cold]] int64_t tile_runner::choose_shape(int64_t most) {
     int64_t left = most, places = 1;
     const dimension &c = dimensions[0].whole;
     const dimension r = count > 1 ? dimensions[1].whole : dimension{};
