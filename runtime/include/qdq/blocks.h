@@ -33,13 +33,12 @@ int64_t qdq_block_bytes(qdq_block_format format);
  * Bytes are those of ggml's quantize_row_*_ref, where that defines them, each operation of f32 rounded once. amax is
  * the largest magnitude in the block:
  *
- * | format | scale | code |
- * |---|---|---|
- * | Q8_0 | amax / 127 | x * inverse, rounded to nearest, halves away from zero |
- * | Q4_0, Q5_0 | the first x that is amax or -amax, / -8, / -16 | x * inverse + 8.5, + 16.5, rounded down, at most 15,
- * 31 | | Q4_1, Q5_1 | (largest x - least x) / 15, / 31 | (x - least x) * inverse + 0.5, rounded down | | MXFP4 | e =
- * floor(log2(amax)) + 125, at least 0; the logarithm is rounded to f32 | the nearest value, of two the one nearer to 0
- * |
+ * - Q8_0: scale amax / 127; code x * inverse, rounded to nearest, halves away from zero.
+ * - Q4_0, Q5_0: scale the first x that is amax or -amax, / -8 or / -16; code x * inverse + 8.5 or + 16.5, rounded
+ *   down, at most 15 or 31.
+ * - Q4_1, Q5_1: scale (largest x - least x) / 15 or / 31; code (x - least x) * inverse + 0.5, rounded down.
+ * - MXFP4: e = floor(log2(amax)) + 125, at least 0, of a logarithm rounded to f32; code the nearest value, of two the
+ *   one nearer to 0.
  *
  * The inverse is 1 / scale, of the scale before it is rounded to f16, or 0 where that is infinite or the scale is 0.
  * The minimum is the least x, of several zeros the first. In a block without an x but 0, Q4_0's and Q5_0's scale is -0.

@@ -46,11 +46,6 @@ qdq_status run(const char *function, const runtime::dynamic_plan &p, const runti
 
 void *stream_of(const qdq_options *options) { return options ? options->stream : nullptr; }
 
-qdq_status check_y(const char *function, const runtime::dynamic_plan &p, const void *y) {
-    return y || p.quantize.elements == 0 ? QDQ_OK
-                                         : runtime::fail(QDQ_INVALID_ARGUMENT, "%s: y: data is NULL", function);
-}
-
 }  // namespace
 
 qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes, const qdq_tensor *scale,
@@ -77,7 +72,7 @@ qdq_status qdq_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, co
     qdq_status status =
         make({{function, runtime::operation::quantize, x, scale, zero_point, y, options, false}, how}, p);
     if (!status) {
-        status = check_y(function, p, y->data);
+        status = runtime::check_y(function, p, y->data);
     }
     return status ? status
                   : run(function, p, {x->data, scale->data, zero_point ? zero_point->data : nullptr, y->data},
@@ -149,6 +144,6 @@ qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, voi
         return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: stream: target %s runs on the CPU and takes none", function,
                              p.quantize.op.target->name);
     }
-    const qdq_status status = check_y(function, p, y);
+    const qdq_status status = runtime::check_y(function, p, y);
     return status ? status : run(function, p, {x, scale, zero_point, y}, stream);
 }

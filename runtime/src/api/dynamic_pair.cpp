@@ -41,11 +41,11 @@ qdq_status make_plans(const names &named, const qdq_tensor *x, const qdq_dynamic
 }
 
 qdq_status check_run(const char *name, const runtime::dynamic_plan &p, const runtime::dynamic_tensors &at) {
-    if (!at.y && p.quantize.elements > 0) {
-        return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: y: data is NULL", name);
+    qdq_status s;
+    if ((s = runtime::check_y(name, p, at.y)) || (s = runtime::check_overlap(name, p, at))) {
+        return s;
     }
-    const qdq_status status = runtime::check_overlap(name, p, at);
-    return status ? status : runtime::check_given_global(name, p);
+    return runtime::check_given_global(name, p);
 }
 
 qdq_status run(const names &named, const runtime::dynamic_pair &pair, void *stream) {

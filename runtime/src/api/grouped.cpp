@@ -40,12 +40,10 @@ void run_group(int64_t group, const void *context) {
 }
 
 qdq_status check_storage(const runtime::arguments &given) {
-    const qdq_options *const options = given.options;
-    if (!options || (!options->scale_is_arranged && !options->global_scale)) {
-        return QDQ_OK;
-    }
-    return runtime::fail(QDQ_UNSUPPORTED, "%s: options: %s: it is of a call without groups", given.function,
-                         options->scale_is_arranged ? "scale_is_arranged" : "global_scale");
+    return runtime::tells_storage(given.options)
+               ? runtime::fail(QDQ_UNSUPPORTED, "%s: options: %s: it is of a call without groups", given.function,
+                               given.options->scale_is_arranged ? "scale_is_arranged" : "global_scale")
+               : QDQ_OK;
 }
 
 qdq_status run_grouped(const runtime::row_groups &groups) {

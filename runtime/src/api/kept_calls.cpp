@@ -27,16 +27,10 @@ bool fits(const qdq_tensor *tensor) {
            is_on_host(tensor->device);
 }
 
-// Whether the options say how scales are stored, or may say so wrongly.
-bool tells_storage(const arguments &given) {
-    return given.has_scale_storage && given.options &&
-           (given.options->scale_is_arranged || stored_value(given.options->global_sense) ||
-            given.options->global_scale);
-}
-
 bool fits(const arguments &given) {
-    return !tells_storage(given) && fits(given.x) && fits(given.scale) && fits(given.y) &&
-           (!given.zero_point || fits(given.zero_point)) && !(given.options && given.options->block_shape);
+    return !(given.has_scale_storage && tells_storage(given.options)) && fits(given.x) && fits(given.scale) &&
+           fits(given.y) && (!given.zero_point || fits(given.zero_point)) &&
+           !(given.options && given.options->block_shape);
 }
 
 // These call visit(word) for each word, until it returns false.

@@ -46,7 +46,7 @@ uint32_t most_above_portably(const float *values, int64_t count, uint32_t mask, 
     return most_above<portable_vectors>(values, count, mask, first);
 }
 
-// A scale for each element took twice the time of dequantize's kernel without it.
+// Without these vectors a scale for each element took longer here than in the kernel (f8e4m3 to bf16).
 QDQ_AVX2 uint32_t most_above_avx2(const float *values, int64_t count, uint32_t mask, uint32_t first) {
     return most_above<true>(values, count, mask, first);
 }

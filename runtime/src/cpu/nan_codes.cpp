@@ -1,5 +1,6 @@
 #include "cpu/nan_codes.h"
 
+#include "cpu/avx2.h"
 #include "cpu/movement.h"
 #include "support/types.h"
 
@@ -32,19 +33,15 @@ bool has_nan16(const char *x, int64_t count, int16_t infinity) {
     return found != 0;
 }
 
-#if defined(__x86_64__)
-[[gnu::target("avx2")]] bool has_nan32_avx2(const char *x, int64_t count) { return has_nan32(x, count); }
-constexpr uint32_t with_avx2 = qdq_cpu_avx2_fma_f16c | qdq_cpu_avx512 | qdq_cpu_avx512_bf16;
-#else
-constexpr auto has_nan32_avx2 = has_nan32;
-constexpr uint32_t with_avx2 = 0;
-#endif
+bool has_nan32_portably(const char *x, int64_t count) { return has_nan32(x, count); }
+
+QDQ_AVX2 bool has_nan32_avx2(const char *x, int64_t count) { return has_nan32(x, count); }
 
 bool has_nan(const call &op, const char *x, int64_t count) {
     if (op.x_type != QDQ_F32) {
         return has_nan16(x, count, static_cast<int16_t>(infinity_of(op)));
     }
-    return (op.target->features & with_avx2) != 0 ? has_nan32_avx2(x, count) : has_nan32(x, count);
+    return runs_avx2(*op.target) ? has_nan32_avx2(x, count) : has_nan32_portably(x, count);
 }
 
 // Where there is a NaN. Compiled for size, as put_others.

@@ -1,5 +1,6 @@
 #include "plan/block_plan.h"
 
+#include "plan/arrangement.h"
 #include "plan/draft.h"
 #include "plan/memory.h"
 #include "targets/target.h"
@@ -72,7 +73,7 @@ qdq_status check_shapes(const block_draft &d) {
                          d.name_of_floats(), last, floats.shape[last], block_elements);
     }
     for (int i = 0; i < floats.rank; i++) {
-        const int64_t wanted = i < last ? floats.shape[i] : floats.shape[i] / block_elements * d.format.bytes();
+        const int64_t wanted = i < last ? floats.shape[i] : product(floats.shape[i] / block_elements, d.format.bytes());
         if (blocks.shape[i] != wanted) {
             return d.invalid("%s: %s: shape[%d] is %" PRId64 ", and %" PRId64 " is what %s's %" PRId64 " asks for",
                              d.name_of_blocks(), i, blocks.shape[i], wanted, d.name_of_floats(), floats.shape[i]);
@@ -81,26 +82,14 @@ qdq_status check_shapes(const block_draft &d) {
     return QDQ_OK;
 }
 
-qdq_status find_place(const block_draft &d, const target &on, const char *name, const qdq_tensor &t,
-                      const int64_t *strides, place &at) {
-    if (!t.data) {
-        return d.invalid("%s: %s: data is NULL", name);
-    }
-    span bytes;
-    if (!touched(t, strides, bytes)) {
-        return d.invalid("%s: %s: shape and strides reach past the address space", name);
-    }
-    return locate(on, t.data, bytes, 0, at) ? QDQ_OK : out_of_reach(d.given.function, on, name);
-}
-
 qdq_status check_memory(const block_draft &d, const target &on) {
     const block_arguments &given = d.given;
     const int64_t *const x_strides = given.quantizes ? d.float_strides : d.block_strides;
     const int64_t *const y_strides = given.quantizes ? d.block_strides : d.float_strides;
     place of_x, of_y;
     qdq_status s;
-    if ((s = find_place(d, on, "x", *given.x, x_strides, of_x)) ||
-        (s = find_place(d, on, "y", *given.y, y_strides, of_y))) {
+    if ((s = find(given.function, on, "x", *given.x, x_strides, of_x)) ||
+        (s = find(given.function, on, "y", *given.y, y_strides, of_y))) {
         return s;
     }
     if (!elements_are_distinct(*given.y, y_strides)) {
@@ -150,8 +139,6 @@ qdq_status find_kernel(const block_draft &d, block_plan &p) {
                     : fail(QDQ_UNSUPPORTED, "%s: %s: this library is built without kernels of %s", d.given.function,
                            d.name_of_floats(), type_of(p.float_type).name);
 }
-
-bool is_empty(const qdq_tensor &t) { return std::find(t.shape, t.shape + t.rank, 0) != t.shape + t.rank; }
 
 }  // namespace
 

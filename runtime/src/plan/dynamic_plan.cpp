@@ -349,6 +349,10 @@ qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &resul
     return QDQ_OK;
 }
 
+qdq_status check_y(const char *function, const dynamic_plan &p, const void *y) {
+    return y || p.quantize.elements == 0 ? QDQ_OK : fail(QDQ_INVALID_ARGUMENT, "%s: y: data is NULL", function);
+}
+
 qdq_status check_overlap(const char *function, const dynamic_plan &p, const dynamic_tensors &at) {
     placed_tensors tensors;
     if (const qdq_status status = locate_tensors(function, p, at, tensors)) {

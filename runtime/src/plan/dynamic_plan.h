@@ -84,6 +84,9 @@ struct dynamic_tensors {
     float global = 1;                       // the tensor's own scale
 };
 
+// The rule about y where codes are wanted.
+qdq_status check_y(const char *function, const dynamic_plan &p, const void *y);
+
 // The rules about their memory.
 qdq_status check_overlap(const char *function, const dynamic_plan &p, const dynamic_tensors &at);
 

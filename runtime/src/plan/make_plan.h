@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plan/loops.h"
+#include "support/types.h"
 
 namespace qdq::runtime {
 
@@ -14,6 +15,11 @@ struct arguments {
     bool may_be_stochastic = false;
     bool has_scale_storage = false;  // options go on to those about how scales are stored
 };
+
+// Whether options say how scales are stored, or may say so wrongly.
+inline bool tells_storage(const qdq_options *options) {
+    return options && (options->scale_is_arranged || stored_value(options->global_sense) || options->global_scale);
+}
 
 // Everything but the path of a call on the host, where that is one by elements.
 qdq_status check_call(const arguments &given, plan &result);

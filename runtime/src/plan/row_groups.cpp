@@ -71,10 +71,6 @@ int64_t first_stride(const qdq_tensor &t) {
     return strides[0];
 }
 
-bool is_empty(const qdq_tensor &t) {
-    return std::any_of(t.shape, t.shape + t.rank, [](int64_t size) { return size == 0; });
-}
-
 // Strides of a tensor without elements lead nowhere.
 void *address_of(const qdq_tensor &t, int64_t step) {
     return t.data && !is_empty(t) ? static_cast<char *>(t.data) + step * first_stride(t) * type_of(t.dtype).bits / 8
@@ -186,16 +182,9 @@ qdq_status check_memory(const row_groups &groups, const plan &of_all, bool write
             continue;
         }
         int64_t strides[most_dimensions];
-        span bytes;
         element_strides(*tensor, strides);
-        if (!touched(*tensor, strides, bytes)) {
-            return invalid(groups, "%s: %s: shape and strides reach past the address space", name);
-        }
-        if (!tensor->data) {
-            return invalid(groups, "%s: %s: data is NULL", name);
-        }
-        if (!locate(*of_all.op.target, tensor->data, bytes, 0, places[i])) {
-            return out_of_reach(whole.function, *of_all.op.target, name);
+        if (const qdq_status s = find(whole.function, *of_all.op.target, name, *tensor, strides, places[i])) {
+            return s;
         }
         if (is_written && !elements_are_distinct(*tensor, strides)) {
             return invalid(groups, "%s: %s: its strides make elements overlap one another", name);
