@@ -11,7 +11,8 @@ enum class form {
 };
 constexpr int form_count = 3;
 
-// Kernels work on groups of 64 elements of c; the dispatcher hands them nothing else.
+// Kernels work on groups of 64 elements of c; the dispatcher hands them nothing else. They compute rows in order: where
+// rows of y overlap, the later one's elements stay.
 constexpr int group_size = 64;
 
 }  // namespace qdq::kernels

@@ -67,6 +67,7 @@ TEST_P(InPlace, dense) {
     expect_same_as_apart({5, 333}, {}, scales({5, 1}));
     expect_same_as_apart({5, 333}, {}, scales({1, 333}));
     expect_same_as_apart({64, 64}, {}, scales({4, 2}));
+    expect_same_as_apart({17, 33}, {}, scales({17, 1}));
 }
 
 TEST_P(InPlace, large_enough_for_threads_and_streaming_stores) {

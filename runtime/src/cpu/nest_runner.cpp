@@ -68,6 +68,8 @@ void nest_runner::run_plane(const offsets &at) {
     const bool fuses = fuses_rows(op, c, r);
     if (c.varies()) {
         fuses ? run_periodic(c, r, at) : run_columns(c, r, at);
+    } else if (fuses && overlaps_rows(c)) {
+        run_overlapping(c, r, at);
     } else if (fuses) {
         run_fused(c, r, at, c.extent % op.block == 0 ? kernel_form::block : kernel_form::column);
     } else if (r.varies()) {
@@ -124,6 +126,30 @@ void nest_runner::run_one_operand(const dimension &c, const dimension &r, const 
         const int64_t columns = std::min(most, c.extent - done);
         run_area(area_of(kernel_form::column, variant, 1, columns, r, r.extent, here));
         here.advance(c, columns);
+    }
+}
+
+// Whether each of short rows is computed as a whole group, which takes less than repeating its operand for its columns:
+// f32 to i8 by rows of 49 takes 0.14 ns an element, and 0.35.
+bool nest_runner::overlaps_rows(const dimension &c) const {
+    constexpr int64_t shortest = 32;
+    const bool by_bytes = op.x_bits >= 8 && op.y_bits >= 8;
+    return c.extent >= shortest && c.extent < group && c.extent % op.block != 0 && by_bytes && x != y && !is_staged(op);
+}
+
+// Short rows as whole groups: what one writes beyond its end, later rows write again. The last, from which a group
+// would end beyond y, go another way.
+void nest_runner::run_overlapping(const dimension &c, const dimension &r, offsets at) {
+    const int64_t whole = std::max<int64_t>(r.extent - (group - 1) / c.extent, 0);
+    for (int64_t done = 0, rows; done < r.extent; done += rows) {
+        rows = std::min(done < whole ? whole - done : r.extent - done, loaded.room());
+        const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, true);
+        if (done < whole && !needs_column(op, kernel_form::row, variant)) {
+            run_area(area_of(kernel_form::row, variant, 1, group, r, rows, at));
+        } else {
+            run_fused(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
+        }
+        at.advance(r, rows);
     }
 }
 

@@ -62,6 +62,8 @@ private:
     void run_columns(const dimension &c, const dimension &r, offsets at);
     void run_rows(const dimension &c, const dimension &r, offsets at);
     void run_one_operand(const dimension &c, const dimension &r, const offsets &at);
+    bool overlaps_rows(const dimension &c) const;
+    void run_overlapping(const dimension &c, const dimension &r, offsets at);
     void run_fused(const dimension &c, const dimension &r, offsets at, kernel_form form);
     void run_periodic(const dimension &c, const dimension &r, offsets at);
     void run_periodic_area(const area &a, int64_t period, int64_t most);

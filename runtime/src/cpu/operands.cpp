@@ -49,27 +49,42 @@ private:
     }();
 };
 
-// Calls visit(operand_of<dtype>) for a type that has the role.
-template<bool roles::*role, int number = 0, typename Visit>
+using types = bool(const element_type &);
+constexpr bool scales(const element_type &type) { return type.roles.scale; }  // float zero points among them
+constexpr bool integer_zero_points(const element_type &type) { return type.roles.zero_point && type.is_integer(); }
+static_assert(std::ranges::all_of(element_types, [](const element_type &type) {
+    return !type.roles.zero_point || scales(type) || integer_zero_points(type);
+}));
+
+// Calls visit(operand_of<dtype>) for one of some types.
+template<types some, int number = 0, typename Visit>
 [[gnu::always_inline]] inline void with_operand_type(qdq_dtype dtype, Visit visit) {
     if constexpr (number < dtype_count) {
-        if constexpr (element_types[number].roles.*role) {
+        if constexpr (some(element_types[number])) {
             if (dtype == number) {
                 visit(operand_of<qdq_dtype(number)>());
                 return;
             }
         }
-        with_operand_type<role, number + 1>(dtype, visit);
+        with_operand_type<some, number + 1>(dtype, visit);
     }
 }
 
-// An integer zero point from a float: the nearest, ties to even, saturated; 0 for NaN. No branch, nor a function of
-// C's, keeps compilers from making vectors of it: the sum's lowest bit is 1.
-inline int32_t nearest_integer(float z) {
-    const double sum = double{z} + 0x1.8p52;
-    const auto nearest = static_cast<int32_t>(std::bit_cast<int64_t>(sum));
-    const int32_t saturated = z < 0 ? INT32_MIN : z > 0 ? INT32_MAX : 0;
-    return std::abs(z) < 0x1p31f ? nearest : saturated;
+// All bits or none.
+inline uint32_t mask_of(bool condition) { return 0 - uint32_t{condition}; }
+
+// An integer zero point from a float's bits: the nearest, ties to even, saturated; 0 for NaN. By masks, as compilers
+// make no vectors of branches (2 ns a zero point, and 0.2 so).
+inline uint32_t nearest_integer(uint32_t bits) {
+    constexpr uint32_t sign = 0x80000000, half = 0x3f000000, beyond = 0x4f000000,
+                       infinity = 0x7f800000;  // beyond: 2^31
+    const uint32_t magnitude = bits & ~sign;
+    const auto within = std::bit_cast<float>(bits & mask_of(magnitude < beyond));
+    const auto whole = static_cast<int32_t>(within);  // toward zero
+    const auto rest = std::bit_cast<uint32_t>(within - static_cast<float>(whole)), odd = uint32_t(whole & 1);
+    const uint32_t away = (rest & ~sign) + odd > half, is_negative = mask_of(rest >= sign);
+    const uint32_t saturated = (mask_of(bits >= sign) ^ ~sign) & mask_of(magnitude - beyond <= infinity - beyond);
+    return (static_cast<uint32_t>(whole) + (away ^ is_negative) - is_negative) | saturated;
 }
 
 // An integer as an int32, any other type as an f32.
@@ -83,10 +98,10 @@ template<typename Operand>
     }
 }
 
-template<bool roles::*role, bool vectors>
+template<types some, bool vectors>
 [[gnu::always_inline]] inline void read_all(qdq_dtype dtype, const void *data, int64_t first, int64_t stride,
                                             int64_t count, void *to) {
-    with_operand_type<role>(dtype, [=](auto operand) __attribute__((always_inline)) {
+    with_operand_type<some>(dtype, [=](auto operand) __attribute__((always_inline)) {
         auto *const bits = static_cast<uint32_t *>(to);
         if (stride == 1) {
             for (int64_t i = 0; i < count; i++) {
@@ -104,22 +119,22 @@ template<bool roles::*role, bool vectors>
     });
 }
 
-template<bool roles::*role>
+template<types some>
 void read_portably(qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count, void *to) {
-    read_all<role, portable_vectors>(dtype, data, first, stride, count, to);
+    read_all<some, portable_vectors>(dtype, data, first, stride, count, to);
 }
 
-template<bool roles::*role>
+template<types some>
 QDQ_AVX2 void read_avx2(qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count, void *to) {
-    read_all<role, true>(dtype, data, first, stride, count, to);
+    read_all<some, true>(dtype, data, first, stride, count, to);
 }
 
-template<bool roles::*role>
+template<types some>
 void read_range(const call &op, qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count,
                 void *to) {
-    auto *by = read_portably<role>;
-    if constexpr (role == &roles::scale) {  // zero points are few calls', and vectors of them 3 KiB
-        by = runs_avx2(*op.target) ? read_avx2<role> : by;
+    auto *by = read_portably<some>;
+    if constexpr (some == scales) {  // integers are few calls', and vectors of them 3 KiB
+        by = runs_avx2(*op.target) ? read_avx2<some> : by;
     }
     by(dtype, data, first, stride, count, to);
 }
@@ -131,7 +146,7 @@ void read_arranged(const call &op, const operand_range &range, int64_t count, fl
     for (int64_t i = 0; i < count; i += few) {
         const int64_t some = std::min(few, count - i);
         gather(op.stored, op.scale, range.scale + i * range.scale_stride, range.scale_stride, some, codes);
-        read_range<&roles::scale>(op, op.scale_type, codes, 0, 1, some, to + i);
+        read_range<scales>(op, op.scale_type, codes, 0, 1, some, to + i);
     }
 }
 
@@ -150,11 +165,14 @@ void invert(float *scales, int64_t count) {
     }
 }
 
-void round_to_integers(int32_t *z, int64_t count) {
+[[gnu::always_inline]] inline void round_to_integers(int32_t *z, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
-        z[i] = nearest_integer(std::bit_cast<float>(z[i]));
+        z[i] = static_cast<int32_t>(nearest_integer(static_cast<uint32_t>(z[i])));
     }
 }
+
+void round_portably(int32_t *z, int64_t count) { round_to_integers(z, count); }
+QDQ_AVX2 void round_avx2(int32_t *z, int64_t count) { round_to_integers(z, count); }
 
 void convert_to_floats(int32_t *z, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
@@ -202,11 +220,7 @@ template<typename T> void repeat_all(T *values, int64_t count, int64_t places) {
     }
 }
 
-// What is kept of operands, whatever there is room for: half of an L1 cache (i8 to f32, blocks of 16: 0.15 ns an
-// element, 0.21 with 8192).
-constexpr int64_t most_columns = 4096;
-
-alignas(64) int32_t zeros[most_columns + spare_operands];
+alignas(64) int32_t zeros[operands::most_of_one + spare_operands];
 
 }  // namespace
 
@@ -220,7 +234,7 @@ bool scales_lie_ready(const call &op, int64_t stride) {
 operands::operands(const call &op, void *memory, int64_t bytes, bool scales_lie_ready) : op(op) {
     const int64_t arrays = !scales_lie_ready + op.has_inverses() + (op.zero_point != nullptr);
     const int64_t each = array_bytes(bytes, std::max<int64_t>(arrays, 1));
-    most = std::min(most_columns, room_of_array(each));
+    most = std::min(arrays > 1 ? most_of_several : most_of_one, room_of_array(each));
     auto next_array = [each, next = static_cast<char *>(memory)]() mutable -> void * {
         next += each;
         return next - each;
@@ -243,7 +257,7 @@ void operands::read(const operand_range &range, int64_t first) {
     if (op.stored.is_arranged) {
         read_arranged(op, range, count, to);
     } else {
-        read_range<&roles::scale>(op, op.scale_type, op.scale, range.scale, range.scale_stride, count, to);
+        read_range<scales>(op, op.scale_type, op.scale, range.scale, range.scale_stride, count, to);
     }
     if (op.stored.global) {
         apply_global(op.stored.sense, element<float>(op.stored.global, 0), to, count);
@@ -263,13 +277,13 @@ void operands::read_zero_points(const operand_range &range, int64_t first) {
     }
     int32_t *const to = own_zero_point + first;
     const int64_t count = different(range.zero_point_stride, range.count);
-    read_range<&roles::zero_point>(op, op.zero_point_type, op.zero_point, range.zero_point, range.zero_point_stride,
-                                   count, to);
     const bool are_integers = type_of(op.zero_point_type).is_integer();
+    auto *const read = are_integers ? read_range<integer_zero_points> : read_range<scales>;
+    read(op, op.zero_point_type, op.zero_point, range.zero_point, range.zero_point_stride, count, to);
     if (op.adds_as_f32() && are_integers) {
         convert_to_floats(to, count);
     } else if (!op.adds_as_f32() && !are_integers) {
-        round_to_integers(to, count);
+        (runs_avx2(*op.target) ? round_avx2 : round_portably)(to, count);
     }
     if (op.adds_as_f32() && !op.quantizes() && !op.adds_zero_point) {
         negate_floats(to, count);
