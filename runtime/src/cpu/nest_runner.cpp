@@ -140,17 +140,12 @@ bool nest_runner::overlaps_rows(const dimension &c) const {
 // Short rows as whole groups: what one writes beyond its end, later rows write again. The last, from which a group
 // would end beyond y, go another way.
 void nest_runner::run_overlapping(const dimension &c, const dimension &r, offsets at) {
-    const int64_t whole = std::max<int64_t>(r.extent - (group - 1) / c.extent, 0);
-    for (int64_t done = 0, rows; done < r.extent; done += rows) {
-        rows = std::min(done < whole ? whole - done : r.extent - done, loaded.room());
-        const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, true);
-        if (done < whole && !needs_column(op, kernel_form::row, variant)) {
-            run_area(area_of(kernel_form::row, variant, 1, group, r, rows, at));
-        } else {
-            run_fused(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
-        }
-        at.advance(r, rows);
-    }
+    dimension whole = r, rest = r;
+    rest.extent = std::min((group - 1) / c.extent, r.extent);
+    whole.extent -= rest.extent;
+    run_rows({group, 1, 1, 0, 0}, whole, at);
+    at.advance(r, whole.extent);
+    run_fused(c, rest, at, kernel_form::column);
 }
 
 // Short rows as one long row, where operands are repeated along c. Parts of it begin at whole bytes.

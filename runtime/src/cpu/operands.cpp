@@ -159,31 +159,36 @@ int64_t different(int64_t stride, int64_t count) { return stride == 0 ? 1 : coun
     std::fill(bits + count, bits + all, bits[0]);
 }
 
-void invert(float *scales, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        scales[i] = 1 / scales[i];
+// By eights: arrays have spare places, which are filled later.
+template<typename T, typename Change>
+[[gnu::always_inline]] inline void change_each(T *values, int64_t count, Change change) {
+    constexpr int64_t lanes = 8;
+    static_assert(lanes <= spare_operands);
+    for (int64_t i = 0; i < count; i += lanes) {
+        for (int64_t k = 0; k < lanes; k++) {
+            values[i + k] = change(values[i + k]);
+        }
     }
 }
 
+void invert(float *scales, int64_t count) {
+    change_each(scales, count, [](float scale) { return 1 / scale; });
+}
+
 [[gnu::always_inline]] inline void round_to_integers(int32_t *z, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        z[i] = static_cast<int32_t>(nearest_integer(static_cast<uint32_t>(z[i])));
-    }
+    change_each(z, count,
+                [](int32_t bits) { return static_cast<int32_t>(nearest_integer(static_cast<uint32_t>(bits))); });
 }
 
 void round_portably(int32_t *z, int64_t count) { round_to_integers(z, count); }
 QDQ_AVX2 void round_avx2(int32_t *z, int64_t count) { round_to_integers(z, count); }
 
 void convert_to_floats(int32_t *z, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        z[i] = std::bit_cast<int32_t>(static_cast<float>(z[i]));
-    }
+    change_each(z, count, [](int32_t zero_point) { return std::bit_cast<int32_t>(static_cast<float>(zero_point)); });
 }
 
 void negate_floats(int32_t *z, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        z[i] ^= INT32_MIN;
-    }
+    change_each(z, count, [](int32_t bits) { return bits ^ INT32_MIN; });
 }
 
 bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point) {
