@@ -79,8 +79,8 @@ inline uint32_t nearest_integer(uint32_t bits) {
     constexpr uint32_t sign = 0x80000000, half = 0x3f000000, beyond = 0x4f000000,
                        infinity = 0x7f800000;  // beyond: 2^31
     const uint32_t magnitude = bits & ~sign;
-    const auto within = std::bit_cast<float>(bits & mask_of(magnitude < beyond));
-    const auto whole = static_cast<int32_t>(within);  // toward zero
+    const auto within = std::bit_cast<float>(bits & mask_of(magnitude - half < beyond - half));  // 0 below one half
+    const auto whole = static_cast<int32_t>(within);                                             // toward zero
     const auto rest = std::bit_cast<uint32_t>(within - static_cast<float>(whole)), odd = uint32_t(whole & 1);
     const uint32_t away = (rest & ~sign) + odd > half, is_negative = mask_of(rest >= sign);
     const uint32_t saturated = (mask_of(bits >= sign) ^ ~sign) & mask_of(magnitude - beyond <= infinity - beyond);
@@ -159,9 +159,15 @@ int64_t different(int64_t stride, int64_t count) { return stride == 0 ? 1 : coun
     std::fill(bits + count, bits + all, bits[0]);
 }
 
-// By eights: arrays have spare places, which are filled later.
-template<typename T, typename Change>
-[[gnu::always_inline]] inline void change_each(T *values, int64_t count, Change change) {
+void invert(float *scales, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        scales[i] = 1 / scales[i];
+    }
+}
+
+// By eights: arrays have spare places, which are filled later. What they hold may be subnormal numbers.
+template<typename Change>
+[[gnu::always_inline]] inline void change_each(int32_t *values, int64_t count, Change change) {
     constexpr int64_t lanes = 8;
     static_assert(lanes <= spare_operands);
     for (int64_t i = 0; i < count; i += lanes) {
@@ -169,10 +175,6 @@ template<typename T, typename Change>
             values[i + k] = change(values[i + k]);
         }
     }
-}
-
-void invert(float *scales, int64_t count) {
-    change_each(scales, count, [](float scale) { return 1 / scale; });
 }
 
 [[gnu::always_inline]] inline void round_to_integers(int32_t *z, int64_t count) {
