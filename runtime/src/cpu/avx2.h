@@ -7,11 +7,13 @@
 namespace qdq::runtime {
 
 #if defined(__x86_64__)
+#define QDQ_PORTABLE [[gnu::cold]]  // loops that are no vectors there
 #define QDQ_AVX2 [[gnu::target("avx2")]]
 #define QDQ_AVX512 [[gnu::target("avx512f")]]
 constexpr bool portable_vectors = false;  // 4 KiB for old processors
 constexpr uint32_t with_avx512 = qdq_cpu_avx512 | qdq_cpu_avx512_bf16, with_avx2 = qdq_cpu_avx2_fma_f16c | with_avx512;
 #else
+#define QDQ_PORTABLE
 #define QDQ_AVX2
 #define QDQ_AVX512
 constexpr bool portable_vectors = true;

@@ -42,7 +42,7 @@ template<bool vectors>
     return most;
 }
 
-uint32_t most_above_portably(const float *values, int64_t count, uint32_t mask, uint32_t first) {
+QDQ_PORTABLE uint32_t most_above_portably(const float *values, int64_t count, uint32_t mask, uint32_t first) {
     return most_above<portable_vectors>(values, count, mask, first);
 }
 

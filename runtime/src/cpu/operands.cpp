@@ -120,7 +120,8 @@ template<types some, bool vectors>
 }
 
 template<types some>
-void read_portably(qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count, void *to) {
+QDQ_PORTABLE void read_portably(qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count,
+                                void *to) {
     read_all<some, portable_vectors>(dtype, data, first, stride, count, to);
 }
 
@@ -182,7 +183,7 @@ template<typename Change>
                 [](int32_t bits) { return static_cast<int32_t>(nearest_integer(static_cast<uint32_t>(bits))); });
 }
 
-void round_portably(int32_t *z, int64_t count) { round_to_integers(z, count); }
+QDQ_PORTABLE void round_portably(int32_t *z, int64_t count) { round_to_integers(z, count); }
 QDQ_AVX2 void round_avx2(int32_t *z, int64_t count) { round_to_integers(z, count); }
 
 void convert_to_floats(int32_t *z, int64_t count) {

@@ -60,7 +60,7 @@ template<bool vectors>
     }
 }
 
-void shift_portably(const uint8_t *from, int shift, uint8_t *to, int64_t bytes) {
+QDQ_PORTABLE void shift_portably(const uint8_t *from, int shift, uint8_t *to, int64_t bytes) {
     shift_bytes<portable_vectors>(from, shift, to, bytes);
 }
 QDQ_AVX2 void shift_avx2(const uint8_t *from, int shift, uint8_t *to, int64_t bytes) {
