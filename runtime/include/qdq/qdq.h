@@ -1,7 +1,7 @@
 /** @file
  * Quantize and dequantize tensors, with one defined result on every target.
  *
- * With `blocks.h`, for ggml's blocks, this header is the whole binary interface. `qdq.hpp` wraps it for C++20.
+ * This header is the whole binary interface. `qdq.hpp` wraps it for C++20.
  *
  * **Arithmetic.** Everything is IEEE-754 binary32. Each operation rounds once to nearest even, and subnormals are kept.
  * The caller's floating-point environment changes nothing and comes back as it was, but for the sticky exception flags:
@@ -22,8 +22,8 @@
  * - *Integer y*: infinities saturate. NaN gives the lowest code (QDQ_NAN_LOWEST, as ONNX Runtime), or 0 (QDQ_NAN_ZERO,
  *   as CANN). Either lies within the range that y saturates to, whatever the zero point is.
  * - *Float y* (f8, f6, f4): t rounds once, to nearest even but for QDQ_STOCHASTIC, subnormals included. Overflow
- *   saturates to the largest finite value. NaN stays NaN, with the sign of x. f6 and f4 types have no NaN and give
- *   their largest value, e2m1 +6.
+ * saturates to the largest finite value. NaN stays NaN, with the sign of x. f6 and f4 types have no NaN and give their
+ * largest value, e2m1 +6.
  * - *Dequantize*: an integer zero point is applied exactly, and the result converts to f32 once. The f32 product then
  *   rounds once to y's type. A NaN result is always the positive quiet NaN with no payload.
  *
@@ -32,10 +32,10 @@
  * ragged.
  *
  * - A scale with one element is per tensor, whatever its rank and `axis`. A `block_size` or `block_shape` that cuts x
- *   into more than one block is an error then.
+ * into more than one block is an error then.
  * - A scale with one dimension is per channel along `axis`.
  * - `block_size` sets the block along `axis` (ONNX's blocked form), `block_shape` along every dimension: 576 rows have
- *   5 blocks of 128 and, from the shapes alone, 5 of 116.
+ * 5 blocks of 128 and, from the shapes alone, 5 of 116.
  * - The zero point has one element or the scale's shape.
  * - All this holds for an x without elements too: along a dimension of 0 the scale has 0 or 1.
  *
