@@ -80,18 +80,23 @@ def sections_of(page):
     return {text.partition("\n")[0]: f"## {text.rstrip()}\n" for text in page.split("\n## ")[1:]}
 
 
+def page(figures, before):
+    """The page after checks have written to `figures`."""
+    sections = sections_of(before)
+    for check, (title, _) in CHECKS.items():
+        if (path := figures / f"{check}.json").exists():
+            sections[title] = section(check, path)
+        elif title not in sections:
+            sys.exit(f"not measured yet: {path}; `make reliability` runs every check")
+    return "\n".join([INTRODUCTION, *(sections[title] for title, _ in CHECKS.values())])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--figures", type=pathlib.Path, default=pathlib.Path("build/reliability"))
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("docs/reliability.md"))
     options = parser.parse_args()
-    kept = sections_of(options.output.read_text()) if options.output.exists() else {}
-    for check, (title, _) in CHECKS.items():
-        if (path := options.figures / f"{check}.json").exists():
-            kept[title] = section(check, path)
-        elif title not in kept:
-            sys.exit(f"not measured yet: {path}; `make reliability` runs every check")
-    options.output.write_text("\n".join([INTRODUCTION, *(kept[title] for title, _ in CHECKS.values())]))
+    options.output.write_text(page(options.figures, options.output.read_text()))
 
 
 if __name__ == "__main__":
