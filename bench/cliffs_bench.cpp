@@ -1,6 +1,8 @@
 // What calls cost beyond dense ones: each is timed by a plan beside another, interleaved, and the least times of an
-// element are compared. Calls are drawn from a seed, beside the dense call of their types with one f32 scale and no
-// other option than the scale's mode; or they are those of a table, each beside its own neighbour.
+// element are compared; also what copying its elements by plain loops costs. Calls are drawn from a seed, beside the
+// dense call of their types with one f32 scale and no other option than the scale's mode; or they are those of a table,
+// each beside its own neighbour.
+#include "plain_copy.h"
 #include "prepared_call.h"
 
 #include <CLI/CLI.hpp>
@@ -8,12 +10,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <stdexcept>
 
 namespace {
 
 using bench::call;
+using bench::plain_copy;
 using bench::prepared;
 using bench::require;
 using test_support::random_bits;
@@ -23,47 +27,67 @@ struct limits {
     double seconds = 20e-6;  // of one timing, at least
 };
 
-// The least times of an element of two calls, in ns.
-std::pair<double, double> times_of(const call &a, const call &b, uint64_t seed, const limits &by) {
-    random_bits random(seed);
-    const prepared calls[2] = {{a, random}, {b, random}};
-    const auto time = [&](const prepared &p, int64_t times) {
+// The least times of runs, interleaved, in seconds.
+std::vector<double> least_times(const std::vector<std::function<void()>> &runs, const limits &by) {
+    const auto time = [](const std::function<void()> &run, int64_t times) {
         using clock = std::chrono::steady_clock;
         const auto begin = clock::now();
         for (int64_t i = 0; i < times; i++) {
-            p.run();
+            run();
         }
         return std::chrono::duration<double>(clock::now() - begin).count() / static_cast<double>(times);
     };
-    double least[2];
-    int64_t times[2];
-    for (int i = 0; i < 2; i++) {
-        time(calls[i], 1);  // pages that are new
-        least[i] = time(calls[i], 1);
-        times[i] = int64_t(by.seconds / least[i]) + 1;
+    std::vector<double> least;
+    std::vector<int64_t> times;
+    for (const auto &run : runs) {
+        time(run, 1);  // pages that are new
+        least.push_back(time(run, 1));
+        times.push_back(int64_t(by.seconds / least.back()) + 1);
     }
     for (int round = 0; round < by.rounds; round++) {
-        for (int i = 0; i < 2; i++) {
-            least[i] = std::min(least[i], time(calls[i], times[i]));
+        for (size_t i = 0; i < runs.size(); i++) {
+            least[i] = std::min(least[i], time(runs[i], times[i]));
         }
     }
-    return {least[0] * 1e9 / static_cast<double>(a.elements()), least[1] * 1e9 / static_cast<double>(b.elements())};
+    return least;
+}
+
+// The least times of an element of two calls and of copying the first one's, in ns.
+struct times {
+    double ns, beside_ns, copy_ns;
+};
+
+times times_of(const call &a, const call &b, uint64_t seed, const limits &by) {
+    random_bits random(seed);
+    const prepared first(a, random), second(b, random);
+    const plain_copy by_x(a, plain_copy::order::of_x), by_y(a, plain_copy::order::of_y);
+    const std::vector<double> least =
+        least_times({[&] { first.run(); }, [&] { second.run(); }, [&] { by_x.run(); }, [&] { by_y.run(); }}, by);
+    const double of_a = 1e9 / static_cast<double>(a.elements()), of_b = 1e9 / static_cast<double>(b.elements());
+    return {least[0] * of_a, least[1] * of_b, std::min(least[2], least[3]) * of_a};
 }
 
 struct found {
-    double ratio, ns, dense_ns;
+    double ratio;
+    times of;
     int64_t elements;
     std::string text;
+
+    double ratio_to_limit() const { return of.ns / std::max(of.beside_ns, of.copy_ns); }
 };
 
+void print_header(const char *last) {
+    std::printf("%8s %9s %9s %9s %9s  %s\n", "ratio", "ns", "beside ns", "copy ns", "elements", last);
+}
+
 void print(const found &each) {
-    std::printf("%8.2f %9.4f %9.4f %9lld  %s\n", each.ratio, each.ns, each.dense_ns,
+    std::printf("%8.2f %9.4f %9.4f %9.4f %9lld  %s\n", each.ratio, each.of.ns, each.of.beside_ns, each.of.copy_ns,
                 static_cast<long long>(each.elements), each.text.c_str());
 }
 
 found compare(const call &c, const call &beside, const std::string &text, uint64_t seed, const limits &by) {
-    const auto [ns, dense_ns] = times_of(c, beside, seed, by);
-    return {ns / dense_ns, ns, dense_ns, c.elements(), text};
+    const times of = times_of(c, beside, seed, by);
+    return {of.ns / of.beside_ns, of, c.elements(), text};
 }
 
 void print_ratios(const char *of, std::vector<double> ratios) {
@@ -97,19 +121,22 @@ void measure_drawn(uint64_t seed, int64_t first, int64_t end, size_t worst, benc
             flag_of(kind) + "--seed " + std::to_string(seed) + " --call " + std::to_string(i) + "  ";
         all.push_back(compare(c, bench::dense(c), again + text_of(c), seed, by));
     }
-    std::vector<double> ratios, of_large;
+    std::vector<double> ratios, of_large, to_limit;
     for (const found &each : all) {
         ratios.push_back(each.ratio);
         if (each.elements >= 4096) {
             of_large.push_back(each.ratio);
+            to_limit.push_back(each.ratio_to_limit());
         }
     }
     print_ratios("all", ratios);
+    print_ratios("of 4 Ki elements and more, beside the longer of a dense call and a copy of the elements", to_limit);
     print_ratios("of 4 Ki elements and more", of_large);
     std::stable_sort(all.begin(), all.end(), [](const found &a, const found &b) {
         return std::pair(a.elements >= 4096, a.ratio) > std::pair(b.elements >= 4096, b.ratio);
     });
-    std::printf("\n%8s %9s %9s %9s  the worst\n", "ratio", "ns", "dense ns", "elements");
+    std::printf("\n");
+    print_header("the worst");
     all.resize(std::min(all.size(), worst));
     std::for_each(all.begin(), all.end(), print);
 }
@@ -120,9 +147,10 @@ void measure_row(const bench::row &r, const std::string &filter, const limits &b
     }
     found each = compare(r.measured, r.beside, r.name, 1, by);
     if (r.whole) {
-        each.ns *= double(each.elements);
-        each.dense_ns *= double(r.beside.elements());
-        each.ratio = each.ns / each.dense_ns;
+        each.of.ns *= double(each.elements);
+        each.of.beside_ns *= double(r.beside.elements());
+        each.of.copy_ns *= double(each.elements);
+        each.ratio = each.of.ns / each.of.beside_ns;
     }
     print(each);
     std::fflush(stdout);
@@ -137,15 +165,16 @@ void measure_lengths(bool quantizes, qdq_dtype from, qdq_dtype to, const std::st
     }
     for (int64_t n = 1; n <= 128; n++) {
         const int64_t next = (n + 63) / 64 * 64;
-        const auto [ns, dense_ns] =
+        const auto [ns, beside_ns, copy_ns] =
             times_of(bench::call_of(quantizes, from, to, {n}), bench::call_of(quantizes, from, to, {next}), 1, by);
-        all.push_back({ns * double(n) / dense_ns / double(next), ns * double(n), dense_ns * double(next), n, name});
+        const times whole = {ns * double(n), beside_ns * double(next), copy_ns * double(n)};
+        all.push_back({whole.ns / whole.beside_ns, whole, n, name});
     }
     print(*std::max_element(all.begin(), all.end(), [](const found &a, const found &b) { return a.ratio < b.ratio; }));
 }
 
 void measure_table(const std::string &filter, const limits &by) {
-    std::printf("%8s %9s %9s %9s  row\n", "ratio", "ns", "beside ns", "elements");
+    print_header("row");
     for (const bench::row &r : bench::table_rows()) {
         measure_row(r, filter, by);
     }

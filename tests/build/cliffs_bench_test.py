@@ -23,7 +23,7 @@ class Cliffs(unittest.TestCase):
         self.assertEqual(len(table.rows), 20)
         for *_, elements, call in table.rows[:3]:
             again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
-            self.assertEqual([row[3:] for row in again.rows], [[elements, call]])
+            self.assertEqual([row[4:] for row in again.rows], [[elements, call]])
 
     def test_dynamic_calls_are_drawn(self):
         *sentences, table = report.cliffs(printed("--dynamic", "--calls", "64"))
@@ -36,7 +36,7 @@ class Cliffs(unittest.TestCase):
         for *_, elements, call in table.rows[:2]:
             self.assertRegex(call, r"^--transcode --seed 1 --call \d+ .* to f32.*; f32.* to ")
             again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
-            self.assertEqual([row[3:] for row in again.rows], [[elements, call]])
+            self.assertEqual([row[4:] for row in again.rows], [[elements, call]])
 
     def test_the_picture_has_a_ratio_for_each_percent_of_calls(self):
         ratios = report.percentiles({"cliffs": {"drawn": printed("--calls", "64")}})
