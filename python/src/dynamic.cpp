@@ -535,7 +535,7 @@ Args:
     diagnostics: a dict follows the other results: how many elements are nan, infinite, clipped, or flushed to 0, their
         amax, and the sum of squared_error.
     out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
-    packed, packing: codes as bytes, as of quantize.
+    packed: codes as bytes, as of quantize.
 
 Returns:
     Arrays from the library that x is from. The scale has no dimension, one, or x's rank, as dequantize takes it.
