@@ -24,14 +24,16 @@ MEANINGS = {
 }
 TEXT = """# Status of the kernels
 
-How far each kernel is checked on each target. The {rows} kernel rows, each in {forms} forms, have all {targets} targets:
+How far each kernel is checked on each target.
+
+Written by `tools/status.py` from `kernels/manifest.cmake` and from what the tests are told to run; a test holds that it is
+up to date. The {rows} kernel rows, each in {forms} forms, have all {targets} targets:
 
 {meanings}
 
 Small letters are the same on an emulator: {emulated}. CUDA's kernels gave the published digests on [two GPUs](gpu.md), too.
 All inputs are those of calls with one scale, against the oracle; other scales, zero points, options, forms and layouts are
-chosen and drawn. `tools/status.py` writes this from `kernels/manifest.cmake` and from what the tests are told to run; a test holds
-it up to date.
+chosen and drawn.
 
 {table}
 ## Calls beside these rows

@@ -64,19 +64,6 @@ class Status(unittest.TestCase):
         self.assertEqual(rows["quantize_f32_i3"]["x86_new"], "F")
         self.assertEqual(rows["dequantize_i3_bf16"]["x86_new"], "A")
 
-    def test_a_call_that_a_preset_leaves_out_is_compiled_only_and_one_that_devices_refuse_is_not_there(self):
-        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in status.calls(self.manifest, self.tests).splitlines()]
-        places, of = cells[0][1:], {row[0]: row[1:] for row in cells[2:]}
-        (grouped,) = (letters for name, letters in of.items() if "qdq_quantize_grouped" in name)
-        (pair,) = (letters for name, letters in of.items() if "qdq_quantize_dynamic_pair" in name)
-        self.assertEqual(dict(zip(places, grouped)), {"x86_64": "S", "aarch64": "s", "riscv64": "C", "cuda": "no", "opencl": "no"})
-        self.assertEqual(dict(zip(places, pair)), {"x86_64": "S", "aarch64": "s", "riscv64": "C", "cuda": "s", "opencl": "s"})
-
-    def test_the_tests_of_calls_are_there(self):
-        for _, *tests in status.OTHER_CALLS:
-            for folder, name in (test.split(".") for test in tests if test):
-                self.assertTrue((ROOT / f"tests/{folder}/{name}_test.cpp").exists(), name)
-
     def test_f32_are_swept_where_that_test_runs(self):
         self.assertEqual(self.letter("x86_avx2", "quantize", "f32", "i8"), "F")
         self.assertEqual(self.letter("x86_avx2", "dequantize", "f32", "i8"), "A")
@@ -101,6 +88,19 @@ class Status(unittest.TestCase):
             self.assertEqual(self.letter(target, "dequantize", "f32", "i8"), "a")
             tests.remove("kernel.dequantize")
             self.assertEqual(self.letter(target, "dequantize", "f32", "i8"), "C")
+
+    def test_a_call_that_a_preset_leaves_out_is_compiled_only_and_one_that_devices_refuse_is_not_there(self):
+        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in status.calls(self.manifest, self.tests).splitlines()]
+        places, of = cells[0][1:], {row[0]: row[1:] for row in cells[2:]}
+        (grouped,) = (letters for name, letters in of.items() if "qdq_quantize_grouped" in name)
+        (pair,) = (letters for name, letters in of.items() if "qdq_quantize_dynamic_pair" in name)
+        self.assertEqual(dict(zip(places, grouped)), {"x86_64": "S", "aarch64": "s", "riscv64": "C", "cuda": "no", "opencl": "no"})
+        self.assertEqual(dict(zip(places, pair)), {"x86_64": "S", "aarch64": "s", "riscv64": "C", "cuda": "s", "opencl": "s"})
+
+    def test_the_tests_of_calls_are_there(self):
+        for _, *tests in status.OTHER_CALLS:
+            for folder, name in (test.split(".") for test in tests if test):
+                self.assertTrue((ROOT / f"tests/{folder}/{name}_test.cpp").exists(), name)
 
 
 if __name__ == "__main__":
