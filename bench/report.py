@@ -384,12 +384,12 @@ def draw_bars(axes, figures, rows):
                   height, label=size_name(size))
     axes.axvline(1, color="black", linewidth=1, label="limit")
     axes.axvline(GOAL, color="black", linewidth=0.5, linestyle="--")
-    axes.set_yticks([y + 0.4 for y in range(len(rows))], rows, fontsize=7)
+    axes.set_yticks([y + 0.4 for y in range(len(rows))], rows, fontsize=8)
     axes.invert_yaxis()
     axes.margins(y=0.01)
     axes.set_xlim(0, 1.5)
     axes.set_title("speed over the limit's, one thread")
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=9)
 
 
 def draw_curves(axes, figures, rows):
@@ -409,7 +409,7 @@ def draw_curves(axes, figures, rows):
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter("")
     axes.set_title("GB/s by elements, one thread")
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=8)
 
 
 def draw_peers(axes, figures, rows):
@@ -421,15 +421,16 @@ def draw_peers(axes, figures, rows):
                 speeds.setdefault(row["row"], []).append(peer_speed(row, name))
         kept = [(mean(speeds[row]), y) for y, row in enumerate(rows) if row in speeds]
         if kept:
-            axes.plot([k[0] for k in kept], [k[1] for k in kept], "o", markersize=4, label=name)
+            axes.plot([k[0] for k in kept], [k[1] for k in kept], "o", markersize=6, label=name)
     axes.axvline(1, color="black", linewidth=1)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_yticks(range(len(rows)), rows, fontsize=7)
+    axes.set_yticks(range(len(rows)), rows, fontsize=8)
     axes.invert_yaxis()
     axes.grid(axis="y", linewidth=0.3)
+    axes.margins(y=0.01)
     axes.set_title("times as fast as each peer, 4 Ki to 1 Mi elements")
-    axes.legend(fontsize=7)
+    axes.figure.legend(loc="outside lower center", ncols=5, fontsize=9)  # dots are everywhere inside
 
 
 def draw_percentiles(axes, ratios):

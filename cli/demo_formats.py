@@ -72,7 +72,7 @@ def main(qdq, model, folder, picture=None):
         if encoder and options in EMBEDDED:
             found = cosines(qdq, codes, restored, original)
             mean = sum(found) / len(found)
-            rows.append((options.replace(" --block-size", ""), bits, mean))
+            rows.append((options.replace("--block-size", "in blocks of"), bits, mean))
             line += f"  {mean:.7f}  {found[0]:.7f}"
         print(line, flush=True)
     if picture:

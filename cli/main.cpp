@@ -40,8 +40,8 @@ Files:
   data in NAME.data where they were external. The opset is raised where these nodes need it.
   A .gguf file is made of another one, or of a .safetensors file, with the names that are there. Its metadata, as the
   tokenizer, are those of the input, or of --metadata. Blocks of Q8_0 and Q4_0 stay, others are quantized from F32.
-  A recipe decides by the first rule whose glob matches (* also matches dots), before that --exclude, then --include:
-  It is JSON, or in a .yaml file YAML.
+  A recipe is JSON, or YAML in a .yaml file. --exclude decides first, then --include, then the first rule whose glob
+  matches (* also matches dots):
     {"default": {"dtype": "i4", "block_size": 128},
      "rules": [{"match": "*.down_proj.weight", "dtype": "f8e4m3", "per_tensor": true},
                {"match": "model.layers.0.*", "dtype": "keep"}]}
@@ -110,7 +110,7 @@ tensors is null.)";
 
 constexpr const char *recipe_footer = R"(Writes a recipe, which `qdq quantize --recipe` takes.
   Each weight is quantized to i4 in blocks of 128 and of 32, mxfp4, nvfp4, f8e4m3 and i8, and its error is measured. All
-  start with the fewest bits; then, again and again, the one gets more that gains most for each bit, as long as they fit.
+  start with the fewest bits. Then the weight that gains most for each bit gets more, again and again, while bits are left.
   What counts is the error relative to the tensor's own values, times its number of elements.
   No activations are looked at: it is the weights' own error that is small.)";
 

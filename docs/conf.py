@@ -40,6 +40,7 @@ html_theme = "furo"
 html_title = "qdq"
 html_static_path = ["site"]
 html_css_files = ["site.css"]
+html_search_scorer = str(ROOT / "docs/site/scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_use_index = True

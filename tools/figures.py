@@ -27,7 +27,7 @@ BLOCK = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 MEASURED = re.compile(r"Measured (\d{4}-\d\d-\d\d), commit `?([0-9a-f]{7,40})`?, of\s((?:`[\w./]+`(?:,\s)?)+)")
 TIMES = re.compile(r"\d[\d.]* (?:ns|us|ms|s|GB/s|dB)\b|times as (?:fast|long)|of the time\b")
 # Written by other commands, or, of devices, under way.
-OTHER_FIGURES = {"docs/size.md", "docs/status.md", "docs/reliability.md", "docs/mutants.md", "docs/gpu.md"}
+OTHER_FIGURES = {"docs/size.md", "docs/status.md", "docs/mutants.md", "docs/gpu.md"}
 PICTURE = ROOT / "docs/speed.svg"
 
 # What a reader asks the cost of: the row of the results, and how it is said.
@@ -160,8 +160,9 @@ def gpu_steps():
         for name, all_said in parts.items():
             passed = all(said.startswith("passed") for said in all_said)
             tests = [re.search(r"(\d+) (?:tests?\.|passed)", said) for said in all_said]
+            count = sum(int(each[1]) for each in tests) if all(tests) else 0
             text = ("stopped by the clock" if "stopped" in all_said[0] else all_said[0].partition(" E ")[0] if not passed else
-                    f"{sum(int(each[1]) for each in tests)} tests" if all(tests) else all_said[0].removeprefix("passed "))  # fmt: skip
+                    f"{count} test{'s' * (count > 1)}" if count else all_said[0].removeprefix("passed "))  # fmt: skip
             cells.setdefault(name, ["", ""])[column] = text or "passed"
     return table(["step", *(load(name)["gpu"] for name in GPUS)], [[f"`{name}`", *of_gpus] for name, of_gpus in cells.items()], numbers=False)
 
@@ -295,8 +296,6 @@ def dated():
     for name, paths in MEASURES.items():
         results = load(name)
         yield name, results["date"], results["commit"], paths
-    (date,) = re.findall(r"\((\d{4}-\d\d-\d\d), ", (ROOT / "docs/reliability.md").read_text().partition("| what |")[0])
-    yield "docs/reliability.md", date, "unknown", [*KERNELS, "model", "cli", "tests"]
     for page in pages():
         for date, commit, paths in MEASURED.findall(page.read_text()):
             yield str(page.relative_to(ROOT)), date, commit, re.findall(r"`([^`]+)`", paths)

@@ -8,7 +8,7 @@ Everything happens in build/mutants: a copy of the sources with builds of its ow
 docs/mutants.md is the record: its last column is the key of the entry that was planted, and it is written after each
 fault. A fault that is caught counts as caught until its entry changes, as it does with the code that it replaces: an
 interrupted run goes on where it was, on any machine, and one after a change plants few. That a test has lost what it
-checked is noticed by --again alone, which plants all. A run of all faults writes build/reliability/mutants.json, too.
+checked is noticed by --again alone, which plants all. What the record adds up to is in build/reliability/mutants.json, too.
 """
 
 import argparse
@@ -208,6 +208,7 @@ class Tests:
         of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
                    "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"],
                    "build.folders": ["qdq_generators"], "build.gpu_results": ["qdq_generators"],
+                   "build.reliability": ["qdq_generators"],
                    "ptx.calls": ["qdq_ptx_driver", "device.calls"],
                    "ptx.dynamic": ["qdq_ptx_driver", "device.dynamic"],
                    "ptx.faults": ["qdq_ptx_driver", "device.cuda_faults"],
@@ -359,9 +360,8 @@ def run(faults, chosen, again):
                   f"({time.monotonic() - start:.0f} s) {by}", flush=True)
             TABLE.write_text(table(outcomes_of(faults, results)))
     outcomes = outcomes_of(chosen, results)
-    if chosen == faults:
-        TABLE.write_text(table(outcomes))
-        write_figures(outcomes)
+    TABLE.write_text(table(outcomes_of(faults, results)))
+    write_figures(outcomes_of(faults, results))
     return report(outcomes, time.monotonic() - begin)
 
 

@@ -1,5 +1,5 @@
-"""Plain words: what users read has sentences of fewer than 30 words, and none of the words below. That is README.md, CHANGELOG.md,
-docs/, the public headers' comments, Python's docstrings, and the texts in the sources, which are messages and --help.
+"""Plain words: what users read has sentences of fewer than 30 words, and none of the words below. That is README.md, the
+site's pages, the public headers' comments, Python's docstrings, and the texts in the sources: messages and --help.
 
 usage: tools/prose.py [FILE...]
 
@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_WORDS = 29
-LEFT_OUT = {"docs/mutants.md", "docs/gpu.md"}  # a record of others' texts; a page that is being rewritten
+LEFT_OUT = {"docs/mutants.md"}  # a record of others' texts
 AVOIDED = {
     "utilize": "use", "utilise": "use", "leverage": "use", "facilitate": "help", "in order to": "to", "obviously": "",
     "basically": "", "simply": "", "due to the fact that": "because",
@@ -146,7 +146,7 @@ def problems(path):
 def pages():
     folders = [("docs", "*.md"), ("docs", "*.pyi"), ("runtime/include", "*.h"), ("runtime/include", "*.hpp"), ("python/qdq", "*.py")]
     folders += [(folder, ending) for folder in ("cli", "model", "runtime/src", "runtime/compat", "python/src") for ending in ("*.cpp", "*.h")]
-    found = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(path for folder, ending in folders for path in sorted((ROOT / folder).rglob(ending)))]
+    found = [*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md")), *(path for folder, ending in folders for path in sorted((ROOT / folder).rglob(ending)))]
     return [path for path in found if str(path.relative_to(ROOT)) not in LEFT_OUT]
 
 

@@ -24,6 +24,8 @@ MEANINGS = {
 }
 TEXT = """# Status of the kernels
 
+How far each kernel is checked on each target.
+
 Written by `tools/status.py` from `kernels/manifest.cmake` and from what the tests are told to run; a test holds that it is
 up to date. The {rows} kernel rows, each in {forms} forms, have all {targets} targets:
 
@@ -33,7 +35,25 @@ Small letters are the same on an emulator: {emulated}. CUDA's kernels gave the p
 All inputs are those of calls with one scale, against the oracle; other scales, zero points, options, forms and layouts are
 chosen and drawn.
 
-{table}"""
+{table}
+## Calls beside these rows
+
+These use the rows, and kernels of their own. Inputs are chosen and drawn; **no** says that a call is `QDQ_UNSUPPORTED` there. On
+devices dynamic calls take no global scale, no search of clip ratios and no diagnostics.
+
+{calls}"""
+
+# What a call is, a test that runs wherever its like do, and the one of devices if they have the call.
+OTHER_CALLS = [
+    ("scales of x and its codes: `qdq_quantize_dynamic`, `qdq_compute_scales`", "api.dynamic", "device.dynamic"),
+    ("two outputs of one x: `qdq_quantize_dynamic_pair`", "api.dynamic", "device.dynamic"),
+    ("rows in groups: `qdq_quantize_grouped` and its kin", "api.grouped", None),
+    ("codes to other codes: `qdq_transcode`", "api.transcode", None),
+    ("ggml's blocks: `qdq_quantize_blocks`, `qdq_dequantize_blocks`", "kernel.blocks", None),
+    ("stochastic rounding: `QDQ_STOCHASTIC`", "api.stochastic", None),
+    ("scales in layouts of tensor cores, and a global scale: `scale_layout`, `global_scale`", "api.scale_layouts", None),
+    ("dense MXFP6: `QDQ_DENSE`", "api.dense_codes", None),
+]
 
 
 def read(path):
@@ -116,10 +136,25 @@ def grouped(manifest, tests):
     return [(direction, floats, list(stored), letters) for (direction, stored, letters), floats in groups.items()]
 
 
-def table(manifest, tests):
-    def line(cells):
-        return "| " + " | ".join(cells) + " |"
+def line(cells):
+    return "| " + " | ".join(cells) + " |"
 
+
+def calls(manifest, tests):
+    def cell(place, test, on_devices):
+        if place not in PRESETS and not on_devices:
+            return "no"
+        checked = "S" if tests.runs(place, test if place in PRESETS else on_devices) else "C"
+        return checked.lower() if place in EMULATORS and checked != "C" else checked
+
+    places = [*dict.fromkeys(manifest.processors.values()), *manifest.devices]
+    lines = [line(["call", *places]), "|" + "---|" * (1 + len(places))]
+    for name, test, on_devices in OTHER_CALLS:
+        lines.append(line([name, *(cell(place, test, on_devices) for place in places)]))
+    return "\n".join(lines) + "\n"
+
+
+def table(manifest, tests):
     heads = ["row", "floats", "stored types", *manifest.targets]
     lines = [line(heads), "|" + "---|" * len(heads)]
     for direction, floats, stored, letters in grouped(manifest, tests):
@@ -138,7 +173,7 @@ def page():
         rows=len(manifest.rows()), forms=len(manifest.forms), targets=len(manifest.targets),
         meanings="\n".join(f"- **{mark}**: {meaning}" for mark, meaning in MEANINGS.items()),
         emulated=", ".join(f"{emulator} for {', '.join(names)}" for emulator, names in targets_on.items()),
-        table=table(manifest, tests))
+        table=table(manifest, tests), calls=calls(manifest, tests))
 
 
 def main():

@@ -5,7 +5,7 @@
 set -eu
 python=.venv/bin/python
 # Those that take minutes under an emulator.
-tests="arguments checkpoint dynamic front_ends hostile package quantize"
+tests="arguments checkpoint dynamic front_ends grouped hostile package quantize"
 for processor; do
     interpreter() { echo "$PWD/build/pythons/$processor-$1/usr/bin/python3"; }
     for suite in bookworm trixie sid; do

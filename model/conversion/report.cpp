@@ -31,7 +31,7 @@ table { border-collapse: collapse } td, th { padding: .15rem .7rem; text-align: 
 td:first-child, th:first-child { text-align: left; font-family: monospace } th { vertical-align: bottom }
 th button { all: unset; cursor: pointer; text-decoration: underline } th button:focus-visible { outline: 2px solid }
 [aria-sort=ascending]::after { content: " \25b2" } [aria-sort=descending]::after { content: " \25bc" }
-svg { width: 100%; max-width: 60rem; height: auto } svg text { font: 11px system-ui, sans-serif; fill: #444 }
+svg { width: 100%; max-width: 60rem; height: auto } svg text { font: 14px system-ui, sans-serif; fill: #444 }
 </style></head><body>
 )";
 
@@ -100,7 +100,7 @@ std::string bar_plot(const std::vector<bar> &bars, const std::string &unit, size
                fixed(pitch * 0.8, 2) + "\" height=\"" + fixed(height, 2) + "\" fill=\"#3b6ea5\"><title>" +
                html(bars[i].hint) + "</title></rect>\n";
         if (i % every == 0) {
-            svg += "<text x=\"" + fixed(x + pitch / 2, 1) + "\" y=\"" + fixed(base + 16, 0) +
+            svg += "<text x=\"" + fixed(x + pitch / 2, 1) + "\" y=\"" + fixed(base + 18, 0) +
                    "\" text-anchor=\"middle\">" + html(bars[i].label) + "</text>\n";
         }
     }

@@ -20,8 +20,9 @@ def name_of(direction, real, stored):
 
 
 def rows_of(page):
-    """The name of each kernel row in the table, with its letters by target."""
-    lines = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in page.splitlines() if line.startswith("| ")]
+    """The name of each kernel row in the first table, with its letters by target."""
+    lines = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in page.partition("\n## ")[0].splitlines()
+             if line.startswith("| ")]  # fmt: skip
     heads = lines[0]
     for direction, floats, stored_types, *letters in lines[1:]:
         for real in floats.split(", "):
@@ -87,6 +88,19 @@ class Status(unittest.TestCase):
             self.assertEqual(self.letter(target, "dequantize", "f32", "i8"), "a")
             tests.remove("kernel.dequantize")
             self.assertEqual(self.letter(target, "dequantize", "f32", "i8"), "C")
+
+    def test_a_call_that_a_preset_leaves_out_is_compiled_only_and_one_that_devices_refuse_is_not_there(self):
+        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in status.calls(self.manifest, self.tests).splitlines()]
+        places, of = cells[0][1:], {row[0]: row[1:] for row in cells[2:]}
+        (grouped,) = (letters for name, letters in of.items() if "qdq_quantize_grouped" in name)
+        (pair,) = (letters for name, letters in of.items() if "qdq_quantize_dynamic_pair" in name)
+        self.assertEqual(dict(zip(places, grouped)), {"x86_64": "S", "aarch64": "s", "riscv64": "C", "cuda": "no", "opencl": "no"})
+        self.assertEqual(dict(zip(places, pair)), {"x86_64": "S", "aarch64": "s", "riscv64": "C", "cuda": "s", "opencl": "s"})
+
+    def test_the_tests_of_calls_are_there(self):
+        for _, *tests in status.OTHER_CALLS:
+            for folder, name in (test.split(".") for test in tests if test):
+                self.assertTrue((ROOT / f"tests/{folder}/{name}_test.cpp").exists(), name)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,13 @@ typedef enum {
 /** How many bytes a block of a format has; 0 of what is no format. */
 int64_t qdq_block_bytes(qdq_block_format format);
 
-/** Quantizes x, of f32, f16 or bf16, to blocks along its last dimension, a multiple of 32. y has type u8 and x's shape,
- * but for the last dimension: the bytes of the blocks. Both may have any strides. They share no memory, and are on the
- * host.
+/** Quantizes x to blocks along its last dimension.
+ *
+ * @param x       F32, F16 or BF16, of any strides, on the host; its last dimension is a multiple of 32
+ * @param y       written: U8, of x's shape but for the last dimension, which is the bytes of the blocks: x's over 32,
+ *                times qdq_block_bytes(). Of any strides, on the host; it shares no memory with x
+ * @param format  the blocks' format
+ * @return QDQ_OK, or why y is untouched: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED
  *
  * Bytes are those of ggml's quantize_row_*_ref, where that defines them, each operation of f32 rounded once. amax is
  * the largest magnitude in the block:
@@ -51,8 +55,13 @@ int64_t qdq_block_bytes(qdq_block_format format);
  * Large work is split over threads, as qdq_quantize's. */
 qdq_status qdq_quantize_blocks(const qdq_tensor *x, const qdq_tensor *y, qdq_block_format format);
 
-/** The values of blocks: x is as y of qdq_quantize_blocks, y as x there. Bytes of f32 are those of ggml's
- * dequantize_row_*, and rounded once to f16 or bf16. NaN is positive and quiet, without payload. */
+/** The values of blocks. Those of F32 are ggml's dequantize_row_*, bit for bit; F16 and BF16 are rounded from them
+ * once. NaN is positive and quiet, without payload.
+ *
+ * @param x       blocks, as y of qdq_quantize_blocks()
+ * @param y       written: as x of qdq_quantize_blocks()
+ * @param format  the blocks' format
+ * @return QDQ_OK, or why y is untouched: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED */
 qdq_status qdq_dequantize_blocks(const qdq_tensor *x, const qdq_tensor *y, qdq_block_format format);
 
 #if defined(__GNUC__)
