@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace qdq::runtime {
 
@@ -142,6 +143,19 @@ void put_groups(const dynamic_plan &p, const area &a, const uint32_t *scales, co
                        }));
 }
 
+// Puts the operands of all groups of an area, and diagnoses those whose elements are to be.
+void finish_operands(const dynamic_plan &p, const area &a, const extremes &found, const uint32_t *scales,
+                     const int32_t *zero_points, const dynamic_tensors &at) {
+    put_groups(p, a, scales, zero_points, at);
+    if (at.diagnosed) {
+        float values[most_groups];
+        values_of_scales(*p.quantize.op.target, how_of(p, at), scales, a.group_count, values);
+        at.diagnosed->add_groups(found, values, zero_points, a.group_count);
+    }
+}
+
+const tile_visitor *visitor_of(const dynamic_tensors &at) { return at.diagnosed ? at.diagnosed->visitor() : nullptr; }
+
 // Calls visit(context, group, x, y, count) for an area's elements and what their codes are worth, by such operands.
 void visit_quantized(const dynamic_plan &p, const area &a, const void *x, const group_operands &with,
                      quantized_run *visit, void *context) {
@@ -200,7 +214,7 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
         how.clip_ratio = p.candidates.ratio(candidate);
         compute_scales(*p.quantize.op.target, how, found, a.group_count, scales, zero_points);
         float values[most_measured_groups];
-        values_of_scales(how, scales, a.group_count, values);
+        values_of_scales(*p.quantize.op.target, how, scales, a.group_count, values);
         measure_errors(p, a, at.x, {values, p.has_zero_point ? zero_points : nullptr}, errors);
         for (int64_t i = 0; i < a.group_count; i++) {
             if (errors[i] < least[i]) {
@@ -210,7 +224,7 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
             }
         }
     }
-    put_groups(p, a, best_scales, best_zero_points, at);
+    finish_operands(p, a, found, best_scales, best_zero_points, at);
 }
 
 [[gnu::noinline]] void compute_groups(const dynamic_plan &p, const area &a, const extremes &found,
@@ -218,7 +232,7 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
     uint32_t scales[most_groups];
     int32_t zero_points[most_groups];
     compute_scales(*p.quantize.op.target, how_of(p, at), found, a.group_count, scales, zero_points);
-    put_groups(p, a, scales, zero_points, at);
+    finish_operands(p, a, found, scales, zero_points, at);
 }
 
 // What follows of the extremes of groups.
@@ -299,7 +313,7 @@ class area_runner {
 public:
     // `quantize`: with the operands' addresses; NULL for scales alone.
     area_runner(const dynamic_plan &p, const dynamic_tensors &at, const plan *quantize)
-        : p(p), at(at), quantize(quantize) {}
+        : p(p), at(at), quantize(quantize), of_call(at.diagnosed) {}
     area_runner(const area_runner &) = delete;
 
     ~area_runner() {
@@ -314,10 +328,14 @@ public:
         if (a.elements > 0 && !has_shape_of(a)) {
             prepare(a);
         }
-        compute(a);
         if (!quantize) {
+            compute(a);
             return;
         }
+        if (of_call) {
+            at.diagnosed = &of_area.emplace(of_call->call);
+        }
+        compute(a);
         if (quantize->path == execution_path::tiles) {
             quantize_tiles(*quantize, a.box, at);
         } else if (parts == 1 && !quantize_directly(first_of(p.quantize, a))) {
@@ -329,8 +347,10 @@ public:
 
 private:
     const dynamic_plan &p;
-    const dynamic_tensors &at;
+    dynamic_tensors at;
     const plan *const quantize;
+    diagnosed_elements *const of_call;
+    std::optional<diagnosed_elements> of_area;
     int parts = 0;  // regular ones of an area of the shape; of one alone there are
     int64_t shape[most_dimensions] = {};
     reduced_nest elements{};
@@ -407,7 +427,7 @@ private:
 
     [[gnu::noinline]] static void quantize_tiles(const plan &quantize, const interval *box, const dynamic_tensors &at) {
         const float_environment environment;
-        tile_runner(quantize, at.x, at.y, at.visitor).run(box);
+        tile_runner(quantize, at.x, at.y, visitor_of(at)).run(box);
     }
 
     [[gnu::noinline]] static void quantize_nest(const plan &quantize, const loop_nest &nest, const offsets &first,
@@ -578,7 +598,7 @@ plan plan_of_areas(const dynamic_plan &p, const dynamic_tensors &at) {
     }
     const plan quantize = plan_with_operands(p, at);
     compute_scales(p, grid, at);
-    execute(quantize, at.x, at.y, at.visitor);
+    execute(quantize, at.x, at.y, visitor_of(at));
 }
 
 void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
@@ -590,8 +610,8 @@ void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
 // Scales, y where there is one, and what the elements come to.
 [[gnu::noinline]] void diagnose(const dynamic_plan &p, dynamic_tensors at) {
     call_diagnostics met(p);
-    const tile_visitor visitor = met.visitor();
-    at.visitor = &visitor;
+    diagnosed_elements all(met);
+    at.diagnosed = &all;
     if (p.quantize.elements > 0) {
         quantize_by_areas(p, at);
     } else {
