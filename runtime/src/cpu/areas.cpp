@@ -4,9 +4,9 @@
 #include "cpu/direct_call.h"
 #include "cpu/execute.h"
 #include "cpu/float_environment.h"
+#include "cpu/group_errors.h"
 #include "cpu/movement.h"
 #include "cpu/nest_runner.h"
-#include "cpu/quantized_values.h"
 #include "cpu/reduction.h"
 #include "cpu/scale_rules.h"
 #include "cpu/squared_errors.h"
@@ -156,42 +156,22 @@ void finish_operands(const dynamic_plan &p, const area &a, const extremes &found
 
 const tile_visitor *visitor_of(const dynamic_tensors &at) { return at.diagnosed ? at.diagnosed->visitor() : nullptr; }
 
-// Calls visit(context, group, x, y, count) for an area's elements and what their codes are worth, by such operands.
-void visit_quantized(const dynamic_plan &p, const area &a, const void *x, const group_operands &with,
-                     quantized_run *visit, void *context) {
-    struct visiting {
+// The squared errors of an area's groups by such operands.
+void measure_errors(const dynamic_plan &p, const area &a, const void *x, const group_operands &with, double *errors) {
+    struct measuring {
         const dynamic_plan &p;
         int64_t first_group;
         const void *x;
         const group_operands &with;
-        quantized_run *visit;
-        void *context;
-    } all{p, a.first_group, x, with, visit, context};
+        uint64_t sums[most_measured_groups];
+    } context{p, a.first_group, x, with, {}};
     for_each_regular_part(
         a.dimensions, a.box, p.quantize.dimension_count,
         [](void *given, const blocked_dimension *dimensions, int count, const offsets &at) {
-            const visiting &to = *static_cast<const visiting *>(given);
+            measuring &to = *static_cast<measuring *>(given);
             offsets within = at;
             within.scale -= to.first_group;
-            for_each_quantized(to.p, dimensions, count, within, to.x, to.with, to.visit, to.context);
-        },
-        &all);
-}
-
-// The squared errors of an area's groups.
-void measure_errors(const dynamic_plan &p, const area &a, const void *x, const group_operands &with, double *errors) {
-    struct measuring {
-        const target &on;
-        const float *scale;
-        uint64_t sums[most_measured_groups];
-    } context{*p.quantize.op.target, with.scale, {}};
-    visit_quantized(
-        p, a, x, with,
-        [](void *given, int64_t group, const float *x, const float *y, int64_t count) {
-            measuring &to = *static_cast<measuring *>(given);
-            const uint64_t sum = sum_of_squares(to.on, x, y, count, error_exponent(to.scale[group]));
-            uint64_t &all = to.sums[group];
-            all = all + sum < all ? UINT64_MAX : all + sum;
+            add_squared_errors(to.p, dimensions, count, within, to.x, to.with, to.sums);
         },
         &context);
     for (int64_t i = 0; i < a.group_count; i++) {

@@ -1,8 +1,6 @@
 #include "cpu/diagnostics.h"
 
 #include "cpu/avx2.h"
-#include "cpu/decoding.h"
-#include "cpu/kernel_buffer.h"
 #include "cpu/scale_rules.h"
 #include "cpu/squared_errors.h"
 #include "support/types.h"
@@ -16,26 +14,7 @@ namespace {
 
 constexpr uint32_t sign = 0x80000000, infinity = 0x7f800000, quiet_nan = 0x7fc00000;
 constexpr uint64_t half = uint64_t{1} << 32;
-constexpr int64_t most_elements = 2048;  // that are measured at a time
-constexpr int64_t most_summed = 512;     // of a sum of squares up to 2^54, or of 16 up to 2^27
-constexpr int64_t most_operands = most_decoded_operands;
-
-}  // namespace
-
-// What is measured at a time. Kernels read and write whole steps of operands.
-struct alignas(64) measured_part {
-    static constexpr int64_t padded_operands = most_operands + measured_step;
-
-    float values[most_elements];  // of codes
-    float scales[most_operands];
-    int32_t zero_points[most_operands];
-    uint32_t exponents[most_operands];  // of units
-    float units[padded_operands], lowest[padded_operands], highest[padded_operands];
-    uint64_t squares[padded_operands];
-    uint32_t least_exponent;
-};
-
-namespace {
+constexpr int64_t most_summed = measured_rows::most_summed, most_operands = measured_rows::most_operands;
 
 double step_past_end(const element_type &codes) { return codes.last_step() / 2; }
 
@@ -70,21 +49,7 @@ struct code_ends {
     }
 };
 
-[[gnu::always_inline]] inline void set_units_of(int64_t count, measured_part &all) {
-    uint32_t least = UINT32_MAX;
-    for (int64_t i = 0; i < count; i++) {
-        all.exponents[i] = error_exponent(all.scales[i]);
-        all.units[i] = std::bit_cast<float>(all.exponents[i] << 23);
-        least = std::min(least, all.exponents[i]);
-    }
-    all.least_exponent = least;
-}
-
-void set_units_portably(int64_t count, measured_part &all) { set_units_of(count, all); }
-
-QDQ_AVX2 void set_units_avx2(int64_t count, measured_part &all) { set_units_of(count, all); }
-
-void set_ends(const code_ends &ends, int64_t count, measured_part &all) {
+void set_ends(const code_ends &ends, int64_t count, measured_rows &all) {
     for (int64_t i = 0; i < count; i++) {
         all.lowest[i] = ends.below(all.scales[i], all.zero_points[i]);
         all.highest[i] = ends.above(all.scales[i], all.zero_points[i]);
@@ -129,7 +94,7 @@ template<typename Value> void copy_steps(const Value *from, int64_t step, int64_
     }
 }
 
-void copy_operands(const computed_rows &part, int64_t count, bool has_zero_points, measured_part &all) {
+void copy_operands(const computed_rows &part, int64_t count, bool has_zero_points, measured_rows &all) {
     copy_steps(part.scale, part.operand_step, count, all.scales);
     if (!has_zero_points) {
         std::fill_n(all.zero_points, count, 0);
@@ -149,7 +114,7 @@ struct squares_of_unit {
     uint32_t next = UINT32_MAX;
 };
 
-[[gnu::always_inline]] inline squares_of_unit sum_squares_of(const measured_part &by, int64_t count,
+[[gnu::always_inline]] inline squares_of_unit sum_squares_of(const measured_rows &by, int64_t count,
                                                              uint32_t exponent) {
     squares_of_unit sum;
     for (int64_t i = 0; i < count; i++) {
@@ -161,43 +126,19 @@ struct squares_of_unit {
     return sum;
 }
 
-squares_of_unit sum_squares_portably(const measured_part &by, int64_t count, uint32_t exponent) {
+squares_of_unit sum_squares_portably(const measured_rows &by, int64_t count, uint32_t exponent) {
     return sum_squares_of(by, count, exponent);
 }
 
-QDQ_AVX2 squares_of_unit sum_squares_avx2(const measured_part &by, int64_t count, uint32_t exponent) {
+QDQ_AVX2 squares_of_unit sum_squares_avx2(const measured_rows &by, int64_t count, uint32_t exponent) {
     return sum_squares_of(by, count, exponent);
-}
-
-// How elements of a part may differ from their codes.
-struct measured_ways {
-    bool may_be_outside, is_far;
-};
-
-void measure(measure_kernel *kernel, const computed_rows &from, halide_type_t type, int64_t pitch, measured_ways how,
-             measured_part &by, uint32_t *counts) {
-    const auto columns = int32_t(from.columns), rows = int32_t(from.rows);
-    const halide_dimension_t x_shape[] = {{0, columns, 1, 0}, {0, rows, rows == 1 ? 0 : int32_t(from.x.pitch), 0}};
-    const halide_dimension_t y_shape[] = {{0, columns, 1, 0}, {0, rows, int32_t(pitch), 0}};
-    const halide_dimension_t operand_shape[] = {{0, from.along_columns ? columns : rows, 1, 0}};
-    const halide_dimension_t count_shape[] = {{0, measured_count, 1, 0}};
-    halide_buffer_t x, y, units, lowest, highest, squares, found;
-    set_buffer(x, from.x.data, type, 2, x_shape);
-    set_buffer(y, by.values, {halide_type_float, 32, 1}, 2, y_shape);
-    set_buffer(units, by.units, scale_type, 1, operand_shape);
-    set_buffer(lowest, by.lowest, scale_type, 1, operand_shape);
-    set_buffer(highest, by.highest, scale_type, 1, operand_shape);
-    set_buffer(squares, by.squares, {halide_type_uint, 64, 1}, 1, operand_shape);
-    set_buffer(found, counts, {halide_type_uint, 32, 1}, 1, count_shape);
-    kernel(&x, &y, &units, &lowest, &highest, how.may_be_outside, how.is_far, &squares, &found);
 }
 
 }  // namespace
 
 call_diagnostics::call_diagnostics(const dynamic_plan &p)
     : quantize(p.quantize.op),
-      decoding(decoding_of(quantize, p.decodes)),
-      kernels(find_measurements(*p.quantize.op.target).of[p.how.x_type]),
+      measurement(p),
       x_type(p.how.x_type),
       lowest(lowest_of(p.how, p.quantize.op.codes())),
       highest(highest_of(p.how, p.quantize.op.codes())),
@@ -225,7 +166,7 @@ bool call_diagnostics::add_groups(const extremes &found, const float *scales, co
 }
 
 // A long row of one operand as several.
-void call_diagnostics::add_rows(const computed_rows &rows, bool may_be_outside, measured_part &by) {
+void call_diagnostics::add_rows(const computed_rows &rows, bool may_be_outside, measured_rows &by) {
     const int64_t whole = rows.columns / most_summed, rest = rows.columns % most_summed;
     if (rows.rows > 1 || rows.along_columns || whole < 2) {
         add_parts(rows, may_be_outside, by);
@@ -244,10 +185,10 @@ void call_diagnostics::add_rows(const computed_rows &rows, bool may_be_outside, 
 }
 
 // A few at a time: what their codes are worth stays in the L1 cache.
-void call_diagnostics::add_parts(const computed_rows &rows, bool may_be_outside, measured_part &by) {
+void call_diagnostics::add_parts(const computed_rows &rows, bool may_be_outside, measured_rows &by) {
     const int64_t columns = std::min(rows.columns, rows.along_columns ? most_operands : most_summed);
-    const int64_t pitch = decoded_pitch({rows.codes, columns, rows.rows, rows.along_columns});
-    const int64_t count = std::min(most_operands, most_elements / pitch);
+    const int64_t pitch = pitch_of_results({rows.codes, columns, rows.rows, rows.along_columns});
+    const int64_t count = std::min(most_operands, measured_rows::most_elements / pitch);
     for (int64_t row = 0; row < rows.rows; row += count) {
         for (int64_t column = 0; column < rows.columns; column += columns) {
             computed_rows part = rows.from(quantize, row, column);
@@ -258,24 +199,20 @@ void call_diagnostics::add_parts(const computed_rows &rows, bool may_be_outside,
     }
 }
 
-void call_diagnostics::add(const computed_rows &part, bool may_be_outside, measured_part &by) {
+void call_diagnostics::add(const computed_rows &part, bool may_be_outside, measured_rows &by) {
     const int64_t count = part.along_columns ? part.columns : part.rows;
     copy_operands(part, count, has_zero_points, by);
-    (runs_avx2(*quantize.target) ? set_units_avx2 : set_units_portably)(count, by);
     if (may_be_outside) {
         set_ends({lowest, highest}, count, by);
     }
-    const coded_rows rows{part.codes, part.columns, part.rows, part.along_columns};
-    decode(with_own_operands(decoding, by.scales, has_zero_points ? by.zero_points : nullptr), rows, by.values);
-    uint32_t counts[measured_count];
-    measure(part.along_columns ? kernels.column : kernels.row, part, quantize.x_element, decoded_pitch(rows),
-            {may_be_outside, may_be_outside || is_far}, by, counts);
+    measurement.run({part.x, part.columns, part.rows, part.along_columns}, part.codes,
+                    {may_be_outside, may_be_outside || is_far}, by);
     add_squares(by, count);
-    add_counts(counts);
+    add_counts(by.counts);
 }
 
 // By one exponent after another: few are met at a time.
-void call_diagnostics::add_squares(const measured_part &by, int64_t count) {
+void call_diagnostics::add_squares(const measured_rows &by, int64_t count) {
     auto *const sum = runs_avx2(*quantize.target) ? sum_squares_avx2 : sum_squares_portably;
     uint32_t exponent = by.least_exponent;
     do {
@@ -320,7 +257,7 @@ qdq_diagnostics call_diagnostics::total() const {
     return {nan, infinite, clipped, flushed, error, std::bit_cast<float>(bits)};
 }
 
-const int64_t diagnosed_elements::memory_bytes = sizeof(measured_part);
+const int64_t diagnosed_elements::memory_bytes = sizeof(measured_rows);
 
 void diagnosed_elements::add_groups(const extremes &found, const float *scales, const int32_t *zero_points,
                                     int64_t count) {
@@ -332,8 +269,8 @@ void diagnosed_elements::add_groups(const extremes &found, const float *scales, 
 void diagnosed_elements::visit(void *context, const computed_tile &tile) {
     struct adding {
         diagnosed_elements &to;
-        measured_part &by;
-    } how{*static_cast<diagnosed_elements *>(context), *static_cast<measured_part *>(tile.memory)};
+        measured_rows &by;
+    } how{*static_cast<diagnosed_elements *>(context), *static_cast<measured_rows *>(tile.memory)};
     for_each_rows(
         tile,
         [](void *given, const computed_rows &rows) {

@@ -3,14 +3,12 @@
 
 #include "cpu/computed_rows.h"
 #include "cpu/reduction.h"
+#include "cpu/squared_errors.h"
 #include "plan/dynamic_plan.h"
-#include "targets/measurement_table.h"
 
 #include <atomic>
 
 namespace qdq::runtime {
-
-struct measured_part;
 
 // Of a call.
 class call_diagnostics {
@@ -20,14 +18,14 @@ public:
 
     // Of groups the largest magnitude. Whether one of their elements may be clipped, or is not finite.
     bool add_groups(const extremes &found, const float *scales, const int32_t *zero_points, int64_t count);
-    void add_rows(const computed_rows &rows, bool may_be_outside, measured_part &by);
+    void add_rows(const computed_rows &rows, bool may_be_outside, measured_rows &by);
     qdq_diagnostics total() const;
 
 private:
     static constexpr int exponents = 256;
 
-    const call quantize, decoding;  // the latter without operands
-    const measurements_of_type &kernels;
+    const call quantize;
+    const error_measurement measurement;
     const qdq_dtype x_type;
     const double lowest, highest;  // what codes are clipped at, but for the zero point
     const bool has_zero_points;
@@ -37,9 +35,9 @@ private:
     // Squared errors by the exponent of how many units are 1, in two halves of 32 bits that carry nothing yet.
     std::atomic<uint64_t> low[exponents]{}, high[exponents]{};
 
-    void add_parts(const computed_rows &rows, bool may_be_outside, measured_part &by);
-    void add(const computed_rows &part, bool may_be_outside, measured_part &by);
-    void add_squares(const measured_part &by, int64_t count);
+    void add_parts(const computed_rows &rows, bool may_be_outside, measured_rows &by);
+    void add(const computed_rows &part, bool may_be_outside, measured_rows &by);
+    void add_squares(const measured_rows &by, int64_t count);
     void add_counts(const uint32_t *counts);
     void add_amax(uint32_t own);
 };
