@@ -2,6 +2,7 @@
 
 #include "cpu/movement.h"
 #include "cpu/squared_errors.h"
+#include "plan/area_grid.h"
 #include "plan/loops.h"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ public:
 
     void run(const dimension &c, const dimension &r, int64_t at, int64_t first_group) {
         const bool along_columns = c.varies();
-        const int64_t most_columns = along_columns ? measured_rows::most_operands : measured_rows::most_summed;
+        const int64_t most_columns = along_columns ? most_measured_groups : measured_rows::most_summed;
         for (int64_t column = 0; column < c.extent; column += most_columns) {
             const int64_t columns = std::min(most_columns, c.extent - column);
             const int64_t pitch = is_block(columns) && !along_columns ? columns : round_up(columns);
@@ -70,13 +71,14 @@ public:
                 const dimension some_columns{columns, c.x, 0, c.scale, 0}, some_rows{rows, r.x, 0, r.scale, 0};
                 const int64_t place = at + column * c.x + row * r.x;
                 measure({rows_at(place, some_columns, some_rows, pitch), columns, rows, along_columns},
-                        first_group + column * c.scale + row * r.scale, along_columns ? c.scale : r.scale);
+                        first_group + row * r.scale, along_columns ? c.scale : r.scale);
             }
         }
     }
 
 private:
     static constexpr int64_t most = measured_rows::most_elements;
+    static_assert(most_measured_groups <= measured_rows::most_operands);
 
     const char *const x;
     const group_operands with;
