@@ -13,6 +13,7 @@ namespace qdq::runtime {
 namespace {
 
 constexpr uint32_t sign = 0x80000000, infinity = 0x7f800000, quiet_nan = 0x7fc00000;
+constexpr uint32_t with_finite_codes = 0x7f000000;  // 2^127: what a code is worth is no more than twice as far from 0
 constexpr uint64_t half = uint64_t{1} << 32;
 constexpr int64_t most_summed = measured_rows::most_summed, most_operands = measured_rows::most_operands;
 
@@ -66,9 +67,10 @@ struct met_groups {
     met_groups met;
     for (int64_t i = 0; i < count; i++) {
         const uint32_t below = std::bit_cast<uint32_t>(lowest[i]) & ~sign, above = std::bit_cast<uint32_t>(highest[i]);
-        met.amax = std::max(met.amax, std::max(below, above));
-        const bool is_within =
-            (lowest[i] > ends.below(scales[i], zero_points[i])) & (highest[i] < ends.above(scales[i], zero_points[i]));
+        const uint32_t amax = std::max(below, above);
+        const bool is_within = (lowest[i] > ends.below(scales[i], zero_points[i])) &
+                               (highest[i] < ends.above(scales[i], zero_points[i])) & (amax < with_finite_codes);
+        met.amax = std::max(met.amax, amax);
         met.outside += uint32_t{!is_within};
     }
     return met;
