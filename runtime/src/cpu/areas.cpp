@@ -143,14 +143,19 @@ void put_groups(const dynamic_plan &p, const area &a, const uint32_t *scales, co
                        }));
 }
 
+[[gnu::noinline]] void diagnose_groups(const dynamic_plan &p, const area &a, const extremes &found,
+                                       const uint32_t *scales, const int32_t *zero_points, const dynamic_tensors &at) {
+    float values[most_groups];
+    values_of_scales(*p.quantize.op.target, how_of(p, at), scales, a.group_count, values);
+    at.diagnosed->add_groups(found, values, zero_points, a.group_count);
+}
+
 // Puts the operands of all groups of an area, and diagnoses those whose elements are to be.
 void finish_operands(const dynamic_plan &p, const area &a, const extremes &found, const uint32_t *scales,
                      const int32_t *zero_points, const dynamic_tensors &at) {
     put_groups(p, a, scales, zero_points, at);
     if (at.diagnosed) {
-        float values[most_groups];
-        values_of_scales(*p.quantize.op.target, how_of(p, at), scales, a.group_count, values);
-        at.diagnosed->add_groups(found, values, zero_points, a.group_count);
+        diagnose_groups(p, a, found, scales, zero_points, at);
     }
 }
 

@@ -46,7 +46,10 @@ public:
           with(with),
           sums(sums),
           quantize(with_own_operands(p.quantize.op, by.scales, with.zero_point ? by.zero_points : nullptr)),
-          measurement(p) {}
+          measurement(p),
+          most(std::min(measured_rows::most_elements,
+                        memory_bytes * 8 / (quantize.x_bits + quantize.y_bits) / group * group)),
+          codes(elements + most * quantize.x_bits / 8) {}
     plane_measurer(const plane_measurer &) = delete;
 
     // Groups are rows where theirs are as long as kernels take them; else columns.
@@ -65,7 +68,7 @@ public:
         for (int64_t column = 0; column < c.extent; column += most_columns) {
             const int64_t columns = std::min(most_columns, c.extent - column);
             const int64_t pitch = is_block(columns) && !along_columns ? columns : round_up(columns);
-            const int64_t most_rows = std::min(measured_rows::most_operands, measured_rows::most_elements / pitch);
+            const int64_t most_rows = std::min(measured_rows::most_operands, most / pitch);
             for (int64_t row = 0; row < r.extent; row += most_rows) {
                 const int64_t rows = std::min(most_rows, r.extent - row);
                 const dimension some_columns{columns, c.x, 0, c.scale, 0}, some_rows{rows, r.x, 0, r.scale, 0};
@@ -77,7 +80,7 @@ public:
     }
 
 private:
-    static constexpr int64_t most = measured_rows::most_elements;
+    static constexpr int64_t memory_bytes = measured_rows::most_elements * 5;  // of f32 and codes of a byte
     static_assert(most_measured_groups <= measured_rows::most_operands);
 
     const char *const x;
@@ -86,8 +89,9 @@ private:
     measured_rows by;
     const call quantize;
     const error_measurement measurement;
-    alignas(64) char elements[most * sizeof(float)];  // of x
-    alignas(64) char codes[most * sizeof(float)];
+    const int64_t most;  // elements of a plane
+    char *const codes;
+    alignas(64) char elements[memory_bytes];  // of x, and codes after them
 
     // Whether kernels take rows of so many elements that lie end to end.
     bool is_block(int64_t columns) const { return columns < group && dividing_block(quantize, columns) == columns; }
