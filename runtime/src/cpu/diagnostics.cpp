@@ -68,10 +68,10 @@ struct met_groups {
     for (int64_t i = 0; i < count; i++) {
         const uint32_t below = std::bit_cast<uint32_t>(lowest[i]) & ~sign, above = std::bit_cast<uint32_t>(highest[i]);
         const uint32_t amax = std::max(below, above);
-        const bool is_within = (lowest[i] > ends.below(scales[i], zero_points[i])) &
-                               (highest[i] < ends.above(scales[i], zero_points[i])) & (amax < with_finite_codes);
+        const uint32_t is_above = lowest[i] > ends.below(scales[i], zero_points[i]);
+        const uint32_t is_below = highest[i] < ends.above(scales[i], zero_points[i]);
+        met.outside += 1 - (is_above & is_below & uint32_t{amax < with_finite_codes});
         met.amax = std::max(met.amax, amax);
-        met.outside += uint32_t{!is_within};
     }
     return met;
 }

@@ -83,15 +83,15 @@ private:
     static constexpr int64_t memory_bytes = measured_rows::most_elements * 5;  // of f32 and codes of a byte
     static_assert(most_measured_groups <= measured_rows::most_operands);
 
+    alignas(64) char elements[memory_bytes];  // of x, and codes after them
+    measured_rows by;
     const char *const x;
     const group_operands with;
     uint64_t *const sums;
-    measured_rows by;
     const call quantize;
     const error_measurement measurement;
     const int64_t most;  // elements of a plane
     char *const codes;
-    alignas(64) char elements[memory_bytes];  // of x, and codes after them
 
     // Whether kernels take rows of so many elements that lie end to end.
     bool is_block(int64_t columns) const { return columns < group && dividing_block(quantize, columns) == columns; }
