@@ -24,7 +24,8 @@ public:
     Input<Buffer<float, 1>> units{"units"};      // along r or c: how many units are 1
     Input<Buffer<float, 1>> lowest{"lowest"};    // like units: what is not above it is clipped. No NaN
     Input<Buffer<float, 1>> highest{"highest"};  // like units: what is not below it
-    Input<float> innermost{"innermost"};         // of all of those the least magnitude: below it nothing is clipped
+    Input<bool> is_outside{"is_outside"};        // whether an element may be clipped, or not finite
+    Input<bool> is_far{"is_far"};                // whether an error may be more than `most_near` units
     Output<Func> squares{"squares", UInt(64), 1};
     Output<Func> counts{"counts", UInt(32), 1};  // by kernels::measured
 
@@ -39,14 +40,13 @@ public:
             operand->dim(0).set_min(0);
         }
         sum_squares();
-        find_amax_and_flushed();
+        count_flushed();
         count_what_is_outside();
         Expr found[measured_count];
-        found[int(measured::nan)] = total(outside, 0);
-        found[int(measured::infinite)] = total(outside, 1);
-        found[int(measured::clipped)] = total(outside, 2);
-        found[int(measured::flushed)] = total(inside, 0);
-        found[int(measured::amax)] = amax();
+        found[int(measured::nan)] = total(outside(all)[0]);
+        found[int(measured::infinite)] = total(outside(all)[1]);
+        found[int(measured::clipped)] = total(outside(all)[2]);
+        found[int(measured::flushed)] = total(inside(all)) - total(outside(all)[3]);
         counts(i) = mux(i, std::vector<Expr>(found, found + measured_count));
         Func(squares).output_buffers()[0].dim(0).set_min(0);
         Func(counts).output_buffers()[0].dim(0).set_min(0);
@@ -62,6 +62,7 @@ public:
         stages.square_lanes = square_lanes;
         stages.square_steps = square_steps;
         stages.sums = sums;
+        stages.is_far = is_far;
         stages.counts = counts;
         stages.inside = inside;
         stages.outside = outside;
@@ -95,54 +96,72 @@ private:
 
     static Expr magnitude(const Expr &v) { return reinterpret<uint32_t>(v) & bit_pattern(0x7fffffff); }
 
+    // Of a number, in units, rounded.
+    static Expr whole(const Expr &error) { return cast<int32_t>(add(error, 0.5f)); }
+
+    // Of at most 15 bits, of which a product is one instruction of x86.
+    Expr near_square(const Expr &c, const Expr &r, const Expr &unit) {
+        Expr error = multiply(reinterpret<float>(magnitude(subtract(value(c, r), y(c, r)))), unit);
+        Expr units = whole(error) & most_near;
+        return cast<uint32_t>(units * units);
+    }
+
     // By bits: those of numbers that are not below 0 order them, and NaN is beyond all.
-    Expr square(const Expr &c, const Expr &r, const Expr &unit, const Expr &exists) {
+    Expr far_square(const Expr &c, const Expr &r, const Expr &unit) {
         Expr error = magnitude(subtract(value(c, r), y(c, r)));
         Expr limited = min(reinterpret<uint32_t>(multiply(reinterpret<float>(error), unit)), bit_pattern(0x4d000000));
-        Expr finite = select(exists && error < infinity(), limited, bit_pattern(0));
-        Expr whole = cast<uint32_t>(cast<int32_t>(add(reinterpret<float>(finite), 0.5f)));
-        return widening_mul(whole, whole);
+        Expr finite = select(error < infinity(), limited, bit_pattern(0));
+        Expr units = cast<uint32_t>(whole(reinterpret<float>(finite)));
+        return widening_mul(units, units);
     }
 
+    // Of each row or column, by one of two kinds of squares.
     void sum_squares() {
+        squares(i) = select(is_far, sum_of("far", UInt(64), &Measure::far_square),
+                            sum_of("near", UInt(32), &Measure::near_square));
+    }
+
+    Expr sum_of(const std::string &name, Type type, Expr (Measure::*square)(const Expr &, const Expr &, const Expr &)) {
+        Func lanes(name + "_lanes");
         if (form == kernels::form::column) {
             RDom rows(0, x.dim(1).extent());
-            square_lanes(i) = cast<uint64_t>(0);
-            square_lanes(i) += square(i, rows, units(i), Internal::const_true());
-            square_steps = {rows};
-            squares(i) = square_lanes(i);
-            return;
+            lanes(i) = cast(type, 0);
+            lanes(i) += (this->*square)(i, rows, units(i));
+            square_steps.push_back({rows});
+            square_lanes.push_back(lanes);
+            return cast<uint64_t>(lanes(i));
         }
-        RDom whole(0, columns() / measured_step), last(0, min(rest(), 1));
-        square_lanes(j, i) = cast<uint64_t>(0);
-        square_lanes(j, i) += square(whole * measured_step + j, i, units(i), Internal::const_true());
-        square_lanes(j, i) += square(columns() - rest() + last + j, i, units(i), j < rest());
-        square_steps = {whole, last};
-        Func sum("sum");
+        RDom steps(0, columns() / measured_step), last(0, min(rest(), 1));
+        lanes(j, i) = cast(type, 0);
+        lanes(j, i) += (this->*square)(steps * measured_step + j, i, units(i));
+        lanes(j, i) += select(j < rest(), (this->*square)(columns() - rest() + last + j, i, units(i)), cast(type, 0));
+        square_steps.push_back({steps, last});
+        square_lanes.push_back(lanes);
+        Func sum(name + "_sum");
         sum(i) = cast<uint64_t>(0);
-        sum(i) += square_lanes(all, i);
+        sum(i) += cast<uint64_t>(lanes(all, i));
         sums.push_back(sum);
-        squares(i) = sum(i);
+        return sum(i);
     }
 
-    // Flushed elements, and the largest magnitude, of each lane.
-    void find_amax_and_flushed() {
-        inside(j) = Tuple(cast<uint32_t>(0), cast<uint32_t>(0));
+    // Elements other than 0, NaN ones too, whose codes are worth 0, of each lane.
+    void count_flushed() {
+        inside(j) = cast<uint32_t>(0);
         for (const steps &s : all_steps()) {
-            Expr c = s.first + j, bits = select(s.exists, magnitude(value(c, s.row)), bit_pattern(0));
-            Expr is_flushed = bits - 1 < infinity() - 1 && magnitude(y(c, s.row)) == 0;
-            inside(j) = Tuple(count(inside(j)[0], is_flushed), max(inside(j)[1], bits));
+            inside(j) = count(inside(j), s.exists && is_flushed(s.first + j, s.row));
         }
-        amax() = cast<uint32_t>(0);
-        amax() = max(amax(), inside(all)[1]);
-        totals.push_back(amax);
     }
 
-    // NaNs, infinite and clipped elements of each lane, where there may be some.
+    Expr is_flushed(const Expr &c, const Expr &r) {
+        return magnitude(value(c, r)) != bit_pattern(0) && magnitude(y(c, r)) == bit_pattern(0);
+    }
+
+    // NaNs, infinite and clipped elements of each lane, where there may be some, and those that count as flushed
+    // before.
     void count_what_is_outside() {
-        outside(j) = Tuple(cast<uint32_t>(0), cast<uint32_t>(0), cast<uint32_t>(0));
+        outside(j) = Tuple(cast<uint32_t>(0), cast<uint32_t>(0), cast<uint32_t>(0), cast<uint32_t>(0));
         for (steps &s : all_steps()) {
-            s.over.where(amax() >= reinterpret<uint32_t>(innermost));
+            s.over.where(is_outside);
             Expr c = s.first + j, v = value(c, s.row), bits = magnitude(v);
             Expr operand = form == kernels::form::row ? s.row : c;
             Expr is_finite = s.exists && bits < infinity();
@@ -150,17 +169,18 @@ private:
             Expr is_within = is_finite && less(v, highest(operand)) && less(lowest(operand), v);
             outside(j) = Tuple(count(outside(j)[0], s.exists && bits > infinity()),
                                count(outside(j)[1], s.exists && bits == infinity()),
-                               count(outside(j)[2], is_finite) - cast<uint32_t>(is_within));
+                               count(outside(j)[2], is_finite) - cast<uint32_t>(is_within),
+                               count(outside(j)[3], s.exists && bits >= infinity() && is_flushed(c, s.row)));
         }
     }
 
     static Expr count(const Expr &before, const Expr &is_one) { return select(is_one, before + 1, before); }
 
     // Of all lanes.
-    Expr total(Func &lanes, int which) {
+    Expr total(const Expr &of_lane) {
         Func sum("total");
         sum() = cast<uint32_t>(0);
-        sum() += lanes(all)[which];
+        sum() += of_lane;
         totals.push_back(sum);
         return sum();
     }
@@ -173,18 +193,21 @@ private:
         for (auto *operand : {&units, &lowest, &highest}) {
             estimate_operand(form, type_named("f32"), *operand);
         }
-        innermost.set_estimate(1.0f);
+        is_outside.set_estimate(false);
+        is_far.set_estimate(false);
         Func(squares).set_estimate(i, 0, estimated_rows);
         Func(counts).set_estimate(i, 0, measured_count);
     }
 
     instructions on() const { return instructions_named(abilities); }
 
+    static constexpr int most_near = 0x7fff;
+
     Var i{"i"}, j{"j"};
     RDom all{0, measured_step, "all"};
-    Func square_lanes{"square_lanes"}, inside{"inside"}, outside{"outside"}, amax{"amax"};
-    std::vector<RDom> square_steps;
-    std::vector<Func> sums, totals;
+    Func inside{"inside"}, outside{"outside"};
+    std::vector<std::vector<RDom>> square_steps;
+    std::vector<Func> square_lanes, sums, totals;
 };
 
 }  // namespace

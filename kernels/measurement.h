@@ -8,9 +8,8 @@ enum class measured {
     infinite,
     clipped,
     flushed,
-    amax,  // the largest bits without a sign of an f32
 };
-constexpr int measured_count = 5;
+constexpr int measured_count = 4;
 
 constexpr int measured_step = 16;  // elements that are measured at once: as many of each row can be read
 

@@ -275,20 +275,25 @@ namespace {
 void meet(Func &stage, const RDom &lanes) { stage.update().atomic().vectorize(lanes.x, measured_step); }
 
 void sum_squares(measure_stages &stages) {
-    Func &output = stages.squares, &lanes = stages.square_lanes;
-    const Var i = output.args()[0], j = lanes.args()[0], group("group"), lane("lane");
-    if (stages.form == form::row) {
-        in_registers(lanes, output, i).vectorize(j, measured_step);
-    } else {
+    Func &output = stages.squares;
+    const Var i = output.args()[0], group("group"), lane("lane");
+    const Var at = stages.form == form::row ? i : group;
+    if (stages.form != form::row) {
         output.split(i, group, lane, measured_step, TailStrategy::RoundUp).vectorize(lane);
-        in_registers(lanes, output, group).vectorize(j, measured_step);
     }
-    for (size_t k = 0; k < stages.square_steps.size(); k++) {
-        lanes.update(int(k)).reorder(j, stages.square_steps[k]).vectorize(j, measured_step);
+    for (size_t kind = 0; kind < stages.square_lanes.size(); kind++) {
+        Func &lanes = stages.square_lanes[kind];
+        const std::vector<RDom> &steps = stages.square_steps[kind];
+        const Var j = lanes.args()[0];
+        in_registers(lanes, output, at).vectorize(j, measured_step);
+        for (size_t k = 0; k < steps.size(); k++) {
+            lanes.update(int(k)).reorder(j, steps[k]).vectorize(j, measured_step);
+        }
     }
     for (Func &sum : stages.sums) {
         meet(sum.compute_at(output, i), stages.all);
     }
+    output.specialize(stages.is_far);
 }
 
 }  // namespace

@@ -451,14 +451,31 @@ TEST_F(Dynamic, the_first_of_equal_candidates_is_taken) {
 }
 
 TEST_F(Dynamic, clip_ratios_of_many_groups_are_searched) {
-    const dimensions shape{3000, 4};
-    const tensor_memory x = floats(QDQ_BF16, shape);
-    tensor_memory scale(QDQ_F32, {3000, 1}), expected = scale;
-    const qdq_tensor of_x = x.view(), of_scale = scale.view();
-    const qdq_scale_options how{.last_clip_ratio = 0.5f, .clip_ratio_count = 4};
-    ASSERT_EQ(qdq_compute_scales(&of_x, QDQ_I4, &of_scale, nullptr, &how, nullptr), QDQ_OK) << qdq_last_error();
-    reference::compute_scales(of_x, QDQ_I4, expected.view(), nullptr, &how, nullptr);
-    EXPECT_TRUE(same_bytes(expected, scale));
+    const struct {
+        dimensions shape, blocks;
+    } cases[] = {
+        {{3000, 4}, {1, 4}},   {{60, 105}, {1, 5}}, {{40, 1000}, {1, 8}},  {{3, 5001}, {1, 5001}},
+        {{300, 70}, {300, 1}}, {{70, 64}, {33, 1}}, {{100, 96}, {32, 32}}, {{5, 130, 66}, {5, 1, 66}},
+        {{9, 1100}, {1, 100}}, {{7000}, {7000}},
+    };
+    for (const qdq_dtype codes : {QDQ_I4, QDQ_F8E4M3, QDQ_I2}) {
+        for (const auto &[shape, blocks] : cases) {
+            const tensor_memory x = floats(QDQ_BF16, shape);
+            dimensions groups = shape;
+            for (size_t i = 0; i < groups.size(); i++) {
+                groups[i] = (groups[i] + blocks[i] - 1) / blocks[i];
+            }
+            tensor_memory scale(QDQ_F32, groups), expected = scale;
+            const qdq_tensor of_x = x.view(), of_scale = scale.view();
+            const qdq_scale_options how{.last_clip_ratio = 0.5f, .clip_ratio_count = 4};
+            qdq_options options{};
+            options.block_shape = blocks.data();
+            ASSERT_EQ(qdq_compute_scales(&of_x, codes, &of_scale, nullptr, &how, &options), QDQ_OK) << qdq_last_error();
+            reference::compute_scales(of_x, codes, expected.view(), nullptr, &how, &options);
+            EXPECT_TRUE(same_bytes(expected, scale))
+                << qdq_dtype_name(codes) << " " << shape.back() << " " << blocks.back();
+        }
+    }
 }
 
 // 6 * 448 is the largest product of a code and a scale.
@@ -552,6 +569,24 @@ TEST_F(Dynamic, diagnostics_of_the_largest_errors_are_exact) {
         ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, &how, nullptr), QDQ_OK) << qdq_last_error();
         EXPECT_TRUE(same_diagnostics(expected, met)) << shape[0] << ": " << met.squared_error;
         EXPECT_EQ(met.clipped, shape[0] * shape[1]);
+    }
+}
+
+// Halfway between the last two codes, of rows and of columns: no larger errors are summed in 32 bits.
+TEST_F(Dynamic, diagnostics_of_the_largest_errors_of_unclipped_elements_are_exact) {
+    const dimensions shape{1100, 600};
+    for (const dimensions &groups : {dimensions{1100, 1}, {1, 600}}) {
+        tensor_memory x(QDQ_F32, shape), scale(QDQ_F32, groups), y(QDQ_F8E4M3, shape);
+        const float most = 0x1.fffffep0f;  // the scale
+        x.fill([&](int64_t i) { return std::bit_cast<uint32_t>((i % 600 == i / 600 ? 448 : 432) * most); });
+        const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view();
+        qdq_diagnostics expected, met;
+        const qdq_scale_options oracle{.diagnostics = &expected}, how{.diagnostics = &met};
+        reference::compute_scales(of_x, QDQ_F8E4M3, of_scale, nullptr, &oracle, nullptr);
+        ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, &how, nullptr), QDQ_OK) << qdq_last_error();
+        EXPECT_TRUE(same_diagnostics(expected, met)) << groups[0] << ": " << met.squared_error;
+        EXPECT_EQ(met.clipped, 0);
+        EXPECT_GT(met.squared_error, 0);
     }
 }
 

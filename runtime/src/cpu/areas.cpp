@@ -4,9 +4,9 @@
 #include "cpu/direct_call.h"
 #include "cpu/execute.h"
 #include "cpu/float_environment.h"
+#include "cpu/group_errors.h"
 #include "cpu/movement.h"
 #include "cpu/nest_runner.h"
-#include "cpu/quantized_values.h"
 #include "cpu/reduction.h"
 #include "cpu/scale_rules.h"
 #include "cpu/squared_errors.h"
@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace qdq::runtime {
 
@@ -142,42 +143,40 @@ void put_groups(const dynamic_plan &p, const area &a, const uint32_t *scales, co
                        }));
 }
 
-// Calls visit(context, group, x, y, count) for an area's elements and what their codes are worth, by such operands.
-void visit_quantized(const dynamic_plan &p, const area &a, const void *x, const group_operands &with,
-                     quantized_run *visit, void *context) {
-    struct visiting {
+[[gnu::noinline]] void diagnose_groups(const dynamic_plan &p, const area &a, const extremes &found,
+                                       const uint32_t *scales, const int32_t *zero_points, const dynamic_tensors &at) {
+    float values[most_groups];
+    values_of_scales(*p.quantize.op.target, how_of(p, at), scales, a.group_count, values);
+    at.diagnosed->add_groups(found, values, zero_points, a.group_count);
+}
+
+// Puts the operands of all groups of an area, and diagnoses those whose elements are to be.
+void finish_operands(const dynamic_plan &p, const area &a, const extremes &found, const uint32_t *scales,
+                     const int32_t *zero_points, const dynamic_tensors &at) {
+    put_groups(p, a, scales, zero_points, at);
+    if (at.diagnosed) {
+        diagnose_groups(p, a, found, scales, zero_points, at);
+    }
+}
+
+const tile_visitor *visitor_of(const dynamic_tensors &at) { return at.diagnosed ? at.diagnosed->visitor() : nullptr; }
+
+// The squared errors of an area's groups by such operands.
+void measure_errors(const dynamic_plan &p, const area &a, const void *x, const group_operands &with, double *errors) {
+    struct measuring {
         const dynamic_plan &p;
         int64_t first_group;
         const void *x;
         const group_operands &with;
-        quantized_run *visit;
-        void *context;
-    } all{p, a.first_group, x, with, visit, context};
+        uint64_t sums[most_measured_groups];
+    } context{p, a.first_group, x, with, {}};
     for_each_regular_part(
         a.dimensions, a.box, p.quantize.dimension_count,
         [](void *given, const blocked_dimension *dimensions, int count, const offsets &at) {
-            const visiting &to = *static_cast<const visiting *>(given);
+            measuring &to = *static_cast<measuring *>(given);
             offsets within = at;
             within.scale -= to.first_group;
-            for_each_quantized(to.p, dimensions, count, within, to.x, to.with, to.visit, to.context);
-        },
-        &all);
-}
-
-// The squared errors of an area's groups.
-void measure_errors(const dynamic_plan &p, const area &a, const void *x, const group_operands &with, double *errors) {
-    struct measuring {
-        const target &on;
-        const float *scale;
-        uint64_t sums[most_measured_groups];
-    } context{*p.quantize.op.target, with.scale, {}};
-    visit_quantized(
-        p, a, x, with,
-        [](void *given, int64_t group, const float *x, const float *y, int64_t count) {
-            measuring &to = *static_cast<measuring *>(given);
-            const uint64_t sum = sum_of_squares(to.on, x, y, count, error_exponent(to.scale[group]));
-            uint64_t &all = to.sums[group];
-            all = all + sum < all ? UINT64_MAX : all + sum;
+            add_squared_errors(to.p, dimensions, count, within, to.x, to.with, to.sums);
         },
         &context);
     for (int64_t i = 0; i < a.group_count; i++) {
@@ -200,7 +199,7 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
         how.clip_ratio = p.candidates.ratio(candidate);
         compute_scales(*p.quantize.op.target, how, found, a.group_count, scales, zero_points);
         float values[most_measured_groups];
-        values_of_scales(how, scales, a.group_count, values);
+        values_of_scales(*p.quantize.op.target, how, scales, a.group_count, values);
         measure_errors(p, a, at.x, {values, p.has_zero_point ? zero_points : nullptr}, errors);
         for (int64_t i = 0; i < a.group_count; i++) {
             if (errors[i] < least[i]) {
@@ -210,7 +209,7 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
             }
         }
     }
-    put_groups(p, a, best_scales, best_zero_points, at);
+    finish_operands(p, a, found, best_scales, best_zero_points, at);
 }
 
 [[gnu::noinline]] void compute_groups(const dynamic_plan &p, const area &a, const extremes &found,
@@ -218,7 +217,7 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
     uint32_t scales[most_groups];
     int32_t zero_points[most_groups];
     compute_scales(*p.quantize.op.target, how_of(p, at), found, a.group_count, scales, zero_points);
-    put_groups(p, a, scales, zero_points, at);
+    finish_operands(p, a, found, scales, zero_points, at);
 }
 
 // What follows of the extremes of groups.
@@ -299,7 +298,7 @@ class area_runner {
 public:
     // `quantize`: with the operands' addresses; NULL for scales alone.
     area_runner(const dynamic_plan &p, const dynamic_tensors &at, const plan *quantize)
-        : p(p), at(at), quantize(quantize) {}
+        : p(p), at(at), quantize(quantize), of_call(at.diagnosed) {}
     area_runner(const area_runner &) = delete;
 
     ~area_runner() {
@@ -314,10 +313,14 @@ public:
         if (a.elements > 0 && !has_shape_of(a)) {
             prepare(a);
         }
-        compute(a);
         if (!quantize) {
+            compute(a);
             return;
         }
+        if (of_call) {
+            at.diagnosed = &of_area.emplace(of_call->call);
+        }
+        compute(a);
         if (quantize->path == execution_path::tiles) {
             quantize_tiles(*quantize, a.box, at);
         } else if (parts == 1 && !quantize_directly(first_of(p.quantize, a))) {
@@ -329,8 +332,10 @@ public:
 
 private:
     const dynamic_plan &p;
-    const dynamic_tensors &at;
+    dynamic_tensors at;
     const plan *const quantize;
+    diagnosed_elements *const of_call;
+    std::optional<diagnosed_elements> of_area;
     int parts = 0;  // regular ones of an area of the shape; of one alone there are
     int64_t shape[most_dimensions] = {};
     reduced_nest elements{};
@@ -407,7 +412,7 @@ private:
 
     [[gnu::noinline]] static void quantize_tiles(const plan &quantize, const interval *box, const dynamic_tensors &at) {
         const float_environment environment;
-        tile_runner(quantize, at.x, at.y, at.visitor).run(box);
+        tile_runner(quantize, at.x, at.y, visitor_of(at)).run(box);
     }
 
     [[gnu::noinline]] static void quantize_nest(const plan &quantize, const loop_nest &nest, const offsets &first,
@@ -578,7 +583,7 @@ plan plan_of_areas(const dynamic_plan &p, const dynamic_tensors &at) {
     }
     const plan quantize = plan_with_operands(p, at);
     compute_scales(p, grid, at);
-    execute(quantize, at.x, at.y, at.visitor);
+    execute(quantize, at.x, at.y, visitor_of(at));
 }
 
 void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
@@ -590,8 +595,8 @@ void compute_all_scales(const dynamic_plan &p, const dynamic_tensors &at) {
 // Scales, y where there is one, and what the elements come to.
 [[gnu::noinline]] void diagnose(const dynamic_plan &p, dynamic_tensors at) {
     call_diagnostics met(p);
-    const tile_visitor visitor = met.visitor();
-    at.visitor = &visitor;
+    diagnosed_elements all(met);
+    at.diagnosed = &all;
     if (p.quantize.elements > 0) {
         quantize_by_areas(p, at);
     } else {

@@ -39,11 +39,11 @@ uint32_t select(bool is_first, uint32_t first, uint32_t second) {
 
 uint32_t if_set(uint32_t bit, uint32_t bits) { return select((bits & bit) != 0, bits, 0); }
 
-void set_ranges(qdq_dtype x, const extremes &found, int64_t count, ranges &r) {
+void set_ranges(qdq_dtype x, const extremes &found, int64_t count, float *lowest, float *highest) {
     const auto set = [&](uint32_t sign_bit, auto value_of) {
         for (int64_t i = 0; i < count; i++) {
-            r.lowest[i] = value_of(if_set(sign_bit, found.below[i]));
-            r.highest[i] = value_of(static_cast<uint32_t>(found.above[i]));
+            lowest[i] = value_of(if_set(sign_bit, found.below[i]));
+            highest[i] = value_of(static_cast<uint32_t>(found.above[i]));
         }
     };
     switch (x) {
@@ -60,6 +60,8 @@ struct narrow_format {
     uint32_t least_normal;  // the type's, likewise
     uint32_t unit;          // whose last place is the type's least number
     uint32_t most, nan;     // codes: what overflow gives, and NaN
+    uint32_t infinite;      // a code, or one that there is not
+    float factor;           // of a number whose bits are those of a code
 
     explicit narrow_format(const float_layout &layout)
         : dropped(23 - layout.mantissa_bits),
@@ -67,7 +69,9 @@ struct narrow_format {
           least_normal(rebias + (1u << 23)),
           unit(least_normal + (static_cast<uint32_t>(dropped) << 23)),
           most(layout.has_infinity() ? layout.overflow() : layout.largest()),
-          nan(layout.nan()) {}
+          nan(layout.nan()),
+          infinite(layout.has_infinity() ? most : UINT32_MAX),
+          factor(std::bit_cast<float>(static_cast<uint32_t>(254 - layout.bias) << 23)) {}
 
     // The code nearest to a number that is not below 0, ties to even, or of NaN. A sum rounds what is below the type's
     // normal numbers.
@@ -79,6 +83,13 @@ struct narrow_format {
         const uint32_t code = std::min(select(bits < least_normal, subnormal, normal), uint32_t{most});
         return select(bits > infinity, nan, code);
     }
+
+    // That of a code without a sign.
+    float value_of(uint32_t code) const {
+        const float finite = std::bit_cast<float>(code << dropped) * factor;
+        const uint32_t number = select(code == infinite, infinity, std::bit_cast<uint32_t>(finite));
+        return std::bit_cast<float>(select(code > most, quiet_nan, number));
+    }
 };
 
 uint32_t bits_of_f32(float scale) {
@@ -86,8 +97,34 @@ uint32_t bits_of_f32(float scale) {
     return (bits & ~sign) > infinity ? quiet_nan : bits;
 }
 
-float value_of_scale(qdq_dtype type, uint32_t bits) {
-    return type == QDQ_F32 ? std::bit_cast<float>(bits) : value_of(type_of(type).layout, bits);
+// The f32 of a power of two's code in e8m0.
+uint32_t bits_of_power(uint32_t code) {
+    const uint32_t bits = code == 0 ? 0x400000 : code << 23;
+    return code == nan_e8m0 ? quiet_nan : bits;
+}
+
+[[gnu::always_inline]] inline void set_values(qdq_dtype type, const uint32_t *scales, int64_t count, float *values) {
+    const auto set = [&](auto value_of) {
+        for (int64_t i = 0; i < count; i++) {
+            values[i] = value_of(scales[i]);
+        }
+    };
+    switch (type) {
+    case QDQ_F32: set([](uint32_t bits) { return std::bit_cast<float>(bits); }); break;
+    case QDQ_E8M0: set([](uint32_t code) { return std::bit_cast<float>(bits_of_power(code)); }); break;
+    default: {
+        const narrow_format format(type_of(type).layout);
+        set([format](uint32_t code) { return format.value_of(code); });
+    }
+    }
+}
+
+void set_values_portably(qdq_dtype type, const uint32_t *scales, int64_t count, float *values) {
+    set_values(type, scales, count, values);
+}
+
+[[gnu::flatten]] QDQ_AVX2 void set_values_avx2(qdq_dtype type, const uint32_t *scales, int64_t count, float *values) {
+    set_values(type, scales, count, values);
 }
 
 // Scales in their type, and none of them 0: exact(i) for each i.
@@ -130,8 +167,10 @@ void set_minmax(const scale_computation &how, const ranges &r, int64_t count, ui
     const float steps = static_cast<float>(int64_t{how.highest} - how.lowest);
     set_scales(how, count, scales,
                [&](int64_t i) { return (r.highest[i] * how.clip_ratio - r.lowest[i] * how.clip_ratio) / steps; });
+    float values[ranges::most];
+    set_values(how.scale_type, scales, count, values);
     for (int64_t i = 0; i < count; i++) {
-        zero_points[i] = zero_point_of(how, r.lowest[i] * how.clip_ratio, value_of_scale(how.scale_type, scales[i]));
+        zero_points[i] = zero_point_of(how, r.lowest[i] * how.clip_ratio, values[i]);
     }
 }
 
@@ -153,12 +192,6 @@ template<qdq_scale_rule rule> uint32_t code_of_power(const scale_computation &ho
     return exact > infinity ? nan_e8m0 : static_cast<uint32_t>(code);
 }
 
-// The f32 of a code.
-uint32_t bits_of_power(uint32_t code) {
-    const uint32_t bits = code == 0 ? 0x400000 : code << 23;
-    return code == nan_e8m0 ? quiet_nan : bits;
-}
-
 template<qdq_scale_rule rule>
 void set_powers(const scale_computation &how, const ranges &r, int64_t count, uint32_t *scales) {
     for (int64_t i = 0; i < count; i++) {
@@ -175,7 +208,7 @@ void set_powers(const scale_computation &how, const ranges &r, int64_t count, ui
 [[gnu::always_inline]] inline void compute_few(const scale_computation &how, const extremes &found, int64_t count,
                                                uint32_t *scales, int32_t *zero_points) {
     ranges r;
-    set_ranges(how.x_type, found, count, r);
+    set_ranges(how.x_type, found, count, r.lowest, r.highest);
     switch (how.rule) {
     case QDQ_SCALE_ABSMAX: set_absmax(how, r, count, scales); break;
     case QDQ_SCALE_MINMAX: set_minmax(how, r, count, scales, zero_points); break;
@@ -198,16 +231,19 @@ void compute_portably(const scale_computation &how, const extremes &found, int64
 
 }  // namespace
 
+void values_of_extremes(qdq_dtype x, const extremes &found, int64_t count, float *lowest, float *highest) {
+    set_ranges(x, found, count, lowest, highest);
+}
+
 float global_of_amax(qdq_global_sense sense, float amax, float largest) {
     constexpr float most = std::numeric_limits<float>::max();
     const float global = sense == QDQ_GLOBAL_SCALE ? amax / largest : largest / amax;
     return global == 0 ? 1 : sense == QDQ_GLOBAL_INVERSE && global > most ? most : global;
 }
 
-void values_of_scales(const scale_computation &how, const uint32_t *scales, int64_t count, float *values) {
-    for (int64_t i = 0; i < count; i++) {
-        values[i] = value_of_scale(how.scale_type, scales[i]);
-    }
+void values_of_scales(const target &on, const scale_computation &how, const uint32_t *scales, int64_t count,
+                      float *values) {
+    (runs_avx2(on) ? set_values_avx2 : set_values_portably)(how.scale_type, scales, count, values);
     apply_global(how.global_sense, how.global, values, count);
 }
 

@@ -74,14 +74,14 @@ struct dynamic_arguments {
 
 qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &result);
 
-struct tile_visitor;
+class diagnosed_elements;
 
 // The addresses of a run.
 struct dynamic_tensors {
     const void *x;
-    void *scale, *zero_point, *y;           // NULL: none
-    const tile_visitor *visitor = nullptr;  // what takes diagnostics
-    float global = 1;                       // the tensor's own scale
+    void *scale, *zero_point, *y;             // NULL: none
+    diagnosed_elements *diagnosed = nullptr;  // NULL: diagnostics are not asked for
+    float global = 1;                         // the tensor's own scale
 };
 
 // The rule about y where codes are wanted.
