@@ -12,7 +12,7 @@ namespace qdq::kernels {
 
 // What the codes of a float type mean that are not numbers.
 enum class specials {
-    none,                  // every code is a number: OCP Microscaling Formats, e2m1, e2m3, e3m2
+    none,                  // every code is a number: OCP Microscaling Formats, e2m1, e2m3, e3m2, e1m2
     ieee,                  // the largest exponent is infinity and NaN: IEEE 754, e5m2
     nan,                   // all ones are NaN, and there is no infinity: e4m3fn
     nan_as_negative_zero,  // the code of -0 is NaN, and there is neither infinity nor -0: the fnuz types
@@ -93,6 +93,7 @@ struct roles {
     bool stored = false;  // what quantize writes and dequantize reads
     bool scale = false;
     bool zero_point = false;
+    bool host = false;  // devices have no kernels of it
 };
 
 struct element_type {

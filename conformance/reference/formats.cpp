@@ -13,6 +13,7 @@ constexpr float_format e5m2_format{5, 2, 15, 0x80, 0x7b, 0x7c, 0x7e};
 constexpr float_format e4m3fnuz_format{4, 3, 8, 0x80, 0x7f, 0x80, 0x80};
 constexpr float_format e5m2fnuz_format{5, 2, 16, 0x80, 0x7f, 0x80, 0x80};
 constexpr float_format e2m1_format{2, 1, 1, 0x8, 0x7, 0x7, 0x7};
+constexpr float_format e1m2_format{1, 2, 1, 0x8, 0x7, 0x7, 0x7};
 constexpr float_format e2m3_format{2, 3, 1, 0x20, 0x1f, 0x1f, 0x1f};
 constexpr float_format e3m2_format{3, 2, 3, 0x20, 0x1f, 0x1f, 0x1f};
 
@@ -27,6 +28,7 @@ const float_format &format_of(qdq_dtype type) {
     case QDQ_F8E5M2FNUZ: return e5m2fnuz_format;
     case QDQ_F6E2M3: return e2m3_format;
     case QDQ_F6E3M2: return e3m2_format;
+    case QDQ_F4E1M2: return e1m2_format;
     default: std::abort();
     }
 }
@@ -108,7 +110,8 @@ int64_t bits_of(qdq_dtype type) {
     case QDQ_E8M0: return 8;
     case QDQ_I4:
     case QDQ_U4:
-    case QDQ_F4E2M1: return 4;
+    case QDQ_F4E2M1:
+    case QDQ_F4E1M2: return 4;
     case QDQ_I2:
     case QDQ_U2: return 2;
     }
@@ -137,6 +140,7 @@ const char *name_of(qdq_dtype type) {
     case QDQ_F6E3M2: return "f6e3m2";
     case QDQ_I2: return "i2";
     case QDQ_U2: return "u2";
+    case QDQ_F4E1M2: return "f4e1m2";
     }
     std::abort();
 }

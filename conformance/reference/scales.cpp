@@ -40,7 +40,8 @@ int mantissa_bits(qdq_dtype codes) {
     case QDQ_F4E2M1: return 1;
     case QDQ_F8E5M2:
     case QDQ_F8E5M2FNUZ:
-    case QDQ_F6E3M2: return 2;
+    case QDQ_F6E3M2:
+    case QDQ_F4E1M2: return 2;
     default: return 3;
     }
 }

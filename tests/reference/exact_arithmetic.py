@@ -14,7 +14,7 @@ INFINITE, NAN = "infinite", "nan"
 
 # As qdq.h numbers them.
 DTYPES = ["f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "i4", "u4", "f8e4m3", "f8e5m2", "f4e2m1", "e8m0",
-          "f8e4m3fnuz", "f8e5m2fnuz", "f6e2m3", "f6e3m2", "i2", "u2"]  # fmt: skip
+          "f8e4m3fnuz", "f8e5m2fnuz", "f6e2m3", "f6e3m2", "i2", "u2", "f4e1m2"]  # fmt: skip
 DIVIDE, MULTIPLY, RECIPROCAL = range(3)
 AFTER_ROUNDING, BEFORE_ROUNDING = range(2)
 SUBTRACT, ADD = range(2)
@@ -68,6 +68,7 @@ FORMATS = {
     "f4e2m1": Format(2, 1, 1, "finite"),
     "f6e2m3": Format(2, 3, 1, "finite"),
     "f6e3m2": Format(3, 2, 3, "finite"),
+    "f4e1m2": Format(1, 2, 1, "finite"),
 }
 F32 = FORMATS["f32"]
 

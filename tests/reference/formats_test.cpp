@@ -91,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Formats, SmallFloat,
                          testing::Values(small_format{QDQ_F8E4M3, 0x7f, 0x80}, small_format{QDQ_F8E5M2, 0x7c, 0x80},
                                          small_format{QDQ_F8E4M3FNUZ, 0x80, 0x80},
                                          small_format{QDQ_F8E5M2FNUZ, 0x80, 0x80}, small_format{QDQ_F6E2M3, 0x20, 0x20},
-                                         small_format{QDQ_F6E3M2, 0x20, 0x20}, small_format{QDQ_F4E2M1, 0x8, 0x8}),
+                                         small_format{QDQ_F6E3M2, 0x20, 0x20}, small_format{QDQ_F4E2M1, 0x8, 0x8},
+                                         small_format{QDQ_F4E1M2, 0x8, 0x8}),
                          [](const auto &param) { return name_of(param.param.type); });
 
 TEST(E4m3fn, decodes_known_codes) {
@@ -186,6 +187,17 @@ TEST(E2m1, ties_go_to_the_even_mantissa) {
     EXPECT_EQ(e2m1(0.25f), 0x0u);
     EXPECT_EQ(e2m1(-0.25f), 0x8u);
     EXPECT_EQ(e2m1(5.0f), 0x6u);
+}
+
+TEST(E1m2, holds_quarters_up_to_seven_of_them) {
+    for (uint32_t code = 0; code < 8; ++code) {
+        EXPECT_EQ(decode_float(QDQ_F4E1M2, code), static_cast<float>(code) / 4);
+        EXPECT_EQ(decode_float(QDQ_F4E1M2, code | 8), -static_cast<float>(code) / 4);
+    }
+    EXPECT_EQ(encode_quantized_float(QDQ_F4E1M2, 0.375f, false, false), 2u);    // a tie, to the even 0.5
+    EXPECT_EQ(encode_quantized_float(QDQ_F4E1M2, -1.125f, false, false), 0xcu);  // and one to -1
+    EXPECT_EQ(encode_quantized_float(QDQ_F4E1M2, nan_value, true, true), 0x7u);
+    EXPECT_EQ(encode_quantized_float(QDQ_F4E1M2, -infinity, false, true), 0xfu);
 }
 
 TEST(F6, holds_ocp_microscalings_values_and_ignores_the_bytes_high_bits) {

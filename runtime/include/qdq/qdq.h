@@ -98,7 +98,8 @@ typedef enum {
                          dense: QDQ_DENSE */
     QDQ_F6E3M2,     /**< stored: e3m2, largest 28, else as QDQ_F6E2M3: no infinity, no NaN */
     QDQ_I2,         /**< stored: -2 to 1, four in a byte, the first in the lowest bits */
-    QDQ_U2          /**< stored: 0 to 3, packed as QDQ_I2 */
+    QDQ_U2,         /**< stored: 0 to 3, packed as QDQ_I2 */
+    QDQ_F4E1M2      /**< stored: e1m2, 0 to 1.75 in quarters, with a sign, else as QDQ_F4E2M1; on the host */
 } qdq_dtype;
 
 /** What a call came to. */
