@@ -28,6 +28,7 @@ qdq_type(f6e3m2 QDQ_F6E3M2 8 FLOAT 3 2 3 none ROLES stored BLOCK 32)
 qdq_type(i2 QDQ_I2 2 SIGNED ROLES stored BLOCK 32)
 qdq_type(u2 QDQ_U2 2 UNSIGNED ROLES stored BLOCK 32)
 qdq_type(f4e1m2 QDQ_F4E1M2 4 FLOAT 1 2 1 none ROLES stored host BLOCK 32)
+qdq_type(hif8 QDQ_HIF8 8 FLOAT 4 3 23 tapered ROLES stored host BLOCK 32)
 
 # Every pair of a type for floats and a stored type has kernels in both directions and every form.
 set(QDQ_FORMS row column block)
@@ -47,7 +48,7 @@ set(QDQ_REDUCTIONS row short_rows column)
 set(QDQ_MEASUREMENTS row column)
 
 # What stochastic rounding rounds to: kernels/grids.h. It is given quotients, by kernels of quantize to f32.
-set(QDQ_GRIDS integers floats)
+set(QDQ_GRIDS integers floats tapered)
 
 # ggml's block formats, as kernels/block_formats.h has them: kernels by the type of floats, in both directions.
 set(QDQ_BLOCK_FORMATS q8_0 q4_0 q4_1 q5_0 q5_1 mxfp4)

@@ -11,7 +11,7 @@ INTEGERS = {
 }  # fmt: skip
 STORED_FLOATS = [
     "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
-    "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "float4_e1m2",
+    "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "float4_e1m2", "hifloat8",
 ]  # fmt: skip
 STORED = [*INTEGERS, *STORED_FLOATS]
 ROUNDINGS = {
@@ -91,13 +91,19 @@ def _random_bits(shape, seed, offset):
     return numpy.where(n % 32 < 16, bits, bits >> 8 | (bits & numpy.uint64(0xFF)) << 8).reshape(shape).astype(int)
 
 
+def _hifloat8_mantissa_bits(exponent):
+    distance = numpy.abs(exponent)
+    return numpy.select([distance < 4, distance < 8, distance < 16], [3, 2, 1], 0)
+
+
 def _by_chance(t, name, bits):
     """t up or down to a number of the type, as if these had no end."""
     magnitude = numpy.abs(t.astype(numpy.float64))
     exponent = 0
     if name not in INTEGERS:
         info = finfo(name)
-        exponent = numpy.maximum(numpy.frexp(magnitude)[1] - 1, info.minexp) - info.nmant
+        exponent = numpy.maximum(numpy.frexp(magnitude)[1] - 1, info.minexp)
+        exponent = exponent - (_hifloat8_mantissa_bits(exponent) if name == "hifloat8" else info.nmant)
     steps = numpy.ldexp(magnitude, -exponent)
     chances = numpy.rint((steps - numpy.floor(steps)) * 65536)
     rounded = numpy.ldexp(numpy.floor(steps) + (chances + bits >= 65536), exponent)
