@@ -1070,12 +1070,14 @@ TEST_F(Operators, take_the_shapes_of_mx_quant) {
                      wrong = make({80, 3}, ACL_FLOAT8_E4M3FN, y.data()), deep = of(dimensions(8, 2), ACL_BF16),
                      deep_codes = make(dimensions(8, 2), ACL_FLOAT8_E4M3FN, y.data()), odd = of({2, 33}, ACL_BF16),
                      odd_codes = make({2, 33}, ACL_FLOAT4_E2M1, y.data()),
+                     odd_quarters = make({2, 33}, ACL_FLOAT4_E1M2, y.data()),
                      odd_scale = make({2, 1, 2}, ACL_FLOAT8_E8M0, scale.data());
     expect_refused({"mxscaleOut: its strides are not dense"}, mx_quant_call{x.get(), codes.get(), strided.get()});
     expect_refused({"yOut: its strides are not dense"}, mx_quant_call{x.get(), padded.get(), s.get()});
     expect_refused({"yOut: its shape is not x's"}, mx_quant_call{x.get(), wrong.get(), s.get()});
     expect_refused({": x: 8 dimensions are not in 1..7"}, mx_quant_call{deep.get(), deep_codes.get(), s.get()});
     expect_refused({": x: the last dimension, 33,"}, mx_quant_call{odd.get(), odd_codes.get(), odd_scale.get(), 40});
+    expect_refused({": x: the last dimension, 33,"}, mx_quant_call{odd.get(), odd_quarters.get(), odd_scale.get(), 41});
 }
 
 TEST_F(Operators, refuse_scales_over_other_tensors) {

@@ -1,14 +1,10 @@
 """Ascend's formats against en_dtypes, by which CANN's references compute: every code decoded, every 16-bit float and many
 f32 encoded, on every target."""
 
-import comparison  # skips where NumPy or ml_dtypes are missing
+import comparison  # skips where NumPy, ml_dtypes or en_dtypes are missing
+import en_dtypes
 import numpy
 from comparison import QDQ, Deviation
-
-try:
-    import en_dtypes
-except ImportError as missing:
-    comparison.skip(missing)
 
 import inputs
 from rules import is_nan

@@ -133,13 +133,13 @@ typedef enum {
     QDQ_ZP_ADD       /**< (q + zero_point) * scale */
 } qdq_dequantize_zp;
 
-/** How quantize rounds to an integer y. A float y rounds to nearest even, QDQ_HIF8 with
- * ties away from 0, or stochastically.
+/** How quantize rounds to an integer y. A float y rounds to nearest, ties to even (QDQ_HIF8:
+ * away from 0), or stochastically.
  *
  * **QDQ_STOCHASTIC** rounds up or down by chance, so that the mean of many draws is t. Let l and u be the neighbours of
  * |t| among the numbers of y's type, as if these had no end: the next ones toward and away from 0. Integers are 1
  * apart. Floats are 2^(max(e, E) - m) apart: e is floor(log2 |t|), E the exponent of the least normal, and m the number
- * of mantissa bits: of QDQ_HIF8 those of e, and E is -22.
+ * of mantissa bits. Of QDQ_HIF8 m is what numbers of that exponent have, and E is -22.
  *
  * @code{.unparsed}
  * k = (|t| - l) / (u - l) * 65536     rounded to the nearest integer, ties to even
