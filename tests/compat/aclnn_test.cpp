@@ -737,7 +737,7 @@ TEST_F(AclnnOracle, agrees) {
             }
         }
     }
-    EXPECT_EQ(combinations, (3 * 2 * 5 + 2) * 3 + (3 * 2 + 1) * 2);
+    EXPECT_EQ(combinations, (3 * 2 * 5 + 2) * 3 + (3 * 2 + 1) * 3);
     EXPECT_TRUE(x_layouts.came_round() && scale_layouts.came_round() && zero_point_layouts.came_round());
 }
 

@@ -19,9 +19,9 @@ def is_nan_without_a_code(call):
 class AgainstEnDtypes(comparison.Comparison):
     deviations = [
         Deviation(
-            "e1m2 has no NaN: it gives 0",
+            "e1m2 has no NaN: it gives 0 with its sign",
             where=is_nan_without_a_code,
-            peer=lambda call: numpy.float32(0),
+            peer=lambda call: numpy.copysign(numpy.float32(0), call.x.astype(numpy.float32)),
             qdq=lambda call: numpy.float32(1.75),
         )
     ]
@@ -31,8 +31,7 @@ class AgainstEnDtypes(comparison.Comparison):
         for target in QDQ.usable_targets():
             QDQ.force_target(target)
             for name in inputs.ASCEND:
-                with self.subTest(type=name, target=target):
-                    yield numpy.dtype(getattr(en_dtypes, name))
+                yield numpy.dtype(getattr(en_dtypes, name))
 
     def test_encode(self):
         for stored in self.each_type():

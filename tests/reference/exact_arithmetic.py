@@ -5,6 +5,7 @@ exact; `rounded` takes a result to the nearest number of a format. Codes are the
 integers.
 """
 
+import bisect
 import dataclasses
 import fractions
 import functools
@@ -137,7 +138,9 @@ SORTED_TAPERED = sorted(TAPERED)
 
 def nearest_tapered(fraction):
     """The nearest number, of two as near the larger one; above them all the one whose code is infinity's."""
-    return min(reversed(SORTED_TAPERED), key=lambda number: abs(number - fraction))
+    place = bisect.bisect(SORTED_TAPERED, fraction)
+    below, above = SORTED_TAPERED[place - 1], SORTED_TAPERED[min(place, len(SORTED_TAPERED) - 1)]
+    return below if 2 * fraction < below + above else above
 
 
 def decode_finite(form, magnitude):
