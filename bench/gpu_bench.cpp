@@ -169,7 +169,7 @@ private:
     template<typename Row> void for_each_row(const element_type &floats, Row &&row) {
         for (const element_type &stored : stored_types) {
             for (const granularity &g : granularities) {
-                const bool can_be = !g.transposed || stored.bits >= 8;
+                const bool can_be = !stored.roles.host && (!g.transposed || stored.bits >= 8);
                 if (can_be && (!of_models || is_of_models(floats, stored))) {
                     row(stored, g);
                 }

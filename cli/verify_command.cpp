@@ -8,6 +8,7 @@
 #include "conformance/check.h"
 #include "conformance/device.h"
 #include "conformance/dynamic.h"
+#include "conformance/supported.h"
 
 #include <algorithm>
 #include <atomic>
@@ -114,6 +115,16 @@ private:
     std::string first_;
 };
 
+qdq_dtype codes_of(const conformance::kernel &k) { return k.stored; }
+qdq_dtype codes_of(const conformance::dynamic_rule &rule) { return rule.codes; }
+qdq_dtype codes_of(const conformance::sweep &s) { return s.quantizes ? s.y : s.x; }
+
+// Those of them that the target in use has.
+template<typename Checked> std::vector<Checked> of_target(std::vector<Checked> all) {
+    std::erase_if(all, [](const Checked &one) { return in_use != nullptr && !supported::on_devices(codes_of(one)); });
+    return all;
+}
+
 // Of kernels, or of the rules of dynamic calls.
 template<typename Checked>
 void check_each(const std::vector<Checked> &each, const verify_options &options, int threads, summary &all) {
@@ -189,15 +200,18 @@ bool verify_target(const std::string &name, const verify_options &options, int t
     apply({name, 1});  // each check is a call on a thread of its own
     auto begin = std::chrono::steady_clock::now();
     summary all;
-    check_each(conformance::kernels(), options, threads, all);
-    check_each(conformance::dynamic_rules(), options, threads, all);
-    std::string checked = std::to_string(conformance::kernels().size()) + " kernels, " +
-                          std::to_string(conformance::dynamic_rules().size()) + " dynamic rules";
+    const std::vector<conformance::kernel> kernels = of_target(conformance::kernels());
+    const std::vector<conformance::dynamic_rule> rules = of_target(conformance::dynamic_rules());
+    check_each(kernels, options, threads, all);
+    check_each(rules, options, threads, all);
+    std::string checked =
+        std::to_string(kernels.size()) + " kernels, " + std::to_string(rules.size()) + " dynamic rules";
     if (options.full) {
-        for (const conformance::sweep &sweep : conformance::sweeps()) {
+        const std::vector<conformance::sweep> sweeps = of_target(conformance::sweeps());
+        for (const conformance::sweep &sweep : sweeps) {
             all.add(name_of(sweep), check_sweep(sweep, threads));
         }
-        checked += ", " + std::to_string(conformance::sweeps().size()) + " sweeps";
+        checked += ", " + std::to_string(sweeps.size()) + " sweeps";
     }
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     tell(options.console, name + ": " + checked + ", " + fixed(seconds, 1) + " s, " + all.text());

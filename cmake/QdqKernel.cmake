@@ -64,7 +64,7 @@ function(qdq_type name dtype bits numbers)
   set(kind_UNSIGNED unsigned_integers)
   set(kind_FLOAT floats)
   set(roles)
-  foreach(role floats stored scale zero_point)
+  foreach(role floats stored scale zero_point host)
     if(role IN_LIST arg_ROLES)
       list(APPEND roles ".${role} = true")
       set_property(GLOBAL APPEND PROPERTY QDQ_TYPES_OF_ROLE_${role} ${name})
@@ -376,6 +376,14 @@ function(qdq_picked_rows out)
     qdq_matching_rows(QDQ_KERNELS "${QDQ_KERNELS}" "${rows}" rows)
   endif()
   set(${out} ${rows} PARENT_SCOPE)
+endfunction()
+
+# Those of them that devices have kernels of.
+function(qdq_device_rows rows out)
+  get_property(host_types GLOBAL PROPERTY QDQ_TYPES_OF_ROLE_host)
+  list(JOIN host_types "|" host_types)
+  list(FILTER rows EXCLUDE REGEX "_(${host_types})(_|$)")
+  set(${out} "${rows}" PARENT_SCOPE)
 endfunction()
 
 # The options by which rows are not compiled, as messages name them.
@@ -773,10 +781,12 @@ endfunction()
 
 # Says what there is to link: see cmake/QdqLinkKernels.cmake.
 function(qdq_write_linkable file rows options)
+  qdq_device_rows("${rows}" device_rows)
   set(text "# Generated from kernels/manifest.cmake: what qdq_link_kernels has to choose from.
 set_property(GLOBAL PROPERTY QDQ_LINKABLE_TARGETS \"${QDQ_TARGETS}\")
 set_property(GLOBAL PROPERTY QDQ_LINKABLE_DEVICE_TARGETS \"${QDQ_DEVICE_TARGETS}\")
 set_property(GLOBAL PROPERTY QDQ_LINKABLE_ROWS \"${rows}\")
+set_property(GLOBAL PROPERTY QDQ_LINKABLE_DEVICE_ROWS \"${device_rows}\")
 set_property(GLOBAL PROPERTY QDQ_PICKING_OPTIONS \"${options}\")\n")
   foreach(row ${rows})
     qdq_moving_kernels(${row} shared)

@@ -1,6 +1,6 @@
 # Which kernels a program links. Installed with the library, whose own table is made by the same functions. What there is
 # to link is in global properties, which qdq-kernels.cmake sets: QDQ_LINKABLE_ROWS, QDQ_LINKABLE_TARGETS of the processor,
-# QDQ_LINKABLE_DEVICE_TARGETS, of a row QDQ_SHARED_KERNELS_<row>: what it uses that is not its own, and QDQ_PICKING_OPTIONS: by
+# QDQ_LINKABLE_DEVICE_TARGETS, which have QDQ_LINKABLE_DEVICE_ROWS, of a row QDQ_SHARED_KERNELS_<row>: what it uses that is not its own, and QDQ_PICKING_OPTIONS: by
 # which options the library was built without others.
 
 # The rows that globs match, in the order of rows; stops, with the name of the option, where one matches none. The types in
@@ -45,9 +45,15 @@ function(qdq_kernel_table targets device_targets rows stochastic linked_by out)
   set(entries)
   foreach(target ${targets} ${device_targets})
     string(APPEND includes "#include \"qdq/link/${target}.h\"\n")
+    set(target_rows ${rows})
+    if(target IN_LIST device_targets)
+      get_property(device_rows GLOBAL PROPERTY QDQ_LINKABLE_DEVICE_ROWS)
+      list(JOIN device_rows "|" device_rows)
+      list(FILTER target_rows INCLUDE REGEX "^(${device_rows})$")
+    endif()
     set(counts)
     foreach(op quantize dequantize)
-      set(own ${rows})
+      set(own ${target_rows})
       list(FILTER own INCLUDE REGEX "^${op}_")
       list(LENGTH own count)
       list(APPEND counts ${count})

@@ -64,6 +64,9 @@ inline const std::vector<qdq_dtype> float_types = in_rows(&qdq::kernels::roles::
 inline const std::vector<qdq_dtype> scale_types = in_role(&qdq::kernels::roles::scale);
 inline const std::vector<qdq_dtype> zero_point_types = in_role(&qdq::kernels::roles::zero_point);
 
+// Whether devices have kernels of a stored type.
+inline bool on_devices(qdq_dtype type) { return !qdq::kernels::type_of(type).roles.host; }
+
 // The orders in which a type's codes may lie in bytes, low first included.
 inline std::vector<qdq_packing> packings_of(qdq_dtype type) {
     if (qdq::kernels::type_of(type).codes_per_byte() != 2) {

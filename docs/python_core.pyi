@@ -53,8 +53,8 @@ def quantize(
         zero_point: None, or an array of one element or scale's shape, of int8, uint8, int16, uint16, int32, float32,
             float16 or bfloat16; or a number or a sequence of numbers.
         dtype: what y holds: int8, uint8, int16, uint16, int32, int4, uint4, int2, uint2, float8_e4m3fn, float8_e5m2,
-            float8_e4m3fnuz, float8_e5m2fnuz, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn. A string, or a type of NumPy,
-            ml_dtypes, PyTorch or JAX.
+            float8_e4m3fnuz, float8_e5m2fnuz, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn, float4_e1m2,
+            hifloat8. A string, or a type of NumPy, ml_dtypes, en_dtypes, PyTorch or JAX.
         axis: x's dimension that a scale of one dimension varies along, or that `block_size` cuts. None is 0. Where the
             scale has the length of several dimensions, it must be given: ONNX would take 1 then, and torch asks for it.
         block_size: elements in a block along `axis`, or a tuple of x's rank; None: from the shapes of x and scale, where
@@ -83,7 +83,7 @@ def quantize(
 
     Returns:
         `out`, or an array of x's shape from the library that x is from. Without `packed`, types below 8 bits are
-        ml_dtypes', one element in a byte.
+        ml_dtypes', one element in a byte, and float4_e1m2 and hifloat8 en_dtypes'.
 
     Raises:
         TypeError: an argument is no array, or of a dtype that is none of qdq's.

@@ -3,6 +3,7 @@
 #include "arithmetic.h"
 #include "grids.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -36,10 +37,40 @@ float number_of(const float_layout &layout, uint32_t code) {
     return std::ldexp(float(mantissa + layout.least_normal()), exponent);
 }
 
-// Any t, as encode_any.
-Expr encode_float(const instructions &on, const float_layout &layout, Expr t, Expr x, Expr no_saturate) {
+// The bits of an f32 above 0 as the magnitude of its exponent and its mantissa, side by side: 127 - e is 127 ^ e.
+Expr tapered_fields(const Expr &bits) {
+    Expr one = bit_pattern(power_of_two(0));
+    return select(bits < one, bits ^ one, bits - one);
+}
+
+// The least of those with an exponent that is so far from 0.
+Expr fields_from(int exponent) { return bit_pattern(uint32_t(exponent) << f32_mantissa_bits); }
+
+// The code of a tapered type nearest to an f32 of these bits, ties away from 0: up to infinity's.
+Expr tapered_code(const float_layout &layout, const Expr &bits) {
+    Expr half = by_mantissa_bits(bits, {1u << 22, 1u << 21, 1u << 20, 1u << 19});
+    Expr least = bit_pattern(power_of_two(1 - layout.bias));
+    Expr rounded = max(bits + half, least), fields = tapered_fields(rounded);
+    // The prefix, less the highest bit of the exponent's magnitude, which gives its place to the sign.
+    Expr code = select(fields >= fields_from(8), (fields >> 22) + 0x50, fields >= fields_from(4), (fields >> 21) + 0x30,
+                       fields >= fields_from(2), (fields >> 20) + 0x10, (fields >> 20) + 8);
+    Expr sign = select(fields >= fields_from(2), bit_pattern(16), bit_pattern(8));
+    code = code + select(rounded < bit_pattern(power_of_two(0)), sign, bit_pattern(0));
+    code = select(fields >= fields_from(16), ((rounded - least) >> f32_mantissa_bits) + 1, code);
+    return select(bits < bit_pattern(power_of_two(-layout.bias)), bit_pattern(0), code);
+}
+
+// The same of any magnitude: what is above the largest number is bounded by it, or by what would have infinity's code.
+Expr saturated_tapered_code(const float_layout &layout, const Expr &magnitude, const Expr &no_saturate) {
+    const float largest = value_of(layout, layout.largest());
+    const uint32_t bits = std::bit_cast<uint32_t>(largest);
+    const uint32_t next = bits + (1u << (f32_mantissa_bits - mantissa_bits_at(layout, std::ilogb(largest))));
+    return tapered_code(layout, min(magnitude, select(no_saturate != 0, bit_pattern(next), bit_pattern(bits))));
+}
+
+// The code of any magnitude, of a type whose mantissas have the same width.
+Expr saturated_code(const float_layout &layout, const Expr &magnitude, const Expr &no_saturate) {
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
-    Expr magnitude = magnitude_bits(on, t);
 
     // The first power of two past the largest value keeps what follows in range and still overflows.
     const int overflow_exponent = int(layout.largest() >> layout.mantissa_bits) - layout.bias + 1;
@@ -53,8 +84,14 @@ Expr encode_float(const instructions &on, const float_layout &layout, Expr t, Ex
     Expr code = (aligned - aligner) + ((exponent - least_normal) >> shift);
 
     Expr overflow = select(no_saturate != 0, bit_pattern(layout.overflow()), bit_pattern(layout.largest()));
-    code = select(code > bit_pattern(layout.largest()), overflow, code);
+    return select(code > bit_pattern(layout.largest()), overflow, code);
+}
 
+// Any t, as encode_any.
+Expr encode_float(const instructions &on, const float_layout &layout, Expr t, Expr x, Expr no_saturate) {
+    Expr magnitude = magnitude_bits(on, t);
+    Expr code = layout.is_tapered() ? saturated_tapered_code(layout, magnitude, no_saturate)
+                                    : saturated_code(layout, magnitude, no_saturate);
     Expr is_nan = is_nan_magnitude(magnitude);
     Expr signed_bits = select(is_nan, reinterpret<uint32_t>(x), reinterpret<uint32_t>(t));
     Expr sign = (signed_bits >> (31 - layout.sign_bit())) & bit_pattern(1u << layout.sign_bit());
@@ -84,8 +121,33 @@ Expr is_nan_code(const float_layout &layout, const Expr &bits) {
     return (bits & bit_pattern(layout.magnitude_mask())) > bit_pattern(layout.last_number());
 }
 
-Expr decode_float(const instructions &on, const float_layout &layout, Expr bits) {
+// The bits of the f32 with the value of a tapered type's magnitude, but for infinity.
+Expr tapered_value(const float_layout &layout, const Expr &magnitude) {
+    Expr one = bit_pattern(power_of_two(0)), is_wide = magnitude >= 0x20;
+    Expr fields = select(is_wide, (magnitude & 0xf) | 0x10, (magnitude & 7) | ((magnitude >> 1) & 8));
+    Expr placed = select(magnitude >= 0x60, fields << 22, magnitude >= 0x40, fields << 21, fields << 20);
+    Expr is_below_1 = (magnitude & select(is_wide, bit_pattern(0x10), bit_pattern(8))) != 0;
+    Expr number = select(is_below_1, one ^ placed, one + placed);
+    Expr power = (magnitude << f32_mantissa_bits) + bit_pattern(power_of_two(-layout.bias));
+    return select(magnitude == 0, bit_pattern(0), magnitude < 8, power, number);
+}
+
+// The same of any other type.
+Expr value_bits(const instructions &on, const float_layout &layout, const Expr &magnitude) {
     const int shift = f32_mantissa_bits - layout.mantissa_bits;
+    if (on.fast_subnormals) {  // an f32 whose exponent is too small by the difference of the biases
+        return reinterpret<uint32_t>(
+            multiply(reinterpret<float>(magnitude << shift), std::ldexp(1.0f, f32_bias - layout.bias)));
+    }
+    Expr normal = (magnitude << shift) + bit_pattern(power_of_two(-layout.bias));
+    // With the exponent field at 1, the mantissa of a subnormal counts up from the least normal: subtract that.
+    Expr least_normal = bit_pattern(power_of_two(1 - layout.bias));
+    Expr subnormal = reinterpret<uint32_t>(
+        subtract(reinterpret<float>((magnitude << shift) + least_normal), reinterpret<float>(least_normal)));
+    return select(magnitude < bit_pattern(layout.least_normal()), subnormal, normal);
+}
+
+Expr decode_float(const instructions &on, const float_layout &layout, Expr bits) {
     if (on.ptx && !layout.has_infinity()) {
         Expr number = decode_number(layout, bits);
         return layout.has_nan() ? select(is_nan_code(layout, bits), reinterpret<float>(bit_pattern(0x7fc00000)), number)
@@ -93,16 +155,7 @@ Expr decode_float(const instructions &on, const float_layout &layout, Expr bits)
     }
     Expr magnitude = bits & bit_pattern(layout.magnitude_mask());
     Expr sign = (bits >> layout.sign_bit()) << 31;
-    Expr normal = (magnitude << shift) + bit_pattern(power_of_two(-layout.bias));
-    // With the exponent field at 1, the mantissa of a subnormal counts up from the least normal: subtract that.
-    Expr least_normal = bit_pattern(power_of_two(1 - layout.bias));
-    Expr subnormal = reinterpret<uint32_t>(
-        subtract(reinterpret<float>((magnitude << shift) + least_normal), reinterpret<float>(least_normal)));
-    Expr value = select(magnitude < bit_pattern(layout.least_normal()), subnormal, normal);
-    if (on.fast_subnormals) {  // the same: an f32 whose exponent is too small by the difference of the biases
-        value = reinterpret<uint32_t>(
-            multiply(reinterpret<float>(magnitude << shift), std::ldexp(1.0f, f32_bias - layout.bias)));
-    }
+    Expr value = layout.is_tapered() ? tapered_value(layout, magnitude) : value_bits(on, layout, magnitude);
     if (layout.has_infinity()) {
         value = select(magnitude == bit_pattern(layout.overflow()), bit_pattern(0x7f800000), value);
     }
@@ -140,6 +193,12 @@ const element_type &type_named(const std::string &name) {
     throw std::invalid_argument("kernels/manifest.cmake has no element type \"" + name + "\"");
 }
 
+Expr by_mantissa_bits(const Expr &bits, const std::array<uint32_t, 4> &of) {
+    Expr fields = tapered_fields(bits);
+    return select(fields >= fields_from(16), bit_pattern(of[0]), fields >= fields_from(8), bit_pattern(of[1]),
+                  fields >= fields_from(4), bit_pattern(of[2]), bit_pattern(of[3]));
+}
+
 bool pairs(const element_type &floats, const element_type &stored) {
     return floats.bits == 16 && (stored.bits == 8 || stored.bits == 4);
 }
@@ -168,12 +227,11 @@ Expr bounded_by(const instructions &on, const float_layout &layout, Expr limit, 
                             : lesser_number(on, std::move(limit), std::move(t));
 }
 
-encoded encode(const instructions &on, const float_layout &layout, Expr bounded, Expr x, Expr sign_bits) {
-    const int shift = f32_mantissa_bits - layout.mantissa_bits;
-    if (layout.has_nan() && on.number_minimum) {  // NaN becomes what would have its code
-        bounded = lesser_number(on, number_of(layout, layout.nan()), bounded);
-    }
+namespace {
 
+// The code of a number that is bounded by the largest, but for rounding, in low bits.
+Expr nearest_code(const instructions &on, const float_layout &layout, const Expr &bounded) {
+    const int shift = f32_mantissa_bits - layout.mantissa_bits;
     // Adding 2^(e + shift), e the exponent of t but at least that of the least normal, leaves t / 2^(e - mantissa bits)
     // rounded to nearest even in the low bits of the sum. In subnormals that is the code itself; above, the exponents
     // passed since then complete it. Their origin is an even constant that is added to the sum.
@@ -188,14 +246,26 @@ encoded encode(const instructions &on, const float_layout &layout, Expr bounded,
         Expr aligner = exponent + bit_pattern((uint32_t(shift) << f32_mantissa_bits) + origin);
         sum = add(bounded, reinterpret<float>(aligner));
     }
-    Expr magnitude = reinterpret<uint32_t>(sum) + (exponent >> shift);
+    return reinterpret<uint32_t>(sum) + (exponent >> shift);
+}
+
+}  // namespace
+
+encoded encode(const instructions &on, const float_layout &layout, Expr bounded, Expr x, Expr sign_bits) {
+    // NaN becomes what would have its code, where one number would.
+    const bool bounds_nan = on.number_minimum && layout.has_nan() && !layout.is_tapered();
+    if (bounds_nan) {
+        bounded = lesser_number(on, number_of(layout, layout.nan()), bounded);
+    }
+    Expr magnitude =
+        layout.is_tapered() ? tapered_code(layout, reinterpret<uint32_t>(bounded)) : nearest_code(on, layout, bounded);
 
     Expr x_bits = sign_bits.defined() ? sign_bits : reinterpret<uint32_t>(x);
     Expr is_nan = is_nan_magnitude(magnitude_bits(on, x));
     if (!layout.has_nan()) {
         return {magnitude, select(is_nan, bit_pattern(0), x_bits)};
     }
-    if (!on.number_minimum) {
+    if (!bounds_nan) {
         magnitude = select(is_nan, bit_pattern(layout.nan()), magnitude);
     }
     if (layout.has_negative_zero()) {
@@ -204,7 +274,7 @@ encoded encode(const instructions &on, const float_layout &layout, Expr bounded,
     // 0x80 is NaN, whatever its sign was, and nothing else.
     Expr is_zero = (magnitude & bit_pattern(layout.magnitude_mask())) == 0;
     Expr sign = select(is_zero, bit_pattern(0), x_bits);
-    return {magnitude, on.number_minimum ? sign : select(is_nan, bit_pattern(0x80000000), sign)};
+    return {magnitude, bounds_nan ? sign : select(is_nan, bit_pattern(0x80000000), sign)};
 }
 
 Expr code_of(const instructions &on, const float_layout &layout, const encoded &e) {

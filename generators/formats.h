@@ -6,6 +6,7 @@
 
 #include "Halide.h"
 
+#include <array>
 #include <string>
 
 namespace qdq {
@@ -26,6 +27,10 @@ Halide::Type buffer_type(const element_type &t);
 // any code has that is made of it.
 float saturating_magnitude(const element_type &t);
 
+// One of four values, by how many bits a tapered type has for the mantissa of the f32 of these bits, which is above 0:
+// none, 1, 2 or 3.
+Expr by_mantissa_bits(const Expr &bits, const std::array<uint32_t, 4> &of);
+
 // A code of a float type in two parts: the low bits of `magnitude` are all of it but the sign, which is the top bit of
 // `sign`. Other bits are arbitrary; where shift_and_add, those of `magnitude` are zero up to bit 22.
 struct encoded {
@@ -36,7 +41,8 @@ struct encoded {
 Expr bounded_by(const instructions &on, const float_layout &layout, Expr limit, Expr t);
 
 // x scaled by a positive number, from |x| so scaled and bounded by the largest value, but for rounding; NaN only where
-// x is. It rounds once to nearest even, subnormals included. NaN keeps the sign of x.
+// x is. It rounds once to nearest, subnormals included: ties to even, of tapered types away from 0. NaN keeps the sign
+// of x, where it has one.
 encoded encode(const instructions &on, const float_layout &layout, Expr bounded, Expr x, Expr sign = {});
 
 // The code of a format of 8 bits in the top byte of a word: an f32's sign is there, and what is below is no NaN.

@@ -1,6 +1,7 @@
 // stochastic: f32 rounded to numbers that a type's codes stand for, up or down by random bits: QDQ_STOCHASTIC of qdq.h.
 // Saturating, and the codes themselves, are left to quantize: of these numbers every rounding gives the same.
 #include "arithmetic.h"
+#include "formats.h"
 #include "grids.h"
 #include "schedule.h"
 
@@ -20,7 +21,7 @@ public:
     Input<Buffer<float, 1>> x{"x"};
     Input<Buffer<uint16_t, 1>> random{"random"};   // half as many as elements
     Input<uint32_t> least_normal{"least_normal"};  // of floats: its bits as an f32
-    Input<uint32_t> alignment{"alignment"};        // of floats: alignment_of(their mantissa bits)
+    Input<uint32_t> alignment{"alignment"};        // of floats of one width: alignment_of(their mantissa bits)
     Output<Buffer<float, 1>> y{"y"};               // may be x
 
     void generate() {
@@ -62,11 +63,17 @@ private:
         return select(goes_up, add(whole, 1.0f), whole);
     }
 
+    Expr alignment_at(const Expr &exponent) const {
+        return numbers == grid::tapered
+                   ? by_mantissa_bits(exponent, {alignment_of(0), alignment_of(1), alignment_of(2), alignment_of(3)})
+                   : Expr(alignment);
+    }
+
     // Of 128 steps, plus less than 64, the last bit counts 65536ths of a step.
     Expr to_float(const Expr &magnitude, const Expr &chance) const {
         Expr bounded = lesser(on(), beyond_all_codes, magnitude);
         Expr exponent = max(reinterpret<uint32_t>(bounded) & bit_pattern(0x7f800000), least_normal);
-        Expr steps = reinterpret<float>(exponent + alignment);
+        Expr steps = reinterpret<float>(exponent + alignment_at(exponent));
         Expr sum = reinterpret<uint32_t>(add(bounded, steps)) + chance;
         Expr rounded = subtract(reinterpret<float>(sum & bit_pattern(0xffff0000)), steps);
         return select(not_a_number(magnitude), magnitude, rounded);

@@ -12,15 +12,26 @@ namespace qdq::kernels {
 
 // What the codes of a float type mean that are not numbers.
 enum class specials {
-    none,                  // every code is a number: OCP Microscaling Formats, e2m1, e2m3, e3m2
+    none,                  // every code is a number: OCP Microscaling Formats, e2m1, e2m3, e3m2, e1m2
     ieee,                  // the largest exponent is infinity and NaN: IEEE 754, e5m2
     nan,                   // all ones are NaN, and there is no infinity: e4m3fn
     nan_as_negative_zero,  // the code of -0 is NaN, and there is neither infinity nor -0: the fnuz types
     powers_of_two,         // no sign, no zero: code c is 2^(c - bias), and all ones are NaN: e8m0
+    tapered,               // the width of the exponent varies; there is an infinity, and NaN as above: HiFloat8
 };
 
 // Sign, exponent and mantissa of a float type, from the highest bit to the lowest. IEEE 754, OCP 8-bit Floating Point,
 // OCP Microscaling Formats. A code's magnitude is the code without its sign.
+//
+// Of a tapered type (arXiv 2409.16626) the bits are the most that an exponent and a mantissa have. A prefix says how
+// many this exponent has: a sign s, and its magnitude below the highest bit, which is 1. Magnitudes are
+//
+//   0000 mmm     2^(mmm - bias), and 0
+//   0001 mmm     1.mmm
+//   001 s mmm    1.mmm * 2^+-1
+//   01 s e mmm   1.mmm * 2^+-1e
+//   10 s ee mm   1.mm * 2^+-1ee
+//   11 s eee m   1.m * 2^+-1eee, in binary, where the last with a + is infinity
 struct float_layout {
     int exponent_bits;
     int mantissa_bits;
@@ -29,21 +40,21 @@ struct float_layout {
 
     constexpr int sign_bit() const { return exponent_bits + mantissa_bits; }
     constexpr uint32_t magnitude_mask() const { return (1u << sign_bit()) - 1; }
-    constexpr bool has_infinity() const { return special == specials::ieee; }
+    constexpr bool is_tapered() const { return special == specials::tapered; }
+    constexpr bool has_infinity() const { return special == specials::ieee || is_tapered(); }
     constexpr bool has_nan() const { return special != specials::none; }
-    constexpr bool has_negative_zero() const { return special != specials::nan_as_negative_zero; }
+    constexpr bool has_negative_zero() const { return special != specials::nan_as_negative_zero && !is_tapered(); }
 
     // Magnitudes of the largest finite value; of what overflow becomes where it does not saturate; and the code of NaN.
     constexpr uint32_t largest() const {
-        return special == specials::ieee  ? infinity() - 1
-               : special == specials::nan ? magnitude_mask() - 1
-                                          : magnitude_mask();
+        return has_infinity() ? infinity() - 1 : special == specials::nan ? magnitude_mask() - 1 : magnitude_mask();
     }
     constexpr uint32_t overflow() const { return has_infinity() ? infinity() : nan(); }
     constexpr uint32_t nan() const {
         switch (special) {
         case specials::ieee: return infinity() | 1u << (mantissa_bits - 1);
-        case specials::nan_as_negative_zero: return 1u << sign_bit();
+        case specials::nan_as_negative_zero:
+        case specials::tapered: return 1u << sign_bit();
         default: return magnitude_mask();
         }
     }
@@ -53,8 +64,32 @@ struct float_layout {
     constexpr uint32_t least_normal() const { return 1u << mantissa_bits; }
 
 private:
-    constexpr uint32_t infinity() const { return magnitude_mask() & ~(least_normal() - 1); }
+    constexpr uint32_t infinity() const { return is_tapered() ? 0x6f : magnitude_mask() & ~(least_normal() - 1); }
 };
+
+// How many bits the mantissa of a number with this exponent has: fewer, the further from 0 that is, where it is
+// tapered.
+constexpr int mantissa_bits_at(const float_layout &layout, int exponent) {
+    const int distance = exponent < 0 ? -exponent : exponent;
+    return !layout.is_tapered() || distance < 4 ? layout.mantissa_bits : distance < 8 ? 2 : distance < 16 ? 1 : 0;
+}
+
+// The bits of the f32 with the value of a tapered type's magnitude.
+constexpr uint32_t tapered_bits(const float_layout &layout, uint32_t magnitude) {
+    constexpr uint32_t one = 0x3f800000;
+    if (magnitude < layout.least_normal()) {
+        return magnitude == 0 ? 0 : (127 - uint32_t(layout.bias) + magnitude) << 23;
+    }
+    if (magnitude == layout.overflow()) {
+        return 0x7f800000;
+    }
+    // The exponent's magnitude and the mantissa side by side, as an f32 has them: the highest bit, which is not stored,
+    // is where the exponent's sign was.
+    const uint32_t sign = magnitude < 0x20 ? 8 : 0x10;
+    const uint32_t fields = (magnitude & (sign - 1)) | (magnitude < 0x10 ? 0 : sign);
+    const uint32_t placed = fields << (magnitude < 0x40 ? 20 : magnitude < 0x60 ? 21 : 22);
+    return magnitude & sign ? one ^ placed : one + placed;  // 127 - e is 127 ^ e
+}
 
 // The exact value of a code. Bits above the code's own are ignored; NaN is quiet, and positive but for IEEE's.
 constexpr float value_of(const float_layout &layout, uint32_t code) {
@@ -67,6 +102,9 @@ constexpr float value_of(const float_layout &layout, uint32_t code) {
     }
     const uint32_t magnitude = code & layout.magnitude_mask();
     const uint32_t sign = (code >> layout.sign_bit()) << 31;
+    if (layout.is_tapered()) {
+        return std::bit_cast<float>(magnitude == 0 && sign != 0 ? quiet_nan : sign | tapered_bits(layout, magnitude));
+    }
     if (layout.bias == 127) {
         return std::bit_cast<float>(sign | magnitude << shift);
     }
@@ -93,6 +131,7 @@ struct roles {
     bool stored = false;  // what quantize writes and dequantize reads
     bool scale = false;
     bool zero_point = false;
+    bool host = false;  // devices have no kernels of it
 };
 
 struct element_type {

@@ -9,7 +9,8 @@ namespace qdq::kernels {
 
 enum class grid {
     integers,
-    floats,  // multiples of the step of their binade: 2^-mantissa_bits of its least, or of the least normal's
+    floats,   // multiples of the step of their binade: 2^-mantissa_bits of its least, or of the least normal's
+    tapered,  // the same, with as many bits of mantissa as the binade has
 };
 
 // What, added to the bits of a binade's least number as an f32, makes 128 steps of it: of up to 5 bits of mantissa.
@@ -23,7 +24,8 @@ constexpr int sharing_distance = 16;
 constexpr float beyond_all_codes = 1099511627776.0f;  // 2^40
 
 inline const std::map<std::string, grid> &grid_names() {
-    static const std::map<std::string, grid> names = {{"integers", grid::integers}, {"floats", grid::floats}};
+    static const std::map<std::string, grid> names = {
+        {"integers", grid::integers}, {"floats", grid::floats}, {"tapered", grid::tapered}};
     return names;
 }
 

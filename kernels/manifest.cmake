@@ -3,7 +3,8 @@
 # qdq_type(<name> <qdq_dtype> <bits in memory> <numbers> ROLES <role>... [BLOCK <elements>])
 # In the order of qdq_dtype. <numbers>: SIGNED or UNSIGNED, or FLOAT <exponent bits> <mantissa bits> <bias> <specials>, as
 # element_type.h has them; of types below 8 bits a byte holds several. Roles: floats (what quantize reads and dequantize
-# writes), stored (the other side), scale, zero_point. BLOCK: of stored types, the elements that share an operand in the
+# writes), stored (the other side), scale, zero_point, host (no device has kernels of it: those of one more type make the
+# library 0.6 MB larger). BLOCK: of stored types, the elements that share an operand in the
 # block form. Longer blocks repeat theirs; shorter ones take the column form. 32 is what formats have in common, but for
 # nvfp4: f4e2m1 in blocks of 16, and f32 as what stochastic rounding is given of all.
 qdq_type(f32 QDQ_F32 32 FLOAT 8 23 127 ieee ROLES floats scale zero_point BLOCK 16)
@@ -26,6 +27,8 @@ qdq_type(f6e2m3 QDQ_F6E2M3 8 FLOAT 2 3 1 none ROLES stored BLOCK 32)
 qdq_type(f6e3m2 QDQ_F6E3M2 8 FLOAT 3 2 3 none ROLES stored BLOCK 32)
 qdq_type(i2 QDQ_I2 2 SIGNED ROLES stored BLOCK 32)
 qdq_type(u2 QDQ_U2 2 UNSIGNED ROLES stored BLOCK 32)
+qdq_type(f4e1m2 QDQ_F4E1M2 4 FLOAT 1 2 1 none ROLES stored host BLOCK 32)
+qdq_type(hif8 QDQ_HIF8 8 FLOAT 4 3 23 tapered ROLES stored host BLOCK 32)
 
 # Every pair of a type for floats and a stored type has kernels in both directions and every form.
 set(QDQ_FORMS row column block)
@@ -45,7 +48,7 @@ set(QDQ_REDUCTIONS row short_rows column)
 set(QDQ_MEASUREMENTS row column)
 
 # What stochastic rounding rounds to: kernels/grids.h. It is given quotients, by kernels of quantize to f32.
-set(QDQ_GRIDS integers floats)
+set(QDQ_GRIDS integers floats tapered)
 
 # ggml's block formats, as kernels/block_formats.h has them: kernels by the type of floats, in both directions.
 set(QDQ_BLOCK_FORMATS q8_0 q4_0 q4_1 q5_0 q5_1 mxfp4)

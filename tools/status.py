@@ -21,13 +21,14 @@ MEANINGS = {
     "F": "every f32 with `QDQ_SWEEP=full`, every 1021st each time the tests run",
     "S": "chosen and drawn inputs",
     "C": "compiled only",
+    "-": "no kernels: a type of the host",
 }
 TEXT = """# Status of the kernels
 
 How far each kernel is checked on each target.
 
 Written by `tools/status.py` from `kernels/manifest.cmake` and from what the tests are told to run; a test holds that it is
-up to date. The {rows} kernel rows, each in {forms} forms, have all {targets} targets:
+up to date. The {rows} kernel rows, each in {forms} forms, have all {targets} targets, but for those marked:
 
 {meanings}
 
@@ -67,6 +68,7 @@ class Manifest:
         roles = {name: roles.split() for name, roles in re.findall(r"^qdq_type\((\w+) .*?ROLES ([a-z_ ]+)", text, re.M)}
         self.floats = [name for name in roles if "floats" in roles[name]]
         self.stored = [name for name in roles if "stored" in roles[name]]
+        self.of_host = [name for name in roles if "host" in roles[name]]
         self.forms = re.search(r"set\(QDQ_FORMS ([\w ]+)\)", text)[1].split()
         self.processors = dict(re.findall(r"^qdq_target\((\w+)\s+PROCESSOR (\w+)", text, re.M))
         self.devices = re.findall(r"^qdq_device_target\((\w+)", text, re.M)
@@ -112,6 +114,8 @@ class Tests:
 def letter(manifest, tests, row, target):
     direction, real, stored = row
     place = manifest.processors.get(target, target)
+    if target in manifest.devices and stored in manifest.of_host:
+        return "-"
     read_type = real if direction == "quantize" else stored
     name = f"{direction}_{real}_{stored}" if direction == "quantize" else f"{direction}_{stored}_{real}"
     checked = "C"

@@ -13,6 +13,7 @@ constexpr float_format e5m2_format{5, 2, 15, 0x80, 0x7b, 0x7c, 0x7e};
 constexpr float_format e4m3fnuz_format{4, 3, 8, 0x80, 0x7f, 0x80, 0x80};
 constexpr float_format e5m2fnuz_format{5, 2, 16, 0x80, 0x7f, 0x80, 0x80};
 constexpr float_format e2m1_format{2, 1, 1, 0x8, 0x7, 0x7, 0x7};
+constexpr float_format e1m2_format{1, 2, 1, 0x8, 0x7, 0x7, 0x7};
 constexpr float_format e2m3_format{2, 3, 1, 0x20, 0x1f, 0x1f, 0x1f};
 constexpr float_format e3m2_format{3, 2, 3, 0x20, 0x1f, 0x1f, 0x1f};
 
@@ -27,6 +28,7 @@ const float_format &format_of(qdq_dtype type) {
     case QDQ_F8E5M2FNUZ: return e5m2fnuz_format;
     case QDQ_F6E2M3: return e2m3_format;
     case QDQ_F6E3M2: return e3m2_format;
+    case QDQ_F4E1M2: return e1m2_format;
     default: std::abort();
     }
 }
@@ -55,6 +57,90 @@ float decode_finite(const float_format &format, uint32_t magnitude) {
         return static_cast<float>(std::ldexp(mantissa, lowest_exponent));
     }
     return static_cast<float>(std::ldexp(hidden + mantissa, exponent - 1 + lowest_exponent));
+}
+
+// HiFloat8 (arXiv 2409.16626): after the sign a prefix says how many bits the exponent has, the mantissa has the
+// others.
+constexpr uint32_t hif8_nan = 0x80, hif8_infinity = 0x6f, hif8_largest = 0x6e;
+constexpr int hif8_least_exponent = -22, hif8_largest_exponent = 15;
+
+struct hif8_fields {
+    uint32_t prefix;
+    int prefix_bits, exponent_bits, mantissa_bits;
+};
+
+constexpr hif8_fields hif8_all_fields[] = {{1, 4, 0, 3}, {1, 3, 1, 3}, {1, 2, 2, 3}, {2, 2, 3, 2}, {3, 2, 4, 1}};
+
+// Those of an exponent of a number with a mantissa: the exponent's magnitude has as many bits as it needs.
+const hif8_fields &hif8_fields_of(int exponent) {
+    return hif8_all_fields[std::bit_width(static_cast<uint32_t>(std::abs(exponent)))];
+}
+
+bool has_hif8_mantissa(int exponent) { return std::abs(exponent) < 16; }
+
+int hif8_mantissa_bits(int exponent) {
+    return has_hif8_mantissa(exponent) ? hif8_fields_of(exponent).mantissa_bits : 0;
+}
+
+float decode_hif8(uint32_t code) {
+    if (code == hif8_nan) {
+        return std::numeric_limits<float>::quiet_NaN();
+    }
+    const float sign = (code & 0x80) != 0 ? -1.0f : 1.0f;
+    const uint32_t magnitude = code & 0x7f;
+    if (magnitude == hif8_infinity) {
+        return sign * std::numeric_limits<float>::infinity();
+    }
+    for (const hif8_fields &f : hif8_all_fields) {
+        if (magnitude >> (7 - f.prefix_bits) != f.prefix) {
+            continue;
+        }
+        const uint32_t field = magnitude >> f.mantissa_bits & ((1u << f.exponent_bits) - 1);
+        const uint32_t sign_bit = f.exponent_bits > 0 ? 1u << (f.exponent_bits - 1) : 0;
+        const int exponent = static_cast<int>(field | sign_bit);
+        const int units = 1 << f.mantissa_bits | static_cast<int>(magnitude & ((1u << f.mantissa_bits) - 1));
+        return sign * std::ldexp(static_cast<float>(units),
+                                 ((field & sign_bit) != 0 ? -exponent : exponent) - f.mantissa_bits);
+    }
+    return magnitude == 0 ? 0 : sign * std::ldexp(1.0f, static_cast<int>(magnitude) + hif8_least_exponent - 1);
+}
+
+// The code of units * 2^(exponent - mantissa bits), where units has one bit more than the mantissa.
+uint32_t hif8_code(int exponent, uint32_t units) {
+    if (!has_hif8_mantissa(exponent)) {
+        return static_cast<uint32_t>(exponent - hif8_least_exponent + 1);
+    }
+    const hif8_fields &f = hif8_fields_of(exponent);
+    const uint32_t sign_bit = f.exponent_bits > 0 ? 1u << (f.exponent_bits - 1) : 0;
+    const uint32_t below = static_cast<uint32_t>(std::abs(exponent)) - sign_bit;
+    const uint32_t field = below | (exponent < 0 ? sign_bit : 0);
+    return f.prefix << (7 - f.prefix_bits) | field << f.mantissa_bits | (units - (1u << f.mantissa_bits));
+}
+
+// The code of |value|, to nearest, ties away from 0; infinity's where it is above the largest.
+uint32_t round_to_hif8(float value) {
+    const uint32_t bits = std::bit_cast<uint32_t>(value) & 0x7fffffffu;
+    const int own_exponent = static_cast<int>(bits >> 23) - 127;
+    int exponent = std::max(own_exponent, hif8_least_exponent);
+    const int shift = 23 - hif8_mantissa_bits(exponent) + exponent - own_exponent;
+    if (own_exponent > hif8_largest_exponent || shift > 24) {
+        return own_exponent > 0 ? hif8_infinity : 0;
+    }
+    uint32_t units = ((bits & 0x7fffffu) + 0x800000u + (1u << (shift - 1))) >> shift;
+    if (units == 2u << hif8_mantissa_bits(exponent)) {
+        exponent++;
+        units = 1u << hif8_mantissa_bits(exponent);
+    }
+    return exponent > hif8_largest_exponent ? hif8_infinity : hif8_code(exponent, units);
+}
+
+uint32_t encode_hif8(float value, bool no_saturate) {
+    if (value != value) {
+        return hif8_nan;
+    }
+    const uint32_t magnitude = round_to_hif8(value);
+    const uint32_t saturated = magnitude == hif8_infinity && !no_saturate ? hif8_largest : magnitude;
+    return saturated == 0 || !std::signbit(value) ? saturated : saturated | 0x80;
 }
 
 float decode_e8m0(uint32_t code) {
@@ -105,10 +191,12 @@ int64_t bits_of(qdq_dtype type) {
     case QDQ_F8E5M2FNUZ:
     case QDQ_F6E2M3:
     case QDQ_F6E3M2:
+    case QDQ_HIF8:
     case QDQ_E8M0: return 8;
     case QDQ_I4:
     case QDQ_U4:
-    case QDQ_F4E2M1: return 4;
+    case QDQ_F4E2M1:
+    case QDQ_F4E1M2: return 4;
     case QDQ_I2:
     case QDQ_U2: return 2;
     }
@@ -137,6 +225,8 @@ const char *name_of(qdq_dtype type) {
     case QDQ_F6E3M2: return "f6e3m2";
     case QDQ_I2: return "i2";
     case QDQ_U2: return "u2";
+    case QDQ_F4E1M2: return "f4e1m2";
+    case QDQ_HIF8: return "hif8";
     }
     std::abort();
 }
@@ -178,6 +268,9 @@ float decode_float(qdq_dtype type, uint32_t code) {
     if (type == QDQ_E8M0) {
         return decode_e8m0(code & 0xff);
     }
+    if (type == QDQ_HIF8) {
+        return decode_hif8(code & 0xff);
+    }
     const float_format &format = format_of(type);
     const uint32_t magnitude = code & (format.sign_bit - 1);
     if (is_nan(type, code)) {
@@ -192,12 +285,19 @@ int step_exponent(qdq_dtype type, float value) {
     if (is_integer(type)) {
         return 0;
     }
+    if (type == QDQ_HIF8) {
+        const int exponent = value == 0 ? hif8_least_exponent : std::max(std::ilogb(value), hif8_least_exponent);
+        return exponent - hif8_mantissa_bits(exponent);
+    }
     const float_format &format = format_of(type);
     const int exponent = value == 0 ? 1 - format.bias : std::ilogb(value);
     return std::max(exponent, 1 - format.bias) - format.mantissa_bits;
 }
 
 uint32_t encode_quantized_float(qdq_dtype type, float value, bool nan_is_negative, bool no_saturate) {
+    if (type == QDQ_HIF8) {
+        return encode_hif8(value, no_saturate);
+    }
     const float_format &format = format_of(type);
     if (value != value) {
         if (!format.has_nan()) {

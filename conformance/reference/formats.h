@@ -1,5 +1,6 @@
-// The element types of qdq.h, decoded and encoded one value at a time. An encoder rounds once, to nearest even, by
-// integer arithmetic on the significand, so it depends neither on the compiler's float options nor on MXCSR.
+// The element types of qdq.h, decoded and encoded one value at a time. An encoder rounds once, to nearest even (hif8:
+// ties away from 0), by integer arithmetic on the significand, so it depends neither on the compiler's float options
+// nor on MXCSR.
 #pragma once
 
 #include <qdq/qdq.h>

@@ -35,12 +35,15 @@ float largest_float(qdq_dtype codes) {
     return largest;
 }
 
+// Of the largest numbers.
 int mantissa_bits(qdq_dtype codes) {
     switch (codes) {
-    case QDQ_F4E2M1: return 1;
+    case QDQ_F4E2M1:
+    case QDQ_HIF8: return 1;
     case QDQ_F8E5M2:
     case QDQ_F8E5M2FNUZ:
-    case QDQ_F6E3M2: return 2;
+    case QDQ_F6E3M2:
+    case QDQ_F4E1M2: return 2;
     default: return 3;
     }
 }

@@ -154,7 +154,7 @@ def check_arguments(function, arguments, keywords):
 
 
 def dtype_name(dtype):
-    """NumPy's or ml_dtypes' name of what a string, a dtype or a type object stands for; None for others."""
+    """NumPy's, ml_dtypes' or en_dtypes' name of what a string, a dtype or a type object stands for; None for others."""
     if isinstance(dtype, str):
         return dtype
     if _library(dtype) == "torch":
@@ -168,4 +168,13 @@ def numpy_dtype(name):
     import ml_dtypes
     import numpy
 
-    return numpy.dtype(getattr(numpy, name, None) or getattr(ml_dtypes, name))
+    found = getattr(numpy, name, None) or getattr(ml_dtypes, name, None)
+    if found is None:  # Ascend's types
+        try:
+            import en_dtypes
+        except ImportError:
+            raise TypeError(
+                f"NumPy has elements of {name} by the package en_dtypes alone, which is missing; packed=True gives bytes"
+            ) from None
+        found = getattr(en_dtypes, name)
+    return numpy.dtype(found)

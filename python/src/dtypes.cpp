@@ -11,6 +11,8 @@ namespace qdq::python {
 namespace {
 
 // In the order of qdq_dtype. DLPack's codes: 0 int, 1 uint, 2 float, 4 bfloat, 10 and more those of 8 bits and fewer.
+// Where it has none, arrays come by NumPy alone.
+constexpr uint8_t no_dlpack_code = 255;
 constexpr element_type types[] = {
     {"float32", QDQ_F32, 2, 32},
     {"float16", QDQ_F16, 2, 16},
@@ -32,6 +34,8 @@ constexpr element_type types[] = {
     {"float6_e3m2fn", QDQ_F6E3M2, 16, 6},
     {"int2", QDQ_I2, 0, 2},
     {"uint2", QDQ_U2, 1, 2},
+    {"float4_e1m2", QDQ_F4E1M2, no_dlpack_code, 0},
+    {"hifloat8", QDQ_HIF8, no_dlpack_code, 0},
 };
 static_assert(std::size(types) == std::size(kernels::element_types));
 
@@ -46,7 +50,8 @@ std::string meant(nb::handle name) {
         return PyUnicode_CompareWithASCIIString(name.ptr(), qdq_dtype_name(type.dtype)) == 0;
     });
     if (of_command_line != nullptr) {
-        return std::string(": in Python, where names are NumPy's and ml_dtypes', it is ") + of_command_line->name;
+        return std::string(": in Python, where names are NumPy's, ml_dtypes' and en_dtypes', it is ") +
+               of_command_line->name;
     }
     if (PyUnicode_CompareWithASCIIString(name.ptr(), "float64") == 0) {
         return "";  // which no_type() explains

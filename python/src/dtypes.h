@@ -1,4 +1,4 @@
-// Element types by the names that NumPy and ml_dtypes have for them.
+// Element types by the names that NumPy, ml_dtypes and en_dtypes have for them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,7 +13,7 @@ namespace qdq::python {
 namespace nb = nanobind;
 
 struct element_type {
-    const char *name;  // NumPy's or ml_dtypes'
+    const char *name;  // NumPy's, ml_dtypes' or en_dtypes'
     qdq_dtype dtype;
     uint8_t dlpack_code, dlpack_bits;
 };

@@ -18,7 +18,8 @@ constexpr operation op{"aclnnAscendAntiQuant", {{"x"}, {"scale"}, {"offset", tru
 aclnnStatus check_types(const aclTensor &x, const aclTensor &scale, const aclTensor *offset, int64_t dst_type,
                         bool sqrt_mode, const aclTensor &y) {
     aclnnStatus status;
-    if ((status = check_type<ACL_INT8, ACL_INT4, ACL_INT32, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(op, "x", x.type)) ||
+    if ((status = check_type<ACL_INT8, ACL_INT4, ACL_INT32, ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(
+             op, "x", x.type)) ||
         (status = check_type<ACL_FLOAT, ACL_BF16>(op, "scale", scale.type)) ||
         (status = check_type<ACL_FLOAT16, ACL_BF16>(op, "y", y.type)) ||
         (status = check_result_type(op, "dstType", dst_type, "y", y))) {

@@ -31,8 +31,8 @@ aclnnStatus check_types(const call &c) {
     aclnnStatus status;
     if ((status = check_type<ACL_FLOAT, ACL_FLOAT16, ACL_BF16>(op, "x", c.x->type)) ||
         (status = check_type<ACL_FLOAT, ACL_FLOAT16, ACL_BF16>(op, "scale", c.scale->type)) ||
-        (status = check_type<ACL_INT8, ACL_INT32, ACL_INT4, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(op, "dstType",
-                                                                                                c.dst_type)) ||
+        (status = check_type<ACL_INT8, ACL_INT32, ACL_INT4, ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(
+             op, "dstType", c.dst_type)) ||
         (status = check_result_type(op, "dstType", c.dst_type, "y", *c.y))) {
         return status;
     }

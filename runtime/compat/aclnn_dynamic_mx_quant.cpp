@@ -19,7 +19,8 @@ ascend::mx_scales scales_of(const aclTensor &x, int32_t axis, int64_t block) {
 aclnnStatus check_types(const aclTensor &x, int64_t dst_type, const aclTensor &y, const aclTensor &scale) {
     aclnnStatus status;
     if ((status = check_type<ACL_FLOAT16, ACL_BF16, ACL_FLOAT>(op, "x", x.type)) ||
-        (status = check_type<ACL_FLOAT8_E5M2, ACL_FLOAT8_E4M3FN, ACL_FLOAT4_E2M1>(op, "yOut", y.type)) ||
+        (status =
+             check_type<ACL_FLOAT8_E5M2, ACL_FLOAT8_E4M3FN, ACL_FLOAT4_E2M1, ACL_FLOAT4_E1M2>(op, "yOut", y.type)) ||
         (status = check_result_type(op, "dstType", dst_type, "yOut", y))) {
         return status;
     }

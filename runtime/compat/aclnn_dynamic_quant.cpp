@@ -37,7 +37,8 @@ aclnnStatus check_types(const call &c) {
     aclnnStatus status;
     if ((status = check_type<ACL_FLOAT16, ACL_BF16>(op, "x", c.x->type)) ||
         (status =  // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): check_operands refuses NULL
-         check_type<ACL_INT8, ACL_INT4, ACL_INT32, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(op, "yOut", c.y->type)) ||
+         check_type<ACL_INT8, ACL_INT4, ACL_INT32, ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(op, "yOut",
+                                                                                                     c.y->type)) ||
         (status = check_type<ACL_FLOAT>(op, "scaleOut", c.scale->type)) ||
         (c.offset && (status = check_type<ACL_FLOAT>(op, "offsetOut", c.offset->type))) ||
         (c.groups && (status = check_type<ACL_INT32, ACL_INT64>(op, "groupIndexOptional", c.groups->type)))) {

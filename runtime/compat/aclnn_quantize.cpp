@@ -51,7 +51,8 @@ aclnnStatus check_types(const aclTensor &x, const aclTensor &scales, const aclTe
         (status = check_type<ACL_FLOAT, ACL_FLOAT16, ACL_BF16>(op, "scales", scales.type)) ||
         (zero_points && (status = check_type<ACL_INT32, ACL_INT8, ACL_UINT8, ACL_FLOAT, ACL_BF16>(
                              op, "zeroPoints", zero_points->type))) ||
-        (status = check_type<ACL_INT8, ACL_UINT8, ACL_INT32, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(op, "dtype", dtype)) ||
+        (status = check_type<ACL_INT8, ACL_UINT8, ACL_INT32, ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(
+             op, "dtype", dtype)) ||
         (status = check_result_type(op, "dtype", dtype, "out", out))) {
         return status;
     }

@@ -26,10 +26,12 @@ element element_of(int acl_type) {
     case ACL_UINT8: return {QDQ_U8, 8};
     case ACL_INT32: return {QDQ_I32, 32};
     case ACL_INT4: return {QDQ_I4, 4};
+    case ACL_HIFLOAT8: return {QDQ_HIF8, 8};
     case ACL_FLOAT8_E4M3FN: return {QDQ_F8E4M3, 8};
     case ACL_FLOAT8_E5M2: return {QDQ_F8E5M2, 8};
     case ACL_FLOAT8_E8M0: return {QDQ_E8M0, 8};
     case ACL_FLOAT4_E2M1: return {QDQ_F4E2M1, 4};
+    case ACL_FLOAT4_E1M2: return {QDQ_F4E1M2, 4};
     case ACL_INT64: return {QDQ_I32, 64};  // of groups' ends alone, whose type nobody looks at
     default: return {QDQ_F32, 32};
     }
@@ -126,7 +128,7 @@ bool same_shape(const aclTensor &a, const aclTensor &b) {
 aclnnStatus check_codes(const operation &op, const char *codes_name, const aclTensor &codes, const char *values_name,
                         const aclTensor &values) {
     const int64_t in_one = codes.type == ACL_INT32 ? 8 : 1;
-    const bool is_packed = is_one_of<ACL_INT32, ACL_INT4, ACL_FLOAT4_E2M1>(codes.type);
+    const bool is_packed = is_one_of<ACL_INT32, ACL_INT4, ACL_FLOAT4_E2M1, ACL_FLOAT4_E1M2>(codes.type);
     const bool fits =
         codes.rank == values.rank && std::equal(values.shape, values.shape + values.rank - 1, codes.shape);
     if (!fits || codes.last() > INT64_MAX / 8 || codes.last() * in_one != values.last()) {

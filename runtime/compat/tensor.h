@@ -39,7 +39,7 @@ template<typename Enum> int value_of(const Enum &given) {
 
 template<int... list> constexpr bool is_one_of(int value) { return ((value == list) || ...); }
 
-inline bool is_float8(int type) { return is_one_of<ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(type); }
+inline bool is_float8(int type) { return is_one_of<ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(type); }
 
 // An argument of a function that is a tensor.
 struct operand {

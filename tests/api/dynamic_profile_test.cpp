@@ -58,6 +58,7 @@ TEST(DynamicProfile, vllm_has_least_scales_of_f8) {
 TEST(DynamicProfile, acl_makes_0_of_nan) {
     EXPECT_EQ(dynamic_profile("acl", QDQ_I8).options.nan, QDQ_NAN_ZERO);
     EXPECT_EQ(dynamic_profile("acl", QDQ_I4).how.rule, QDQ_SCALE_ABSMAX);
+    EXPECT_EQ(dynamic_profile("acl", QDQ_HIF8).how.rule, QDQ_SCALE_ABSMAX);
 }
 
 TEST(DynamicProfile, a_call_takes_what_it_gives) {

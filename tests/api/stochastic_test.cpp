@@ -62,7 +62,8 @@ TEST_F(Stochastic, means_of_draws_are_the_values) {
                                                               {QDQ_I32, {-1234.56f, 0.9f}},
                                                               {QDQ_F8E4M3, {0.3f, -17.3f, 0.0007f, 300.0f}},
                                                               {QDQ_F8E5M2, {0.3f, 1e-5f, -50000.0f}},
-                                                              {QDQ_F4E2M1, {0.1f, -5.1f, 2.4f}}};
+                                                              {QDQ_F4E2M1, {0.1f, -5.1f, 2.4f}},
+                                                              {QDQ_HIF8, {0.3f, -17.3f, 300.0f, -1e-5f, 1e-7f}}};
     for (const auto &[type, values] : cases) {
         for (const float value : values) {
             const std::vector<double> all = draws(value, type, stochastic(7));

@@ -64,6 +64,10 @@ class Status(unittest.TestCase):
         self.assertEqual(rows["quantize_f32_i3"]["x86_new"], "F")
         self.assertEqual(rows["dequantize_i3_bf16"]["x86_new"], "A")
 
+    def test_devices_have_no_kernels_of_types_of_the_host(self):
+        self.assertEqual(self.letter("cuda", "quantize", "f32", "f4e1m2"), "-")
+        self.assertEqual(self.letter("x86_avx2", "dequantize", "f32", "f4e1m2"), "A")
+
     def test_f32_are_swept_where_that_test_runs(self):
         self.assertEqual(self.letter("x86_avx2", "quantize", "f32", "i8"), "F")
         self.assertEqual(self.letter("x86_avx2", "dequantize", "f32", "i8"), "A")

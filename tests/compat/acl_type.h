@@ -17,6 +17,8 @@ inline aclDataType acl_type(qdq_dtype type) {
     case QDQ_F8E4M3: return ACL_FLOAT8_E4M3FN;
     case QDQ_F8E5M2: return ACL_FLOAT8_E5M2;
     case QDQ_F4E2M1: return ACL_FLOAT4_E2M1;
+    case QDQ_F4E1M2: return ACL_FLOAT4_E1M2;
+    case QDQ_HIF8: return ACL_HIFLOAT8;
     case QDQ_E8M0: return ACL_FLOAT8_E8M0;
     default: return ACL_FLOAT;
     }

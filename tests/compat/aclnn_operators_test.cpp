@@ -255,7 +255,7 @@ TEST_F(Operators, take_the_types_of_ascend_quant) {
         const tensor_ptr of_type = make({2, type == ACL_INT32 ? 1 : 8}, type, y.data());
         const ascend_quant_call call{x.get(), s.get(), nullptr, of_type.get(), false, "round", type};
         if (type == ACL_INT8 || type == ACL_INT4 || type == ACL_INT32 || type == ACL_FLOAT8_E4M3FN ||
-            type == ACL_FLOAT8_E5M2) {
+            type == ACL_FLOAT8_E5M2 || type == ACL_HIFLOAT8) {
             expect_done(call, aclnnAscendQuantV3);
         } else {
             expect_refused({"dstType: data type " + std::to_string(type)}, call);
@@ -333,8 +333,8 @@ TEST_F(Operators, quantize_as_the_oracle) {
     for (int i = 0; i < 3000 && !HasFailure(); i++) {
         const int rank = 1 + static_cast<int>(random.below(8));
         dimensions shape = random_shape(random, rank);
-        const auto stored =
-            std::vector<qdq_dtype>{QDQ_I8, QDQ_I4, QDQ_F8E4M3, QDQ_F8E5M2}[static_cast<size_t>(random.below(4))];
+        const auto stored = std::vector<qdq_dtype>{QDQ_I8, QDQ_I4, QDQ_F8E4M3, QDQ_F8E5M2,
+                                                   QDQ_HIF8}[static_cast<size_t>(random.below(5))];
         shape.back() *= stored == QDQ_I4 ? 8 : 1;
         const auto type = std::vector<qdq_dtype>{QDQ_F32, QDQ_F16, QDQ_BF16}[static_cast<size_t>(random.below(3))];
         const auto axis = static_cast<int32_t>(-1 - random.below(std::min(rank, 2)));
@@ -409,7 +409,7 @@ TEST_F(Operators, take_the_types_of_anti_quant) {
         const tensor_ptr x = of({2, type == ACL_INT32 ? 1 : 8}, type), to = make({2, 8}, ACL_FLOAT16, y.data());
         const anti_quant_call call{x.get(), s.get(), nullptr, to.get()};
         if (type == ACL_INT8 || type == ACL_INT4 || type == ACL_INT32 || type == ACL_FLOAT8_E4M3FN ||
-            type == ACL_FLOAT8_E5M2) {
+            type == ACL_FLOAT8_E5M2 || type == ACL_HIFLOAT8) {
             expect_done(call, aclnnAscendAntiQuant);
         } else {
             expect_refused({": x: data type " + std::to_string(type)}, call);
@@ -481,8 +481,8 @@ TEST_F(Operators, dequantize_as_the_oracle) {
     for (int i = 0; i < 3000 && !HasFailure(); i++) {
         const int rank = 1 + static_cast<int>(random.below(8));
         dimensions shape = random_shape(random, rank);
-        const auto stored =
-            std::vector<qdq_dtype>{QDQ_I8, QDQ_I4, QDQ_F8E4M3, QDQ_F8E5M2}[static_cast<size_t>(random.below(4))];
+        const auto stored = std::vector<qdq_dtype>{QDQ_I8, QDQ_I4, QDQ_F8E4M3, QDQ_F8E5M2,
+                                                   QDQ_HIF8}[static_cast<size_t>(random.below(5))];
         shape.back() *= stored == QDQ_I4 ? 8 : 1;
         const bool is_float8 = !reference::is_integer(stored);
         const auto scale_type = is_float8 || random.below(2) == 0 ? QDQ_F32 : QDQ_BF16;
@@ -596,7 +596,7 @@ TEST_F(Operators, take_the_types_of_dynamic_quant) {
                          groups = of({2}, type);
         const dynamic_quant_call call{x.get(), nullptr, nullptr, codes.get(), s.get(), type};
         if (type == ACL_INT8 || type == ACL_INT4 || type == ACL_INT32 || type == ACL_FLOAT8_E4M3FN ||
-            type == ACL_FLOAT8_E5M2) {
+            type == ACL_FLOAT8_E5M2 || type == ACL_HIFLOAT8) {
             expect_done(call, aclnnDynamicQuantV3);
         } else {
             expect_refused({"yOut: data type " + std::to_string(type)}, call);
@@ -802,8 +802,8 @@ TEST_F(Operators, compute_scales_as_the_oracle) {
     for (int i = 0; i < 2000 && !HasFailure(); i++) {
         const int rank = 2 + static_cast<int>(random.below(7));
         dimensions shape = random_shape(random, rank, 7);
-        const auto stored =
-            std::vector<qdq_dtype>{QDQ_I8, QDQ_I4, QDQ_F8E4M3, QDQ_F8E5M2}[static_cast<size_t>(random.below(4))];
+        const auto stored = std::vector<qdq_dtype>{QDQ_I8, QDQ_I4, QDQ_F8E4M3, QDQ_F8E5M2,
+                                                   QDQ_HIF8}[static_cast<size_t>(random.below(5))];
         shape.back() *= stored == QDQ_I4 ? 8 : 1;
         const auto type = random.below(2) == 0 ? QDQ_F16 : QDQ_BF16;
         const auto mode = static_cast<size_t>(random.below(3));
@@ -1013,7 +1013,8 @@ TEST_F(Operators, take_the_types_of_mx_quant) {
         } else {
             expect_refused({": x: data type " + std::to_string(type)}, call);
         }
-        if (type == ACL_FLOAT8_E5M2 || type == ACL_FLOAT8_E4M3FN || type == ACL_FLOAT4_E2M1) {
+        if (type == ACL_FLOAT8_E5M2 || type == ACL_FLOAT8_E4M3FN || type == ACL_FLOAT4_E2M1 ||
+            type == ACL_FLOAT4_E1M2) {
             expect_done(to, aclnnDynamicMxQuant);
         } else {
             expect_refused({"yOut: data type " + std::to_string(type)}, to);
@@ -1069,12 +1070,14 @@ TEST_F(Operators, take_the_shapes_of_mx_quant) {
                      wrong = make({80, 3}, ACL_FLOAT8_E4M3FN, y.data()), deep = of(dimensions(8, 2), ACL_BF16),
                      deep_codes = make(dimensions(8, 2), ACL_FLOAT8_E4M3FN, y.data()), odd = of({2, 33}, ACL_BF16),
                      odd_codes = make({2, 33}, ACL_FLOAT4_E2M1, y.data()),
+                     odd_quarters = make({2, 33}, ACL_FLOAT4_E1M2, y.data()),
                      odd_scale = make({2, 1, 2}, ACL_FLOAT8_E8M0, scale.data());
     expect_refused({"mxscaleOut: its strides are not dense"}, mx_quant_call{x.get(), codes.get(), strided.get()});
     expect_refused({"yOut: its strides are not dense"}, mx_quant_call{x.get(), padded.get(), s.get()});
     expect_refused({"yOut: its shape is not x's"}, mx_quant_call{x.get(), wrong.get(), s.get()});
     expect_refused({": x: 8 dimensions are not in 1..7"}, mx_quant_call{deep.get(), deep_codes.get(), s.get()});
     expect_refused({": x: the last dimension, 33,"}, mx_quant_call{odd.get(), odd_codes.get(), odd_scale.get(), 40});
+    expect_refused({": x: the last dimension, 33,"}, mx_quant_call{odd.get(), odd_quarters.get(), odd_scale.get(), 41});
 }
 
 TEST_F(Operators, refuse_scales_over_other_tensors) {
@@ -1120,10 +1123,11 @@ TEST_F(Operators, quantize_blocks_as_the_oracle) {
         const auto axis = static_cast<size_t>(random.below(rank));
         const int64_t block = random.below(3) == 0 ? 64 : 32;
         shape[axis] = 1 + random.below(5 * block);
-        const auto stored =
-            std::vector<qdq_dtype>{QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1}[static_cast<size_t>(random.below(3))];
-        shape.back() += stored == QDQ_F4E2M1 ? shape.back() % 2 : 0;
-        const bool by_largest = stored != QDQ_F4E2M1 && random.below(2) == 0, is_f32 = block == 32 && shape[axis] >= 32;
+        const auto stored = std::vector<qdq_dtype>{QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1,
+                                                   QDQ_F4E1M2}[static_cast<size_t>(random.below(4))];
+        const bool is_packed = reference::is_packed(stored);
+        shape.back() += is_packed ? shape.back() % 2 : 0;
+        const bool by_largest = !is_packed && random.below(2) == 0, is_f32 = block == 32 && shape[axis] >= 32;
         const auto type = std::vector<qdq_dtype>{QDQ_F16, QDQ_BF16,
                                                  is_f32 ? QDQ_F32 : QDQ_BF16}[static_cast<size_t>(random.below(3))];
         const tensor_memory x = random_floats(random, type, shape, x_layouts.next());

@@ -219,7 +219,7 @@ TEST_F(Aclnn, takes_a_dtype_of_i8_u8_i32_and_float8) {
         dtype = type;
         out = make({2, 3}, type, y.data());
         if (type == ACL_INT8 || type == ACL_UINT8 || type == ACL_INT32 || type == ACL_FLOAT8_E4M3FN ||
-            type == ACL_FLOAT8_E5M2) {
+            type == ACL_FLOAT8_E5M2 || type == ACL_HIFLOAT8) {
             expect_accepted();
         } else {
             expect_invalid({"dtype", std::to_string(type)});
@@ -242,6 +242,19 @@ TEST_F(Aclnn, rounds_to_float8_and_saturates) {
     prepare();
     expect_second_phase(ACLNN_ERR_PARAM_INVALID, {"aclnnQuantize: zeroPoints"});
     aclDestroyAclOpExecutor(executor);
+}
+
+// Of 1.0625 and 40960 both neighbours are as near.
+TEST_F(Aclnn, rounds_to_hifloat8_with_ties_away_from_0_and_saturates) {
+    memory = {0.53125f, -0.53125f, 20480.0f, 1e-9f};
+    const std::vector<float> scale{0.5f};
+    dtype = ACL_HIFLOAT8;
+    x = make({4}, ACL_FLOAT, memory.data());
+    scales = make({1}, ACL_FLOAT, scale.data());
+    zero_points = nullptr;
+    out = make({4}, ACL_HIFLOAT8, y.data());
+    expect_accepted();
+    EXPECT_EQ(std::vector<uint8_t>(y.begin(), y.begin() + 4), (std::vector<uint8_t>{0x09, 0x89, 0x6e, 0}));
 }
 
 TEST_F(Aclnn, wants_an_out_of_dtype) {
@@ -701,7 +714,7 @@ TEST_F(AclnnOracle, agrees) {
                 if (asks_for_bf16 && !(x == QDQ_BF16 && scales == QDQ_BF16 && (z < 0 || z == 3))) {
                     continue;
                 }
-                for (qdq_dtype stored : {QDQ_I8, QDQ_U8, QDQ_I32, QDQ_F8E4M3, QDQ_F8E5M2}) {
+                for (qdq_dtype stored : {QDQ_I8, QDQ_U8, QDQ_I32, QDQ_F8E4M3, QDQ_F8E5M2, QDQ_HIF8}) {
                     if (!reference::is_integer(stored) && zero_points != nullptr) {
                         continue;
                     }
@@ -724,7 +737,7 @@ TEST_F(AclnnOracle, agrees) {
             }
         }
     }
-    EXPECT_EQ(combinations, (3 * 2 * 5 + 2) * 3 + (3 * 2 + 1) * 2);
+    EXPECT_EQ(combinations, (3 * 2 * 5 + 2) * 3 + (3 * 2 + 1) * 3);
     EXPECT_TRUE(x_layouts.came_round() && scale_layouts.came_round() && zero_point_layouts.came_round());
 }
 

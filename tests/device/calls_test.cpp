@@ -171,6 +171,12 @@ TEST_P(DeviceCalls, float_formats_take_no_zero_point_there) {
                    {"zero_point", "f8e4m3"});
 }
 
+TEST_P(DeviceCalls, have_no_kernels_of_types_of_the_host) {
+    call c(*own, some_floats(), 0.5f);
+    c.y.dtype = QDQ_F4E1M2;
+    expect_refused(c.run(), QDQ_UNSUPPORTED, {"y: devices have no kernels of f4e1m2"});
+}
+
 TEST_P(DeviceCalls, take_neither_stored_scales_nor_dense_codes) {
     call c(*own, some_floats(), 0.5f);
     const float global = 2;

@@ -503,7 +503,7 @@ struct drawn_codes {
         }
     }
     static tensor_memory draw(choices &from, const dimensions &of, bool is_result) {
-        const qdq_dtype type = from.one_of<qdq_dtype>({QDQ_I8, QDQ_I4, QDQ_F8E4M3, QDQ_F8E5M2});
+        const qdq_dtype type = from.one_of<qdq_dtype>({QDQ_I8, QDQ_I4, QDQ_F8E4M3, QDQ_F8E5M2, QDQ_HIF8});
         if (!is_result) {
             test_support::random_bits random(static_cast<uint64_t>(from.between(0, 255)));
             return compat_test::random_codes(random, type, of, layout::dense);
@@ -618,7 +618,8 @@ void dynamic_mx_quant(choices &from) {
     }
     scale_shape.push_back(2);
     scale_shape.resize(std::min<size_t>(scale_shape.size(), 8));
-    const qdq_dtype type = from.one_of(floats), stored = from.one_of<qdq_dtype>({QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1});
+    const qdq_dtype type = from.one_of(floats),
+                    stored = from.one_of<qdq_dtype>({QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1, QDQ_F4E1M2});
     const tensor_memory x = draw_tensor(from, type, shape), y(stored, shape), scale(QDQ_E8M0, scale_shape);
     const int64_t scale_alg = from.between(0, 1);
     const bool repeats = from.chance(3);

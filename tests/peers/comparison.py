@@ -19,6 +19,7 @@ def skip(missing):
 
 
 try:
+    import en_dtypes  # noqa: F401  which oracle.py takes
     import ml_dtypes
     import numpy
 except ImportError as missing:

@@ -13,7 +13,8 @@ INTEGERS = ["int8", "uint8", "int16", "uint16", "int4", "uint4"]
 PACKED_INTEGERS = [name for name in qdq_ctypes.PACKED if "int" in name]
 F8 = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"]
 E2M1 = "float4_e2m1fn"
-STORED_FLOATS = [name for name in qdq_ctypes.DTYPES if re.match("float[468]_e[0-9]m[1-9]", name)]
+ASCEND = list(qdq_ctypes.ASCEND.values())
+STORED_FLOATS = [name for name in qdq_ctypes.DTYPES if re.match("float[468]_e[0-9]m[1-9]", name) and name not in ASCEND]
 WITHOUT_NAN = [name for name in STORED_FLOATS if not numpy.isnan(numpy.float32(numpy.nan).astype(name))]
 
 # Ordinary, not a power of two, tiny, huge, negative; 1 / 1e-39 is not a finite f32.

@@ -1,6 +1,6 @@
-"""The C interface of qdq.h through ctypes, for NumPy arrays with the types of NumPy and ml_dtypes.
+"""The C interface of qdq.h through ctypes, for NumPy arrays with the types of NumPy, ml_dtypes and en_dtypes.
 
-ml_dtypes' arrays of 4 and 2 bits hold one element in a byte. They are packed for a call, the first in the lowest bits,
+Their arrays of 4 and 2 bits hold one element in a byte. They are packed for a call, the first in the lowest bits,
 and an output is unpacked after it.
 """
 
@@ -16,8 +16,13 @@ _library = ctypes.CDLL(os.environ["QDQ_SHARED_LIBRARY"])
 _library.qdq_dtype_name.restype = ctypes.c_char_p
 
 
+ASCEND = {"f4e1m2": "float4_e1m2", "hif8": "hifloat8"}  # en_dtypes' names
+
+
 def _array_type(name):
-    """NumPy's or ml_dtypes' name of an element type: "int8" of "i8", "float8_e4m3fn" of "f8e4m3"."""
+    """NumPy's, ml_dtypes' or en_dtypes' name of an element type: "int8" of "i8", "float8_e4m3fn" of "f8e4m3"."""
+    if name in ASCEND:
+        return ASCEND[name]
     kind, bits, layout = re.fullmatch("(i|u|f|bf)([0-9]+)(e.*)?", "f8" + name if name[0] == "e" else name).groups()
     stem = {"i": "int", "u": "uint", "f": "float", "bf": "bfloat"}[kind] + bits + ("_" + layout if layout else "")
     if hasattr(numpy, stem):

@@ -64,7 +64,8 @@ int main() {
         for (const qdq_dtype real : {QDQ_F32, QDQ_F16, QDQ_BF16}) {
             for (const qdq_dtype stored : supported::stored_types) {
                 for (const form &f : forms) {
-                    if (!f.x_strides.empty() && reference::is_packed(stored)) {
+                    const bool needs_bytes = !f.x_strides.empty() && reference::is_packed(stored);
+                    if (needs_bytes || !supported::on_devices(stored)) {
                         continue;
                     }
                     storage x(quantizes ? real : stored, {rows, columns}, f.x_strides),

@@ -10,6 +10,7 @@ import oracle
 import pytest
 
 import qdq
+from qdq import _frameworks
 
 X = numpy.linspace(-4, 4, 24, dtype=numpy.float32).reshape(4, 6)
 
@@ -17,6 +18,16 @@ X = numpy.linspace(-4, 4, 24, dtype=numpy.float32).reshape(4, 6)
 @pytest.mark.parametrize("dtype", ["int8", numpy.int8, numpy.dtype("int8"), ml_dtypes.float8_e4m3fn, "float8_e4m3fn"])
 def test_a_dtype_is_a_string_or_a_type(dtype):
     assert qdq.quantize(X, 0.1, dtype=dtype).dtype == numpy.dtype(dtype)
+
+
+def test_ascends_types_need_en_dtypes_but_for_bytes(monkeypatch):
+    monkeypatch.setitem(sys.modules, "en_dtypes", None)
+    with pytest.raises(TypeError, match="hifloat8 by the package en_dtypes alone, which is missing; packed=True"):
+        _frameworks.numpy_dtype.__wrapped__("hifloat8")
+    codes = qdq.quantize(numpy.array([1.0625, -3.0], "float32"), 1.0, dtype="hifloat8", packed=True)
+    assert codes.tolist() == [0x09, 0x94]
+    assert qdq.dequantize(codes, 1.0, stored="hifloat8").tolist() == [1.125, -3.0]
+    assert qdq.quantize(numpy.array([[0.5, -1.75]], "float32"), 1.0, dtype="float4_e1m2", packed=True).tolist() == [[0xF2]]
 
 
 @pytest.mark.parametrize("scale", [0.5, numpy.float32(0.5), numpy.array(0.5, "f4"), [0.5], (0.5,), numpy.float64(0.5)])
@@ -52,7 +63,7 @@ def test_y_may_be_x_where_elements_are_of_one_size():
 @pytest.mark.parametrize(
     "arguments, keywords, error, message",
     [
-        ((X, 0.1), {"dtype": "int9"}, TypeError, "dtype: 'int9' is no type of qdq's: those are float32, .*, uint2$"),
+        ((X, 0.1), {"dtype": "int9"}, TypeError, "dtype: 'int9' is no type of qdq's: those are float32, .*, hifloat8$"),
         ((X, 0.1), {"dtype": "fp8"}, TypeError, "dtype: 'fp8' is no type of qdq's: those are .* float8_e4m3fn"),
         ((X, 0.1), {"dtype": "f8e4m3"}, TypeError, "'f8e4m3' is no type of qdq's: in Python, .* it is float8_e4m3fn$"),
         ((X, 0.1), {"dtype": "i8"}, TypeError, "'i8' is no type of qdq's: in Python, .* it is int8$"),

@@ -1,5 +1,6 @@
 """What qdq.quantize and qdq.dequantize give, in NumPy: qdq.h's arithmetic, operation by operation."""
 
+import en_dtypes
 import ml_dtypes
 import numpy
 
@@ -10,7 +11,7 @@ INTEGERS = {
 }  # fmt: skip
 STORED_FLOATS = [
     "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
-    "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
+    "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "float4_e1m2", "hifloat8",
 ]  # fmt: skip
 STORED = [*INTEGERS, *STORED_FLOATS]
 ROUNDINGS = {
@@ -23,7 +24,11 @@ ROUNDINGS = {
 
 
 def dtype(name):
-    return numpy.dtype(getattr(numpy, name, None) or getattr(ml_dtypes, name))
+    return numpy.dtype(getattr(numpy, name, None) or getattr(ml_dtypes, name, None) or getattr(en_dtypes, name))
+
+
+def finfo(name):
+    return ml_dtypes.finfo(name) if hasattr(ml_dtypes, name) else en_dtypes.finfo(dtype(name))
 
 
 def _spread(operand, shape, axis, block_size):
@@ -86,13 +91,19 @@ def _random_bits(shape, seed, offset):
     return numpy.where(n % 32 < 16, bits, bits >> 8 | (bits & numpy.uint64(0xFF)) << 8).reshape(shape).astype(int)
 
 
+def _hifloat8_mantissa_bits(exponent):
+    distance = numpy.abs(exponent)
+    return numpy.select([distance < 4, distance < 8, distance < 16], [3, 2, 1], 0)
+
+
 def _by_chance(t, name, bits):
     """t up or down to a number of the type, as if these had no end."""
     magnitude = numpy.abs(t.astype(numpy.float64))
     exponent = 0
     if name not in INTEGERS:
-        info = ml_dtypes.finfo(name)
-        exponent = numpy.maximum(numpy.frexp(magnitude)[1] - 1, info.minexp) - info.nmant
+        info = finfo(name)
+        exponent = numpy.maximum(numpy.frexp(magnitude)[1] - 1, info.minexp)
+        exponent = exponent - (_hifloat8_mantissa_bits(exponent) if name == "hifloat8" else info.nmant)
     steps = numpy.ldexp(magnitude, -exponent)
     chances = numpy.rint((steps - numpy.floor(steps)) * 65536)
     rounded = numpy.ldexp(numpy.floor(steps) + (chances + bits >= 65536), exponent)
@@ -100,11 +111,10 @@ def _by_chance(t, name, bits):
 
 
 def _stored_float(t, name, saturate):
-    largest = numpy.float32(ml_dtypes.finfo(name).max)
+    largest = numpy.float32(finfo(name).max)
     codes = (numpy.clip(t, -largest, largest) if saturate else t).astype(dtype(name))
     if name.startswith(("float6", "float4")):  # which have no NaN
-        nans = numpy.float32(6.0 if name == "float4_e2m1fn" else 1.0) * (1 if name == "float4_e2m1fn" else largest)
-        codes = numpy.where(numpy.isnan(t), nans.astype(dtype(name)), codes)
+        codes = numpy.where(numpy.isnan(t), largest.astype(dtype(name)), codes)
     return codes
 
 

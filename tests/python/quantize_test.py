@@ -31,7 +31,7 @@ def strided(array, draw):
 def codes(shape, name, random):
     """Any codes of a type."""
     drawn = random.integers(0, 2 ** (8 * oracle.dtype(name).itemsize), shape, numpy.uint64)
-    bits = 2 if name.endswith("int2") else 4 if name.endswith(("int4", "e2m1fn")) else 6 if "float6" in name else 32
+    bits = 2 if name.endswith("int2") else 4 if name.startswith(("int4", "uint4", "float4")) else 6 if "float6" in name else 32
     return (drawn & (2**bits - 1)).astype(f"u{oracle.dtype(name).itemsize}").view(oracle.dtype(name))
 
 
@@ -158,11 +158,11 @@ def test_bytes_are_transcoded_to_bytes():
 
 
 @settings(deadline=None, max_examples=100)
-@given(SHAPES, st.sampled_from(["int4", "uint4", "int2", "uint2", "float4_e2m1fn", "float6_e3m2fn", "int8"]))
+@given(SHAPES, st.sampled_from(["int4", "uint4", "int2", "uint2", "float4_e2m1fn", "float6_e3m2fn", "int8", "float4_e1m2"]))
 def test_packed_bytes_hold_the_same_elements(shape, name):
     x = elements(shape, 1)
     apart, packed = (qdq.quantize(x, 0.5, dtype=name, packed=packed) for packed in (False, True))
-    per_byte = 4 if name.endswith("int2") else 2 if name.endswith(("int4", "e2m1fn")) else 1
+    per_byte = 4 if name.endswith("int2") else 2 if name.startswith(("int4", "uint4", "float4")) else 1
     fills = per_byte == 1 or (shape and shape[-1] % per_byte == 0)
     in_rows = (*shape[:-1], *(size // per_byte for size in shape[-1:]))
     assert (packed.dtype, packed.shape) == (numpy.uint8, in_rows if fills else (-(-x.size // per_byte),))

@@ -5,6 +5,7 @@ exact; `rounded` takes a result to the nearest number of a format. Codes are the
 integers.
 """
 
+import bisect
 import dataclasses
 import fractions
 import functools
@@ -14,7 +15,7 @@ INFINITE, NAN = "infinite", "nan"
 
 # As qdq.h numbers them.
 DTYPES = ["f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "i4", "u4", "f8e4m3", "f8e5m2", "f4e2m1", "e8m0",
-          "f8e4m3fnuz", "f8e5m2fnuz", "f6e2m3", "f6e3m2", "i2", "u2"]  # fmt: skip
+          "f8e4m3fnuz", "f8e5m2fnuz", "f6e2m3", "f6e3m2", "i2", "u2", "f4e1m2", "hif8"]  # fmt: skip
 DIVIDE, MULTIPLY, RECIPROCAL = range(3)
 AFTER_ROUNDING, BEFORE_ROUNDING = range(2)
 SUBTRACT, ADD = range(2)
@@ -31,6 +32,7 @@ class Format:
     fn      the highest magnitude is a NaN, and there is no infinity
     fnuz    the code of -0 is the only NaN, and there is no infinity
     finite  none
+    tapered HiFloat8's: the widths below are the most there are
     """
 
     exponent_bits: int
@@ -48,6 +50,8 @@ class Format:
 
     def largest_code(self):
         """Of finite numbers."""
+        if self.special == "tapered":
+            return int("110" "111" "0", 2)
         if self.special == "ieee":
             return self.sign_bit - (1 << self.mantissa_bits) - 1
         return self.sign_bit - (2 if self.special == "fn" else 1)
@@ -68,8 +72,11 @@ FORMATS = {
     "f4e2m1": Format(2, 1, 1, "finite"),
     "f6e2m3": Format(2, 3, 1, "finite"),
     "f6e3m2": Format(3, 2, 3, "finite"),
+    "f4e1m2": Format(1, 2, 1, "finite"),
+    "hif8": Format(4, 3, 23, "tapered"),
 }
 F32 = FORMATS["f32"]
+ONE_ZERO = ("fnuz", "tapered")  # the code of -0 is NaN
 
 
 @functools.cache
@@ -112,7 +119,33 @@ def integer_range(dtype):
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype[0] == "i" else (0, (1 << bits) - 1)
 
 
+def tapered_magnitude(code):
+    """What the seven bits below the sign of a HiFloat8 stand for, infinity's as if it were a number (arXiv 2409.16626)."""
+    text = f"{code:07b}"
+    widths = {"0001": 0, "001": 1, "01": 2, "10": 3, "11": 4}
+    for prefix, width in widths.items():
+        if text.startswith(prefix):
+            field, mantissa = text[len(prefix) :][:width], text[len(prefix) + width :]
+            exponent = int("1" + field[1:], 2) * (-1 if field[0] == "1" else 1) if width else 0
+            return (1 + Fraction(int(mantissa, 2), 1 << len(mantissa))) * power(exponent)
+    return power(code - 23) if code else Fraction(0)
+
+
+TAPERED = [tapered_magnitude(code) for code in range(128)]
+CODE_OF_TAPERED = {magnitude: code for code, magnitude in enumerate(TAPERED)}
+SORTED_TAPERED = sorted(TAPERED)
+
+
+def nearest_tapered(fraction):
+    """The nearest number, of two as near the larger one; above them all the one whose code is infinity's."""
+    place = bisect.bisect(SORTED_TAPERED, fraction)
+    below, above = SORTED_TAPERED[place - 1], SORTED_TAPERED[min(place, len(SORTED_TAPERED) - 1)]
+    return below if 2 * fraction < below + above else above
+
+
 def decode_finite(form, magnitude):
+    if form.special == "tapered":
+        return TAPERED[magnitude]
     exponent = magnitude >> form.mantissa_bits
     fraction = Fraction(magnitude & ((1 << form.mantissa_bits) - 1), 1 << form.mantissa_bits)
     return (fraction + 1) * power(exponent - form.bias) if exponent else fraction * power(form.smallest_exponent)
@@ -125,12 +158,12 @@ def decode(dtype, code):
         return (False, NAN) if code == 255 else (False, power(code - 127))
     form = FORMATS[dtype]
     negative, magnitude = code >= form.sign_bit, code & (form.sign_bit - 1)
-    if form.special == "fnuz" and negative and magnitude == 0:
+    if form.special in ONE_ZERO and negative and magnitude == 0:
         return False, NAN
-    if magnitude <= form.largest_code():
-        return negative, decode_finite(form, magnitude)
-    infinite = form.special == "ieee" and magnitude == form.largest_code() + 1
-    return negative, INFINITE if infinite else NAN
+    if form.special in ("ieee", "tapered") and magnitude == form.largest_code() + 1:
+        return negative, INFINITE
+    is_finite_code = magnitude <= form.largest_code() or form.special == "tapered"
+    return (negative, decode_finite(form, magnitude)) if is_finite_code else (negative, NAN)
 
 
 def nearest_even(numerator, denominator):
@@ -144,6 +177,8 @@ def rounded_magnitude(form, fraction):
     """To the nearest of the format's numbers, subnormals included, as if its exponents had no upper end."""
     if fraction == 0:
         return fraction
+    if form.special == "tapered":
+        return nearest_tapered(fraction)
     unit = max(floor_of_log2(fraction), form.smallest_exponent) - form.mantissa_bits
     return nearest_even(*over_power(fraction, unit)) * power(unit)
 
@@ -158,6 +193,8 @@ def rounded(form, number):
 
 def code_of_finite(form, magnitude):
     """The code of a magnitude that the format holds exactly."""
+    if form.special == "tapered":
+        return CODE_OF_TAPERED[magnitude]
     binade = floor_of_log2(magnitude) if magnitude else form.smallest_exponent
     is_subnormal = magnitude < power(form.smallest_exponent)
     exponent = 0 if is_subnormal else binade + form.bias
@@ -177,8 +214,8 @@ def encode(dtype, number):
     return code | (form.sign_bit if negative else 0)
 
 
-NAN_CODE = {"f8e4m3": 0x7F, "f8e5m2": 0x7E, "f8e4m3fnuz": 0x80, "f8e5m2fnuz": 0x80}
-OVERFLOW_CODE = {"f8e4m3": 0x7F, "f8e5m2": 0x7C, "f8e4m3fnuz": 0x80, "f8e5m2fnuz": 0x80}
+NAN_CODE = {"f8e4m3": 0x7F, "f8e5m2": 0x7E, "f8e4m3fnuz": 0x80, "f8e5m2fnuz": 0x80, "hif8": 0x80}
+OVERFLOW_CODE = {"f8e4m3": 0x7F, "f8e5m2": 0x7C, "f8e4m3fnuz": 0x80, "f8e5m2fnuz": 0x80, "hif8": 0x6F}
 
 
 def encode_stored_float(dtype, number, nan_is_negative, no_saturate):
@@ -195,7 +232,7 @@ def encode_stored_float(dtype, number, nan_is_negative, no_saturate):
         code = OVERFLOW_CODE[dtype] if no_saturate and form.special != "finite" else form.largest_code()
     else:
         code = code_of_finite(form, magnitude)
-    if code == 0 and form.special == "fnuz":
+    if code == 0 and form.special in ONE_ZERO:
         return 0
     return code | (form.sign_bit if negative else 0)
 

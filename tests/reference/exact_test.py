@@ -7,6 +7,7 @@ in four is compared, and all with QDQ_TEST_THIN=1.
 
 import argparse
 import collections
+import itertools
 import json
 import math
 import os
@@ -18,7 +19,7 @@ import time
 
 from exact_arithmetic import (
     ADD, AFTER_ROUNDING, BEFORE_ROUNDING, DIVIDE, DTYPES, F32, FORMATS, INTEGER_BITS, MULTIPLY, NEAREST_EVEN,
-    RECIPROCAL, SUBTRACT, Call, Fraction, decode, decode_finite, encode, integer_range, is_finite, power, product,
+    RECIPROCAL, SORTED_TAPERED, SUBTRACT, Call, Fraction, decode, decode_finite, encode, integer_range, is_finite, power, product,
     rounded, rounded_magnitude, shifted, unsigned,
 )  # fmt: skip
 
@@ -115,6 +116,8 @@ def midpoint_above(form, code):
 
 def midpoints(form):
     """Of neighbouring magnitudes of a format, and past the largest, where overflow begins."""
+    if form.special == "tapered":
+        return [(below + above) / 2 for below, above in itertools.pairwise(SORTED_TAPERED)]
     return [midpoint_above(form, code) for code in range(form.largest_code() + 1)]
 
 

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace reference {
@@ -91,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(Formats, SmallFloat,
                          testing::Values(small_format{QDQ_F8E4M3, 0x7f, 0x80}, small_format{QDQ_F8E5M2, 0x7c, 0x80},
                                          small_format{QDQ_F8E4M3FNUZ, 0x80, 0x80},
                                          small_format{QDQ_F8E5M2FNUZ, 0x80, 0x80}, small_format{QDQ_F6E2M3, 0x20, 0x20},
-                                         small_format{QDQ_F6E3M2, 0x20, 0x20}, small_format{QDQ_F4E2M1, 0x8, 0x8}),
+                                         small_format{QDQ_F6E3M2, 0x20, 0x20}, small_format{QDQ_F4E2M1, 0x8, 0x8},
+                                         small_format{QDQ_F4E1M2, 0x8, 0x8}),
                          [](const auto &param) { return name_of(param.param.type); });
 
 TEST(E4m3fn, decodes_known_codes) {
@@ -186,6 +189,134 @@ TEST(E2m1, ties_go_to_the_even_mantissa) {
     EXPECT_EQ(e2m1(0.25f), 0x0u);
     EXPECT_EQ(e2m1(-0.25f), 0x8u);
     EXPECT_EQ(e2m1(5.0f), 0x6u);
+}
+
+TEST(E1m2, holds_quarters_up_to_seven_of_them) {
+    for (uint32_t code = 0; code < 8; ++code) {
+        EXPECT_EQ(decode_float(QDQ_F4E1M2, code), static_cast<float>(code) / 4);
+        EXPECT_EQ(decode_float(QDQ_F4E1M2, code | 8), -static_cast<float>(code) / 4);
+    }
+    EXPECT_EQ(encode_quantized_float(QDQ_F4E1M2, 0.375f, false, false), 2u);     // a tie, to the even 0.5
+    EXPECT_EQ(encode_quantized_float(QDQ_F4E1M2, -1.125f, false, false), 0xcu);  // and one to -1
+    EXPECT_EQ(encode_quantized_float(QDQ_F4E1M2, nan_value, true, true), 0x7u);
+    EXPECT_EQ(encode_quantized_float(QDQ_F4E1M2, -infinity, false, true), 0xfu);
+}
+
+uint32_t hif8(float value, bool no_saturate = false) {
+    return encode_quantized_float(QDQ_HIF8, value, false, no_saturate);
+}
+
+// The table of the paper, arXiv 2409.16626: the first and the last code of each exponent.
+TEST(Hif8, holds_the_exponents_of_the_paper_with_mantissas_of_3_bits_to_none) {
+    struct row {
+        uint32_t first, last;
+        float least, largest;
+    };
+    const row rows[] = {
+        {0x01, 0x01, 0x1p-22f, 0x1p-22f},
+        {0x07, 0x07, 0x1p-16f, 0x1p-16f},
+        {0x08, 0x0f, 1, 1.875f},
+        {0x10, 0x17, 2, 3.75f},
+        {0x18, 0x1f, 0.5f, 0.9375f},
+        {0x20, 0x27, 4, 7.5f},
+        {0x28, 0x2f, 8, 15},
+        {0x30, 0x37, 0.25f, 0.46875f},
+        {0x38, 0x3f, 0.125f, 0.234375f},
+        {0x40, 0x43, 16, 28},
+        {0x4c, 0x4f, 128, 224},
+        {0x50, 0x53, 0x1p-4f, 0x1.cp-4f},
+        {0x5c, 0x5f, 0x1p-7f, 0x1.cp-7f},
+        {0x60, 0x61, 256, 384},
+        {0x6c, 0x6d, 16384, 24576},
+        {0x70, 0x71, 0x1p-8f, 0x1.8p-8f},
+        {0x7e, 0x7f, 0x1p-15f, 0x1.8p-15f},
+    };
+    for (const row &r : rows) {
+        EXPECT_EQ(decode_float(QDQ_HIF8, r.first), r.least) << r.first;
+        EXPECT_EQ(decode_float(QDQ_HIF8, r.last), r.largest) << r.last;
+        EXPECT_EQ(decode_float(QDQ_HIF8, r.last | 0x80), -r.largest) << r.last;
+    }
+    EXPECT_EQ(decode_float(QDQ_HIF8, 0x6e), 32768.0f);
+    EXPECT_EQ(decode_float(QDQ_HIF8, 0x6f), infinity);
+    EXPECT_EQ(decode_float(QDQ_HIF8, 0xef), -infinity);
+    EXPECT_EQ(std::bit_cast<uint32_t>(decode_float(QDQ_HIF8, 0)), 0u);
+    EXPECT_TRUE(std::isnan(decode_float(QDQ_HIF8, 0x80)));
+}
+
+// Codes by the magnitudes they stand for, infinity's as what would follow the largest.
+std::vector<std::pair<float, uint32_t>> sorted_hif8() {
+    std::vector<std::pair<float, uint32_t>> all;
+    for (uint32_t code = 0; code < 0x80; ++code) {
+        all.emplace_back(code == 0x6f ? 49152.0f : decode_float(QDQ_HIF8, code), code);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+TEST(Hif8, rounds_to_nearest_and_ties_away_from_0) {
+    const auto all = sorted_hif8();
+    for (size_t i = 0; i + 1 < all.size(); ++i) {
+        const float middle = (all[i].first + all[i + 1].first) / 2;  // exact
+        for (uint32_t sign : {0u, 0x80u}) {
+            const float factor = sign != 0 ? -1.0f : 1.0f;
+            const uint32_t below = all[i].second == 0 ? 0 : all[i].second | sign, above = all[i + 1].second | sign;
+            EXPECT_EQ(hif8(factor * all[i].first, true), below);
+            EXPECT_EQ(hif8(factor * middle, true), above);
+            EXPECT_EQ(hif8(factor * std::nextafter(middle, 0.0f), true), below);
+        }
+    }
+}
+
+TEST(Hif8, agrees_with_a_search_over_all_codes) {
+    const auto all = sorted_hif8();
+    std::mt19937 random(1);
+    for (int i = 0; i < 100000; ++i) {
+        const float value = std::bit_cast<float>(static_cast<uint32_t>(random()));
+        if (std::isnan(value)) {
+            continue;
+        }
+        uint32_t nearest = 0;
+        double least = infinity;
+        for (const auto &[magnitude, code] : all) {
+            const double distance = std::fabs(std::min(std::fabs(static_cast<double>(value)), 49152.0) - magnitude);
+            if (distance <= least) {  // the larger of two
+                nearest = code;
+                least = distance;
+            }
+        }
+        ASSERT_EQ(hif8(value, true), nearest == 0 || !std::signbit(value) ? nearest : nearest | 0x80) << value;
+    }
+}
+
+TEST(Hif8, saturates_or_overflows_from_40960_on) {
+    EXPECT_EQ(hif8(std::nextafter(40960.0f, 0.0f), true), 0x6eu);
+    EXPECT_EQ(hif8(40960.0f, true), 0x6fu);
+    EXPECT_EQ(hif8(40960.0f), 0x6eu);
+    EXPECT_EQ(hif8(infinity), 0x6eu);
+    EXPECT_EQ(hif8(-infinity), 0xeeu);
+    EXPECT_EQ(hif8(-infinity, true), 0xefu);
+}
+
+// Values of CANN's own tests of its conversion on the processor (ge, tests/ge/ut, UtestHiF8).
+TEST(Hif8, gives_the_codes_of_canns_tests) {
+    const std::pair<uint32_t, uint32_t> of_f32[] = {
+        {0x3f48849e, 0x1d}, {0x3cfdc7cd, 0x54}, {0x3f112a2c, 0x19}, {0x3f655965, 0x1e}, {0x3e2040ed, 0x3a},
+        {0x43411383, 0x4e}, {0x438e0e21, 0x60}, {0x42356389, 0x46}, {0x43b308db, 0x61}, {0x42536b25, 0x47},
+        {0x4686c7e7, 0x6c}, {0x46e1ca4a, 0x6e}, {0x453d6d1b, 0x67}, {0x462b0bbf, 0x6b}, {0x4743505e, 0x6f},
+        {0x371c2ff8, 0x06}, {0x358b4f67, 0x03},
+    };
+    for (const auto &[bits, code] : of_f32) {
+        EXPECT_EQ(hif8(std::bit_cast<float>(bits), true), code) << std::hex << bits;
+    }
+}
+
+TEST(Hif8, has_one_nan_and_no_negative_zero) {
+    EXPECT_EQ(encode_quantized_float(QDQ_HIF8, nan_value, false, false), 0x80u);
+    EXPECT_EQ(encode_quantized_float(QDQ_HIF8, nan_value, true, false), 0x80u);
+    EXPECT_EQ(hif8(-0.0f), 0u);
+    EXPECT_EQ(hif8(-0x1.fffffep-24f), 0u);
+    EXPECT_EQ(hif8(-0x1p-23f), 0x81u);
+    EXPECT_EQ(hif8(std::numeric_limits<float>::denorm_min()), 0u);
 }
 
 TEST(F6, holds_ocp_microscalings_values_and_ignores_the_bytes_high_bits) {

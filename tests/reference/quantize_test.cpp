@@ -102,6 +102,11 @@ TEST(Quantize, rounds_by_chance) {
         {QDQ_F8E5M2, 0x1.8p-17f, 16384, 0, 0x1p-16f},
         {QDQ_F4E2M1, 5, 32768, 4, 6},
         {QDQ_F6E2M3, 0.0625f, 32768, 0, 0.125f},
+        {QDQ_F4E1M2, 1.3125f, 49152, 1.25f, 1.5f},
+        {QDQ_HIF8, 1.03125f, 49152, 1, 1.125f},
+        {QDQ_HIF8, -18, 32768, -16, -20},  // of mantissas of 2 bits
+        {QDQ_HIF8, 0x1.4p-17f, 49152, 0x1p-17f, 0x1p-16f},
+        {QDQ_HIF8, 0x1p-24f, 49152, 0, 0x1p-22f},
         {QDQ_F8E5M2FNUZ, 0x1p-18f, 32768, 0, 0x1p-17f},
     };
     for (const row &r : rows) {

@@ -35,6 +35,8 @@ TEST(Scales, of_the_largest_magnitude) {
     EXPECT_EQ(absmax({-128}, QDQ_I8), 128.0f / 127);
     EXPECT_EQ(absmax({-896, 5}, QDQ_F8E4M3), 2);
     EXPECT_EQ(absmax({6}, QDQ_F4E2M1), 1);
+    EXPECT_EQ(absmax({3.5f}, QDQ_F4E1M2), 2);
+    EXPECT_EQ(absmax({-65536}, QDQ_HIF8), 2);
     EXPECT_EQ(absmax({254}, QDQ_I8, {QDQ_SCALE_ABSMAX, 0.5f, 0}), 1);
     EXPECT_EQ(absmax({254}, QDQ_I8, {QDQ_SCALE_ABSMAX, 0, 4}), 4);
     EXPECT_EQ(absmax({-infinity, 1}, QDQ_I8), infinity);

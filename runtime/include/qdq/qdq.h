@@ -21,9 +21,9 @@
  *
  * - *Integer y*: infinities saturate. NaN gives the lowest code (QDQ_NAN_LOWEST, as ONNX Runtime), or 0 (QDQ_NAN_ZERO,
  *   as CANN). Either lies within the range that y saturates to, whatever the zero point is.
- * - *Float y* (f8, f6, f4): t rounds once, to nearest even but for QDQ_STOCHASTIC, subnormals included. Overflow
- * saturates to the largest finite value. NaN stays NaN, with the sign of x. f6 and f4 types have no NaN and give their
- * largest value, e2m1 +6.
+ * - *Float y* (f8, f6, f4): t rounds once, to nearest even but for QDQ_STOCHASTIC and QDQ_HIF8, subnormals included.
+ * Overflow saturates to the largest finite value. NaN stays NaN, with the sign of x. f6 and f4 types have no NaN and
+ * give their largest value, e2m1 +6.
  * - *Dequantize*: an integer zero point is applied exactly, and the result converts to f32 once. The f32 product then
  *   rounds once to y's type. A NaN result is always the positive quiet NaN with no payload.
  *
@@ -98,7 +98,11 @@ typedef enum {
                          dense: QDQ_DENSE */
     QDQ_F6E3M2,     /**< stored: e3m2, largest 28, else as QDQ_F6E2M3: no infinity, no NaN */
     QDQ_I2,         /**< stored: -2 to 1, four in a byte, the first in the lowest bits */
-    QDQ_U2          /**< stored: 0 to 3, packed as QDQ_I2 */
+    QDQ_U2,         /**< stored: 0 to 3, packed as QDQ_I2 */
+    QDQ_F4E1M2,     /**< stored: e1m2, 0 to 1.75 in quarters, with a sign, else as QDQ_F4E2M1; on the host */
+    QDQ_HIF8 /**< stored: Ascend's HiFloat8 (arXiv 2409.16626), largest 32768, with infinities, no -0, and the code
+                  0x80 for NaN. Its mantissas have 3 bits near 1, and fewer further off. It rounds to nearest, ties
+                  away from 0, as CANN's mode "round"; on the host */
 } qdq_dtype;
 
 /** What a call came to. */
@@ -129,12 +133,13 @@ typedef enum {
     QDQ_ZP_ADD       /**< (q + zero_point) * scale */
 } qdq_dequantize_zp;
 
-/** How quantize rounds to an integer y. A float y rounds to nearest even, or stochastically.
+/** How quantize rounds to an integer y. A float y rounds to nearest, ties to even (QDQ_HIF8:
+ * away from 0), or stochastically.
  *
  * **QDQ_STOCHASTIC** rounds up or down by chance, so that the mean of many draws is t. Let l and u be the neighbours of
  * |t| among the numbers of y's type, as if these had no end: the next ones toward and away from 0. Integers are 1
  * apart. Floats are 2^(max(e, E) - m) apart: e is floor(log2 |t|), E the exponent of the least normal, and m the number
- * of mantissa bits.
+ * of mantissa bits. Of QDQ_HIF8 m is what numbers of that exponent have, and E is -22.
  *
  * @code{.unparsed}
  * k = (|t| - l) / (u - l) * 65536     rounded to the nearest integer, ties to even

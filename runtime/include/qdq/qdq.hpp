@@ -56,7 +56,9 @@ enum class dtype {
     f6e2m3 = QDQ_F6E2M3,          ///< QDQ_F6E2M3
     f6e3m2 = QDQ_F6E3M2,          ///< QDQ_F6E3M2
     i2 = QDQ_I2,                  ///< QDQ_I2
-    u2 = QDQ_U2                   ///< QDQ_U2
+    u2 = QDQ_U2,                  ///< QDQ_U2
+    f4e1m2 = QDQ_F4E1M2,          ///< QDQ_F4E1M2
+    hif8 = QDQ_HIF8               ///< QDQ_HIF8
 };
 /// What a call came to.
 enum class status {
@@ -144,9 +146,11 @@ using f8e4m3fnuz = code<dtype::f8e4m3fnuz, std::uint8_t>;  ///< AMD's e4m3
 using f8e5m2fnuz = code<dtype::f8e5m2fnuz, std::uint8_t>;  ///< AMD's e5m2
 using f6e2m3 = code<dtype::f6e2m3, std::uint8_t>;          ///< e2m3, one to a byte
 using f6e3m2 = code<dtype::f6e3m2, std::uint8_t>;          ///< e3m2, one to a byte
+using hif8 = code<dtype::hif8, std::uint8_t>;              ///< HiFloat8
 using i4_pair = code<dtype::i4, std::uint8_t>;             ///< two i4
 using u4_pair = code<dtype::u4, std::uint8_t>;             ///< two u4
 using f4e2m1_pair = code<dtype::f4e2m1, std::uint8_t>;     ///< two e2m1
+using f4e1m2_pair = code<dtype::f4e1m2, std::uint8_t>;     ///< two e1m2
 using i2_quad = code<dtype::i2, std::uint8_t>;             ///< four i2
 using u2_quad = code<dtype::u2, std::uint8_t>;             ///< four u2
 

@@ -47,6 +47,7 @@ constexpr dynamic_profile profiles[] = {
     of("acl", QDQ_I4, QDQ_SCALE_ABSMAX, 0, QDQ_NAN_ZERO),
     of("acl", QDQ_F8E4M3, QDQ_SCALE_ABSMAX),
     of("acl", QDQ_F8E5M2, QDQ_SCALE_ABSMAX),
+    of("acl", QDQ_HIF8, QDQ_SCALE_ABSMAX),
 };
 
 }  // namespace

@@ -133,7 +133,9 @@ struct bytes_ahead {
                                     bytes_ahead &of_x, bytes_ahead &of_y) {
     const element_type &codes = whole.codes.op.codes();
     const float_layout &layout = codes.layout;
-    const kernels::grid grid = codes.is_integer() ? kernels::grid::integers : kernels::grid::floats;
+    const kernels::grid grid = codes.is_integer()    ? kernels::grid::integers
+                               : layout.is_tapered() ? kernels::grid::tapered
+                                                     : kernels::grid::floats;
     const auto least_normal = uint32_t(128 - layout.bias) << 23;
     const int64_t at_once = of_x.is_done() && of_y.is_done() ? most_values : fetching_values;
     alignas(64) uint64_t memory[(most_values + drawn_bytes) / sizeof(uint64_t)];

@@ -260,7 +260,8 @@ void set_computation(const dynamic_draft &d) {
     how.largest = codes.is_integer() ? static_cast<float>(op.highest) : static_cast<float>(codes.largest_value());
     how.largest_exponent = codes.is_integer() ? int32_t(std::bit_width(static_cast<uint32_t>(op.highest))) - 1
                                               : int32_t(std::bit_cast<uint32_t>(how.largest) >> 23) - 127;
-    how.mantissa_bits = codes.is_integer() ? how.largest_exponent : codes.layout.mantissa_bits;
+    how.mantissa_bits =
+        codes.is_integer() ? how.largest_exponent : mantissa_bits_at(codes.layout, how.largest_exponent);
     how.x_type = given.x->dtype;
     how.scale_type = given.scale->dtype;
     how.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;

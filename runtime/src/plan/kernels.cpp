@@ -103,6 +103,10 @@ qdq_status find_device_kernels(draft &d) {
         return QDQ_UNSUPPORTED;
     }
     op.device = find_device_row(*op.target, op.kind, d.floats().dtype, d.codes().dtype);
+    if (d.code_type().roles.host) {
+        return fail(QDQ_UNSUPPORTED, "%s: %s: devices have no kernels of %s", d.given.function,
+                    op.quantizes() ? "y" : "x", d.code_type().name);
+    }
     return op.device ? QDQ_OK : no_kernel(d);
 }
 

@@ -23,7 +23,7 @@ static_assert(std::ranges::all_of(element_types, [](const element_type &type) {
 struct stochastic_kernels {
     const char *target;
     random_kernel *random;
-    stochastic_kernel *round[2];  // by kernels::grid
+    stochastic_kernel *round[3];  // by kernels::grid
     quantize_row quotients[3];    // of f32, f16 and bf16; empty: no row of the build quantizes such
 };
 

@@ -19,7 +19,8 @@
  * beside it). Float8 codes saturate; zero points and offsets for them are zeros.
  *
  * INT32 codes, but for aclnnQuantize's, are eight of 4 bits in each element, the first in the lowest bits. L is 127 of
- * INT8, 7 of 4 bits, 448 of FLOAT8_E4M3FN, 57344 of FLOAT8_E5M2.
+ * INT8, 7 of 4 bits, 448 of FLOAT8_E4M3FN, 57344 of FLOAT8_E5M2, 32768 of
+ * HIFLOAT8, which rounds ties away from 0, as CANN's mode "round".
  *
  * Where CANN's documents and sources differ, the sources (ops-nn/quant, opbase) are followed:
  *
@@ -34,7 +35,7 @@
  *
  * Where qdq differs from both:
  *
- * - HIFLOAT8 and FLOAT4_E1M2, asymmetric dynamic scales of float8, and rounding of FLOAT4_E2M1 other than rint are not
+ * - asymmetric dynamic scales of float8, roundMode "hybrid" of HIFLOAT8, and rounding of FLOAT4 other than rint are not
  *   offered;
  * - elements that are all 0, or with offsetOut all equal, have a scaleOut of 1, which is 0 in CANN; without offsetOut
  * the codes are 0 in both;
@@ -81,14 +82,14 @@ typedef enum {
     ACL_INT4 = 29,          /**< i4, two in a byte, the first in the low half */
     ACL_UINT1 = 30,         /**< not taken */
     ACL_COMPLEX32 = 33,     /**< not taken */
-    ACL_HIFLOAT8 = 34,      /**< not taken */
+    ACL_HIFLOAT8 = 34,      /**< HiFloat8 */
     ACL_FLOAT8_E5M2 = 35,   /**< e5m2 */
     ACL_FLOAT8_E4M3FN = 36, /**< e4m3fn */
     ACL_FLOAT8_E8M0 = 37,   /**< e8m0: scales of aclnnDynamicMxQuant */
     ACL_FLOAT6_E3M2 = 38,   /**< not taken */
     ACL_FLOAT6_E2M3 = 39,   /**< not taken */
     ACL_FLOAT4_E2M1 = 40,   /**< e2m1, two in a byte, the first in the low half */
-    ACL_FLOAT4_E1M2 = 41    /**< not taken */
+    ACL_FLOAT4_E1M2 = 41    /**< e1m2, the same: of aclnnDynamicMxQuant */
 } aclDataType;
 
 /** Formats, with CANN's values. Private ones are refused; the others are not looked at. */
