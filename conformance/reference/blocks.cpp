@@ -1,10 +1,12 @@
 #include "reference/blocks.h"
 
 #include "reference/formats.h"
+#include "reference/tensor.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace reference {
 
@@ -193,6 +195,51 @@ block_values dequantize_block(qdq_block_format format, const uint8_t *x) {
         y[i] = std::isnan(y[i]) ? no_number : y[i];
     }
     return y;
+}
+
+namespace {
+
+// In row-major order.
+template<typename Value, typename Load> std::vector<Value> all_of(const qdq_tensor &t, Load &&load) {
+    std::vector<Value> all;
+    for_each_index(t, [&](const int64_t *index) { all.push_back(load(index)); });
+    return all;
+}
+
+void store_all(const qdq_tensor &t, const std::vector<uint32_t> &codes) {
+    auto next = codes.begin();
+    for_each_index(t, [&](const int64_t *index) { store_code(t, index, *next++); });
+}
+
+uint32_t encoded(qdq_dtype type, float value) {
+    return type == QDQ_F32 ? encode_f32(value) : encode_ieee(type == QDQ_F16 ? f16_format : bf16_format, value);
+}
+
+}  // namespace
+
+void quantize_blocks(const qdq_tensor &x, const qdq_tensor &y, qdq_block_format format) {
+    const auto values = all_of<float>(x, [&](const int64_t *index) { return load_float(x, index); });
+    std::vector<uint32_t> bytes;
+    for (auto at = values.begin(); at != values.end(); at += block_elements) {
+        block_values block{};
+        std::copy_n(at, block_elements, block.begin());
+        std::array<uint8_t, 64> coded{};
+        quantize_block(format, block, coded.data());
+        bytes.insert(bytes.end(), coded.begin(), coded.begin() + bytes_of(format));
+    }
+    store_all(y, bytes);
+}
+
+void dequantize_blocks(const qdq_tensor &x, const qdq_tensor &y, qdq_block_format format) {
+    const auto bytes =
+        all_of<uint8_t>(x, [&](const int64_t *index) { return static_cast<uint8_t>(load_code(x, index)); });
+    std::vector<uint32_t> values;
+    for (auto at = bytes.begin(); at != bytes.end(); at += bytes_of(format)) {
+        for (const float value : dequantize_block(format, &*at)) {
+            values.push_back(encoded(y.dtype, value));
+        }
+    }
+    store_all(y, values);
 }
 
 }  // namespace reference

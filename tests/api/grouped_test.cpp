@@ -2,9 +2,7 @@
 #include "drawn_call.h"
 
 #include "conformance/supported.h"
-#include "reference/dequantize.h"
-#include "reference/quantize.h"
-#include "reference/scales.h"
+#include "reference/row_groups.h"
 #include "support/targets.h"
 #include "support/thinning.h"
 
@@ -28,39 +26,6 @@ offsets_of_groups draw_offsets(int64_t rows, int64_t unit, test_support::choices
     }
     return offsets;
 }
-
-// A part of a tensor: so many indices of the first dimension, or one of them without that dimension.
-struct part {
-    qdq_tensor tensor;
-    dimensions shape, strides;
-
-    part(const qdq_tensor &whole, int64_t first, int64_t count, bool keeps_dimension) : tensor(whole) {
-        const int64_t bits = reference::bits_of(whole.dtype);
-        int64_t step = 1;
-        for (int d = 1; d < whole.rank; d++) {
-            step *= whole.shape[d];
-        }
-        step = whole.strides != nullptr ? whole.strides[0] : step;
-        tensor.data = static_cast<char *>(whole.data) + first * step * bits / 8;
-        const int from = keeps_dimension ? 0 : 1;
-        shape.assign(whole.shape + from, whole.shape + whole.rank);
-        if (keeps_dimension) {
-            shape[0] = count;
-        }
-        if (whole.strides != nullptr) {
-            strides.assign(whole.strides + from, whole.strides + whole.rank);
-        }
-    }
-    part(const part &) = delete;
-
-    qdq_tensor view() const {
-        qdq_tensor t = tensor;
-        t.rank = static_cast<int32_t>(shape.size());
-        t.shape = shape.data();
-        t.strides = strides.empty() ? nullptr : strides.data();
-        return t;
-    }
-};
 
 // Rows of floats, groups of them, and operands of one of the granularities.
 struct grouped_call {
@@ -105,27 +70,7 @@ struct grouped_call {
         }
         return strides;
     }
-
-    // Calls run(x, scale, zero point or NULL, y) for each group.
-    template<typename Run>
-    void for_each_group(const tensor_memory &to_scale, const tensor_memory *to_zero_point, const tensor_memory &to_y,
-                        Run &&run) const {
-        for (int64_t g = 0; g < count(); g++) {
-            const int64_t first = offsets[size_t(g)], rows = offsets[size_t(g) + 1] - first;
-            const part of_x(x->view(), first, rows, true), of_y(to_y.view(), first, rows, true);
-            const part of_scale(to_scale.view(), g, 1, false);
-            qdq_tensor shift{};
-            std::optional<part> of_zero_point;
-            if (to_zero_point != nullptr) {
-                of_zero_point.emplace(to_zero_point->view(), g, 1, false);
-                shift = of_zero_point->view();
-            }
-            run(of_x.view(), of_scale.view(), to_zero_point != nullptr ? &shift : nullptr, of_y.view(), first);
-        }
-    }
 };
-
-bool has_elements(const qdq_tensor &t) { return reference::element_count(t) > 0; }
 
 class Grouped : public Api {};
 
@@ -165,19 +110,11 @@ TEST_F(Grouped, quantize_and_dequantize_equal_the_oracle) {
         }
         const tensor_memory *shift = zero_point ? &*zero_point : nullptr;
         tensor_memory expected = *call.y;
-        call.for_each_group(
-            scale, shift, expected,
-            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y, int64_t first) {
-                qdq_options own = call.options;
-                own.random_offset +=
-                    static_cast<uint64_t>(first * (call.y->view().shape[1]) * (x.rank == 3 ? x.shape[2] : 1));
-                if (has_elements(x)) {
-                    reference::quantize(x, s, z, y, &own);
-                }
-            });
         const qdq_tensor of_x = call.x->view(), of_scale = scale.view(), of_y = call.y->view();
         const qdq_tensor of_zero_point = shift != nullptr ? shift->view() : qdq_tensor{};
         const qdq_tensor *const given = shift != nullptr ? &of_zero_point : nullptr;
+        reference::quantize_grouped({of_x, call.offsets.data(), call.count(), of_scale, given, expected.view()},
+                                    &call.options);
         ASSERT_EQ(
             qdq_quantize_grouped(&of_x, call.offsets.data(), call.count(), &of_scale, given, &of_y, &call.options),
             QDQ_OK)
@@ -190,16 +127,9 @@ TEST_F(Grouped, quantize_and_dequantize_equal_the_oracle) {
                                          &call.options),
                   QDQ_OK)
             << qdq_last_error();
-        const tensor_memory codes_of_x = *call.y;
-        call.x = expected_values;
-        call.for_each_group(
-            scale, shift, codes_of_x,
-            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y, int64_t) {
-                if (has_elements(x)) {
-                    reference::dequantize(y, s, z, x, &call.options);
-                }
-            });
-        EXPECT_TRUE(same_bytes(*call.x, values));
+        reference::dequantize_grouped(
+            {of_y, call.offsets.data(), call.count(), of_scale, given, expected_values.view()}, &call.options);
+        EXPECT_TRUE(same_bytes(expected_values, values));
     });
 }
 
@@ -216,16 +146,11 @@ TEST_F(Grouped, dynamic_calls_equal_the_oracle) {
         tensor_memory scale(call.how.rule == QDQ_SCALE_POWER_CEIL ? QDQ_E8M0 : QDQ_F32, call.scale_shape),
             expected_scale = scale, zero_point(QDQ_I32, call.scale_shape), expected_zero_point = zero_point;
         tensor_memory expected = *call.y;
-        call.for_each_group(
-            expected_scale, shifts ? &expected_zero_point : nullptr, expected,
-            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y, int64_t) {
-                reference::compute_scales(x, codes, s, z, &call.how, &call.options);
-                if (has_elements(x)) {
-                    reference::quantize(x, s, z, y, &call.options);
-                }
-            });
         const qdq_tensor of_x = call.x->view(), of_scale = scale.view(), of_y = call.y->view(),
-                         of_zero_point = zero_point.view();
+                         of_zero_point = zero_point.view(), to_zero_point = expected_zero_point.view();
+        reference::quantize_dynamic_grouped({of_x, call.offsets.data(), call.count(), expected_scale.view(),
+                                             shifts ? &to_zero_point : nullptr, expected.view()},
+                                            &call.how, &call.options);
         ASSERT_EQ(qdq_quantize_dynamic_grouped(&of_x, call.offsets.data(), call.count(), &of_scale,
                                                shifts ? &of_zero_point : nullptr, &of_y, &call.how, &call.options),
                   QDQ_OK)
