@@ -211,7 +211,11 @@ TEST_F(Grouped, what_is_wrong_is_refused) {
     expect_refused("offsets[2] is 4, below the one before it, 5", [](refusable &c) { c.offsets[1] = 5; });
     expect_refused("offsets[2] is 3, and x has 4 rows", [](refusable &c) { c.offsets[2] = 3; });
     expect_refused("offsets[2] is 5, and x has 4 rows", [](refusable &c) { c.offsets[2] = 5; });
-    expect_refused("offsets[0] is 0, and x has 4 rows", [](refusable &c) { c.groups = 0; });
+    static constexpr int64_t none[] = {0};
+    expect_refused("offsets[0] is 0, and x has 4 rows", [](refusable &c) {
+        c.groups = 0;
+        c.of_scale.shape = none;
+    });
     expect_refused("x: rank 0 is not in 1..8", [](refusable &c) { c.of_x.rank = 0; });
     expect_refused("x: rank 9 is not in 1..8", [](refusable &c) { c.of_x.rank = 9; });
     expect_refused("scale: rank 0 is not in 1..8", [](refusable &c) { c.of_scale.rank = 0; });
@@ -247,6 +251,21 @@ TEST_F(Grouped, what_is_wrong_is_refused) {
     expect_refused(
         "scale: its strides make elements overlap one another", [](refusable &c) { c.of_scale.strides = same_place; },
         calls::of_dynamic);
+}
+
+// A number of groups that is wrong may be that of offsets that there are not.
+TEST_F(Grouped, offsets_are_read_when_their_number_is_that_of_scales) {
+    const auto lead_nowhere = [](refusable &c) {
+        c.given_offsets = reinterpret_cast<const int64_t *>(alignof(int64_t));
+        c.groups = int64_t{1} << 40;
+    };
+    expect_refused("scale: shape[0] is 2, and there are 1099511627776 groups", lead_nowhere);
+    static constexpr int64_t as_many[] = {int64_t{1} << 40};
+    expect_refused("zero_point: shape[0] is 2, and there are 1099511627776 groups", [&](refusable &c) {
+        lead_nowhere(c);
+        c.of_scale.shape = as_many;
+        c.given_zero_point = &c.of_zero_point;
+    });
 }
 
 // Of a float format zero points are 0: the last group's decides as the first one's does.
