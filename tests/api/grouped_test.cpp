@@ -143,6 +143,11 @@ TEST_F(Grouped, dynamic_calls_equal_the_oracle) {
             call.how.clip_ratio_count = 2;
             call.how.last_clip_ratio = 0.5f;
         }
+        if (from.chance(3)) {
+            call.options.rounding = QDQ_STOCHASTIC;
+            call.options.random_seed = 11;
+            call.options.random_offset = static_cast<uint64_t>(from.between(0, 100));
+        }
         tensor_memory scale(call.how.rule == QDQ_SCALE_POWER_CEIL ? QDQ_E8M0 : QDQ_F32, call.scale_shape),
             expected_scale = scale, zero_point(QDQ_I32, call.scale_shape), expected_zero_point = zero_point;
         tensor_memory expected = *call.y;

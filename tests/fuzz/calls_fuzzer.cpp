@@ -132,5 +132,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_static();
     }
     check_blocks(from);
+    if (drawn.way == api_test::direction::quantize && drawn.options.rounding == QDQ_STOCHASTIC) {
+        check_dynamic(api_test::dynamic_call(drawn, from));
+        check_transcoding(api_test::drawn_call(from, api_test::direction::dequantize, drawn.shape), drawn);
+    }
     return 0;
 }

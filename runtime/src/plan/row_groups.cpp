@@ -150,8 +150,7 @@ group_call::group_call(const row_groups &groups, int64_t group) : options{}, giv
     if (given.zero_point) {
         zero_point = part_of(*given.zero_point, group);
     }
-    given = {given.function,         given.op, &x, &scale, given.zero_point ? &zero_point : nullptr, &y, &options, true,
-             given.may_be_stochastic};
+    given = {given.function, given.op, &x, &scale, given.zero_point ? &zero_point : nullptr, &y, &options, true};
 }
 
 group_name::group_name(const row_groups &groups, int64_t group) {
