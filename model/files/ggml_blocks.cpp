@@ -163,7 +163,7 @@ constexpr ggml_type types[] = {
     {30, "BF16", 1, 2, "BF16", nullptr},
     {34, "TQ1_0", 256, 54, nullptr, nullptr},
     {35, "TQ2_0", 256, 66, nullptr, nullptr},
-    {39, "MXFP4", 32, 17, nullptr, decode<QDQ_MXFP4>},
+    {39, "MXFP4", 32, 17, nullptr, decode<QDQ_MXFP4>, QDQ_MXFP4},
     {40, "NVFP4", 64, 36, nullptr, nullptr},
     {41, "Q1_0", 128, 18, nullptr, nullptr},
 };
@@ -173,7 +173,8 @@ constexpr dtype written[] = {{"Q4_0", "", 0, std::nullopt, 0, 0, 0, 32, 18},
                              {"Q4_1", "", 0, std::nullopt, 0, 0, 0, 32, 20},
                              {"Q5_0", "", 0, std::nullopt, 0, 0, 0, 32, 22},
                              {"Q5_1", "", 0, std::nullopt, 0, 0, 0, 32, 24},
-                             {"Q8_0", "", 0, std::nullopt, 0, 0, 0, 32, 34}};
+                             {"Q8_0", "", 0, std::nullopt, 0, 0, 0, 32, 34},
+                             {"MXFP4", "", 0, std::nullopt, 0, 0, 0, 32, 17}};
 
 bool is_infinite(const std::byte *half) { return std::isinf(half_at(half)); }
 
@@ -185,7 +186,7 @@ void encode_blocks(const ggml_type &type, std::span<const float> values, std::by
     const qdq_tensor y = bytes_of_blocks(blocks, &bytes);
     check(qdq_quantize_blocks(&x, &y, *type.format));
     const bool has_minima = *type.format == QDQ_Q4_1 || *type.format == QDQ_Q5_1;
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < count && *type.format != QDQ_MXFP4; ++i) {
         const std::byte *scale = blocks + i * type.block_bytes;
         if (is_infinite(scale) || (has_minima && is_infinite(scale + 2))) {
             throw failure("its values need a scale or a minimum beyond F16's");
@@ -205,7 +206,7 @@ const ggml_type *ggml_type_of(const dtype &type) {
 }
 
 const dtype &block_dtype(std::string_view name) {
-    auto lower = [](char c) { return c == 'Q' ? 'q' : c; };
+    auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
     return *std::ranges::find_if(written,
                                  [&](const dtype &each) { return std::ranges::equal(each.name, name, {}, lower); });
 }
