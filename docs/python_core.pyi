@@ -28,7 +28,7 @@ _Nan: TypeAlias = Literal["lowest", "zero"]
 _Rule: TypeAlias = Literal["absmax", "minmax", "power_floor", "power_ceil", "power_even", "power_round_up"]
 _GlobalSense: TypeAlias = Literal["scale", "inverse"] | None
 _ScaleLayout: TypeAlias = Literal["tiled_128x4", "column_words"]
-_BlockFormat: TypeAlias = Literal["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4"]
+_BlockFormat: TypeAlias = Literal["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4", "iq4_nl"]
 _Profile: TypeAlias = Literal["onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"] | None
 _DynamicProfile: TypeAlias = (
     Literal["onnx", "torchao", "mx", "compressed-tensors", "vllm", "vllm-group", "acl"] | None
@@ -478,7 +478,7 @@ def quantize_blocks(x: _NumPy, format: _BlockFormat) -> NDArray[Any]:
 
     Args:
         x: array of float32, float16 or bfloat16, on the host, any strides. Blocks are 32 elements of its last dimension.
-        format: "q8_0", "q4_0", "q4_1", "q5_0", "q5_1" or "mxfp4".
+        format: "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4" or "iq4_nl".
 
     Returns:
         uint8 of x's shape, but for the last dimension: the bytes of the blocks, 34, 18, 20, 22, 24 or 17 each. From the library

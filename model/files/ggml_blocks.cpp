@@ -9,7 +9,6 @@
 #include "tensors/float_values.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -41,13 +40,6 @@ template<int count, typename Value> void fill(std::byte *values, const Value &va
 }
 
 constexpr int small = 32, large = 256;  // the elements of blocks
-
-void decode_iq4_nl(const std::byte *block, std::byte *values) {
-    constexpr std::array<float, 16> table = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    float scale = half_at(block);
-    const uint8_t *codes = bytes_of(block) + 2;
-    fill<small>(values, [&](int i) { return scale * table[static_cast<size_t>(field(codes, i, 16, 4))]; });
-}
 
 void decode_q2_k(const std::byte *block, std::byte *values) {
     const uint8_t *scales = bytes_of(block), *codes = scales + 16;
@@ -150,7 +142,7 @@ constexpr ggml_type types[] = {
     {17, "IQ2_XS", 256, 74, nullptr, nullptr},
     {18, "IQ3_XXS", 256, 98, nullptr, nullptr},
     {19, "IQ1_S", 256, 50, nullptr, nullptr},
-    {20, "IQ4_NL", 32, 18, nullptr, decode_iq4_nl},
+    {20, "IQ4_NL", 32, 18, nullptr, decode<QDQ_IQ4_NL>},
     {21, "IQ3_S", 256, 110, nullptr, nullptr},
     {22, "IQ2_S", 256, 82, nullptr, nullptr},
     {23, "IQ4_XS", 256, 136, nullptr, nullptr},
@@ -169,12 +161,10 @@ constexpr ggml_type types[] = {
 };
 
 // Those that are written, as types of tensors.
-constexpr dtype written[] = {{"Q4_0", "", 0, std::nullopt, 0, 0, 0, 32, 18},
-                             {"Q4_1", "", 0, std::nullopt, 0, 0, 0, 32, 20},
-                             {"Q5_0", "", 0, std::nullopt, 0, 0, 0, 32, 22},
-                             {"Q5_1", "", 0, std::nullopt, 0, 0, 0, 32, 24},
-                             {"Q8_0", "", 0, std::nullopt, 0, 0, 0, 32, 34},
-                             {"MXFP4", "", 0, std::nullopt, 0, 0, 0, 32, 17}};
+constexpr dtype written[] = {
+    {"Q4_0", "", 0, std::nullopt, 0, 0, 0, 32, 18}, {"Q4_1", "", 0, std::nullopt, 0, 0, 0, 32, 20},
+    {"Q5_0", "", 0, std::nullopt, 0, 0, 0, 32, 22}, {"Q5_1", "", 0, std::nullopt, 0, 0, 0, 32, 24},
+    {"Q8_0", "", 0, std::nullopt, 0, 0, 0, 32, 34}, {"MXFP4", "", 0, std::nullopt, 0, 0, 0, 32, 17}};
 
 bool is_infinite(const std::byte *half) { return std::isinf(half_at(half)); }
 
