@@ -58,13 +58,13 @@ struct times {
 };
 
 times times_of(const call &a, const call &b, uint64_t seed, const limits &by) {
-    random_bits random(seed);
-    const prepared first(a, random), second(b, random);
+    random_bits of_a(seed), of_b(seed);  // two calls of one x have the same numbers
+    const prepared first(a, of_a), second(b, of_b);
     const plain_copy by_x(a, plain_copy::order::of_x), by_y(a, plain_copy::order::of_y);
     const std::vector<double> least =
         least_times({[&] { first.run(); }, [&] { second.run(); }, [&] { by_x.run(); }, [&] { by_y.run(); }}, by);
-    const double of_a = 1e9 / static_cast<double>(a.elements()), of_b = 1e9 / static_cast<double>(b.elements());
-    return {least[0] * of_a, least[1] * of_b, std::min(least[2], least[3]) * of_a};
+    const double a_ns = 1e9 / static_cast<double>(a.elements()), b_ns = 1e9 / static_cast<double>(b.elements());
+    return {least[0] * a_ns, least[1] * b_ns, std::min(least[2], least[3]) * a_ns};
 }
 
 struct found {
@@ -104,11 +104,25 @@ void print_ratios(const char *of, std::vector<double> ratios) {
     }
 }
 
+// The kinds of drawn calls but for plain ones, by the flag that asks for each.
+constexpr struct {
+    bench::drawn kind;
+    const char *flag, *help;
+} kinds[] = {
+    {bench::drawn::dynamic, "--dynamic", "draws calls that compute their scales, beside a dense one that computes one"},
+    {bench::drawn::transcoding, "--transcode",
+     "draws calls of qdq_transcode, beside one of dense codes with one scale each"},
+    {bench::drawn::pair, "--pair", "draws pairs of dynamic outputs, beside a call for each"},
+    {bench::drawn::groups, "--groups",
+     "draws calls of rows in groups, beside a dense one of as many groups with a scale each"},
+    {bench::drawn::blocks, "--blocks", "draws calls of ggml's blocks, beside one of dense blocks"},
+};
+
 std::string flag_of(bench::drawn kind) {
-    switch (kind) {
-    case bench::drawn::plain: return "";
-    case bench::drawn::dynamic: return "--dynamic ";
-    case bench::drawn::transcoding: return "--transcode ";
+    for (const auto &each : kinds) {
+        if (each.kind == kind) {
+            return std::string(each.flag) + " ";
+        }
     }
     return "";
 }
@@ -119,7 +133,7 @@ void measure_drawn(uint64_t seed, int64_t first, int64_t end, size_t worst, benc
         const call c = bench::drawn_call(seed, i, kind);
         const std::string again =
             flag_of(kind) + "--seed " + std::to_string(seed) + " --call " + std::to_string(i) + "  ";
-        all.push_back(compare(c, bench::dense(c), again + text_of(c), seed, by));
+        all.push_back(compare(c, bench::beside(c), again + text_of(c), seed, by));
     }
     std::vector<double> ratios, of_large, to_limit;
     for (const found &each : all) {
@@ -187,17 +201,18 @@ void measure_table(const std::string &filter, const limits &by) {
 
 int main(int argc, char **argv) try {
     CLI::App app{"Times calls beside dense ones."};
-    bool table = false, dynamic = false, transcodes = false;
+    bool table = false;
+    bench::drawn kind = bench::drawn::plain;
     uint64_t seed = 1;
     int64_t calls = 2000, one = -1;
     size_t worst = 20;
     std::string target, filter;
     limits by;
     app.add_flag("--table", table, "a fixed list of calls instead of drawn ones");
-    app.add_flag("--dynamic", dynamic, "draws calls that compute their scales, beside a dense one that computes one");
-    app.add_flag("--transcode", transcodes,
-                 "draws calls of qdq_transcode, beside one of dense codes with one scale each")
-        ->excludes("--dynamic");
+    auto *const drawn = app.add_option_group("drawn")->require_option(0, 1);
+    for (const auto &each : kinds) {
+        drawn->add_flag_callback(each.flag, [&] { kind = each.kind; }, each.help);
+    }
     app.add_option("--filter", filter, "rows of the table that have this in their names");
     app.add_option("--seed", seed, "of the draws");
     app.add_option("--calls", calls, "how many are drawn");
@@ -208,9 +223,6 @@ int main(int argc, char **argv) try {
     app.add_option("--seconds", by.seconds, "of one timing");
     CLI11_PARSE(app, argc, argv);
 
-    const bench::drawn kind = dynamic      ? bench::drawn::dynamic
-                              : transcodes ? bench::drawn::transcoding
-                                           : bench::drawn::plain;
     require(qdq_force_target(target.empty() ? nullptr : target.c_str()));
     qdq_set_num_threads(1);
     std::printf("%s, one thread\n", qdq_current_target());

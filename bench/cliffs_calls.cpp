@@ -1,5 +1,6 @@
 #include "cliffs_calls.h"
 
+#include "support/block_formats.h"
 #include "support/inputs.h"
 
 #include <algorithm>
@@ -27,6 +28,9 @@ std::string text_of(const layout &l) {
 
 std::string text_of(const call &c) {
     const qdq_options &o = c.options;
+    if (c.format) {
+        return text_of(c.x) + " to " + text_of(c.y) + ", " + test_support::block_formats[*c.format].name;
+    }
     std::string text = (c.codes ? text_of(*c.codes) + "; " : "") + text_of(c.x) + " to " + text_of(c.y) + ", scale " +
                        text_of(c.scale);
     text += c.blocks.empty() ? "" : " blocks " + text_of(c.blocks);
@@ -39,7 +43,9 @@ std::string text_of(const call &c) {
     for (const auto &[name, value] : options) {
         text += value ? std::string(", ") + name + " " + std::to_string(value) : "";
     }
-    return text;
+    text += c.computes_scales ? ", dynamic" : "";
+    text += c.offsets.empty() ? "" : ", groups from " + text_of(c.offsets);
+    return text + (c.second ? "; and " + text_of(*c.second) : "");
 }
 
 call call_of(bool quantizes, qdq_dtype from, qdq_dtype to, const dimensions &shape) {
@@ -59,15 +65,49 @@ call blocked(call c, dimensions blocks) {
     return c;
 }
 
+call blocks_of(bool quantizes, qdq_dtype floats, qdq_block_format format, const dimensions &shape) {
+    dimensions of_bytes = shape;
+    of_bytes.back() = shape.back() / 32 * qdq_block_bytes(format);
+    const layout values{floats, shape, {}}, blocks{QDQ_U8, of_bytes, {}};
+    call c{quantizes, quantizes ? values : blocks, {}, quantizes ? blocks : values, {}, {}, {}};
+    c.format = format;
+    return c;
+}
+
+// Of whole bytes of any type.
+dimensions even_groups(int64_t groups, int64_t elements) {
+    dimensions offsets;
+    for (int64_t g = 0; g <= groups; g++) {
+        offsets.push_back(g == groups ? elements : g * elements / groups / 32 * 32);
+    }
+    return offsets;
+}
+
 }  // namespace
 
 call dense(const call &c) {
+    if (c.format) {
+        return blocks_of(c.quantizes, c.quantizes ? c.x.type : c.y.type, *c.format, {c.elements()});
+    }
     call plain = call_of(c.quantizes, c.x.type, c.y.type, {c.elements()});
     plain.options.scale_mode = c.options.scale_mode == QDQ_DIVIDE ? QDQ_DIVIDE : QDQ_MULTIPLY;
     plain.options.rounding = c.options.rounding == QDQ_STOCHASTIC ? QDQ_STOCHASTIC : QDQ_NEAREST_EVEN;
     plain.computes_scales = c.computes_scales;
     plain.codes = c.codes ? std::make_shared<const call>(dense(*c.codes)) : nullptr;
+    if (!c.offsets.empty()) {
+        plain.offsets = even_groups(int64_t(c.offsets.size()) - 1, c.elements());
+        plain.scale.shape = {int64_t(c.offsets.size()) - 1};
+    }
     return plain;
+}
+
+call beside(const call &c) {
+    if (!c.second) {
+        return dense(c);
+    }
+    call both = c;
+    both.is_apart = true;
+    return both;
 }
 
 namespace {
@@ -77,6 +117,18 @@ public:
     drawing(uint64_t seed, int64_t number) : random(seed * 1000003 + static_cast<uint64_t>(number)) {}
 
     call next(drawn kind) {
+        switch (kind) {
+        case drawn::pair: return in_two_ways();
+        case drawn::groups: return in_groups();
+        case drawn::blocks: return of_blocks();
+        default: return of_one_output(kind);
+        }
+    }
+
+private:
+    random_bits random;
+
+    call of_one_output(drawn kind) {
         const bool quantizes = one_in(2) || kind != drawn::plain;
         const qdq_dtype floats = one_of(float_types).dtype;
         const element_type &stored = one_of(stored_types);
@@ -94,8 +146,80 @@ public:
         return c;
     }
 
-private:
-    random_bits random;
+    call in_two_ways() {
+        const qdq_dtype floats = one_of(float_types).dtype;
+        call first = of_types(true, floats, one_of(stored_types), shape());
+        call second = of_types(true, floats, one_of(stored_types), first.x.shape);
+        compute_scales(first);
+        compute_scales(second);
+        second.x = first.x;
+        first.second = std::make_shared<const call>(second);
+        return first;
+    }
+
+    // Up to 64 groups, with a scale for each, for each of its channels, or for blocks.
+    call in_groups() {
+        const bool quantizes = one_in(2);
+        const qdq_dtype floats = one_of(float_types).dtype;
+        const element_type &stored = one_of(stored_types);
+        dimensions of = shape();
+        if (of.size() == 1) {
+            of = {of[0] / 32 + 1, 32};
+        }
+        if (stored.is_packed()) {
+            of.back() = (of.back() + 31) / 32 * 32;
+        }
+        call c = call_of(quantizes, quantizes ? floats : stored.dtype, quantizes ? stored.dtype : floats, of);
+        share_in_groups(c);
+        options(c, stored);
+        for (layout *each : {&c.x, &c.y}) {
+            if (!type_of(each->type).is_packed()) {
+                each->strides = strides(each->shape);
+            }
+        }
+        if (quantizes && one_in(2)) {
+            compute_scales(c);
+        }
+        if (c.zero_point) {
+            c.zero_point->shape = c.scale.shape;
+        }
+        return c;
+    }
+
+    void share_in_groups(call &c) {
+        const dimensions &of = c.x.shape;
+        c.offsets = {0, of[0]};
+        for (int64_t more = between(0, 63); more > 0; more--) {
+            c.offsets.push_back(between(0, of[0]));
+        }
+        std::sort(c.offsets.begin(), c.offsets.end());
+        c.scale.shape = {int64_t(c.offsets.size()) - 1};
+        switch (between(0, 2)) {
+        case 0: return;
+        case 1:
+            c.scale.shape.push_back(of.back());
+            c.options.axis = int32_t(of.size()) - 1;
+            return;
+        default:
+            const int64_t block = std::min<int64_t>(int64_t{16} << between(0, 3), of.back());
+            c.scale.shape.resize(of.size(), 1);
+            c.scale.shape.push_back((of.back() + block - 1) / block);
+            c.blocks.assign(of.size(), 0);
+            c.blocks.back() = block;
+        }
+    }
+
+    call of_blocks() {
+        const bool quantizes = one_in(2);
+        dimensions of = shape();
+        of.back() = (of.back() + 31) / 32 * 32;
+        const auto format = qdq_block_format(random.below(int64_t(std::size(test_support::block_formats))));
+        call c = bench::blocks_of(quantizes, one_of(float_types).dtype, format, of);
+        c.x.strides = strides(c.x.shape);
+        c.y.strides = strides(c.y.shape);
+        c.has_specials = quantizes && one_in(8);
+        return c;
+    }
 
     call of_types(bool quantizes, qdq_dtype floats, const element_type &stored, const dimensions &shape) {
         call c = call_of(quantizes, quantizes ? floats : stored.dtype, quantizes ? stored.dtype : floats, shape);

@@ -3,7 +3,7 @@
 
 #include "types_in_role.h"
 
-#include <qdq/qdq.h>
+#include <qdq/blocks.h>
 
 #include <cstdint>
 #include <functional>
@@ -39,12 +39,26 @@ struct call {
     bool computes_scales = false;       // of a quantize: scales are outputs, by a rule for their type
     std::shared_ptr<const call> codes;  // of a quantize: a dequantize to f32, whose codes it transcodes
 
-    int64_t elements() const { return count_of(x.shape); }
+    // Of a quantize that computes scales: a pair's other output, of the same x; by one call, or by one for each.
+    std::shared_ptr<const call> second;
+    bool is_apart = false;
+
+    dimensions offsets;                      // of rows in groups, which have the scale's first dimension
+    std::optional<qdq_block_format> format;  // of ggml's blocks, on the side of codes
+
+    int64_t elements() const { return count_of(quantizes ? x.shape : y.shape); }
 };
 
 std::string text_of(const call &c);
 
-enum class drawn { plain, dynamic, transcoding };  // dynamic: quantizes by scales that it computes
+enum class drawn {
+    plain,
+    dynamic,
+    transcoding,
+    pair,
+    groups,
+    blocks
+};  // dynamic: quantizes by scales that it computes
 
 // The call of a number in a series that a seed begins.
 call drawn_call(uint64_t seed, int64_t number, drawn kind);
@@ -59,7 +73,11 @@ std::vector<row> table_rows();
 
 call call_of(bool quantizes, qdq_dtype from, qdq_dtype to, const dimensions &shape);
 
-// The dense call of a call's types and elements, with one f32 scale.
+// The dense call of a call's types and elements, with one f32 scale. Of groups, one of as many with
+// one each.
 call dense(const call &c);
+
+// What a drawn call is timed beside: a pair beside two calls, others beside dense ones.
+call beside(const call &c);
 
 }  // namespace bench

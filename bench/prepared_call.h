@@ -92,18 +92,15 @@ public:
         if (c.codes) {
             codes = std::make_unique<prepared>(*c.codes, random);
         }
+        if (c.second) {
+            second = std::make_unique<prepared>(*c.second, random);
+        }
         options.block_shape = c.blocks.empty() ? nullptr : c.blocks.data();
         for (tensor *each : {&x, &scale, &y}) {
             views.push_back(each->view());
         }
         views.push_back(zero_point ? zero_point->view() : qdq_tensor{});
-        if (c.computes_scales) {
-            const qdq_scale_options how{.rule = c.scale.type == QDQ_E8M0 ? QDQ_SCALE_POWER_FLOOR : QDQ_SCALE_ABSMAX};
-            require(qdq_plan_quantize_dynamic(&plan, &views[0], &views[1], nullptr, &views[2], &how, &options));
-            return;
-        }
-        require((c.quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan, &views[0], &views[1], zero_view(),
-                                                                        &views[2], &options));
+        require(plan_or_try());
     }
     prepared(const prepared &) = delete;
 
@@ -111,6 +108,14 @@ public:
         if (codes) {
             qdq_transcode(&codes->views[0], &codes->views[1], codes->zero_view(), &codes->options, &views[2], &views[1],
                           zero_view(), &options);
+        } else if (second && !c.is_apart) {
+            qdq_run_dynamic_pair(&plan, &second->plan, x.data(), scale.data(), nullptr, y.data(), second->scale.data(),
+                                 nullptr, second->y.data(), nullptr);
+        } else if (second) {
+            qdq_run_dynamic(&plan, x.data(), scale.data(), nullptr, y.data(), nullptr);
+            qdq_run_dynamic(&second->plan, x.data(), second->scale.data(), nullptr, second->y.data(), nullptr);
+        } else if (c.format || !c.offsets.empty()) {
+            run_without_plan();
         } else if (c.computes_scales) {
             qdq_run_dynamic(&plan, x.data(), scale.data(), nullptr, y.data(), nullptr);
         } else if (c.by_plan) {
@@ -125,9 +130,47 @@ private:
     tensor x, scale, y;
     std::optional<tensor> zero_point;
     std::unique_ptr<const prepared> codes;  // of a transcoding
+    std::unique_ptr<prepared> second;       // of a pair
     qdq_options options = c.options;
     std::vector<qdq_tensor> views;
     qdq_plan plan;
+
+    qdq_scale_options rule() const {
+        return {.rule = c.scale.type == QDQ_E8M0 ? QDQ_SCALE_POWER_FLOOR : QDQ_SCALE_ABSMAX};
+    }
+
+    // What has no plan is called, and may refuse.
+    qdq_status plan_or_try() {
+        const qdq_scale_options how = rule();
+        if (c.format || !c.offsets.empty()) {
+            return run_without_plan();
+        }
+        if (second && !c.is_apart) {
+            const qdq_scale_options other = second->rule();
+            const qdq_dynamic_output first_output{&views[1], nullptr, &views[2], &how, &options},
+                second_output{&second->views[1], nullptr, &second->views[2], &other, &second->options};
+            return qdq_plan_quantize_dynamic_pair(&plan, &second->plan, &views[0], &first_output, &second_output);
+        }
+        if (c.computes_scales) {
+            return qdq_plan_quantize_dynamic(&plan, &views[0], &views[1], nullptr, &views[2], &how, &options);
+        }
+        return (c.quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan, &views[0], &views[1], zero_view(),
+                                                                       &views[2], &options);
+    }
+
+    qdq_status run_without_plan() const {
+        if (c.format) {
+            return (c.quantizes ? qdq_quantize_blocks : qdq_dequantize_blocks)(&views[0], &views[2], *c.format);
+        }
+        const int64_t groups = int64_t(c.offsets.size()) - 1;
+        if (c.computes_scales) {
+            const qdq_scale_options how = rule();
+            return qdq_quantize_dynamic_grouped(&views[0], c.offsets.data(), groups, &views[1], nullptr, &views[2],
+                                                &how, &options);
+        }
+        return (c.quantizes ? qdq_quantize_grouped : qdq_dequantize_grouped)(
+            &views[0], c.offsets.data(), groups, &views[1], zero_view(), &views[2], &options);
+    }
 
     const qdq_tensor *zero_view() const { return zero_point ? &views[3] : nullptr; }
 };

@@ -238,6 +238,14 @@ def peers_table(figures, elements):
     return Table(["row", "ns", "ns from Python", *peers], rows)
 
 
+# Of calls that qdq_cliffs_bench draws by a flag, the words for them, and what each is timed beside.
+DRAWN = {"dynamic": "Calls that compute their scales, beside a dense one that computes one.",
+         "transcode": "Codes of codes, beside dense ones with one scale each.",
+         "pair": "Two dynamic outputs at once, beside a call for each.",
+         "groups": "Rows in groups, beside a dense call of as many groups with a scale each.",
+         "blocks": "ggml's blocks, beside dense ones."}  # fmt: skip
+
+
 def percentiles(results):
     """The ratios of drawn calls of 4 Ki elements and more, which qdq_cliffs_bench prints last: of 0 to 100 %."""
     lines = results.get("cliffs", {}).get("drawn", [])
@@ -293,6 +301,8 @@ def parts_of(results):
                   Text("Calls of a plan, and how many times what a dense call with one scale takes they take, element by element "
                        "(n, channels and calls without a plan: whole calls). Drawn ones: the worst."),
                   *cliffs(results["cliffs"]["table"]), *cliffs(results["cliffs"]["drawn"])]
+        for kind in [kind for kind in DRAWN if kind in results["cliffs"]]:
+            parts += [Text(DRAWN[kind]), *cliffs(results["cliffs"][kind])]
     if measured:
         parts += [Heading(2, "Where a peer is faster"), faster_peers(figures),
                   Text("* multiplies by the reciprocal where qdq divides.")]

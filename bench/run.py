@@ -164,6 +164,7 @@ def run_cliffs(options):
     print("measuring calls beside dense ones", file=sys.stderr)
     rounds = ["--rounds", "3"] if options.quick else ["--rounds", "15"]
     ways = {"table": ["--table"], "drawn": ["--calls", "2000"]}
+    ways |= {kind: [f"--{kind}", "--calls", "400"] for kind in report.DRAWN}
     return {way: subprocess.run([str(binary), *rounds, *given], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
             for way, given in ways.items()}
 

@@ -155,6 +155,9 @@ void run_quantize(const quantize_options &options) {
     }
     check_names_choose(options);
     recipe rules = recipe_of(options);
+    if (kind_named(options.output.path).holds_blocks) {
+        rules = in_blocks(std::move(rules));
+    }
     std::unique_ptr<tensor_reader> input = open_reader(options.input);
     std::vector<std::string> warnings = unmatched(*input, rules, options);
     warn(warnings, options.console);

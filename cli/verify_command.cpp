@@ -8,6 +8,7 @@
 #include "conformance/check.h"
 #include "conformance/device.h"
 #include "conformance/dynamic.h"
+#include "conformance/other_calls.h"
 #include "conformance/supported.h"
 
 #include <algorithm>
@@ -48,7 +49,15 @@ qdq_status quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, const 
                : qdq_quantize_dynamic(x, scale, zero_point, y, how, options);
 }
 
-const conformance::library tested = {quantize, dequantize, quantize_dynamic};
+const conformance::library tested = {quantize,
+                                     dequantize,
+                                     quantize_dynamic,
+                                     qdq_quantize_dynamic_pair,
+                                     qdq_quantize_grouped,
+                                     qdq_dequantize_grouped,
+                                     qdq_quantize_dynamic_grouped,
+                                     qdq_quantize_blocks,
+                                     qdq_dequantize_blocks};
 
 // Calls task(i) for every i in [0, count), on this thread, which draws the bar and sees signals, and on others.
 void run_on_threads(int threads, int64_t count, const std::function<void(int64_t)> &task) {
@@ -125,7 +134,7 @@ template<typename Checked> std::vector<Checked> of_target(std::vector<Checked> a
     return all;
 }
 
-// Of kernels, or of the rules of dynamic calls.
+// Of kernels, of the rules of dynamic calls, or of other calls.
 template<typename Checked>
 void check_each(const std::vector<Checked> &each, const verify_options &options, int threads, summary &all) {
     auto taken = in_use != nullptr ? conformance::hostile_environments::none  // which are of the processor
@@ -206,6 +215,10 @@ bool verify_target(const std::string &name, const verify_options &options, int t
     check_each(rules, options, threads, all);
     std::string checked =
         std::to_string(kernels.size()) + " kernels, " + std::to_string(rules.size()) + " dynamic rules";
+    if (in_use == nullptr) {  // they are of tensors on the host
+        check_each(conformance::other_calls(), options, threads, all);
+        checked += ", " + std::to_string(conformance::other_calls().size()) + " other calls";
+    }
     if (options.full) {
         const std::vector<conformance::sweep> sweeps = of_target(conformance::sweeps());
         for (const conformance::sweep &sweep : sweeps) {

@@ -2,12 +2,7 @@
 
 #include "conformance/formulas.h"
 #include "conformance/fp_environment.h"
-#include "reference/dequantize.h"
 #include "reference/describe.h"
-#include "reference/formats.h"
-#include "reference/quantize.h"
-#include "reference/scales.h"
-#include "reference/tensor.h"
 
 #include <cstring>
 #include <map>
@@ -21,43 +16,8 @@ const std::map<std::string, uint64_t> published_digests{
 #include "conformance_digests.inc"
 };
 
-qdq_status reference_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
-                              const qdq_tensor *y, const qdq_options *options) {
-    const bool is_span = x->dtype == QDQ_F32 && x->rank == 1 && scale->rank == 0 && zero_point == nullptr;
-    if (is_span) {  // 20 times as fast: 2^32 results take 10 seconds
-        reference::quantize_span(static_cast<const float *>(x->data), x->shape[0],
-                                 *static_cast<const float *>(scale->data), {}, y->dtype, *options, y->data);
-    } else {
-        reference::quantize(*x, *scale, zero_point, *y, options);
-    }
-    return QDQ_OK;
-}
-
-qdq_status reference_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
-                                const qdq_tensor *y, const qdq_options *options) {
-    reference::dequantize(*x, *scale, zero_point, *y, options);
-    return QDQ_OK;
-}
-
-qdq_status reference_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
-                                      const qdq_tensor *y, const qdq_scale_options *how, const qdq_options *options) {
-    reference::compute_scales(*x, y->dtype, *scale, zero_point, how, options);
-    reference::quantize(*x, *scale, zero_point, *y, options);
-    return QDQ_OK;
-}
-
 bool same(const storage &a, const storage &b) {
     return std::memcmp(a.bytes(), b.bytes(), static_cast<size_t>(a.size())) == 0;
-}
-
-std::string failure_of(qdq_status status) { return std::string(qdq_status_string(status)) + ": " + qdq_last_error(); }
-
-qdq_status run_in(const fp::environment &environment, const prepared_call &call, const library &of, const storage &y) {
-    const uint64_t before = fp::control();
-    fp::set_control(environment.control);
-    const qdq_status status = call.run(of, y);
-    fp::set_control(before);
-    return status;
 }
 
 // The first element of y that is not the reference's, with its operands; empty where there is none.
@@ -118,20 +78,15 @@ private:
 
     // One of them is another one for each type and form, as float types have few scenarios.
     std::span<const fp::environment> environments_of(size_t ordinal) const {
-        if (taken_ == hostile_environments::none) {
-            return {};
-        }
-        if (taken_ == hostile_environments::all) {
-            return environments_;
-        }
         const size_t turn = ordinal + static_cast<size_t>(kernel_.stored) * 3 + static_cast<size_t>(kernel_.form);
-        return std::span(environments_).subspan(turn % environments_.size(), 1);
+        return taken_of(environments_, taken_, turn);
     }
 
     std::string difference_in(const fp::environment &environment, const prepared_call &call,
                               const storage &wanted) const {
         const storage y = call.output();
-        if (const qdq_status status = run_in(environment, call, of_, y); status != QDQ_OK) {
+        const qdq_status status = called_in(environment, [&] { return call.run(of_, y); });
+        if (status != QDQ_OK) {
             return failure_of(status);
         }
         if (same(y, wanted)) {
@@ -150,12 +105,21 @@ private:
 
 }  // namespace
 
+std::string failure_of(qdq_status status) { return std::string(qdq_status_string(status)) + ": " + qdq_last_error(); }
+
+std::span<const fp::environment> taken_of(const std::vector<fp::environment> &all, hostile_environments taken,
+                                          size_t turn) {
+    switch (taken) {
+    case hostile_environments::none: return {};
+    case hostile_environments::all: return all;
+    default: return std::span(all).subspan(turn % all.size(), 1);
+    }
+}
+
 uint64_t published_digest(const std::string &name) {
     const auto found = published_digests.find(name);
     return found == published_digests.end() ? 0 : found->second;
 }
-
-library reference_library() { return {reference_quantize, reference_dequantize, reference_quantize_dynamic}; }
 
 finding run(const kernel &k, const library &of, hostile_environments taken) { return kernel_run(k, of, taken).run(); }
 

@@ -3,8 +3,12 @@
 
 #include "vectors.h"
 
+#include "conformance/fp_environment.h"
+
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace conformance {
 
@@ -23,6 +27,22 @@ struct finding {
 // Each call runs in the default floating-point environment and, besides, in so many of those that flush subnormals,
 // round elsewhere or trap, where it must give the same.
 enum class hostile_environments { none, one, all };
+
+// Those of all that are taken; of one, another one for each turn.
+std::span<const fp::environment> taken_of(const std::vector<fp::environment> &all, hostile_environments taken,
+                                          size_t turn);
+
+// A call in an environment.
+template<typename Call> qdq_status called_in(const fp::environment &environment, Call &&call) {
+    const uint64_t before = fp::control();
+    fp::set_control(environment.control);
+    const qdq_status status = call();
+    fp::set_control(before);
+    return status;
+}
+
+// What there is to say of a call that has failed.
+std::string failure_of(qdq_status status);
 
 // The digest of a kernel's scenarios. The difference is one between environments, or a failed call.
 finding run(const kernel &k, const library &of, hostile_environments taken);

@@ -1,7 +1,6 @@
 #include "dynamic.h"
 
 #include "conformance/formulas.h"
-#include "conformance/fp_environment.h"
 #include "conformance/supported.h"
 #include "reference/describe.h"
 #include "reference/formats.h"
@@ -9,7 +8,6 @@
 
 #include <cstring>
 #include <iterator>
-#include <span>
 
 namespace conformance {
 
@@ -158,35 +156,23 @@ private:
     qdq_options options_{};
 };
 
-storage inputs_of(qdq_dtype x) {
-    storage all(x, {rows, columns});
-    for (int64_t i = 0; i < rows * columns; ++i) {
-        all.set_code(i, element(x, i / columns, i % columns));
-    }
-    return all;
-}
-
-std::span<const fp::environment> environments(const std::vector<fp::environment> &all, hostile_environments taken,
-                                              size_t turn) {
-    switch (taken) {
-    case hostile_environments::none: return {};
-    case hostile_environments::all: return all;
-    default: return std::span(all).subspan(turn % all.size(), 1);
-    }
-}
-
 // What a call gives there; empty where it is the same.
 std::string difference_in(const fp::environment &environment, const dynamic_call &call, const library &of,
                           const outputs &wanted) {
     const outputs got = call.empty();
-    const uint64_t before = fp::control();
-    fp::set_control(environment.control);
-    const qdq_status status = call.run(of, got);
-    fp::set_control(before);
+    const qdq_status status = called_in(environment, [&] { return call.run(of, got); });
     return status == QDQ_OK ? call.difference(got, wanted) : std::string(qdq_status_string(status));
 }
 
 }  // namespace
+
+storage dynamic_elements(qdq_dtype x, const dimensions &shape) {
+    storage all(x, shape);
+    for (int64_t i = 0; i < all.elements(); ++i) {
+        all.set_code(i, element(x, i / columns, i % columns));
+    }
+    return all;
+}
 
 std::vector<dynamic_rule> dynamic_rules() {
     std::vector<dynamic_rule> all;
@@ -209,7 +195,7 @@ std::string name_of(const dynamic_rule &r) {
 }
 
 finding run(const dynamic_rule &r, const library &of, hostile_environments taken) {
-    const storage x = inputs_of(r.x);
+    const storage x = dynamic_elements(r.x, {rows, columns});
     const std::vector<fp::environment> all = fp::hostile_environments();
     finding found;
     std::vector<uint64_t> digests;
@@ -218,10 +204,10 @@ finding run(const dynamic_rule &r, const library &of, hostile_environments taken
         const outputs got = call.empty();
         found.results += got.y.elements();
         if (const qdq_status status = call.run(of, got); status != QDQ_OK) {
-            found.difference = s.name + ": " + qdq_status_string(status) + ": " + qdq_last_error();
+            found.difference = s.name + ": " + failure_of(status);
             return found;
         }
-        for (const fp::environment &each : environments(all, taken, digests.size() + static_cast<size_t>(r.codes))) {
+        for (const fp::environment &each : taken_of(all, taken, digests.size() + static_cast<size_t>(r.codes))) {
             found.results += got.y.elements();
             if (const std::string difference = difference_in(each, call, of, got); !difference.empty()) {
                 found.difference = s.name + ", called under " + each.name + ", " + difference;
@@ -240,7 +226,7 @@ finding check(const dynamic_rule &r, uint64_t published, const library &of, host
         return found;
     }
     found.difference = only_the_digest;
-    const storage x = inputs_of(r.x);
+    const storage x = dynamic_elements(r.x, {rows, columns});
     for (const dynamic_scenario &s : scenarios_of(r)) {
         const dynamic_call call(r, s, x);
         const outputs got = call.empty(), expected = call.empty();

@@ -21,6 +21,9 @@ std::vector<dynamic_rule> dynamic_rules();
 // "quantize_dynamic_f32_i8_absmax"
 std::string name_of(const dynamic_rule &r);
 
+// x of dynamic calls, by its elements' numbers, in another shape of 2^18 elements.
+storage dynamic_elements(qdq_dtype x, const dimensions &shape);
+
 // The digest of scales, zero points and codes of all its calls. The difference is one between environments, or a failed
 // call.
 finding run(const dynamic_rule &r, const library &of, hostile_environments taken);

@@ -67,26 +67,6 @@ int64_t operand_of(const kernel &k, int64_t width, int64_t row, int64_t column) 
     return 0;
 }
 
-uint32_t scale_bits(const scenario &s, int64_t j) {
-    if (s.first_scale == special_scales) {
-        return cycled(scale_list, j);
-    }
-    return s.first_scale + static_cast<uint32_t>(j) * 2654435u % (1u << 24);
-}
-
-uint32_t zero_point_bits(zero_point_rule rule, int64_t j) {
-    const int32_t small = static_cast<int32_t>(j * 37 % 64) - 16;
-    switch (rule) {
-    case zero_point_rule::none:
-    case zero_point_rule::small: return static_cast<uint32_t>(small);
-    case zero_point_rule::large: return 0x7fffffffu - static_cast<uint32_t>(j);
-    case zero_point_rule::halves: return std::bit_cast<uint32_t>(static_cast<float>(small) / 2);
-    case zero_point_rule::special: return cycled(zero_point_list, j);
-    }
-    return 0;
-}
-
-// splitmix64, by counter.
 // A number of few significant bits, as ties are, between 2^-14 and 2^34, divided or multiplied back by the scale, and
 // at most two units in the last place from there.
 uint32_t near_tie(uint64_t bits, float scale, qdq_scale_mode mode) {
@@ -120,11 +100,7 @@ uint32_t code_x(int64_t i, int64_t bits) { return static_cast<uint32_t>(i * 4050
 
 // Of element i, with scale j.
 uint32_t x_code(const kernel &k, const scenario &s, int64_t j, int64_t i) {
-    switch (k.x()) {
-    case QDQ_F32: return f32_x(i, std::bit_cast<float>(scale_bits(s, j)), s.options.scale_mode);
-    case QDQ_I32: return i32_x(i);
-    default: return code_x(i, reference::bits_of(k.x()));
-    }
+    return element_code(k.x(), std::bit_cast<float>(scale_bits(s, j)), s.options.scale_mode, i);
 }
 
 std::vector<scenario> quantize_scenarios(qdq_dtype y) {
@@ -190,6 +166,33 @@ std::vector<scenario> dequantize_scenarios(qdq_dtype x) {
 }
 
 }  // namespace
+
+uint32_t scale_bits(const scenario &s, int64_t j) {
+    if (s.first_scale == special_scales) {
+        return cycled(scale_list, j);
+    }
+    return s.first_scale + static_cast<uint32_t>(j) * 2654435u % (1u << 24);
+}
+
+uint32_t zero_point_bits(zero_point_rule rule, int64_t j) {
+    const int32_t small = static_cast<int32_t>(j * 37 % 64) - 16;
+    switch (rule) {
+    case zero_point_rule::none:
+    case zero_point_rule::small: return static_cast<uint32_t>(small);
+    case zero_point_rule::large: return 0x7fffffffu - static_cast<uint32_t>(j);
+    case zero_point_rule::halves: return std::bit_cast<uint32_t>(static_cast<float>(small) / 2);
+    case zero_point_rule::special: return cycled(zero_point_list, j);
+    }
+    return 0;
+}
+
+uint32_t element_code(qdq_dtype x, float scale, qdq_scale_mode mode, int64_t i) {
+    switch (x) {
+    case QDQ_F32: return f32_x(i, scale, mode);
+    case QDQ_I32: return i32_x(i);
+    default: return code_x(i, reference::bits_of(x));
+    }
+}
 
 std::vector<kernel> kernels() {
     std::vector<kernel> all;

@@ -4,7 +4,7 @@
 
 #include "conformance/storage.h"
 
-#include <qdq/qdq.h>
+#include <qdq/blocks.h>
 
 #include <cstdint>
 #include <string>
@@ -45,11 +45,17 @@ struct scenario {
 
 std::vector<scenario> scenarios_of(const kernel &k);
 
-// qdq's functions, or others that are to compute the same.
+// qdq's functions, or others that are to compute the same. Null where there is none.
 struct library {
-    decltype(&qdq_quantize) quantize;
-    decltype(&qdq_dequantize) dequantize;
-    decltype(&qdq_quantize_dynamic) quantize_dynamic;  // null where there is none
+    decltype(&qdq_quantize) quantize = nullptr;
+    decltype(&qdq_dequantize) dequantize = nullptr;
+    decltype(&qdq_quantize_dynamic) quantize_dynamic = nullptr;
+    decltype(&qdq_quantize_dynamic_pair) quantize_dynamic_pair = nullptr;
+    decltype(&qdq_quantize_grouped) quantize_grouped = nullptr;
+    decltype(&qdq_dequantize_grouped) dequantize_grouped = nullptr;
+    decltype(&qdq_quantize_dynamic_grouped) quantize_dynamic_grouped = nullptr;
+    decltype(&qdq_quantize_blocks) quantize_blocks = nullptr;
+    decltype(&qdq_dequantize_blocks) dequantize_blocks = nullptr;
 };
 
 // A call with its inputs.
@@ -73,6 +79,13 @@ struct prepared_call {
 };
 
 prepared_call prepare(const kernel &k, const scenario &s);
+
+// The bits of scale number j, and of zero point number j, of a scenario.
+uint32_t scale_bits(const scenario &s, int64_t j);
+uint32_t zero_point_bits(zero_point_rule rule, int64_t j);
+
+// The code of element number i, which has a scale.
+uint32_t element_code(qdq_dtype x, float scale, qdq_scale_mode mode, int64_t i);
 
 // Every f32 to a stored type, or every i32 to a float type, with a scale of 0.1, in calls of 2^20 elements.
 struct sweep {

@@ -28,7 +28,7 @@ _Nan: TypeAlias = Literal["lowest", "zero"]
 _Rule: TypeAlias = Literal["absmax", "minmax", "power_floor", "power_ceil", "power_even", "power_round_up"]
 _GlobalSense: TypeAlias = Literal["scale", "inverse"] | None
 _ScaleLayout: TypeAlias = Literal["tiled_128x4", "column_words"]
-_BlockFormat: TypeAlias = Literal["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4"]
+_BlockFormat: TypeAlias = Literal["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4", "iq4_nl"]
 _Profile: TypeAlias = Literal["onnx", "torch", "torchao", "acl", "tensorrt", "tripy", "pypto"] | None
 _DynamicProfile: TypeAlias = (
     Literal["onnx", "torchao", "mx", "compressed-tensors", "vllm", "vllm-group", "acl"] | None
@@ -165,7 +165,7 @@ def transcode(
     new_block_size: _Blocks = None, new_zero_point_mode: _QuantizeZeroPoint = "after_rounding",
     new_profile: _Profile = None, scale_mode: _ScaleMode = "divide", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", out: None = None, packed: bool = False, stored: _Dtype | None = None,
-    shape: Sequence[int] | None = None,
+    shape: Sequence[int] | None = None, seed: int = 0, offset: int = 0,
 ) -> NDArray[Any]:
     """
     Codes as codes of another type, with other scales: quantize(dequantize(q), new_scale), with float32 between them, in one
@@ -173,7 +173,7 @@ def transcode(
 
     Args:
         q, scale, zero_point, axis, block_size, zero_point_mode, profile, stored, shape: as of dequantize. On the host.
-        dtype, scale_mode, rounding, saturate, nan, out, packed: as of quantize. `out` overlaps no argument.
+        dtype, scale_mode, rounding, seed, offset, saturate, nan, out, packed: as of quantize. `out` overlaps no argument.
         new_scale, new_zero_point, new_axis, new_block_size, new_zero_point_mode, new_profile: as quantize's without `new_`.
 
     Returns:
@@ -190,7 +190,7 @@ def transcode(
     new_block_size: _Blocks = None, new_zero_point_mode: _QuantizeZeroPoint = "after_rounding",
     new_profile: _Profile = None, scale_mode: _ScaleMode = "divide", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", out: None = None, packed: bool = False, stored: _Dtype | None = None,
-    shape: Sequence[int] | None = None,
+    shape: Sequence[int] | None = None, seed: int = 0, offset: int = 0,
 ) -> _Array: ...
 @overload
 def transcode(
@@ -200,7 +200,7 @@ def transcode(
     new_block_size: _Blocks = None, new_zero_point_mode: _QuantizeZeroPoint = "after_rounding",
     new_profile: _Profile = None, scale_mode: _ScaleMode = "divide", rounding: _Rounding = "nearest_even",
     saturate: bool = True, nan: _Nan = "lowest", out: _Out, packed: bool = False, stored: _Dtype | None = None,
-    shape: Sequence[int] | None = None,
+    shape: Sequence[int] | None = None, seed: int = 0, offset: int = 0,
 ) -> _Out: ...
 
 @overload
@@ -211,6 +211,7 @@ def quantize_dynamic(
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
     global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
     out: None = None, packed: bool = False, packing: Literal["dense"] | None = None,
+    rounding: _Rounding = "nearest_even", seed: int = 0, offset: int = 0,
 ) -> tuple[Any, ...]:
     """
     Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point). A global scale that is
@@ -242,6 +243,7 @@ def quantize_dynamic(
             amax, and the sum of squared_error.
         out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
         packed: codes as bytes, as of quantize.
+        rounding, seed, offset: as of quantize. Without diagnostics where it is "stochastic", and not on devices.
 
     Returns:
         Arrays from the library that x is from. The scale has no dimension, one, or x's rank, as dequantize takes it.
@@ -257,6 +259,7 @@ def quantize_dynamic(
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
     global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
     out: _DLPack | None = None, packed: bool = False, packing: Literal["dense"] | None = None,
+    rounding: _Rounding = "nearest_even", seed: int = 0, offset: int = 0,
 ) -> tuple[Any, ...]: ...
 
 class DynamicPlan:
@@ -294,8 +297,25 @@ def plan_quantize_dynamic(
     quant_range: Sequence[int] | None = None, global_sense: _GlobalSense = None, global_scale: float | None = None,
     global_largest: float = 448.0, profile: _DynamicProfile = None, diagnostics: bool = False,
     out: _DLPack | None = None, packed: bool = False, packing: Literal["dense"] | None = None,
+    rounding: _Rounding = "nearest_even", seed: int = 0, offset: int = 0,
 ) -> DynamicPlan:
     """qdq.plan(qdq.quantize_dynamic, ...)."""
+
+class DynamicPairPlan:
+    """What qdq.plan(qdq.quantize_dynamic_pair, ...) returns."""
+
+    def __call__(
+        self, x: _NumPy | _DLPack, first_out: _DLPack | None = None, second_out: _DLPack | None = None,
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """
+        What quantize_dynamic_pair returns for `x`, an array with the dtype, shape and strides of the one that was
+        planned with. The codes are `first_out` and `second_out`, as those that were planned, or new arrays.
+        """
+
+def plan_quantize_dynamic_pair(
+    x: _NumPy | _DLPack, first: dict[str, Any], second: dict[str, Any],
+) -> DynamicPairPlan:
+    """qdq.plan(qdq.quantize_dynamic_pair, ...)."""
 
 @overload
 def compute_scales(
@@ -331,7 +351,7 @@ def quantize_dynamic_grouped(
     axis: int | None = None, scale_dtype: _Dtype | None = None, zero_point_dtype: _Dtype | None = None,
     clip_ratio: float | tuple[float, float, int] = 1.0, least_scale: float = 0.0,
     quant_range: Sequence[int] | None = None, profile: _DynamicProfile = None, out: _DLPack | None = None,
-    packed: bool = False,
+    packed: bool = False, rounding: _Rounding = "nearest_even", seed: int = 0, offset: int = 0,
 ) -> tuple[Any, ...]:
     """
     quantize_dynamic of rows in groups, each of which has a scale of its own, as the experts of a mixture.
@@ -340,8 +360,8 @@ def quantize_dynamic_grouped(
         x: as of quantize_grouped.
         offsets: as of quantize_grouped.
         axis: one scale for each index of this dimension in each group. None: one for each group.
-        dtype, rule, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range, profile, out, packed: as of
-            quantize_dynamic.
+        dtype, rule, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range, profile, out, packed, rounding,
+            seed, offset: as of quantize_dynamic.
 
     Returns:
         (codes, scale), or (codes, scale, zero_point). The scale's first dimension is groups, as quantize_grouped takes it.
@@ -458,7 +478,7 @@ def quantize_blocks(x: _NumPy, format: _BlockFormat) -> NDArray[Any]:
 
     Args:
         x: array of float32, float16 or bfloat16, on the host, any strides. Blocks are 32 elements of its last dimension.
-        format: "q8_0", "q4_0", "q4_1", "q5_0", "q5_1" or "mxfp4".
+        format: "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4" or "iq4_nl".
 
     Returns:
         uint8 of x's shape, but for the last dimension: the bytes of the blocks, 34, 18, 20, 22, 24 or 17 each. From the library

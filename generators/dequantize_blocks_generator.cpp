@@ -112,6 +112,9 @@ private:
         if (format().has_power) {
             return e2m1_in_halves(code);
         }
+        if (format().has_table) {
+            return value_at(code);
+        }
         if (format().bits == 5) {
             code = code | cast<int8_t>(((fifth_bits(b) >> cast<uint32_t>(of)) & 1) << 4);
         }
@@ -124,6 +127,14 @@ private:
             word = word | cast<uint32_t>(x(format().fifth_bits_at() + k, block)) << (8 * k);
         }
         fifth_bits(block) = word;
+    }
+
+    static Expr value_at(const Expr &place) {
+        Expr value = cast<int8_t>(table_values[0]);
+        for (int k = 1; k < table_size; k++) {
+            value = select(place >= cast<int8_t>(k), cast<int8_t>(table_values[k]), value);
+        }
+        return value;
     }
 
     static Expr e2m1_in_halves(const Expr &code) {

@@ -41,6 +41,8 @@ public:
         y(byte, block) = undef<uint8_t>();
         if (format().has_power) {
             quantize_by_power();
+        } else if (format().has_table) {
+            quantize_to_table();
         } else if (format().has_minimum) {
             quantize_from_least();
         } else {
@@ -58,10 +60,11 @@ public:
         stages.output = y;
         stages.stored = stored;
         stages.extremes = extremes;
+        stages.sums = sums;
         stages.elements = elements;
         stages.of_blocks = of_blocks;
         stages.codes = codes;
-        stages.keeps_codes = format().bits == 5;
+        stages.keeps_codes = format().bits == 5 || format().has_table;
         cpu_schedule_named(schedule_name).quantize_blocks(stages);
     }
 
@@ -83,6 +86,37 @@ private:
         Expr t = multiply(reinterpret<float>(bits(i) & kept(block)), inverse(block));
         store_f16(0, scale(block));
         store_codes(format().bits == 8 ? nearest_away(t) : whole_part(add(t, middle() + 0.5f)));
+    }
+
+    // iq4_nl: codes are the nearest of the table's values, by the scale that takes the element farthest from 0 to the
+    // least of them. The scale that is stored has the least error of these codes, weighted by squares of elements. The
+    // order of sums is that of elements.
+    void quantize_to_table() {
+        Func peak = extreme("peak", magnitude(elements), none(), false);
+        Expr is_negative = first_sign("first", magnitude(elements) == peak(block));
+        Expr farthest = reinterpret<float>(peak(block) | select(is_negative, sign(), none()));
+        Expr is_ordinary = peak(block) < infinity() && peak(block) >= bit_pattern(0x26901d7d);  // 1e-15
+        Func kept = of_block("kept", select(is_ordinary, bit_pattern(0xffffffff), none()));
+        Func inverse = of_block("inverse", divide(1.0f, divide(farthest, float(table_values[0]))));
+        const auto kept_element = [&](const Expr &at) { return reinterpret<float>(bits(at) & kept(block)); };
+        const auto quotient = [&](const Expr &at) {
+            return multiply(kept_element(at), select(kept(block) != 0, inverse(block), 0.0f));
+        };
+        Expr code = 0, value = float(table_values[0]);
+        for (int k = 1; k < table_size; k++) {
+            const float midpoint = float(table_values[k - 1] + table_values[k]) / 2;
+            code = select(quotient(i) >= midpoint, k, code);
+            value = select(quotient(elements) >= midpoint, float(table_values[k]), value);
+        }
+        Expr weighted = multiply(multiply(kept_element(elements), kept_element(elements)), value);
+        Func product = sum("product", multiply(weighted, kept_element(elements)));
+        Func square = sum("square", multiply(weighted, value));
+        Expr best = divide(product(block), square(block));
+        Expr special =
+            select(peak(block) > infinity(), nan(), peak(block) == infinity(), reinterpret<float>(infinity()), 0.0f);
+        Func scale = of_block("scale", select(kept(block) == 0, special, not_a_number(best), nan(), best));
+        store_f16(0, scale(block));
+        store_codes(code);
     }
 
     // q4_1, q5_1: codes count steps from the least element.
@@ -182,6 +216,15 @@ private:
         return found;
     }
 
+    // Of the elements of each block, one after another.
+    Func sum(const std::string &name, const Expr &of) {
+        Func found(name);
+        found(block) = 0.0f;
+        found(block) = add(found(block), of);
+        sums.push_back(found);
+        return found;
+    }
+
     // The sign of the first element that a condition is true of.
     Expr first_sign(const std::string &name, const Expr &condition) {
         Expr place = 2 * elements + cast<int32_t>(bits(elements) >> 31);
@@ -239,7 +282,7 @@ private:
     Var i{"i"}, block{"block"}, byte{"byte"};
     RDom elements{0, block_elements, "elements"};
     std::vector<RDom> stored;
-    std::vector<Func> extremes, of_blocks;
+    std::vector<Func> extremes, sums, of_blocks;
     Func codes{"codes"};
 };
 

@@ -51,7 +51,7 @@ set(QDQ_MEASUREMENTS row column)
 set(QDQ_GRIDS integers floats tapered)
 
 # ggml's block formats, as kernels/block_formats.h has them: kernels by the type of floats, in both directions.
-set(QDQ_BLOCK_FORMATS q8_0 q4_0 q4_1 q5_0 q5_1 mxfp4)
+set(QDQ_BLOCK_FORMATS q8_0 q4_0 q4_1 q5_0 q5_1 mxfp4 iq4_nl)
 
 # What computes the scales themselves on devices, as kernels/scales_arguments.h has them.
 set(QDQ_SCALES_FORMS wide narrow strided)

@@ -102,6 +102,7 @@ struct quantize_blocks_stages {
     std::vector<Halide::RDom> stored;
     std::vector<Halide::Func> extremes;  // (block), of all `elements`
     Halide::RDom elements;
+    std::vector<Halide::Func> sums;       // (block), of all `elements` in their order
     std::vector<Halide::Func> of_blocks;  // (block), from those
     Halide::Func codes;                   // (i, block), 8 bits
     bool keeps_codes;                     // whether they are used more than once

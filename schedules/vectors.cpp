@@ -350,6 +350,9 @@ void pack_blocks(quantize_blocks_stages &stages) {
     for (Func &extreme : stages.extremes) {
         keep(extreme, block).update().atomic().vectorize(stages.elements.x, block_elements);
     }
+    for (Func &sum : stages.sums) {
+        keep(sum, block).update().reorder(stages.elements.x, block);
+    }
     for (Func &f : stages.of_blocks) {
         keep(f, block).split(block, block, lane, blocks_at_once, TailStrategy::GuardWithIf).vectorize(lane);
     }

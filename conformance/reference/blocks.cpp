@@ -1,10 +1,12 @@
 #include "reference/blocks.h"
 
 #include "reference/formats.h"
+#include "reference/tensor.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace reference {
 
@@ -140,6 +142,40 @@ void quantize_mxfp4(const block_values &x, uint8_t *y) {
     put_nibbles(y + 1, codes);
 }
 
+constexpr std::array<float, 16> values_of_iq4_nl = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                                    1,    13,   25,  38,  53,  69,  89,  113};
+
+// The greater of two that are as near.
+int nearest_of_table(float t) {
+    int best = 0;
+    for (int code = 1; code < 16; code++) {
+        const double of_best = std::fabs(double{t} - double{values_of_iq4_nl[static_cast<size_t>(best)]}),
+                     of_this = std::fabs(double{t} - double{values_of_iq4_nl[static_cast<size_t>(code)]});
+        best = of_this <= of_best ? code : best;
+    }
+    return best;
+}
+
+block_codes codes_of_table(const block_values &x, uint8_t *scale) {
+    const float far = farthest(x);
+    block_codes codes{};
+    if (!std::isfinite(far) || std::fabs(far) < 1e-15f) {
+        codes.fill(nearest_of_table(0));
+        put_f16(scale, std::isfinite(far) ? 0 : std::fabs(far));
+        return codes;
+    }
+    const float inverse = 1 / (far / values_of_iq4_nl[0]);
+    float products = 0, squares = 0;
+    for (size_t i = 0; i < x.size(); i++) {
+        codes[i] = nearest_of_table(x[i] * inverse);
+        const float value = values_of_iq4_nl[static_cast<size_t>(codes[i])], weighted = x[i] * x[i] * value;
+        products += weighted * x[i];
+        squares += weighted * value;
+    }
+    put_f16(scale, products / squares);
+    return codes;
+}
+
 }  // namespace
 
 int64_t bytes_of(qdq_block_format format) {
@@ -149,6 +185,7 @@ int64_t bytes_of(qdq_block_format format) {
     case QDQ_Q4_1: return 20;
     case QDQ_Q5_0: return 22;
     case QDQ_Q5_1: return 24;
+    case QDQ_IQ4_NL: return 18;
     default: return 17;
     }
 }
@@ -170,6 +207,7 @@ void quantize_block(qdq_block_format format, const block_values &x, uint8_t *y) 
         put_nibbles(y + 8, codes);
         break;
     }
+    case QDQ_IQ4_NL: put_nibbles(y + 2, codes_of_table(x, y)); break;
     default: quantize_mxfp4(x, y);
     }
 }
@@ -187,12 +225,58 @@ block_values dequantize_block(qdq_block_format format, const uint8_t *x) {
         case QDQ_Q5_1:
             y[i] = static_cast<float>(nibble_at(x + 8, i) + 16 * fifth_bit_at(x + 4, i)) * f16_at(x) + f16_at(x + 2);
             break;
+        case QDQ_IQ4_NL: y[i] = values_of_iq4_nl[static_cast<size_t>(nibble_at(x + 2, i))] * f16_at(x); break;
         default:
             y[i] = static_cast<float>(halves_of_e2m1[static_cast<size_t>(nibble_at(x + 1, i))]) * half_of_power(x[0]);
         }
         y[i] = std::isnan(y[i]) ? no_number : y[i];
     }
     return y;
+}
+
+namespace {
+
+// In row-major order.
+template<typename Value, typename Load> std::vector<Value> all_of(const qdq_tensor &t, Load &&load) {
+    std::vector<Value> all;
+    for_each_index(t, [&](const int64_t *index) { all.push_back(load(index)); });
+    return all;
+}
+
+void store_all(const qdq_tensor &t, const std::vector<uint32_t> &codes) {
+    auto next = codes.begin();
+    for_each_index(t, [&](const int64_t *index) { store_code(t, index, *next++); });
+}
+
+uint32_t encoded(qdq_dtype type, float value) {
+    return type == QDQ_F32 ? encode_f32(value) : encode_ieee(type == QDQ_F16 ? f16_format : bf16_format, value);
+}
+
+}  // namespace
+
+void quantize_blocks(const qdq_tensor &x, const qdq_tensor &y, qdq_block_format format) {
+    const auto values = all_of<float>(x, [&](const int64_t *index) { return load_float(x, index); });
+    std::vector<uint32_t> bytes;
+    for (auto at = values.begin(); at != values.end(); at += block_elements) {
+        block_values block{};
+        std::copy_n(at, block_elements, block.begin());
+        std::array<uint8_t, 64> coded{};
+        quantize_block(format, block, coded.data());
+        bytes.insert(bytes.end(), coded.begin(), coded.begin() + bytes_of(format));
+    }
+    store_all(y, bytes);
+}
+
+void dequantize_blocks(const qdq_tensor &x, const qdq_tensor &y, qdq_block_format format) {
+    const auto bytes =
+        all_of<uint8_t>(x, [&](const int64_t *index) { return static_cast<uint8_t>(load_code(x, index)); });
+    std::vector<uint32_t> values;
+    for (auto at = bytes.begin(); at != bytes.end(); at += bytes_of(format)) {
+        for (const float value : dequantize_block(format, &*at)) {
+            values.push_back(encoded(y.dtype, value));
+        }
+    }
+    store_all(y, values);
 }
 
 }  // namespace reference

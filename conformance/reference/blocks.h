@@ -20,4 +20,8 @@ void quantize_block(qdq_block_format format, const block_values &x, uint8_t *y);
 // NaN is the positive quiet one.
 block_values dequantize_block(qdq_block_format format, const uint8_t *x);
 
+// qdq_quantize_blocks and qdq_dequantize_blocks for valid calls.
+void quantize_blocks(const qdq_tensor &x, const qdq_tensor &y, qdq_block_format format);
+void dequantize_blocks(const qdq_tensor &x, const qdq_tensor &y, qdq_block_format format);
+
 }  // namespace reference

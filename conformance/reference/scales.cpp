@@ -361,9 +361,11 @@ void compute_scales(const qdq_tensor &x, qdq_dtype codes, const qdq_tensor &scal
             errors.emplace_back(scales.back());
         }
         if (rule.clip_ratio_count >= 2) {
+            qdq_options searched = used;
+            searched.rounding = used.rounding == QDQ_STOCHASTIC ? QDQ_NEAREST_EVEN : used.rounding;
             given.for_each([&](float value, size_t group) {
                 const reference::zero_point z = reference::zero_point::of_integer(operands[group].zero_point);
-                const uint32_t code = quantize_element(value, scales[group], z, codes, used);
+                const uint32_t code = quantize_element(value, scales[group], z, codes, searched);
                 const uint32_t back = dequantize_element(codes, code, scales[group], z, QDQ_F32, QDQ_ZP_SUBTRACT);
                 errors[group].add(value, std::bit_cast<float>(back));
             });

@@ -9,7 +9,6 @@
 #include "tensors/float_values.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -41,13 +40,6 @@ template<int count, typename Value> void fill(std::byte *values, const Value &va
 }
 
 constexpr int small = 32, large = 256;  // the elements of blocks
-
-void decode_iq4_nl(const std::byte *block, std::byte *values) {
-    constexpr std::array<float, 16> table = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
-    float scale = half_at(block);
-    const uint8_t *codes = bytes_of(block) + 2;
-    fill<small>(values, [&](int i) { return scale * table[static_cast<size_t>(field(codes, i, 16, 4))]; });
-}
 
 void decode_q2_k(const std::byte *block, std::byte *values) {
     const uint8_t *scales = bytes_of(block), *codes = scales + 16;
@@ -150,7 +142,7 @@ constexpr ggml_type types[] = {
     {17, "IQ2_XS", 256, 74, nullptr, nullptr},
     {18, "IQ3_XXS", 256, 98, nullptr, nullptr},
     {19, "IQ1_S", 256, 50, nullptr, nullptr},
-    {20, "IQ4_NL", 32, 18, nullptr, decode_iq4_nl},
+    {20, "IQ4_NL", 32, 18, nullptr, decode<QDQ_IQ4_NL>},
     {21, "IQ3_S", 256, 110, nullptr, nullptr},
     {22, "IQ2_S", 256, 82, nullptr, nullptr},
     {23, "IQ4_XS", 256, 136, nullptr, nullptr},
@@ -163,17 +155,16 @@ constexpr ggml_type types[] = {
     {30, "BF16", 1, 2, "BF16", nullptr},
     {34, "TQ1_0", 256, 54, nullptr, nullptr},
     {35, "TQ2_0", 256, 66, nullptr, nullptr},
-    {39, "MXFP4", 32, 17, nullptr, decode<QDQ_MXFP4>},
+    {39, "MXFP4", 32, 17, nullptr, decode<QDQ_MXFP4>, QDQ_MXFP4},
     {40, "NVFP4", 64, 36, nullptr, nullptr},
     {41, "Q1_0", 128, 18, nullptr, nullptr},
 };
 
 // Those that are written, as types of tensors.
-constexpr dtype written[] = {{"Q4_0", "", 0, std::nullopt, 0, 0, 0, 32, 18},
-                             {"Q4_1", "", 0, std::nullopt, 0, 0, 0, 32, 20},
-                             {"Q5_0", "", 0, std::nullopt, 0, 0, 0, 32, 22},
-                             {"Q5_1", "", 0, std::nullopt, 0, 0, 0, 32, 24},
-                             {"Q8_0", "", 0, std::nullopt, 0, 0, 0, 32, 34}};
+constexpr dtype written[] = {
+    {"Q4_0", "", 0, std::nullopt, 0, 0, 0, 32, 18}, {"Q4_1", "", 0, std::nullopt, 0, 0, 0, 32, 20},
+    {"Q5_0", "", 0, std::nullopt, 0, 0, 0, 32, 22}, {"Q5_1", "", 0, std::nullopt, 0, 0, 0, 32, 24},
+    {"Q8_0", "", 0, std::nullopt, 0, 0, 0, 32, 34}, {"MXFP4", "", 0, std::nullopt, 0, 0, 0, 32, 17}};
 
 bool is_infinite(const std::byte *half) { return std::isinf(half_at(half)); }
 
@@ -185,7 +176,7 @@ void encode_blocks(const ggml_type &type, std::span<const float> values, std::by
     const qdq_tensor y = bytes_of_blocks(blocks, &bytes);
     check(qdq_quantize_blocks(&x, &y, *type.format));
     const bool has_minima = *type.format == QDQ_Q4_1 || *type.format == QDQ_Q5_1;
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < count && *type.format != QDQ_MXFP4; ++i) {
         const std::byte *scale = blocks + i * type.block_bytes;
         if (is_infinite(scale) || (has_minima && is_infinite(scale + 2))) {
             throw failure("its values need a scale or a minimum beyond F16's");
@@ -205,7 +196,7 @@ const ggml_type *ggml_type_of(const dtype &type) {
 }
 
 const dtype &block_dtype(std::string_view name) {
-    auto lower = [](char c) { return c == 'Q' ? 'q' : c; };
+    auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
     return *std::ranges::find_if(written,
                                  [&](const dtype &each) { return std::ranges::equal(each.name, name, {}, lower); });
 }

@@ -264,6 +264,20 @@ recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise) {
     return result;
 }
 
+recipe in_blocks(recipe rules) {
+    auto change = [](scheme &how) {
+        how.type = in_blocks(how.type);
+        check(how);
+    };
+    change(rules.otherwise);
+    for (rule &each : rules.rules) {
+        if (each.how) {
+            change(*each.how);
+        }
+    }
+    return rules;
+}
+
 json recipe_json(const recipe &rules) {
     json entries = json::array();
     for (const rule &each : rules.rules) {

@@ -63,6 +63,9 @@ struct recipe {
 recipe read_recipe(const std::filesystem::path &path, const scheme &otherwise);
 recipe parse_recipe(const json &text, const scheme &otherwise);
 
+// The same for a file of ggml's blocks. Throws as check() does.
+recipe in_blocks(recipe rules);
+
 // What read_recipe() reads as the same recipe.
 json recipe_json(const recipe &rules);
 

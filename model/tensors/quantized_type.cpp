@@ -32,7 +32,13 @@ constexpr quantized_type types[] = {
     {"q5_1", {}, QDQ_U8, scale_form::in_blocks, 32},
 };
 
+constexpr quantized_type mxfp4_in_blocks = {"mxfp4", {}, QDQ_F4E2M1, scale_form::in_blocks, 32};
+
 }  // namespace
+
+const quantized_type *in_blocks(const quantized_type *type) {
+    return type->option == mxfp4_in_blocks.option ? &mxfp4_in_blocks : type;
+}
 
 const quantized_type *find_quantized_type(std::string_view name) {
     auto named = [&](const quantized_type &row) {

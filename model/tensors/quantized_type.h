@@ -32,6 +32,9 @@ struct quantized_type {
 // Null when no type has this name or alias.
 const quantized_type *find_quantized_type(std::string_view name);
 
+// What a name means for a file of ggml's blocks: those of mxfp4 hold its scales among the codes.
+const quantized_type *in_blocks(const quantized_type *type);
+
 // The names of all types, in table order.
 std::vector<std::string> quantized_type_names();
 

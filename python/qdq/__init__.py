@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from qdq._core import (
+    DynamicPairPlan,
     DynamicPlan,
     Plan,
     arrange_scales,
@@ -24,6 +25,7 @@ from qdq._core import (
     plan_dequantize,
     plan_quantize,
     plan_quantize_dynamic,
+    plan_quantize_dynamic_pair,
     quantize,
     quantize_blocks,
     quantize_dynamic,
@@ -37,6 +39,7 @@ from qdq._core import (
 )
 
 __all__ = [
+    "DynamicPairPlan",
     "DynamicPlan",
     "Plan",
     "arrange_scales",
@@ -75,9 +78,13 @@ else:
 @overload
 def plan(function: Callable[..., NDArray[Any]], /, *arguments: Any, **keywords: Any) -> Plan: ...
 @overload
+def plan(
+    function: Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]], /, *arguments: Any, **keywords: Any
+) -> DynamicPairPlan: ...
+@overload
 def plan(function: Callable[..., tuple[Any, ...]], /, *arguments: Any, **keywords: Any) -> DynamicPlan: ...
-def plan(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Plan | DynamicPlan:
-    """A call of qdq.quantize, dequantize or quantize_dynamic with arguments checked and kernels chosen, for many x.
+def plan(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Plan | DynamicPlan | DynamicPairPlan:
+    """A call of qdq.quantize, dequantize, quantize_dynamic or its pair with arguments checked and kernels chosen, for many x.
 
     >>> import numpy, qdq
     >>> x, y = numpy.float32([0.3, 1.7]), numpy.empty(2, "int8")
@@ -87,11 +94,12 @@ def plan(function: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> P
 
     It keeps the arrays of scale and zero point, whose elements each run reads. Any thread may run it.
     """
-    planners: dict[Callable[..., Any], Callable[..., Plan | DynamicPlan]] = {
+    planners: dict[Callable[..., Any], Callable[..., Plan | DynamicPlan | DynamicPairPlan]] = {
         quantize: plan_quantize,
         dequantize: plan_dequantize,
         quantize_dynamic: plan_quantize_dynamic,
+        quantize_dynamic_pair: plan_quantize_dynamic_pair,
     }
     if function not in planners:
-        raise TypeError("qdq.plan: function: it is none of qdq.quantize, qdq.dequantize and qdq.quantize_dynamic")
+        raise TypeError("qdq.plan: function: it is none of qdq.quantize, qdq.dequantize, qdq.quantize_dynamic and qdq.quantize_dynamic_pair")
     return planners[function](*arguments, **keywords)

@@ -16,9 +16,9 @@ using namespace nb::literals;
 
 namespace {
 
-constexpr std::pair<const char *, qdq_block_format> formats[] = {{"q8_0", QDQ_Q8_0}, {"q4_0", QDQ_Q4_0},
-                                                                 {"q4_1", QDQ_Q4_1}, {"q5_0", QDQ_Q5_0},
-                                                                 {"q5_1", QDQ_Q5_1}, {"mxfp4", QDQ_MXFP4}};
+constexpr std::pair<const char *, qdq_block_format> formats[] = {
+    {"q8_0", QDQ_Q8_0}, {"q4_0", QDQ_Q4_0},   {"q4_1", QDQ_Q4_1},    {"q5_0", QDQ_Q5_0},
+    {"q5_1", QDQ_Q5_1}, {"mxfp4", QDQ_MXFP4}, {"iq4_nl", QDQ_IQ4_NL}};
 constexpr std::int64_t block_elements = 32;
 
 qdq_block_format format_of(const char *function, nb::handle given) {
@@ -28,7 +28,8 @@ qdq_block_format format_of(const char *function, nb::handle given) {
             return format;
         }
     }
-    refuse_value(function, "format", '"' + std::string(name) + "\" is none of q8_0, q4_0, q4_1, q5_0, q5_1, mxfp4");
+    refuse_value(function, "format",
+                 '"' + std::string(name) + "\" is none of q8_0, q4_0, q4_1, q5_0, q5_1, mxfp4, iq4_nl");
 }
 
 // A shape whose last dimension counts other units: `from` of a kind for each `to` of another.
@@ -78,7 +79,7 @@ constexpr char quantize_doc[] =
 
 Args:
     x: array of float32, float16 or bfloat16, on the host, any strides. Blocks are 32 elements of its last dimension.
-    format: "q8_0", "q4_0", "q4_1", "q5_0", "q5_1" or "mxfp4".
+    format: "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4" or "iq4_nl".
 
 Returns:
     uint8 of x's shape, but for the last dimension: the bytes of the blocks, 34, 18, 20, 22, 24 or 17 each. From the library

@@ -17,7 +17,7 @@ struct builtin {
     PyObject *builtin, *function;
 };
 
-constexpr std::size_t most = 20;
+constexpr std::size_t most = 24;
 std::array<builtin, most> builtins;
 std::size_t count;
 

@@ -18,8 +18,8 @@ template<typename Value> struct named_value {
 
 // The value that a keyword names. `table` begins with its default.
 template<typename Value, std::size_t count>
-Value named(const direction &way, const char *keyword, nb::handle given, const named_value<Value> (&table)[count]) {
-    const std::string_view name = text(way.function, keyword, given);
+Value named(const char *function, const char *keyword, nb::handle given, const named_value<Value> (&table)[count]) {
+    const std::string_view name = text(function, keyword, given);
     std::string names;
     for (const auto &row : table) {
         if (name == row.name) {
@@ -27,7 +27,7 @@ Value named(const direction &way, const char *keyword, nb::handle given, const n
         }
         names += (names.empty() ? "" : ", ") + std::string(row.name);
     }
-    refuse_value(way.function, keyword, '"' + std::string(name) + "\" is none of " + names);
+    refuse_value(function, keyword, '"' + std::string(name) + "\" is none of " + names);
 }
 
 constexpr named_value<qdq_scale_mode> scale_modes[] = {
@@ -52,6 +52,10 @@ template<typename Value> void replace(Value &option, Value given) {
 }
 
 }  // namespace
+
+qdq_rounding rounding_of(const char *function, nb::handle given) {
+    return named(function, "rounding", given, roundings);
+}
 
 void check(qdq_status status) {
     switch (status) {
@@ -94,17 +98,19 @@ void operands::read_options(const direction &way, const keywords &given, const a
         options_.scale_layout = read.scale_layout;
     }
     if (way.quantizes) {
-        replace(options_.scale_mode, named(way, "scale_mode", given.scale_mode, scale_modes));
-        replace(options_.quantize_zp, named(way, way.names.zero_point_mode, given.zero_point_mode, quantize_zps));
-        replace(options_.rounding, named(way, "rounding", given.rounding, roundings));
-        replace(options_.nan, named(way, "nan", given.nan, nan_codes));
+        replace(options_.scale_mode, named(way.function, "scale_mode", given.scale_mode, scale_modes));
+        replace(options_.quantize_zp,
+                named(way.function, way.names.zero_point_mode, given.zero_point_mode, quantize_zps));
+        replace(options_.rounding, rounding_of(way.function, given.rounding));
+        replace(options_.nan, named(way.function, "nan", given.nan, nan_codes));
         replace(options_.no_saturate, boolean(way.function, "saturate", given.saturate) ? 0 : 1);
         if (given.seed.is_valid()) {
             options_.random_seed = unsigned_integer(way.function, "seed", given.seed);
             options_.random_offset = unsigned_integer(way.function, "offset", given.offset);
         }
     } else {
-        replace(options_.dequantize_zp, named(way, way.names.zero_point_mode, given.zero_point_mode, dequantize_zps));
+        replace(options_.dequantize_zp,
+                named(way.function, way.names.zero_point_mode, given.zero_point_mode, dequantize_zps));
     }
     if (!given.axis.is_none()) {
         options_.axis = static_cast<std::int32_t>(

@@ -39,6 +39,8 @@ inline constexpr direction to_codes{
     true,
     {"q", "new_scale", "new_zero_point", "new_axis", "new_block_size", "new_zero_point_mode", "new_profile"}};
 
+qdq_rounding rounding_of(const char *function, nb::handle given);
+
 // The keywords, as Python gives them; null are those that a function does not have.
 struct keywords {
     nb::handle dtype{}, axis{}, block_size{}, scale_mode{}, zero_point_mode{}, rounding{}, saturate{}, nan{}, profile{},

@@ -23,6 +23,7 @@ namespace {
 struct dynamic_keywords {
     nb::handle dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range,
         global_sense, global_scale, global_largest, profile, diagnostics, out, packed, packing;
+    nb::handle rounding{}, seed{}, offset{};  // null where there are no codes
 };
 
 constexpr std::pair<const char *, qdq_scale_rule> rules[] = {
@@ -82,6 +83,7 @@ public:
         read_global(given);
         how_.diagnostics = boolean(function, "diagnostics", given.diagnostics) ? &met_ : nullptr;
         read_range(given.quant_range);
+        read_rounding(given);
         all_.x.read(function, "x", x);
         set_granularity(given);
         if (groups >= 0) {
@@ -120,6 +122,27 @@ protected:
             make_codes(all, out);
         }
         check_in_place(all);
+    }
+
+    // Of a plan, which keeps no object of Python's.
+    void forget_objects() {
+        for (array *planned : {&all_.x, &all_.scale, &all_.zero_point, &all_.y}) {
+            planned->forget_object();
+        }
+    }
+
+    // Those of a run, which have the planned ones' layouts.
+    void read_planned(dynamic_arrays &own, nb::handle x, nb::handle out) const {
+        own.x.read(function_, "x", x);
+        refuse_another_layout("x", own.x, all_.x);
+        make_outputs(own, out);
+        refuse_another_layout("out", own.y, all_.y);
+    }
+
+    void refuse_another_layout(const char *name, const array &given, const array &planned) const {
+        if (!given.same_layout(planned)) {
+            refuse_value(function_, name, "its dtype, shape, strides or device are not those of the plan");
+        }
     }
 
     void check_in_place(const dynamic_arrays &all) const {
@@ -187,6 +210,7 @@ protected:
 
 private:
     friend class dynamic_pair;
+    friend class dynamic_pair_plan;
 
     const bool makes_codes_, packed_, dense_;
     const qdq_dtype codes_;
@@ -282,6 +306,14 @@ private:
         options_.quant_max = static_cast<std::int32_t>(std::clamp<std::int64_t>(ends[1], INT32_MIN, INT32_MAX));
     }
 
+    void read_rounding(const dynamic_keywords &given) {
+        if (given.rounding.is_valid()) {
+            options_.rounding = rounding_of(function_, given.rounding);
+            options_.random_seed = unsigned_integer(function_, "seed", given.seed);
+            options_.random_offset = unsigned_integer(function_, "offset", given.offset);
+        }
+    }
+
     std::int64_t blocks(std::int64_t extent, std::int64_t block) const {
         if (block < 1) {
             refuse_value(function_, "block_size", std::to_string(block) + " is below 1");
@@ -364,10 +396,11 @@ nb::object copied_keywords(const char *function, nb::handle given) {
 // What one output of a pair is given by name: keywords of quantize_dynamic.
 dynamic_keywords output_keywords(const char *function, nb::handle given) {
     static const nb::handle one = nb::float_(1.0).release(), zero = nb::float_(0.0).release(),
-                            largest = nb::float_(448.0).release(), absmax = nb::str("absmax").release();
+                            largest = nb::float_(448.0).release(), absmax = nb::str("absmax").release(),
+                            nearest = nb::str("nearest_even").release(), number_0 = nb::int_(0).release();
     const nb::handle none = Py_None, no = Py_False;
-    dynamic_keywords all{none, absmax, none, none,    none, none, one,  zero,
-                         none, none,   none, largest, none, no,   none, no};
+    dynamic_keywords all{none, absmax,  none, none, none, none, one,  zero,    none,     none,
+                         none, largest, none, no,   none, no,   none, nearest, number_0, number_0};
     const std::pair<const char *, nb::handle *> places[] = {{"dtype", &all.dtype},
                                                             {"rule", &all.rule},
                                                             {"axis", &all.axis},
@@ -383,7 +416,11 @@ dynamic_keywords output_keywords(const char *function, nb::handle given) {
                                                             {"profile", &all.profile},
                                                             {"diagnostics", &all.diagnostics},
                                                             {"out", &all.out},
-                                                            {"packed", &all.packed}};
+                                                            {"packed", &all.packed},
+                                                            {"packing", &all.packing},
+                                                            {"rounding", &all.rounding},
+                                                            {"seed", &all.seed},
+                                                            {"offset", &all.offset}};
     PyObject *key = nullptr, *value = nullptr;
     for (Py_ssize_t next = 0; PyDict_Next(given.ptr(), &next, &key, &value) != 0;) {
         const std::string_view name = text(function, "keywords", key);
@@ -408,25 +445,14 @@ public:
     }
 
     nb::object run() {
-        dynamic_arrays &to_first = first_.all_, &to_second = second_.all_;
-        first_.options_.stream = to_first.x.stream();
-        qdq_status status = QDQ_OUT_OF_MEMORY;
-        {
-            const nb::gil_scoped_release others_run;
-            if (first_.make_room(to_first) && second_.make_room(to_second)) {
-                const qdq_dynamic_output a = output_of(first_), b = output_of(second_);
-                status = qdq_quantize_dynamic_pair(&to_first.x.view(), &a, &b);
-            }
-            if (status == QDQ_OK) {
-                first_.unpack(to_first);
-                second_.unpack(to_second);
-            }
-        }
-        check(status);
-        return nb::make_tuple(results_of(first_), results_of(second_));
+        first_.options_.stream = first_.all_.x.stream();
+        return computed(first_.all_, second_.all_, [&] {
+            const qdq_dynamic_output a = output_of(first_), b = output_of(second_);
+            return qdq_quantize_dynamic_pair(&first_.all_.x.view(), &a, &b);
+        });
     }
 
-private:
+protected:
     static constexpr const char *name_of_first = "qdq.quantize_dynamic_pair: first",
                                 *name_of_second = "qdq.quantize_dynamic_pair: second";
 
@@ -437,7 +463,26 @@ private:
         return {&c.all_.scale.view(), c.all_.zero_point.view_or_null(), &c.all_.y.view(), &c.how_, &c.options_};
     }
 
-    static nb::object results_of(dynamic_call &c) { return c.results(c.all_, {c.met_, c.global_}); }
+    // As those of one call.
+    template<typename Call> nb::object computed(dynamic_arrays &to_first, dynamic_arrays &to_second, Call call) {
+        qdq_status status = QDQ_OUT_OF_MEMORY;
+        dynamic_call::numbers met_of_first, met_of_second;
+        {
+            const nb::gil_scoped_release others_run;
+            const std::lock_guard<std::mutex> alone(first_.alone_);
+            if (first_.make_room(to_first) && second_.make_room(to_second)) {
+                status = call();
+            }
+            if (status == QDQ_OK) {
+                first_.unpack(to_first);
+                second_.unpack(to_second);
+            }
+            met_of_first = {first_.met_, first_.global_};
+            met_of_second = {second_.met_, second_.global_};
+        }
+        check(status);
+        return nb::make_tuple(first_.results(to_first, met_of_first), second_.results(to_second, met_of_second));
+    }
 };
 
 // A call with its kernels chosen, for other x and y of the same layout.
@@ -446,17 +491,12 @@ public:
     dynamic_plan(nb::handle x, const dynamic_keywords &given) : dynamic_call("qdq.quantize_dynamic", x, given, true) {
         check(qdq_plan_quantize_dynamic(&plan_, &all_.x.view(), &all_.scale.view(), all_.zero_point.view_or_null(),
                                         &all_.y.view(), &how_, &options_));
-        for (array *planned : {&all_.x, &all_.scale, &all_.zero_point, &all_.y}) {
-            planned->forget_object();
-        }
+        forget_objects();
     }
 
     nb::object run(nb::handle x, nb::handle out) {
         dynamic_arrays own;
-        own.x.read(function_, "x", x);
-        refuse_another_layout("x", own.x, all_.x);
-        make_outputs(own, out);
-        refuse_another_layout("out", own.y, all_.y);
+        read_planned(own, x, out);
         void *const stream = own.x.stream();
         return computed(own, [&] {
             void *const zero_point = own.zero_point.is_given() ? own.zero_point.data() : nullptr;
@@ -466,12 +506,34 @@ public:
 
 private:
     qdq_plan plan_;
+};
 
-    void refuse_another_layout(const char *name, const array &given, const array &planned) const {
-        if (!given.same_layout(planned)) {
-            refuse_value(function_, name, "its dtype, shape, strides or device are not those of the plan");
-        }
+// The same of two calls of one x.
+class dynamic_pair_plan : dynamic_pair {
+public:
+    dynamic_pair_plan(nb::handle x, nb::handle first, nb::handle second) : dynamic_pair(x, first, second) {
+        const qdq_dynamic_output a = output_of(first_), b = output_of(second_);
+        check(qdq_plan_quantize_dynamic_pair(&first_plan_, &second_plan_, &first_.all_.x.view(), &a, &b));
+        first_.forget_objects();
+        second_.forget_objects();
     }
+
+    nb::object run(nb::handle x, nb::handle first_out, nb::handle second_out) {
+        dynamic_arrays to_first, to_second;
+        first_.read_planned(to_first, x, first_out);
+        second_.read_planned(to_second, x, second_out);
+        void *const stream = to_first.x.stream();
+        return computed(to_first, to_second, [&] {
+            return qdq_run_dynamic_pair(&first_plan_, &second_plan_, to_first.x.data(), to_first.scale.data(),
+                                        data_or_null(to_first.zero_point), to_first.y.data(), to_second.scale.data(),
+                                        data_or_null(to_second.zero_point), to_second.y.data(), stream);
+        });
+    }
+
+private:
+    qdq_plan first_plan_, second_plan_;
+
+    static void *data_or_null(const array &zero_point) { return zero_point.is_given() ? zero_point.data() : nullptr; }
 };
 
 // Rows in groups.
@@ -506,6 +568,10 @@ std::unique_ptr<dynamic_plan> make_plan(nb::handle x, const dynamic_keywords &gi
     return std::make_unique<dynamic_plan>(x, given);
 }
 
+std::unique_ptr<dynamic_pair_plan> make_pair_plan(nb::handle x, nb::handle first, nb::handle second) {
+    return std::make_unique<dynamic_pair_plan>(x, first, second);
+}
+
 constexpr char quantize_doc[] =
     R"(Scales of x by a rule, and x quantized by them: (codes, scale), or (codes, scale, zero_point). A global scale that is
 computed follows as a float.
@@ -536,6 +602,7 @@ Args:
         amax, and the sum of squared_error.
     out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
     packed: codes as bytes, as of quantize.
+    rounding, seed, offset: as of quantize. Without diagnostics where it is "stochastic", and not on devices.
 
 Returns:
     Arrays from the library that x is from. The scale has no dimension, one, or x's rank, as dequantize takes it.
@@ -576,8 +643,8 @@ Args:
     x: as of quantize_grouped.
     offsets: as of quantize_grouped.
     axis: one scale for each index of this dimension in each group. None: one for each group.
-    dtype, rule, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range, profile, out, packed: as of
-        quantize_dynamic.
+    dtype, rule, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range, profile, out, packed, rounding,
+        seed, offset: as of quantize_dynamic.
 
 Returns:
     (codes, scale), or (codes, scale, zero_point). The scale's first dimension is groups, as quantize_grouped takes it.
@@ -591,23 +658,27 @@ template<auto function> void define_quantize(nb::module_ &m, const char *name, c
         m, name,
         "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
         "clip_ratio=1.0, least_scale=0.0, quant_range=None, global_sense=None, global_scale=None, "
-        "global_largest=448.0, profile=None, diagnostics=False, out=None, packed=False, packing=None)",
+        "global_largest=448.0, profile=None, diagnostics=False, out=None, packed=False, packing=None, "
+        "rounding='nearest_even', seed=0, offset=0)",
         doc,
         nb::cpp_function(
             [](nb::handle x, nb::handle dtype, nb::handle rule, nb::handle axis, nb::handle block_size,
                nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
                nb::handle quant_range, nb::handle global_sense, nb::handle global_scale, nb::handle global_largest,
-               nb::handle profile, nb::handle diagnostics, nb::handle out, nb::handle packed, nb::handle packing) {
-                return function(x, {dtype, rule, axis, block_size, scale_dtype, zero_point_dtype, clip_ratio,
-                                    least_scale, quant_range, global_sense, global_scale, global_largest, profile,
-                                    diagnostics, out, packed, packing});
+               nb::handle profile, nb::handle diagnostics, nb::handle out, nb::handle packed, nb::handle packing,
+               nb::handle rounding, nb::handle seed, nb::handle offset) {
+                return function(x, {dtype,      rule,        axis,        block_size,   scale_dtype,  zero_point_dtype,
+                                    clip_ratio, least_scale, quant_range, global_sense, global_scale, global_largest,
+                                    profile,    diagnostics, out,         packed,       packing,      rounding,
+                                    seed,       offset});
             },
             nb::name(name), "x"_a.none(), nb::kw_only(), "dtype"_a.none(), "rule"_a.none() = "absmax",
             "axis"_a = nb::none(), "block_size"_a = nb::none(), "scale_dtype"_a = nb::none(),
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
             "quant_range"_a = nb::none(), "global_sense"_a = nb::none(), "global_scale"_a = nb::none(),
             "global_largest"_a.none() = 448.0, "profile"_a = nb::none(), "diagnostics"_a.none() = false,
-            "out"_a = nb::none(), "packed"_a.none() = false, "packing"_a = nb::none()));
+            "out"_a = nb::none(), "packed"_a.none() = false, "packing"_a = nb::none(),
+            "rounding"_a.none() = "nearest_even", "seed"_a.none() = 0, "offset"_a.none() = 0));
 }
 
 }  // namespace
@@ -624,6 +695,14 @@ void define_dynamic(nb::module_ &m) {
             [](nb::handle x, nb::handle first, nb::handle second) { return dynamic_pair(x, first, second).run(); },
             nb::name("quantize_dynamic_pair"), "x"_a.none(), "first"_a.none(), "second"_a.none()));
     define_quantize<make_plan>(m, "plan_quantize_dynamic", "qdq.plan(qdq.quantize_dynamic, ...).");
+    nb::class_<dynamic_pair_plan>(m, "DynamicPairPlan", "What qdq.plan(qdq.quantize_dynamic_pair, ...) returns.")
+        .def("__call__", &dynamic_pair_plan::run, "x"_a.none(), "first_out"_a = nb::none(), "second_out"_a = nb::none(),
+             "What quantize_dynamic_pair returns for `x`, an array with the dtype, shape and strides of the one that "
+             "was\n"
+             "planned with. The codes are `first_out` and `second_out`, as those that were planned, or new arrays.");
+    define_builtin(m, "plan_quantize_dynamic_pair", "(x, first, second)", "qdq.plan(qdq.quantize_dynamic_pair, ...).",
+                   nb::cpp_function(make_pair_plan, nb::name("plan_quantize_dynamic_pair"), "x"_a.none(),
+                                    "first"_a.none(), "second"_a.none()));
     define_builtin(
         m, "compute_scales",
         "(x, *, dtype, rule='absmax', axis=None, block_size=None, scale_dtype=None, zero_point_dtype=None, "
@@ -665,22 +744,26 @@ void define_dynamic_grouped(nb::module_ &m) {
     define_builtin(
         m, "quantize_dynamic_grouped",
         "(x, offsets, *, dtype, rule='absmax', axis=None, scale_dtype=None, zero_point_dtype=None, clip_ratio=1.0, "
-        "least_scale=0.0, quant_range=None, profile=None, out=None, packed=False)",
+        "least_scale=0.0, quant_range=None, profile=None, out=None, packed=False, rounding='nearest_even', seed=0, "
+        "offset=0)",
         grouped_doc,
         nb::cpp_function(
             [](nb::handle x, nb::handle offsets, nb::handle dtype, nb::handle rule, nb::handle axis,
                nb::handle scale_dtype, nb::handle zero_point_dtype, nb::handle clip_ratio, nb::handle least_scale,
-               nb::handle quant_range, nb::handle profile, nb::handle out, nb::handle packed) {
+               nb::handle quant_range, nb::handle profile, nb::handle out, nb::handle packed, nb::handle rounding,
+               nb::handle seed, nb::handle offset) {
                 const nb::handle none = Py_None;
-                const dynamic_keywords given{dtype,      rule,        axis,        none,  scale_dtype, zero_point_dtype,
-                                             clip_ratio, least_scale, quant_range, none,  none,        none,
-                                             profile,    Py_False,    out,         packed};
+                const dynamic_keywords given{
+                    dtype,       rule,     axis, none,  scale_dtype, zero_point_dtype, clip_ratio, least_scale,
+                    quant_range, none,     none, none,  profile,     Py_False,         out,        packed,
+                    none,        rounding, seed, offset};
                 return grouped_dynamic_call(x, group_offsets("qdq.quantize_dynamic_grouped", offsets), given).run();
             },
             nb::name("quantize_dynamic_grouped"), "x"_a.none(), "offsets"_a.none(), nb::kw_only(), "dtype"_a.none(),
             "rule"_a.none() = "absmax", "axis"_a = nb::none(), "scale_dtype"_a = nb::none(),
             "zero_point_dtype"_a = nb::none(), "clip_ratio"_a.none() = 1.0, "least_scale"_a.none() = 0.0,
-            "quant_range"_a = nb::none(), "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false));
+            "quant_range"_a = nb::none(), "profile"_a = nb::none(), "out"_a = nb::none(), "packed"_a.none() = false,
+            "rounding"_a.none() = "nearest_even", "seed"_a.none() = 0, "offset"_a.none() = 0));
 }
 
 }  // namespace qdq::python

@@ -104,7 +104,7 @@ pass over q.
 
 Args:
     q, scale, zero_point, axis, block_size, zero_point_mode, profile, stored, shape: as of dequantize. On the host.
-    dtype, scale_mode, rounding, saturate, nan, out, packed: as of quantize. `out` overlaps no argument.
+    dtype, scale_mode, rounding, seed, offset, saturate, nan, out, packed: as of quantize. `out` overlaps no argument.
     new_scale, new_zero_point, new_axis, new_block_size, new_zero_point_mode, new_profile: as quantize's without `new_`.
 
 Returns:
@@ -206,14 +206,15 @@ void define_transcode(nb::module_ &m) {
         "(q, scale, zero_point=None, *, dtype, new_scale, new_zero_point=None, axis=None, block_size=None, "
         "zero_point_mode='subtract', profile=None, new_axis=None, new_block_size=None, "
         "new_zero_point_mode='after_rounding', new_profile=None, scale_mode='divide', rounding='nearest_even', "
-        "saturate=True, nan='lowest', out=None, packed=False, stored=None, shape=None)",
+        "saturate=True, nan='lowest', out=None, packed=False, stored=None, shape=None, seed=0, offset=0)",
         transcode_doc,
         nb::cpp_function(
             [](nb::handle q, nb::handle scale, nb::handle zero_point, nb::handle dtype, nb::handle new_scale,
                nb::handle new_zero_point, nb::handle axis, nb::handle block_size, nb::handle zero_point_mode,
                nb::handle profile, nb::handle new_axis, nb::handle new_block_size, nb::handle new_zero_point_mode,
                nb::handle new_profile, nb::handle scale_mode, nb::handle rounding, nb::handle saturate, nb::handle nan,
-               nb::handle out, nb::handle packed, nb::handle stored, nb::handle shape) {
+               nb::handle out, nb::handle packed, nb::handle stored, nb::handle shape, nb::handle seed,
+               nb::handle offset) {
                 const keywords given{.dtype = dtype,
                                      .axis = axis,
                                      .block_size = block_size,
@@ -230,7 +231,9 @@ void define_transcode(nb::module_ &m) {
                          .rounding = rounding,
                          .saturate = saturate,
                          .nan = nan,
-                         .profile = new_profile};
+                         .profile = new_profile,
+                         .seed = seed,
+                         .offset = offset};
                 return transcoding(q, scale, zero_point, given, new_scale, new_zero_point, made).run();
             },
             nb::name("transcode"), "q"_a.none(), "scale"_a.none(), "zero_point"_a = nb::none(), nb::kw_only(),
@@ -239,7 +242,7 @@ void define_transcode(nb::module_ &m) {
             "new_axis"_a = nb::none(), "new_block_size"_a = nb::none(), "new_zero_point_mode"_a = "after_rounding",
             "new_profile"_a = nb::none(), "scale_mode"_a = "divide", "rounding"_a = "nearest_even",
             "saturate"_a.none() = true, "nan"_a = "lowest", "out"_a = nb::none(), "packed"_a.none() = false,
-            "stored"_a = nb::none(), "shape"_a = nb::none()));
+            "stored"_a = nb::none(), "shape"_a = nb::none(), "seed"_a.none() = 0, "offset"_a.none() = 0));
 }
 
 nb::list targets() {

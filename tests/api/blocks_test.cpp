@@ -108,7 +108,7 @@ TEST_F(Blocks, have_a_size) {
     for (const auto &[format, name] : test_support::block_formats) {
         EXPECT_EQ(qdq_block_bytes(format), reference::bytes_of(format)) << name;
     }
-    for (const int wrong : {-1, 6, 1 << 30}) {
+    for (const int wrong : {-1, static_cast<int>(std::ssize(test_support::block_formats)), 1 << 30}) {
         qdq_block_format format;
         set_raw(format, wrong);
         EXPECT_EQ(qdq_block_bytes(format), 0);
@@ -153,7 +153,7 @@ TEST_F(RefusedBlocks, of_other_types) {
 }
 
 TEST_F(RefusedBlocks, of_no_format) {
-    for (const int wrong : {-1, 6}) {
+    for (const int wrong : {-1, static_cast<int>(std::ssize(test_support::block_formats))}) {
         qdq_block_format format;
         set_raw(format, wrong);
         expect_refused(QDQ_INVALID_ARGUMENT, "format: ", format);

@@ -24,7 +24,7 @@ public:
     qdq_options options{};
     float global_scale = 1;
 
-    // Makes some calls round stochastically, which those of quantize and its plan alone do.
+    // Makes some calls of quantize round stochastically.
     void draw_stochastic();
     // Makes some scales lie in a layout, or below one of the tensor's own, and some codes dense, as those of quantize,
     // dequantize and their plans alone may be. The options may point to `global_scale`.

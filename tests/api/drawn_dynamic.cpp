@@ -68,7 +68,8 @@ void dynamic_call::draw_rule(test_support::choices &from) {
     }
     draw_candidates(from);
     draw_global(from);
-    diagnoses = from.chance(3) && reference::element_count(x->view()) <= 100000;
+    const bool may_diagnose = options.rounding != QDQ_STOCHASTIC && reference::element_count(x->view()) <= 100000;
+    diagnoses = from.chance(3) && may_diagnose;
 }
 
 // Four over six, and searches below the clip ratio; of few elements, as the oracle goes through all for each.

@@ -146,6 +146,35 @@ TEST_F(Dynamic, pairs_equal_the_oracle) {
     });
 }
 
+// Calls, and pairs of which some outputs are rounded so.
+TEST_F(Dynamic, stochastic_calls_equal_the_oracle) {
+    test_support::for_each_target([=](const std::string &) {
+        int stochastic = 0;
+        for (unsigned i = 0; i < calls / 8 && !testing::Test::HasFailure(); i++) {
+            test_support::random_choices random(5000011 + i);
+            const bool is_pair = i % 16 == 0;
+            const dimensions shape = shape_of_pair(random);
+            drawn_call drawn = is_pair ? drawn_call(random, direction::quantize, shape) : drawn_call(random, largest);
+            drawn.draw_stochastic();
+            if (drawn.options.rounding != QDQ_STOCHASTIC || !test_support::is_taken(i)) {
+                continue;
+            }
+            stochastic++;
+            qdq_set_num_threads(i % 2 == 0 ? 1 : 3);
+            const dynamic_call first(drawn, random);
+            SCOPED_TRACE("call " + std::to_string(i) + ": " + first.description());
+            expect_oracle_result(first);
+            if (is_pair) {
+                const drawn_call other(random, direction::quantize, drawn.shape);
+                const dynamic_call second(first, other, random);
+                SCOPED_TRACE(second.description());
+                expect_oracle_results(first, second);
+            }
+        }
+        EXPECT_GT(stochastic, 0);
+    });
+}
+
 // Of every f16 and bf16, twice over, as a group: every rule, for every stored type and type of scale.
 TEST_F(Dynamic, rules_of_every_input_of_16_bits) {
     constexpr int64_t inputs = 65536, each = 2;

@@ -2,9 +2,7 @@
 #include "drawn_call.h"
 
 #include "conformance/supported.h"
-#include "reference/dequantize.h"
-#include "reference/quantize.h"
-#include "reference/scales.h"
+#include "reference/row_groups.h"
 #include "support/targets.h"
 #include "support/thinning.h"
 
@@ -28,39 +26,6 @@ offsets_of_groups draw_offsets(int64_t rows, int64_t unit, test_support::choices
     }
     return offsets;
 }
-
-// A part of a tensor: so many indices of the first dimension, or one of them without that dimension.
-struct part {
-    qdq_tensor tensor;
-    dimensions shape, strides;
-
-    part(const qdq_tensor &whole, int64_t first, int64_t count, bool keeps_dimension) : tensor(whole) {
-        const int64_t bits = reference::bits_of(whole.dtype);
-        int64_t step = 1;
-        for (int d = 1; d < whole.rank; d++) {
-            step *= whole.shape[d];
-        }
-        step = whole.strides != nullptr ? whole.strides[0] : step;
-        tensor.data = static_cast<char *>(whole.data) + first * step * bits / 8;
-        const int from = keeps_dimension ? 0 : 1;
-        shape.assign(whole.shape + from, whole.shape + whole.rank);
-        if (keeps_dimension) {
-            shape[0] = count;
-        }
-        if (whole.strides != nullptr) {
-            strides.assign(whole.strides + from, whole.strides + whole.rank);
-        }
-    }
-    part(const part &) = delete;
-
-    qdq_tensor view() const {
-        qdq_tensor t = tensor;
-        t.rank = static_cast<int32_t>(shape.size());
-        t.shape = shape.data();
-        t.strides = strides.empty() ? nullptr : strides.data();
-        return t;
-    }
-};
 
 // Rows of floats, groups of them, and operands of one of the granularities.
 struct grouped_call {
@@ -105,27 +70,7 @@ struct grouped_call {
         }
         return strides;
     }
-
-    // Calls run(x, scale, zero point or NULL, y) for each group.
-    template<typename Run>
-    void for_each_group(const tensor_memory &to_scale, const tensor_memory *to_zero_point, const tensor_memory &to_y,
-                        Run &&run) const {
-        for (int64_t g = 0; g < count(); g++) {
-            const int64_t first = offsets[size_t(g)], rows = offsets[size_t(g) + 1] - first;
-            const part of_x(x->view(), first, rows, true), of_y(to_y.view(), first, rows, true);
-            const part of_scale(to_scale.view(), g, 1, false);
-            qdq_tensor shift{};
-            std::optional<part> of_zero_point;
-            if (to_zero_point != nullptr) {
-                of_zero_point.emplace(to_zero_point->view(), g, 1, false);
-                shift = of_zero_point->view();
-            }
-            run(of_x.view(), of_scale.view(), to_zero_point != nullptr ? &shift : nullptr, of_y.view(), first);
-        }
-    }
 };
-
-bool has_elements(const qdq_tensor &t) { return reference::element_count(t) > 0; }
 
 class Grouped : public Api {};
 
@@ -165,19 +110,11 @@ TEST_F(Grouped, quantize_and_dequantize_equal_the_oracle) {
         }
         const tensor_memory *shift = zero_point ? &*zero_point : nullptr;
         tensor_memory expected = *call.y;
-        call.for_each_group(
-            scale, shift, expected,
-            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y, int64_t first) {
-                qdq_options own = call.options;
-                own.random_offset +=
-                    static_cast<uint64_t>(first * (call.y->view().shape[1]) * (x.rank == 3 ? x.shape[2] : 1));
-                if (has_elements(x)) {
-                    reference::quantize(x, s, z, y, &own);
-                }
-            });
         const qdq_tensor of_x = call.x->view(), of_scale = scale.view(), of_y = call.y->view();
         const qdq_tensor of_zero_point = shift != nullptr ? shift->view() : qdq_tensor{};
         const qdq_tensor *const given = shift != nullptr ? &of_zero_point : nullptr;
+        reference::quantize_grouped({of_x, call.offsets.data(), call.count(), of_scale, given, expected.view()},
+                                    &call.options);
         ASSERT_EQ(
             qdq_quantize_grouped(&of_x, call.offsets.data(), call.count(), &of_scale, given, &of_y, &call.options),
             QDQ_OK)
@@ -190,16 +127,9 @@ TEST_F(Grouped, quantize_and_dequantize_equal_the_oracle) {
                                          &call.options),
                   QDQ_OK)
             << qdq_last_error();
-        const tensor_memory codes_of_x = *call.y;
-        call.x = expected_values;
-        call.for_each_group(
-            scale, shift, codes_of_x,
-            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y, int64_t) {
-                if (has_elements(x)) {
-                    reference::dequantize(y, s, z, x, &call.options);
-                }
-            });
-        EXPECT_TRUE(same_bytes(*call.x, values));
+        reference::dequantize_grouped(
+            {of_y, call.offsets.data(), call.count(), of_scale, given, expected_values.view()}, &call.options);
+        EXPECT_TRUE(same_bytes(expected_values, values));
     });
 }
 
@@ -213,19 +143,19 @@ TEST_F(Grouped, dynamic_calls_equal_the_oracle) {
             call.how.clip_ratio_count = 2;
             call.how.last_clip_ratio = 0.5f;
         }
+        if (from.chance(3)) {
+            call.options.rounding = QDQ_STOCHASTIC;
+            call.options.random_seed = 11;
+            call.options.random_offset = static_cast<uint64_t>(from.between(0, 100));
+        }
         tensor_memory scale(call.how.rule == QDQ_SCALE_POWER_CEIL ? QDQ_E8M0 : QDQ_F32, call.scale_shape),
             expected_scale = scale, zero_point(QDQ_I32, call.scale_shape), expected_zero_point = zero_point;
         tensor_memory expected = *call.y;
-        call.for_each_group(
-            expected_scale, shifts ? &expected_zero_point : nullptr, expected,
-            [&](const qdq_tensor &x, const qdq_tensor &s, const qdq_tensor *z, const qdq_tensor &y, int64_t) {
-                reference::compute_scales(x, codes, s, z, &call.how, &call.options);
-                if (has_elements(x)) {
-                    reference::quantize(x, s, z, y, &call.options);
-                }
-            });
         const qdq_tensor of_x = call.x->view(), of_scale = scale.view(), of_y = call.y->view(),
-                         of_zero_point = zero_point.view();
+                         of_zero_point = zero_point.view(), to_zero_point = expected_zero_point.view();
+        reference::quantize_dynamic_grouped({of_x, call.offsets.data(), call.count(), expected_scale.view(),
+                                             shifts ? &to_zero_point : nullptr, expected.view()},
+                                            &call.how, &call.options);
         ASSERT_EQ(qdq_quantize_dynamic_grouped(&of_x, call.offsets.data(), call.count(), &of_scale,
                                                shifts ? &of_zero_point : nullptr, &of_y, &call.how, &call.options),
                   QDQ_OK)
@@ -286,7 +216,11 @@ TEST_F(Grouped, what_is_wrong_is_refused) {
     expect_refused("offsets[2] is 4, below the one before it, 5", [](refusable &c) { c.offsets[1] = 5; });
     expect_refused("offsets[2] is 3, and x has 4 rows", [](refusable &c) { c.offsets[2] = 3; });
     expect_refused("offsets[2] is 5, and x has 4 rows", [](refusable &c) { c.offsets[2] = 5; });
-    expect_refused("offsets[0] is 0, and x has 4 rows", [](refusable &c) { c.groups = 0; });
+    static constexpr int64_t none[] = {0};
+    expect_refused("offsets[0] is 0, and x has 4 rows", [](refusable &c) {
+        c.groups = 0;
+        c.of_scale.shape = none;
+    });
     expect_refused("x: rank 0 is not in 1..8", [](refusable &c) { c.of_x.rank = 0; });
     expect_refused("x: rank 9 is not in 1..8", [](refusable &c) { c.of_x.rank = 9; });
     expect_refused("scale: rank 0 is not in 1..8", [](refusable &c) { c.of_scale.rank = 0; });
@@ -322,6 +256,21 @@ TEST_F(Grouped, what_is_wrong_is_refused) {
     expect_refused(
         "scale: its strides make elements overlap one another", [](refusable &c) { c.of_scale.strides = same_place; },
         calls::of_dynamic);
+}
+
+// A number of groups that is wrong may be that of offsets that there are not.
+TEST_F(Grouped, offsets_are_read_when_their_number_is_that_of_scales) {
+    const auto lead_nowhere = [](refusable &c) {
+        c.given_offsets = reinterpret_cast<const int64_t *>(alignof(int64_t));
+        c.groups = int64_t{1} << 40;
+    };
+    expect_refused("scale: shape[0] is 2, and there are 1099511627776 groups", lead_nowhere);
+    static constexpr int64_t as_many[] = {int64_t{1} << 40};
+    expect_refused("zero_point: shape[0] is 2, and there are 1099511627776 groups", [&](refusable &c) {
+        lead_nowhere(c);
+        c.of_scale.shape = as_many;
+        c.given_zero_point = &c.of_zero_point;
+    });
 }
 
 // Of a float format zero points are 0: the last group's decides as the first one's does.

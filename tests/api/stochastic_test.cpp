@@ -176,13 +176,31 @@ protected:
     }
 };
 
-TEST_F(StochasticRefused, by_other_calls) {
-    const std::vector<std::string> words = {"options: rounding 5 is stochastic", "qdq_quantize and qdq_plan_quantize"};
+TEST_F(StochasticRefused, where_dequantize_does_not_round_so) {
+    EXPECT_EQ(qdq_dequantize(&y, &scale, nullptr, &x, &options), QDQ_OK) << qdq_last_error();
+}
+
+TEST_F(StochasticRefused, with_diagnostics) {
+    qdq_diagnostics met;
+    const qdq_scale_options how{.diagnostics = &met};
+    expect(qdq_quantize_dynamic(&x, &scale, nullptr, &y, &how, &options), QDQ_UNSUPPORTED,
+           {"how: diagnostics are not of codes that are rounded stochastically"});
+}
+
+// The random numbers of a plan are those of its elements, in every run.
+TEST_F(StochasticRefused, not_by_calls_that_compute_scales) {
+    tensor_memory again = all.y;
+    const qdq_tensor to = again.view();
+    all.x.fill([](int64_t i) { return std::bit_cast<uint32_t>(float(i) + 0.4f); });
     qdq_plan plan;
-    expect(qdq_quantize_dynamic(&x, &scale, nullptr, &y, nullptr, &options), QDQ_UNSUPPORTED, words);
-    expect(qdq_plan_quantize_dynamic(&plan, &x, &scale, nullptr, &y, nullptr, &options), QDQ_UNSUPPORTED, words);
-    expect(qdq_transcode(&y, &scale, nullptr, nullptr, &y, &scale, nullptr, &options), QDQ_UNSUPPORTED, words);
-    EXPECT_EQ(qdq_dequantize(&y, &scale, nullptr, &x, &options), QDQ_OK) << "which does not round so";
+    ASSERT_EQ(qdq_quantize_dynamic(&x, &scale, nullptr, &y, nullptr, &options), QDQ_OK) << qdq_last_error();
+    ASSERT_EQ(qdq_plan_quantize_dynamic(&plan, &x, &scale, nullptr, &y, nullptr, &options), QDQ_OK);
+    for (int run = 0; run < 2; run++) {
+        ASSERT_EQ(qdq_run_dynamic(&plan, x.data, scale.data, nullptr, to.data, nullptr), QDQ_OK) << qdq_last_error();
+        EXPECT_EQ(again.codes(), all.y.codes());
+    }
+    ASSERT_EQ(qdq_quantize(&x, &scale, nullptr, &to, &options), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(again.codes(), all.y.codes());
 }
 
 TEST_F(StochasticRefused, with_numbers_that_pass_2_to_64) {

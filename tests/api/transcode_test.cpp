@@ -37,6 +37,28 @@ TEST_F(Transcode, gives_the_codes_of_dequantize_and_quantize) {
     });
 }
 
+TEST_F(Transcode, rounds_stochastically_as_quantize_does) {
+    test_support::for_each_target([=](const std::string &) {
+        int stochastic = 0;
+        for (unsigned i = 0; i < calls / 4 && !testing::Test::HasFailure(); i++) {
+            test_support::random_choices random(3000017 + i);
+            drawn_call to(random, largest);
+            to.draw_stochastic();
+            if (to.options.rounding != QDQ_STOCHASTIC || !test_support::is_taken(i)) {
+                continue;
+            }
+            stochastic++;
+            const drawn_call from(random, direction::dequantize, to.shape);
+            SCOPED_TRACE("call " + std::to_string(i) + ": " + from.description() + "; " + to.description());
+            qdq_set_num_threads(i % 2 == 0 ? 1 : 3);
+            const tensor_memory actual = *to.y;
+            ASSERT_EQ(transcode(from, to, actual), QDQ_OK) << qdq_last_error();
+            EXPECT_TRUE(same_bytes(expected_codes(from, to), actual));
+        }
+        EXPECT_GT(stochastic, 0);
+    });
+}
+
 TEST_F(Transcode, takes_blocks_that_end_within_bytes) {
     const tensor_memory x = stored(QDQ_U2, {57, 46}), x_scale = scales({19, 1}), y_scale = scales({}),
                         values(QDQ_F32, {57, 46}), expected(QDQ_I8, {57, 46}), y = expected;

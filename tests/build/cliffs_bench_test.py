@@ -38,6 +38,25 @@ class Cliffs(unittest.TestCase):
             again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
             self.assertEqual([row[4:] for row in again.rows], [[elements, call]])
 
+    def test_other_calls_are_drawn_and_repeat(self):
+        for kind, words in (("pair", "; and "), ("groups", ", groups from [0 "), ("blocks", "_")):
+            with self.subTest(kind=kind):
+                *sentences, table = report.cliffs(printed(f"--{kind}", "--calls", "64"))
+                self.assertRegex(sentences[0].text, r"all: 64 calls, ")
+                *_, elements, call = table.rows[0]
+                self.assertTrue(call.startswith(f"--{kind} --seed 1 --call ") and words in call, call)
+                again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
+                self.assertEqual([row[3:] for row in again.rows], [[elements, call]])
+
+    def test_one_kind_is_drawn_at_a_time(self):
+        done = subprocess.run([BINARY, "--pair", "--blocks"], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+
+    def test_the_report_has_each_kind(self):
+        results = {kind: printed(f"--{kind}", "--calls", "8") for kind in report.DRAWN}
+        for kind, lines in results.items():
+            self.assertEqual(len(report.cliffs(lines)[-1].rows), 8, kind)
+
     def test_the_picture_has_a_ratio_for_each_percent_of_calls(self):
         ratios = report.percentiles({"cliffs": {"drawn": printed("--calls", "64")}})
         self.assertEqual((len(ratios), ratios), (101, sorted(ratios)))

@@ -9,8 +9,9 @@ from gguf import GGMLQuantizationType as Kind
 
 from support import CliTest, content, load_model, random, save_folder, save_model
 
-TYPES = {"q8_0": Kind.Q8_0, "q4_0": Kind.Q4_0, "q4_1": Kind.Q4_1, "q5_0": Kind.Q5_0, "q5_1": Kind.Q5_1}
-FILE_TYPES = {"q8_0": 7, "q4_0": 2, "q4_1": 3, "q5_0": 8, "q5_1": 9}
+TYPES = {"q8_0": Kind.Q8_0, "q4_0": Kind.Q4_0, "q4_1": Kind.Q4_1, "q5_0": Kind.Q5_0, "q5_1": Kind.Q5_1,
+         "mxfp4": Kind.MXFP4}
+FILE_TYPES = {"q8_0": 7, "q4_0": 2, "q4_1": 3, "q5_0": 8, "q5_1": 9, "mxfp4": 38}
 
 
 def values_with_edges(shape, seed=1):
@@ -102,6 +103,17 @@ class GgufOutput(CliTest):
                 self.assert_same(restored["a"], gguf.quants.dequantize(gguf.quants.quantize(x, kind), kind))
                 self.assert_same(restored["b"], random((4, 5)))
                 self.succeed("compare", self.input, self.output)
+
+    def test_mxfp4_is_ggmls_in_a_gguf_file_alone(self):
+        x = random((4, 64))
+        save_model(self.input, {"a": x, "b": x})
+        (self.dir / "r.json").write_text('{"default": {"dtype": "mxfp4"}, "rules": [{"match": "b", "dtype": "q8_0"}]}')
+        self.succeed("quantize", self.input, "-o", self.output, "--recipe", self.dir / "r.json")
+        self.assertEqual([each[0] for each in self.read(self.output)[1].values()], [Kind.MXFP4, Kind.Q8_0])
+        self.succeed("quantize", self.input, "-o", self.dir / "q.safetensors", "--dtype", "mxfp4")
+        self.assertIn("a_scale", load_model(self.dir / "q.safetensors"))
+        self.fail_with("mxfp4: its blocks have the scales of ggml's", "quantize", self.input, "-o", self.output, "--dtype", "mxfp4",
+                       "--scale-rule", "power-floor", code=2)  # fmt: skip
 
     def test_metadata_are_those_of_the_input(self):
         source = self.dir / "in.gguf"

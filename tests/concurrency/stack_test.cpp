@@ -169,7 +169,8 @@ TEST_F(Stack, of_drawn_calls_is_at_most_what_the_header_says) {
 }
 
 // Scales and codes at once, scales alone, and by a plan.
-size_t stack_of_dynamic(const layout &l, qdq_dtype codes, const qdq_scale_options &how, qdq_dtype scale_type) {
+size_t stack_of_dynamic(const layout &l, qdq_dtype codes, const qdq_scale_options &how, qdq_dtype scale_type,
+                        const qdq_options &options = {}) {
     const bool shifts = how.rule == QDQ_SCALE_MINMAX, packed = reference::is_packed(codes);
     const tensor_memory x = floats(QDQ_F32, l.shape, l.x_strides),
                         y(codes, l.shape, packed ? dimensions{} : l.y_strides), scale(scale_type, l.scale),
@@ -178,12 +179,12 @@ size_t stack_of_dynamic(const layout &l, qdq_dtype codes, const qdq_scale_option
     const qdq_tensor *const shift = shifts ? &c_zero : nullptr;
     return std::max(
         {expect_stated_stack(
-             [&] { EXPECT_EQ(qdq_quantize_dynamic(&c_x, &c_scale, shift, &c_y, &how, nullptr), QDQ_OK); }),
+             [&] { EXPECT_EQ(qdq_quantize_dynamic(&c_x, &c_scale, shift, &c_y, &how, &options), QDQ_OK); }),
          expect_stated_stack(
-             [&] { EXPECT_EQ(qdq_compute_scales(&c_x, codes, &c_scale, shift, &how, nullptr), QDQ_OK); }),
+             [&] { EXPECT_EQ(qdq_compute_scales(&c_x, codes, &c_scale, shift, &how, &options), QDQ_OK); }),
          expect_stated_stack([&] {
              qdq_plan plan;
-             EXPECT_EQ(qdq_plan_quantize_dynamic(&plan, &c_x, &c_scale, shift, &c_y, &how, nullptr), QDQ_OK);
+             EXPECT_EQ(qdq_plan_quantize_dynamic(&plan, &c_x, &c_scale, shift, &c_y, &how, &options), QDQ_OK);
              EXPECT_EQ(qdq_run_dynamic(&plan, c_x.data, c_scale.data, shift ? c_zero.data : nullptr, c_y.data, nullptr),
                        QDQ_OK);
          })});
@@ -210,6 +211,7 @@ TEST_F(Stack, of_a_dynamic_call_is_at_most_what_the_header_says) {
                                    .global_scale = &global,
                                    .diagnostics = &met};
                     most = std::max({most, stack_of_dynamic(l, codes, plain, QDQ_F32),
+                                     stack_of_dynamic(l, codes, plain, QDQ_F32, {.rounding = QDQ_STOCHASTIC}),
                                      stack_of_dynamic(l, codes, {.rule = rule, .diagnostics = &met}, QDQ_F32),
                                      stack_of_dynamic(l, codes, searched, QDQ_F32),
                                      stack_of_dynamic(l, codes, global_too, QDQ_F8E4M3)});
@@ -262,9 +264,12 @@ TEST_F(Stack, of_rows_in_groups_is_at_most_what_the_header_says) {
             for (const dimensions &of_scale : {dimensions{5}, dimensions{5, 1000}}) {
                 const tensor_memory x = floats(QDQ_F16, shape), scale = scales(of_scale), y(QDQ_I4, shape);
                 const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_y = y.view();
-                const qdq_options options{.axis = 1};
+                const qdq_options options{.axis = 1}, by_chance{.rounding = QDQ_STOCHASTIC, .axis = 1};
                 most = std::max(
                     most, expect_stated_stack([&] {
+                        EXPECT_EQ(qdq_quantize_dynamic_grouped(&c_x, offsets.data(), 5, &c_scale, nullptr, &c_y,
+                                                               nullptr, &by_chance),
+                                  QDQ_OK);
                         EXPECT_EQ(qdq_quantize_grouped(&c_x, offsets.data(), 5, &c_scale, nullptr, &c_y, &options),
                                   QDQ_OK);
                         EXPECT_EQ(qdq_dequantize_grouped(&c_y, offsets.data(), 5, &c_scale, nullptr, &c_x, &options),
@@ -290,11 +295,14 @@ TEST_F(Stack, of_transcoding_is_at_most_what_the_header_says) {
                 const tensor_memory x = stored(from, l.shape), scale = scales(l.scale), one = scales({}),
                                     y(to, l.shape, reference::is_packed(to) ? dimensions{} : l.y_strides);
                 const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_one = one.view(), c_y = y.view();
-                most = std::max(most, expect_stated_stack([&] {
-                                    EXPECT_EQ(
-                                        qdq_transcode(&c_x, &c_scale, nullptr, nullptr, &c_y, &c_one, nullptr, nullptr),
-                                        QDQ_OK);
-                                }));
+                for (const qdq_rounding rounding : {QDQ_NEAREST_EVEN, QDQ_STOCHASTIC}) {
+                    const qdq_options options{.rounding = rounding};
+                    most = std::max(
+                        most, expect_stated_stack([&] {
+                            EXPECT_EQ(qdq_transcode(&c_x, &c_scale, nullptr, nullptr, &c_y, &c_one, nullptr, &options),
+                                      QDQ_OK);
+                        }));
+                }
             }
         }
     });

@@ -2,6 +2,7 @@
 // all, of which those of the sweeps, of 2^32 results each, take 25 minutes of a processor.
 #include "conformance/check.h"
 #include "conformance/dynamic.h"
+#include "conformance/other_calls.h"
 #include "support/parallel.h"
 
 #include <cinttypes>
@@ -38,6 +39,11 @@ int main(int argc, char **argv) {
     for (const dynamic_rule &r : dynamic_rules()) {
         if (wanted(name_of(r))) {
             print(name_of(r), run(r, reference_library(), hostile_environments::none).digest);
+        }
+    }
+    for (const other_call &c : other_calls()) {
+        if (wanted(name_of(c))) {
+            print(name_of(c), run(c, reference_library(), hostile_environments::none).digest);
         }
     }
     for (const sweep &s : sweeps()) {

@@ -86,7 +86,8 @@ api_test::tensor_memory any_codes(qdq_dtype type, const api_test::dimensions &sh
 
 // ggml's blocks, there and back, on every target.
 void check_blocks(test_support::choices &from) {
-    const auto &[format, name] = test_support::block_formats[from.between(0, 5)];
+    const auto &[format, name] =
+        test_support::block_formats[from.between(0, std::ssize(test_support::block_formats) - 1)];
     const auto type = from.one_of<qdq_dtype>({QDQ_F32, QDQ_F16, QDQ_BF16});
     const api_test::dimensions shape{from.between(1, 5), from.between(0, 70) * 32};
     const api_test::tensor_memory x = any_codes(type, shape, from),
@@ -132,5 +133,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_static();
     }
     check_blocks(from);
+    if (drawn.way == api_test::direction::quantize && drawn.options.rounding == QDQ_STOCHASTIC) {
+        check_dynamic(api_test::dynamic_call(drawn, from));
+        check_transcoding(api_test::drawn_call(from, api_test::direction::dequantize, drawn.shape), drawn);
+    }
     return 0;
 }

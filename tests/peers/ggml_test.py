@@ -18,6 +18,7 @@ except ImportError as missing:
     comparison.skip(missing)
 
 import numpy
+import qdq_ctypes
 from safetensors.numpy import load_file, save_file
 
 TYPES = ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1")
@@ -60,6 +61,20 @@ class Ggml(unittest.TestCase):
                                     ["dequantize", blocks, "-o", back, "--force"]):  # fmt: skip
                         subprocess.run([os.environ["QDQ_CLI"], *command], check=True, stdout=subprocess.DEVNULL)
                     self.check(ggml, name, x, os.fsencode(blocks), load_file(back)["a.weight"])
+
+    def test_blocks_of_iq4_nl_are_its_own(self):
+        """By the library: no file of it is written."""
+        ggml, iq4_nl, count = loaded_library(), 6, 1 << 17
+        random = numpy.random.default_rng(1)
+        x = (random.standard_normal((count // 32, 32)) * 2.0 ** random.integers(-40, 20, (count // 32, 1))).astype("f4")
+        expected, values = numpy.empty((count // 32, 18), numpy.uint8), numpy.empty(x.shape, numpy.float32)
+        ggml.quantize_row_iq4_nl_ref(*map(ctypes.c_void_p, (x.ctypes.data, expected.ctypes.data)), ctypes.c_int64(count))
+        ggml.dequantize_row_iq4_nl(*map(ctypes.c_void_p, (expected.ctypes.data, values.ctypes.data)), ctypes.c_int64(count))
+        blocks, back = numpy.empty_like(expected), numpy.empty_like(values)
+        for function, a, b in (("quantize_blocks", x, blocks), ("dequantize_blocks", expected, back)):
+            comparison.QDQ.call(function, *(ctypes.byref(qdq_ctypes.tensor_of(each)) for each in (a, b)), iq4_nl)
+        self.assertEqual(blocks.tobytes(), expected.tobytes())
+        self.assertEqual(back.tobytes(), values.tobytes())
 
     def check(self, ggml, name, x, path, values):
         context = ctypes.c_void_p()

@@ -473,7 +473,20 @@ def dynamic(draw):
             assert draw.acted or same, "strides have changed the result"
     if memory is not None:
         assert (memory[mask == 0] == before[mask == 0]).all(), "it has written beside the elements of out"
+    if makes_codes and draw.chance(3):
+        by_chance_and_planned(draw, x, keywords | {"out": None})
     draw.compared = True
+
+
+def by_chance_and_planned(draw, x, keywords):
+    """A plan of a pair, one of whose outputs is rounded by any rule with any numbers."""
+    chance = {"rounding": draw.one_of(["stochastic", "up", "?"]), "seed": draw.number(), "offset": draw.number()}
+    plan = attempt(draw, lambda _: qdq.plan(qdq.quantize_dynamic_pair, x, keywords, keywords | chance))
+    made = None if plan is None else attempt(draw, lambda _: plan(x))
+    alone = attempt(draw, lambda _: qdq.quantize_dynamic(x, **keywords, **chance))
+    if made is not None and alone is not None and not draw.acted:
+        same = not isinstance(alone[0], numpy.ndarray) or oracle.same_bits(made[1][0].ravel(), alone[0].ravel())
+        assert same, "a plan of a pair differs from one call"
 
 
 def pair_and_groups(draw, x, keywords, made):

@@ -6,7 +6,7 @@ import numpy
 import pytest
 import qdq
 
-FORMATS = ["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4"]
+FORMATS = ["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4", "iq4_nl"]
 X = numpy.random.default_rng(1).standard_normal((5, 3, 96), numpy.float32)
 
 
@@ -20,7 +20,8 @@ def test_blocks_are_ggufs(name, dtype):
     x = X.astype(dtype)
     blocks = qdq.quantize_blocks(x, name)
     assert blocks.dtype == numpy.uint8
-    assert numpy.array_equal(blocks, gguf.quants.quantize(x.astype(numpy.float32), kind(name)))
+    if name != "iq4_nl":  # which gguf dequantizes alone
+        assert numpy.array_equal(blocks, gguf.quants.quantize(x.astype(numpy.float32), kind(name)))
     values = qdq.dequantize_blocks(blocks, name, dtype=dtype)
     assert values.dtype == dtype
     assert numpy.array_equal(values, gguf.quants.dequantize(blocks, kind(name)).astype(dtype))

@@ -318,6 +318,42 @@ def test_a_pair_is_two_calls_of_one_x():
                 assert a == b if isinstance(a, dict) else (a.shape, a.tobytes()) == (b.shape, b.tobytes())
 
 
+def test_a_plan_of_a_pair_gives_what_two_calls_give():
+    draw, keywords = numpy.random.default_rng(2), ({"dtype": "int8", "axis": 0}, {"dtype": "uint8", "rule": "minmax"})
+    plan = qdq.plan(qdq.quantize_dynamic_pair, X, *keywords)
+    assert isinstance(plan, qdq.DynamicPairPlan)
+    for _ in range(2):
+        x, out = draw.standard_normal(X.shape).astype(X.dtype), numpy.empty(X.shape, "uint8")
+        results = plan(x, second_out=out)
+        assert results[1][0] is out
+        for got, own in zip(results, keywords, strict=True):
+            for a, b in zip(got, qdq.quantize_dynamic(x, **own), strict=True):
+                assert (a.shape, a.tobytes()) == (b.shape, b.tobytes())
+    with pytest.raises(ValueError, match="second: x: its dtype, shape, strides or device|first: x: its dtype"):
+        plan(X[:1])
+    with pytest.raises(ValueError, match="second: out: its dtype|second: out: its shape"):
+        plan(X, second_out=numpy.empty(X.shape, "uint8")[:, ::-1].T)
+
+
+def test_codes_are_rounded_stochastically_by_the_numbers_of_elements():
+    chance = {"rounding": "stochastic", "seed": 5, "offset": 3}
+    codes, scale = qdq.quantize_dynamic(X, dtype="int8", axis=0, **chance)
+    assert numpy.array_equal(codes, qdq.quantize(X, scale, dtype="int8", axis=0, **chance))
+    assert not numpy.array_equal(codes, qdq.quantize(X, scale, dtype="int8", axis=0))
+    first, second = qdq.quantize_dynamic_pair(X, {"dtype": "int8", "axis": 0, **chance}, {"dtype": "int8", "axis": 0})
+    assert numpy.array_equal(first[0], codes) and not numpy.array_equal(second[0], codes)
+    groups, of_groups = qdq.quantize_dynamic_grouped(X, [0, 1, X.shape[0]], dtype="int8", **chance)
+    expected = qdq.quantize_grouped(X, [0, 1, X.shape[0]], of_groups, dtype="int8", **chance)
+    assert numpy.array_equal(groups, expected)
+    again = qdq.transcode(codes, scale, dtype="int4", new_scale=scale * 16, axis=0, new_axis=0, **chance)
+    values = qdq.dequantize(codes, scale, axis=0)
+    assert numpy.array_equal(again, qdq.quantize(values, scale * 16, dtype="int4", axis=0, **chance))
+    with pytest.raises(ValueError, match="diagnostics are not of codes that are rounded stochastically"):
+        qdq.quantize_dynamic(X, dtype="int8", diagnostics=True, **chance)
+    with pytest.raises(ValueError, match='rounding: "sometimes" is none of'):
+        qdq.quantize_dynamic(X, dtype="int8", rounding="sometimes")
+
+
 def test_outputs_of_a_pair_may_be_given():
     out, other = numpy.empty(X.shape, "int8"), numpy.empty(X.shape, "uint8")
     first, second = qdq.quantize_dynamic_pair(

@@ -86,6 +86,22 @@ TEST(Blocks, of_mxfp4) {
     EXPECT_EQ(quantized(QDQ_MXFP4, {-infinity, nan})[2], 7);
 }
 
+// The scale is that of the least weighted error: of one number that is its code's value the number's own.
+TEST(Blocks, of_iq4_nl) {
+    const std::vector<int> block = quantized(QDQ_IQ4_NL, {-127, 113, 1, 7, -4.5f, -115.5f, 0});
+    EXPECT_EQ((std::vector<int>{block.begin() + 2, block.begin() + 9}),
+              (std::vector<int>{0x80, 0x8f, 0x88, 0x89, 0x88, 0x81, 0x88}));
+    EXPECT_EQ(quantized(QDQ_IQ4_NL, {2, -2})[2] % 16, 0) << "the first of the farthest takes the least value";
+    EXPECT_EQ(quantized(QDQ_IQ4_NL, {2, -2})[3] % 16, 15);
+    EXPECT_EQ(word(quantized(QDQ_IQ4_NL, {-254}), 0), 0x4000);
+    EXPECT_EQ(word(quantized(QDQ_IQ4_NL, {254}), 0), 0xc000);
+    EXPECT_EQ(word(quantized(QDQ_IQ4_NL, {-127, 100}), 0), 0x3c1e);  // (127^4 + 100^3 89) / (127^4 + 100^2 89^2)
+    EXPECT_EQ(word(quantized(QDQ_IQ4_NL, {1e-16f}), 0), 0);
+    EXPECT_EQ(quantized(QDQ_IQ4_NL, {1e-16f})[2], 0x88);
+    EXPECT_EQ(word(quantized(QDQ_IQ4_NL, {-infinity, 1}), 0), 0x7c00);
+    EXPECT_EQ(word(quantized(QDQ_IQ4_NL, {nan, 1}), 0), 0x7e00);
+}
+
 TEST(Blocks, have_values) {
     const auto first = [](qdq_block_format format, std::vector<uint8_t> block) {
         block.resize(static_cast<size_t>(reference::bytes_of(format)));
@@ -97,6 +113,8 @@ TEST(Blocks, have_values) {
     EXPECT_EQ(first(QDQ_Q4_1, {0, 0x40, 0, 0x3c, 0x19})[0], 19);
     EXPECT_EQ(first(QDQ_Q5_0, {0, 0x40, 2, 0, 0, 0, 0, 0x01})[1], 2);
     EXPECT_EQ(first(QDQ_Q5_1, {0, 0x40, 0, 0x3c, 0, 0, 0, 0x80})[31], 33);
+    EXPECT_EQ(first(QDQ_IQ4_NL, {0, 0x40, 0xf0})[0], -254);
+    EXPECT_EQ(first(QDQ_IQ4_NL, {0, 0x40, 0xf0})[16], 226);
     EXPECT_EQ(first(QDQ_MXFP4, {127, 0x97})[0], 6);
     EXPECT_EQ(first(QDQ_MXFP4, {127, 0x97})[16], -0.5f);
     EXPECT_EQ(first(QDQ_MXFP4, {255, 1})[0], 0x1p127f);

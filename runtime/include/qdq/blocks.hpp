@@ -14,7 +14,8 @@ enum class block_format {
     q4_1 = QDQ_Q4_1,
     q5_0 = QDQ_Q5_0,
     q5_1 = QDQ_Q5_1,
-    mxfp4 = QDQ_MXFP4
+    mxfp4 = QDQ_MXFP4,
+    iq4_nl = QDQ_IQ4_NL
 };
 
 /// How many bytes a block has.

@@ -164,8 +164,9 @@ typedef enum {
  * The 16 bits of two elements are the same ones so: each looks at its low byte only where its high byte does not
  * decide, once in 256 times. All other bits are independent.
  *
- * It is taken by qdq_quantize() and qdq_plan_quantize() for tensors on the host, on a target that has
- * quantize_f32_<y>. All else gives QDQ_UNSUPPORTED. */
+ * Every function that quantizes takes it, for tensors on the host, on a target that has quantize_f32_<y>. All else
+ * gives QDQ_UNSUPPORTED, diagnostics too. A call that computes scales reads x a second time then, once it has them all.
+ * Outputs of a pair count the elements of one x: theirs are independent by other seeds. */
 typedef enum {
     QDQ_NEAREST_EVEN, /**< to nearest, ties to even */
     QDQ_NEAREST_AWAY, /**< to nearest, ties away from 0 */
@@ -357,7 +358,7 @@ qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qd
  * @param y_options     the same
  * @return QDQ_OK, or why y is untouched: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED
  *
- * y has the bits that qdq_dequantize() to F32 and qdq_quantize() give one after the other. */
+ * y has the bits that qdq_dequantize() to F32 and qdq_quantize() give one after the other, by QDQ_STOCHASTIC, too. */
 qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const qdq_tensor *x_zero_point,
                          const qdq_options *x_options, const qdq_tensor *y, const qdq_tensor *y_scale,
                          const qdq_tensor *y_zero_point, const qdq_options *y_options);
@@ -530,8 +531,8 @@ typedef struct {
  * d = truncate(min(|x - y| / u, 2^27) + 1/2)    0 where |x - y| is not finite; each operation rounds to f32
  * @endcode
  *
- * times u^2, where y is x quantized and dequantized to f32. The sum of integers is exact up to 2^64 - 1, and is that
- * where it would be more, so any order gives it. It converts to binary64 once.
+ * times u^2, where y is x quantized, to nearest even for QDQ_STOCHASTIC, and dequantized to f32. The sum of integers is
+ * exact up to 2^64 - 1, and is that where it would be more, so any order gives it. It converts to binary64 once.
  *
  * **A scale of the tensor's own** makes it NVFP4 with two levels: QDQ_F8E4M3 scales of 16 elements each, and
  * QDQ_F4E2M1 codes, though any type of code takes it. The scale of a block is s / global, or s * global in the sense of

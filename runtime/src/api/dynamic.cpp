@@ -1,9 +1,7 @@
 // The entry points of dynamic quantization. What they call is in objects of its own: programs that compute no scales
 // link none of it.
 #include "cpu/areas.h"
-#include "cpu/execute.h"
 #include "cpu/float_environment.h"
-#include "cpu/reduction.h"
 #include "support/first_options.h"
 #include "support/status.h"
 #include "targets/device_scales.h"
@@ -20,10 +18,7 @@ qdq_status make(const runtime::dynamic_arguments &given, runtime::dynamic_plan &
     if (const qdq_status status = runtime::make_dynamic_plan(given, p)) {
         return status;
     }
-    if (p.quantize.elements > 0 && !p.is_on_device()) {
-        runtime::prepare_direct_call(p.quantize);
-        runtime::prepare_reduction(p);
-    }
+    runtime::prepare(p);
     return QDQ_OK;
 }
 

@@ -1,8 +1,6 @@
 // The entry point of dynamic calls whose rows are in groups. What it calls is in objects of its own.
 #include "cpu/areas.h"
-#include "cpu/execute.h"
 #include "cpu/float_environment.h"
-#include "cpu/reduction.h"
 #include "cpu/row_groups.h"
 #include "support/status.h"
 
@@ -60,8 +58,7 @@ void run_group(int64_t group, const void *context) {
     }
     const runtime::dynamic_tensors at{call.x.data, call.scale.data, call.zero_point.data, call.y.data};
     if (p.quantize.elements > 0) {
-        runtime::prepare_direct_call(p.quantize);
-        runtime::prepare_reduction(p);
+        runtime::prepare(p);
         runtime::quantize_dynamic(p, at);
     } else {
         runtime::compute_scales(p, at);

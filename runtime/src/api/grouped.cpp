@@ -65,10 +65,9 @@ qdq_status run_grouped(const runtime::row_groups &groups) {
 
 qdq_status qdq_quantize_grouped(const qdq_tensor *x, const int64_t *offsets, int64_t groups, const qdq_tensor *scale,
                                 const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options) {
-    return run_grouped(
-        {{"qdq_quantize_grouped", runtime::operation::quantize, x, scale, zero_point, y, options, true, true},
-         offsets,
-         groups});
+    return run_grouped({{"qdq_quantize_grouped", runtime::operation::quantize, x, scale, zero_point, y, options, true},
+                        offsets,
+                        groups});
 }
 
 qdq_status qdq_dequantize_grouped(const qdq_tensor *x, const int64_t *offsets, int64_t groups, const qdq_tensor *scale,

@@ -62,25 +62,24 @@ qdq_status plan_only(qdq_plan *out, const runtime::arguments &given) {
 // The functions of the header, by the symbols that it gives them.
 qdq_status qdq_quantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                         const qdq_options *options) {
-    return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true, true, true});
+    return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true, true});
 }
 
 qdq_status qdq_dequantize(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                           const qdq_tensor *y, const qdq_options *options) {
-    return run_now(
-        {"qdq_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, true, false, true});
+    return run_now({"qdq_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, true, true});
 }
 
 qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                              const qdq_tensor *y, const qdq_options *options) {
     return plan_only(
-        plan, {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false, true, true});
+        plan, {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false, true});
 }
 
 qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
                                const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options) {
-    return plan_only(plan, {"qdq_plan_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options,
-                            false, false, true});
+    return plan_only(
+        plan, {"qdq_plan_dequantize", runtime::operation::dequantize, x, scale, zero_point, y, options, false, true});
 }
 
 // The same by the names of earlier headers.
@@ -102,7 +101,7 @@ extern "C" {
 [[gnu::visibility("default")]] qdq_status qdq_quantize_2(const qdq_tensor *x, const qdq_tensor *scale,
                                                          const qdq_tensor *zero_point, const qdq_tensor *y,
                                                          const qdq_options *options) {
-    return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true, true});
+    return run_now({"qdq_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, true});
 }
 
 [[gnu::visibility("default")]] qdq_status qdq_dequantize_2(const qdq_tensor *x, const qdq_tensor *scale,
@@ -114,8 +113,8 @@ extern "C" {
 [[gnu::visibility("default")]] qdq_status qdq_plan_quantize_2(qdq_plan *plan, const qdq_tensor *x,
                                                               const qdq_tensor *scale, const qdq_tensor *zero_point,
                                                               const qdq_tensor *y, const qdq_options *options) {
-    return plan_only(
-        plan, {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false, true});
+    return plan_only(plan,
+                     {"qdq_plan_quantize", runtime::operation::quantize, x, scale, zero_point, y, options, false});
 }
 
 [[gnu::visibility("default")]] qdq_status qdq_plan_dequantize_2(qdq_plan *plan, const qdq_tensor *x,

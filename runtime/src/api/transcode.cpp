@@ -76,11 +76,11 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
         return runtime::fail(QDQ_INVALID_ARGUMENT, "%s: %s: NULL", function, x ? "y" : "x");
     }
     qdq_tensor values{nullptr, QDQ_F32, x->rank, x->shape, nullptr, x->device};
+    const runtime::arguments dequantizing{
+        of_x, runtime::operation::dequantize, x, x_scale, x_zero_point, &values, x_options, false};
     runtime::transcoding plans;
     const auto make_plans = [&] {
-        qdq_status status = runtime::make_plan_of_regions(
-            {of_x, runtime::operation::dequantize, x, x_scale, x_zero_point, &values, x_options, false},
-            plans.dequantize);
+        qdq_status status = runtime::make_plan_of_regions(dequantizing, plans.dequantize);
         if (!status && !(status = refuse_device(function, plans.dequantize))) {
             status = refuse_dense(of_x, plans.dequantize);
         }
@@ -96,7 +96,10 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
         return s;
     }
     int64_t strides[runtime::most_dimensions];
-    if (y->strides && !plans.dequantize.op.packs() && !plans.quantize.op.packs()) {
+    if (plans.quantize.path == runtime::execution_path::stochastic) {  // which counts elements as the caller has them
+        s = runtime::check_call(dequantizing, plans.dequantize);
+        set_regions(plans.dequantize, runtime::merge_order::as_given);
+    } else if (y->strides && !plans.dequantize.op.packs() && !plans.quantize.op.packs()) {
         dense_strides_as(*y, strides);
         values.strides = strides;
         s = make_plans();

@@ -666,23 +666,37 @@ dynamic_pair in_order_of_runs(const dynamic_pair &pair) {
     return run_of_group(second) < run_of_group(first) ? dynamic_pair{second, first, to_second, to_first} : pair;
 }
 
-// Box by box, where these are small enough to stay in a cache from the first to the second.
-[[gnu::noinline]] bool quantize_by_boxes(const dynamic_pair &pair) {
+// Box by box.
+[[gnu::noinline]] void quantize_by_boxes(const dynamic_pair &pair, const area_grid &boxes, int64_t parts) {
     const auto &[p, q, to_first, to_second] = pair;
-    const area_grid boxes = cut_into_boxes(p, q);
-    const int64_t parts = parts_of(p, p.quantize.elements), most = box_bytes / type_of(p.how.x_type).bytes();
-    if (!runs_by_areas(boxes, parts) || boxes.elements > most || !may_quantize_box(p, boxes) ||
-        !may_quantize_box(q, boxes)) {
-        return false;
-    }
     const dynamic_pair at{p, q, with_global(p, to_first), with_global(q, to_second)};
     const plan of_first = plan_of_areas(p, at.to_first), of_second = plan_of_areas(q, at.to_second);
     boxes_in_parts whole{at, boxes, of_first, of_second, parts};
     run_parts(parts, run_some_boxes, &whole);
-    return true;
+}
+
+int64_t elements_of_box(const dynamic_plan &p) { return box_bytes / type_of(p.how.x_type).bytes(); }
+
+// Boxes are small enough to stay in a cache from the first to the second, and there is not one alone.
+bool runs_by_boxes(const dynamic_plan &p, const dynamic_plan &q, const area_grid &boxes, int64_t parts) {
+    return runs_by_areas(boxes, parts) && boxes.elements <= elements_of_box(p) && may_quantize_box(p, boxes) &&
+           may_quantize_box(q, boxes);
+}
+
+// Whether boxes are of use to two plans, whichever they are: an x of one box is in the cache anyway.
+bool may_share_boxes(const dynamic_plan &p, const dynamic_plan &q) {
+    return p.quantize.elements > elements_of_box(p) && !p.diagnostics && !q.diagnostics &&
+           have_same_elements(p.quantize, q.quantize);
 }
 
 }  // namespace
+
+void prepare(dynamic_plan &p) {
+    if (p.quantize.elements > 0 && !p.is_on_device()) {
+        prepare_direct_call(p.quantize);
+        prepare_reduction(p);
+    }
+}
 
 void compute_scales(const dynamic_plan &p, const dynamic_tensors &given) {
     const dynamic_tensors at = with_global(p, given);
@@ -702,14 +716,21 @@ void quantize_dynamic(const dynamic_plan &p, const dynamic_tensors &given) {
     }
 }
 
-void quantize_dynamic_pair(const dynamic_pair &pair) {
-    const auto &[first, second, to_first, to_second] = pair;
-    const bool is_diagnosed = first.diagnostics || second.diagnostics;
-    if (is_diagnosed || !have_same_elements(first.quantize, second.quantize) ||
-        !quantize_by_boxes(in_order_of_runs(pair))) {
-        quantize_dynamic(first, to_first);
-        quantize_dynamic(second, to_second);
+bool shares_boxes(const dynamic_plan &p, const dynamic_plan &q) {
+    return may_share_boxes(p, q) && runs_by_boxes(p, q, cut_into_boxes(p, q), 1);
+}
+
+void quantize_dynamic_pair(const dynamic_pair &given) {
+    const dynamic_pair pair = in_order_of_runs(given);
+    if (may_share_boxes(pair.first, pair.second)) {
+        const area_grid boxes = cut_into_boxes(pair.first, pair.second);
+        const int64_t parts = parts_of(pair.first, pair.first.quantize.elements);
+        if (runs_by_boxes(pair.first, pair.second, boxes, parts)) {
+            return quantize_by_boxes(pair, boxes, parts);
+        }
     }
+    quantize_dynamic(given.first, given.to_first);
+    quantize_dynamic(given.second, given.to_second);
 }
 
 }  // namespace qdq::runtime

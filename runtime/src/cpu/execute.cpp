@@ -175,7 +175,7 @@ void execute(const plan &p, const void *x, void *y, const tile_visitor *visitor)
     case execution_path::nest: run_nest(p, p.nest, {}, x, y); break;
     case execution_path::parts: run_parts(p, x, y); break;
     case execution_path::tiles: run_tiles(p, x, y, visitor); break;
-    case execution_path::stochastic: qdq_linked_stochastic_rounding->run(p, x, y); break;
+    case execution_path::stochastic: qdq_linked_stochastic_rounding->run(p, x, y, nullptr); break;
     case execution_path::dense: p.op.target->dense->run(p, x, y); break;
     }
 }

@@ -85,6 +85,7 @@ call with_own_operands(const call &op, const float *scales, const int32_t *zero_
     own.nontemporal = false;
     own.packing = QDQ_LOW_FIRST;
     own.stored = {};
+    own.rounding = op.rounding == QDQ_STOCHASTIC ? int8_t(QDQ_NEAREST_EVEN) : op.rounding;
     own.scale = scales;
     own.scale_type = QDQ_F32;
     own.zero_point = zero_points;

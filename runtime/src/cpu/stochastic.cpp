@@ -100,6 +100,7 @@ struct stochastic_call {
     const stochastic_kernels &kernels;
     const random_numbers random;
     plan quotients, codes;
+    const plan *values;  // of x, which are quantized; NULL: x is
     const void *x;
     void *y;
     bool fetches_x, fetches_y;
@@ -173,7 +174,10 @@ void quantize_some(const consecutive_elements &all, int64_t begin, int64_t end, 
         const uint64_t at = whole.random.offset + uint64_t(first);
         const auto before = int64_t(at % shared);
         void *const tensor = tensor_of(values + before, first);
-        run_region(whole.quotients, region, whole.x, tensor);
+        if (whole.values) {
+            run_region(*whole.values, region, whole.x, tensor);
+        }
+        run_region(whole.quotients, region, whole.values ? tensor : whole.x, tensor);
         const int64_t next = whole.fetches_x && number + 1 < end ? count : 0;
         bytes_ahead of_x(whole.x, whole.quotients.op.x_bits, first + count, next);
         bytes_ahead of_y(whole.y, whole.codes.op.y_bits, first, whole.fetches_y ? count : 0);
@@ -182,10 +186,10 @@ void quantize_some(const consecutive_elements &all, int64_t begin, int64_t end, 
     }
 }
 
-void quantize_stochastically(const plan &p, const void *x, void *y) {
+void quantize_stochastically(const plan &p, const void *x, void *y, const plan *values) {
     const stochastic_kernels &kernels = find_stochastic(*p.op.target);
-    stochastic_call whole{kernels, p.random, plan_of_quotients(p, kernels), plan_of_codes(p),
-                          x,       y,        fetches(p, &dimension::x),     fetches(p, &dimension::y)};
+    stochastic_call whole{kernels, p.random, plan_of_quotients(p, kernels),        plan_of_codes(p),         values,
+                          x,       y,        !values && fetches(p, &dimension::x), fetches(p, &dimension::y)};
     const consecutive_elements all(whole.codes);
     all.choose_path(whole.quotients);
     all.choose_path(whole.codes);

@@ -2,6 +2,7 @@
 
 #include "cpu/consecutive.h"
 #include "cpu/execute.h"
+#include "plan/stochastic.h"
 
 namespace qdq::runtime {
 
@@ -28,6 +29,11 @@ void transcode_some(const consecutive_elements &all, int64_t begin, int64_t end,
 }  // namespace
 
 void transcode(transcoding &plans, const void *x, void *y) {
+    if (plans.quantize.path == execution_path::stochastic) {
+        consecutive_elements(plans.dequantize).choose_path(plans.dequantize);
+        qdq_linked_stochastic_rounding->run(plans.quantize, x, y, &plans.dequantize);
+        return;
+    }
     const consecutive_elements all(plans.quantize);
     for (plan *p : {&plans.dequantize, &plans.quantize}) {
         all.choose_path(*p);

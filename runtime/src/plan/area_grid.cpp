@@ -83,7 +83,7 @@ void grow_areas(const dynamic_plan &dynamic, int64_t bytes, int64_t most_times, 
     }
 }
 
-bool has_areas_of_codes(const dynamic_plan &p) { return p.quantize.elements > 0 && p.rows_begin_at_bytes; }
+bool has_areas_of_codes(const dynamic_plan &p) { return p.quantize.elements > 0 && p.codes_have_areas; }
 
 }  // namespace
 

@@ -115,9 +115,10 @@ qdq_status check_zero_point(const dynamic_draft &d) {
     return QDQ_OK;
 }
 
-// Of codes. Those that do not have areas of their own.
-bool rows_begin_at_bytes(const plan &p) {
-    return p.elements == 0 || (p.path != execution_path::dense && (p.path != execution_path::tiles || !p.op.packs()));
+// Whether those of an area lie in bytes of their own, and need nothing of other elements.
+bool codes_have_areas(const plan &p) {
+    return p.elements == 0 || (p.path != execution_path::dense && p.path != execution_path::stochastic &&
+                               (p.path != execution_path::tiles || !p.op.packs()));
 }
 
 // A plan of quantize, without addresses. Two of one x that share areas have dimensions in common.
@@ -140,7 +141,7 @@ qdq_status make_static_plan(dynamic_draft &d) {
         return make_plan(given, d.result.quantize);
     }
     const qdq_status status = make_plan_of_regions(given, d.result.quantize);
-    return !status && !rows_begin_at_bytes(d.result.quantize) ? make_plan(given, d.result.quantize) : status;
+    return !status && !codes_have_areas(d.result.quantize) ? make_plan(given, d.result.quantize) : status;
 }
 
 // What devices do not do.
@@ -230,6 +231,10 @@ qdq_status find_decoding(dynamic_draft &d) {
     if (p.candidates.count == 1 && !p.diagnostics) {
         return QDQ_OK;
     }
+    if (p.diagnostics && p.quantize.path == execution_path::stochastic) {
+        return fail(QDQ_UNSUPPORTED, "%s: how: diagnostics are not of codes that are rounded stochastically",
+                    d.tensors().function);
+    }
     if (p.diagnostics && p.quantize.path == execution_path::dense) {
         return fail(QDQ_UNSUPPORTED, "%s: how: diagnostics are not of codes of packing %d", d.tensors().function,
                     int(QDQ_DENSE));
@@ -269,7 +274,7 @@ void set_computation(const dynamic_draft &d) {
 
 // Codes that are diagnosed are computed by tiles, which are looked at while they are in the L1 cache.
 void choose_path(dynamic_plan &p) {
-    p.rows_begin_at_bytes = rows_begin_at_bytes(p.quantize);
+    p.codes_have_areas = codes_have_areas(p.quantize);
     if (p.diagnostics && p.quantize.elements > 0) {
         go_by_tiles(p.quantize);
     }

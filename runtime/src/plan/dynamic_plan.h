@@ -55,7 +55,7 @@ struct dynamic_plan {
     const reductions_of_size *reductions;  // NULL on a device
     int64_t groups;                        // that have a scale, elements or not
     bool has_zero_point;
-    bool rows_begin_at_bytes;  // of codes
+    bool codes_have_areas;  // in bytes of their own, whatever other elements are
     // Areas do as asked alone: [4096, 4096] f32 to i8 by rows takes 5.0 ms past the caches, 4.1 through them (Zen 4).
     bool bypasses_caches;
     span scale, zero_point;  // bytes relative to their data

@@ -12,7 +12,6 @@ struct arguments {
     const qdq_tensor *x, *scale, *zero_point, *y;
     const qdq_options *options;
     bool needs_data;  // false while planning: x and y may come later
-    bool may_be_stochastic = false;
     bool has_scale_storage = false;  // options go on to those about how scales are stored
 };
 
@@ -34,7 +33,8 @@ void set_tiles(plan &p, const blocked_dimension *dimensions, int count);
 qdq_status make_plan(const arguments &given, plan &result);
 
 // The same for run_region: of the dimensions that have several elements, in the order of the floats' strides, the
-// smallest first. Plans of one shape and of the same floats, as x and as y, have regions in common.
+// smallest first. Plans of one shape and of the same floats, as x and as y, have regions in common. One that rounds
+// stochastically stays what it is.
 qdq_status make_plan_of_regions(const arguments &given, plan &result);
 
 // Has a plan with elements on the host go by tiles, whatever its path.

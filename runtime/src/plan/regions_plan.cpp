@@ -17,7 +17,7 @@ void set_regions(plan &p, merge_order order) {
 
 qdq_status make_plan_of_regions(const arguments &given, plan &result) {
     const qdq_status status = check_call(given, result);
-    if (!status && runs_on_host(result)) {
+    if (!status && runs_on_host(result) && result.path != execution_path::stochastic) {
         set_regions(result, result.op.quantizes() ? merge_order::of_x_strides : merge_order::of_strides);
     }
     return status;

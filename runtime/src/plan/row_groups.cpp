@@ -40,14 +40,16 @@ qdq_status check_operand(const row_groups &groups, const char *name, const qdq_t
                          groups.count);
 }
 
+qdq_status check_count(const row_groups &groups) {
+    if (groups.count < 0) {
+        return invalid(groups, "%s: groups: %" PRId64 " is below 0", groups.count);
+    }
+    return groups.offsets ? QDQ_OK : invalid(groups, "%s: offsets: NULL");
+}
+
+// Reads as many as there are groups, and one more.
 qdq_status check_offsets(const row_groups &groups) {
     const auto &[whole, offsets, count] = groups;
-    if (count < 0) {
-        return invalid(groups, "%s: groups: %" PRId64 " is below 0", count);
-    }
-    if (!offsets) {
-        return invalid(groups, "%s: offsets: NULL");
-    }
     if (offsets[0] != 0) {
         return invalid(groups, "%s: offsets[0] is %" PRId64 ", not 0", offsets[0]);
     }
@@ -104,13 +106,16 @@ qdq_tensor first_of(const qdq_tensor &t) { return {t.data, t.dtype, 0, nullptr, 
 
 }  // namespace
 
+// Offsets are read once their number is known to be that of scales.
 qdq_status check_groups(const row_groups &groups) {
+    const arguments &whole = groups.whole;
     qdq_status s;
-    if ((s = check_first_dimension(groups, "x", groups.whole.x)) || (s = check_offsets(groups)) ||
-        (s = check_operand(groups, "scale", groups.whole.scale))) {
+    if ((s = check_first_dimension(groups, "x", whole.x)) || (s = check_count(groups)) ||
+        (s = check_operand(groups, "scale", whole.scale)) ||
+        (s = whole.zero_point ? check_operand(groups, "zero_point", whole.zero_point) : QDQ_OK)) {
         return s;
     }
-    return groups.whole.zero_point ? check_operand(groups, "zero_point", groups.whole.zero_point) : QDQ_OK;
+    return check_offsets(groups);
 }
 
 ungrouped_call::ungrouped_call(const row_groups &groups, bool has_zero_point)
@@ -145,8 +150,7 @@ group_call::group_call(const row_groups &groups, int64_t group) : options{}, giv
     if (given.zero_point) {
         zero_point = part_of(*given.zero_point, group);
     }
-    given = {given.function,         given.op, &x, &scale, given.zero_point ? &zero_point : nullptr, &y, &options, true,
-             given.may_be_stochastic};
+    given = {given.function, given.op, &x, &scale, given.zero_point ? &zero_point : nullptr, &y, &options, true};
 }
 
 group_name::group_name(const row_groups &groups, int64_t group) {

@@ -6,21 +6,10 @@
 
 namespace qdq::runtime {
 
-namespace {
-
-qdq_status unsupported(const draft &d, const char *why) {
-    return fail(QDQ_UNSUPPORTED, "%s: options: rounding %d is stochastic; %s", d.given.function, int(QDQ_STOCHASTIC),
-                why);
-}
-
-}  // namespace
-
 qdq_status check_stochastic_rounding(const draft &d) {
-    if (!d.given.may_be_stochastic) {
-        return unsupported(d, "qdq_quantize and qdq_plan_quantize alone round so");
-    }
     if (d.is_on_device()) {
-        return unsupported(d, "tensors on the host alone are rounded so");
+        return fail(QDQ_UNSUPPORTED, "%s: options: rounding %d is stochastic; tensors on the host alone are rounded so",
+                    d.given.function, int(QDQ_STOCHASTIC));
     }
     if (d.options.random_offset > UINT64_MAX - uint64_t(d.x_elements)) {
         return d.invalid("%s: options: random_offset %" PRIu64 " and x's %" PRId64 " elements are more than 2^64 - 1",

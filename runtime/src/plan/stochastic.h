@@ -15,6 +15,7 @@ qdq_status check_stochastic_rounding(const draft &d);
 
 struct qdq_stochastic_rounding {
     qdq_status (*check)(const qdq::runtime::draft &d);
-    // A plan of the path `stochastic`.
-    void (*run)(const qdq::runtime::plan &p, const void *x, void *y);
+    // A plan of the path `stochastic`. `values`: what makes values of x first, dense ones of f32, and as many as p has
+    // elements; a plan of regions with the dimensions as the caller gave them. NULL where x is what is quantized.
+    void (*run)(const qdq::runtime::plan &p, const void *x, void *y, const qdq::runtime::plan *values);
 };
