@@ -26,6 +26,8 @@ struct quantize_options {
     std::string scale_rule;  // empty: that of compressed-tensors
     float clip_ratio = 1;
     std::string activations;  // "dynamic", or empty: they are left alone
+    std::string rounding;     // "stochastic", or empty: to nearest even
+    uint64_t seed = 0;
     std::vector<std::string> include, exclude;
     std::optional<std::filesystem::path> recipe, report;
     std::optional<std::string> ray;  // the address of a cluster

@@ -234,6 +234,10 @@ void add_quantize(CLI::App &app, quantize_options &options) {
                     ".onnx model one per tensor")
         ->check(CLI::IsMember({"dynamic"}))
         ->type_name("HOW");
+    CLI::Option *rounding = command.add_option("--rounding", options.rounding,
+                                               "stochastic: up or down by chance, the same for each element by a seed");
+    rounding->check(CLI::IsMember({"stochastic"}))->type_name("HOW");
+    command.add_option("--seed", options.seed, "Of the random numbers, 0 to 2^64 - 1")->needs(rounding)->type_name("N");
     command.add_option("--include", options.include, "Quantize the tensors whose names match, too")
         ->type_name("GLOB")
         ->allow_extra_args(false);
@@ -250,7 +254,7 @@ void add_quantize(CLI::App &app, quantize_options &options) {
                                           "by the Python package qdq: see below");
     ray->type_name("ADDRESS");
     add_target_options(command, options.target);
-    ray->excludes(command.get_option("--target"))->excludes(command.get_option("--threads"));
+    ray->excludes(command.get_option("--target"))->excludes(command.get_option("--threads"))->excludes(rounding);
     add_console_options(command, options.console);
     command.footer(quantize_footer);
     command.callback([&options] { run_quantize(options); });

@@ -161,7 +161,8 @@ void run_quantize(const quantize_options &options) {
     std::unique_ptr<tensor_reader> input = open_reader(options.input);
     std::vector<std::string> warnings = unmatched(*input, rules, options);
     warn(warnings, options.console);
-    quantization plan(std::move(input), rules, options.profile);
+    quantization plan(std::move(input), rules, options.profile,
+                      options.rounding.empty() ? std::nullopt : std::optional(options.seed));
     if (!options.output.path.empty()) {
         plan.check_output(options.output.path);
     }

@@ -132,7 +132,8 @@ void check_blocks(const tensor_info &tensor, const dtype &blocks) {
 // Quantizes one tensor after another, with the same buffers.
 class tensor_quantizer {
 public:
-    explicit tensor_quantizer(const std::string &profile) : kernels_(profile) {}
+    explicit tensor_quantizer(const std::string &profile, const std::optional<uint64_t> &seed)
+        : kernels_(profile), seed_(seed) {}
 
     // Writes the parts of one tensor; `first` is where the writer has the first of `outputs`.
     void quantize(const tensor_source &input, const quantization::step &each, const tensor_list &outputs,
@@ -186,7 +187,8 @@ private:
             {&zero_point_dtype(code), scale_shape, set.zero_points.empty() ? nullptr : set.zero_points.data()},
             {&code, tensor.shape, codes_.take(byte_size({"", &code, tensor.shape})).data()},
             granularity};
-        kernels_.quantize(made.arguments);
+        kernels_.quantize(made.arguments,
+                          seed_ ? std::optional(random_numbers{*seed_, each.first_element}) : std::nullopt);
         return made;
     }
 
@@ -253,6 +255,7 @@ private:
 
     scratch_buffer source_, codes_, rows_, restored_;
     kernel_caller kernels_;
+    const std::optional<uint64_t> seed_;
 };
 
 // Of experts' weights those that would be loaded so.
@@ -318,18 +321,21 @@ std::vector<size_t> rules_that_match_nothing(const tensor_reader &input, const r
     return found;
 }
 
-quantization::quantization(std::unique_ptr<tensor_reader> input, recipe rules, std::string profile)
-    : transformation(std::move(input)), rules_(std::move(rules)), profile_(std::move(profile)) {
+quantization::quantization(std::unique_ptr<tensor_reader> input, recipe rules, std::string profile,
+                           std::optional<uint64_t> seed)
+    : transformation(std::move(input)), rules_(std::move(rules)), profile_(std::move(profile)), seed_(seed) {
     const selection select = select_by(rules_, *input_);
     static_cast<void>(kernel_caller(profile_));  // throws when there is no such profile
     std::vector<logical_tensor> logical = logical_tensors(*input_);
     auto next = logical.begin();  // in the order of the file, where parts come between
+    uint64_t elements = 0;
     for (size_t i = 0; i < input_->tensors().size(); ++i) {
         throw_if_interrupted();
         const tensor_info &tensor = input_->tensors()[i];
         bool is_part = next == logical.end() || next->index != i;
         std::optional<scheme> how = is_part || next->parts ? std::nullopt : select(tensor);
-        steps_.push_back({i, outputs_.size(), how});
+        steps_.push_back({i, outputs_.size(), how, elements});
+        elements += static_cast<uint64_t>(element_count(tensor.shape));
         if (how) {
             name_in_failures(*input_, i, [&] { next->parts = plan_quantized(tensor, *how); });
         } else {
@@ -453,7 +459,7 @@ metadata_map quantization::metadata(size_t shard) const {
 
 kernel_figures quantization::write(size_t shard, const tensor_source &source, tensor_writer &output,
                                    const progress_function &advance) const {
-    tensor_quantizer quantizer(profile_);
+    tensor_quantizer quantizer(profile_, seed_);
     size_t next = 0;
     for (const step &each : steps_) {
         if (input_->shard_of(each.input) != shard) {
@@ -475,7 +481,7 @@ kernel_figures quantization::write(size_t shard, const tensor_source &source, te
 
 quantization::error quantization::error_of(const step &each) const {
     error found;
-    name_in_failures(*input_, each.input, [&] { found = tensor_quantizer(profile_).error_of(*input_, each); });
+    name_in_failures(*input_, each.input, [&] { found = tensor_quantizer(profile_, seed_).error_of(*input_, each); });
     return found;
 }
 
@@ -491,6 +497,9 @@ void quantization::configure(json &config) const {
 void quantization::check_output(const std::filesystem::path &path) const {
     const bool to_blocks = kind_named(path).holds_blocks;
     for (const step &each : steps_) {
+        if (each.how && to_blocks && seed_) {
+            throw usage_error(path.string() + ": blocks are rounded as ggml rounds them, not stochastically");
+        }
         if (each.how && is_in_blocks(*each.how) != to_blocks) {
             const std::string type(each.how->type->option);
             throw usage_error(path.string() + ": " +
@@ -501,7 +510,7 @@ void quantization::check_output(const std::filesystem::path &path) const {
 }
 
 std::string quantization::description() const {
-    std::string text = "quantize " + profile_;
+    std::string text = "quantize " + profile_ + (seed_ ? " stochastically by seed " + std::to_string(*seed_) : "");
     for (const step &each : steps_) {
         text += "\n" + input_->tensors()[each.input].name + ": " + (each.how ? scheme_text(*each.how) : "copy") +
                 (each.how && each.how->stored_scales == scale_storage::of_weights ? " with scales of its type" : "");

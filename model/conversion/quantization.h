@@ -24,11 +24,14 @@ public:
     // What becomes of one tensor of the input, as `first_output` and what follows it of all outputs.
     struct step {
         size_t input, first_output;
-        std::optional<scheme> how;  // nothing: a copy
+        std::optional<scheme> how;   // nothing: a copy
+        uint64_t first_element = 0;  // how many elements the tensors before it have
     };
 
     // Throws usage_error and failure, as when nothing is selected. `profile`: of qdq_profile_options; empty: none.
-    quantization(std::unique_ptr<tensor_reader> input, recipe rules, std::string profile = "");
+    // `seed`: codes are rounded stochastically, by the numbers of elements in the whole input.
+    quantization(std::unique_ptr<tensor_reader> input, recipe rules, std::string profile = "",
+                 std::optional<uint64_t> seed = {});
 
     size_t changed_count() const override { return records_.size(); }
     tensor_list outputs(size_t shard) const override;
@@ -64,6 +67,7 @@ private:
 
     recipe rules_;
     std::string profile_;
+    std::optional<uint64_t> seed_;
     std::vector<step> steps_;
     tensor_list outputs_;  // of all shards
     record_map records_;

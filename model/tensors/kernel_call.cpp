@@ -68,8 +68,18 @@ void kernel_caller::compute_scales(const kernel_arguments &arguments, const qdq_
     });
 }
 
-void kernel_caller::call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const dtype &code) {
-    run(arguments, options_for(code), [&](const kernel_views &views, const qdq_options &options) {
+void kernel_caller::quantize(const kernel_arguments &arguments, const std::optional<random_numbers> &random) {
+    qdq_options options = options_for(*arguments.y.type);
+    if (random) {
+        options.rounding = QDQ_STOCHASTIC;
+        options.random_seed = random->seed;
+        options.random_offset = random->offset;
+    }
+    call(qdq_quantize, arguments, options);
+}
+
+void kernel_caller::call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const qdq_options &given) {
+    run(arguments, given, [&](const kernel_views &views, const qdq_options &options) {
         return function(views.x, views.scale, views.zero_point, views.y, &options);
     });
 }

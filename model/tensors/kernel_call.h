@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,14 +32,22 @@ struct kernel_views {
     const qdq_tensor *x, *scale, *zero_point, *y;
 };
 
+// Of stochastic rounding: a seed, and the number of the first element.
+struct random_numbers {
+    uint64_t seed, offset;
+};
+
 // Calls the library, and adds up what the calls take.
 class kernel_caller {
 public:
     // With the options of a profile, or the library's own. Throws usage_error when there is no such profile.
     explicit kernel_caller(std::string profile = "");
 
-    void quantize(const kernel_arguments &arguments) { call(qdq_quantize, arguments, *arguments.y.type); }
-    void dequantize(const kernel_arguments &arguments) { call(qdq_dequantize, arguments, *arguments.x.type); }
+    // By random numbers it rounds stochastically.
+    void quantize(const kernel_arguments &arguments, const std::optional<random_numbers> &random = {});
+    void dequantize(const kernel_arguments &arguments) {
+        call(qdq_dequantize, arguments, options_for(*arguments.x.type));
+    }
 
     // Computes the scales, and the zero points where there are any, by a rule for codes of y's type, of which nothing
     // else counts; `lowest` and `highest` narrow them, both 0: all.
@@ -51,7 +60,7 @@ public:
     const kernel_figures &figures() const { return figures_; }
 
 private:
-    void call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const dtype &code);
+    void call(decltype(qdq_quantize) function, const kernel_arguments &arguments, const qdq_options &options);
     void run(const kernel_arguments &arguments, qdq_options options,
              const std::function<qdq_status(const kernel_views &, const qdq_options &)> &function);
     qdq_options options_for(const dtype &code) const;

@@ -3,7 +3,7 @@ import unittest
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from support import ModelTest, encode, oracle, random
+from support import ModelTest, encode, oracle, random, run
 
 
 def half_steps():
@@ -45,6 +45,27 @@ class Profile(ModelTest):
         self.succeed("dequantize", self.codes, "-o", self.output, "--profile", "pypto")
         expected = (codes["x"].astype(np.float32) + codes["x_zero_point"].astype(np.float32)) * codes["x_scale"]
         self.assert_same(load_file(self.output)["x"], expected)
+
+    def test_rounds_stochastically_by_the_numbers_of_elements(self):
+        x = random((4, 96))
+        save_file({"a": x, "b": x}, self.input)
+        for options, seed in ((("--seed", 7), 7), ((), 0)):
+            self.succeed("quantize", self.input, "-o", self.codes, "--rounding", "stochastic", *options, "--force")
+            codes = load_file(self.codes)
+            for name, offset in (("a", 0), ("b", x.size)):
+                expected = oracle.quantize(x, codes[f"{name}_scale"].reshape(-1), None, "int8", rounding="stochastic",
+                                           seed=seed, offset=offset)  # fmt: skip
+                self.assert_same(codes[name], expected)
+            self.assertFalse((codes["a"] == codes["b"]).all())
+
+    def test_stochastic_rounding_is_refused_where_it_is_not(self):
+        save_file({"x": random((4, 32))}, self.input)
+        for options in (("--rounding", "odd"), ("--seed", 1)):
+            result = run("quantize", self.input, "-o", self.codes, *options)
+            self.assertEqual((result.returncode, "--rounding" in result.stderr), (2, True), result.stderr)
+        blocks = self.dir / "x.gguf"
+        self.fail_with("blocks are rounded as ggml rounds them", "quantize", self.input, "-o", blocks, "--dtype", "q8_0",
+                       "--rounding", "stochastic", code=2)  # fmt: skip
 
     def test_every_profile_takes_every_type(self):
         save_file({"x": random((4, 32))}, self.input)
