@@ -22,6 +22,12 @@ dimensions byte_strides(const layout &of) {
     return strides;
 }
 
+// Of x, or of y. Elements of ggml's blocks take a byte each.
+layout elements_of(const call &c, bool of_x) {
+    const layout &values = c.quantizes ? c.x : c.y;
+    return c.format && of_x != c.quantizes ? layout{QDQ_U8, values.shape, {}} : of_x ? c.x : c.y;
+}
+
 // Compilers make vectors of those that are contiguous.
 template<typename X, typename Y, bool x_is_contiguous, bool y_is_contiguous, typename Loop>
 void copy_elements(const char *__restrict x, char *__restrict y, const Loop &row) {
@@ -61,14 +67,17 @@ plain_copy::memory plain_copy::memory_of(const layout &of) {
     return {std::vector<char>(static_cast<size_t>(above - below), 1), -below};
 }
 
-plain_copy::plain_copy(const call &c, order by) : x(memory_of(c.x)), y(memory_of(c.y)) {
-    const dimensions x_strides = byte_strides(c.x), y_strides = byte_strides(c.y);
-    for (size_t d = 0; d < c.x.shape.size(); d++) {
-        if (c.x.shape[d] > 1) {
-            loops.push_back({c.x.shape[d], x_strides[d], y_strides[d]});
+plain_copy::plain_copy(const call &c, order by) {
+    const layout of_x = elements_of(c, true), of_y = elements_of(c, false);
+    x = memory_of(of_x);
+    y = memory_of(of_y);
+    const dimensions x_strides = byte_strides(of_x), y_strides = byte_strides(of_y);
+    for (size_t d = 0; d < of_x.shape.size(); d++) {
+        if (of_x.shape[d] > 1) {
+            loops.push_back({of_x.shape[d], x_strides[d], y_strides[d]});
         }
     }
-    const int64_t x_bytes = type_of(c.x.type).bytes(), y_bytes = type_of(c.y.type).bytes();
+    const int64_t x_bytes = type_of(of_x.type).bytes(), y_bytes = type_of(of_y.type).bytes();
     if (loops.empty()) {
         loops.push_back({1, x_bytes, y_bytes});
     }

@@ -601,7 +601,7 @@ Args:
     diagnostics: a dict follows the other results: how many elements are nan, infinite, clipped, or flushed to 0, their
         amax, and the sum of squared_error.
     out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
-    packed: codes as bytes, as of quantize.
+    packed, packing: codes as bytes, and their order, as of quantize.
     rounding, seed, offset: as of quantize. Without diagnostics where it is "stochastic", and not on devices.
 
 Returns:

@@ -46,7 +46,7 @@ class Cliffs(unittest.TestCase):
                 *_, elements, call = table.rows[0]
                 self.assertTrue(call.startswith(f"--{kind} --seed 1 --call ") and words in call, call)
                 again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
-                self.assertEqual([row[3:] for row in again.rows], [[elements, call]])
+                self.assertEqual([row[4:] for row in again.rows], [[elements, call]])
 
     def test_one_kind_is_drawn_at_a_time(self):
         done = subprocess.run([BINARY, "--pair", "--blocks"], capture_output=True, text=True)

@@ -19,7 +19,7 @@ MAY_INCLUDE = {
     "runtime": {"kernels": ".*"},
     "conformance": {"kernels": ".*", "runtime": PUBLIC},
     "model": {"kernels": ".*", "runtime": PUBLIC},
-    "cli": {"model": FACE, "conformance": r"conformance/(check|device|dynamic|other_calls)\.h", "runtime": PUBLIC},
+    "cli": {"model": FACE, "conformance": r"conformance/(check|device|dynamic|other_calls|supported)\.h", "runtime": PUBLIC},
     "python": {"model": FACE, "runtime": PUBLIC},
     "examples": {"runtime": PUBLIC},
     "bench": {"conformance": r"conformance/check\.h", "runtime": PUBLIC, "tests": r"support/.*"},

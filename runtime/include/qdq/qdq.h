@@ -1,7 +1,7 @@
 /** @file
  * Quantize and dequantize tensors, with one defined result on every target.
  *
- * This header is the whole binary interface. `qdq.hpp` wraps it for C++20.
+ * With `blocks.h`, for ggml's blocks, this header is the whole binary interface. `qdq.hpp` wraps it for C++20.
  *
  * **Arithmetic.** Everything is IEEE-754 binary32. Each operation rounds once to nearest even, and subnormals are kept.
  * The caller's floating-point environment changes nothing and comes back as it was, but for the sticky exception flags:
@@ -32,10 +32,10 @@
  * ragged.
  *
  * - A scale with one element is per tensor, whatever its rank and `axis`. A `block_size` or `block_shape` that cuts x
- * into more than one block is an error then.
+ *   into more than one block is an error then.
  * - A scale with one dimension is per channel along `axis`.
  * - `block_size` sets the block along `axis` (ONNX's blocked form), `block_shape` along every dimension: 576 rows have
- * 5 blocks of 128 and, from the shapes alone, 5 of 116.
+ *   5 blocks of 128 and, from the shapes alone, 5 of 116.
  * - The zero point has one element or the scale's shape.
  * - All this holds for an x without elements too: along a dimension of 0 the scale has 0 or 1.
  *

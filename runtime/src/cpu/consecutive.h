@@ -6,7 +6,7 @@
 
 namespace qdq::runtime {
 
-constexpr int64_t most_consecutive = 32 * group;  // elements of a run
+constexpr int64_t most_consecutive = 20 * group;  // elements of a run, for the stack's sake (QDQ_STACK_BYTES)
 
 // Where a dense tensor would begin whose elements from that number on are at `run`. No array begins there: it is
 // computed as a number, not as a pointer.
