@@ -11,7 +11,7 @@ struct arguments {
     operation op;
     const qdq_tensor *x, *scale, *zero_point, *y;
     const qdq_options *options;
-    bool needs_data;  // false while planning: x and y may come later
+    bool needs_data;                 // false while planning: x and y may come later
     bool has_scale_storage = false;  // options go on to those about how scales are stored
 };
 
