@@ -34,18 +34,18 @@ struct call {
 
 aclnnStatus check_types(const call &c) {
     const operation &op = c.op;
+    const auto y_type = c.y->type;  // NOLINT(clang-analyzer-core.NullDereference): check_operands refuses NULL
     aclnnStatus status;
     if ((status = check_type<ACL_FLOAT16, ACL_BF16>(op, "x", c.x->type)) ||
-        (status =  // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): check_operands refuses NULL
-         check_type<ACL_INT8, ACL_INT4, ACL_INT32, ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(op, "yOut",
-                                                                                                     c.y->type)) ||
+        (status = check_type<ACL_INT8, ACL_INT4, ACL_INT32, ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2>(
+             op, "yOut", y_type)) ||
         (status = check_type<ACL_FLOAT>(op, "scaleOut", c.scale->type)) ||
         (c.offset && (status = check_type<ACL_FLOAT>(op, "offsetOut", c.offset->type))) ||
         (c.groups && (status = check_type<ACL_INT32, ACL_INT64>(op, "groupIndexOptional", c.groups->type)))) {
         return status;
     }
-    if (c.offset && is_float8(c.y->type)) {
-        return invalid(op, "yOut: data type %d is not supported where offsetOut is given", c.y->type);
+    if (c.offset && is_float8(y_type)) {
+        return invalid(op, "yOut: data type %d is not supported where offsetOut is given", y_type);
     }
     return !c.factors || c.factors->type == c.x->type
                ? aclnnStatus{ACLNN_SUCCESS}
