@@ -360,8 +360,8 @@ def quantize_dynamic_grouped(
         x: as of quantize_grouped.
         offsets: as of quantize_grouped.
         axis: one scale for each index of this dimension in each group. None: one for each group.
-        dtype, rule, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range, profile, out, packed, rounding,
-            seed, offset: as of quantize_dynamic.
+        dtype, rule, scale_dtype, zero_point_dtype, clip_ratio, least_scale, quant_range: as of quantize_dynamic.
+        profile, out, packed, rounding, seed, offset: as of quantize_dynamic.
 
     Returns:
         (codes, scale), or (codes, scale, zero_point). The scale's first dimension is groups, as quantize_grouped takes it.
