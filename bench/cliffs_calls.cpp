@@ -427,6 +427,12 @@ std::vector<row> option_rows() {
         {"f4e2m1 to bf16, blocks of 16, e4m3 scales", with(nvfp4, [](call &o) { o.scale.type = QDQ_F8E4M3; }), nvfp4});
     rows.push_back({"f8e4m3 to bf16, [4 1024] blocks of 32, e8m0 scales",
                     with(mxfp8, [](call &o) { o.scale.type = QDQ_E8M0; }), mxfp8});
+    const auto unsaturated_rows_of = [](int64_t columns) {
+        return with(blocked(call_of(true, QDQ_BF16, QDQ_F8E4M3, rows_of(columns)), {1, 0}),
+                    [](call &o) { o.options.no_saturate = 1; });
+    };
+    rows.push_back(
+        {"bf16 to f8e4m3, no saturation, a scale a row of 33", unsaturated_rows_of(33), unsaturated_rows_of(64)});
     return rows;
 }
 

@@ -73,7 +73,7 @@ void nest_runner::run_plane(const offsets &at) {
     } else if (fuses) {
         run_fused(c, r, at, c.extent % op.block == 0 ? kernel_form::block : kernel_form::column);
     } else if (r.varies()) {
-        run_rows(c, r, at);
+        run_rows(c, r, at, c.extent);
     } else {
         run_one_operand(c, r, at);
     }
@@ -96,20 +96,25 @@ void nest_runner::run_columns(const dimension &c, const dimension &r, offsets at
     }
 }
 
-// Operands along r.
-void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at) {
+// Operands along r, of so many columns: more than c's of short rows that overlap.
+void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at, int64_t columns) {
     for (int64_t done = 0; done < r.extent; done += loaded.room()) {
         const int64_t rows = std::min(loaded.room(), r.extent - done);
         const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, true);
-        if (!needs_column(op, kernel_form::row, variant)) {
-            run_area(area_of(kernel_form::row, variant, 1, c.extent, r, rows, at));
-            at.advance(r, rows);
+        const bool by_columns = needs_column(op, kernel_form::row, variant);
+        if (by_columns && columns == c.extent) {
+            for (int64_t row = 0; row < rows; row++) {
+                run_one_operand(c, {1, 0, 0, 0, 0}, at);
+                at.advance(r, 1);
+            }
             continue;
         }
-        for (int64_t row = 0; row < rows; row++) {
-            run_one_operand(c, {1, 0, 0, 0, 0}, at);
-            at.advance(r, 1);
+        if (by_columns) {  // rows of 33, bf16 to e4m3 without saturation: 0.7 ns an element, 3.3 one by one
+            run_fused(c, {rows, r.x, r.y, r.scale, r.zero_point}, at, kernel_form::column);
+        } else {
+            run_area(area_of(kernel_form::row, variant, 1, columns, r, rows, at));
         }
+        at.advance(r, rows);
     }
 }
 
@@ -143,7 +148,7 @@ void nest_runner::run_overlapping(const dimension &c, const dimension &r, offset
     dimension whole = r, rest = r;
     rest.extent = std::min((group - 1) / c.extent, r.extent);
     whole.extent -= rest.extent;
-    run_rows({group, 1, 1, 0, 0}, whole, at);
+    run_rows(c, whole, at, group);
     at.advance(r, whole.extent);
     run_fused(c, rest, at, kernel_form::column);
 }

@@ -60,7 +60,7 @@ private:
 
     void run_plane(const offsets &at);
     void run_columns(const dimension &c, const dimension &r, offsets at);
-    void run_rows(const dimension &c, const dimension &r, offsets at);
+    void run_rows(const dimension &c, const dimension &r, offsets at, int64_t columns);
     void run_one_operand(const dimension &c, const dimension &r, const offsets &at);
     bool overlaps_rows(const dimension &c) const;
     void run_overlapping(const dimension &c, const dimension &r, offsets at);
