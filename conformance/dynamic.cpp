@@ -1,5 +1,6 @@
 #include "dynamic.h"
 
+#include "check_calls.h"
 #include "conformance/formulas.h"
 #include "conformance/supported.h"
 #include "reference/describe.h"
@@ -80,6 +81,10 @@ public:
         }
     }
 
+    const std::string &name() const { return scenario_.name; }
+
+    static int64_t results(const outputs &of) { return of.y.elements(); }
+
     outputs empty() const {
         const dimensions of_scale = {rows, 1};
         return {{scenario_.scale, of_scale, {}, 0xa5},
@@ -156,13 +161,18 @@ private:
     qdq_options options_{};
 };
 
-// What a call gives there; empty where it is the same.
-std::string difference_in(const fp::environment &environment, const dynamic_call &call, const library &of,
-                          const outputs &wanted) {
-    const outputs got = call.empty();
-    const qdq_status status = called_in(environment, [&] { return call.run(of, got); });
-    return status == QDQ_OK ? call.difference(got, wanted) : std::string(qdq_status_string(status));
+// Calls visit(calls) with those of a rule.
+template<typename Visit> finding with_calls(const dynamic_rule &r, Visit visit) {
+    const storage x = dynamic_elements(r.x, {rows, columns});
+    const std::vector<dynamic_scenario> scenarios = scenarios_of(r);
+    std::vector<dynamic_call> calls;
+    for (const dynamic_scenario &s : scenarios) {
+        calls.emplace_back(r, s, x);
+    }
+    return visit(calls);
 }
+
+size_t first_turn(const dynamic_rule &r) { return static_cast<size_t>(r.codes); }
 
 }  // namespace
 
@@ -195,49 +205,11 @@ std::string name_of(const dynamic_rule &r) {
 }
 
 finding run(const dynamic_rule &r, const library &of, hostile_environments taken) {
-    const storage x = dynamic_elements(r.x, {rows, columns});
-    const std::vector<fp::environment> all = fp::hostile_environments();
-    finding found;
-    std::vector<uint64_t> digests;
-    for (const dynamic_scenario &s : scenarios_of(r)) {
-        const dynamic_call call(r, s, x);
-        const outputs got = call.empty();
-        found.results += got.y.elements();
-        if (const qdq_status status = call.run(of, got); status != QDQ_OK) {
-            found.difference = s.name + ": " + failure_of(status);
-            return found;
-        }
-        for (const fp::environment &each : taken_of(all, taken, digests.size() + static_cast<size_t>(r.codes))) {
-            found.results += got.y.elements();
-            if (const std::string difference = difference_in(each, call, of, got); !difference.empty()) {
-                found.difference = s.name + ", called under " + each.name + ", " + difference;
-                return found;
-            }
-        }
-        digests.push_back(call.digest(got));
-    }
-    found.digest = combined(digests);
-    return found;
+    return with_calls(r, [&](const auto &calls) { return run_calls(calls, of, taken, first_turn(r)); });
 }
 
 finding check(const dynamic_rule &r, uint64_t published, const library &of, hostile_environments taken) {
-    finding found = run(r, of, taken);
-    if (!found.difference.empty() || found.digest == published) {
-        return found;
-    }
-    found.difference = only_the_digest;
-    const storage x = dynamic_elements(r.x, {rows, columns});
-    for (const dynamic_scenario &s : scenarios_of(r)) {
-        const dynamic_call call(r, s, x);
-        const outputs got = call.empty(), expected = call.empty();
-        call.run(of, got);
-        call.run(reference_library(), expected);
-        if (const std::string difference = call.difference(got, expected); !difference.empty()) {
-            found.difference = s.name + ", " + difference;
-            break;
-        }
-    }
-    return found;
+    return with_calls(r, [&](const auto &calls) { return check_calls(calls, published, of, taken, first_turn(r)); });
 }
 
 }  // namespace conformance

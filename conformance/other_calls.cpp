@@ -1,6 +1,7 @@
 #include "other_calls.h"
 
 #include "block_formats.h"
+#include "check_calls.h"
 #include "conformance/dynamic.h"
 #include "conformance/formulas.h"
 #include "conformance/supported.h"
@@ -270,36 +271,53 @@ std::vector<call_scenario> dequantize_blocks_scenarios(qdq_dtype real, qdq_block
              }}};
 }
 
-// The first result that is not the other's; empty where there is none.
-std::string difference(const outputs &got, const outputs &expected) {
-    for (size_t o = 0; o < got.size(); ++o) {
-        const storage &one = got[o].values, &other = expected[o].values;
-        const qdq_dtype type = one.tensor().dtype;
-        for (int64_t i = 0; i < one.elements(); ++i) {
-            if (one.code(i) != other.code(i)) {
-                return got[o].name + ", element " + std::to_string(i) + ": expected " +
-                       reference::describe_code(type, other.code(i)) + ", got " +
-                       reference::describe_code(type, one.code(i));
+// A scenario, as the checks of all calls take it.
+class scenario_call {
+public:
+    explicit scenario_call(call_scenario s) : scenario_(std::move(s)) {}
+
+    const std::string &name() const { return scenario_.name; }
+    static int64_t results(const outputs &of) { return of.back().values.elements(); }
+    outputs empty() const { return scenario_.outputs; }
+    qdq_status run(const library &by, const outputs &to) const { return scenario_.run(by, to); }
+
+    // The first result that is not the other's; empty where there is none.
+    static std::string difference(const outputs &got, const outputs &expected) {
+        for (size_t o = 0; o < got.size(); ++o) {
+            const storage &one = got[o].values, &other = expected[o].values;
+            const qdq_dtype type = one.tensor().dtype;
+            for (int64_t i = 0; i < one.elements(); ++i) {
+                if (one.code(i) != other.code(i)) {
+                    return got[o].name + ", element " + std::to_string(i) + ": expected " +
+                           reference::describe_code(type, other.code(i)) + ", got " +
+                           reference::describe_code(type, one.code(i));
+                }
             }
         }
+        return "";
     }
-    return "";
+
+    static uint64_t digest(const outputs &all) {
+        std::vector<uint64_t> digests;
+        for (const call_output &each : all) {
+            digests.push_back(digest_of(each.values.bytes(), each.values.size()));
+        }
+        return combined(digests);
+    }
+
+private:
+    const call_scenario scenario_;
+};
+
+std::vector<scenario_call> calls_of(const other_call &c) {
+    std::vector<scenario_call> calls;
+    for (const call_scenario &s : c.scenarios()) {
+        calls.emplace_back(s);
+    }
+    return calls;
 }
 
-uint64_t digest(const outputs &all) {
-    std::vector<uint64_t> digests;
-    for (const call_output &each : all) {
-        digests.push_back(digest_of(each.values.bytes(), each.values.size()));
-    }
-    return combined(digests);
-}
-
-std::string difference_in(const fp::environment &environment, const call_scenario &s, const library &of,
-                          const outputs &wanted) {
-    const outputs got = s.outputs;
-    const qdq_status status = called_in(environment, [&] { return s.run(of, got); });
-    return status == QDQ_OK ? difference(got, wanted) : failure_of(status);
-}
+size_t first_turn(const other_call &c) { return c.name.size(); }
 
 }  // namespace
 
@@ -336,46 +354,11 @@ std::vector<other_call> other_calls() {
 }
 
 finding run(const other_call &c, const library &of, hostile_environments taken) {
-    const std::vector<fp::environment> all = fp::hostile_environments();
-    finding found;
-    std::vector<uint64_t> digests;
-    size_t turn = c.name.size();
-    for (const call_scenario &s : c.scenarios()) {
-        const outputs got = s.outputs;
-        found.results += got.back().values.elements();
-        if (const qdq_status status = s.run(of, got); status != QDQ_OK) {
-            found.difference = s.name + ": " + failure_of(status);
-            return found;
-        }
-        for (const fp::environment &each : taken_of(all, taken, turn++)) {
-            found.results += got.back().values.elements();
-            if (const std::string text = difference_in(each, s, of, got); !text.empty()) {
-                found.difference = s.name + ", called under " + each.name + ", " + text;
-                return found;
-            }
-        }
-        digests.push_back(digest(got));
-    }
-    found.digest = combined(digests);
-    return found;
+    return run_calls(calls_of(c), of, taken, first_turn(c));
 }
 
 finding check(const other_call &c, uint64_t published, const library &of, hostile_environments taken) {
-    finding found = run(c, of, taken);
-    if (!found.difference.empty() || found.digest == published) {
-        return found;
-    }
-    found.difference = only_the_digest;
-    for (const call_scenario &s : c.scenarios()) {
-        const outputs got = s.outputs, expected = s.outputs;
-        s.run(of, got);
-        s.run(reference_library(), expected);
-        if (const std::string text = difference(got, expected); !text.empty()) {
-            found.difference = s.name + ", " + text;
-            break;
-        }
-    }
-    return found;
+    return check_calls(calls_of(c), published, of, taken, first_turn(c));
 }
 
 }  // namespace conformance
