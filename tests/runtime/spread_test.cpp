@@ -3,13 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <random>
+#include <span>
 #include <vector>
 
 namespace {
 
+using qdq::runtime::spare_operands;
 using qdq::runtime::spread;
+using qdq::runtime::spread_dimension;
 using qdq::runtime::spread_past;
 
 std::vector<uint32_t> features_of_targets() {
@@ -40,6 +45,49 @@ TEST(Spread, puts_each_value_so_many_times) {
                 }
                 ASSERT_EQ(to.back(), untouched) << features << ": " << count << " values, " << times << " times";
             }
+        }
+    }
+}
+
+// A dimension of places as drawn: how many share a value, and where the first of them lies in its block.
+spread_dimension drawn_dimension(std::mt19937 &random, int64_t longest, int64_t step) {
+    const auto below = [&](int64_t most) { return static_cast<int64_t>(random() % most); };
+    const int64_t block = 1 + below(20), phase = below(block), extent = 1 + below(longest);
+    const int64_t padding = random() % 4 == 0 ? below(30) : 0;  // which the last value fills, too
+    return {extent + padding, step, block, phase, (phase + extent - 1) / block + 1, 0};
+}
+
+TEST(Spread, puts_the_values_of_blocks_that_a_box_cuts) {
+    constexpr int32_t untouched = -1;
+    std::mt19937 random(1);
+    for (const uint32_t features : features_of_targets()) {
+        qdq_target on{};
+        on.features = features;
+        for (int draw = 0; draw < 1000; draw++) {
+            const int count = 1 + static_cast<int>(random() % 3);
+            spread_dimension dimensions[3];
+            int64_t places = 1 + static_cast<int64_t>(random() % 3), values = 1;
+            for (int d = 0; d < count; d++) {
+                dimensions[d] = drawn_dimension(random, d == 0 && draw % 4 == 0 ? 300 : 9, places);
+                places *= dimensions[d].extent;
+            }
+            for (int k = 0, last = static_cast<int>(random() % count); k < count; k++) {  // stored in another order
+                spread_dimension &d = dimensions[(last + k) % count];
+                d.from = values;
+                values *= d.blocks;
+            }
+            std::vector<int32_t> from(values + spread_past), to(places + spare_operands + 1, untouched);
+            std::iota(from.begin(), from.end(), 0);
+            spread(on, from.data(), dimensions, count, to.data());
+            for (int64_t place = 0; place < places; place++) {
+                int64_t expected = 0;
+                for (const spread_dimension &d : std::span(dimensions, count)) {
+                    const int64_t block = (place / d.step % d.extent + d.phase) / d.block;
+                    expected += std::min(block, d.blocks - 1) * d.from;
+                }
+                ASSERT_EQ(to[place], expected) << features << ": draw " << draw << ", place " << place;
+            }
+            ASSERT_EQ(to.back(), untouched) << features << ": draw " << draw;
         }
     }
 }

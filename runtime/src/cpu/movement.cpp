@@ -2,7 +2,6 @@
 
 #include "cpu/avx2.h"
 #include "cpu/kernel_call.h"
-#include "cpu/spread.h"
 
 #include <algorithm>
 #include <cstring>
@@ -144,24 +143,7 @@ template<typename Element>
     }
 }
 
-// Each of row.extent values column.extent times over.
-template<typename Element>
-[[gnu::always_inline]] inline void repeat(const target &on, const char *from, char *to, move_loop column,
-                                          move_loop row) {
-    int64_t first = 0;
-    if (sizeof(Element) == sizeof(int32_t) && row.from == 1 && row.to == column.extent) {
-        first = row.extent - 1;  // past the last, nothing may be written over
-        spread(on, from, first, column.extent, to);
-    }
-    for (int64_t r = first; r < row.extent; r++) {
-        const auto value = load<Element>(from, r * row.from);
-        for (int64_t c = 0; c < column.extent; c++) {
-            store(to, r * row.to + c, value);
-        }
-    }
-}
-
-enum class plane_kind { rows, repeated, transposed, generated, strided };
+enum class plane_kind { rows, transposed, generated, strided };
 
 // `vectors`: squares are transposed in registers.
 template<typename Element, bool vectors>
@@ -174,7 +156,6 @@ template<typename Element, bool vectors>
             copy_rows(from, to, column.extent, row);
         }
         break;
-    case plane_kind::repeated: repeat<Element>(on, from, to, column, row); break;
     case plane_kind::generated: call_transpose(on, bytes, {from, column.from}, {to, row.to}); break;
     case plane_kind::transposed:
         if constexpr (vectors) {
@@ -253,12 +234,8 @@ template<typename Preference> void put_best(move_loop *loops, int start, int cou
 
 plane_kind choose_plane(int64_t bits, move_loop *loops, int count) {
     const auto by_extent = [](const move_loop &l) { return l.extent; };
-    put_best(loops, 0, count, [](const move_loop &l) { return 4 * (l.to == 1) + 2 * (l.from == 1) + (l.from == 0); });
+    put_best(loops, 0, count, [](const move_loop &l) { return 2 * (l.to == 1) + (l.from == 1); });
     const move_loop column = loops[0];
-    if (column.to == 1 && column.from == 0) {
-        put_best(loops, 1, count, [=](const move_loop &l) { return (l.from == 1) + (l.to == column.extent); });
-        return plane_kind::repeated;
-    }
     if (column.to == 1 && column.from == 1) {
         put_best(loops, 1, count, by_extent);
         return plane_kind::rows;

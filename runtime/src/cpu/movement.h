@@ -13,8 +13,7 @@ struct move_loop {
     int64_t extent, from, to;
 };
 
-// to[sum of index * loop.to] = from[sum of index * loop.from] over all of so many loops, which are used up. Where
-// loop.from is 0, elements are repeated.
+// to[sum of index * loop.to] = from[sum of index * loop.from] over all of so many loops, which are used up.
 void move(const target &on, int64_t bits, const void *from, void *to, move_loop *loops, int count);
 
 // Drops loops of one step, and merges those that continue one another on both sides. Returns how many are left.

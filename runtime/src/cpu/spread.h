@@ -1,11 +1,28 @@
 // Operands of short blocks, as columns take them: each value several times over.
 #pragma once
 
-#include "targets/kernel_table.h"
+#include "cpu/kernel_call.h"
 
 #include <cstdint>
 
 namespace qdq::runtime {
+
+// Places along a dimension, of which `block` share a value. The first value has `phase` places less, the last what is
+// left.
+struct spread_dimension {
+    int64_t extent, step;  // places
+    int64_t block, phase, blocks;
+    int64_t from;  // from a value to the next
+
+    int64_t end_of(int64_t i) const { return i + 1 == blocks ? extent : (i + 1) * block - phase; }
+    bool is_continued_by(const spread_dimension &outer) const {
+        return blocks * block == extent && outer.block == 1 && outer.from == blocks * from;
+    }
+};
+
+// The values of all places of dimensions, the innermost first, whose elements are runs of `step` places. Up to
+// spare_operands places after them may be written over.
+void spread(const target &on, const void *from, const spread_dimension *dimensions, int count, void *to);
 
 constexpr int64_t spread_past = 8;  // values past the last that may be written over
 

@@ -3,12 +3,12 @@
 #include "cpu/fast_variants.h"
 #include "cpu/float_environment.h"
 #include "cpu/packing.h"
+#include "cpu/spread.h"
 #include "plan/loops.h"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <span>
 
 namespace qdq::runtime {
 
@@ -24,34 +24,6 @@ int64_t array_count(const call &op) { return 1 + op.has_inverses() + (op.zero_po
 int64_t even_part(int64_t extent, int64_t most, int64_t unit) {
     const int64_t longest = std::max(most / unit, int64_t{1}) * unit, parts = (extent + longest - 1) / longest;
     return extent <= most ? extent : ((extent + parts - 1) / parts + unit - 1) / unit * unit;
-}
-
-// The loops of several steps along which operands vary, as operands lie in memory: the closest ones first.
-int operand_order(const loop_nest &part, int *order) {
-    const auto distance = [&](int loop) {
-        const dimension &d = part.loops[loop];
-        return std::abs(d.scale != 0 ? d.scale : d.zero_point);
-    };
-    int count = 0;
-    for (int i = 0; i < part.count; i++) {
-        if (part.loops[i].extent == 1 || !part.loops[i].varies()) {
-            continue;
-        }
-        int k = count++;
-        for (; k > 0 && distance(i) < distance(order[k - 1]); k--) {
-            order[k] = order[k - 1];
-        }
-        order[k] = i;
-    }
-    return count;
-}
-
-// The steps of a dimension's blocks, and those within one.
-void split(const blocked_dimension &d, loop_nest &nest) {
-    const dimension &w = d.whole;
-    const int64_t block = w.varies() ? d.block : w.extent;
-    nest.loops[nest.count++] = {block, w.x, 0, 0, 0};
-    nest.loops[nest.count++] = {w.extent / block, w.x * block, 0, w.scale, w.zero_point};
 }
 
 }  // namespace
@@ -139,6 +111,7 @@ int64_t tile_runner::blocks_met(int d) const {
 int64_t tile_runner::row_places(int64_t columns) const { return pads ? round_up(columns) : columns; }
 
 void tile_runner::run(const interval *region) {
+    const bool overlaps = overlaps_rows(region);
     tile t{};
     for (int d = 0; d < count; d++) {
         t.box[d] = region[d];
@@ -146,15 +119,27 @@ void tile_runner::run(const interval *region) {
         t.y += region[d].start * dimensions[d].whole.y;
     }
     for (bool more = true; more;) {
+        bool is_followed = false;  // by a row that is written later
         t.places = 1;
         for (int d = 0; d < count; d++) {
             t.step[d] = t.places;
             // A tile ends where one would that began at 0: it meets no more blocks than there is room for.
             const int64_t start = t.box[d].start;
-            t.box[d].extent = std::min(shape[d] - start % shape[d], region[d].start + region[d].extent - start);
+            const int64_t left = region[d].start + region[d].extent - start;
+            t.box[d].extent = std::min(shape[d] - start % shape[d], left);
+            if (d == 1 && overlaps) {  // the last row is a tile of its own
+                is_followed = left > 1;
+                t.box[d].extent = std::min(t.box[d].extent, std::max(left - 1, int64_t{1}));
+            }
             t.places *= d == 0 ? row_places(t.box[0].extent) : t.box[d].extent;
         }
-        run_tile(t);
+        load_operands(t);
+        const bool has_a_rows_operands = kernel.form != kernel_form::column || kernel.unit > 0;
+        if (is_followed && has_a_rows_operands) {
+            run_overlapping(t);
+        } else {
+            run_tile(t);
+        }
         more = false;
         for (int i = 0; i < count && !more; i++) {
             const int d = walk[i];
@@ -168,8 +153,41 @@ void tile_runner::run(const interval *region) {
     }
 }
 
+// Whether padded rows are written where they lie: what a kernel writes past one is the next one's, which comes later.
+bool tile_runner::overlaps_rows(const interval *region) const {
+    const dimension &c = dimensions[0].whole;
+    const bool are_whole = shape[0] == c.extent && region[0].extent == c.extent;
+    const bool follow_one_another = count == 2 && c.y == 1 && dimensions[1].whole.y == c.extent;
+    const bool begin_at_bytes = op.y_bits >= 8 || (op.packing == QDQ_LOW_FIRST && c.extent % op.packed_unit() == 0);
+    return pads && are_whole && follow_one_another && begin_at_bytes && y && x != y && !visitor && !op.nontemporal;
+}
+
+void tile_runner::run_overlapping(const tile &t) {
+    const dimension &c = dimensions[0].whole, &r = dimensions[1].whole;
+    const int64_t columns = row_places(c.extent), unit = op.packed_unit();
+    const bool reorders = op.x_bits < 8 && op.packing != QDQ_LOW_FIRST;
+    const bool are_bytes = op.x_bits >= 8 || (t.x % unit == 0 && r.x % unit == 0);
+    const bool lie_ready = c.x == 1 && r.x >= c.extent && are_bytes && !reorders && rows_in_reach(r.x) >= kernel.rows;
+    if (!lie_ready) {
+        gather(t);
+    }
+    const rows_of_x from = lie_ready ? rows_of_x{address(x, t.x, op.x_bits), r.x} : rows_of_x{x_tile, columns};
+    char *const to = address(y, t.y, op.y_bits);
+    const float_environment environment(few->flushes);
+    kernel_caller caller(op, kernel.form, false, variant, kernel.form != kernel_form::row || kernel.unit > 0);
+    if (kernel.rows > 1) {
+        caller.run(many, from, {to, c.extent}, columns, kernel.rows);
+        return;
+    }
+    const int64_t operands = kernel.unit > 0 ? columns / kernel.unit : 0;
+    for (int64_t row = 0; row < t.box[1].extent; row++) {
+        caller.run(many.from(row * operands),
+                   {address(static_cast<const char *>(from.data), row * from.pitch, op.x_bits), 0},
+                   {address(to, row * c.extent, op.y_bits), 0}, columns, 1);
+    }
+}
+
 void tile_runner::run_tile(const tile &t) {
-    load_operands(t);
     const bool reorders = op.packing != QDQ_LOW_FIRST, visits_own = visitor && x == y;
     const auto x_pitch = pitch_in_place(t, &dimension::x, (reorders && op.x_bits < 8) || visits_own),
                y_pitch = pitch_in_place(t, &dimension::y, (reorders && op.y_bits < 8) || op.nontemporal || !y);
@@ -288,37 +306,79 @@ void tile_runner::load_operands(const tile &t) {
         return;
     }
     loaded = t;
-    read = 0;
-    read_in_order = true;
-    int parts = 0;
-    for_each_part(t, [&](const loop_nest &part, const offsets &at) {
-        read_part(part, at);
-        parts++;
-    });
-    variant = few->finish(read);
-    kernel = shape_of(t);
+    const operand_box box = read_operands(t);
+    variant = few->finish(box.count);
+    kernel = shape_of(t, box);
     many = *few;
     if (kernel.unit == 0 && kernel.form == kernel_form::column) {
         few->repeat(1, kernel.columns);
-    } else if (kernel.unit > 0 && (parts > 1 || !read_in_order || read != places_of(t))) {
-        expand(t);
+    } else if (kernel.unit > 0 && !(box.in_order && box.count == places_of(t))) {
+        expand(t, box);
     }
 }
 
-kernel_shape tile_runner::shape_of(const tile &t) const {
+// One operand for each block that a tile meets, the closest ones in memory first.
+tile_runner::operand_box tile_runner::read_operands(const tile &t) {
+    operand_box box;
+    box.count = 1;
+    box.in_order = true;
+    offsets at;
+    int order[most_dimensions], several = 0;
+    const auto distance = [this](int d) {
+        const dimension &w = dimensions[d].whole;
+        return std::abs(w.scale != 0 ? w.scale : w.zero_point);
+    };
+    for (int d = 0; d < count; d++) {
+        const auto &[w, block] = dimensions[d];
+        const auto &[start, extent] = t.box[d];
+        const int64_t first = start / block;
+        at.scale += first * w.scale;
+        at.zero_point += first * w.zero_point;
+        box.blocks[d] = w.varies() ? (start + extent - 1) / block - first + 1 : 1;
+        if (box.blocks[d] > 1) {
+            int k = several++;
+            for (; k > 0 && distance(d) < distance(order[k - 1]); k--) {
+                order[k] = order[k - 1];
+            }
+            order[k] = d;
+        }
+    }
+    dimension loops[most_dimensions];
+    loops[0] = {1, 0, 0, 0, 0};
+    int varying = 0;
+    for (int k = 0; k < several; k++) {
+        const int d = order[k];
+        const dimension &w = dimensions[d].whole;
+        box.in_order = box.in_order && (k == 0 || d > order[k - 1]);
+        box.step[d] = box.count;
+        box.count *= box.blocks[d];
+        dimension *const last = varying > 0 ? &loops[varying - 1] : nullptr;
+        if (last && w.scale == last->scale * last->extent && w.zero_point == last->zero_point * last->extent) {
+            last->extent *= box.blocks[d];
+        } else {
+            loops[varying++] = {box.blocks[d], 0, 0, w.scale, w.zero_point};
+        }
+    }
+    int64_t read = 0;
+    loop_counter rows(1, varying);
+    do {
+        few->read({at.scale, loops[0].scale, at.zero_point, loops[0].zero_point, loops[0].extent}, read);
+        read += loops[0].extent;
+    } while (
+        rows.next([&](int i) { return loops[i].extent; }, [&](int i, int64_t steps) { at.advance(loops[i], steps); }));
+    return box;
+}
+
+kernel_shape tile_runner::shape_of(const tile &t, const operand_box &box) const {
     const int64_t columns = row_places(t.box[0].extent), places = round_up(t.places);
     const bool whole = columns % group == 0;
-    const auto meets_several = [&](int d) {
-        const int64_t block = dimensions[d].block, last = t.box[d].start + t.box[d].extent - 1;
-        return dimensions[d].whole.varies() && t.box[d].start / block != last / block;
-    };
     int64_t rows = 1;
     bool along_rows = false;
     for (int d = 1; d < count; d++) {
         rows *= t.box[d].extent;
-        along_rows = along_rows || meets_several(d);
+        along_rows = along_rows || box.blocks[d] > 1;
     }
-    const bool along_columns = meets_several(0);
+    const bool along_columns = box.blocks[0] > 1;
     if (!along_columns && !along_rows) {
         return needs_column(op, kernel_form::row, variant)
                    ? kernel_shape{kernel_form::column, std::min(places, few->room()), 1, 0}
@@ -336,131 +396,48 @@ kernel_shape tile_runner::shape_of(const tile &t) const {
                                 : kernel_shape{kernel_form::column, places, 1, 1};
 }
 
-// Calls visit(loops, at) for each part of a tile that has whole blocks or lies in one: loop.x counts places, at.x is
-// the first.
-template<typename Visit> void tile_runner::for_each_part(const tile &t, Visit visit) const {
-    blocked_dimension within[most_dimensions];
-    loop_nest whole;
-    offsets first;
-    int64_t origin = 0;
-    bool is_regular = true;
-    whole.count = 0;
-    for (int d = 0; d < count; d++) {
-        const auto &[w, block] = dimensions[d];
-        const auto &[start, extent] = t.box[d];
-        within[d] = {{w.extent, t.step[d], 0, w.scale, w.zero_point}, block};
-        origin += start * t.step[d];
-        if (w.varies()) {
-            is_regular = is_regular && start % block == 0 && extent % block == 0;
-            first.scale += start / block * w.scale;
-            first.zero_point += start / block * w.zero_point;
-        }
-        split({{extent, t.step[d], 0, w.scale, w.zero_point}, block}, whole);
-    }
-    if (is_regular) {  // as a rule, and in less time
-        visit(whole, first);
-        return;
-    }
-    struct visiting {
-        Visit &visit;
-        int64_t origin;
-    } context{visit, origin};
-    for_each_regular_part(
-        within, t.box, count,
-        [](void *given, const blocked_dimension *part, int dimension_count, const offsets &at) {
-            visiting &to = *static_cast<visiting *>(given);
-            loop_nest nest;
-            nest.count = 0;
-            for (int d = 0; d < dimension_count; d++) {
-                split(part[d], nest);
-            }
-            offsets first = at;
-            first.x -= to.origin;
-            to.visit(nest, first);
-        },
-        &context);
-}
-
-// One operand for each step of the loops along which they vary.
-void tile_runner::read_part(const loop_nest &part, offsets at) {
-    int order[most_loops];
-    const int count = operand_order(part, order);
-    dimension loops[most_loops];
-    loops[0] = {1, 0, 0, 0, 0};
-    int varying = 0;
-    for (int k = 0; k < count; k++) {
-        const dimension &d = part.loops[order[k]];
-        dimension *const last = varying > 0 ? &loops[varying - 1] : nullptr;
-        read_in_order = read_in_order && (k == 0 || order[k] > order[k - 1]);
-        if (last && d.scale == last->scale * last->extent && d.zero_point == last->zero_point * last->extent) {
-            last->extent *= d.extent;
-        } else {
-            loops[varying++] = d;
-        }
-    }
-    loop_counter rows(1, varying);
-    do {
-        few->read({at.scale, loops[0].scale, at.zero_point, loops[0].zero_point, loops[0].extent}, read);
-        read += loops[0].extent;
-    } while (
-        rows.next([&](int i) { return loops[i].extent; }, [&](int i, int64_t steps) { at.advance(loops[i], steps); }));
-}
+bool tile_runner::expands_one_row() const { return kernel.form == kernel_form::column && kernel.rows > 1; }
 
 int64_t tile_runner::places_of(const tile &t) const {
-    const bool one_row = kernel.form == kernel_form::column && kernel.rows > 1;
-    return one_row ? kernel.columns : round_up(t.places) / kernel.unit;
+    return expands_one_row() ? kernel.columns : round_up(t.places) / kernel.unit;
 }
 
 // Operands for each of the kernel's places.
-void tile_runner::expand(const tile &t) {
-    const bool along_columns = kernel.form == kernel_form::column && kernel.rows > 1;  // of one row
+void tile_runner::expand(const tile &t, const operand_box &box) {
+    spread_dimension all[most_dimensions];
+    int varying = 0;
+    int64_t step = 1;
+    for (int d = 0; d < count && (d == 0 || !expands_one_row()); d++) {
+        const auto &[start, extent] = t.box[d];
+        const int64_t unit = d == 0 ? kernel.unit : 1, places = (d == 0 ? row_places(extent) : extent) / unit;
+        spread_dimension next{places, step, places, 0, 1, 0};
+        if (box.blocks[d] > 1) {
+            const int64_t block = dimensions[d].block;
+            next = {places, step, block / unit, start % block / unit, box.blocks[d], box.step[d]};
+        }
+        if (varying > 0 && all[varying - 1].is_continued_by(next)) {
+            all[varying - 1].extent *= places;
+            all[varying - 1].blocks *= places;
+        } else if (varying > 0 || next.blocks > 1) {
+            all[varying++] = next;
+        }
+        step *= places;
+    }
     const int64_t places = places_of(t);
-    int64_t first = 0;
-    const auto array = [this](int64_t i) -> void * { return expanded + i * array_bytes; };
-    many.scale = static_cast<float *>(array(0));
-    many.inverse = op.has_inverses() ? static_cast<float *>(array(1)) : many.scale;
+    char *next = expanded;
+    const auto fill = [&](const void *from, uint32_t harmless) {
+        auto *const to = reinterpret_cast<int32_t *>(next);
+        next += array_bytes;
+        spread(*op.target, from, all, varying, to);
+        std::fill(to + step, to + places + spare_operands, harmless);
+        return to;
+    };
+    constexpr uint32_t one = 0x3f800000;
+    many.scale = reinterpret_cast<float *>(fill(few->scale, one));
+    many.inverse = op.has_inverses() ? reinterpret_cast<float *>(fill(few->inverse, one)) : many.scale;
     if (op.zero_point) {
-        many.zero_point = static_cast<int32_t *>(array(array_count(op) - 1));
+        many.zero_point = fill(few->zero_point, 0);
     }
-    struct {
-        const void *from, *to;
-        uint32_t harmless;
-    } arrays[3] = {{few->scale, many.scale, 0x3f800000}};
-    size_t used_arrays = 1;
-    if (op.has_inverses()) {
-        arrays[used_arrays++] = {few->inverse, many.inverse, 0x3f800000};
-    }
-    if (op.zero_point) {
-        arrays[used_arrays++] = {few->zero_point, many.zero_point, 0};
-    }
-    const int64_t filled = pads ? 0 : along_columns ? places : t.places / kernel.unit;
-    for (const auto &[from, to, harmless] : std::span(arrays, used_arrays)) {
-        auto *const bits = static_cast<uint32_t *>(const_cast<void *>(to));
-        std::fill(bits + filled, bits + places + spare_operands, harmless);
-    }
-    for_each_part(t, [&](const loop_nest &part, const offsets &at) {
-        move_loop loops[most_loops];
-        for (int i = 0; i < part.count; i++) {
-            const dimension &d = part.loops[i];
-            const bool is_first = i < 2, steps = is_first || !along_columns;
-            const int64_t units = (d.extent + kernel.unit - 1) / kernel.unit;
-            loops[i] = {!steps ? 1 : i == 0 ? units : d.extent, 0, i == 0 ? 1 : d.x / kernel.unit};
-        }
-        int order[most_loops];
-        const int order_count = operand_order(part, order);
-        int64_t step = 1;
-        for (int k = 0; k < order_count; k++) {
-            loops[order[k]].from = step;
-            step *= part.loops[order[k]].extent;
-        }
-        for (const auto &[from, to, harmless] : std::span(arrays, used_arrays)) {
-            move_loop used[most_loops];
-            std::copy_n(loops, part.count, used);
-            move(*op.target, 32, static_cast<const int32_t *>(from) + first,
-                 static_cast<int32_t *>(const_cast<void *>(to)) + at.x / kernel.unit, used, part.count);
-        }
-        first += step;
-    });
 }
 
 }  // namespace qdq::runtime

@@ -56,6 +56,14 @@ private:
         int64_t x, y, places;
     };
 
+    // The blocks that a tile meets, and their operands among those that have been read.
+    struct operand_box {
+        int64_t blocks[most_dimensions];
+        int64_t step[most_dimensions];  // from a block's operand to the next one's
+        int64_t count;
+        bool in_order;  // as their places are
+    };
+
     const call &op;
     const blocked_dimension *const dimensions;
     const int count;
@@ -74,24 +82,24 @@ private:
     kernel_shape kernel{};
     int32_t variant = 0;
     tile loaded{};  // whose operands these are
-    int64_t read = 0;
-    bool read_in_order = true;  // of their places
     alignas(64) char memory[memory_bytes];
 
     bool fits(int64_t most);
     int64_t choose_shape(int64_t most);
     int64_t blocks_met(int d) const;
+    bool overlaps_rows(const interval *region) const;
+    void run_overlapping(const tile &t);
     void run_tile(const tile &t);
     void gather(const tile &t);
     void scatter(const tile &t);
     int64_t row_places(int64_t columns) const;
     void load_operands(const tile &t);
     bool loaded_before(const tile &t) const;
-    kernel_shape shape_of(const tile &t) const;
-    template<typename Visit> void for_each_part(const tile &t, Visit visit) const;
-    void read_part(const loop_nest &part, offsets at);
+    operand_box read_operands(const tile &t);
+    kernel_shape shape_of(const tile &t, const operand_box &box) const;
+    bool expands_one_row() const;
     int64_t places_of(const tile &t) const;  // of operands
-    void expand(const tile &t);
+    void expand(const tile &t, const operand_box &box);
     void call_kernel(const tile &t, rows_of_x from, rows_of_y to);
     std::optional<int64_t> pitch_in_place(const tile &t, int64_t dimension::*stride, bool is_moved) const;
     int move_loops(const tile &t, int64_t dimension::*stride, bool gathers, move_loop *loops) const;

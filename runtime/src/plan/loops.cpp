@@ -203,6 +203,13 @@ bool pads_rows(const call &op, const blocked_dimension *dimensions, int count) {
            4 * c.extent >= 3 * whole;
 }
 
+bool pads_ragged_rows(const call &op, const blocked_dimension *dimensions, int count) {
+    constexpr int64_t shortest = 512, longest = 2048;
+    const blocked_dimension &c = dimensions[0];
+    return !op.nontemporal && c.ragged() && c.whole.extent >= shortest && c.whole.extent <= longest &&
+           pads_rows(op, dimensions, count);
+}
+
 int order_for_tiles(const call &op, const blocked_dimension *dimensions, int count, blocked_dimension *merged) {
     const auto order = op.packs()              ? merge_order::as_given
                        : op.x_bits > op.y_bits ? merge_order::of_x_strides
@@ -229,6 +236,12 @@ bool steps_begin_at_bytes(const call &op, const blocked_dimension *dimensions, i
     });
 }
 
+bool repeats_operands(const call &op, const loop_nest &nest) {
+    constexpr int64_t short_block = 96;
+    const dimension &c = nest.loops[0], r = nest.rows();
+    return !c.varies() && r.varies() && c.extent % op.block != 0 && c.extent < short_block && !op.nontemporal;
+}
+
 bool runs_by_tiles(const call &op, const loop_nest &nest) {
     // Elements of which own kernel calls, or own operands, take longer than moving them does.
     constexpr int64_t small_plane = 512, small_row = 1024;
@@ -237,6 +250,9 @@ bool runs_by_tiles(const call &op, const loop_nest &nest) {
         return true;
     }
     if (c.extent * r.extent < small_plane && nest.count > 2) {
+        return true;
+    }
+    if (nest.count > 2 && !nest.loops[2].varies() && repeats_operands(op, nest) && fuses_rows(op, c, r)) {
         return true;
     }
     const bool is_row = nest.count == 1 && !c.varies();

@@ -83,15 +83,19 @@ void check_part(void *context, const blocked_dimension *dimensions, int count, c
     normalize(check.op, dimensions, count, nest);
     const int64_t first = check.op.quantizes() ? at.y : at.x;
     check.by_rows = check.by_rows && first % check.op.packed_unit() == 0 && may_run_by_rows(check.op, nest) &&
-                    (!check.is_first || !runs_by_tiles(check.op, nest));
+                    (!check.is_first || !(runs_by_tiles(check.op, nest) || repeats_operands(check.op, nest)));
     check.is_first = false;
 }
 
-// The same of all regular parts, each of which begins so, too.
+// The same of all regular parts, each of which begins so, too; and not better by tiles.
 bool parts_run_by_rows(const plan &p) {
     interval all[most_dimensions];
     for (int d = 0; d < p.dimension_count; d++) {
         all[d] = {0, p.dimensions[d].whole.extent};
+    }
+    blocked_dimension ordered[most_dimensions];
+    if (pads_ragged_rows(p.op, ordered, order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered))) {
+        return false;
     }
     row_check check{p.op, true, true};
     for_each_regular_part(p.dimensions, all, p.dimension_count, check_part, &check);
