@@ -25,17 +25,18 @@ protected:
         return y;
     }
 
-    static void expect_same_as_apart(const dimensions &shape, const dimensions &strides, const tensor_memory &scale) {
+    static void expect_same_as_apart(const dimensions &shape, const dimensions &strides, const tensor_memory &scale,
+                                     const qdq_options *options = nullptr) {
         SCOPED_TRACE("shape " + testing::PrintToString(shape) + ", strides " + testing::PrintToString(strides));
         const tensor_memory x = input(shape, strides), apart(GetParam().to, shape, strides), in_place = x;
         const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_apart = apart.view();
         const qdq_tensor c_in_place = in_place.view(), c_y = as_output(c_in_place);
-        const qdq_status status = call({GetParam().way, &c_x, &c_scale, nullptr, &c_apart, nullptr});
+        const qdq_status status = call({GetParam().way, &c_x, &c_scale, nullptr, &c_apart, options});
         if (status == QDQ_UNSUPPORTED) {
             GTEST_SKIP() << qdq_last_error();
         }
         ASSERT_EQ(status, QDQ_OK) << qdq_last_error();
-        ASSERT_EQ(call({GetParam().way, &c_in_place, &c_scale, nullptr, &c_y, nullptr}), QDQ_OK) << qdq_last_error();
+        ASSERT_EQ(call({GetParam().way, &c_in_place, &c_scale, nullptr, &c_y, options}), QDQ_OK) << qdq_last_error();
         EXPECT_TRUE(apart == in_place);
     }
 
@@ -68,6 +69,15 @@ TEST_P(InPlace, dense) {
     expect_same_as_apart({5, 333}, {}, scales({1, 333}));
     expect_same_as_apart({64, 64}, {}, scales({4, 2}));
     expect_same_as_apart({17, 33}, {}, scales({17, 1}));
+}
+
+TEST_P(InPlace, ragged_blocks) {
+    for (const int64_t block : {32, 33, 128}) {
+        qdq_options options{};
+        options.axis = 1;
+        options.block_size = block;
+        expect_same_as_apart({5, 1000}, {}, scales({5, (1000 + block - 1) / block}), &options);
+    }
 }
 
 TEST_P(InPlace, large_enough_for_threads_and_streaming_stores) {
