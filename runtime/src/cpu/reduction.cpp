@@ -41,22 +41,33 @@ template<typename Wanted> int find_loop(const reduced_nest &nest, int from, Want
     return -1;
 }
 
-// The longest loop is inside, where an element at a time is reduced.
-way by_elements(reduced_nest &nest) {
-    if (nest.count > 0) {
-        std::iter_swap(nest.loops, std::max_element(nest.loops, nest.loops + nest.count,
-                                                    [](const auto &a, const auto &b) { return a.extent < b.extent; }));
-    }
-    return way::elements;
-}
-
-// Puts a loop second, or one of one step where there is none.
-void put_second(reduced_nest &nest, int i) {
+// Puts a loop at a place, or one of one step where there is none.
+void put_at(reduced_nest &nest, int place, int i) {
     if (i < 0) {
         i = nest.count++;
         nest.loops[i] = {1, 0, 0};
     }
-    std::swap(nest.loops[1], nest.loops[i]);
+    std::swap(nest.loops[place], nest.loops[i]);
+}
+
+// The longest loop from `from` on that is wanted, or -1.
+template<typename Wanted> int longest_loop(const reduced_nest &nest, int from, Wanted wanted) {
+    int longest = -1;
+    for (int i = from; i < nest.count; i++) {
+        if (wanted(nest.loops[i]) && (longest < 0 || nest.loops[i].extent > nest.loops[longest].extent)) {
+            longest = i;
+        }
+    }
+    return longest;
+}
+
+bool any_loop(const reduced_loop &) { return true; }
+
+// An element at a time: those of a group inside, in registers.
+way by_elements(reduced_nest &nest) {
+    put_at(nest, 0, longest_loop(nest, 0, [](const reduced_loop &l) { return l.group == 0; }));
+    put_at(nest, 1, longest_loop(nest, 1, any_loop));
+    return way::elements;
 }
 
 // Short rows that lie end to end are as many columns as a kernel takes. Rows that are left over meet in the last ones.
@@ -67,7 +78,7 @@ bool fuse_columns(int64_t least, reduced_nest &nest) {
     if (r < 0) {
         return false;
     }
-    put_second(nest, r);
+    put_at(nest, 1, r);
     nest.loops[0].extent *= rows;
     return true;
 }
@@ -79,7 +90,7 @@ way choose_columns(const reductions_of_size &kernels, reduced_nest &nest) {
         return by_elements(nest);
     }
     if (nest.loops[0].extent == column.extent) {
-        put_second(nest, find_loop(nest, 1, [](const reduced_loop &l) { return l.group == 0; }));
+        put_at(nest, 1, find_loop(nest, 1, [](const reduced_loop &l) { return l.group == 0; }));
     }
     return way::columns;
 }
@@ -95,15 +106,13 @@ way choose_way(const reductions_of_size &kernels, reduced_nest &nest) {
     if (column.group != 0) {
         return choose_columns(kernels, nest);
     }
-    const int r = find_loop(nest, 1, [](const reduced_loop &l) { return l.group == 1; });
-    const bool is_short = column.extent < kernels.row_elements;
-    if (column.extent < short_step || (is_short && r < 0)) {
+    if (column.extent < short_step) {
         return by_elements(nest);
     }
-    if (r >= 0 || nest.count == 1) {
-        put_second(nest, r);
-    }
-    return is_short ? way::short_rows : way::row;
+    const int neighbours =
+        find_loop(nest, 1, [](const reduced_loop &l) { return l.group == 1 && l.extent >= short_rows; });
+    put_at(nest, 1, neighbours >= 0 ? neighbours : longest_loop(nest, 1, any_loop));
+    return column.extent < kernels.row_elements ? way::short_rows : way::row;
 }
 
 void call_kernel(reduce_kernel *kernel, int bits, const halide_dimension_t *x_shape, int32_t results, const void *x,
@@ -121,9 +130,9 @@ public:
     nest_reducer(const reductions_of_size &kernels, const reduced_nest &nest, const void *x, const extremes &found)
         : kernels(kernels), nest(nest), x(static_cast<const Element *>(x)), found(found) {}
 
-    // The loops outside the two that a kernel takes, or outside the first one.
+    // The loops outside the first two.
     void run(int64_t at, int64_t group) const {
-        loop_counter outside(nest.by == way::elements ? 1 : 2, nest.count);
+        loop_counter outside(2, nest.count);
         do {
             run_inside(at, group);
         } while (outside.next([&](int i) { return nest.loops[i].extent; },
@@ -243,25 +252,53 @@ private:
     }
 
     void reduce_elements(int64_t at, int64_t group) const {
-        const reduced_loop c = nest.count > 0 ? nest.loops[0] : reduced_loop{1, 0, 0};
-        int32_t above = found.above[group];
-        uint32_t below = found.below[group];
-        for (int64_t i = 0; i < c.extent; i++) {
-            if (c.group != 0) {
-                above = found.above[group + i * c.group];
-                below = found.below[group + i * c.group];
+        constexpr int64_t few = 4;
+        const reduced_loop c = nest.loops[0], r = nest.loops[1];
+        for (int64_t row = 0; row < r.extent; row++, at += r.x, group += r.group) {
+            extreme found_here{found.above[group], found.below[group]};
+            if (c.extent < few * few) {
+                reduce_row(at, c.x, c.extent, found_here);
+            } else {
+                reduce_long_row<few>(at, c.x, c.extent, found_here);
             }
-            const auto value = element<Element>(x, at + i * c.x);
-            above = std::max<int32_t>(above, static_cast<std::make_signed_t<Element>>(value));
-            below = std::max<uint32_t>(below, value);
-            if (c.group != 0) {
-                found.above[group + i * c.group] = above;
-                found.below[group + i * c.group] = below;
+            found.above[group] = found_here.above;
+            found.below[group] = found_here.below;
+        }
+    }
+
+    struct extreme {
+        int32_t above;
+        uint32_t below;
+
+        void add(const extreme &other) {
+            above = std::max(above, other.above);
+            below = std::max(below, other.below);
+        }
+    };
+
+    extreme at_place(int64_t i) const {
+        const auto value = element<Element>(x, i);
+        return {static_cast<std::make_signed_t<Element>>(value), value};
+    }
+
+    void reduce_row(int64_t at, int64_t step, int64_t count, extreme &most) const {
+        for (int64_t i = 0; i < count; i++) {
+            most.add(at_place(at + i * step));
+        }
+    }
+
+    // By a few at once, as the next one waits for the last.
+    template<int64_t few> void reduce_long_row(int64_t at, int64_t step, int64_t count, extreme &most) const {
+        extreme each[few] = {most, most, most, most};
+        const int64_t whole = count / few * few;
+        for (int64_t i = 0; i < whole; i += few) {
+            for (int64_t k = 0; k < few; k++) {
+                each[k].add(at_place(at + (i + k) * step));
             }
         }
-        if (c.group == 0) {
-            found.above[group] = above;
-            found.below[group] = below;
+        reduce_row(at + whole * step, step, count - whole, most);
+        for (const extreme &e : each) {
+            most.add(e);
         }
     }
 };
