@@ -63,9 +63,9 @@ template<typename Wanted> int longest_loop(const reduced_nest &nest, int from, W
 
 bool any_loop(const reduced_loop &) { return true; }
 
-// An element at a time: those of a group inside, in registers.
+// An element at a time: those of a group inside, in registers, in the order of memory.
 way by_elements(reduced_nest &nest) {
-    put_at(nest, 0, longest_loop(nest, 0, [](const reduced_loop &l) { return l.group == 0; }));
+    put_at(nest, 0, find_loop(nest, 0, [](const reduced_loop &l) { return l.group == 0; }));
     put_at(nest, 1, longest_loop(nest, 1, any_loop));
     return way::elements;
 }
