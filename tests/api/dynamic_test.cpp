@@ -257,6 +257,61 @@ TEST_F(Dynamic, areas_of_packed_rows_begin_at_whole_bytes) {
     EXPECT_TRUE(same_bytes(expected, y));
 }
 
+// Rows of several pieces, several of them an area, one after another with gaps: some of zeros, and some whose scale no
+// kernel of rows takes.
+tensor_memory long_rows(qdq_dtype type, int64_t rows, int64_t columns) {
+    const uint32_t subnormal = type == QDQ_F32 ? 0x00400000 : 0x40, nan = type == QDQ_F32 ? 0x7fc00000 : 0x7fc0;
+    tensor_memory x = floats(type, {rows, columns}, {columns + 7, 1});
+    const std::vector<uint32_t> codes = x.codes();
+    x.fill([&](int64_t i) {
+        switch (i / columns) {
+        case 5: return uint32_t{0};
+        case 20: return subnormal;
+        case 40: return i % columns == 3 ? nan : codes[static_cast<size_t>(i)];
+        default: return codes[static_cast<size_t>(i)];
+        }
+    });
+    return x;
+}
+
+TEST_F(Dynamic, long_rows_whose_codes_pass_the_caches_equal_the_oracle) {
+    constexpr int64_t rows = 75, columns = 2176;
+    const qdq_options past_caches{.stores = QDQ_STORES_NONTEMPORAL};
+    for (const auto &[from, to, rule] : {std::tuple{QDQ_F32, QDQ_I8, QDQ_SCALE_ABSMAX},
+                                         {QDQ_BF16, QDQ_U8, QDQ_SCALE_MINMAX},
+                                         {QDQ_F32, QDQ_F8E4M3, QDQ_SCALE_ABSMAX}}) {
+        const tensor_memory x = long_rows(from, rows, columns);
+        const qdq_scale_options how{.rule = rule};
+        tensor_memory scale(QDQ_F32, {rows, 1}), zero_point(QDQ_I32, {rows, 1}),
+            y(to, {rows, columns}, {columns + 3, 1});
+        tensor_memory expected_scale = scale, expected_zero_point = zero_point, expected = y;
+        const auto run = [&](tensor_memory &s, tensor_memory &z, tensor_memory &codes, auto &&call) {
+            const qdq_tensor of_x = x.view(), of_scale = s.view(), shift = z.view(), of_y = codes.view();
+            call(of_x, of_scale, rule == QDQ_SCALE_MINMAX ? &shift : nullptr, of_y);
+        };
+        run(expected_scale, expected_zero_point, expected,
+            [&](const qdq_tensor &of_x, const qdq_tensor &of_scale, const qdq_tensor *shift, const qdq_tensor &of_y) {
+                reference::compute_scales(of_x, to, of_scale, shift, &how, &past_caches);
+                reference::quantize(of_x, of_scale, shift, of_y, &past_caches);
+            });
+        test_support::for_each_target([&](const std::string &) {
+            for (const int threads : {1, 3}) {
+                qdq_set_num_threads(threads);
+                tensor_memory own_scale = scale, own_zero_point = zero_point, own = y;
+                run(own_scale, own_zero_point, own,
+                    [&](const qdq_tensor &of_x, const qdq_tensor &of_scale, const qdq_tensor *shift,
+                        const qdq_tensor &of_y) {
+                        EXPECT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, shift, &of_y, &how, &past_caches), QDQ_OK)
+                            << qdq_last_error();
+                    });
+                EXPECT_TRUE(same_bytes(expected_scale, own_scale));
+                EXPECT_TRUE(same_bytes(expected_zero_point, own_zero_point));
+                EXPECT_TRUE(same_bytes(expected, own)) << reference::name_of(to);
+            }
+        });
+    }
+}
+
 TEST_F(Dynamic, x_without_elements_has_scales_of_zeros) {
     tensor_memory x(QDQ_F32, {0, 3}), y(QDQ_I8, {0, 3}), scale(QDQ_F32), by_column(QDQ_F32, {3});
     const qdq_tensor of_x = x.view(), of_y = y.view(), of_scale = scale.view(), of_columns = by_column.view();
