@@ -210,7 +210,21 @@ TEST_F(Dynamic, rules_of_every_input_of_16_bits) {
     }
 }
 
-// Groups that hold what is rare at any place of a long row, by every target.
+// A scale for each row of x, and a zero point where the rule has one.
+void expect_scales_of(const tensor_memory &x, qdq_scale_rule rule) {
+    const qdq_tensor of_x = x.view();
+    tensor_memory scale(QDQ_F32, {of_x.shape[0], 1}), zero_point(QDQ_I32, {of_x.shape[0], 1}),
+        expected = scale, expected_zero_point = zero_point;
+    const qdq_tensor of_scale = scale.view(), of_zero_point = zero_point.view(), shift = expected_zero_point.view();
+    const bool shifts = rule == QDQ_SCALE_MINMAX;
+    const qdq_scale_options how{.rule = rule};
+    EXPECT_EQ(qdq_compute_scales(&of_x, QDQ_I8, &of_scale, shifts ? &of_zero_point : nullptr, &how, nullptr), QDQ_OK);
+    reference::compute_scales(of_x, QDQ_I8, expected.view(), shifts ? &shift : nullptr, &how, nullptr);
+    EXPECT_TRUE(same_bytes(expected, scale)) << "rule " << rule;
+    EXPECT_TRUE(same_bytes(expected_zero_point, zero_point)) << "rule " << rule;
+}
+
+// Groups that hold what is rare at any place of a long row, by every target, with zero points and without.
 TEST_F(Dynamic, one_element_decides_wherever_it_is) {
     const std::vector<uint32_t> rare = {0x7fc00000, 0xffc00001, 0x7f800000, 0xff800000, 0x42c80000, 0xc2c80000};
     test_support::for_each_target([&](const std::string &) {
@@ -219,11 +233,9 @@ TEST_F(Dynamic, one_element_decides_wherever_it_is) {
                 for (const uint32_t bits : rare) {
                     tensor_memory x(QDQ_F32, {3, length});
                     x.fill([=](int64_t i) { return i == length + place ? bits : 0x3f800000u + uint32_t(i % 7); });
-                    tensor_memory scale(QDQ_F32, {3, 1}), expected = scale;
-                    const qdq_tensor of_x = x.view(), of_scale = scale.view();
-                    ASSERT_EQ(qdq_compute_scales(&of_x, QDQ_I8, &of_scale, nullptr, nullptr, nullptr), QDQ_OK);
-                    reference::compute_scales(of_x, QDQ_I8, expected.view(), nullptr, nullptr, nullptr);
-                    ASSERT_TRUE(same_bytes(expected, scale)) << length << ", " << place << ", " << bits;
+                    expect_scales_of(x, QDQ_SCALE_ABSMAX);
+                    expect_scales_of(x, QDQ_SCALE_MINMAX);
+                    ASSERT_FALSE(HasFailure()) << length << ", " << place << ", " << bits;
                 }
             }
         }
