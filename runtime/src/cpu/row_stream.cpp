@@ -42,7 +42,7 @@ row_stream::row_stream(const plan &quantize, const void *x, void *y)
       y(static_cast<char *>(y)),
       loaded(op, memory, operand_bytes) {}
 
-// By pieces, each of which leaves for memory while the next one is computed.
+// By pieces, each of which leaves for memory while the next one is computed. They end where cache lines of y do.
 bool row_stream::run(const offsets &at, int64_t rows) {
     const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, true);
     if (needs_column(op, kernel_form::row, variant)) {
@@ -51,25 +51,33 @@ bool row_stream::run(const offsets &at, int64_t rows) {
     const float_environment environment(loaded.flushes);
     kernel_caller kernel(op, kernel_form::row, false, variant, 1);
     const int64_t distance = rows * r.x;
-    const auto copy = op.target->nontemporal->copy;
     const int64_t most = op.tuned->piece_elements / group * group;
-    char *own = codes[0], *previous = codes[1], *to = nullptr;
-    int64_t leaving = 0;
+    piece leaving;
+    int own = 0;
     for (int64_t row = 0; row < rows; row++) {
-        for (int64_t column = 0; column < c.extent; column += most) {
-            const int64_t columns = std::min(most, c.extent - column), place = at.x + row * r.x + column;
-            fetch(address(x, place + distance, op.x_bits), columns * op.x_bits / 8);
-            kernel.run(loaded.from(row), {address(x, place, op.x_bits), 0}, {own, 0}, columns, 1);
-            if (to) {
-                copy(to, previous, leaving);
-            }
-            to = address(y, at.y + row * r.y + column, op.y_bits);
-            leaving = columns;
-            std::swap(own, previous);
+        const int64_t first = at.x + row * r.x;
+        char *const to = y + at.y + row * r.y;
+        const int64_t past_line = reinterpret_cast<intptr_t>(to) % line;
+        for (int64_t column = 0, columns; column < c.extent; column += columns) {
+            columns = std::min(column == 0 ? most - past_line : most, c.extent - column);
+            // Kernels take whole groups, the last of which ends where the row does.
+            const int64_t begin = std::min(column, c.extent - round_up(columns));
+            fetch(address(x, first + column + distance, op.x_bits), columns * op.x_bits / 8);
+            kernel.run(loaded.from(row), {address(x, first + begin, op.x_bits), 0}, {codes[own], 0}, round_up(columns),
+                       1);
+            emit(leaving);
+            leaving = {to + column, codes[own] + (column - begin), columns};
+            own = 1 - own;
         }
     }
-    copy(to, previous, leaving);
+    emit(leaving);
     return true;
+}
+
+void row_stream::emit(const piece &leaving) const {
+    if (leaving.to) {
+        op.target->nontemporal->copy(leaving.to, leaving.from, leaving.columns);
+    }
 }
 
 }  // namespace qdq::runtime

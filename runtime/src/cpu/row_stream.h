@@ -32,6 +32,12 @@ private:
     static constexpr int64_t operand_bytes = 3 * (most_rows + 2 * spare_operands) * int64_t{sizeof(float)};
     static_assert(operands::least_room(operand_bytes) >= most_rows);
 
+    struct piece {
+        char *to = nullptr;
+        const char *from = nullptr;
+        int64_t columns = 0;
+    };
+
     const call &op;
     const dimension &c, &r;
     const char *const x;
@@ -39,6 +45,8 @@ private:
     operands loaded;
     alignas(64) char codes[2][dispatch_parameters::most_piece_bytes];  // of a piece, and of the one before
     alignas(64) char memory[operand_bytes];
+
+    void emit(const piece &leaving) const;
 };
 
 }  // namespace qdq::runtime
