@@ -286,12 +286,16 @@ tensor_memory long_rows(qdq_dtype type, int64_t rows, int64_t columns) {
     return x;
 }
 
+// The last of them, which go through the caches, are 17 MiB.
 TEST_F(Dynamic, long_rows_whose_codes_pass_the_caches_equal_the_oracle) {
-    constexpr int64_t rows = 75, columns = 2176;
-    const qdq_options past_caches{.stores = QDQ_STORES_NONTEMPORAL};
-    for (const auto &[from, to, rule] : {std::tuple{QDQ_F32, QDQ_I8, QDQ_SCALE_ABSMAX},
-                                         {QDQ_BF16, QDQ_U8, QDQ_SCALE_MINMAX},
-                                         {QDQ_F32, QDQ_F8E4M3, QDQ_SCALE_ABSMAX}}) {
+    constexpr int64_t columns = 2176;
+    for (const auto &[from, to, rule, rows, stores] :
+         {std::tuple{QDQ_F32, QDQ_I8, QDQ_SCALE_ABSMAX, int64_t{75}, QDQ_STORES_NONTEMPORAL},
+          {QDQ_BF16, QDQ_U8, QDQ_SCALE_MINMAX, 75, QDQ_STORES_NONTEMPORAL},
+          {QDQ_F32, QDQ_F8E4M3, QDQ_SCALE_ABSMAX, 75, QDQ_STORES_NONTEMPORAL},
+          {QDQ_BF16, QDQ_F8E4M3, QDQ_SCALE_ABSMAX, 75, QDQ_STORES_NONTEMPORAL},
+          {QDQ_BF16, QDQ_F8E4M3, QDQ_SCALE_ABSMAX, 2700, QDQ_STORES_BY_SIZE}}) {
+        const qdq_options options{.stores = stores};
         const tensor_memory x = long_rows(from, rows, columns);
         const qdq_scale_options how{.rule = rule};
         tensor_memory scale(QDQ_F32, {rows, 1}), zero_point(QDQ_I32, {rows, 1}),
@@ -303,8 +307,8 @@ TEST_F(Dynamic, long_rows_whose_codes_pass_the_caches_equal_the_oracle) {
         };
         run(expected_scale, expected_zero_point, expected,
             [&](const qdq_tensor &of_x, const qdq_tensor &of_scale, const qdq_tensor *shift, const qdq_tensor &of_y) {
-                reference::compute_scales(of_x, to, of_scale, shift, &how, &past_caches);
-                reference::quantize(of_x, of_scale, shift, of_y, &past_caches);
+                reference::compute_scales(of_x, to, of_scale, shift, &how, &options);
+                reference::quantize(of_x, of_scale, shift, of_y, &options);
             });
         test_support::for_each_target([&](const std::string &) {
             for (const int threads : {1, 3}) {
@@ -313,7 +317,7 @@ TEST_F(Dynamic, long_rows_whose_codes_pass_the_caches_equal_the_oracle) {
                 run(own_scale, own_zero_point, own,
                     [&](const qdq_tensor &of_x, const qdq_tensor &of_scale, const qdq_tensor *shift,
                         const qdq_tensor &of_y) {
-                        EXPECT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, shift, &of_y, &how, &past_caches), QDQ_OK)
+                        EXPECT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, shift, &of_y, &how, &options), QDQ_OK)
                             << qdq_last_error();
                     });
                 EXPECT_TRUE(same_bytes(expected_scale, own_scale));

@@ -590,7 +590,7 @@ bool runs_by_areas(const area_grid &grid, int64_t parts) {
 
 plan plan_of_areas(const dynamic_plan &p, const dynamic_tensors &at) {
     plan quantize = plan_with_operands(p, at);
-    quantize.op.nontemporal = p.bypasses_caches || streams_rows(p);
+    quantize.op.nontemporal = p.bypasses_caches || (streams_rows(p) && row_stream::bypasses_caches(quantize.op));
     return quantize;
 }
 
