@@ -32,7 +32,7 @@ public:
 private:
     static constexpr int64_t shortest_row = 1024;
     static constexpr int64_t piece_in_caches = 2048;  // elements: 4 KiB are fetched at once
-    static constexpr int64_t least_element = 2;  // bytes
+    static constexpr int64_t least_element = 2;       // bytes
     static constexpr int64_t most_rows = 2 * bytes / (shortest_row * least_element);
     static constexpr int64_t operand_bytes = 3 * (most_rows + 2 * spare_operands) * int64_t{sizeof(float)};
     static_assert(operands::least_room(operand_bytes) >= most_rows);
