@@ -140,7 +140,8 @@ private:
             c.x.strides = from.y.strides = {};
             c.has_specials = false;
             c.codes = std::make_shared<const call>(from);
-        } else if (quantizes && one_in(8)) {
+        }
+        if (quantizes && kind != drawn::transcoding && one_in(8)) {
             c.options.rounding = QDQ_STOCHASTIC;
         }
         return c;

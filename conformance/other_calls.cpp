@@ -19,6 +19,7 @@ namespace conformance {
 namespace {
 
 constexpr uint32_t tenth = 0x3dcccccd, ten = 0x41200000;
+constexpr uint64_t seed = 0x0123456789abcdef, far_offset = (1ull << 33) + 5;  // of random bits
 
 using outputs = std::vector<call_output>;
 using input = std::shared_ptr<const storage>;
@@ -62,7 +63,7 @@ std::vector<call_scenario> stochastic_scenarios(qdq_dtype real, qdq_dtype stored
         scenario how;
     } all[] = {
         {form::row, false, {"divide", tenth}},
-        {form::column, false, {"multiply", ten, {.scale_mode = QDQ_MULTIPLY, .random_offset = (1ull << 33) + 5}}},
+        {form::column, false, {"multiply", ten, {.scale_mode = QDQ_MULTIPLY, .random_offset = far_offset}}},
         {form::block, false, {"blocks", tenth}},
         {form::row, true, {"zero points", tenth, {}, small}},
         {form::column, true, {"zero points before rounding", tenth, {.quantize_zp = QDQ_ZP_BEFORE_ROUNDING}, halves}}};
@@ -73,7 +74,7 @@ std::vector<call_scenario> stochastic_scenarios(qdq_dtype real, qdq_dtype stored
         }
         auto call = std::make_shared<prepared_call>(prepare({true, real, stored, along}, how));
         call->options.rounding = QDQ_STOCHASTIC;
-        call->options.random_seed = 0x0123456789abcdef;
+        call->options.random_seed = seed;
         scenarios.push_back({how.name, {{"y", call->output()}}, [call](const library &by, const outputs &to) {
                                  return call->run(by, to[0].values);
                              }});
@@ -100,6 +101,33 @@ void add_outputs(outputs &to, const std::string &which, const dynamic_granularit
         to.push_back(output(which + "zero point", QDQ_I32, scale_shape));
     }
     to.push_back(output(which + "y", codes, {side, side}));
+}
+
+call_scenario dynamic_stochastic_scenario(const input &x, qdq_dtype codes, const dynamic_granularity &of,
+                                          uint64_t offset) {
+    outputs all;
+    add_outputs(all, "", of, of.shape, codes);
+    const qdq_scale_options how{.rule = of.rule};
+    const qdq_options options{.rounding = QDQ_STOCHASTIC, .random_seed = seed, .random_offset = offset};
+    return {of.name, std::move(all), [=](const library &by, const outputs &written) {
+                const qdq_tensor from = x->tensor();
+                const written_tensors to(written);
+                return by.quantize_dynamic(&from, to.find("scale"), to.find("zero point"), to.find("y"), &how,
+                                           &options);
+            }};
+}
+
+std::vector<call_scenario> dynamic_stochastic_scenarios(qdq_dtype real, qdq_dtype stored) {
+    const input x = shared(dynamic_elements(real, {side, side}));
+    const dimensions of_blocks = {side, blocks_of_side};
+    std::vector<call_scenario> all = {
+        dynamic_stochastic_scenario(x, stored, {"rows", QDQ_SCALE_ABSMAX, QDQ_F32, {side, 1}, {}}, 0),
+        dynamic_stochastic_scenario(x, stored, {"blocks", QDQ_SCALE_POWER_FLOOR, QDQ_E8M0, of_blocks, {}}, far_offset)};
+    if (reference::is_integer(stored)) {
+        all.push_back(
+            dynamic_stochastic_scenario(x, stored, {"zero points", QDQ_SCALE_MINMAX, QDQ_F32, of_blocks, {}}, 0));
+    }
+    return all;
 }
 
 call_scenario pair_scenario(const input &x, qdq_dtype codes, const dynamic_granularity &of) {
@@ -335,6 +363,8 @@ std::vector<other_call> other_calls() {
             }
             if (supported::has_row(true, real, stored) && supported::has_row(true, QDQ_F32, stored)) {
                 all.push_back({"quantize_" + both + "_stochastic", [=] { return stochastic_scenarios(real, stored); }});
+                all.push_back({"quantize_dynamic_" + both + "_stochastic",
+                               [=] { return dynamic_stochastic_scenarios(real, stored); }});
             }
             if (supported::has_row(false, stored, real)) {
                 all.push_back({"dequantize_grouped_" + of_stored + "_" + of_real,

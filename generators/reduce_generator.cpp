@@ -1,7 +1,8 @@
-// reduce: the numbers of each row, or each column, that are furthest above and below zero. `above` is the largest of
-// the elements' bits as signed integers, or 0, `below` the largest as unsigned ones: for floats with the sign in the
-// highest bit that is the largest positive number, and where it has the sign bit the most negative one. NaNs are beyond
-// the infinities.Both are exact in any order, and of an element twice.
+// reduce: the numbers of each row, or each column, that are furthest above and below zero, or the largest magnitude.
+// `above` is the largest of the elements' bits as signed integers, or 0, `below` the largest as unsigned ones: for
+// floats with the sign in the highest bit that is the largest positive number, and where it has the sign bit the most
+// negative one. A magnitude is an `above` whose sign was cleared, and `below` is 0. NaNs are beyond the infinities. All
+// are exact in any order, and of an element twice.
 
 #include "schedule.h"
 
@@ -14,6 +15,7 @@ class Reduce : public Generator<Reduce> {
 public:
     GeneratorParam<int> bits{"bits", 32};  // of an element
     GeneratorParam<reduction> form{"form", reduction::row, reduction_names()};
+    GeneratorParam<reduced_numbers> numbers{"numbers", reduced_numbers::extremes, reduced_numbers_names()};
     GeneratorParam<std::string> schedule_name{"schedule", "x86_portable"};
     reduce_parameters tuned;
 
@@ -43,8 +45,7 @@ public:
         stages.output = extremes;
         stages.lanes = lanes;
         stages.halves = halves;
-        stages.above = above;
-        stages.below = below;
+        stages.met = met;
         stages.steps = steps;
         stages.all = all;
         stages.form = form;
@@ -52,17 +53,38 @@ public:
     }
 
 private:
-    Tuple zeros() const { return {cast(Int(bits), 0), cast(UInt(bits), 0)}; }
+    // `above` and `below`, or a magnitude alone.
+    using found = std::vector<Expr>;
 
-    static Tuple larger(const Tuple &a, const Tuple &b) { return {max(a[0], b[0]), max(a[1], b[1])}; }
+    found zeros() const { return of_numbers({cast(Int(bits), 0), cast(UInt(bits), 0)}); }
 
-    Tuple element(const Expr &column, const Expr &row) {
-        Expr element = x(column, row);
-        return {reinterpret(Int(bits), element), element};
+    found of_numbers(found all) const {
+        all.resize(numbers == reduced_numbers::magnitudes ? 1 : 2);
+        return all;
     }
 
-    void write(const Expr &own_above, const Expr &own_below) {
-        extremes(i) = Tuple(cast<int32_t>(own_above), cast<uint32_t>(own_below));
+    found values(const FuncRef &stage) const {
+        return numbers == reduced_numbers::magnitudes ? found{stage} : found{stage[0], stage[1]};
+    }
+
+    static Tuple larger(const found &a, const found &b) {
+        found all;
+        for (size_t k = 0; k < a.size(); k++) {
+            all.push_back(max(a[k], b[k]));
+        }
+        return Tuple(all);
+    }
+
+    found element(const Expr &column, const Expr &row) const {
+        Expr element = x(column, row);
+        if (numbers == reduced_numbers::magnitudes) {
+            element = element & (x.type().max() >> 1);
+        }
+        return of_numbers({reinterpret(Int(bits), element), element});
+    }
+
+    void write(const found &own) {
+        extremes(i) = Tuple(cast<int32_t>(own[0]), own.size() > 1 ? cast<uint32_t>(own[1]) : Expr(uint32_t{0}));
     }
 
     // Where step k of a row begins: the last one ends where the row does.
@@ -72,46 +94,50 @@ private:
     void reduce_rows() {
         const int width = tuned.reduced_elements;
         steps = RDom(0, (x.dim(0).extent() + width - 1) / width, "steps");
-        lanes(j, i) = zeros();
-        lanes(j, i) = larger(lanes(j, i), element(step_begin(steps, width) + j, i));
+        lanes(j, i) = Tuple(zeros());
+        lanes(j, i) = larger(values(lanes(j, i)), element(step_begin(steps, width) + j, i));
         all = RDom(0, width, "all");
-        above(i) = cast(Int(bits), 0);
-        above(i) = max(above(i), lanes(all, i)[0]);
-        below(i) = cast(UInt(bits), 0);
-        below(i) = max(below(i), lanes(all, i)[1]);
-        write(above(i), below(i));
+        found own;
+        for (const Expr &lane : values(lanes(all, i))) {
+            Func whole("met");
+            whole(i) = cast(lane.type(), 0);
+            whole(i) = max(whole(i), lane);
+            met.push_back(whole);
+            own.push_back(whole(i));
+        }
+        write(own);
     }
 
     // 16 rows at a time, 16 elements of each; then neighbouring lanes, as often as it takes. After the last row that is
     // read again: results are rounded up to 16.
     void reduce_short_rows() {
         steps = RDom(0, (x.dim(0).extent() + short_step - 1) / short_step, "steps");
-        lanes(j, i) = zeros();
-        lanes(j, i) = larger(lanes(j, i), element(step_begin(steps, short_step) + j, min(i, x.dim(1).extent() - 1)));
+        lanes(j, i) = Tuple(zeros());
+        lanes(j, i) =
+            larger(values(lanes(j, i)), element(step_begin(steps, short_step) + j, min(i, x.dim(1).extent() - 1)));
         Func whole("whole");
-        whole(j, i) = lanes(j % short_step, i * short_rows + j / short_step);
+        whole(j, i) = Tuple(values(lanes(j % short_step, i * short_rows + j / short_step)));
         halves.push_back(whole);
         for (int width = short_step / 2; width > 0; width /= 2) {
             Func half("halves_" + std::to_string(width));
-            half(j, i) = larger(whole(2 * j, i), whole(2 * j + 1, i));
+            half(j, i) = larger(values(whole(2 * j, i)), values(whole(2 * j + 1, i)));
             halves.push_back(half);
             whole = half;
         }
-        Tuple last = whole(i % short_rows, i / short_rows);
-        write(last[0], last[1]);
+        write(values(whole(i % short_rows, i / short_rows)));
     }
 
     void reduce_columns() {
         steps = RDom(0, x.dim(1).extent(), "steps");
-        lanes(i) = zeros();
-        lanes(i) = larger(lanes(i), element(i, steps));
-        write(lanes(i)[0], lanes(i)[1]);
+        lanes(i) = Tuple(zeros());
+        lanes(i) = larger(values(lanes(i)), element(i, steps));
+        write(values(lanes(i)));
     }
 
     Var i{"i"}, j{"j"};
     RDom steps, all;
-    Func lanes{"lanes"}, above{"above"}, below{"below"};
-    std::vector<Func> halves;
+    Func lanes{"lanes"};
+    std::vector<Func> met, halves;
 };
 
 }  // namespace

@@ -41,8 +41,9 @@ set(QDQ_TRANSPOSED_BITS 8 16 32)
 set(QDQ_REPACKINGS swap_nibbles split_halves join_halves)
 
 # What reduces elements to the extremes that a scale is computed of: kernels by the bits of an element, as
-# kernels/reductions.h has them.
+# kernels/reductions.h has them: how they go over two dimensions, and what they find.
 set(QDQ_REDUCTIONS row short_rows column)
+set(QDQ_REDUCED_NUMBERS extremes magnitudes)
 
 # What measures how far codes are from elements: kernels by the type of an element. Scales are along rows or columns.
 set(QDQ_MEASUREMENTS row column)

@@ -1,4 +1,5 @@
-// How a kernel that reduces elements, for the scales of dynamic quantization, goes over its two dimensions.
+// How a kernel that reduces elements, for the scales of dynamic quantization, goes over its two dimensions, and what it
+// finds.
 #pragma once
 
 #include <map>
@@ -12,11 +13,22 @@ enum class reduction {
     column,      // each column to one result; columns are a multiple of the elements that are reduced at once
 };
 
+enum class reduced_numbers {
+    extremes,    // what is furthest above and below zero
+    magnitudes,  // what is furthest from zero, as a number above it: all that a scale without a zero point needs
+};
+
 constexpr int short_step = 16, short_rows = 16;  // results of short rows are rounded up to so many
 
 inline const std::map<std::string, reduction> &reduction_names() {
     static const std::map<std::string, reduction> names = {
         {"row", reduction::row}, {"short_rows", reduction::short_rows}, {"column", reduction::column}};
+    return names;
+}
+
+inline const std::map<std::string, reduced_numbers> &reduced_numbers_names() {
+    static const std::map<std::string, reduced_numbers> names = {{"extremes", reduced_numbers::extremes},
+                                                                 {"magnitudes", reduced_numbers::magnitudes}};
     return names;
 }
 

@@ -66,9 +66,9 @@ struct repack_stages {
 };
 
 struct reduce_stages {
-    Halide::Func output;        // (i), of each row or column
-    Halide::Func lanes;         // (j, i), of a row, or (i), of columns: `steps` updates of each
-    Halide::Func above, below;  // (i), over `all` lanes of a row; otherwise undefined
+    Halide::Func output;            // (i), of each row or column
+    Halide::Func lanes;             // (j, i), of a row, or (i), of columns: `steps` updates of each
+    std::vector<Halide::Func> met;  // (i), over `all` lanes of a row
     std::vector<Halide::Func>
         halves;  // (j, i) of short rows: the lanes of 16, pairs of those, and so on to one of each
     Halide::RDom steps, all;

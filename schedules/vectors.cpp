@@ -231,9 +231,9 @@ void reduce_rows(reduce_stages &stages, int width) {
     const Var i = output.args()[0], j = lanes.args()[0];
     in_registers(lanes, output, i).vectorize(j, width);
     lanes.update().reorder(j, stages.steps).vectorize(j, width);
-    for (Func *whole : {&stages.above, &stages.below}) {
-        whole->compute_at(output, i);
-        whole->update().atomic().vectorize(stages.all, width);
+    for (Func &whole : stages.met) {
+        whole.compute_at(output, i);
+        whole.update().atomic().vectorize(stages.all, width);
     }
 }
 

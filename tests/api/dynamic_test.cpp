@@ -210,7 +210,21 @@ TEST_F(Dynamic, rules_of_every_input_of_16_bits) {
     }
 }
 
-// Groups that hold what is rare at any place of a long row, by every target.
+// A scale for each row of x, and a zero point where the rule has one.
+void expect_scales_of(const tensor_memory &x, qdq_scale_rule rule) {
+    const qdq_tensor of_x = x.view();
+    tensor_memory scale(QDQ_F32, {of_x.shape[0], 1}), zero_point(QDQ_I32, {of_x.shape[0], 1}),
+        expected = scale, expected_zero_point = zero_point;
+    const qdq_tensor of_scale = scale.view(), of_zero_point = zero_point.view(), shift = expected_zero_point.view();
+    const bool shifts = rule == QDQ_SCALE_MINMAX;
+    const qdq_scale_options how{.rule = rule};
+    EXPECT_EQ(qdq_compute_scales(&of_x, QDQ_I8, &of_scale, shifts ? &of_zero_point : nullptr, &how, nullptr), QDQ_OK);
+    reference::compute_scales(of_x, QDQ_I8, expected.view(), shifts ? &shift : nullptr, &how, nullptr);
+    EXPECT_TRUE(same_bytes(expected, scale)) << "rule " << rule;
+    EXPECT_TRUE(same_bytes(expected_zero_point, zero_point)) << "rule " << rule;
+}
+
+// Groups that hold what is rare at any place of a long row, by every target, with zero points and without.
 TEST_F(Dynamic, one_element_decides_wherever_it_is) {
     const std::vector<uint32_t> rare = {0x7fc00000, 0xffc00001, 0x7f800000, 0xff800000, 0x42c80000, 0xc2c80000};
     test_support::for_each_target([&](const std::string &) {
@@ -219,11 +233,9 @@ TEST_F(Dynamic, one_element_decides_wherever_it_is) {
                 for (const uint32_t bits : rare) {
                     tensor_memory x(QDQ_F32, {3, length});
                     x.fill([=](int64_t i) { return i == length + place ? bits : 0x3f800000u + uint32_t(i % 7); });
-                    tensor_memory scale(QDQ_F32, {3, 1}), expected = scale;
-                    const qdq_tensor of_x = x.view(), of_scale = scale.view();
-                    ASSERT_EQ(qdq_compute_scales(&of_x, QDQ_I8, &of_scale, nullptr, nullptr, nullptr), QDQ_OK);
-                    reference::compute_scales(of_x, QDQ_I8, expected.view(), nullptr, nullptr, nullptr);
-                    ASSERT_TRUE(same_bytes(expected, scale)) << length << ", " << place << ", " << bits;
+                    expect_scales_of(x, QDQ_SCALE_ABSMAX);
+                    expect_scales_of(x, QDQ_SCALE_MINMAX);
+                    ASSERT_FALSE(HasFailure()) << length << ", " << place << ", " << bits;
                 }
             }
         }
@@ -255,6 +267,65 @@ TEST_F(Dynamic, areas_of_packed_rows_begin_at_whole_bytes) {
     ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, nullptr, nullptr), QDQ_OK) << qdq_last_error();
     reference::quantize(of_x, of_scale, nullptr, expected.view(), nullptr);
     EXPECT_TRUE(same_bytes(expected, y));
+}
+
+// Rows of several pieces, several of them an area, one after another with gaps: some of zeros, and some whose scale no
+// kernel of rows takes.
+tensor_memory long_rows(qdq_dtype type, int64_t rows, int64_t columns) {
+    const uint32_t subnormal = type == QDQ_F32 ? 0x00400000 : 0x40, nan = type == QDQ_F32 ? 0x7fc00000 : 0x7fc0;
+    tensor_memory x = floats(type, {rows, columns}, {columns + 7, 1});
+    const std::vector<uint32_t> codes = x.codes();
+    x.fill([&](int64_t i) {
+        switch (i / columns) {
+        case 5: return uint32_t{0};
+        case 20: return subnormal;
+        case 40: return i % columns == 3 ? nan : codes[static_cast<size_t>(i)];
+        default: return codes[static_cast<size_t>(i)];
+        }
+    });
+    return x;
+}
+
+// The last of them, which go through the caches, are 17 MiB.
+TEST_F(Dynamic, long_rows_whose_codes_pass_the_caches_equal_the_oracle) {
+    constexpr int64_t columns = 2176;
+    for (const auto &[from, to, rule, rows, stores] :
+         {std::tuple{QDQ_F32, QDQ_I8, QDQ_SCALE_ABSMAX, int64_t{75}, QDQ_STORES_NONTEMPORAL},
+          {QDQ_BF16, QDQ_U8, QDQ_SCALE_MINMAX, 75, QDQ_STORES_NONTEMPORAL},
+          {QDQ_F32, QDQ_F8E4M3, QDQ_SCALE_ABSMAX, 75, QDQ_STORES_NONTEMPORAL},
+          {QDQ_BF16, QDQ_F8E4M3, QDQ_SCALE_ABSMAX, 75, QDQ_STORES_NONTEMPORAL},
+          {QDQ_BF16, QDQ_F8E4M3, QDQ_SCALE_ABSMAX, 2700, QDQ_STORES_BY_SIZE}}) {
+        const qdq_options options{.stores = stores};
+        const tensor_memory x = long_rows(from, rows, columns);
+        const qdq_scale_options how{.rule = rule};
+        tensor_memory scale(QDQ_F32, {rows, 1}), zero_point(QDQ_I32, {rows, 1}),
+            y(to, {rows, columns}, {columns + 3, 1});
+        tensor_memory expected_scale = scale, expected_zero_point = zero_point, expected = y;
+        const auto run = [&](tensor_memory &s, tensor_memory &z, tensor_memory &codes, auto &&call) {
+            const qdq_tensor of_x = x.view(), of_scale = s.view(), shift = z.view(), of_y = codes.view();
+            call(of_x, of_scale, rule == QDQ_SCALE_MINMAX ? &shift : nullptr, of_y);
+        };
+        run(expected_scale, expected_zero_point, expected,
+            [&](const qdq_tensor &of_x, const qdq_tensor &of_scale, const qdq_tensor *shift, const qdq_tensor &of_y) {
+                reference::compute_scales(of_x, to, of_scale, shift, &how, &options);
+                reference::quantize(of_x, of_scale, shift, of_y, &options);
+            });
+        test_support::for_each_target([&](const std::string &) {
+            for (const int threads : {1, 3}) {
+                qdq_set_num_threads(threads);
+                tensor_memory own_scale = scale, own_zero_point = zero_point, own = y;
+                run(own_scale, own_zero_point, own,
+                    [&](const qdq_tensor &of_x, const qdq_tensor &of_scale, const qdq_tensor *shift,
+                        const qdq_tensor &of_y) {
+                        EXPECT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, shift, &of_y, &how, &options), QDQ_OK)
+                            << qdq_last_error();
+                    });
+                EXPECT_TRUE(same_bytes(expected_scale, own_scale));
+                EXPECT_TRUE(same_bytes(expected_zero_point, own_zero_point));
+                EXPECT_TRUE(same_bytes(expected, own)) << reference::name_of(to);
+            }
+        });
+    }
 }
 
 TEST_F(Dynamic, x_without_elements_has_scales_of_zeros) {

@@ -177,6 +177,7 @@ qdq_status wrong_for_zero_points(const qdq_tensor *x, const int64_t *offsets, in
 TEST(Check, names_the_scenario_and_the_output_of_another_call) {
     library of = reference_library();
     EXPECT_EQ(difference_of("quantize_dynamic_pair_bf16_i8", of), "");
+    EXPECT_EQ(difference_of("quantize_dynamic_bf16_i8_stochastic", of), "");
     of.quantize_dynamic_pair = wrong_for_the_second_output;
     of.quantize_grouped = wrong_for_zero_points;
     of.quantize_blocks = wrong_for_one_block;

@@ -153,7 +153,7 @@ def by_chance(t, offset):
     """Of integers: up with a probability in 65536ths."""
     size = np.abs(t.astype(np.float64))
     whole = np.floor(size)
-    up = np.rint((size - whole) * 65536) + random_bits(t.size, offset) >= 65536
+    up = np.rint((size - whole) * 65536) + random_bits(t.size, offset).reshape(t.shape) >= 65536
     return np.copysign(np.where(np.isfinite(t), whole + up, size), t)
 
 
@@ -358,35 +358,45 @@ def dynamic_square(x_type):
     return dynamic_elements(x_type).reshape(512, 512)
 
 
+def dynamic_parts(x, rule, rows, columns, options, code):
+    """So many scales of 512 x 512 elements, zero points, and codes: integers that are signed and have a byte or more."""
+    lowest, highest = RANGES[code]
+    blocks = x.reshape(rows, 512 // rows, columns, 512 // columns)
+    amax = np.abs(blocks).max((1, 3))
+    zero_point = np.zeros(amax.shape, np.int64)
+    parts = []
+    if rule == "power_floor":
+        power = power_of_two(amax, code, rule)
+        scale = np.where(power == 255, np.float32(np.nan), np.ldexp(np.float32(1), power.astype(np.int32) - 127))
+        parts.append(power.tobytes())
+    else:
+        low, high = np.minimum(blocks.min((1, 3)), 0), np.maximum(blocks.max((1, 3)), 0)
+        exact = amax / np.float32(highest) if rule == "absmax" else (high - low) / np.float32(highest - lowest)
+        scale = np.where(np.isnan(exact), np.float32(np.nan), np.where(exact == 0, np.float32(1), exact))
+        parts.append(scale.tobytes())
+    if rule == "minmax":
+        shift = np.rint(np.float32(lowest) - low / scale)
+        zero_point = np.clip(np.nan_to_num(shift, nan=lowest), lowest, highest).astype(np.int64)
+        parts.append(zero_point.astype("<i4").tobytes())
+    wide = (slice(None), None, slice(None), None)
+    parts.append(bytes_of(quantized(blocks, scale[wide], zero_point[wide], options, code), code))
+    return parts
+
+
 def pair_digest(x_type, code):
-    """To signed integers of a byte or more."""
-    x, (lowest, highest), digests = dynamic_square(x_type), RANGES[code], []
+    x, digests = dynamic_square(x_type), []
     for rule, shapes in (("power_floor", ((512, 16), (16, 512))), ("absmax", ((512, 1), (1, 512))),
                          ("minmax", ((512, 16), (16, 512)))):  # fmt: skip
-        parts = []
-        for rows, columns in shapes:
-            blocks = x.reshape(rows, 512 // rows, columns, 512 // columns)
-            amax = np.abs(blocks).max((1, 3))
-            zero_point = np.zeros(amax.shape, np.int64)
-            if rule == "power_floor":
-                power = power_of_two(amax, code, rule)
-                scale = np.where(power == 255, np.float32(np.nan),
-                                 np.ldexp(np.float32(1), power.astype(np.int32) - 127))  # fmt: skip
-                parts.append(power.tobytes())
-            else:
-                low, high = np.minimum(blocks.min((1, 3)), 0), np.maximum(blocks.max((1, 3)), 0)
-                exact = amax / np.float32(highest) if rule == "absmax" else (high - low) / np.float32(highest - lowest)
-                scale = np.where(np.isnan(exact), np.float32(np.nan), np.where(exact == 0, np.float32(1), exact))
-                parts.append(scale.tobytes())
-            if rule == "minmax":
-                shift = np.rint(np.float32(lowest) - low / scale)
-                zero_point = np.clip(np.nan_to_num(shift, nan=lowest), lowest, highest).astype(np.int64)
-                parts.append(zero_point.astype("<i4").tobytes())
-            wide = (slice(None), None, slice(None), None)
-            y = quantized(blocks, scale[wide], zero_point[wide], {}, code)
-            parts.append(bytes_of(y, code))
-        digests.append(joined(parts))
+        digests.append(joined([part for shape in shapes for part in dynamic_parts(x, rule, *shape, {}, code)]))
     return digest_of_digests(digests)
+
+
+def dynamic_stochastic_digest(x_type, code):
+    x = dynamic_square(x_type)
+    calls = (("absmax", 512, 1, 0), ("power_floor", 512, 16, 2**33 + 5), ("minmax", 512, 16, 0))
+    return digest_of_digests(
+        joined(dynamic_parts(x, rule, rows, columns, {"chance": offset}, code)) for rule, rows, columns, offset in calls
+    )
 
 
 def q8_0_digest():
@@ -422,6 +432,8 @@ class Published(unittest.TestCase):
         published = {name: int(value, 16) for name, value in lines}
         for name, digest in (("quantize_f32_i8_stochastic", stochastic_digest("f32", "i8")),
                              ("quantize_bf16_u4_stochastic", stochastic_digest("bf16", "u4")),
+                             ("quantize_dynamic_f32_i8_stochastic", dynamic_stochastic_digest("f32", "i8")),
+                             ("quantize_dynamic_bf16_i16_stochastic", dynamic_stochastic_digest("bf16", "i16")),
                              ("quantize_grouped_f32_u8", grouped_digest("quantize", "f32", "u8")),
                              ("quantize_grouped_f16_i4", grouped_digest("quantize", "f16", "i4")),
                              ("dequantize_grouped_i16_f32", grouped_digest("dequantize", "i16", "f32")),

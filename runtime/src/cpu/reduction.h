@@ -8,7 +8,8 @@ namespace qdq::runtime {
 
 // `above`: the largest bits as a signed integer, of a number above 0, or 0. `below`: the largest as an unsigned
 // integer, of a number below 0 if it has the sign bit. Of 16-bit floats in the lower bits, `above` with its sign
-// extended. NaNs are beyond the infinities. What has been found is found in any order.
+// extended. NaNs are beyond the infinities. Where magnitudes are enough, those are `above`, and `below` may be 0. What
+// has been found is found in any order.
 struct extremes {
     int32_t *above;
     uint32_t *below;

@@ -87,15 +87,15 @@ bool has_areas_of_codes(const dynamic_plan &p) { return p.quantize.elements > 0 
 
 }  // namespace
 
-area_grid cut_into_areas(const dynamic_plan &p) {
+area_grid cut_into_areas(const dynamic_plan &p, int64_t bytes) {
     interval whole[most_dimensions];
     for (int d = 0; d < p.quantize.dimension_count; d++) {
         whole[d] = {0, p.quantize.dimensions[d].whole.extent};
     }
-    return cut_into_areas(p, whole);
+    return cut_into_areas(p, whole, bytes);
 }
 
-area_grid cut_into_areas(const dynamic_plan &p, const interval *box) {
+area_grid cut_into_areas(const dynamic_plan &p, const interval *box, int64_t bytes) {
     area_grid grid;
     std::copy_n(box, p.quantize.dimension_count, grid.box);
     grid.may_quantize = has_areas_of_codes(p);
@@ -105,7 +105,7 @@ area_grid cut_into_areas(const dynamic_plan &p, const interval *box) {
         grid.may_quantize = false;
         groups = set_units(p.quantize, 1, grid);
     }
-    grow_areas(p, area_bytes, most / groups, grid);
+    grow_areas(p, bytes, most / groups, grid);
     return grid;
 }
 

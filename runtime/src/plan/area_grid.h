@@ -25,10 +25,11 @@ constexpr int64_t area_bytes = int64_t{1} << 18;
 // Of a box: 128 KiB take a tenth longer, of MX blocks of 32 along rows and columns (Xeon with 2 MiB of L2).
 constexpr int64_t box_bytes = 2 * area_bytes;
 
-area_grid cut_into_areas(const dynamic_plan &p);
+// Of so many bytes of x, as far as groups have no more.
+area_grid cut_into_areas(const dynamic_plan &p, int64_t bytes = area_bytes);
 
 // Those of a box of whole groups, and of whole bytes of packed codes.
-area_grid cut_into_areas(const dynamic_plan &p, const interval *box);
+area_grid cut_into_areas(const dynamic_plan &p, const interval *box, int64_t bytes = area_bytes);
 
 // Such boxes, for each of two plans whose dimensions are of the same elements of x. They may have any number of groups.
 area_grid cut_into_boxes(const dynamic_plan &p, const dynamic_plan &q);

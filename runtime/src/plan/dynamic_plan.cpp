@@ -272,6 +272,13 @@ void set_computation(const dynamic_draft &d) {
     how.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
 }
 
+// What lies on which side of zero matters to zero points, and to what is clipped.
+const reductions_of_size &reductions_of(const dynamic_plan &p) {
+    const bool has_sides = p.how.rule == QDQ_SCALE_MINMAX || p.diagnostics;
+    return find_reductions(*p.quantize.op.target, type_of(p.how.x_type).bits,
+                           has_sides ? reduced_numbers::extremes : reduced_numbers::magnitudes);
+}
+
 // Codes that are diagnosed are computed by tiles, which are looked at while they are in the L1 cache.
 void choose_path(dynamic_plan &p) {
     p.codes_have_areas = codes_have_areas(p.quantize);
@@ -348,8 +355,7 @@ qdq_status make_dynamic_plan(const dynamic_arguments &given, dynamic_plan &resul
     result.quantize.made = dynamic_plan_mark;
     set_computation(d);
     set_global_scale(d);
-    result.reductions =
-        result.is_on_device() ? nullptr : &find_reductions(*result.quantize.op.target, type_of(result.how.x_type).bits);
+    result.reductions = result.is_on_device() ? nullptr : &reductions_of(result);
     result.direct = {};
     choose_path(result);
     return QDQ_OK;
