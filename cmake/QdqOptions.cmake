@@ -71,6 +71,9 @@ endif()
 # Needs clang, and is for the preset fuzz: tests are not to run in such a build.
 option(QDQ_BUILD_FUZZERS "Build the fuzzers with libFuzzer, instead of as tests of their corpora" OFF)
 
+# Less time to compile all of it, and more for what changes of it: what `pip install .` and the presets demo and start do.
+option(QDQ_UNITY_BUILD "Compile the command line and the generators in a few units" OFF)
+
 # The interpreter with the packages of requirements/base.txt, for tests in Python.
 set(QDQ_PYTHON "${PROJECT_SOURCE_DIR}/.venv/bin/python" CACHE FILEPATH "Python interpreter with requirements/base.txt installed")
 
