@@ -34,9 +34,9 @@ if [ ! -e "$root/made" ]; then
     apt download zlib1g-dev
     dpkg-deb --extract zlib1g-dev_*.deb zlib
     tar --extract --strip-components=1 --file python3.13_*.orig.tar.xz
-    # It is for tests: optimizing it more would take minutes.
+    # It is for tests: optimizing it more would take minutes. Libraries of this machine that it could have are not for another.
     # shellcheck disable=SC2086
-    ./configure --quiet OPT="-DNDEBUG -O1" --build=x86_64-linux-gnu --host="$processor-linux-gnu" --prefix="$root/usr" --disable-gil --without-ensurepip \
+    PKG_CONFIG_LIBDIR=/nonexistent ./configure --quiet OPT="-DNDEBUG -O1" --build=x86_64-linux-gnu --host="$processor-linux-gnu" --prefix="$root/usr" --disable-gil --without-ensurepip \
         --disable-test-modules --disable-ipv6 MODULE_BUILDTYPE=static py_cv_module__ctypes=n/a $of_another \
         ZLIB_CFLAGS="-I$PWD/zlib/usr/include" ZLIB_LIBS="$PWD/zlib/usr/lib/$processor-linux-gnu/libz.a" >../log 2>&1 &&
         make --silent -j "$(nproc)" >>../log 2>&1 && make --silent install >>../log 2>&1 || { tail -n 20 ../log; exit 1; }
