@@ -43,7 +43,7 @@ if [ ! -e "$root/made" ]; then
     cd "$here"
     rm -rf "$root/sources" "$root/apt"
     if [ "$processor" != x86_64 ]; then
-        python=$root/usr/bin/python3.13t
+        python=$root/usr/bin/$(readlink "$root/usr/bin/python3")
         mv "$python" "$python.elf"
         printf '#!/bin/sh\nQEMU_LD_PREFIX=/usr/%s-linux-gnu exec qemu-%s -0 "$0" %s "$@"\n' "$processor" "$processor" "$python.elf" >"$python"
         chmod +x "$python"
