@@ -30,8 +30,8 @@ help:
 	@echo "make docs                           build the site of all documentation, look at it in Chromium: build/docs/html"
 	@echo "make peers                          install PyTorch and others (5 GB), compare qdq with every peer"
 	@echo "make wheel [PYTHON=python3.12]      the Python package as a wheel and as sources: build/wheels"
-	@echo "make wheels [WHEELS=aarch64]        wheels of x86_64 and aarch64 for CPython 3.11 and later, tried in 3.11, 3.13"
-	@echo "                                    and 3.14, under an emulator (as root)"
+	@echo "make wheels [WHEELS=aarch64]        wheels of x86_64 and aarch64 for CPython 3.11 and later, tried in 3.11, 3.13,"
+	@echo "                                    free-threaded 3.13 and 3.14, under an emulator (as root)"
 	@echo "make gpu                            build the device targets, run them without a GPU and on GPUs that are there"
 	@echo "make ptx                            run all cases of CUDA's kernels by the interpreter of their PTX (9 minutes)"
 	@echo "make coverage                       which lines of the product's C++ the tests execute"
@@ -51,7 +51,7 @@ help:
 	@echo "make debian                         build Debian's source package in Debian unstable, lintian, try it (as root)"
 	@echo "make gcc14                          build by Debian 13's GCC 14, and verify (as root)"
 	@echo "make recipes                        try the recipes of Conan, conda and vcpkg (packaging/)"
-	@echo "make release                        wheel, packages, dist and Debian's sources, with checksums and an SBOM:"
+	@echo "make release                        wheels, packages, dist and Debian's sources, with checksums and an SBOM:"
 	@echo "                                    build/release-files (as root)"
 	@echo "make build                          build everything into build/\$$PRESET"
 	@echo "make clean                          remove build/, .venv/ and .venv-peers/"
@@ -215,7 +215,7 @@ recipes: $(VENV)/.recipes-installed
 	$(CTEST) --preset release --tests-regex '^install.recipes$$'
 
 # All that is published. CONTRIBUTING.md has the steps around it.
-release: wheel packages dist debian-source $(VENV)/.release-installed
+release: wheels packages dist debian-source $(VENV)/.release-installed
 	$(VENV)/bin/python tools/release.py build build/release-files
 
 clean:

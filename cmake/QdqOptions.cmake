@@ -18,7 +18,7 @@ set(QDQ_STORED_TYPES "" CACHE STRING "Types of the stored side to compile kernel
 set(QDQ_MICROARCHITECTURE "" CACHE STRING "Processor whose tuned parameters the kernels have")
 
 # Devices to compile kernels for, beside the processor's: cuda and opencl. Both take 160 seconds of one processor more, and
-# make a library of 14 MB of one of 4.
+# make a library of 14 MB of one of 6.
 set(QDQ_DEVICE_TARGETS "" CACHE STRING "Device targets to compile kernels for")
 
 # Compute capabilities ("80;90") for which CUDA's kernels are compiled by ptxas here, so that a first call on such a device need
@@ -70,6 +70,9 @@ endif()
 
 # Needs clang, and is for the preset fuzz: tests are not to run in such a build.
 option(QDQ_BUILD_FUZZERS "Build the fuzzers with libFuzzer, instead of as tests of their corpora" OFF)
+
+# Less time to compile all of it, and more for what changes of it: what `pip install .` and the presets demo and start do.
+option(QDQ_UNITY_BUILD "Compile the command line and the generators in a few units" OFF)
 
 # The interpreter with the packages of requirements/base.txt, for tests in Python.
 set(QDQ_PYTHON "${PROJECT_SOURCE_DIR}/.venv/bin/python" CACHE FILEPATH "Python interpreter with requirements/base.txt installed")

@@ -4,7 +4,10 @@ import subprocess
 import sys
 
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-DESCRIBED = "import platform, sys, sysconfig; print(platform.machine(), '%d.%d' % sys.version_info[:2], sysconfig.get_path('purelib'))"
+DESCRIBED = """
+import platform, sys, sysconfig
+print(platform.machine(), "%d.%d" % sys.version_info[:2], "cp%d%d" % sys.version_info[:2] + sys.abiflags, sysconfig.get_path("purelib"))
+"""
 
 
 def make_environment(folder, python):
@@ -15,9 +18,9 @@ def make_environment(folder, python):
 
 def install(python, *requirements):
     """From PyPI, by pip of this machine: under an emulator it takes minutes."""
-    processor, version, packages = subprocess.check_output([python, "-c", DESCRIBED], text=True).split()
+    processor, version, abi, packages = subprocess.check_output([python, "-c", DESCRIBED], text=True).split()
     platforms = [f"--platform=manylinux_2_{minor}_{processor}" for minor in range(17, 37)]
-    of_it = ["--target", packages, "--python-version", version, "--only-binary", ":all:", *platforms]
+    of_it = ["--target", packages, "--python-version", version, "--abi", abi, "--only-binary", ":all:", *platforms]
     subprocess.run([*PIP, "install", "--quiet", "--no-compile", *of_it, *requirements], check=True)
 
 

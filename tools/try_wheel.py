@@ -3,6 +3,7 @@
 usage: try_wheel.py FOLDER PYTHON TEST...     PYTHON: python3.12, for one; TEST: quantize, for one, of tests/python/quantize_test.py
 """
 
+import itertools
 import os
 import pathlib
 import subprocess
@@ -12,12 +13,19 @@ import tempfile
 import interpreters
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-# For any of the tests that wheels.sh names.
-NEEDED = ("hypothesis", "ml_dtypes", "numpy", "onnx", "pytest", "safetensors")
+# What tests need, and what one of them needs besides. The newest ml_dtypes has no wheel for a free-threaded CPython 3.13.
+NEEDED = ("hypothesis", "numpy", "pytest")
+NEWEST = ("ml_dtypes",)
+NEEDED_BY = {"checkpoint": ("safetensors",), "package": ("onnx",)}
 
 
 def run(*command, **options):
     subprocess.run(command, check=True, **options)
+
+
+def pinned(names):
+    lines = (ROOT / "requirements" / "base.txt").read_text().splitlines()
+    return [line for line in lines if line.partition("==")[0] in names]
 
 
 def main():
@@ -30,7 +38,8 @@ def main():
         run(command, "targets")
         run(made, "-m", "qdq", "targets")
         if names:
-            interpreters.install(made, "--constraint", ROOT / "requirements" / "base.txt", *NEEDED)
+            needed = {*NEEDED, *itertools.chain.from_iterable(NEEDED_BY.get(name, ()) for name in names)}
+            interpreters.install(made, *pinned(needed), *NEWEST)
             tests = [ROOT / "tests" / "python" / f"{name}_test.py" for name in names]
             run(made, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, env={**os.environ, "QDQ_CLI": command})
 

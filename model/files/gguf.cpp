@@ -27,7 +27,6 @@ struct gguf_tensor {
 };
 
 constexpr int64_t code_block_elements = 32;  // of Q8_0 and Q4_0
-constexpr uint64_t scale_bytes = 2;
 constexpr uint32_t q4_0 = 2, q8_0 = 8;
 
 // That of tensors which qdq does not read.
@@ -97,7 +96,7 @@ private:
     uint64_t at_ = 0, window_begin_ = 0;
 };
 
-constexpr uint32_t u32_value = 4, string_value = 8, array_value = 9;
+constexpr uint32_t array_value = 9;
 
 // The bytes of a value of metadata by its type: u8, i8, u16, i16, u32, i32, f32, bool, -, -, u64, i64, f64.
 constexpr std::array<uint64_t, 13> value_bytes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
@@ -113,7 +112,7 @@ void skip_values(cursor &from, uint32_t type, uint64_t count, size_t depth) {
     }
     for (uint64_t i = 0; i < count; ++i) {
         throw_if_interrupted();
-        if (type == string_value) {
+        if (type == gguf_string) {
             from.skip(from.number<uint64_t>(), 1);
         } else {
             auto element = from.number<uint32_t>();
@@ -150,7 +149,7 @@ uint64_t read_alignment(cursor &from, uint64_t count, std::vector<value_place> &
         uint64_t begin = from.at();
         std::string key = from.text();
         auto type = from.number<uint32_t>();
-        if (key == "general.alignment" && type == u32_value) {
+        if (key == "general.alignment" && type == gguf_u32) {
             alignment = from.number<uint32_t>();
         } else {
             skip_values(from, type, 1, 0);
@@ -249,15 +248,17 @@ void check_layout(std::vector<gguf_tensor> tensors, uint64_t alignment, uint64_t
 }
 
 // What is taken of a block: its scale, its codes, or all of its values.
-void take_scale(const std::byte *block, std::byte *to) { std::copy_n(block, scale_bytes, to); }
+void take_scale(const std::byte *block, std::byte *to) { std::copy_n(block, block_scale_bytes, to); }
 
-void take_codes(const std::byte *block, std::byte *to) { std::copy_n(block + scale_bytes, code_block_elements, to); }
+void take_codes(const std::byte *block, std::byte *to) {
+    std::copy_n(block + block_scale_bytes, code_block_elements, to);
+}
 
 // The bytes of codes of 4 bits as they follow one another, of which the block has the first half in the low nibbles and
 // the second in the high ones.
 void take_nibbles(const std::byte *block, std::byte *to) {
     constexpr size_t half = code_block_elements / 2;
-    const std::byte *codes = block + scale_bytes;
+    const std::byte *codes = block + block_scale_bytes;
     for (size_t i = 0; i < half; i += 2) {
         constexpr std::byte low{0x0f};
         to[i / 2] = (codes[i] & low) | codes[i + 1] << 4;
@@ -373,15 +374,16 @@ void gguf_reader::add_codes(const gguf_tensor &tensor, const place &from) {
         add(std::move(info), {type, from.offset, bytes, blocks, std::move(shape)});
     };
     if (tensor.type.number == q8_0) {
-        add_part({tensor.name, &dtype_of(QDQ_I8), tensor.shape}, {block_bytes, block_bytes - scale_bytes, take_codes});
+        add_part({tensor.name, &dtype_of(QDQ_I8), tensor.shape},
+                 {block_bytes, block_bytes - block_scale_bytes, take_codes});
     } else {
         packed_rows packing(dtype_of(QDQ_I4), tensor.shape);
         add_part({packed_name(tensor.name), &packing.type(), packing.shape()},
-                 {block_bytes, block_bytes - scale_bytes, take_nibbles});
+                 {block_bytes, block_bytes - block_scale_bytes, take_nibbles});
         add_part({shape_name(tensor.name), find_dtype("I64"), {std::ssize(tensor.shape)}}, {}, tensor.shape);
     }
     add_part({scale_name(tensor.name), &dtype_of(QDQ_F16), block_shape_of(tensor)},
-             {block_bytes, scale_bytes, take_scale});
+             {block_bytes, block_scale_bytes, take_scale});
 }
 
 void gguf_reader::read_at(size_t index, uint64_t offset, std::span<std::byte> bytes) const {

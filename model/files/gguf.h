@@ -19,6 +19,12 @@ struct gguf_values {
     void add(std::string_view key, std::string_view value);
 };
 
+// Numbers of the types of values in a file's metadata.
+inline constexpr uint32_t gguf_u32 = 4, gguf_string = 8;
+
+// An f16, which is first in blocks of ggml's that have one scale.
+inline constexpr uint64_t block_scale_bytes = 2;
+
 // Data of tensors in a new file begin at multiples of this, as in a file that tells no other.
 inline constexpr uint64_t gguf_alignment = 32;
 

@@ -18,9 +18,7 @@ namespace qdq::model {
 
 namespace {
 
-constexpr uint32_t u32_value = 4, string_value = 8;
 constexpr int64_t code_block = 32;
-constexpr size_t scale_bytes = 2;
 
 template<typename T> void put(std::vector<std::byte> &to, T number) {
     const auto *bytes = reinterpret_cast<const std::byte *>(&number);
@@ -108,7 +106,7 @@ std::vector<tensor_info> as_read(const written_tensor &tensor) {
         return {{name, tensor.type->dtype != nullptr ? find_dtype(tensor.type->dtype) : &f32_dtype(), tensor.shape}};
     }
     tensor_info scale = {scale_name(name), &dtype_of(QDQ_F16), tensor.shape};
-    if (tensor.type->block_bytes == code_block + scale_bytes) {
+    if (tensor.type->block_bytes == code_block + block_scale_bytes) {
         return {{name, &dtype_of(QDQ_I8), tensor.shape}, scale};
     }
     return {{packed_name(name), &dtype_of(QDQ_I32), tensor.shape},
@@ -225,8 +223,8 @@ void gguf_writer::write_head(gguf_values values) {
 // The codes of 4 bits that byte `i` of dense ones has: a block has its first 16 in low nibbles, the others in high
 // ones.
 void put_nibbles(std::vector<std::byte> &blocks, uint64_t i, std::byte both) {
-    constexpr uint64_t block_bytes = scale_bytes + code_block / 2;
-    std::byte *codes = &blocks[2 * i / code_block * block_bytes + scale_bytes];
+    constexpr uint64_t block_bytes = block_scale_bytes + code_block / 2;
+    std::byte *codes = &blocks[2 * i / code_block * block_bytes + block_scale_bytes];
     for (uint64_t code = 2 * i % code_block; code < 2 * i % code_block + 2; ++code, both >>= 4) {
         codes[code % 16] |= (both & std::byte{15}) << (code / 16 * 4);
     }
@@ -249,8 +247,8 @@ void gguf_writer::write_at(size_t index, uint64_t offset, std::span<const std::b
             put_nibbles(of.blocks, byte, bytes[i]);
         } else {
             bool is_scale = at.what == part::scales;
-            uint64_t in_block = is_scale ? scale_bytes : code_block;
-            of.blocks[byte / in_block * block_bytes + (is_scale ? 0 : scale_bytes) + byte % in_block] = bytes[i];
+            uint64_t in_block = is_scale ? block_scale_bytes : code_block;
+            of.blocks[byte / in_block * block_bytes + (is_scale ? 0 : block_scale_bytes) + byte % in_block] = bytes[i];
         }
     }
     of.missing -= bytes.size();
@@ -264,14 +262,14 @@ void gguf_writer::write_at(size_t index, uint64_t offset, std::span<const std::b
 
 void gguf_values::add(std::string_view key, uint32_t value) {
     put_text(bytes, key);
-    put(bytes, u32_value);
+    put(bytes, gguf_u32);
     put(bytes, value);
     ++count;
 }
 
 void gguf_values::add(std::string_view key, std::string_view value) {
     put_text(bytes, key);
-    put(bytes, string_value);
+    put(bytes, gguf_string);
     put_text(bytes, value);
     ++count;
 }

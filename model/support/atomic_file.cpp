@@ -24,8 +24,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t piece = size_t{16} << 20;  // an interrupt is noticed within one of them
-
 constexpr std::string_view temporary_prefix = ".qdq-", temporary_suffix = ".tmp";
 constexpr size_t temporary_digits = 16;
 
@@ -176,7 +174,7 @@ atomic_file::~atomic_file() {
 void atomic_file::write(uint64_t offset, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         throw_if_interrupted();
-        size_t count = std::min(bytes.size(), piece);
+        size_t count = std::min(bytes.size(), piece_bytes);
         ssize_t put = pwrite(descriptor_, bytes.data(), count, static_cast<off_t>(offset));
         if (put < 0 && errno == EINTR) {
             continue;

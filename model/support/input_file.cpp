@@ -12,7 +12,6 @@ namespace qdq::model {
 namespace {
 
 // Reads go in pieces, so that an interrupt is noticed within one of them.
-constexpr size_t piece = size_t{16} << 20;
 
 constexpr int open_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // O_NONBLOCK: a FIFO must not hang here
 
@@ -38,7 +37,7 @@ input_file::~input_file() { close(descriptor_); }
 void input_file::read(uint64_t offset, std::span<std::byte> bytes) const {
     while (!bytes.empty()) {
         throw_if_interrupted();
-        ssize_t got = pread(descriptor_, bytes.data(), std::min(bytes.size(), piece), static_cast<off_t>(offset));
+        ssize_t got = pread(descriptor_, bytes.data(), std::min(bytes.size(), piece_bytes), static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR) {
             continue;
         }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace qdq::model {
 
 // Thrown once a terminating signal has arrived, so that the ordinary unwinding removes temporary files.
@@ -12,6 +14,9 @@ struct interrupted {
 void install_signal_handlers();
 
 void throw_if_interrupted();
+
+// Files are read and written by pieces of so many bytes at most: an interrupt is noticed within one of them.
+inline constexpr std::size_t piece_bytes = std::size_t{16} << 20;
 
 // Ends the process by the signal itself, so that a shell sees what happened.
 [[noreturn]] void die_of(interrupted reason);

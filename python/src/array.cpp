@@ -2,12 +2,14 @@
 
 #include "element_types.h"
 #include "frameworks.h"
+#include "kept.h"
 #include "numpy_api.h"
 
 #include <qdq/compat/common.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <new>
 #include <string>
 #include <vector>
@@ -22,25 +24,26 @@ constexpr int most_dimensions = 8;
 // records says nothing of their size, and their name is their class's: "float32" of a class `float` of 4 bytes.
 const element_type *find_numpy_type(PyArray_Descr *descr) {
     constexpr int known_types = 512;
-    static std::array<signed char, known_types> rows{};  // 0: not looked up yet, -1: none, else the row's number and 1
+    // 0: not looked up yet, -1: none, else the row's number and 1. Threads that look one up at once find the same.
+    static std::array<std::atomic<signed char>, known_types> rows{};
     const int number = descr->type_num;
     if (number < 0 || number >= known_types || PyTypeNum_ISFLEXIBLE(number)) {
         return nullptr;
     }
-    if (rows[number] == 0) {
+    signed char row = rows[number].load(std::memory_order_relaxed);
+    if (row == 0) {
         const nb::object name = nb::borrow(reinterpret_cast<PyObject *>(descr)).attr("name");
         const element_type *const type = find_type(name);
-        rows[number] = static_cast<signed char>(type != nullptr ? type->dtype + 1 : -1);
+        row = static_cast<signed char>(type != nullptr ? type->dtype + 1 : -1);
+        rows[number].store(row, std::memory_order_relaxed);
     }
-    return rows[number] > 0 ? &type_of(static_cast<qdq_dtype>(rows[number] - 1)) : nullptr;
+    return row > 0 ? &type_of(static_cast<qdq_dtype>(row - 1)) : nullptr;
 }
 
 PyArray_Descr *numpy_descr(const element_type &type) {
-    static std::array<PyObject *, std::size(kernels::element_types)> descriptions{};
-    PyObject *&description = descriptions[type.dtype];
-    if (description == nullptr) {
-        description = frameworks().attr("numpy_dtype")(type.name).release().ptr();
-    }
+    static std::array<std::atomic<PyObject *>, std::size(kernels::element_types)> descriptions{};
+    const nb::handle description =
+        kept(descriptions[type.dtype], [&] { return frameworks().attr("numpy_dtype")(type.name); });
     return reinterpret_cast<PyArray_Descr *>(nb::borrow(description).release().ptr());
 }
 

@@ -2,12 +2,13 @@
 
 #include <qdq/compat/common.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace qdq::python::dlpack {
 
@@ -16,12 +17,15 @@ const exchange *find_exchange(nb::handle object) {
         PyTypeObject *type;  // owned, so that no other gets its address
         const exchange *table;
     };
-    static std::vector<known_type> &known = *new std::vector<known_type>;
+    constexpr std::size_t most = 64;
+    static known_type known[most];
+    static std::atomic<std::size_t> count;  // of those that are written, which do not change any more
+    static nb::ft_mutex writing;
     PyTypeObject *const type = Py_TYPE(object.ptr());
-    for (const known_type &each : known) {
-        if (each.type == type) {
-            return each.table;
-        }
+    const known_type *const begin = known, *const end = begin + count.load(std::memory_order_acquire);
+    const known_type *const found = std::find_if(begin, end, [&](const known_type &each) { return each.type == type; });
+    if (found != end) {
+        return found->table;
     }
     const nb::object capsule =
         nb::getattr(nb::handle(reinterpret_cast<PyObject *>(type)), "__dlpack_c_exchange_api__", nb::none());
@@ -30,10 +34,12 @@ const exchange *find_exchange(nb::handle object) {
         table = static_cast<const exchange *>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
         table = table->header.major == 1 ? table : nullptr;
     }
-    if (known.size() < 64) {
+    const nb::ft_lock_guard alone(writing);
+    if (const std::size_t place = count.load(std::memory_order_relaxed); place < most) {
         Py_INCREF(reinterpret_cast<PyObject *>(type));
         capsule.inc_ref();  // it may own the table, and the type may lose it
-        known.push_back({type, table});
+        known[place] = {type, table};
+        count.store(place + 1, std::memory_order_release);
     }
     return table;
 }

@@ -3,8 +3,10 @@
 #include "arguments.h"
 #include "element_types.h"
 #include "frameworks.h"
+#include "kept.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace qdq::python {
 
@@ -91,7 +93,8 @@ const element_type *find_dlpack_type(int code, int bits) {
 const element_type &named_type(const char *function, const char *argument, nb::handle given) {
     // By the object that names a type: the strings and type objects of a program are few, and are the same at each
     // call. An object of a class of Python's is asked each time: it may change its name, or claim to equal another's.
-    static PyObject *const known = PyDict_New();
+    static std::atomic<PyObject *> rows;
+    PyObject *const known = kept(rows, [] { return nb::dict(); }).ptr();
     const bool is_lasting = (PyType_GetFlags(Py_TYPE(given.ptr())) & Py_TPFLAGS_HEAPTYPE) == 0;
     PyObject *const row = is_lasting ? PyDict_GetItemWithError(known, given.ptr()) : nullptr;
     if (row != nullptr) {

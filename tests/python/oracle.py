@@ -1,8 +1,12 @@
 """What qdq.quantize and qdq.dequantize give, in NumPy: qdq.h's arithmetic, operation by operation."""
 
-import en_dtypes
 import ml_dtypes
 import numpy
+
+try:
+    import en_dtypes
+except ImportError:  # not on PyPI for every version of Python
+    en_dtypes = None
 
 FLOATS = ["float32", "float16", "bfloat16"]
 INTEGERS = {
@@ -11,8 +15,10 @@ INTEGERS = {
 }  # fmt: skip
 STORED_FLOATS = [
     "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
-    "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "float4_e1m2", "hifloat8",
+    "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn",
 ]  # fmt: skip
+if en_dtypes:
+    STORED_FLOATS += ["float4_e1m2", "hifloat8"]
 STORED = [*INTEGERS, *STORED_FLOATS]
 ROUNDINGS = {
     "nearest_even": numpy.rint,
