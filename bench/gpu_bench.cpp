@@ -141,6 +141,9 @@ public:
             for_each_row(floats,
                          [&](const element_type &stored, const granularity &g) { print(true, floats, stored, g); });
             if (floats.dtype == QDQ_BF16) {
+                for_each_row(floats, [&](const element_type &stored, const granularity &g) {
+                    print(true, floats, stored, g, QDQ_STOCHASTIC);
+                });
                 for (const dynamic_row &row : dynamic_rows) {
                     print_dynamic(floats, row);
                 }
@@ -177,7 +180,8 @@ private:
         }
     }
 
-    void print(bool quantizes, const element_type &from, const element_type &to, const granularity &g) {
+    void print(bool quantizes, const element_type &from, const element_type &to, const granularity &g,
+               qdq_rounding rounding = QDQ_NEAREST_EVEN) {
         const int64_t rows = elements / columns;
         const int64_t shape[] = {rows, columns}, by_columns[] = {1, rows};
         const int64_t scale_shape[] = {g.scale_rows ? g.scale_rows : rows, g.scale_columns ? g.scale_columns : columns};
@@ -185,8 +189,9 @@ private:
         const qdq_tensor c_x{x.data(), from.dtype, 2, shape, g.transposed ? by_columns : nullptr, where},
             c_y{y.data(), to.dtype, 2, shape, nullptr, where};
         const qdq_tensor c_scale{scale.data(), QDQ_F32, 2, scale_shape, nullptr, where};
+        const qdq_options options{.rounding = rounding};
         qdq_plan plan;
-        if ((quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan, &c_x, &c_scale, nullptr, &c_y, nullptr) !=
+        if ((quantizes ? qdq_plan_quantize : qdq_plan_dequantize)(&plan, &c_x, &c_scale, nullptr, &c_y, &options) !=
             QDQ_OK) {
             stop("plan");
         }
@@ -195,7 +200,10 @@ private:
                 stop("run");
             }
         });
-        print_row(quantizes ? "quantize" : "dequantize", from, to, g.name, 4 * scale_shape[0] * scale_shape[1], taken);
+        const char *const op = !quantizes                   ? "dequantize"
+                               : rounding == QDQ_STOCHASTIC ? "quantize_stochastic"
+                                                            : "quantize";
+        print_row(op, from, to, g.name, 4 * scale_shape[0] * scale_shape[1], taken);
     }
 
     // x counts once, however often it is read.

@@ -124,13 +124,14 @@ private:
     std::string first_;
 };
 
-qdq_dtype codes_of(const conformance::kernel &k) { return k.stored; }
-qdq_dtype codes_of(const conformance::dynamic_rule &rule) { return rule.codes; }
-qdq_dtype codes_of(const conformance::sweep &s) { return s.quantizes ? s.y : s.x; }
+bool is_on_devices(const conformance::kernel &k) { return supported::on_devices(k.stored); }
+bool is_on_devices(const conformance::dynamic_rule &rule) { return supported::on_devices(rule.codes); }
+bool is_on_devices(const conformance::sweep &s) { return supported::on_devices(s.quantizes ? s.y : s.x); }
+bool is_on_devices(const conformance::other_call &c) { return c.is_on_devices; }
 
 // Those of them that the target in use has.
 template<typename Checked> std::vector<Checked> of_target(std::vector<Checked> all) {
-    std::erase_if(all, [](const Checked &one) { return in_use != nullptr && !supported::on_devices(codes_of(one)); });
+    std::erase_if(all, [](const Checked &one) { return in_use != nullptr && !is_on_devices(one); });
     return all;
 }
 
@@ -211,14 +212,12 @@ bool verify_target(const std::string &name, const verify_options &options, int t
     summary all;
     const std::vector<conformance::kernel> kernels = of_target(conformance::kernels());
     const std::vector<conformance::dynamic_rule> rules = of_target(conformance::dynamic_rules());
+    const std::vector<conformance::other_call> others = of_target(conformance::other_calls());
     check_each(kernels, options, threads, all);
     check_each(rules, options, threads, all);
-    std::string checked =
-        std::to_string(kernels.size()) + " kernels, " + std::to_string(rules.size()) + " dynamic rules";
-    if (in_use == nullptr) {  // they are of tensors on the host
-        check_each(conformance::other_calls(), options, threads, all);
-        checked += ", " + std::to_string(conformance::other_calls().size()) + " other calls";
-    }
+    check_each(others, options, threads, all);
+    std::string checked = std::to_string(kernels.size()) + " kernels, " + std::to_string(rules.size()) +
+                          " dynamic rules, " + std::to_string(others.size()) + " other calls";
     if (options.full) {
         const std::vector<conformance::sweep> sweeps = of_target(conformance::sweeps());
         for (const conformance::sweep &sweep : sweeps) {

@@ -362,7 +362,8 @@ std::vector<other_call> other_calls() {
                     {"quantize_dynamic_grouped_" + both, [=] { return dynamic_grouped_scenarios(real, stored); }});
             }
             if (supported::has_row(true, real, stored) && supported::has_row(true, QDQ_F32, stored)) {
-                all.push_back({"quantize_" + both + "_stochastic", [=] { return stochastic_scenarios(real, stored); }});
+                all.push_back({"quantize_" + both + "_stochastic", [=] { return stochastic_scenarios(real, stored); },
+                               supported::on_devices(stored)});
                 all.push_back({"quantize_dynamic_" + both + "_stochastic",
                                [=] { return dynamic_stochastic_scenarios(real, stored); }});
             }

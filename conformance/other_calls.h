@@ -24,6 +24,7 @@ struct call_scenario {
 struct other_call {
     std::string name;  // "quantize_f32_i8_stochastic"
     std::function<std::vector<call_scenario>()> scenarios;
+    bool is_on_devices = false;  // takes tensors there, too
 };
 
 // Of every row that is compiled, and of every format of blocks.

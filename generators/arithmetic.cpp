@@ -209,11 +209,8 @@ Expr saturating_sum(const instructions &on, Expr r, Expr z) {
     return select(high > INT16_MAX, INT32_MAX, high < INT16_MIN, Int(32).min(), (high << 16) | (low & 0xffff));
 }
 
-Expr general_code(const instructions &on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr nan,
-                  Expr lowest, Expr highest) {
-    t = select_shared(on, before, add(t, offset), t);
-    Expr after = select_shared(on, before, 0, zero_point);
-    Expr rounded = saturating_sum(on, round_to_integral(on, t, rounding), after);
+Expr integer_code(const instructions &on, Expr t, Expr addend, Expr rounding, Expr nan, Expr lowest, Expr highest) {
+    Expr rounded = saturating_sum(on, round_to_integral(on, t, rounding), addend);
     return clamp(select(not_a_number(t), nan, rounded), lowest, highest);
 }
 

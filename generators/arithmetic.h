@@ -83,10 +83,9 @@ Expr round_otherwise(const instructions &on, Expr a, Expr rounding);
 Expr rounds_to_one_side(const Expr &rounding);
 Expr round_to_integral(const instructions &on, Expr a, Expr rounding);
 
-// t as an integer code of any rounding, zero point (a float that is added before rounding, or an int32 after it) and
-// range, to which the code of NaN saturates, too.
-Expr general_code(const instructions &on, Expr t, Expr before, Expr offset, Expr zero_point, Expr rounding, Expr nan,
-                  Expr lowest, Expr highest);
+// t as an integer code of any rounding, int32 that is added after it, and range, to which the code of NaN saturates,
+// too.
+Expr integer_code(const instructions &on, Expr t, Expr addend, Expr rounding, Expr nan, Expr lowest, Expr highest);
 
 // Low bits of a float that are the code nearest to t + offset, for an integral offset within 2^20 and codes of 16 bits:
 // after what aligns t to integers, as in align_nearest, the offset is added while still in floating point.

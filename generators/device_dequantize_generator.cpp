@@ -39,7 +39,7 @@ public:
         define_values();
         kernel.store(y, in, value);
         if (kernel.has_plain_kernel()) {
-            kernel.stages.is_plain = kernel.is_plain(in, x, scale, y);
+            kernel.stages.apart = {kernel.is_plain(in, x, scale, y)};
         }
         kernel.set_estimates(in, x, scale, zero_point, y);
     }

@@ -1,5 +1,6 @@
 // quantize on a device: where elements and operands come from, and where codes go. As the dispatcher cannot see the
 // operands' values, each thread chooses between the fast variants and the general.
+#include "chance.h"
 #include "device_code.h"
 #include "device_kernel.h"
 #include "quantize_element.h"
@@ -44,10 +45,16 @@ public:
         kernel.define(value, kernel.lanes(),
                       spelled(on(), kernel.has_plain_ways() ? select(is_plain(), without, with_sign) : with_sign));
         define_operands();
+        if (rounds_by_chance()) {
+            define_random();
+        }
         define_codes();
         kernel.store(y, in, code);
         if (kernel.has_plain_kernel()) {
-            kernel.stages.is_plain = is_plain();
+            kernel.stages.apart = {is_plain()};
+        }
+        if (kernel.has_plain_ways() && rounds_by_chance()) {  // bf16 to i8 takes 45 registers without it, 55 with it
+            kernel.stages.apart.push_back(is_by_chance());
         }
         kernel.set_estimates(in, x, scale, zero_point, y);
     }
@@ -116,6 +123,62 @@ private:
         return o;
     }
 
+    bool rounds_by_chance() const { return form != device_form::each; }
+    Expr is_by_chance() { return *in.rounding == int(QDQ_STOCHASTIC); }
+
+    // The elements of a unit, or of a strided lane, whose random bits follow one another.
+    static constexpr int words = philox_words;
+    int elements_at_once() const { return kernel.dense() ? kernel.group() : 1; }
+    int parts_of_block() const { return random_elements / elements_at_once(); }
+
+    // The number of a unit's, or a strided lane's, elements, in so many.
+    Expr number_at(const Expr &lane) {
+        Expr index = kernel.dense() ? kernel.unit : kernel.element_of(in, lane, kernel.unit);
+        return *in.first_number + cast<uint64_t>(index);
+    }
+
+    // The block of the random generator that they have a part of, where a call rounds by chance: the words before a
+    // round, and in the other half those after it. (Of a Tuple Halide 21 stores some of the words before it reads the
+    // others.)
+    void define_random() {
+        const int lanes = kernel.dense() ? 1 : kernel.lanes();
+        Expr eighth = number_at(kernel.lane / (2 * words)) / parts_of_block(), counter = eighth / 4 * 2 + eighth % 2;
+        Expr place = kernel.lane % (2 * words);
+        random(kernel.lane, kernel.unit) =
+            select(place == 0, cast<uint32_t>(counter), place == 1, cast<uint32_t>(counter >> 32), bit_pattern(0));
+        Expr pairs = select(is_by_chance(), philox_rounds / 2, 0);
+        RDom round(0, words, 0, 2, 0, lanes, 0, pairs, "round");
+        std::vector<Expr> before = block_at(round.z, round.y);
+        std::vector<Expr> after =
+            philox_round(before, {cast<uint32_t>(*in.seed), cast<uint32_t>(*in.seed >> 32)}, 2 * round.w + round.y);
+        random(place_of_block(round.z, 1 - round.y) + round.x, kernel.unit) = one_of(after, round.x);
+        kernel.stages.scalars.push_back({random, 2 * words * lanes, {round.x, round.y, round.z}});
+    }
+
+    static Expr place_of_block(const Expr &lane, const Expr &half) { return (lane * 2 + half) * words; }
+
+    std::vector<Expr> block_at(const Expr &lane, const Expr &half) {
+        std::vector<Expr> all;
+        for (int i = 0; i < words; i++) {
+            all.push_back(random(place_of_block(lane, half) + i, kernel.unit));
+        }
+        return all;
+    }
+
+    static Expr one_of(const std::vector<Expr> &block, const Expr &i) {
+        return select(i == 0, block[0], i == 1, block[1], i == 2, block[2], block[3]);
+    }
+
+    // The 16 bits of a lane's element.
+    Expr chance(const Expr &lane) {
+        Expr number = number_at(lane), of_lane = kernel.dense() ? lane : Expr(0);
+        Expr place = cast<int32_t>(number % parts_of_block()) * elements_at_once() + of_lane;
+        Expr word = one_of(block_at(kernel.dense() ? Expr(0) : lane, 0), place / 2);
+        Expr bits = (word >> cast<uint32_t>(place % 2 * 16)) & bit_pattern(0xffff);
+        Expr is_second = (number / parts_of_block()) % 4 >= 2;  // of those that share them
+        return select(is_second, (bits >> 8) | ((bits & bit_pattern(0xff)) << 8), bits);
+    }
+
     void define_codes() {
         code(kernel.lane, kernel.unit) = undef<int32_t>();
         if (!kernel.dense()) {
@@ -156,6 +219,7 @@ private:
         }
         if (w == general) {
             v = o.sign.defined() ? float_value(on(), floats(), bits(lane, kernel.unit)) : v;
+            o.chance = rounds_by_chance() ? chance(lane) : Expr();
             return element().general_code(*in.multiplies != 0, uses(zero_point_use::as_float), v, o);
         }
         if (w == bounded) {
@@ -179,7 +243,7 @@ private:
     device_kernel kernel;
     Func bits{"bits"}, value{"value"}, factor{"factor"}, inverse{"inverse"}, zero_point_bits{"zero_point_bits"},
         zero_point_float{"zero_point_float"}, zero_point_integer{"zero_point_integer"}, offset{"offset"},
-        addend{"addend"}, chosen{"chosen"}, code{"code"};
+        addend{"addend"}, chosen{"chosen"}, random{"random"}, code{"code"};
 };
 
 }  // namespace

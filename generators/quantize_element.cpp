@@ -1,7 +1,7 @@
 #include "quantize_element.h"
 
 #include "arithmetic.h"
-#include "grids.h"
+#include "chance.h"
 
 namespace qdq {
 
@@ -48,13 +48,24 @@ Expr quantize_element::general_code(const Expr &multiplies, const Expr &adds_bef
                                     const quantize_operands &o) const {
     Expr product = multiply(x, o.scale), quotient = divide(x, o.scale);
     Expr t = on.device() ? lazily(multiplies, product, quotient) : select_shared(on, multiplies, product, quotient);
-    if (stored.roles.floats) {
+    if (stored.is_integer() || stored.roles.floats) {
         t = select_shared(on, adds_before, add(t, o.offset), t);
+    }
+    if (stored.roles.floats) {
         return select(not_a_number(t), with_sign_of(x, reinterpret<float>(bit_pattern(0x7fc00000))), t);
     }
+    if (o.chance.defined()) {
+        t = lazily(given.rounding == int(QDQ_STOCHASTIC), rounded_by_chance(t, o.chance), t);
+    }
     return stored.is_float() ? cast<int32_t>(encode_any(on, stored.layout, t, x, given.no_saturate))
-                             : qdq::general_code(on, t, adds_before, o.offset, o.addend, given.rounding, nan_code(),
-                                                 given.lowest, given.highest);
+                             : integer_code(on, t, select_shared(on, adds_before, 0, o.addend), given.rounding,
+                                            nan_code(), given.lowest, given.highest);
+}
+
+// To a number of the type, of which every rounding gives the same code.
+Expr quantize_element::rounded_by_chance(const Expr &t, const Expr &chance) const {
+    return qdq::rounded_by_chance(on, grid_of(stored), t, chance, bit_pattern(least_normal_of(stored.layout)),
+                                  bit_pattern(alignment_of(stored.layout.mantissa_bits)));
 }
 
 Expr quantize_element::nan_code() const { return select(given.no_saturate != 0, 0, given.lowest); }

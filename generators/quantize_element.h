@@ -16,6 +16,7 @@ struct quantize_operands {
     Expr offset;    // an f32, added before rounding; undefined: none
     Expr addend;    // added after rounding, an integral f32 (the general variant: an int32); undefined: none
     Expr rounding;  // a qdq_rounding, of the fast variants; undefined: to nearest even
+    Expr chance;    // a uint32 below 2^16, of the general variants; undefined: none rounds by chance
     Expr sign;  // the bits whose highest is the sign of x, which may be a NaN that has lost it; undefined: those of x
 };
 
@@ -30,7 +31,7 @@ class quantize_element {
 public:
     // What a call says once for all elements.
     struct options {
-        Expr rounding;         // qdq_rounding; of the general variants
+        Expr rounding;         // qdq_rounding; of the general variants of integers, and where they round by chance
         Expr lowest, highest;  // of integer types: the range to saturate to
         Expr no_saturate;      // of float types, in the general variants; of integer types: NaN gives 0
     };
@@ -74,6 +75,7 @@ public:
     Expr allows_fast(const Expr &multiplies, const quantize_operands &o) const;
 
 private:
+    Expr rounded_by_chance(const Expr &t, const Expr &chance) const;
     Expr fast_quotient(bool multiplies, const Expr &x, const quantize_operands &o) const;
     Expr quotient(const Expr &x, const quantize_operands &o) const;
     bool bounds_nan_early() const;

@@ -1,16 +1,11 @@
-// random: the words of consecutive blocks of Philox4x32-10, which has a word for each counter and key, in any order:
-// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Its multipliers and the steps
-// of its key are constants of that paper.
-
+// random: the words of consecutive blocks of Philox4x32-10.
+#include "chance.h"
 #include "schedule.h"
 
 namespace {
 
 using namespace Halide;
 using namespace qdq;
-
-constexpr int rounds = 10;
-constexpr uint64_t multipliers[] = {0xd2511f53, 0xcd9e8d57}, key_steps[] = {0x9e3779b9, 0xbb67ae85};
 
 class Random : public Generator<Random> {
 public:
@@ -35,23 +30,16 @@ public:
     }
 
 private:
-    static Expr wide(uint64_t value) { return Internal::make_const(UInt(64), value); }
-    static Expr low(const Expr &a) { return a & wide(0xffffffff); }
+    static Expr low(const Expr &a) { return a & Internal::make_const(UInt(64), uint64_t{0xffffffff}); }
 
     // Words of 32 bits in lanes of 64, as products are: what is above them is arbitrary.
     Expr pair_of(int which) {
-        Expr counter = first + cast<uint64_t>(block);
-        std::vector<Expr> word = {counter, counter >> 32, wide(0), wide(0)};
-        Expr key[] = {low(seed), seed >> 32};
-        for (int round = 0; round < rounds; round++) {
-            Expr products[] = {low(word[0]) * wide(multipliers[0]), low(word[2]) * wide(multipliers[1])};
-            word = {(products[1] >> 32) ^ word[1] ^ key[0], products[1], (products[0] >> 32) ^ word[3] ^ key[1],
-                    products[0]};
-            for (int half = 0; half < 2; half++) {
-                key[half] = key[half] + wide(key_steps[half]);
-            }
+        Expr counter = first + cast<uint64_t>(block), zero = Internal::make_const(UInt(64), uint64_t{0});
+        std::vector<Expr> words = {counter, counter >> 32, zero, zero};
+        for (int round = 0; round < philox_rounds; round++) {
+            words = philox_round(words, {low(seed), seed >> 32}, round);
         }
-        return low(word[2 * which]) | (word[2 * which + 1] << 32);
+        return low(words[2 * which]) | (words[2 * which + 1] << 32);
     }
 
     Var i{"i"}, k{"k"}, block{"block"};

@@ -76,11 +76,13 @@ template<template<typename> typename Field> struct device_arguments {
     Field<int32_t> zero_point_type;
     Field<int32_t> zero_point_bytes;
     Field<int32_t> multiplies;  // quantize
-    Field<int32_t> rounding;    // quantize, integer types: qdq_rounding,
-    Field<int32_t> lowest;      // and the range to saturate to
+    Field<int32_t> rounding;    // quantize: qdq_rounding; integer types:
+    Field<int32_t> lowest;      // the range to saturate to
     Field<int32_t> highest;
-    Field<int32_t> no_saturate;  // quantize, float types; integer types: NaN gives 0
-    Field<int32_t> sign;         // dequantize: 1 adds the zero point, -1 subtracts it
+    Field<int32_t> no_saturate;    // quantize, float types; integer types: NaN gives 0
+    Field<int32_t> sign;           // dequantize: 1 adds the zero point, -1 subtracts it
+    Field<uint64_t> seed;          // quantize by chance: of the random numbers,
+    Field<uint64_t> first_number;  // and the number there of the first element; in the dense forms of groups
 };
 
 // Calls visit(name, d, field) for every argument of a form's kernels, in the order in which they take them; d is the
@@ -122,6 +124,8 @@ template<typename Arguments, typename Visit> void for_each_argument(Arguments &a
     visit("highest", -1, a.highest);
     visit("no_saturate", -1, a.no_saturate);
     visit("sign", -1, a.sign);
+    visit("seed", -1, a.seed);
+    visit("first_number", -1, a.first_number);
 }
 
 // Division by an invariant number below 2^31, of numbers below 2^31: (n * multiplier) >> shift. (Granlund, Montgomery

@@ -1,6 +1,8 @@
 // The numbers that stochastic rounding rounds to: those of a type's codes, as if they had no end.
 #pragma once
 
+#include "element_type.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,6 +14,13 @@ enum class grid {
     floats,   // multiples of the step of their binade: 2^-mantissa_bits of its least, or of the least normal's
     tapered,  // the same, with as many bits of mantissa as the binade has
 };
+
+constexpr grid grid_of(const element_type &type) {
+    return type.is_integer() ? grid::integers : type.layout.is_tapered() ? grid::tapered : grid::floats;
+}
+
+// The bits of a type's least normal as an f32.
+constexpr uint32_t least_normal_of(const float_layout &layout) { return uint32_t(128 - layout.bias) << 23; }
 
 // What, added to the bits of a binade's least number as an f32, makes 128 steps of it: of up to 5 bits of mantissa.
 constexpr uint32_t alignment_of(int mantissa_bits) { return uint32_t(7 - mantissa_bits) << 23; }

@@ -7,8 +7,8 @@ namespace {
 
 void kernel(device_stages &stages, const device_parameters &tuned) {
     map_to_threads(stages, tuned, Halide::DeviceAPI::CUDA);
-    if (stages.is_plain.defined()) {
-        stages.output.update().specialize(stages.is_plain);
+    for (const Halide::Expr &calls : stages.apart) {
+        stages.output.update().specialize(calls);
     }
 }
 

@@ -39,6 +39,9 @@ void map_to_threads(device_stages &stages, const device_parameters &tuned, Devic
         const Var lane = of.stage.args()[0];
         of.stage.bound_extent(lane, of.lanes).compute_at(stages.output, loop).store_in(MemoryType::Register);
         of.stage.unroll(lane);
+        for (const RVar &part : of.unrolled) {
+            of.stage.update().unroll(part);
+        }
     };
     for (auto &load : stages.operand_loads) {
         load_at(thread, load);

@@ -141,6 +141,7 @@ struct device_stages {
     struct scalar {
         Halide::Func stage;
         int lanes;
+        std::vector<Halide::RVar> unrolled = {};  // of its update, if it has one
     };
     struct load {
         Halide::Func stage;  // (word, unit)
@@ -158,8 +159,8 @@ struct device_stages {
     Halide::Func stored{"stored"};  // (part, unit), the last of them
     Halide::Func code;              // (lane, unit), one update for each of the ways to compute it, over a unit's lanes
     std::vector<Halide::RVar> ways;
-    // Of the call, not of its elements: what language models ask for, where most of the stages have nothing to choose.
-    Halide::Expr is_plain;
+    // Of calls, not of their elements: which are computed by kernels of their own, as stages have less to choose there.
+    std::vector<Halide::Expr> apart;
 };
 
 // Stages of a device kernel that computes scales: of a thread of a block of threads (thread, block), or of one of the

@@ -186,7 +186,7 @@ def gpu_speeds():
     rows = largest_rows()
 
     def cell(to, granularity):
-        found = [row["ratio"] for row in rows if row["op"] != "quantize_dynamic" and to in (row["to"], row["from"])
+        found = [row["ratio"] for row in rows if row["op"] in ("quantize", "dequantize") and to in (row["to"], row["from"])
                  and row["granularity"] == granularity]  # fmt: skip
         return f"{min(found):.2f} to {max(found):.2f}" if found else ""
 

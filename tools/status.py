@@ -51,7 +51,7 @@ OTHER_CALLS = [
     ("rows in groups: `qdq_quantize_grouped` and its kin", "api.grouped", None),
     ("codes to other codes: `qdq_transcode`", "api.transcode", None),
     ("ggml's blocks: `qdq_quantize_blocks`, `qdq_dequantize_blocks`", "kernel.blocks", None),
-    ("stochastic rounding: `QDQ_STOCHASTIC`", "api.stochastic", None),
+    ("stochastic rounding: `QDQ_STOCHASTIC`", "api.stochastic", "kernel.quantize"),
     ("scales in layouts of tensor cores, and a global scale: `scale_layout`, `global_scale`", "api.scale_layouts", None),
     ("dense MXFP6: `QDQ_DENSE`", "api.dense_codes", None),
 ]

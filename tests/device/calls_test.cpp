@@ -256,19 +256,25 @@ TEST_P(DeviceCalls, more_elements_than_one_launch_takes) {
     const array x_array(*own, QDQ_BF16, {rows, columns}, x.data(), 2 * elements);
     const array scale_array(*own, QDQ_F32, {rows, 1}, scales, sizeof scales);
     array y_array(*own, QDQ_U4, {rows, columns}, expected.data(), elements / 2);
-    for (const dimensions &scale_shape : {dimensions{}, dimensions{rows, 1}}) {
+    const struct {
+        dimensions scale_shape;
+        qdq_rounding rounding;
+    } cases[] = {{{}, QDQ_NEAREST_EVEN}, {{rows, 1}, QDQ_NEAREST_EVEN}, {{rows, 1}, QDQ_STOCHASTIC}};
+    for (const auto &[scale_shape, rounding] : cases) {
         const view x_view(x.data(), QDQ_BF16, {rows, columns}), scale_view(scales, QDQ_F32, scale_shape);
         const view y_view(expected.data(), QDQ_U4, {rows, columns});
         const qdq_tensor host_x = x_view.tensor(), host_scale = scale_view.tensor(), host_y = y_view.tensor();
-        ASSERT_EQ(qdq_quantize(&host_x, &host_scale, nullptr, &host_y, nullptr), QDQ_OK) << qdq_last_error();
+        qdq_options options{};
+        options.rounding = rounding;
+        ASSERT_EQ(qdq_quantize(&host_x, &host_scale, nullptr, &host_y, &options), QDQ_OK) << qdq_last_error();
         qdq_tensor device_scale = host_scale;
         device_scale.data = scale_array.tensor().data;
         device_scale.device = scale_array.tensor().device;
         const qdq_tensor device_x = x_array.tensor(), device_y = y_array.tensor();
-        qdq_options options{};
         options.stream = own->stream();
         ASSERT_EQ(qdq_quantize(&device_x, &device_scale, nullptr, &device_y, &options), QDQ_OK) << qdq_last_error();
-        EXPECT_TRUE(y_array.values<uint8_t>() == expected) << scale_shape.size() << "-dimensional scale";
+        EXPECT_TRUE(y_array.values<uint8_t>() == expected)
+            << scale_shape.size() << "-dimensional scale, rounding " << rounding;
     }
 }
 

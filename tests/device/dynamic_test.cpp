@@ -81,7 +81,8 @@ TEST_P(DeviceDynamic, drawn_calls_equal_the_oracle) {
     constexpr unsigned calls = 600;
     for (unsigned i = 0; i < calls && !HasFailure(); i++) {
         test_support::random_choices random(seed * 1000003 + i);
-        const api_test::drawn_call drawn(random, 100000);
+        api_test::drawn_call drawn(random, 100000);
+        drawn.draw_stochastic();
         if (drawn.way != api_test::direction::quantize || !test_support::is_taken(i) ||
             !supported::on_devices(drawn.y->view().dtype)) {
             continue;

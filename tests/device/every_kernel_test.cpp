@@ -44,6 +44,11 @@ protected:
                     << f.name << (zero_point == nullptr ? "" : ", zero points");
             }
         }
+        if (quantizes) {
+            const qdq_options by_chance{.rounding = QDQ_STOCHASTIC, .random_seed = 1, .random_offset = 8};
+            EXPECT_TRUE(quantizes_as_oracle(x.tensor(), scale.tensor(), nullptr, stored(), {}, by_chance))
+                << f.name << ", stochastic";
+        }
     }
 };
 

@@ -110,6 +110,14 @@ def test_out_and_packed_codes():
     assert numpy.array_equal(out.get(), qdq.quantize(X, 0.5, dtype="int4", packed=True))
 
 
+@pytest.mark.parametrize("offset", [0, 3])
+def test_rounding_by_chance_is_the_hosts(offset):
+    how = {"dtype": "int8", "rounding": "stochastic", "seed": 5, "offset": offset}
+    assert numpy.array_equal(qdq.quantize(cupy.asarray(X), cupy.asarray(SCALES), **how).get(), qdq.quantize(X, SCALES, **how))
+    on_device, on_host = (qdq.quantize_dynamic(x, axis=0, **how) for x in (cupy.asarray(X), X))
+    assert numpy.array_equal(on_device[0].get(), on_host[0])
+
+
 def test_a_scale_on_the_host_is_refused():
     with pytest.raises(ValueError, match="scale: "):
         qdq.quantize(cupy.asarray(X), SCALES, dtype="int8")

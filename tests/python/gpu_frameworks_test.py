@@ -52,6 +52,13 @@ class TestTorch:
         x = numbers(*SHAPE)
         assert same(qdq.quantize(view(x.cuda()), 0.05, dtype="int8"), qdq.quantize(view(x), 0.05, dtype="int8"))
 
+    @pytest.mark.parametrize("view", [lambda x: x, lambda x: x.t(), lambda x: x[:, ::3]])
+    @pytest.mark.parametrize("dtype", FLOATS)
+    def test_rounding_by_chance_is_the_hosts(self, dtype, view):
+        x, how = numbers(*SHAPE, dtype=dtype), {"rounding": "stochastic", "seed": 7, "offset": 8}
+        for stored in ("int8", torch.float8_e4m3fn):
+            assert same(qdq.quantize(view(x.cuda()), 0.05, dtype=stored, **how), qdq.quantize(view(x), 0.05, dtype=stored, **how))
+
     def test_a_given_output_is_written(self):
         x, out = numbers(*SHAPE).cuda(), torch.full((SHAPE[1], SHAPE[0]), 99, dtype=torch.int8, device="cuda").t()
         assert qdq.quantize(x, 0.05, dtype="int8", out=out) is out

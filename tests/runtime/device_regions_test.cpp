@@ -15,15 +15,17 @@ namespace {
 using namespace qdq::runtime;
 
 struct place {
-    int64_t x, y, scale, zero_point;
+    int64_t x, y, scale, zero_point, number;
     bool operator==(const place &) const = default;
 };
 
-void PrintTo(const place &p, std::ostream *out) { *out << p.x << " " << p.y << " " << p.scale << " " << p.zero_point; }
+void PrintTo(const place &p, std::ostream *out) {
+    *out << p.x << " " << p.y << " " << p.scale << " " << p.zero_point << " " << p.number;
+}
 
 // Of an element, counted with the first dimension fastest.
 place place_of(const region &r, int64_t element) {
-    place at{r.x, r.y, r.scale, r.zero_point};
+    place at{r.x, r.y, r.scale, r.zero_point, r.number + element};
     for (int d = 0; d < r.count; d++) {
         const blocked_dimension &dim = r.dimensions[d];
         const int64_t i = element % dim.whole.extent;
@@ -157,6 +159,7 @@ TEST(DeviceRegions, the_rest_after_whole_groups_lies_where_it_lay) {
         region r = region_of({d});
         r.x = 5;
         r.zero_point = 7;
+        r.number = 11;
         const region rest = rest_of(r, 1000);
         ASSERT_EQ(rest.elements(), 3);
         for (int64_t i = 0; i < 3; i++) {

@@ -133,11 +133,8 @@ struct bytes_ahead {
 [[gnu::noinline]] void round_values(const stochastic_call &whole, uint64_t block, float *from, int64_t count,
                                     bytes_ahead &of_x, bytes_ahead &of_y) {
     const element_type &codes = whole.codes.op.codes();
-    const float_layout &layout = codes.layout;
-    const kernels::grid grid = codes.is_integer()    ? kernels::grid::integers
-                               : layout.is_tapered() ? kernels::grid::tapered
-                                                     : kernels::grid::floats;
-    const auto least_normal = uint32_t(128 - layout.bias) << 23;
+    const uint32_t least_normal = kernels::least_normal_of(codes.layout);
+    const uint32_t alignment = kernels::alignment_of(codes.layout.mantissa_bits);
     const int64_t at_once = of_x.is_done() && of_y.is_done() ? most_values : fetching_values;
     alignas(64) uint64_t memory[(most_values + drawn_bytes) / sizeof(uint64_t)];
     halide_dimension_t words_shape{0, 0, 1}, random_shape{0, 0, 1}, shape{0, 0, 1};
@@ -156,8 +153,7 @@ struct bytes_ahead {
         whole.kernels.random(whole.random.seed, block, &words);
         of_x.fetch_some();
         of_y.fetch_some();
-        whole.kernels.round[int(grid)](&values, &random, least_normal, kernels::alignment_of(layout.mantissa_bits),
-                                       &values);
+        whole.kernels.round[int(kernels::grid_of(codes))](&values, &random, least_normal, alignment, &values);
     }
 }
 

@@ -9,7 +9,8 @@ namespace qdq::runtime {
 
 namespace {
 
-void advance(region &r, const blocked_dimension &d, int64_t steps) {
+void advance(region &r, const blocked_dimension &d, int64_t steps, int64_t elements) {
+    r.number += steps * elements;
     r.x += steps * d.whole.x;
     r.y += steps * d.whole.y;
     r.scale += steps / d.block * d.whole.scale;
@@ -46,7 +47,8 @@ bool region::has_dense_rows(int64_t group) const {
 
 region whole_region(const plan &p) {
     region all;
-    const merge_order order = p.op.packs() ? merge_order::as_given : merge_order::of_strides;
+    const bool keeps_order = p.op.packs() || p.op.rounds_by_chance();
+    const merge_order order = keeps_order ? merge_order::as_given : merge_order::of_strides;
     all.count = merge_dimensions(p.dimensions, p.dimension_count, order, all.dimensions);
     return all;
 }
@@ -58,7 +60,8 @@ qdq_status for_each_part(const region &r, qdq_status (*run)(void *context, const
     }
     const blocked_dimension &outer = r.dimensions[r.count - 1];
     const dimension &d = outer.whole;
-    int64_t room = std::max<int64_t>(1, most_elements / (elements / d.extent));
+    const int64_t inner = elements / d.extent;
+    int64_t room = std::max<int64_t>(1, most_elements / inner);
     if (room > 64) {
         room -= room % 64;  // so that parts of packed codes begin at whole bytes
     }
@@ -69,7 +72,7 @@ qdq_status for_each_part(const region &r, qdq_status (*run)(void *context, const
                                           : room;
         steps = std::min(d.extent - done, most);
         region part = r;
-        advance(part, outer, done);
+        advance(part, outer, done, inner);
         part.dimensions[r.count - 1] = cut(outer, steps, in_block);
         part.count -= steps == 1;
         if (qdq_status s = for_each_part(part, run, context)) {
@@ -82,7 +85,7 @@ qdq_status for_each_part(const region &r, qdq_status (*run)(void *context, const
 region rest_of(const region &r, int64_t start) {
     const blocked_dimension &d = r.dimensions[0];
     region rest = r;
-    advance(rest, d, start);
+    advance(rest, d, start, 1);
     rest.dimensions[0] = cut(d, d.whole.extent - start, d.block != 1);
     return rest;
 }

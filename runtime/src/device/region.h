@@ -10,6 +10,7 @@ struct region {
     int count = 0;
     blocked_dimension dimensions[most_dimensions];
     int64_t x = 0, y = 0, scale = 0, zero_point = 0;
+    int64_t number = 0;  // of its first element, among all in their order
 
     int64_t elements() const;
 
@@ -17,7 +18,8 @@ struct region {
     bool has_dense_rows(int64_t group) const;
 };
 
-// A plan's dimensions, merged, in the order of y's elements, or of the packed ones.
+// A plan's dimensions, merged, in the order of y's elements, or as the caller has them: of packed ones, and of those
+// whose numbers say how they are rounded.
 region whole_region(const plan &p);
 
 // Calls run(context, part) for parts that cover a region, each within most_elements, until one returns a failure. Only

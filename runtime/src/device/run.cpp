@@ -102,6 +102,7 @@ private:
         in.highest = op.highest;
         in.no_saturate = op.no_saturate || op.nan_is_zero;
         in.sign = op.adds_zero_point ? 1 : -1;
+        in.seed = op.rounds_by_chance() ? p.random.seed : 0;
     }
 
     // Whole groups by a dense form, if there is one for the layout, and what is left by the strided form.
@@ -117,12 +118,24 @@ private:
             const int64_t group = group_of(form), in_groups = elements - elements % group;
             device_buffer x_words, y_words;
             if (op.packing != QDQ_SPLIT_HALVES && r.has_dense_rows(group) && meets_operands(r, form) &&
+                has_random_bits(r, form) &&
                 set_words(x, r.x, op.x_bits, reach(r, &dimension::x), group, x_words, in.first_x) &&
                 set_words(y, r.y, op.y_bits, reach(r, &dimension::y), group, y_words, in.first_y)) {
                 return run_groups(r, form, elements, in_groups, x_words, y_words);
             }
         }
         return run_strided(r, elements);
+    }
+
+    // Of the first element, where its random bits follow of it.
+    uint64_t number_of(const region &r) const {
+        return op.rounds_by_chance() ? p.random.offset + uint64_t(r.number) : 0;
+    }
+
+    // Whether a dense form has those that its groups need. One that computes rows side by side would take more
+    // registers for them.
+    bool has_random_bits(const region &r, device_form form) const {
+        return !op.rounds_by_chance() || (form == device_form::group && number_of(r) % uint64_t(group_of(form)) == 0);
     }
 
     // How many elements of x, or of y, there are from the beginning of the first of dense rows to the end of the last.
@@ -179,6 +192,7 @@ private:
             describe(1, rows, r.dimensions[1].block, r.dimensions[1].whole, 1);
         }
         in.units = static_cast<int32_t>(columns * ((rows - 1) / rows_of(form) + 1));
+        in.first_number = number_of(r) / uint64_t(group_elements);
         in.x_step[0] = in.y_step[0] = 1;
         in.x_step[1] = r.count > 1 ? r.dimensions[1].whole.x / group_elements : 0;
         in.y_step[1] = r.count > 1 ? r.dimensions[1].whole.y / group_elements : 0;
@@ -206,6 +220,7 @@ private:
     qdq_status run_strided(const region &r, int64_t elements) {
         in.elements = static_cast<int32_t>(elements);
         in.units = static_cast<int32_t>((elements + op.codes_per_byte() - 1) / op.codes_per_byte());
+        in.first_number = number_of(r);
         clear_dimensions();
         in.dimensions = r.count;
         for (int d = 0; d < r.count; d++) {

@@ -47,8 +47,8 @@ void set_call(draft &d) {
     op.scale = given.scale->data;
     op.zero_point = given.zero_point && d.zero_point_elements > 0 ? given.zero_point->data : nullptr;
     op.zero_point_type = given.zero_point ? given.zero_point->dtype : QDQ_I32;
-    if (op.quantizes() && op.rounding == QDQ_STOCHASTIC) {
-        d.result.path = execution_path::stochastic;
+    if (op.rounds_by_chance()) {
+        d.result.path = d.is_on_device() ? execution_path::device : execution_path::stochastic;
         d.result.random = {options.random_seed, options.random_offset};
     }
     op.nontemporal = op.target->nontemporal && stores_past_caches(options.stores, op, d.x_elements);

@@ -118,6 +118,7 @@ struct call {
     };
 
     bool quantizes() const { return kind == operation::quantize; }
+    bool rounds_by_chance() const { return quantizes() && rounding == QDQ_STOCHASTIC; }
     const element_type &codes() const { return type_of(quantizes() ? y_type : x_type); }
     bool packs() const { return codes().is_packed(); }
     bool has_inverses() const { return quantizes() && (!multiply || reciprocal); }  // of operands
@@ -177,7 +178,7 @@ struct plan {
     bool same_layout;                        // y may alias x exactly
     union {
         loop_nest nest;         // normalized; of that path
-        random_numbers random;  // of stochastic rounding
+        random_numbers random;  // of stochastic rounding, on devices, too
     };
     int dimension_count;  // innermost first where it is tiles, as the caller gave them where it is stochastic
     blocked_dimension dimensions[most_dimensions];

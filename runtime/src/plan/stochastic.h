@@ -8,7 +8,8 @@ namespace qdq::runtime {
 
 struct draft;
 
-// Whether a call that asks for it may have it: a kernel of its type of codes from f32, the host, random numbers enough.
+// Whether a call that asks for it may have it: random numbers enough, and on the host a kernel of its type of codes
+// from f32.
 qdq_status check_stochastic_rounding(const draft &d);
 
 }  // namespace qdq::runtime
