@@ -13,8 +13,8 @@ namespace qdq::runtime {
 // Of rows or columns of x: generators/reduce_generator.cpp.
 using reduce_kernel = int(halide_buffer_t *x, halide_buffer_t *above, halide_buffer_t *below);
 
-// By kernels::reduction, where what is asked for are magnitudes `below` is 0, and how many elements of a row, and
-// columns, are reduced at once. No kernels: no row of the build quantizes such elements.
+// By kernels::reduction, and how many elements of a row, and columns, are reduced at once. Those that find magnitudes
+// write a `below` of 0. No kernels: no row of the build quantizes such elements.
 struct reductions_of_size {
     reduce_kernel *row, *short_rows, *column;
     int32_t row_elements, columns;
