@@ -97,7 +97,7 @@ private:
         in.zero_point_type = op.zero_point_type;
         in.zero_point_bytes = op.zero_point ? type_of(op.zero_point_type).bits / 8 : 1;
         in.multiplies = op.multiply;
-        in.rounding = op.rounding;
+        in.rounding = int32_t{op.rounding};
         in.lowest = op.lowest;
         in.highest = op.highest;
         in.no_saturate = op.no_saturate || op.nan_is_zero;
