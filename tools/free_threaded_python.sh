@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes FOLDER/usr/bin/python3: a free-threaded CPython 3.13 with its headers, of this processor or another. No package of Debian's has one,
-# so it is compiled from the sources that Debian 13 has, with zlib inside.
+# so it is compiled from the sources that Debian 13 has, with zlib and libffi inside.
 # usage: tools/free_threaded_python.sh PROCESSOR FOLDER     x86_64 or aarch64, which is compiled by that of x86_64
 set -eu
 processor=$1
@@ -31,14 +31,18 @@ if [ ! -e "$root/made" ]; then
     cd "$root/sources"
     apt update
     apt source --tar-only python3.13
-    apt download zlib1g-dev
-    dpkg-deb --extract zlib1g-dev_*.deb zlib
+    apt download zlib1g-dev libffi-dev
+    for package in zlib1g-dev_*.deb libffi-dev_*.deb; do
+        dpkg-deb --extract "$package" libraries
+    done
+    headers=$PWD/libraries/usr/include
+    archives=$PWD/libraries/usr/lib/$processor-linux-gnu
     tar --extract --strip-components=1 --file python3.13_*.orig.tar.xz
     # It is for tests: optimizing it more would take minutes. Libraries of this machine that it could have are not for another.
     # shellcheck disable=SC2086
     PKG_CONFIG_LIBDIR=/nonexistent ./configure --quiet OPT="-DNDEBUG -O1" --build=x86_64-linux-gnu --host="$processor-linux-gnu" --prefix="$root/usr" --disable-gil --without-ensurepip \
-        --disable-test-modules --disable-ipv6 MODULE_BUILDTYPE=static py_cv_module__ctypes=n/a $of_another \
-        ZLIB_CFLAGS="-I$PWD/zlib/usr/include" ZLIB_LIBS="$PWD/zlib/usr/lib/$processor-linux-gnu/libz.a" >../log 2>&1 &&
+        --disable-test-modules --disable-ipv6 MODULE_BUILDTYPE=static $of_another \
+        ZLIB_CFLAGS="-I$headers" ZLIB_LIBS="$archives/libz.a" LIBFFI_CFLAGS="-I$headers/$processor-linux-gnu" LIBFFI_LIBS="$archives/libffi.a" >../log 2>&1 &&
         make --silent -j "$(nproc)" >>../log 2>&1 && make --silent install >>../log 2>&1 || { tail -n 20 ../log; exit 1; }
     cd "$here"
     rm -rf "$root/sources" "$root/apt"

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,10 +64,13 @@ std::optional<struct stat> replaceable(const folder &inside, const std::string &
 
 // It does not include the name of the file, which may already be as long as names can be.
 std::string random_name() {
-    std::random_device random;
+    std::array<unsigned char, temporary_digits> random;
+    if (getentropy(random.data(), random.size()) != 0) {  // of the system: /dev is not in every root
+        throw system_failure("a temporary file's name", "cannot draw");
+    }
     std::string name(temporary_prefix);
-    for (size_t i = 0; i < temporary_digits; ++i) {
-        name += "0123456789abcdef"[random() % 16];
+    for (const unsigned char drawn : random) {
+        name += "0123456789abcdef"[drawn % 16];
     }
     return name + std::string(temporary_suffix);
 }
