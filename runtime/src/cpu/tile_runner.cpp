@@ -323,7 +323,7 @@ tile_runner::operand_box tile_runner::read_operands(const tile &t) {
     box.count = 1;
     box.in_order = true;
     offsets at;
-    int order[most_dimensions], several = 0;
+    int order[most_dimensions]{}, several = 0;
     const auto distance = [this](int d) {
         const dimension &w = dimensions[d].whole;
         return std::abs(w.scale != 0 ? w.scale : w.zero_point);
