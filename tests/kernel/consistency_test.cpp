@@ -183,10 +183,10 @@ TEST_P(ConsistencyTest, one_result_on_every_target_for_any_number_of_threads) {
 }
 
 TEST_P(ConsistencyTest, the_same_result_on_every_device_target) {
-    if (test_support::device_targets().empty()) {
+    const consistency_case &c = GetParam();
+    if (test_support::device_targets().empty() || !supported::on_devices(c.stored)) {
         return;
     }
-    const consistency_case &c = GetParam();
     const prepared_work work(c.work, c.stored, c.quantizes);
     const storage expected = work.by_oracle();
     storage actual = work.empty_y();
