@@ -51,7 +51,7 @@ class Lease(unittest.TestCase):
         for step in ("calls", "dynamic", "faults", "every_kernel", "quantize.0", "dequantize.0", "unsupported", "consistency", "bench"):
             self.assertTrue(any(re.match(rf"\d+ s: {step}: passed", line) for line in printed), (step, printed))
         self.assertRegex(printed[-1], r"done: 9 steps passed, 0 failed")
-        self.assertEqual((self.out / "bench.json").read_text().count('"ratio"'), 78)
+        self.assertEqual((self.out / "bench.json").read_text().count('"ratio"'), 96)
 
     def test_what_is_there_when_it_is_stopped_can_be_read(self):
         for kill in (signal.SIGTERM, signal.SIGKILL):
