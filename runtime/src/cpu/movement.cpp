@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace qdq::runtime {
@@ -63,10 +64,25 @@ template<typename Element, int64_t from_step, int64_t to_step>
     }
 }
 
-// One row, by vectors where a stride is 1 and the other -1 or 2.
+// With a pattern, over and over. Out of line for its size: the compiler's own loops of all elements are 1 KiB.
+[[gnu::noinline]] void fill(uint32_t pattern, char *to, int64_t bytes) {
+    uint32_t several[8];
+    std::fill(std::begin(several), std::end(several), pattern);
+    for (; bytes >= int64_t{sizeof(several)}; bytes -= sizeof(several), to += sizeof(several)) {
+        std::memcpy(to, several, sizeof(several));
+    }
+    if (bytes > 0) {
+        std::memcpy(to, several, static_cast<size_t>(bytes));
+    }
+}
+
+// One row, by vectors where a stride is 1 and the other -1, 0 or 2.
 template<typename Element>
 [[gnu::always_inline]] inline void copy_strided(const char *__restrict from, char *__restrict to, move_loop column) {
-    if (column.to == 1 && column.from == 2) {
+    if (column.to == 1 && column.from == 0) {
+        constexpr uint32_t repeated = UINT32_MAX / std::numeric_limits<Element>::max();  // 0x00010001 of 16 bits
+        fill(load<Element>(from, 0) * repeated, to, column.extent * int64_t{sizeof(Element)});
+    } else if (column.to == 1 && column.from == 2) {
         copy_by<Element, 2, 1>(from, to, column.extent);
     } else if (column.to == 1 && column.from == -1) {
         copy_by<Element, -1, 1>(from, to, column.extent);
