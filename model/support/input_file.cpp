@@ -11,8 +11,6 @@ namespace qdq::model {
 
 namespace {
 
-// Reads go in pieces, so that an interrupt is noticed within one of them.
-
 constexpr int open_flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // O_NONBLOCK: a FIFO must not hang here
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "cpu/blocks.h"
 
+#include "cpu/cache_lines.h"
 #include "cpu/float_environment.h"
 #include "cpu/kernel_buffer.h"
 #include "cpu/movement.h"
@@ -91,14 +92,6 @@ void run_kernel(const block_call &call, const char *x, int64_t x_stride, char *y
     call.p.kernel(&of_x, &of_y);
 }
 
-// What the next box reads, as a kernel goes over few bytes several times: of dense x alone.
-void fetch(const char *from, int64_t bytes) {
-    constexpr int64_t line = 64;
-    for (int64_t i = 0; i < bytes; i += line) {
-        __builtin_prefetch(from + i);
-    }
-}
-
 void run_some(int64_t part, void *context) {
     const block_call &call = *static_cast<const block_call *>(context);
     const float_environment environment;
@@ -114,8 +107,8 @@ void run_some(int64_t part, void *context) {
         char *const to = y.data + at.y;
         if (x.is_moved) {
             move_box(call, x, at.size, from, x_buffer, true);
-        } else if (number + 1 < end) {
-            fetch(from + count * x.elements * x.element_bytes, count * x.elements * x.element_bytes);
+        } else if (number + 1 < end) {  // what the next box reads, as a kernel goes over few bytes several times
+            prefetch<cache::l1>(from + count * x.elements * x.element_bytes, count * x.elements * x.element_bytes);
         }
         run_kernel(call, x.is_moved ? x_buffer : from, x.elements, y.is_moved || y.bypasses ? y_buffer : to, y.elements,
                    count);

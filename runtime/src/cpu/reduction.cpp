@@ -50,23 +50,21 @@ void put_at(reduced_nest &nest, int place, int i) {
     std::swap(nest.loops[place], nest.loops[i]);
 }
 
-// The longest loop from `from` on that is wanted, or -1.
-template<typename Wanted> int longest_loop(const reduced_nest &nest, int from, Wanted wanted) {
+// The longest loop but the first, or -1.
+int longest_outer_loop(const reduced_nest &nest) {
     int longest = -1;
-    for (int i = from; i < nest.count; i++) {
-        if (wanted(nest.loops[i]) && (longest < 0 || nest.loops[i].extent > nest.loops[longest].extent)) {
+    for (int i = 1; i < nest.count; i++) {
+        if (longest < 0 || nest.loops[i].extent > nest.loops[longest].extent) {
             longest = i;
         }
     }
     return longest;
 }
 
-bool any_loop(const reduced_loop &) { return true; }
-
 // An element at a time: those of a group inside, in registers, in the order of memory.
 way by_elements(reduced_nest &nest) {
     put_at(nest, 0, find_loop(nest, 0, [](const reduced_loop &l) { return l.group == 0; }));
-    put_at(nest, 1, longest_loop(nest, 1, any_loop));
+    put_at(nest, 1, longest_outer_loop(nest));
     return way::elements;
 }
 
@@ -111,7 +109,7 @@ way choose_way(const reductions_of_size &kernels, reduced_nest &nest) {
     }
     const int neighbours =
         find_loop(nest, 1, [](const reduced_loop &l) { return l.group == 1 && l.extent >= short_rows; });
-    put_at(nest, 1, neighbours >= 0 ? neighbours : longest_loop(nest, 1, any_loop));
+    put_at(nest, 1, neighbours >= 0 ? neighbours : longest_outer_loop(nest));
     return column.extent < kernels.row_elements ? way::short_rows : way::row;
 }
 

@@ -20,8 +20,8 @@ struct spread_dimension {
     }
 };
 
-// The values of all places of dimensions, the innermost first, whose elements are runs of `step` places. Up to
-// spare_operands places after them may be written over.
+// Puts its value in each place of a box of dimensions, the innermost first. A step along the innermost is a run of
+// `step` places, which share a value. Up to spare_operands places after the box may be written over.
 void spread(const target &on, const void *from, const spread_dimension *dimensions, int count, void *to);
 
 constexpr int64_t spread_past = 8;  // values past the last that may be written over

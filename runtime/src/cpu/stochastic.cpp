@@ -3,6 +3,7 @@
 // cache.
 #include "plan/stochastic.h"
 
+#include "cpu/cache_lines.h"
 #include "cpu/consecutive.h"
 #include "cpu/execute.h"
 #include "cpu/float_environment.h"
@@ -121,7 +122,6 @@ struct bytes_ahead {
 
     // GCC drops calls of functions that do nothing but prefetch, unless they are inlined.
     [[gnu::always_inline]] void fetch_some() {
-        constexpr int64_t line = 64;
         for (const char *const last = std::min(end, next + step); next < last; next += line) {
             __builtin_prefetch(next);
         }

@@ -1,5 +1,6 @@
 #include "cpu/tile_runner.h"
 
+#include "cpu/cache_lines.h"
 #include "cpu/fast_variants.h"
 #include "cpu/float_environment.h"
 #include "cpu/packing.h"
@@ -13,8 +14,6 @@
 namespace qdq::runtime {
 
 namespace {
-
-constexpr int64_t line = 64;  // bytes of a cache line
 
 int64_t whole_lines(int64_t bytes) { return (bytes + line - 1) / line * line; }
 
@@ -134,8 +133,8 @@ void tile_runner::run(const interval *region) {
             t.places *= d == 0 ? row_places(t.box[0].extent) : t.box[d].extent;
         }
         load_operands(t);
-        const bool has_a_rows_operands = kernel.form != kernel_form::column || kernel.unit > 0;
-        if (is_followed && has_a_rows_operands) {
+        const bool has_operands_of_a_row = kernel.form != kernel_form::column || kernel.unit > 0;
+        if (is_followed && has_operands_of_a_row) {
             run_overlapping(t);
         } else {
             run_tile(t);
