@@ -18,7 +18,7 @@ set(QDQ_STORED_TYPES "" CACHE STRING "Types of the stored side to compile kernel
 set(QDQ_MICROARCHITECTURE "" CACHE STRING "Processor whose tuned parameters the kernels have")
 
 # Devices to compile kernels for, beside the processor's: cuda and opencl. Both take 160 seconds of one processor more, and
-# make a library of 14 MB of one of 6.
+# make a library of 16 MB of one of 6.
 set(QDQ_DEVICE_TARGETS "" CACHE STRING "Device targets to compile kernels for")
 
 # Compute capabilities ("80;90") for which CUDA's kernels are compiled by ptxas here, so that a first call on such a device need
