@@ -20,13 +20,48 @@ inline const std::map<std::string, form> &form_names() {
     return names;
 }
 
-inline Halide::Expr operand_index(form f, const element_type &stored, Halide::Expr c, Halide::Expr r) {
-    switch (f) {
-    case form::row: return r;
-    case form::column: return c;
-    default: return c / stored.block;
+// Which operand a kernel's elements take, for numbers that hold `places` elements of its columns each. In the block
+// form a vector of `lanes` numbers may meet several blocks: each lane then chooses the operand of its own.
+struct operand_places {
+    form its_form;
+    int block;  // the fewest elements that share an operand
+    int places, lanes;
+    Halide::Expr columns, operands;  // of a call
+
+    // Whether blocks are the longest, where a type has shorter ones; otherwise undefined.
+    Halide::Expr has_longest_blocks() const {
+        return its_form == form::block && block < longest_block ? columns >= operands * longest_block : Halide::Expr();
     }
-}
+
+    // The operand of a place of number c of row r.
+    template<typename Operand>
+    Halide::Expr operator()(Operand &operand, const Halide::Expr &c, const Halide::Expr &place,
+                            const Halide::Expr &r) const {
+        if (its_form != form::block) {
+            return operand(its_form == form::row ? r : places * c + place);
+        }
+        Halide::Expr of_own = of_block(operand, c, block);
+        return block < longest_block ? select(has_longest_blocks(), of_block(operand, c, longest_block), of_own)
+                                     : of_own;
+    }
+
+private:
+    template<typename Operand> Halide::Expr of_block(Operand &operand, const Halide::Expr &c, int length) const {
+        // The operands of longer blocks are fewer, and bounds are of those that there are.
+        const auto number = [&](const Halide::Expr &i) {
+            return operand(Halide::unsafe_promise_clamped(i, 0, operands - 1));
+        };
+        const int met = lanes * places / length;
+        if (met <= 1) {
+            return number(places * c / length);
+        }
+        Halide::Expr first = c / lanes * met, all = number(first + met - 1);
+        for (int i = met - 1; i-- > 0;) {
+            all = select(c % lanes < (i + 1) * (lanes / met), number(first + i), all);
+        }
+        return all;
+    }
+};
 
 // The dispatcher's views start at 0. Those of a row form's operands may have stride 0: one operand for all rows.
 template<typename Operand> void declare_operand_view(form f, Operand &operand) {
@@ -71,6 +106,20 @@ std::vector<Halide::Expr> conditions_of(const Halide::Expr &variant, const std::
     std::vector<Halide::Expr> all;
     for (Kind k : variants) {
         all.push_back(variant == static_cast<int>(k));
+    }
+    return all;
+}
+
+// Each condition twice, with another one and without it; as they are, where that one is undefined.
+inline std::vector<Halide::Expr> with_and_without(const Halide::Expr &other,
+                                                  const std::vector<Halide::Expr> &conditions) {
+    if (!other.defined()) {
+        return conditions;
+    }
+    std::vector<Halide::Expr> all;
+    for (const Halide::Expr &condition : conditions) {
+        all.push_back(condition && other);
+        all.push_back(condition && !other);
     }
     return all;
 }

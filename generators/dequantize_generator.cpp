@@ -66,7 +66,7 @@ public:
         stages.value_pair = value_pair;
         stages.codes_per_byte = stored().codes_per_byte();
         stages.least_lanes = on().least_lanes();
-        stages.variants = conditions_of(variant, variants());
+        stages.variants = with_and_without(own().has_longest_blocks(), conditions_of(variant, variants()));
         cpu_schedule_named(schedule_name).dequantize(stages, tuned);
     }
 
@@ -141,9 +141,13 @@ private:
                               : integer_value(stored(), number(), places() > 1 ? Expr(place) : 0);
     }
 
+    operand_places own() const {
+        const int lanes = std::max<int>(tuned.vector, tuned.stored_vector);
+        return {form, stored().block, places(), lanes, y.dim(0).extent(), scale.dim(0).extent()};
+    }
+
     Expr value_of(kind k) {
-        Expr at = operand_index(form, stored(), places() * c + place, r);
-        Expr s = scale(at), z = zero_point(at);
+        Expr s = own()(scale, c, place, r), z = own()(zero_point, c, place, r);
         if (k == kind::plain && decodes_as_f16()) {
             return element().value_of_f16(decoded(c, place, r), s);
         }

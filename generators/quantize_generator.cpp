@@ -46,7 +46,7 @@ public:
         declare_operand_view(form, zero_point);
 
         value(c, r) = float_value(on(), type_named(float_name), x_bits(c));
-        broadcast(c, r) = Tuple(scale(operand_at(c)), inverse(operand_at(c)), zero_point(operand_at(c)));
+        broadcast(c, r) = Tuple(own(1)(scale, c, 0, r), own(1)(inverse, c, 0, r), own(1)(zero_point, c, 0, r));
         // The codes of a byte stand apart in registers: they are lanes of one number.
         neighbours(c, place, r) = value(places() * c + place, r);
         if (paired()) {
@@ -81,7 +81,6 @@ public:
         stages.narrowed_sum = narrowed_sum;
         stages.words = words;
         stages.form = form;
-        stages.block = stored().block;
         stages.codes_per_byte = stored().codes_per_byte();
         stages.variants = conditions();
         cpu_schedule_named(schedule_name).quantize(stages, tuned);
@@ -132,7 +131,7 @@ private:
                 all.push_back(is_k);
             }
         }
-        return all;
+        return with_and_without(own(places()).has_longest_blocks(), all);
     }
 
     bool paired() const { return tuned.lane_holds == lane_holds::pair && pairs(type_named(float_name), stored()); }
@@ -156,7 +155,10 @@ private:
                k == kind::rounded_multiply;
     }
 
-    Expr operand_at(const Expr &column) const { return operand_index(form, stored(), column, r); }
+    operand_places own(int places) const {
+        const int lanes = element().narrows_by_saturating() ? longest_block : int(tuned.vector);
+        return {form, stored().block, places, lanes, x.dim(0).extent(), scale.dim(0).extent()};
+    }
 
     // The zero point as a variant takes it.
     quantize_operands operands(kind k, const Expr &scale, const Expr &inverse, const Expr &zero_point) const {
@@ -201,14 +203,8 @@ private:
     }
 
     quantize_operands operands_of_place(kind k, int place) {
-        if (form != kernels::form::block || stored().block != 16) {
-            Expr i = operand_at(places() * c + place);
-            return operands(k, scale(i), inverse(i), zero_point(i));
-        }
-        // Such that 16 pairs load the operands of two blocks of 16 elements.
-        Expr in_first = c % 16 < 8, first = c / 16 * 2;
-        auto own = [&](auto &operand) { return select(in_first, operand(first), operand(first + 1)); };
-        return operands(k, own(scale), own(inverse), own(zero_point));
+        auto of_place = [&](auto &operand) { return own(places())(operand, c, place, r); };
+        return operands(k, of_place(scale), of_place(inverse), of_place(zero_point));
     }
 
     // The int32 code as an element of y, saturated: the plain variants leave that to narrowing instructions.
