@@ -125,8 +125,7 @@ nb::object npu_quantize(nb::handle self, nb::handle scales, nb::handle zero_poin
     check_in_place({&x, &s, &z});
     const tensor x_view = x.view(), s_view = s.view(), z_view = z.view();
     torch_npu::detail::call accepted;
-    check(torch_npu::detail::check(x_view, s_view, z_view, static_cast<torch_npu::ScalarType>(type), axis, div_mode,
-                                   accepted));
+    check(torch_npu::detail::check(x_view, s_view, z_view, type, axis, div_mode, accepted));
     const std::vector<std::int64_t> shape(accepted.result_shape.begin(), accepted.result_shape.end());
     return made_by(function, x, accepted.to->returned, shape, [&](const qdq_tensor &y) {
         return torch_npu::detail::compute(y, x_view, s_view, z_view, div_mode, accepted);

@@ -59,13 +59,37 @@ TEST_F(NpuOperators, take_eight_int4_out_of_an_int32) {
     EXPECT_TRUE(refused(npu_anti_quant({x, {2, 1}, {2, 1}}, tensor({1})).error(), {"x: its strides are not dense"}));
 }
 
+// 1, 2, -1.125, the largest, the least, infinity and NaN, by HiFloat8's document.
+TEST_F(NpuOperators, read_hifloat8_from_bytes) {
+    const std::vector<uint8_t> x{0x08, 0x10, 0x89, 0x6e, 0x01, 0x00, 0x6f, 0x80};
+    for (const auto &how : {anti_quant_keywords{}, {.src_dtype = hifloat8}, {.src_dtype = 290}}) {
+        const auto y = npu_anti_quant(x, tensor({0.5f}), how);
+        ASSERT_TRUE(y) << y.message();
+        EXPECT_EQ(y->dtype(), dtype::f16);
+        auto values = as_floats(*y);
+        EXPECT_TRUE(std::isnan(values.back()));
+        values.pop_back();
+        EXPECT_EQ(values, (std::vector<float>{0.5f, 1, -0.5625f, 16384, 0x1p-23f, 0, INFINITY}));
+    }
+    EXPECT_TRUE(npu_anti_quant(x, tensor({0.5f}), {.offset = tensor({0})}));
+    EXPECT_TRUE(refused(npu_anti_quant(x, tensor({0.5f}), {.offset = tensor({1})}).error(), {"offset: "}));
+    EXPECT_TRUE(refused(npu_anti_quant(x, of({1}, dtype::bf16)).error(), {"scale: dtype bf16 is not f32"}));
+    EXPECT_TRUE(refused(npu_anti_quant(x, tensor({1}), {.src_dtype = ScalarType::Byte}).error(),
+                        {"torch_npu.npu_anti_quant: src_dtype: uint8 is not x's, hifloat8"}));
+    EXPECT_TRUE(refused(npu_anti_quant(of({8}, dtype::f8e4m3), tensor({1}), {.src_dtype = hifloat8}).error(),
+                        {"src_dtype: hifloat8 is not x's, float8_e4m3fn"}));
+    EXPECT_TRUE(refused(npu_anti_quant(x, tensor({1}), {.dst_dtype = hifloat8}).error(),
+                        {"dst_dtype: hifloat8 is not one of float16, bfloat16"}));
+}
+
 TEST_F(NpuOperators, refuse_what_anti_quant_does_not_take) {
     const auto f32 = [&](const dimensions &shape) { return of(shape, dtype::f32); };
     const auto i8 = of({2, 4}, dtype::i8);
     EXPECT_TRUE(refused(npu_anti_quant(none, f32({1})).error(), {"torch_npu.npu_anti_quant: x: none"}));
     EXPECT_TRUE(refused(npu_anti_quant(i8, none).error(), {"scale: none"}));
     EXPECT_TRUE(refused(npu_anti_quant(of({}, dtype::i8), f32({1})).error(), {"x: 0 dimensions"}));
-    EXPECT_TRUE(refused(npu_anti_quant(of({2, 4}, dtype::u8), f32({1})).error(), {"x: dtype u8", "i8, i32"}));
+    EXPECT_TRUE(refused(npu_anti_quant(of({2, 4}, dtype::u16), f32({1})).error(),
+                        {"x: dtype u16 is not one of i8, i32, f8e5m2, f8e4m3, u8 (hifloat8)"}));
     EXPECT_TRUE(refused(npu_anti_quant(i8, of({1}, dtype::f16)).error(), {"scale: dtype f16 is not one of f32, bf16"}));
     EXPECT_TRUE(refused(npu_anti_quant(of({2, 4}, dtype::f8e5m2), of({1}, dtype::bf16)).error(),
                         {"scale: dtype bf16 is not f32, as for float8"}));
@@ -127,11 +151,42 @@ TEST_F(NpuOperators, give_codes_of_dst_type) {
     EXPECT_EQ(shapes(quint4x2), std::pair(dtype::i32, dimensions{2, 1}));
     EXPECT_EQ(shapes(float8_e5m2), std::pair(dtype::f8e5m2, dimensions{2, 8}));
     EXPECT_EQ(shapes(256 + 36), std::pair(dtype::f8e4m3, dimensions{2, 8}));
-    for (const type_number type : {type_number(qint8), type_number(ScalarType::Float), type_number(256 + 34)}) {
+    EXPECT_EQ(shapes(hifloat8), std::pair(dtype::u8, dimensions{2, 8}));
+    for (const type_number type : {type_number(qint8), type_number(ScalarType::Float), type_number(256 + 37)}) {
         EXPECT_TRUE(refused(npu_dynamic_quant(of({2, 8}), {.dst_type = type}).error(),
-                            {"dst_type: ", "int8, quint4x2, float8_e5m2, float8_e4m3fn"}));
+                            {"dst_type: ", "is not one of int8, quint4x2, float8_e5m2, float8_e4m3fn, hifloat8"}));
     }
     EXPECT_TRUE(refused(npu_dynamic_quant(of({2, 12}), {.dst_type = quint4x2}).error(), {"last dimension, 12", "8"}));
+}
+
+// Numbers of types that op-plugin's document lists: PyTorch's, and 256 and CANN's.
+TEST_F(NpuOperators, take_no_other_numbers_of_types) {
+    const auto x = of({2, 64});
+    const std::vector<int64_t> integers{1, 16, 258, 285}, floats{23, 24, 291, 292}, float4{296, 297};
+    const auto is_in = [](const std::vector<int64_t> &list, int64_t number) {
+        return std::ranges::find(list, number) != list.end();
+    };
+    for (int64_t number = -1; number <= 600; number++) {
+        EXPECT_EQ(bool(npu_dynamic_quant(x, {.dst_type = number})),
+                  is_in(integers, number) || is_in(floats, number) || number == 290)
+            << number;
+        EXPECT_EQ(bool(npu_dynamic_quant_asymmetric(x, {.dst_type = number})), is_in(integers, number)) << number;
+        EXPECT_EQ(bool(npu_dynamic_mx_quant(x, {.dst_type = number})), is_in(floats, number) || is_in(float4, number))
+            << number;
+    }
+}
+
+// 32768 is the largest: the scales are 1 and 2^-10. 1.0625 is a tie.
+TEST_F(NpuOperators, scale_rows_by_the_largest_of_hifloat8) {
+    const auto x = tensor(std::vector<float>{32768, 1, -1.0625f, 0, 2, -32, 0.5f, -0.0009765625f}, {2, 4}).half();
+    for (const char *const mode : {"pertoken", "pertensor", "perchannel"}) {
+        EXPECT_TRUE(npu_dynamic_quant(x, {.dst_type = hifloat8, .quant_mode = mode}));
+    }
+    const auto results = npu_dynamic_quant(x, {.dst_type = hifloat8});
+    ASSERT_TRUE(results) << results.message();
+    const auto &[y, scale] = *results;
+    EXPECT_EQ(elements<float>(scale), (std::vector<float>{1, 0x1p-10f}));
+    EXPECT_EQ(elements<uint8_t>(y), (std::vector<uint8_t>{0x6e, 0x08, 0x89, 0, 0x66, 0xee, 0x62, 0x88}));
 }
 
 TEST_F(NpuOperators, refuse_what_dynamic_quant_does_not_take) {
@@ -198,7 +253,8 @@ TEST_F(NpuOperators, give_offsets_of_rows_as_documented) {
 TEST_F(NpuOperators, refuse_what_dynamic_quant_asymmetric_does_not_take) {
     const auto x = of({2, 8});
     const char *const function = "torch_npu.npu_dynamic_quant_asymmetric: ";
-    for (const type_number type : {type_number(float8_e5m2), type_number(256 + 36), type_number(qint8)}) {
+    for (const type_number type :
+         {type_number(float8_e5m2), type_number(256 + 36), type_number(qint8), type_number(hifloat8)}) {
         EXPECT_TRUE(refused(npu_dynamic_quant_asymmetric(x, {.dst_type = type}).error(),
                             {function, "dst_type: ", "is not one of int8, quint4x2"}));
     }
@@ -227,6 +283,21 @@ TEST_F(NpuOperators, pair_scales_of_blocks_and_pack_float4) {
     EXPECT_EQ(elements<uint8_t>(std::get<1>(*packed)), (std::vector<uint8_t>{125, 0, 127, 0}));
 }
 
+// Quarters up to 7, of 2^0 and 2^2. 0.375 is a tie, of 1 and 2 quarters.
+TEST_F(NpuOperators, pack_two_e1m2_in_a_byte) {
+    const auto x = tensor(std::vector<float>{1.75f, -0.25f, 0.5f, 0.375f, 7, -1, 0.4f, -6.5f}, {2, 4}).bfloat16();
+    const auto results = npu_dynamic_mx_quant(x, {.dst_type = float4_e1m2fn_x2});
+    ASSERT_TRUE(results) << results.message();
+    const auto &[y, scale] = *results;
+    EXPECT_EQ(shape_of(y), (dimensions{2, 2}));
+    EXPECT_EQ(elements<uint8_t>(y), (std::vector<uint8_t>{0x97, 0x22, 0x97, 0xe0}));
+    EXPECT_EQ(elements<uint8_t>(scale), (std::vector<uint8_t>{127, 0, 129, 0}));
+    EXPECT_TRUE(refused(npu_dynamic_mx_quant(of({2, 33}), {.dst_type = float4_e1m2fn_x2}).error(),
+                        {"the last dimension, 33, is not even (float4_e1m2fn_x2)"}));
+    EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.dst_type = float4_e1m2fn_x2, .scale_alg = 1}).error(),
+                        {"scale_alg: 1 is not 0"}));
+}
+
 TEST_F(NpuOperators, refuse_what_mx_quant_does_not_take) {
     const auto x = of({2, 64});
     EXPECT_TRUE(refused(npu_dynamic_mx_quant(none).error(), {"torch_npu.npu_dynamic_mx_quant: input: none"}));
@@ -245,7 +316,11 @@ TEST_F(NpuOperators, refuse_what_mx_quant_does_not_take) {
         refused(npu_dynamic_mx_quant(of({2, 64}, dtype::f32), {.block_size = 64}).error(), {"block_size: 64;"}));
     EXPECT_TRUE(
         refused(npu_dynamic_mx_quant(x, {.round_mode = "floor"}).error(), {"round_mode: \"floor\" is not rint"}));
-    EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.dst_type = 297}).error(), {"dst_type: ScalarType 297"}));
+    EXPECT_TRUE(
+        refused(npu_dynamic_mx_quant(x, {.dst_type = hifloat8}).error(),
+                {"dst_type: hifloat8 is not one of float4_e2m1fn_x2 (296), float4_e1m2fn_x2 (297), float8_e5m2, "
+                 "float8_e4m3fn"}));
+    EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.dst_type = 298}).error(), {"dst_type: ScalarType 298 is not"}));
     EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.scale_alg = 1}).error(), {"scale_alg: 1 is not 0"}));
     EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.dst_type = float8_e5m2, .scale_alg = 2}).error(),
                         {"scale_alg: 2 is not 0 or 1"}));
@@ -302,9 +377,11 @@ TEST_F(NpuOperators, do_as_the_functions_of_cann) {
         int acl, in_one;
     } types[] = {{int8, ACL_INT8, 1},
                  {quint4x2, ACL_INT32, 8},
+                 {hifloat8, ACL_HIFLOAT8, 1},
                  {float8_e5m2, ACL_FLOAT8_E5M2, 1},
                  {float8_e4m3fn, ACL_FLOAT8_E4M3FN, 1},
-                 {float4_e2m1fn_x2, ACL_FLOAT4_E2M1, 1}};
+                 {float4_e2m1fn_x2, ACL_FLOAT4_E2M1, 1},
+                 {float4_e1m2fn_x2, ACL_FLOAT4_E1M2, 1}};
     for (int i = 0; i < 1000 && !HasFailure(); i++) {
         dimensions shape = random_shape(random, 2 + static_cast<int>(random.below(5)));
         shape.back() *= 8;
@@ -320,7 +397,7 @@ TEST_F(NpuOperators, do_as_the_functions_of_cann) {
         const tensor_memory factors =
             random_floats(random, floats, has_groups ? dimensions{2, length} : dimensions{length}, layouts.next());
         const tensor_ptr af = make(factors), ag = make({2}, ACL_INT32, ends.data());
-        const auto &type = types[random.below(4)];
+        const auto &type = types[random.below(5)];
         dimensions codes = shape;
         codes.back() /= type.in_one;
         const auto view_of_factors = view(factors);
@@ -356,9 +433,10 @@ TEST_F(NpuOperators, do_as_the_functions_of_cann) {
             },
             aclnnDynamicQuantV3, shifted_type.acl, ACL_FLOAT, shifted_codes);
         EXPECT_EQ(0, std::memcmp(offsets.data(), shifts.data(), offsets.size() * sizeof(float)));
-        const auto &mx_type = types[2 + random.below(3)];
+        const auto &mx_type = types[3 + random.below(4)];
         const int64_t axis = random.below(static_cast<int64_t>(shape.size()));
-        const int64_t alg = mx_type.acl == ACL_FLOAT4_E2M1 ? 0 : random.below(2);
+        const bool is_float4 = mx_type.acl == ACL_FLOAT4_E2M1 || mx_type.acl == ACL_FLOAT4_E1M2;
+        const int64_t alg = is_float4 ? 0 : random.below(2);
         expect_same_of_cann(
             npu_dynamic_mx_quant(view(x), {.axis = axis, .dst_type = mx_type.number, .scale_alg = alg}),
             [&](const aclTensor *y, const aclTensor *s, uint64_t *size, aclOpExecutor **executor) {

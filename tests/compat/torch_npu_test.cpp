@@ -37,7 +37,7 @@ protected:
 
     // Refused by both forms, and nothing is written.
     void expect_refused(const std::vector<std::string> &words, const Tensor &self, const Tensor &scales,
-                        const optional_tensor &zero_points = none, ScalarType type = qint8, int64_t axis = 1,
+                        const optional_tensor &zero_points = none, type_number type = qint8, int64_t axis = 1,
                         bool div_mode = true) {
         EXPECT_TRUE(refused(npu_quantize(self, scales, zero_points, type, axis, div_mode).error(), words));
         const std::vector<int8_t> before = y;
@@ -45,7 +45,7 @@ protected:
         EXPECT_EQ(y, before);
     }
     static void expect_accepted(const Tensor &self, const Tensor &scales, const Tensor &zero_points = none,
-                                ScalarType type = qint8, int64_t axis = 1, bool div_mode = true) {
+                                type_number type = qint8, int64_t axis = 1, bool div_mode = true) {
         const auto y = npu_quantize(self, scales, zero_points, type, axis, div_mode);
         EXPECT_TRUE(y) << y.message();
     }
@@ -179,6 +179,44 @@ TEST_F(TorchNpu, takes_float8_in_either_mode) {
     EXPECT_TRUE(npu_quantize(x, two, zero, float8_e5m2, 0, false));
     EXPECT_TRUE(
         refused(npu_quantize(x, two, one, float8_e5m2, 0, false).error(), {"torch_npu.npu_quantize: zero_points: "}));
+}
+
+// 1, the tie of 1 and 1.125, 2, the largest and 0, which has no sign; by HiFloat8's prefixes of 0001, 001 and 11.
+TEST_F(TorchNpu, takes_hifloat8_in_either_mode_as_bytes) {
+    const std::vector<float> x{0.5f, -0.53125f, 1, 1e9f, -0.0f}, half{0.5f}, two{2}, zero{0}, one{1};
+    const std::vector<uint8_t> expected{0x08, 0x89, 0x10, 0x6e, 0x00};
+    for (const bool div_mode : {true, false}) {
+        const auto &scale = div_mode ? half : two;
+        EXPECT_EQ(of<uint8_t>(npu_quantize(x, scale, none, hifloat8, 0, div_mode)), expected);
+        std::vector<uint8_t> bytes(5);
+        EXPECT_TRUE(npu_quantize_out(bytes, x, scale, none, 290, 0, div_mode));
+        EXPECT_EQ(bytes, expected);
+        EXPECT_TRUE(refused(npu_quantize_out({y.data(), {5}}, x, scale, none, hifloat8, 0, div_mode).error(),
+                            {"torch_npu.npu_quantize: out: dtype i8 is not u8"}));
+    }
+    EXPECT_TRUE(npu_quantize(x, two, zero, hifloat8, 0, false));
+    EXPECT_TRUE(
+        refused(npu_quantize(x, two, one, hifloat8, 0, false).error(), {"torch_npu.npu_quantize: zero_points: "}));
+}
+
+// 268 is qint8 and 256.
+TEST_F(TorchNpu, takes_no_other_number) {
+    const std::vector<int64_t> in_div_mode{3, 12, 13, 14, 23, 24, 290}, otherwise{12, 16, 23, 24, 290};
+    for (const bool div_mode : {true, false}) {
+        const auto &taken = div_mode ? in_div_mode : otherwise;
+        for (int64_t number = -1; number <= 600; number++) {
+            if (std::ranges::find(taken, number) != taken.end()) {
+                expect_accepted(tensor({2, 8}), tensor({8}), none, number, 1, div_mode);
+            } else {
+                expect_refused({"dtype: ", "float8_e5m2, float8_e4m3fn, hifloat8"}, tensor({2, 8}), tensor({8}), none,
+                               number, 1, div_mode);
+            }
+        }
+    }
+    expect_refused({"dtype: ScalarType 268 is not one of qint8, quint8, int32, float8_e5m2, float8_e4m3fn, hifloat8"},
+                   tensor({2, 3}), tensor({3}), none, 268);
+    expect_refused({"dtype: float4_e1m2fn_x2 is not one of qint8, quint4x2, float8_e5m2, float8_e4m3fn, hifloat8"},
+                   tensor({2, 3}), tensor({3}), none, float4_e1m2fn_x2, 1, false);
 }
 
 TEST_F(TorchNpu, takes_qint8_and_quint4x2_without_div_mode) {
@@ -339,7 +377,7 @@ TEST_F(TorchNpu, says_when_memory_for_the_result_is_short) {
 struct randomized {
     bool div_mode;
     qdq_dtype self, scales, stored;
-    ScalarType type;
+    type_number type;
     const qdq_dtype *zero_points;  // or none
     int64_t axis;
     size_t dimension;  // that it stands for
@@ -369,7 +407,8 @@ protected:
         options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
         options.nan = QDQ_NAN_ZERO;
         const bool packed = what.stored == QDQ_I4;
-        tensor_memory y(what.stored, what.shape, packed ? dimensions{} : strides_of(y_layouts.next(), what.shape));
+        const dimensions y_strides = packed ? dimensions{} : strides_of(y_layouts.next(), what.shape);
+        tensor_memory y(what.stored, what.shape, y_strides);
         const tensor_memory expected = filled(y, [&](const int64_t *i) {
             dimensions at(scale_shape.size(), 0);
             if (!what.one_scale) {
@@ -383,15 +422,14 @@ protected:
         const auto made = npu_quantize(view(x), view(scales), zero_points, what.type, what.axis, what.div_mode);
         ASSERT_TRUE(made) << made.message();
         dimensions y_shape = what.shape;
-        if (packed) {
-            y_shape.back() /= 8;
-            ASSERT_EQ(shape_of(made), y_shape);
-            ASSERT_EQ(made->dtype(), dtype::i32);
-            ASSERT_TRUE(same_bytes(expected, Tensor(made->data(), dtype::i4, what.shape)));
-        } else {
-            ASSERT_TRUE(same_bytes(expected, *made));
-        }
-        const qdq::output to = packed ? qdq::output(y.view().data, dtype::i32, y_shape) : out(y);
+        y_shape.back() /= packed ? 8 : 1;
+        const auto stored = static_cast<dtype>(what.stored), returned = packed                  ? dtype::i32
+                                                                        : stored == dtype::hif8 ? dtype::u8
+                                                                                                : stored;
+        ASSERT_EQ(shape_of(made), y_shape);
+        ASSERT_EQ(made->dtype(), returned);
+        ASSERT_TRUE(same_bytes(expected, Tensor(made->data(), stored, what.shape)));
+        const qdq::output to(y.view().data, returned, y_shape, y_strides);
         const qdq::result done =
             npu_quantize_out(to, view(x), view(scales), zero_points, what.type, what.axis, what.div_mode);
         ASSERT_TRUE(done) << done.message();
@@ -433,7 +471,13 @@ TEST_F(TorchNpuOracle, agrees_in_div_mode) {
         for (qdq_dtype scales : {QDQ_F32, QDQ_BF16}) {
             for (int z = -1; z < 4; z++) {
                 const qdq_dtype *zero_points = z < 0 ? nullptr : &zero_point_types[z];
-                for (auto [type, stored] : {std::pair{qint8, QDQ_I8}, {quint8, QDQ_U8}, {int32, QDQ_I32}}) {
+                for (auto [type, stored] : {std::pair<type_number, qdq_dtype>{qint8, QDQ_I8},
+                                            {quint8, QDQ_U8},
+                                            {int32, QDQ_I32},
+                                            {hifloat8, QDQ_HIF8}}) {
+                    if (stored == QDQ_HIF8 && zero_points != nullptr) {
+                        continue;
+                    }
                     expect_for_types({true, self, scales, stored, type, zero_points, 0, 0, false, false, {}});
                     if (HasFatalFailure()) {
                         return;
@@ -443,7 +487,7 @@ TEST_F(TorchNpuOracle, agrees_in_div_mode) {
             }
         }
     }
-    EXPECT_EQ(combinations, 3 * 2 * 5 * 3);
+    EXPECT_EQ(combinations, 3 * 2 * (5 * 3 + 1));
     EXPECT_TRUE(x_layouts.came_round() && scale_layouts.came_round() && zero_point_layouts.came_round());
 }
 
@@ -453,7 +497,11 @@ TEST_F(TorchNpuOracle, agrees_without_div_mode) {
         for (qdq_dtype scales : {QDQ_F32, QDQ_F16, QDQ_BF16}) {
             for (const bool has_zero_points : {false, true}) {
                 const qdq_dtype *zero_points = has_zero_points ? &scales : nullptr;
-                for (auto [type, stored] : {std::pair{qint8, QDQ_I8}, {quint4x2, QDQ_I4}}) {
+                for (auto [type, stored] :
+                     {std::pair<type_number, qdq_dtype>{qint8, QDQ_I8}, {quint4x2, QDQ_I4}, {hifloat8, QDQ_HIF8}}) {
+                    if (stored == QDQ_HIF8 && has_zero_points) {
+                        continue;
+                    }
                     expect_for_types({false, self, scales, stored, type, zero_points, 0, 0, false, false, {}});
                     if (HasFatalFailure()) {
                         return;
@@ -463,7 +511,7 @@ TEST_F(TorchNpuOracle, agrees_without_div_mode) {
             }
         }
     }
-    EXPECT_EQ(combinations, 3 * 3 * 2 * 2);
+    EXPECT_EQ(combinations, 3 * 3 * (2 * 2 + 1));
     EXPECT_TRUE(x_layouts.came_round() && scale_layouts.came_round() && zero_point_layouts.came_round());
 }
 

@@ -524,7 +524,7 @@ def npu_operator(draw):
     types = [*torch_npu.ScalarType, "int8", None, 258, -1]
     kind = draw.between(0, 2)
     if kind == 0:
-        x = draw.array(names=["int8", "int32", "float8_e4m3fn", "int8", "float32"])
+        x = draw.array(names=["int8", "int32", "float8_e4m3fn", "uint8", "float32"])
         offset = None if draw.chance(2) else draw.array(names=["float32"])
         keywords = {"offset": offset, "dst_dtype": draw.one_of(types), "src_dtype": draw.one_of(types)}
         torch_npu.npu_anti_quant(x, draw.array(names=["float32", "bfloat16"]), **keywords)

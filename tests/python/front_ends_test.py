@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy
 import pytest
 
+import qdq
 from qdq.compat import aclnn, nvtripy as tp, pypto, tensorrt as trt, torch_npu
 
 
@@ -133,6 +134,21 @@ class TestTorchNpu:
         with pytest.raises(RuntimeError, match=f"npu_quantize: dtype: {getattr(dtype, 'name', dtype)} is not one of"):
             torch_npu.npu_quantize(numpy.ones((1, 8), "f4"), numpy.ones(8, "f4"), None, dtype, 1, div_mode)
 
+    @pytest.mark.parametrize("dtype", [torch_npu.hifloat8, 290, "hifloat8"])
+    def test_hifloat8_is_bytes(self, dtype):
+        x = numpy.float32([0.5, -0.53125, 1, 1e9, -0.0])
+        for scale, div_mode in ((0.5, True), (2.0, False)):
+            y = torch_npu.npu_quantize(x, numpy.float32([scale]), None, dtype, 0, div_mode)
+            assert (y.tolist(), y.dtype) == ([0x08, 0x89, 0x10, 0x6E, 0x00], numpy.uint8)
+            assert (y == qdq.quantize(x, scale if div_mode else 1 / scale, dtype="hifloat8", packed=True)).all()
+        with pytest.raises(RuntimeError, match="npu_quantize: zero_points: "):
+            torch_npu.npu_quantize(x, numpy.float32([1]), numpy.int8([1]), dtype)
+
+    def test_a_number_is_more_than_its_low_byte(self):
+        for number in (256 + 12, 256 + 3, -1):
+            with pytest.raises(RuntimeError, match=f"npu_quantize: dtype: ScalarType {number} is not one of"):
+                torch_npu.npu_quantize(numpy.ones((1, 8), "f4"), numpy.ones(8, "f4"), None, number)
+
     def test_refuses_dtypes_that_qdq_has_not(self):
         with pytest.raises(RuntimeError, match="self: dtype float64"):
             torch_npu.npu_quantize(numpy.ones((1, 8)), numpy.ones(8, "f4"), None, torch_npu.qint8)
@@ -152,6 +168,16 @@ class TestTorchNpuOperators:
             torch_npu.npu_anti_quant(x, scale, dst_dtype=-10)
         with pytest.raises(RuntimeError, match="npu_anti_quant: src_dtype: quint4x2 is not x's, int8"):
             torch_npu.npu_anti_quant(x, scale, src_dtype=torch_npu.quint4x2)
+
+    def test_anti_quant_of_hifloat8(self):
+        x, scale = numpy.uint8([0x08, 0x10, 0x89, 0x6E, 0x00]), numpy.float32([0.5])
+        for src_dtype in (None, torch_npu.hifloat8):
+            out = torch_npu.npu_anti_quant(x, scale, src_dtype=src_dtype)
+            assert (out.tolist(), out.dtype) == ([0.5, 1.0, -0.5625, 16384.0, 0.0], numpy.float16)
+        with pytest.raises(RuntimeError, match="npu_anti_quant: src_dtype: uint8 is not x's, hifloat8"):
+            torch_npu.npu_anti_quant(x, scale, src_dtype="uint8")
+        with pytest.raises(RuntimeError, match="npu_anti_quant: scale: dtype bf16 is not f32, as for float8"):
+            torch_npu.npu_anti_quant(x, scale.astype(ml_dtypes.bfloat16))
 
     def test_dynamic_quant(self):
         x = numpy.float16([[0.7261, 0.3726, 0.9126], [0.9023, 0.9990, 0.1279], [0.8628, 0.6240, 0.9028]])
@@ -182,6 +208,14 @@ class TestTorchNpuOperators:
         with pytest.raises(TypeError, match="x: it is given twice, once as input"):
             torch_npu.npu_dynamic_quant(x, input=x)
 
+    def test_dynamic_quant_to_hifloat8(self):
+        x = numpy.float16([[32768, 1, -1.0625, 0], [2, -32, 0.5, -(2.0**-10)]])
+        y, scale = torch_npu.npu_dynamic_quant(x, dst_type=torch_npu.hifloat8)
+        assert (scale.tolist(), y.dtype) == ([1.0, 2.0**-10], numpy.uint8)
+        assert y.tolist() == [[0x6E, 0x08, 0x89, 0x00], [0x66, 0xEE, 0x62, 0x88]]
+        with pytest.raises(RuntimeError, match="asymmetric: dst_type: hifloat8 is not one of int8, quint4x2$"):
+            torch_npu.npu_dynamic_quant_asymmetric(x, dst_type=torch_npu.hifloat8)
+
     def test_dynamic_quant_asymmetric(self):
         x = numpy.float16([[0, 255, 51], [-102, 408, 0]])
         y, scale, offset = torch_npu.npu_dynamic_quant_asymmetric(x)
@@ -205,12 +239,17 @@ class TestTorchNpuOperators:
         assert (y.dtype, mxscale.dtype) == (ml_dtypes.float8_e4m3fn, numpy.uint8)
         y, mxscale = torch_npu.npu_dynamic_mx_quant(numpy.float16([[0.5, 1], [-6, 4]]))
         assert (y.tolist(), y.dtype, mxscale.shape) == ([[0x64], [0x6F]], numpy.uint8, (2, 1, 2))
+        quarters = numpy.float16([[1.75, -0.25, 0.5, 0.375], [7, -1, 0.4, -6.5]])
+        y, mxscale = torch_npu.npu_dynamic_mx_quant(quarters, dst_type=torch_npu.float4_e1m2fn_x2)
+        assert (y.tolist(), y.dtype) == ([[0x97, 0x22], [0x97, 0xE0]], numpy.uint8)
+        assert mxscale.tolist() == [[[127, 0]], [[129, 0]]]
         for keywords, message in (
             ({"axis": 2}, "axis: 2 is not in"),
             ({"round_mode": "floor"}, 'round_mode: "floor" is not rint'),
             ({"block_size": 33}, "block_size: 33"),
             ({"scale_alg": 1}, "scale_alg: 1 is not 0"),
             ({"dst_type": "int8"}, "dst_type: "),
+            ({"dst_type": torch_npu.hifloat8}, "dst_type: hifloat8 is not one of"),
         ):
             with pytest.raises(RuntimeError, match=f"torch_npu.npu_dynamic_mx_quant: {message}"):
                 torch_npu.npu_dynamic_mx_quant(x, **keywords)

@@ -315,6 +315,7 @@ class TestFrontEnds:
             (x, ROWS, none, 12, 0, True), (x, ROWS, torch.ones(4, dtype=torch.int32), 13, 0),
             (x, eight, none, 3), (x, eight, none, 14), (x.bfloat16(), eight.bfloat16(), none, 12, -1, False),
             (x, ROWS[:1], none, 16, -1, False), (x[0], eight, none, 12, 1, False), (x[:0], ROWS[:1], none, 13),
+            (x, ROWS, none, 290, 0), (x, eight, none, 290, -1, False),
         ):  # fmt: skip
             torch.library.opcheck(torch.ops.qdq.npu_quantize.default, arguments)
 
@@ -333,6 +334,9 @@ class TestFrontEnds:
             (ops.npu_dynamic_quant_asymmetric, (x,), {"quant_mode": "perchannel", "dst_type": 16}),
             (ops.npu_dynamic_mx_quant, (x,), {}),
             (ops.npu_dynamic_mx_quant, (x,), {"axis": 0, "dst_type": 24, "scale_alg": 1}),
+            (ops.npu_anti_quant, (codes.view(torch.uint8), scale), {"src_dtype": 290}),
+            (ops.npu_dynamic_quant, (x,), {"dst_type": 290}),
+            (ops.npu_dynamic_mx_quant, (x,), {"dst_type": 297}),
         ):
             torch.library.opcheck(operator.default, arguments, keywords)
 
@@ -341,13 +345,26 @@ class TestFrontEnds:
             codes, scale = torch_npu.npu_dynamic_quant(x, dst_type=torch.int8)
             blocks, _ = torch_npu.npu_dynamic_mx_quant(x, dst_type=torch.float8_e4m3fn)
             values = torch_npu.npu_anti_quant(codes, torch.ones(1), dst_dtype=torch.bfloat16)
-            return values + 1, scale, blocks.float()
+            tapered, of_tapered = torch_npu.npu_dynamic_quant(x, dst_type=torch_npu.hifloat8, quant_mode="pertensor")
+            restored = torch_npu.npu_anti_quant(tapered, of_tapered, src_dtype=torch_npu.hifloat8)
+            quarters, _ = torch_npu.npu_dynamic_mx_quant(x, dst_type=torch_npu.float4_e1m2fn_x2)
+            return values + 1, scale, blocks.float(), tapered, restored, quarters
 
         x = numbers(4, 16).half()
         torch.compiler.reset()
         compiled = torch.compile(through, fullgraph=True, backend="aot_eager")
         for made, expected in zip(compiled(x), through(x)):
             assert made.dtype == expected.dtype and torch.equal(made, expected)
+
+    def test_torch_npus_hifloat8_is_bytes_of_the_librarys_codes(self):
+        x, scale = numbers(4, 16), torch.tensor([0.25])
+        y = torch_npu.npu_quantize(x, scale, None, torch_npu.hifloat8)
+        assert y.dtype == torch.uint8
+        assert torch.equal(y, qdq.quantize(x, 0.25, dtype="hifloat8", packed=True))
+        y, scale = torch_npu.npu_dynamic_quant(x.half(), dst_type=torch_npu.hifloat8, quant_mode="pertensor")
+        assert torch.equal(y, qdq.quantize(x.half(), scale.item(), dtype="hifloat8", packed=True))
+        values = torch_npu.npu_anti_quant(y, scale, dst_dtype=torch.bfloat16)
+        assert torch.equal(values, qdq.dequantize(y, scale.item(), stored="hifloat8", dtype="bfloat16"))
 
     def test_torch_npu_refuses_tensors_as_arrays(self):
         x = numbers(4, 16)

@@ -8,9 +8,9 @@ _library = torch.library.Library("qdq", "FRAGMENT")
 # By PyTorch's numbers of dtypes, or 256 and CANN's.
 _STORED = {3: torch.int32, 12: torch.int8, 13: torch.uint8, 14: torch.int32, 1: torch.int8, 256 + 2: torch.int8,
            23: torch.float8_e5m2, 256 + 35: torch.float8_e5m2, 24: torch.float8_e4m3fn,
-           256 + 36: torch.float8_e4m3fn}  # fmt: skip
+           256 + 36: torch.float8_e4m3fn, 256 + 34: torch.uint8}  # fmt: skip
 _QUINT4X2 = 16, 256 + 29
-_FLOAT4 = 256 + 40
+_FLOAT4 = 256 + 40, 256 + 41
 _BFLOAT16 = 15, 256 + 27
 
 
@@ -25,7 +25,7 @@ def _define(name, signature, compute, compute_like):
 def _codes_like(x, number):
     if number in _QUINT4X2 and x.dim() > 0:
         return x.new_empty((*x.shape[:-1], x.shape[-1] // 8), dtype=torch.int32)
-    if number == _FLOAT4:
+    if number in _FLOAT4:
         return x.new_empty((*x.shape[:-1], x.shape[-1] // 2), dtype=torch.uint8)
     return x.new_empty(x.shape, dtype=_STORED.get(number, torch.int8))
 
@@ -65,11 +65,11 @@ def _asymmetric_like(input, *, smooth_scales=None, group_index=None, dst_type=No
     return codes, scale, torch.empty_like(scale)
 
 
-def _mx_quant(input, *, axis=-1, round_mode="rint", dst_type=_FLOAT4, block_size=32, scale_alg=0):
+def _mx_quant(input, *, axis=-1, round_mode="rint", dst_type=296, block_size=32, scale_alg=0):
     return _compat.npu_dynamic_mx_quant(input, axis, round_mode, dst_type, block_size, scale_alg)
 
 
-def _mx_quant_like(input, *, axis=-1, round_mode="rint", dst_type=_FLOAT4, block_size=32, scale_alg=0):
+def _mx_quant_like(input, *, axis=-1, round_mode="rint", dst_type=296, block_size=32, scale_alg=0):
     shape = [*input.shape, 2]
     if -input.dim() <= axis < input.dim() and block_size > 0:
         along = axis % input.dim()

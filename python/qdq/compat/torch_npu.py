@@ -18,7 +18,7 @@ from qdq._core import compat as _compat
 class ScalarType(enum.IntEnum):
     """The dtypes that are named here, for calls without torch; with it they are torch.qint8 and so on.
 
-    float4_e2m1fn_x2 is torch_npu's own.
+    Those from 290 on are torch_npu's own. PyTorch has no such types, and tensors of them are of torch.uint8.
     """
 
     int8 = 1
@@ -31,17 +31,20 @@ class ScalarType(enum.IntEnum):
     quint4x2 = 16
     float8_e5m2 = 23
     float8_e4m3fn = 24
+    hifloat8 = 290
     float4_e2m1fn_x2 = 296
+    float4_e1m2fn_x2 = 297
 
 
 int8, int32, qint8, quint8 = ScalarType.int8, ScalarType.int32, ScalarType.qint8, ScalarType.quint8
 qint32, quint4x2 = ScalarType.qint32, ScalarType.quint4x2
 float16, bfloat16 = ScalarType.float16, ScalarType.bfloat16
 float8_e5m2, float8_e4m3fn = ScalarType.float8_e5m2, ScalarType.float8_e4m3fn
-float4_e2m1fn_x2 = ScalarType.float4_e2m1fn_x2
-__all__ = ["ScalarType", "bfloat16", "float16", "float4_e2m1fn_x2", "float8_e4m3fn", "float8_e5m2", "int32", "int8",
-           "npu_anti_quant", "npu_dynamic_mx_quant", "npu_dynamic_quant", "npu_dynamic_quant_asymmetric", "npu_quantize",
-           "qint32", "qint8", "quint4x2", "quint8"]  # fmt: skip
+hifloat8 = ScalarType.hifloat8
+float4_e2m1fn_x2, float4_e1m2fn_x2 = ScalarType.float4_e2m1fn_x2, ScalarType.float4_e1m2fn_x2
+__all__ = ["ScalarType", "bfloat16", "float16", "float4_e1m2fn_x2", "float4_e2m1fn_x2", "float8_e4m3fn", "float8_e5m2",
+           "hifloat8", "int32", "int8", "npu_anti_quant", "npu_dynamic_mx_quant", "npu_dynamic_quant",
+           "npu_dynamic_quant_asymmetric", "npu_quantize", "qint32", "qint8", "quint4x2", "quint8"]  # fmt: skip
 
 # PyTorch's numbers of other dtypes, which are refused by their names.
 _OTHERS = {"uint8": 0, "float32": 6}
@@ -132,12 +135,13 @@ def npu_quantize(
         scales: float32 or bfloat16; without div_mode also float16. One, or as many as self has along `axis`: in one
             dimension, or in self's number of dimensions with 1 everywhere else.
         zero_points: None, or of scales' shape: int8, uint8, int32 or bfloat16; without div_mode of scales' dtype.
-        dtype: qint8, quint8, int32 (qint32), float8_e5m2 or float8_e4m3fn; without div_mode qint8, quint4x2 or float8.
+        dtype: qint8, quint8, int32 (qint32), float8_e5m2, float8_e4m3fn or hifloat8; without div_mode qint8, quint4x2,
+            float8 or hifloat8.
         axis: a dimension of self; without div_mode -2 is the last but one, any above it the last.
 
     Returns:
-        int8, uint8 or int32, of self's shape. For quint4x2 int32, each of eight codes of 4 bits, the first in the
-        lowest: self's last dimension is a multiple of 8, and the result's an eighth of it.
+        int8, uint8, int32 or float8, of self's shape; for hifloat8 uint8. For quint4x2 int32, each of eight codes of 4
+        bits, the first in the lowest: self's last dimension is a multiple of 8, and the result's an eighth of it.
     """
     if isinstance(axis, bool):  # which torch's operators would take as 0 or 1
         raise TypeError("torch_npu.npu_quantize: axis: it is a bool, and no integer")
@@ -151,11 +155,13 @@ def npu_anti_quant(x: Any, scale: Any, *, offset: Any = None, dst_dtype: Any = N
     """(x + offset) * scale.
 
     Args:
-        x: int8, float8_e5m2 or float8_e4m3fn, or int32 of eight codes of 4 bits in each, dense; 1 to 8 dimensions.
-        scale: float32 or bfloat16, of float8 float32. One, or as many as the result's last or last but one dimension.
+        x: int8, float8_e5m2, float8_e4m3fn, uint8 of hifloat8, or int32 of eight codes of 4 bits in each, dense; 1 to 8
+            dimensions.
+        scale: float32 or bfloat16, of float8 and hifloat8 float32. One, or as many as the result's last or last but one
+            dimension.
         offset: None, or of scale's dtype and shape.
         dst_dtype: the result's: None for float16, or bfloat16.
-        src_dtype: None, or x's: int8, quint4x2 of int32, float8_e5m2, float8_e4m3fn.
+        src_dtype: None, or x's: int8, quint4x2 of int32, float8_e5m2, float8_e4m3fn, hifloat8 of uint8.
 
     Returns:
         float16 or bfloat16 of x's shape; of int32 its last dimension is eight times x's.
@@ -177,11 +183,11 @@ def npu_dynamic_quant(
         smooth_scales: None, or of x's dtype and last dimension ("perchannel": its last but one); with group_index of
             two dimensions, a row for each group.
         group_index: None, or int32: the row of x where each group ends. The last is the number of x's rows.
-        dst_type: None for int8, or quint4x2, float8_e5m2, float8_e4m3fn.
+        dst_type: None for int8, or quint4x2, float8_e5m2, float8_e4m3fn, hifloat8.
         quant_mode: "pertoken", a scale for each row; "pertensor", one; "perchannel", one for each column.
 
     Returns:
-        The codes, of x's shape; of quint4x2 int32 of eight in each. And the scales, of float32.
+        The codes, of x's shape; of quint4x2 int32 of eight in each, of hifloat8 uint8. And the scales, of float32.
     """
     return _dynamic_quant("npu_dynamic_quant", x, smooth_scales, group_index, dst_type, quant_mode)
 
@@ -218,7 +224,7 @@ def npu_dynamic_mx_quant(
         input: float16, bfloat16 or float32, 1 to 7 dimensions, any strides; may be empty.
         axis: the dimension that blocks lie along.
         round_mode: "rint", to nearest even.
-        dst_type: float4_e2m1fn_x2, float8_e5m2 or float8_e4m3fn.
+        dst_type: float4_e2m1fn_x2, float4_e1m2fn_x2, float8_e5m2 or float8_e4m3fn.
         block_size: a multiple of 32 up to 1024; of float32 32.
         scale_alg: 0, by the largest magnitude's exponent; 1, of float8, the least power of two that holds it.
 

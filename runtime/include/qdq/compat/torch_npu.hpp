@@ -28,7 +28,8 @@
 /// here. (The CANN operators behind npu_quantize take fewer: bf16 only all together in div_mode, scales of the type of
 /// a 16-bit self otherwise.) The axis means what those operators take it for: any dimension in div_mode, one of the
 /// last two otherwise. There op-plugin hands on -1 for every axis above -2 (QuantizeKernelNpuOpApi.cpp). qint32 names
-/// int32 too, as in op-plugin's own tests. Float8 saturates, and takes zero points and offsets of zeros alone.
+/// int32 too, as in op-plugin's own tests. Float8 saturates, and takes zero points and offsets of zeros alone. So does
+/// HiFloat8, whose ties go away from 0. PyTorch has no such type: its codes are bytes of u8.
 ///
 /// The others do as CANN's functions of aclnn.h, which op-plugin calls; what is said there of L, zeros, infinities and
 /// what is not offered holds here too.
@@ -75,8 +76,24 @@ inline constexpr ScalarType float16 = ScalarType::Half;                 ///< f16
 inline constexpr ScalarType bfloat16 = ScalarType::BFloat16;            ///< bf16
 inline constexpr ScalarType float8_e5m2 = ScalarType::Float8_e5m2;      ///< e5m2
 inline constexpr ScalarType float8_e4m3fn = ScalarType::Float8_e4m3fn;  ///< e4m3fn
-/// torch_npu's own number of e2m1, two in a byte.
-inline constexpr std::int64_t float4_e2m1fn_x2 = 296;
+/// torch_npu's own numbers, of types that are bytes of u8 in PyTorch.
+inline constexpr std::int64_t hifloat8 = 290;          ///< HiFloat8
+inline constexpr std::int64_t float4_e2m1fn_x2 = 296;  ///< e2m1, two in a byte
+inline constexpr std::int64_t float4_e1m2fn_x2 = 297;  ///< e1m2, two in a byte
+
+/// A type by its number: c10::ScalarType's, or torch_npu's own from 256 on, which is 256 and CANN's aclDataType.
+class type_number {
+public:
+    /// PyTorch's.
+    constexpr type_number(ScalarType type) : value_(static_cast<std::int64_t>(type)) {}
+    /// Any number.
+    constexpr type_number(std::int64_t value) : value_(value) {}
+    /// The number.
+    constexpr operator std::int64_t() const { return value_; }
+
+private:
+    std::int64_t value_;
+};
 
 /// A dimension: any integer, and no bool, which would be div_mode in its place.
 class axis_number {
@@ -118,9 +135,9 @@ using compat::verdict;
 // As Python has it.
 class type_name {
 public:
-    explicit type_name(std::int64_t type) {
+    explicit type_name(type_number type) {
         constexpr struct {
-            ScalarType type;
+            type_number type;
             const char *name;
         } names[] = {{ScalarType::Byte, "uint8"},
                      {ScalarType::Char, "int8"},
@@ -133,16 +150,17 @@ public:
                      {ScalarType::BFloat16, "bfloat16"},
                      {ScalarType::QUInt4x2, "quint4x2"},
                      {ScalarType::Float8_e5m2, "float8_e5m2"},
-                     {ScalarType::Float8_e4m3fn, "float8_e4m3fn"}};
-        const auto *known =
-            std::ranges::find_if(names, [&](const auto &each) { return static_cast<std::int64_t>(each.type) == type; });
+                     {ScalarType::Float8_e4m3fn, "float8_e4m3fn"},
+                     {hifloat8, "hifloat8"},
+                     {float4_e2m1fn_x2, "float4_e2m1fn_x2"},
+                     {float4_e1m2fn_x2, "float4_e1m2fn_x2"}};
+        const auto *known = std::ranges::find_if(names, [&](const auto &each) { return each.type == type; });
         if (known != std::end(names)) {
             std::snprintf(text_, sizeof text_, "%s", known->name);
         } else {
             std::snprintf(text_, sizeof text_, "ScalarType %lld", static_cast<long long>(type));
         }
     }
-    explicit type_name(ScalarType type) : type_name(static_cast<std::int64_t>(type)) {}
     const char *c_str() const { return text_; }
 
 private:
@@ -154,7 +172,7 @@ constexpr const char *function = names.function;
 
 // What a dtype stands for: the type qdq computes, and the result's, one element of which holds `packed` of them.
 struct target {
-    ScalarType type;
+    type_number type;
     bool div_mode;
     dtype computed, returned;
     std::int64_t packed;
@@ -169,7 +187,9 @@ inline constexpr target targets[] = {{qint8, true, dtype::i8, dtype::i8, 1},
                                      {float8_e5m2, true, dtype::f8e5m2, dtype::f8e5m2, 1},
                                      {float8_e5m2, false, dtype::f8e5m2, dtype::f8e5m2, 1},
                                      {float8_e4m3fn, true, dtype::f8e4m3, dtype::f8e4m3, 1},
-                                     {float8_e4m3fn, false, dtype::f8e4m3, dtype::f8e4m3, 1}};
+                                     {float8_e4m3fn, false, dtype::f8e4m3, dtype::f8e4m3, 1},
+                                     {hifloat8, true, dtype::hif8, dtype::u8, 1},
+                                     {hifloat8, false, dtype::hif8, dtype::u8, 1}};
 
 // A call whose arguments keep the rules.
 struct call {
@@ -235,7 +255,7 @@ inline bool fits(const qdq_tensor &s, const qdq_tensor &x, std::int32_t axis) {
     return compat::element_count(shape) == along && (along == 1 || along == whole[static_cast<std::size_t>(axis)]);
 }
 
-inline verdict check(const Tensor &self, const Tensor &scales, const Tensor &zero_points, ScalarType type,
+inline verdict check(const Tensor &self, const Tensor &scales, const Tensor &zero_points, type_number type,
                      std::int64_t axis, bool div_mode, call &accepted) {
     using namespace compat;
     if (const verdict sound = check_tensor(function, "self", self); !sound) {
@@ -258,8 +278,8 @@ inline verdict check(const Tensor &self, const Tensor &scales, const Tensor &zer
         std::ranges::find_if(targets, [&](const target &t) { return t.type == type && t.div_mode == div_mode; });
     if (to == std::end(targets)) {
         return fail("torch_npu.npu_quantize: dtype: %s is not one of %s", type_name(type).c_str(),
-                    div_mode ? "qint8, quint8, int32, float8_e5m2, float8_e4m3fn (div_mode)"
-                             : "qint8, quint4x2, float8_e5m2, float8_e4m3fn");
+                    div_mode ? "qint8, quint8, int32, float8_e5m2, float8_e4m3fn, hifloat8 (div_mode)"
+                             : "qint8, quint4x2, float8_e5m2, float8_e4m3fn, hifloat8");
     }
     if (x.rank == 0) {
         return fail("torch_npu.npu_quantize: self: it has no dimensions");
@@ -320,17 +340,19 @@ constexpr bool is_dense(const qdq_tensor &t) { return compat::ascend::layout(t).
 ///              axis; may be strided
 /// zero_points  i8, u8, i32, bf16                 scales' type
 /// dtype        qint8, quint8, qint32, int32,     qint8, quint4x2,
-///              float8_e5m2, float8_e4m3fn        float8_e5m2, float8_e4m3fn
+///              float8_e5m2, float8_e4m3fn,       float8_e5m2, float8_e4m3fn,
+///              hifloat8                          hifloat8
 /// axis         a dimension of self, negative     -2 is the last but one, which a self of one dimension lacks; any
 /// above
 ///              counted from the last; not        that the last, also one past self's dimensions, as the default is
 ///              looked at for one scale           for a self of one
 /// @endcode
 ///
-/// The result has self's shape and is i8, u8, i32, e5m2 or e4m3fn. For quint4x2 it is i32, eight int4 in each, the
-/// first in the lowest bits. Then self's last dimension is a multiple of 8, and the result's is an eighth of it.
+/// The result has self's shape and is i8, u8, i32, e5m2 or e4m3fn; for hifloat8 u8. For quint4x2 it is i32, eight int4
+/// in each, the first in the lowest bits. Then self's last dimension is a multiple of 8, and the result's is an eighth
+/// of it.
 inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, const Tensor &scales,
-                                                           const optional_tensor &zero_points, ScalarType dtype,
+                                                           const optional_tensor &zero_points, type_number dtype,
                                                            const keywords &how) {
     detail::call accepted;
     if (const compat::verdict allowed =
@@ -344,7 +366,7 @@ inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, c
 }
 /// The same with axis and div_mode in their places.
 inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, const Tensor &scales,
-                                                           const optional_tensor &zero_points, ScalarType dtype,
+                                                           const optional_tensor &zero_points, type_number dtype,
                                                            axis_number axis = 1, bool div_mode = true) {
     return npu_quantize(self, scales, zero_points, dtype, keywords{axis, div_mode});
 }
@@ -352,7 +374,7 @@ inline compat::expected<compat::owned_tensor> npu_quantize(const Tensor &self, c
 /// The same into `out`, a tensor of the result's type and shape, with strides that keep its elements apart (quint4x2:
 /// dense).
 inline result npu_quantize_out(const output &out, const Tensor &self, const Tensor &scales,
-                               const optional_tensor &zero_points, ScalarType dtype, const keywords &how) {
+                               const optional_tensor &zero_points, type_number dtype, const keywords &how) {
     detail::call accepted;
     if (const compat::verdict allowed =
             detail::check(self, scales, zero_points, dtype, how.axis, how.div_mode, accepted);
@@ -371,24 +393,10 @@ inline result npu_quantize_out(const output &out, const Tensor &self, const Tens
 }
 /// The same with axis and div_mode in their places.
 inline result npu_quantize_out(const output &out, const Tensor &self, const Tensor &scales,
-                               const optional_tensor &zero_points, ScalarType dtype, axis_number axis = 1,
+                               const optional_tensor &zero_points, type_number dtype, axis_number axis = 1,
                                bool div_mode = true) {
     return npu_quantize_out(out, self, scales, zero_points, dtype, keywords{axis, div_mode});
 }
-
-/// A type by its number: c10::ScalarType's, or torch_npu's own from 256 on, which is 256 and CANN's aclDataType.
-class type_number {
-public:
-    /// PyTorch's.
-    constexpr type_number(ScalarType type) : value_(static_cast<std::int64_t>(type)) {}
-    /// Any number.
-    constexpr type_number(std::int64_t value) : value_(value) {}
-    /// The number.
-    constexpr operator std::int64_t() const { return value_; }
-
-private:
-    std::int64_t value_;
-};
 
 /// Two results: codes, and the scales that were computed.
 using codes_and_scales = std::tuple<compat::owned_tensor, compat::owned_tensor>;
@@ -400,14 +408,14 @@ using codes_scales_and_offsets = std::tuple<compat::owned_tensor, compat::owned_
 struct anti_quant_keywords {
     optional_tensor offset{};                ///< of scale's type and shape
     std::optional<type_number> dst_dtype{};  ///< float16, unless bfloat16
-    std::optional<type_number> src_dtype{};  ///< x's: int8, quint4x2 of int32, or its float8
+    std::optional<type_number> src_dtype{};  ///< x's: int8, quint4x2 of int32, its float8, or hifloat8 of uint8
 };
 
 /// npu_dynamic_quant's and npu_dynamic_quant_asymmetric's arguments by their names.
 struct dynamic_quant_keywords {
     optional_tensor smooth_scales{};           ///< factors of x's type
     optional_tensor group_index{};             ///< the row of x where each group ends
-    std::optional<type_number> dst_type{};     ///< int8, unless quint4x2 or, symmetric, float8_e5m2 or float8_e4m3fn
+    std::optional<type_number> dst_type{};     ///< int8, unless quint4x2 or, symmetric, float8 or hifloat8
     std::string_view quant_mode = "pertoken";  ///< or "pertensor", "perchannel"
 };
 
@@ -415,7 +423,7 @@ struct dynamic_quant_keywords {
 struct dynamic_mx_quant_keywords {
     axis_number axis = -1;                      ///< the dimension that blocks lie along
     std::string_view round_mode = "rint";       ///< to nearest even, the one that is offered
-    type_number dst_type = float4_e2m1fn_x2;    ///< or float8_e5m2, float8_e4m3fn
+    type_number dst_type = float4_e2m1fn_x2;    ///< or float4_e1m2fn_x2, float8_e5m2, float8_e4m3fn
     std::int64_t block_size = 32;               ///< a multiple of 32 up to 1024
     std::optional<std::int64_t> scale_alg = 0;  ///< 1: the least power of two that holds the largest, of float8
 };
@@ -453,9 +461,7 @@ constexpr std::int64_t in_pytorch(std::int64_t type) {
     }
 }
 
-constexpr bool is(std::int64_t type, ScalarType wanted) {
-    return in_pytorch(type) == static_cast<std::int64_t>(wanted);
-}
+constexpr bool is(std::int64_t type, type_number wanted) { return in_pytorch(type) == wanted; }
 
 inline verdict check_given(const char *function, const char *name, const Tensor &given, int least_rank) {
     if (const verdict sound = compat::check_tensor(function, name, given); !sound) {
@@ -469,8 +475,8 @@ inline verdict check_given(const char *function, const char *name, const Tensor 
 inline constexpr compat::argument_names anti_names{"torch_npu.npu_anti_quant", "x", "scale", "offset", "result"};
 
 struct anti_quant_call {
-    qdq_tensor x{};  // as qdq takes it: int4 for an int32
-    sizes shape;     // the result's
+    dtype codes = dtype::i8;  // that x holds
+    sizes shape;              // the result's
     dtype returned = dtype::f16;
     std::int32_t along = 0;  // the dimension that scale varies along
 };
@@ -479,15 +485,24 @@ inline verdict check_anti_types(const qdq_tensor &x, const qdq_tensor &s, const 
                                 const anti_quant_keywords &how, anti_quant_call &accepted) {
     using namespace compat;
     const char *const function = anti_names.function;
-    if (!is_one_of(x.dtype, {dtype::i8, dtype::i32, dtype::f8e5m2, dtype::f8e4m3})) {
-        return fail("%s: x: dtype %s is not one of i8, i32, f8e5m2, f8e4m3", function, info(x.dtype).name);
+    static constexpr struct {
+        dtype given;
+        type_number type;
+        dtype codes;
+    } types[] = {{dtype::i8, int8, dtype::i8},
+                 {dtype::i32, quint4x2, dtype::i4},
+                 {dtype::f8e5m2, float8_e5m2, dtype::f8e5m2},
+                 {dtype::f8e4m3, float8_e4m3fn, dtype::f8e4m3},
+                 {dtype::u8, hifloat8, dtype::hif8}};
+    const auto *of_x = std::ranges::find_if(types, [&](const auto &each) { return is_one_of(x.dtype, {each.given}); });
+    if (of_x == std::end(types)) {
+        return fail("%s: x: dtype %s is not one of i8, i32, f8e5m2, f8e4m3, u8 (hifloat8)", function,
+                    info(x.dtype).name);
     }
-    const ScalarType source = is_one_of(x.dtype, {dtype::i8})       ? int8
-                              : is_one_of(x.dtype, {dtype::i32})    ? quint4x2
-                              : is_one_of(x.dtype, {dtype::f8e5m2}) ? float8_e5m2
-                                                                    : float8_e4m3fn;
+    accepted.codes = of_x->codes;
+    const type_number source = of_x->type;
     if (how.src_dtype.has_value() && !is(*how.src_dtype, source)) {
-        return fail("%s: src_dtype: %s is not x's, %s", function, type_name(std::int64_t(*how.src_dtype)).c_str(),
+        return fail("%s: src_dtype: %s is not x's, %s", function, type_name(*how.src_dtype).c_str(),
                     type_name(source).c_str());
     }
     const std::int64_t to = how.dst_dtype.value_or(type_number(float16));
@@ -495,7 +510,7 @@ inline verdict check_anti_types(const qdq_tensor &x, const qdq_tensor &s, const 
         return fail("%s: dst_dtype: %s is not one of float16, bfloat16", function, type_name(to).c_str());
     }
     accepted.returned = is(to, float16) ? dtype::f16 : dtype::bf16;
-    const bool wants_f32 = source == float8_e5m2 || source == float8_e4m3fn;
+    const bool wants_f32 = accepted.codes != dtype::i8 && accepted.codes != dtype::i4;
     if (!is_one_of(s.dtype, {dtype::f32, wants_f32 ? dtype::f32 : dtype::bf16})) {
         return fail("%s: scale: dtype %s is not %s", function, info(s.dtype).name,
                     wants_f32 ? "f32, as for float8" : "one of f32, bf16");
@@ -527,7 +542,7 @@ inline verdict check(const Tensor &x, const Tensor &scale, const anti_quant_keyw
     }
     const qdq_tensor given = x.c();
     accepted.shape = sizes(compat::shape_of(given));
-    if (compat::is_one_of(given.dtype, {dtype::i32})) {
+    if (accepted.codes == dtype::i4) {
         if (!is_dense(given)) {
             return fail("%s: x: its strides are not dense (eight int4 in each int32)", function);
         }
@@ -555,8 +570,8 @@ inline verdict check(const Tensor &x, const Tensor &scale, const anti_quant_keyw
 inline verdict compute(qdq_tensor y, const Tensor &x, const Tensor &scale, const anti_quant_keywords &how,
                        const anti_quant_call &accepted) {
     qdq_tensor q = x.c();
-    if (compat::is_one_of(q.dtype, {dtype::i32})) {
-        q.dtype = QDQ_I4;
+    q.dtype = static_cast<qdq_dtype>(accepted.codes);
+    if (accepted.codes == dtype::i4) {
         q.shape = accepted.shape.size.data();
         q.strides = nullptr;
     }
@@ -655,22 +670,23 @@ inline verdict check(const Tensor &given, const dynamic_quant_keywords &how, dyn
     }
     const std::int64_t to = how.dst_type.value_or(type_number(int8));
     static constexpr struct {
-        ScalarType type;
+        type_number type;
         dtype computed, returned;
     } types[] = {{int8, dtype::i8, dtype::i8},
                  {quint4x2, dtype::i4, dtype::i32},
                  {float8_e5m2, dtype::f8e5m2, dtype::f8e5m2},
-                 {float8_e4m3fn, dtype::f8e4m3, dtype::f8e4m3}};
+                 {float8_e4m3fn, dtype::f8e4m3, dtype::f8e4m3},
+                 {hifloat8, dtype::hif8, dtype::u8}};
     const std::span taken = std::span(types).first(accepted.is_asymmetric ? 2 : std::size(types));
     const auto type = std::ranges::find_if(taken, [&](const auto &each) { return is(to, each.type); });
     if (type == taken.end()) {
         return fail("%s: dst_type: %s is not one of int8, quint4x2%s", function, type_name(to).c_str(),
-                    accepted.is_asymmetric ? "" : ", float8_e5m2, float8_e4m3fn");
+                    accepted.is_asymmetric ? "" : ", float8_e5m2, float8_e4m3fn, hifloat8");
     }
     accepted.computed = type->computed;
     accepted.returned = type->returned;
     accepted.y = accepted.scale = sizes(shape_of(x));
-    if (type->type == quint4x2) {
+    if (accepted.computed == dtype::i4) {
         if (accepted.y.last() % 8 != 0) {
             return fail("%s: x: the last dimension, %lld, is not a multiple of 8 (quint4x2)", function,
                         static_cast<long long>(accepted.y.last()));
@@ -767,11 +783,22 @@ inline verdict check(const Tensor &input, const dynamic_mx_quant_keywords &how, 
         return fail("%s: input: dtype %s and %d dimensions are not f16, bf16 or f32, and at most 7", function,
                     info(x.dtype).name, int(x.rank));
     }
-    const bool is_float4 = how.dst_type == float4_e2m1fn_x2;
-    if (!is_float4 && !is(how.dst_type, float8_e5m2) && !is(how.dst_type, float8_e4m3fn)) {
-        return fail("%s: dst_type: %s is not one of float4_e2m1fn_x2 (296), float8_e5m2, float8_e4m3fn", function,
-                    type_name(std::int64_t(how.dst_type)).c_str());
+    static constexpr struct {
+        type_number type;
+        dtype computed, returned;
+    } types[] = {{float4_e2m1fn_x2, dtype::f4e2m1, dtype::u8},
+                 {float4_e1m2fn_x2, dtype::f4e1m2, dtype::u8},
+                 {float8_e5m2, dtype::f8e5m2, dtype::f8e5m2},
+                 {float8_e4m3fn, dtype::f8e4m3, dtype::f8e4m3}};
+    const auto *type = std::ranges::find_if(types, [&](const auto &each) { return is(how.dst_type, each.type); });
+    if (type == std::end(types)) {
+        return fail(
+            "%s: dst_type: %s is not one of float4_e2m1fn_x2 (296), float4_e1m2fn_x2 (297), float8_e5m2, float8_e4m3fn",
+            function, type_name(how.dst_type).c_str());
     }
+    accepted.computed = type->computed;
+    accepted.returned = type->returned;
+    const bool is_float4 = accepted.returned == dtype::u8;
     const std::int64_t axis = how.axis, alg = how.scale_alg.value_or(0);
     if (axis < -x.rank || axis >= x.rank) {
         return fail("%s: axis: %lld is not in [%d, %d)", function, static_cast<long long>(axis), int(-x.rank),
@@ -797,12 +824,10 @@ inline verdict check(const Tensor &input, const dynamic_mx_quant_keywords &how, 
     accepted.rule = alg == 0 ? QDQ_SCALE_POWER_FLOOR : QDQ_SCALE_POWER_ROUND_UP;
     accepted.y = accepted.scale = sizes(shape_of(x));
     if (is_float4 && accepted.y.last() % 2 != 0) {
-        return fail("%s: input: the last dimension, %lld, is not even (float4_e2m1fn_x2)", function,
-                    static_cast<long long>(accepted.y.last()));
+        return fail("%s: input: the last dimension, %lld, is not even (%s)", function,
+                    static_cast<long long>(accepted.y.last()), type_name(how.dst_type).c_str());
     }
     accepted.y.last() /= is_float4 ? 2 : 1;
-    accepted.computed = is_float4 ? dtype::f4e2m1 : is(how.dst_type, float8_e5m2) ? dtype::f8e5m2 : dtype::f8e4m3;
-    accepted.returned = is_float4 ? dtype::u8 : accepted.computed;
     const ascend::mx_scales scales(x.rank, x.shape, accepted.along, accepted.block);
     accepted.scale.size[static_cast<std::size_t>(accepted.along)] = scales.pairs();
     accepted.scale.size[accepted.scale.rank++] = 2;
@@ -859,10 +884,10 @@ compat::expected<Results> all_made_by(dtype of_codes, const sizes &codes, dtype 
 
 /// (x + offset) * scale.
 ///
-/// x: i8, e5m2 or e4m3fn, any strides, or i32 of eight int4 in each, dense; 1 to 8 dimensions; may be empty. scale: f32
-/// or bf16, of float8 f32; one, or the result's length along its last or last but one dimension. Such a scale has one
-/// dimension, or the result's rank with 1 everywhere else. The result is f16 or bf16, of x's shape; of i32 its last
-/// dimension is eight times x's.
+/// x: i8, e5m2, e4m3fn, or u8, which is HiFloat8, any strides, or i32 of eight int4 in each, dense; 1 to 8 dimensions;
+/// may be empty. scale: f32 or bf16, of float8 and HiFloat8 f32; one, or the result's length along its last or last but
+/// one dimension. Such a scale has one dimension, or the result's rank with 1 everywhere else. The result is f16 or
+/// bf16, of x's shape; of i32 its last dimension is eight times x's.
 inline compat::expected<compat::owned_tensor> npu_anti_quant(const Tensor &x, const Tensor &scale,
                                                              const anti_quant_keywords &how = {}) {
     detail::anti_quant_call accepted;
@@ -879,8 +904,8 @@ inline compat::expected<compat::owned_tensor> npu_anti_quant(const Tensor &x, co
 /// scales of x's shape without its last dimension. "pertensor" has one, "perchannel" one for each column of x's last
 /// two dimensions. smooth_scales: as many as x's last dimension ("perchannel": the last but one), or with group_index
 /// [groups, x's last dimension]; x is multiplied by them in f32 first. group_index: i32 [groups], which do not fall;
-/// the last is the number of x's rows. The codes have x's shape and are i8, e5m2 or e4m3fn; of quint4x2 i32, and an
-/// eighth of x's last dimension.
+/// the last is the number of x's rows. The codes have x's shape and are i8, e5m2, e4m3fn, or u8 of hifloat8; of
+/// quint4x2 i32, and an eighth of x's last dimension.
 inline compat::expected<codes_and_scales> npu_dynamic_quant(const Tensor &x, const dynamic_quant_keywords &how = {}) {
     detail::dynamic_quant_call accepted;
     if (const compat::verdict allowed = detail::check(x, how, accepted); !allowed) {
@@ -911,9 +936,10 @@ inline compat::expected<codes_scales_and_offsets> npu_dynamic_quant_asymmetric(c
 /// Codes of microscaling formats, and their scales, e8m0 in bytes of u8.
 ///
 /// input: f16, bf16 or f32, 1 to 7 dimensions, any strides; may be empty. An input of f32 has blocks of 32, and as many
-/// elements along axis at least. The codes are e5m2 or e4m3fn of input's shape, or bytes of u8 with two e2m1 each, the
-/// first in the low half, and half of input's last dimension. The scales have input's shape with half as many, rounded
-/// up, as there are blocks along axis, and a last dimension of 2: two neighbours along axis. 0 fills up an odd number.
+/// elements along axis at least. The codes are e5m2 or e4m3fn of input's shape, or of float4 u8 and half of input's
+/// last dimension. A byte has two e2m1 or e1m2, the first in its low half. The scales have input's shape with half as
+/// many, rounded up, as there are blocks along axis, and a last dimension of 2: two neighbours along axis. 0 fills up
+/// an odd number.
 inline compat::expected<codes_and_scales> npu_dynamic_mx_quant(const Tensor &input,
                                                                const dynamic_mx_quant_keywords &how = {}) {
     detail::dynamic_mx_call accepted;
