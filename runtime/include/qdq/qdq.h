@@ -164,8 +164,8 @@ typedef enum {
  * r = the same, its bytes swapped   for the others
  * @endcode
  *
- * The 16 bits of two elements are the same ones so: each looks at its low byte only where its high byte does not
- * decide, once in 256 times. All other bits are independent.
+ * So two elements, 16 numbers apart, have the same 16 bits in another order of bytes. Each looks at its low byte only
+ * where its high byte does not decide, once in 256 times. All other bits are independent.
  *
  * Every function that takes qdq_options and quantizes has it, on the host and on devices. On the host the target must
  * have quantize_f32_<y>. Without that it is QDQ_UNSUPPORTED, and so it is with diagnostics and with QDQ_DENSE. On the
@@ -483,7 +483,7 @@ typedef void (*qdq_parallel_for)(void *context, int64_t count, qdq_task task, vo
  */
 void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context);
 
-/** Of stack: what a thread that works on a call on host tensors needs at most, with what the C library keeps there. */
+/** How many bytes of stack a thread needs at most for a call on host tensors, with what the C library keeps there. */
 #define QDQ_STACK_BYTES (64 * 1024)
 
 /** The major version of this header. */
