@@ -52,8 +52,8 @@
  *
  * **Stack.** A thread that works on a call on host tensors needs at most #QDQ_STACK_BYTES of stack. That counts the 5
  * KiB in which glibc keeps the thread itself. So a thread that was asked to have 64 KiB can make any call, and has 4
- * KiB for the program. glibc takes the guard page from those 64 KiB; musl takes neither. The library's thread-local
- * data, 2.4 KiB, lie in those 5 KiB where it is linked statically.
+ * KiB for the program. glibc takes the guard page from those 64 KiB, too. musl takes neither that nor the 5 KiB. The
+ * library's thread-local data, 2.4 KiB, lie in those 5 KiB where it is linked statically.
  *
  * **Large work** is split over the calling thread and threads of the library, at most 256 in all; or over the caller's
  * pool (qdq_set_parallel_for()). The first call that is split creates the threads, a later one more if it may have
