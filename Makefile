@@ -48,6 +48,8 @@ help:
 	@echo "make dist [DIST='x86_64 aarch64-cuda']"
 	@echo "                                    archives for each processor and device: build/dist; x86_64-static and"
 	@echo "                                    aarch64-static have the command line in one file, for any Linux"
+	@echo "make dist-check [DIST=x86_64]       the same archives twice: their bytes are compared"
+	@echo "make debian-source                  Debian's source package alone: build/debian"
 	@echo "make debian                         build Debian's source package in Debian unstable, lintian, try it (as root)"
 	@echo "make gcc14                          build by Debian 13's GCC 14, and verify (as root)"
 	@echo "make recipes                        try the recipes of Conan, conda and vcpkg (packaging/)"

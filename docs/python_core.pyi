@@ -51,7 +51,8 @@ def quantize(
         scale: array of float32, float16, bfloat16, float8_e8m0fnu or float8_e4m3fn, or a number, or a sequence of numbers.
             One element; or one dimension, an element for each along `axis`; or x's rank, an element for each block.
         zero_point: None, or an array of one element or scale's shape, of int8, uint8, int16, uint16, int32, float32,
-            float16 or bfloat16; or a number or a sequence of numbers.
+            float16 or bfloat16; or a number or a sequence of numbers. A float is rounded to the nearest integer, but with
+            "before_rounding" taken as it is.
         dtype: what y holds: int8, uint8, int16, uint16, int32, int4, uint4, int2, uint2, float8_e4m3fn, float8_e5m2,
             float8_e4m3fnuz, float8_e5m2fnuz, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn, float4_e1m2,
             hifloat8. A string, or a type of NumPy, ml_dtypes, en_dtypes, PyTorch or JAX.
@@ -65,7 +66,7 @@ def quantize(
             the last.
         seed, offset: of "stochastic", which rounds up or down by chance: from 0 to 2^64 - 1. Element i of x in row-major order
             has the random bits of number offset + i of those of the seed.
-        saturate: False gives infinity or NaN, instead of the largest value, where float8 overflows.
+        saturate: False gives infinity or NaN, instead of the largest value, where float8 or hifloat8 overflows.
         nan: what NaN becomes where dtype is an integer type: "lowest", its least code, or "zero".
         profile: "onnx", "torch", "torchao", "acl", "tensorrt", "tripy" or "pypto": the options under which that system
             computes. A keyword that is not at its default replaces the profile's.
@@ -243,7 +244,7 @@ def quantize_dynamic(
             amax, and the sum of squared_error.
         out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
         packed, packing: codes as bytes, and their order, as of quantize.
-        rounding, seed, offset: as of quantize. Without diagnostics where it is "stochastic", and not on devices.
+        rounding, seed, offset: as of quantize. Without diagnostics where it is "stochastic".
 
     Returns:
         Arrays from the library that x is from. The scale has no dimension, one, or x's rank, as dequantize takes it.
@@ -481,8 +482,8 @@ def quantize_blocks(x: _NumPy, format: _BlockFormat) -> NDArray[Any]:
         format: "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4" or "iq4_nl".
 
     Returns:
-        uint8 of x's shape, but for the last dimension: the bytes of the blocks, 34, 18, 20, 22, 24 or 17 each. From the library
-        that x is from.
+        uint8 of x's shape, but for the last dimension: the bytes of the blocks. In the order of the formats a block has 34, 18,
+        20, 22, 24, 17 and 18. From the library that x is from.
 
     Raises:
         As quantize.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reports what tuning won: text, a picture and one HTML page in build/tune, for a tuned file of schedules/tuned.
 
-    tools/tune_report.py --target x86_avx512 --tuned schedules/tuned/x86_avx512.zen4.json
+    tools/tune_report.py --target x86_avx512 --tuned schedules/tuned/x86_avx512.amd_avx512_bf16.json
 
 By kernel: the time with the build's parameters, with the tuned ones, as Halide's best autoscheduler maps it
 (bench/autoschedulers.py, if it was run), and the limit: the fastest hand-written loop of the row, or memcpy of as many bytes

@@ -82,8 +82,8 @@ Args:
     format: "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4" or "iq4_nl".
 
 Returns:
-    uint8 of x's shape, but for the last dimension: the bytes of the blocks, 34, 18, 20, 22, 24 or 17 each. From the library
-    that x is from.
+    uint8 of x's shape, but for the last dimension: the bytes of the blocks. In the order of the formats a block has 34, 18,
+    20, 22, 24, 17 and 18. From the library that x is from.
 
 Raises:
     As quantize.)";

@@ -602,7 +602,7 @@ Args:
         amax, and the sum of squared_error.
     out: an array of x's shape and `dtype` for the codes (with `packed`, for their bytes).
     packed, packing: codes as bytes, and their order, as of quantize.
-    rounding, seed, offset: as of quantize. Without diagnostics where it is "stochastic", and not on devices.
+    rounding, seed, offset: as of quantize. Without diagnostics where it is "stochastic".
 
 Returns:
     Arrays from the library that x is from. The scale has no dimension, one, or x's rank, as dequantize takes it.

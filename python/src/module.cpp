@@ -37,7 +37,8 @@ Args:
     scale: array of float32, float16, bfloat16, float8_e8m0fnu or float8_e4m3fn, or a number, or a sequence of numbers.
         One element; or one dimension, an element for each along `axis`; or x's rank, an element for each block.
     zero_point: None, or an array of one element or scale's shape, of int8, uint8, int16, uint16, int32, float32,
-        float16 or bfloat16; or a number or a sequence of numbers.
+        float16 or bfloat16; or a number or a sequence of numbers. A float is rounded to the nearest integer, but with
+        "before_rounding" taken as it is.
     dtype: what y holds: int8, uint8, int16, uint16, int32, int4, uint4, int2, uint2, float8_e4m3fn, float8_e5m2,
         float8_e4m3fnuz, float8_e5m2fnuz, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn, float4_e1m2,
         hifloat8. A string, or a type of NumPy, ml_dtypes, en_dtypes, PyTorch or JAX.
@@ -51,7 +52,7 @@ Args:
         the last.
     seed, offset: of "stochastic", which rounds up or down by chance: from 0 to 2^64 - 1. Element i of x in row-major order
         has the random bits of number offset + i of those of the seed.
-    saturate: False gives infinity or NaN, instead of the largest value, where float8 overflows.
+    saturate: False gives infinity or NaN, instead of the largest value, where float8 or hifloat8 overflows.
     nan: what NaN becomes where dtype is an integer type: "lowest", its least code, or "zero".
     profile: "onnx", "torch", "torchao", "acl", "tensorrt", "tripy" or "pypto": the options under which that system
         computes. A keyword that is not at its default replaces the profile's.

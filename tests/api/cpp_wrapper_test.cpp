@@ -200,6 +200,24 @@ TEST(Wrapper, counts_two_elements_in_a_4_bit_pair) {
     EXPECT_NE(qdq::tensor(pairs, {7}).problem(), nullptr);
 }
 
+template<typename Stored> void expect_elements_by_bits() {
+    constexpr qdq::dtype type = qdq::dtype_of<Stored>::value;
+    const std::vector<Stored> three(3);
+    EXPECT_EQ(qdq::tensor(three).c().shape[0], 3 * 8 / qdq_dtype_bits(static_cast<qdq_dtype>(type)))
+        << qdq_dtype_name(static_cast<qdq_dtype>(type));
+}
+
+TEST(Wrapper, counts_the_elements_of_every_packed_type) {
+    expect_elements_by_bits<qdq::i4_pair>();
+    expect_elements_by_bits<qdq::u4_pair>();
+    expect_elements_by_bits<qdq::f4e2m1_pair>();
+    expect_elements_by_bits<qdq::f4e1m2_pair>();
+    expect_elements_by_bits<qdq::i2_quad>();
+    expect_elements_by_bits<qdq::u2_quad>();
+    expect_elements_by_bits<qdq::f6e2m3>();
+    expect_elements_by_bits<int8_t>();
+}
+
 TEST(Wrapper, refuses_strides_of_another_length_than_the_shape) {
     bytes y(6);
     const qdq::result done = qdq::quantize({x, {2, 3}, {1}}, qdq::scalar(scale), {y, {2, 3}});
@@ -271,6 +289,22 @@ TEST(Wrapper, rows_in_groups_have_scales_of_their_own) {
     EXPECT_EQ(scales, (std::vector<float>{4 / 127.0f, 1}));
     const qdq::result refused = qdq::quantize_grouped({values, {3, 2}}, {}, given, qdq::none, {y, {3, 2}});
     EXPECT_STREQ(refused.message(), "qdq_quantize_grouped: groups: -1 is below 0");
+}
+
+TEST(Wrapper, passes_the_stream_of_a_dynamic_run_on) {
+    const std::vector<float> values{1, 2};
+    std::vector<float> scales(1), more_scales(1);
+    bytes y(2), more(2);
+    int stream;
+    qdq::dynamic_plan plan;
+    ASSERT_TRUE(plan.prepare(values, scales, qdq::none, y));
+    qdq::result refused = plan.run(values.data(), scales.data(), nullptr, y.data(), &stream);
+    EXPECT_TRUE(std::string(refused.message()).starts_with("qdq_run_dynamic: stream: ")) << refused.message();
+    qdq::dynamic_pair_plan pair;
+    ASSERT_TRUE(pair.prepare(values, {scales, y}, {more_scales, more}));
+    refused = pair.run(values.data(), {scales.data(), y.data()}, {more_scales.data(), more.data()}, &stream);
+    EXPECT_TRUE(std::string(refused.message()).starts_with("qdq_run_dynamic_pair: first: stream: "))
+        << refused.message();
 }
 
 TEST(Wrapper, computes_scales_and_codes_by_them) {

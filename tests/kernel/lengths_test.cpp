@@ -44,6 +44,7 @@ constexpr form forms[] = {
     {"column", false, 1},     {"column_with_zero_point", true, 1},
     {"block_16", false, 16},  {"block_16_with_zero_point", true, 16},
     {"block_32", false, 32},  {"block_32_with_zero_point", true, 32},
+    {"block_48", false, 48},  {"block_48_with_zero_point", true, 48},
     {"block_5", false, 5},    {"block_5_with_zero_point", true, 5},
 };
 

@@ -5,7 +5,7 @@
  *
  * **Arithmetic.** Everything is IEEE-754 binary32. Each operation rounds once to nearest even, and subnormals are kept.
  * The caller's floating-point environment changes nothing and comes back as it was, but for the sticky exception flags:
- * a call may raise any and clears none. No call traps, whichever exceptions are unmasked. Operands of other types
+ * a call may raise any and clears none. No call traps, whichever exceptions are unmasked. x and scales of other types
  * convert to f32 exactly first.
  *
  * @code{.unparsed}
@@ -22,10 +22,13 @@
  * - *Integer y*: infinities saturate. NaN gives the lowest code (QDQ_NAN_LOWEST, as ONNX Runtime), or 0 (QDQ_NAN_ZERO,
  *   as CANN). Either lies within the range that y saturates to, whatever the zero point is.
  * - *Float y* (f8, f6, f4): t rounds once, to nearest even but for QDQ_STOCHASTIC and QDQ_HIF8, subnormals included.
- * Overflow saturates to the largest finite value. NaN stays NaN, with the sign of x. f6 and f4 types have no NaN and
- * give their largest value, e2m1 +6.
+ *   Overflow saturates to the largest finite value. NaN stays NaN, with the sign of x where the type has two of them.
+ *   f6 and f4 types have no NaN and give their largest value, e2m1 +6.
  * - *Dequantize*: an integer zero point is applied exactly, and the result converts to f32 once. The f32 product then
  *   rounds once to y's type. A NaN result is always the positive quiet NaN with no payload.
+ * - *Zero points of float types*: an exact sum takes the nearest integer, ties to even, within 32 bits; 0 for NaN. An
+ *   f32 sum takes the number itself. Dequantize converts the code to f32, and adds or subtracts in f32.
+ * - *Zero points of QDQ_I32* in an f32 sum are converted to f32 first, which rounds those beyond 2^24.
  *
  * **Granularity.** The scale broadcasts against x by blocks. A scale of x's rank cuts dimension d of x into
  * scale.shape[d] blocks. Each has ceil(x.shape[d] / scale.shape[d]) elements; the last one may have fewer: it is
@@ -49,8 +52,8 @@
  *
  * **Stack.** A thread that works on a call on host tensors needs at most #QDQ_STACK_BYTES of stack. That counts the 5
  * KiB in which glibc keeps the thread itself. So a thread that was asked to have 64 KiB can make any call, and has 4
- * KiB for the program. glibc takes the guard page from those 64 KiB; musl takes neither. The library's thread-local
- * data, 2.3 KiB, lie in those 5 KiB where it is linked statically.
+ * KiB for the program. glibc takes the guard page from those 64 KiB, too. musl takes neither that nor the 5 KiB. The
+ * library's thread-local data, 2.4 KiB, lie in those 5 KiB where it is linked statically.
  *
  * **Large work** is split over the calling thread and threads of the library, at most 256 in all; or over the caller's
  * pool (qdq_set_parallel_for()). The first call that is split creates the threads, a later one more if it may have
@@ -161,12 +164,13 @@ typedef enum {
  * r = the same, its bytes swapped   for the others
  * @endcode
  *
- * The 16 bits of two elements are the same ones so: each looks at its low byte only where its high byte does not
- * decide, once in 256 times. All other bits are independent.
+ * So two elements, 16 numbers apart, have the same 16 bits in another order of bytes. Each looks at its low byte only
+ * where its high byte does not decide, once in 256 times. All other bits are independent.
  *
- * Every function that quantizes takes it, for tensors on the host, on a target that has quantize_f32_<y>. All else
- * gives QDQ_UNSUPPORTED, diagnostics too. A call that computes scales reads x a second time then, once it has them all.
- * Outputs of a pair count the elements of one x: theirs are independent by other seeds. */
+ * Every function that takes qdq_options and quantizes has it, on the host and on devices. On the host the target must
+ * have quantize_f32_<y>. Without that it is QDQ_UNSUPPORTED, and so it is with diagnostics and with QDQ_DENSE. On the
+ * host a call that computes scales reads x a second time then, once it has them all. Outputs of a pair count the
+ * elements of one x: theirs are independent by other seeds. */
 typedef enum {
     QDQ_NEAREST_EVEN, /**< to nearest, ties to even */
     QDQ_NEAREST_AWAY, /**< to nearest, ties away from 0 */
@@ -267,7 +271,8 @@ typedef struct {
     qdq_quantize_zp quantize_zp;     /**< quantize: the zero point after rounding, or before */
     qdq_dequantize_zp dequantize_zp; /**< dequantize: the zero point is subtracted, or added */
     qdq_rounding rounding;           /**< quantize to an integer y, or stochastically */
-    int32_t no_saturate; /**< f8 only: overflow gives infinity (e5m2) or NaN (e4m3fn) instead of the largest value */
+    int32_t no_saturate; /**< quantize to an f8 type or QDQ_HIF8: overflow gives infinity (e5m2, HIF8) or NaN (e4m3fn,
+                            FNUZ types) instead of the largest value; else without effect */
     int32_t axis;        /**< of a 1-D or blocked scale; negative counts from the last dimension */
     int64_t block_size;  /**< elements per block along `axis`; 0: derived from the shapes */
     int32_t quant_min;   /**< integer y: the lowest code to saturate to, inside y's own range; both 0: y's own range */
@@ -306,7 +311,10 @@ typedef struct {
  * - "tripy": nvtripy's quantize and dequantize
  * - "pypto": pypto's dequantize
  *
- * An unknown name, or a type that is not a stored one, is QDQ_INVALID_ARGUMENT. */
+ * @param profile  one of these names
+ * @param stored   the stored type: y's of quantize, x's of dequantize
+ * @param options  written
+ * @return QDQ_OK, or QDQ_INVALID_ARGUMENT: an unknown name, a type that is not a stored one, or a NULL */
 qdq_status qdq_profile_options(const char *profile, qdq_dtype stored, qdq_options *options);
 
 /* The functions that read qdq_options have a symbol for each header that added to it. Callers compiled with the first
@@ -383,7 +391,16 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
 qdq_status qdq_quantize_grouped(const qdq_tensor *x, const int64_t *offsets, int64_t groups, const qdq_tensor *scale,
                                 const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options);
 
-/** The same of qdq_dequantize(). */
+/** As qdq_dequantize(), of rows in groups: the way back from qdq_quantize_grouped().
+ *
+ * @param x           as for qdq_dequantize(), on the host
+ * @param offsets     as for qdq_quantize_grouped()
+ * @param groups      the same
+ * @param scale       the same
+ * @param zero_point  the same
+ * @param y           as for qdq_dequantize()
+ * @param options     as for qdq_quantize_grouped()
+ * @return QDQ_OK, or why y is untouched: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED */
 qdq_status qdq_dequantize_grouped(const qdq_tensor *x, const int64_t *offsets, int64_t groups, const qdq_tensor *scale,
                                   const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options);
 
@@ -394,15 +411,22 @@ typedef struct {
     uint64_t opaque[192]; /**< the library's */
 } qdq_plan;
 
-/** Prepares `plan` by the rules of qdq_quantize(). Nothing is computed: x->data and y->data may be NULL. */
+/** Prepares `plan` by the rules of qdq_quantize(), whose other arguments and statuses it has. Nothing is computed:
+ * x->data and y->data may be NULL. On an error `plan` is as it was. */
 qdq_status qdq_plan_quantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                              const qdq_tensor *y, const qdq_options *options);
-/** Prepares `plan` by the rules of qdq_dequantize(). Nothing is computed: x->data and y->data may be NULL. */
+/** Prepares `plan` by the rules of qdq_dequantize(), whose other arguments and statuses it has. Nothing is computed:
+ * x->data and y->data may be NULL. On an error `plan` is as it was. */
 qdq_status qdq_plan_dequantize(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
                                const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_options *options);
 
-/** Runs a plan on the data of an x and a y laid out as the plan's were, on a device at the same offsets. `stream` is as
- * in qdq_options; NULL on the CPU. */
+/** Runs a plan.
+ *
+ * @param plan    of qdq_plan_quantize() or qdq_plan_dequantize()
+ * @param x       the data of an x laid out as the plan's was: type, shape, strides, device and offset
+ * @param y       written: the same of y. It may be x where the plan's y may be its x, and overlaps no other input
+ * @param stream  as in qdq_options; NULL on the host
+ * @return as qdq_quantize() */
 qdq_status qdq_run(const qdq_plan *plan, const void *x, void *y, void *stream);
 
 /** The name of an element type as messages have it: "f32", "i4", "f8e4m3", ...; NULL for a value that is no qdq_dtype.
@@ -423,19 +447,21 @@ const char *qdq_last_error(void);
 int32_t qdq_target_count(void);
 /** The name of target i, in [0, qdq_target_count()); NULL when i is out of range. */
 const char *qdq_target_name(int32_t i);
-/** 1 when this machine can run target i, else 0. */
+/** 1 when this machine can run target i, else 0: also when i is out of range. */
 int32_t qdq_target_usable(int32_t i);
-/** Why this machine cannot run target i; NULL when it can. */
+/** Why this machine cannot run target i, or that there is no such target; NULL when it can. */
 const char *qdq_target_problem(int32_t i);
-/** Where the tensors of target i's calls live. */
+/** Where the tensors of target i's calls live; QDQ_DEVICE_HOST when i is out of range. */
 qdq_device_kind qdq_target_device(int32_t i);
 
 /** Uses only the named target from now on, in every thread.
  *
  * Without it, calls on host tensors use the best usable target of the processor, and those on device tensors the
  * device's. NULL returns to the best usable one, or to the one named by the environment variable QDQ_TARGET. That is
- * read once, at the first call; an unknown or unusable name there makes every call fail with a message. Here such a
- * name is an error and changes nothing. */
+ * read once, at the first call; an unknown or unusable name there makes every call fail with a message.
+ *
+ * @return QDQ_OK, or QDQ_INVALID_ARGUMENT for a name that is unknown or that this machine cannot run: then nothing has
+ *         changed */
 qdq_status qdq_force_target(const char *name_or_NULL);
 
 /** The name of the target that calls on host tensors use now (or the device's, where that is forced), or NULL when none
@@ -443,8 +469,8 @@ qdq_status qdq_force_target(const char *name_or_NULL);
 const char *qdq_current_target(void);
 
 /** How many threads large work is split over: 1 keeps everything on the caller's thread, 0 (the default) is the number
- * of processors that are online. More than 256 is as 256, but for the caller's own pool. The result has the same bits
- * for every number. */
+ * of processors that are online. Below 0 is as 0. More than 256 is as 256, but for the caller's own pool. The result
+ * has the same bits for every number. */
 void qdq_set_num_threads(int32_t count);
 
 /** A piece of a call's work, which a qdq_parallel_for runs. */
@@ -457,7 +483,7 @@ typedef void (*qdq_parallel_for)(void *context, int64_t count, qdq_task task, vo
  */
 void qdq_set_parallel_for(qdq_parallel_for parallel_for, void *context);
 
-/** Of stack: what a thread that works on a call on host tensors needs at most, with what the C library keeps there. */
+/** How many bytes of stack a thread needs at most for a call on host tensors, with what the C library keeps there. */
 #define QDQ_STACK_BYTES (64 * 1024)
 
 /** The major version of this header. */
@@ -568,8 +594,8 @@ typedef struct {
  * @param codes       the stored type that x is to be quantized to
  * @param scale       written: F32, F16, BF16, or F8E4M3; of powers of two E8M0, F32 or BF16. Its shape and the options
  *                    say which elements share a scale, as for qdq_quantize()
- * @param zero_point  written: an integer type that has all codes of `codes`, of the scale's shape; NULL where the rule
- *                    has none
+ * @param zero_point  written: an integer type that has all codes that are used, of `codes` or from quant_min to
+ *                    quant_max; of the scale's shape. NULL where the rule has none
  * @param how         the rule; NULL for the defaults
  * @param options     of these those about blocks, quant_min and quant_max count; NULL for the defaults. QDQ_MULTIPLY is
  *                    an error
@@ -587,18 +613,35 @@ qdq_status qdq_compute_scales(const qdq_tensor *x, qdq_dtype codes, const qdq_te
  * y is that of qdq_quantize() with them. x is read from the caches the second time, where what shares a scale fits
  * there.
  *
- * y may alias x as in qdq_quantize(); the other outputs may overlap no tensor of the call. */
+ * @param x           F32, F16 or BF16
+ * @param scale       written: as for qdq_compute_scales()
+ * @param zero_point  written: the same
+ * @param y           written: a stored type, of x's shape; it may alias x as in qdq_quantize()
+ * @param how         the rule; NULL for the defaults
+ * @param options     as for qdq_quantize(), but QDQ_MULTIPLY is an error; NULL for the defaults
+ * @return QDQ_OK, or why nothing has been written: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED; of a device also
+ *         QDQ_DEVICE_ERROR and QDQ_OUT_OF_MEMORY: then scales may have been written
+ *
+ * Scale and zero point may overlap no tensor of the call. */
 qdq_status qdq_quantize_dynamic(const qdq_tensor *x, const qdq_tensor *scale, const qdq_tensor *zero_point,
                                 const qdq_tensor *y, const qdq_scale_options *how, const qdq_options *options);
 
-/** Prepares `plan` by the rules of qdq_quantize_dynamic(). Nothing is computed, and no address is remembered but those
- * of `global_scale` and `diagnostics`: any data may be NULL. qdq_run_dynamic() runs it, qdq_run() does not. */
+/** Prepares `plan` by the rules of qdq_quantize_dynamic(), whose other arguments and statuses it has. Nothing is
+ * computed, and no address is remembered but those of `global_scale` and `diagnostics`: any data may be NULL.
+ * qdq_run_dynamic() runs it, qdq_run() does not. */
 qdq_status qdq_plan_quantize_dynamic(qdq_plan *plan, const qdq_tensor *x, const qdq_tensor *scale,
                                      const qdq_tensor *zero_point, const qdq_tensor *y, const qdq_scale_options *how,
                                      const qdq_options *options);
 
-/** Runs such a plan on the data of tensors laid out as the plan's were. `zero_point` is NULL where the plan has none.
- * `stream` is as for qdq_run(). */
+/** Runs such a plan on the data of tensors laid out as the plan's were.
+ *
+ * @param plan        of qdq_plan_quantize_dynamic(), or either of qdq_plan_quantize_dynamic_pair()
+ * @param x           read
+ * @param scale       written
+ * @param zero_point  written; NULL where the plan has none
+ * @param y           written
+ * @param stream      as for qdq_run()
+ * @return as qdq_quantize_dynamic() */
 qdq_status qdq_run_dynamic(const qdq_plan *plan, const void *x, void *scale, void *zero_point, void *y, void *stream);
 
 /** One result of a call that has two: the arguments of qdq_quantize_dynamic() after x. */
@@ -618,7 +661,12 @@ typedef struct {
  * and with packed codes whose rows do not begin at whole bytes.
  *
  * No output may overlap x or what belongs to the other; but both may be given one global scale. On a device the work
- * of both goes into the stream of `first`. */
+ * of both goes into the stream of `first`.
+ *
+ * @param x       F32, F16 or BF16
+ * @param first   one result: its tensors are written
+ * @param second  the other
+ * @return as qdq_quantize_dynamic() */
 qdq_status qdq_quantize_dynamic_pair(const qdq_tensor *x, const qdq_dynamic_output *first,
                                      const qdq_dynamic_output *second);
 
@@ -627,20 +675,32 @@ qdq_status qdq_quantize_dynamic_pair(const qdq_tensor *x, const qdq_dynamic_outp
 qdq_status qdq_plan_quantize_dynamic_pair(qdq_plan *first_plan, qdq_plan *second_plan, const qdq_tensor *x,
                                           const qdq_dynamic_output *first, const qdq_dynamic_output *second);
 
-/** Runs such plans on the data of tensors laid out as the plans' were. A zero point is NULL where its plan has none.
- * `stream` is as for qdq_run(). */
+/** Runs such plans on the data of tensors laid out as the plans' were. x is read, the others are written. A zero point
+ * is NULL where its plan has none. `stream` is as for qdq_run(), the status as of qdq_quantize_dynamic(). */
 qdq_status qdq_run_dynamic_pair(const qdq_plan *first_plan, const qdq_plan *second_plan, const void *x,
                                 void *first_scale, void *first_zero_point, void *first_y, void *second_scale,
                                 void *second_zero_point, void *second_y, void *stream);
 
 /** As qdq_quantize_dynamic(), of rows in groups, which qdq_quantize_grouped() describes: each group has a scale of its
- * own, or several. A group without rows has scales of elements that are 0. The outputs may overlap no tensor of the
- * call, but y may alias x. Diagnostics and a global scale are QDQ_UNSUPPORTED. */
+ * own, or several. A group without rows has scales of elements that are 0.
+ *
+ * @param x           F32, F16 or BF16, on the host
+ * @param offsets     as for qdq_quantize_grouped()
+ * @param groups      the same
+ * @param scale       written: as for qdq_compute_scales(), with a first dimension of `groups`
+ * @param zero_point  written: the same
+ * @param y           written: as for qdq_quantize_dynamic()
+ * @param how         the same; diagnostics and a global scale are QDQ_UNSUPPORTED
+ * @param options     as for qdq_quantize_grouped()
+ * @return QDQ_OK, or why nothing has been written: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED
+ *
+ * The outputs may overlap no tensor of the call, but y may alias x. */
 qdq_status qdq_quantize_dynamic_grouped(const qdq_tensor *x, const int64_t *offsets, int64_t groups,
                                         const qdq_tensor *scale, const qdq_tensor *zero_point, const qdq_tensor *y,
                                         const qdq_scale_options *how, const qdq_options *options);
 
-/** The bytes that one matrix of scales takes in a layout; 0 where the layout is none, or a size is below 0. */
+/** The bytes that one matrix of scales takes in a layout, with its padding: of `rows` rows and `columns` columns. 0
+ * where the layout is none, or a size is below 0. */
 int64_t qdq_arranged_bytes(qdq_scale_layout layout, int64_t rows, int64_t columns);
 
 /** Copies scales into a layout.
@@ -653,8 +713,13 @@ int64_t qdq_arranged_bytes(qdq_scale_layout layout, int64_t rows, int64_t column
  * @return QDQ_OK, or why nothing has been written: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED */
 qdq_status qdq_arrange_scales(const qdq_tensor *scale, qdq_scale_layout layout, void *arranged, int64_t bytes);
 
-/** The way back: copies scales out of a layout, whose padding is not looked at. `scale` is written; the rest is as of
- * qdq_arrange_scales(). */
+/** The way back: copies scales out of a layout, whose padding is not looked at.
+ *
+ * @param arranged  as qdq_arrange_scales() writes it; it may not overlap scale
+ * @param bytes     how many it has, as for qdq_arrange_scales()
+ * @param layout    the layout
+ * @param scale     written: as for qdq_arrange_scales()
+ * @return QDQ_OK, or why nothing has been written: QDQ_INVALID_ARGUMENT, QDQ_UNSUPPORTED */
 qdq_status qdq_restore_scales(const void *arranged, int64_t bytes, qdq_scale_layout layout, const qdq_tensor *scale);
 
 #define qdq_dynamic_profile qdq_dynamic_profile_3
@@ -664,13 +729,17 @@ qdq_status qdq_restore_scales(const void *arranged, int64_t bytes, qdq_scale_lay
  *
  * - "onnx": ONNX's DynamicQuantizeLinear; U8
  * - "torchao": torchao's int8 per token, and f8 by row; I8, F8E4M3, F8E5M2
- * - "mx": OCP Microscaling Formats 1.0, with E8M0 scales of 32 elements; f8, f6 and f4 but for FNUZ types
+ * - "mx": OCP Microscaling Formats 1.0, with E8M0 scales of 32 elements; F8E4M3, F8E5M2, F6E2M3, F6E3M2, F4E2M1
  * - "compressed-tensors": float8, and asymmetric int8, per token or group; F8E4M3, I8
  * - "vllm": per token; I8, F8E4M3. Codes of I8 are those of x / scale; vLLM multiplies by 127 / amax
  * - "vllm-group": in groups of 128; F8E4M3
- * - "acl": CANN's aclnnDynamicQuant, per token; I8, I4, F8E4M3, F8E5M2
+ * - "acl": CANN's aclnnDynamicQuant, per token; I8, I4, F8E4M3, F8E5M2, HIF8
  *
- * An unknown name, or a type that the system has not, is QDQ_INVALID_ARGUMENT. */
+ * @param profile  one of these names
+ * @param codes    the type of y
+ * @param how      written
+ * @param options  written
+ * @return QDQ_OK, or QDQ_INVALID_ARGUMENT: an unknown name, a type that the system has not, or a NULL */
 qdq_status qdq_dynamic_profile(const char *profile, qdq_dtype codes, qdq_scale_options *how, qdq_options *options);
 
 #if defined(__cplusplus)

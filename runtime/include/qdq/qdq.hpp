@@ -84,7 +84,7 @@ enum class dequantize_zp {
     subtract = QDQ_ZP_SUBTRACT,  ///< (q - zero_point) * scale
     add = QDQ_ZP_ADD             ///< (q + zero_point) * scale
 };
-/// How quantize rounds to an integer type.
+/// How quantize rounds to an integer type; a float type takes the first and the last.
 enum class rounding {
     nearest_even = QDQ_NEAREST_EVEN,  ///< ties to even
     nearest_away = QDQ_NEAREST_AWAY,  ///< ties away from 0
@@ -129,7 +129,7 @@ enum class packing {
     low_first = QDQ_LOW_FIRST,        ///< the first in the low nibble
     high_first = QDQ_HIGH_FIRST,      ///< the first in the high nibble
     split_halves = QDQ_SPLIT_HALVES,  ///< elements j and j + 16 of 32 in a byte
-    dense = QDQ_DENSE                 ///< of f6: four codes in three bytes
+    dense = QDQ_DENSE                 ///< of f6: four codes in three bytes, given by a pointer: a range has one in each
 };
 
 /// Storage for the types C++ has no name for. The 4-bit pairs hold two elements and the 2-bit quads four, the first in
@@ -308,7 +308,7 @@ private:
     /// In elements: the packed types hold several in each unit of storage.
     template<typename R> static constexpr std::size_t capacity(const R &data) {
         constexpr dtype type = dtype_of<std::remove_cv_t<std::ranges::range_value_t<R>>>::value;
-        constexpr bool pair = type == dtype::i4 || type == dtype::u4 || type == dtype::f4e2m1;
+        constexpr bool pair = type == dtype::i4 || type == dtype::u4 || type == dtype::f4e2m1 || type == dtype::f4e1m2;
         constexpr bool quad = type == dtype::i2 || type == dtype::u2;
         return std::ranges::size(data) * (quad ? 4 : pair ? 2 : 1);
     }
@@ -362,7 +362,7 @@ template<element T> constexpr tensor scalar(const T &value) { return tensor(&val
 template<element T> tensor scalar(const T &&value) = delete;
 
 /// No tensor, as the zero point.
-inline constexpr tensor none{};  // as the zero point
+inline constexpr tensor none{};
 
 /// As qdq_options.
 struct options {
@@ -372,12 +372,12 @@ struct options {
     qdq::dequantize_zp dequantize_zp =
         qdq::dequantize_zp::subtract;                      ///< dequantize: the zero point subtracted, or added
     qdq::rounding rounding = qdq::rounding::nearest_even;  ///< quantize, to an integer type, or stochastically
-    bool saturate = true;                                  ///< f8 only: false gives infinity or NaN on overflow
+    bool saturate = true;                                  ///< f8 and hif8: false gives infinity or NaN on overflow
     std::int32_t axis = 0;                                 ///< of a 1-D or blocked scale
     std::int64_t block_size = 0;                           ///< elements per block along `axis`; 0: from the shapes
     std::int32_t quant_min = 0;  ///< the lowest code to saturate to, of an integer type; both 0: the type's own range
     std::int32_t quant_max = 0;  ///< the highest code to saturate to
-    qdq::packing packing = qdq::packing::low_first;  ///< of a packed 4-bit x or y
+    qdq::packing packing = qdq::packing::low_first;  ///< of a packed 4-bit x or y; f6 may be dense
     const std::int64_t *block_shape = nullptr;       ///< instead of axis and block_size: one for each dimension of x
     void *stream = nullptr;                          ///< of calls on a device's tensors alone
     qdq::stores stores = qdq::stores::by_size;       ///< a hint, which changes no result
@@ -700,14 +700,14 @@ public:
         return with_c(x, scale, zero_point, y, how,
                       [this](auto... arguments) { return qdq_plan_dequantize(&plan_, arguments...); });
     }
-    /// Runs it on an x and a y laid out as those that it was prepared with.
+    /// Runs it on an x and a y laid out as those that it was prepared with. `stream` is nullptr on the host.
     result run(const void *x, void *y, void *stream = nullptr) const { return qdq_run(&plan_, x, y, stream); }
 
 private:
     qdq_plan plan_{};
 };
 
-/// The same of quantize_dynamic(). It remembers no address.
+/// The same of quantize_dynamic(). It remembers the addresses of `global_scale` and `diagnostics`, and no others.
 class dynamic_plan {
 public:
     /// Prepares it, by the rules of the call.
@@ -719,9 +719,10 @@ public:
                           return qdq_plan_quantize_dynamic(&plan_, c_x, c_scale, c_zero_point, c_y, &c_rule, c_how);
                       });
     }
-    /// Runs it on tensors laid out as those that it was prepared with; nullptr for no zero points.
-    result run(const void *x, void *scale, void *zero_point, void *y) const {
-        return qdq_run_dynamic(&plan_, x, scale, zero_point, y, nullptr);
+    /// Runs it on tensors laid out as those that it was prepared with. `zero_point` is nullptr where the rule has none,
+    /// `stream` on the host.
+    result run(const void *x, void *scale, void *zero_point, void *y, void *stream = nullptr) const {
+        return qdq_run_dynamic(&plan_, x, scale, zero_point, y, stream);
     }
 
 private:
@@ -744,10 +745,10 @@ public:
             return qdq_plan_quantize_dynamic_pair(&first_, &second_, arguments...);
         });
     }
-    /// Runs it on tensors laid out as those that it was prepared with.
-    result run(const void *x, const dynamic_data &first, const dynamic_data &second) const {
+    /// Runs it on tensors laid out as those that it was prepared with. `stream` is nullptr on the host.
+    result run(const void *x, const dynamic_data &first, const dynamic_data &second, void *stream = nullptr) const {
         return qdq_run_dynamic_pair(&first_, &second_, x, first.scale, first.zero_point, first.y, second.scale,
-                                    second.zero_point, second.y, nullptr);
+                                    second.zero_point, second.y, stream);
     }
 
 private:
