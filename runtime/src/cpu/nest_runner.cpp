@@ -41,7 +41,7 @@ nest_runner::nest_runner(const call &op, const loop_nest &nest, const void *x, v
       y(static_cast<char *>(y)),
       reorders_x(op.x_bits < 8 && op.packing != QDQ_LOW_FIRST),
       reorders_y(op.y_bits < 8 && op.packing != QDQ_LOW_FIRST),
-      x_tile(memory + memory_bytes - dispatch_parameters::most_piece_elements * op.x_bits / 8),
+      x_tile(memory + memory_bytes - dispatch_parameters::most_piece_elements * std::max<int>(op.x_bits, 8) / 8),
       y_tile(x_tile - y_piece_bytes),
       loaded(op, memory, y_tile - memory, uses_scales_where_they_lie(op, nest)) {}
 
@@ -297,14 +297,12 @@ void nest_runner::run_tails(const area &a, kernel_caller &kernel) {
 // for 64 Mi elements with 1024 to a piece, 12.3 with 512).
 void nest_runner::run_staged(const area &a) {
     kernel_caller kernel(op, a.form, false, a.variant, a.operand_step);
-    const dispatch_parameters &tuned = *op.tuned;
-    const int64_t most = std::min(tuned.piece_bytes * 8 / op.y_bits, tuned.piece_elements) / group * group;
-    const int64_t distance = tuned.prefetch_bytes * 8 / op.x_bits;
+    const int64_t distance = op.tuned->prefetch_bytes * 8 / op.x_bits;
     outgoing previous;
     char *own = y_tile, *other = y_tile + dispatch_parameters::most_piece_bytes;
     for (int64_t row = 0; row < a.rows; row++) {
         for (int64_t column = 0, columns; column < a.columns; column += columns) {
-            columns = std::min(column == 0 ? first_staged(a, row, most) : most, a.columns - column);
+            columns = staged_columns(a, row, column);
             const area piece = part_of(a, column, columns, row, 1);
             const char *const ahead = ahead_of(a, row, column + distance, columns);
             const int64_t half = ahead ? columns * op.x_bits / 16 : 0;
@@ -324,6 +322,21 @@ void nest_runner::run_staged(const area &a) {
     if (previous.to) {
         emit(previous);
     }
+}
+
+// Packed codes in another order that stay in the caches go by as many as tiles have room for (i4 to bf16, high first:
+// 0.04 ns an element, 0.06 by pieces of 512). What is no whole groups has both x and y in tiles.
+int64_t nest_runner::staged_columns(const area &a, int64_t row, int64_t column) const {
+    const dispatch_parameters &tuned = *op.tuned;
+    const int64_t left = a.columns - column;
+    if (op.nontemporal) {
+        const int64_t most = std::min(tuned.piece_bytes * 8 / op.y_bits, tuned.piece_elements) / group * group;
+        return std::min(column == 0 ? first_staged(a, row, most) : most, left);
+    }
+    const int64_t columns = std::min(dispatch_parameters::most_piece_bytes * op.codes_per_byte(), left);
+    const int64_t in_tiles = std::min<int64_t>(dispatch_parameters::most_piece_bytes * 8 / op.y_bits,
+                                               dispatch_parameters::most_piece_elements);
+    return columns <= in_tiles ? columns : columns / group * group;
 }
 
 // How many columns a row's first piece takes: up to a cache line's end in y, if the next piece may begin there. Pieces

@@ -73,6 +73,7 @@ private:
     void run_within_reach(const area &a);
     void run_tails(const area &a, kernel_caller &kernel);
     void run_staged(const area &a);
+    int64_t staged_columns(const area &a, int64_t row, int64_t column) const;
     int64_t first_staged(const area &a, int64_t row, int64_t most) const;
     const char *staged_x(const area &piece, int64_t columns_left);
     const char *ahead_of(const area &a, int64_t row, int64_t column, int64_t columns) const;
