@@ -54,6 +54,9 @@ void print_json(const std::vector<comparison> &all, const std::vector<std::strin
 
 void run_compare(const compare_options &options) {
     apply(options.target);
+    if (options.report) {
+        check_report(*options.report);
+    }
     comparer both(options.original, options.other);
     std::vector<std::string> warnings = both.odd_scales();
     warn(warnings, options.console);

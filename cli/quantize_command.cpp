@@ -5,6 +5,7 @@
 #include "support/text.h"
 #include "yaml.h"
 
+#include <filesystem>
 #include <iostream>
 
 namespace qdq::cli {
@@ -141,6 +142,21 @@ void print_summary(const quantization &plan, const recipe &rules, const std::opt
               << (figures ? figures->text() + "\n" : "");
 }
 
+// Before anything is written, as the page comes last.
+void check_report_of(const quantize_options &options) {
+    if (!options.report) {
+        return;
+    }
+    std::error_code error;
+    const auto place = [&](const std::filesystem::path &path) {
+        return std::filesystem::weakly_canonical(path, error);
+    };
+    if (place(*options.report) == place(options.output.path)) {
+        throw usage_error(options.report->string() + ": the report would replace the output");
+    }
+    check_report(*options.report);
+}
+
 }  // namespace
 
 void run_quantize(const quantize_options &options) {
@@ -153,6 +169,7 @@ void run_quantize(const quantize_options &options) {
         throw usage_error(options.output.path.string() + ": a quantized model is a file as " + options.input +
                           "; `qdq convert` makes another kind of it");
     }
+    check_report_of(options);
     check_names_choose(options);
     recipe rules = recipe_of(options);
     if (kind_named(options.output.path).holds_blocks) {

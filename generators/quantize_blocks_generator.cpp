@@ -127,7 +127,9 @@ private:
         Expr is_negative = first_sign("first", magnitude(elements) == 0);
         Expr has_nan = not_a_number(low) || not_a_number(high);
         Expr scale_value = divide(subtract(high, low), float((1 << format().bits) - 1));
-        Func scale = of_block("scale", select(has_nan, nan(), scale_value));
+        // Between equal infinities there is no number.
+        Expr of_numbers = select(not_a_number(scale_value), reinterpret<float>(infinity()), scale_value);
+        Func scale = of_block("scale", select(has_nan, nan(), of_numbers));
         Func inverse = of_block("inverse", inverse_of(scale(block)));
         Expr zero = reinterpret<float>(select(is_negative, sign(), none()));
         Func minimum = of_block(

@@ -79,10 +79,11 @@ Expr scale_bits(const instructions &on, const scale_rule &how, const extreme_val
 }
 
 Expr zero_point_beside(const instructions &on, const scale_rule &how, const extreme_values &of, Expr scale_bits) {
-    Expr least = cast<float>(how.lowest), most = cast<float>(how.highest);
+    constexpr float past_int32 = 0x1p31f;  // as the highest code may be past 2^24, and no f32
+    Expr least = cast<float>(how.lowest);
     Expr scale = scale_value(std::move(scale_bits), how.scale_type);
     Expr rounded = nearest_even(on, subtract(least, divide(multiply(of.lowest, how.clip_ratio), scale)));
-    Expr is_below = not_a_number(rounded) || less(rounded, least), is_above = !less(rounded, most);
+    Expr is_below = not_a_number(rounded) || less(rounded, least), is_above = !less(rounded, past_int32);
     Expr within = cast<int32_t>(select(is_below || is_above, least, rounded));
     return select(is_below, how.lowest, is_above, how.highest, clamp(within, how.lowest, how.highest));
 }

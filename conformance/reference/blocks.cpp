@@ -91,7 +91,8 @@ block_codes codes_from_least(const block_values &x, int most, uint8_t *scale) {
         least = v < least ? v : least;
         largest = v > largest ? v : largest;
     }
-    const float span = largest - least;
+    const bool is_infinite = std::isinf(least) || std::isinf(largest);  // between equal ones there is no number
+    const float span = is_infinite ? std::numeric_limits<float>::infinity() : largest - least;
     const bool none = has_nan(x);
     const operands o = operands_of(none ? no_number : (span == 0 ? 0 : span) / static_cast<float>(most));
     put_f16(scale, o.scale);

@@ -13,7 +13,7 @@ tensor_part::tensor_part(const qdq_tensor &whole, int64_t first, int32_t first_d
     for (int32_t d = 1; d < whole.rank; ++d) {
         step *= whole.shape[d];
     }
-    if (whole.strides != nullptr) {
+    if (whole.strides != nullptr && !is_packed(whole.dtype)) {
         step = whole.strides[0];
         strides_.assign(whole.strides + first_dimension, whole.strides + whole.rank);
     }
@@ -21,7 +21,7 @@ tensor_part::tensor_part(const qdq_tensor &whole, int64_t first, int32_t first_d
 }
 
 tensor_part tensor_part::rows(const qdq_tensor &whole, int64_t first, int64_t count) {
-    tensor_part part(whole, first, 0);
+    tensor_part part(whole, count == 0 ? 0 : first, 0);  // past the last row may be past the address space
     part.shape_[0] = count;
     return part;
 }

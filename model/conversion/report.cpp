@@ -1,7 +1,9 @@
 #include "conversion/report.h"
 
 #include "support/atomic_file.h"
+#include "support/error.h"
 #include "support/html.h"
+#include "support/input_file.h"
 #include "support/text.h"
 #include "support/version.h"
 
@@ -331,8 +333,23 @@ std::string origin_text(const report_origin &origin) {
 
 }  // namespace
 
+void check_report(const std::filesystem::path &path) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+        return;
+    }
+    const std::string_view all = page_begin, title = all.substr(0, all.find("<style>"));
+    input_file file(path);
+    std::string begin(std::min<uint64_t>(file.size(), title.size()), '\0');
+    file.read(0, std::as_writable_bytes(std::span(begin)));
+    if (!begin.empty() && begin != title) {
+        throw failure(path.string() + ": exists already, and is no report that another may replace");
+    }
+}
+
 void write_report(const std::filesystem::path &path, const std::vector<comparison> &all, const std::string &original,
                   const std::string &other, const report_origin &origin) {
+    check_report(path);
     comparison total = total_of(all);
     std::string page = page_begin;
     page += "<h1>" + html(original) + " and " + html(other) + "</h1>\n<p>" + std::to_string(changed(all).size()) +

@@ -228,7 +228,8 @@ uint64_t size_of(const gguf_tensor &tensor) {
 }
 
 void check_layout(std::vector<gguf_tensor> tensors, uint64_t alignment, uint64_t available) {
-    std::ranges::sort(tensors, {}, &gguf_tensor::offset);
+    // One without elements lies before one that has some, and may be where that is.
+    std::ranges::sort(tensors, {}, [](const gguf_tensor &tensor) { return std::pair(tensor.offset, size_of(tensor)); });
     uint64_t end = 0;
     for (const gguf_tensor &tensor : tensors) {
         throw_if_interrupted();

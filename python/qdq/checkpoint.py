@@ -140,7 +140,7 @@ def quantize(
         threads: how many shards, and tensors, are worked on at once; 0: as many as there are processors.
         progress: called as progress(bytes_done, bytes_of_all), of the input; on one machine from any thread. What it
             raises ends the work.
-        report: where to write a page of HTML on what the weights have lost.
+        report: where to write a page of HTML on what the weights have lost. It replaces such a page alone.
         ray: the address of a Ray cluster, as ray.init takes it: "auto", "ray://host:port", or "local" for a new one on
             this machine. One task a shard; one whose worker dies is run again. `threads` is not looked at.
 
@@ -164,6 +164,8 @@ def quantize(
     model = _open(directory, out, rules, profile, replace)
     if unmatched := model.unmatched():
         _warn([f"recipe: no tensor matches {unmatched}"])
+    if report is not None:
+        model.check_report(report)
     total, done = model.summary()["bytes_before"], 0
 
     def advance(amount: int) -> None:

@@ -476,7 +476,9 @@ bool array::same_layout(const array &other) const {
 }
 
 std::size_t array::dense_bytes() const {
-    return static_cast<std::size_t>(divided_up(element_count() * qdq_dtype_bits(view_.dtype), 8));
+    const std::int64_t count = element_count(), bits = qdq_dtype_bits(view_.dtype);
+    // A broadcast array may have more codes than an int64 counts bits: 2^62 of int4.
+    return static_cast<std::size_t>(bits < 8 ? divided_up(count, 8 / bits) : count * (bits / 8));
 }
 
 std::span<const std::byte> array::bytes() const { return {static_cast<const std::byte *>(view_.data), dense_bytes()}; }

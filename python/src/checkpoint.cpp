@@ -104,6 +104,7 @@ public:
         return text_of(printable(some_of(patterns)));
     }
 
+    static void check_report(nb::handle given) { model::check_report(path(function, "report", given)); }
     void write_report(nb::handle given) const {
         const std::string page = path(function, "report", given);
         const nb::gil_scoped_release others_run;
@@ -199,6 +200,9 @@ nb::object compare(nb::handle original, nb::handle other, nb::handle report, nb:
     json result = {{"tensors", json::array()}};
     {
         const nb::gil_scoped_release others_run;
+        if (!page.empty()) {
+            check_report(page);
+        }
         comparer both(before, after);
         const std::vector<comparison> all = both.run(advance);
         for (const comparison &each : all) {
@@ -251,6 +255,7 @@ void define_checkpoint(nb::module_ &m) {
         .def("finish", &checkpoint::finish)
         .def("write", &checkpoint::write, "threads"_a.none(), "progress"_a.none())
         .def("unmatched", &checkpoint::unmatched)
+        .def_static("check_report", &checkpoint::check_report, "path"_a)
         .def("write_report", &checkpoint::write_report, "path"_a)
         .def("summary", &checkpoint::summary);
     m.def("dequantize", &dequantize, "source"_a.none(), "out"_a.none(), "dtype"_a.none(), "profile"_a.none(),

@@ -224,6 +224,25 @@ void expect_scales_of(const tensor_memory &x, qdq_scale_rule rule) {
     EXPECT_TRUE(same_bytes(expected_zero_point, zero_point)) << "rule " << rule;
 }
 
+// The f32 next to 555482784 is 32 below it: a zero point that is nearest to it is a code, and no higher one.
+TEST_F(Dynamic, zero_points_below_a_highest_code_that_is_no_f32) {
+    test_support::for_each_target([](const std::string &) {
+        const tensor_memory x = tensor_memory::of<float>(QDQ_F32, {2}, {-1, -3}), scale(QDQ_F32, {2}),
+                            zero_point(QDQ_I32, {2}), expected_scale = scale, expected = zero_point;
+        const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_zero_point = zero_point.view(),
+                         to = expected.view();
+        const qdq_scale_options how{.rule = QDQ_SCALE_MINMAX};
+        qdq_options options{};
+        options.quant_min = -1245494911;
+        options.quant_max = 555482784;
+        ASSERT_EQ(qdq_compute_scales(&of_x, QDQ_I32, &of_scale, &of_zero_point, &how, &options), QDQ_OK)
+            << qdq_last_error();
+        reference::compute_scales(of_x, QDQ_I32, expected_scale.view(), &to, &how, &options);
+        EXPECT_EQ(zero_point.codes(), std::vector<uint32_t>(2, 555482752));
+        EXPECT_TRUE(same_bytes(expected, zero_point));
+    });
+}
+
 // Groups that hold what is rare at any place of a long row, by every target, with zero points and without.
 TEST_F(Dynamic, one_element_decides_wherever_it_is) {
     const std::vector<uint32_t> rare = {0x7fc00000, 0xffc00001, 0x7f800000, 0xff800000, 0x42c80000, 0xc2c80000};

@@ -3,6 +3,9 @@
 #include "call.h"
 #include "support/fenced_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 namespace api_test {
 namespace {
 
@@ -37,6 +40,42 @@ private:
     const tensor_memory &contents;
     int64_t bytes;
     fenced_memory memory;
+};
+
+// Rows of a dense matrix, each in pages of its own, whose begin or end it lies against. The pages between may not be
+// touched.
+class fenced_rows {
+public:
+    fenced_rows(const tensor_memory &contents, flush side)
+        : of_(contents.view()), row_bytes_(of_.shape[1] * reference::bits_of(of_.dtype) / 8), rows_(of_.shape[0]) {
+        const int64_t own = (row_bytes_ + page_ - 1) / page_ * page_, pitch = own + page_;
+        bytes_ = static_cast<size_t>(rows_ * pitch);
+        void *const memory = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        EXPECT_NE(memory, MAP_FAILED);
+        mapping_ = static_cast<uint8_t *>(memory);
+        first_ = mapping_ + (side == flush::leading ? 0 : own - row_bytes_);
+        strides_ = {pitch * 8 / reference::bits_of(of_.dtype), 1};
+        for (int64_t i = 0; i < rows_; i++) {
+            EXPECT_EQ(mprotect(mapping_ + i * pitch, static_cast<size_t>(own), PROT_READ | PROT_WRITE), 0);
+            std::memcpy(first_ + i * pitch, row(of_, i), static_cast<size_t>(row_bytes_));
+        }
+    }
+    ~fenced_rows() { munmap(mapping_, bytes_); }
+    fenced_rows(const fenced_rows &) = delete;
+
+    qdq_tensor view() const { return {first_, of_.dtype, 2, of_.shape, strides_.data(), {}}; }
+
+private:
+    const int64_t page_ = sysconf(_SC_PAGESIZE);
+    qdq_tensor of_;
+    int64_t row_bytes_, rows_;
+    size_t bytes_;
+    uint8_t *mapping_, *first_;
+    dimensions strides_;
+
+    const uint8_t *row(const qdq_tensor &t, int64_t i) const {
+        return static_cast<const uint8_t *>(t.data) + i * row_bytes_;
+    }
 };
 
 class Fenced : public Api {
@@ -126,6 +165,32 @@ TEST_F(Fenced, packed_rows_of_odd_length) {
     expect_both_ways(QDQ_F32, QDQ_I4, wide, {1031, 1});
     expect_both_ways(QDQ_F32, QDQ_I2, wide, {1031, 1});
     expect_both_ways(QDQ_F32, QDQ_F4E2M1, tall, {});
+}
+
+// Whose operands are shared by rows, or by blocks of them, which tiles pad to whole groups.
+TEST_F(Fenced, rows_of_x_that_have_no_memory_between_them) {
+    for (const auto &[way, from, to] :
+         {std::tuple(direction::quantize, QDQ_F32, QDQ_I8), std::tuple(direction::quantize, QDQ_BF16, QDQ_I4),
+          std::tuple(direction::dequantize, QDQ_I8, QDQ_F32)}) {
+        const dimensions shape{9, 1000};
+        const tensor_memory x = way == direction::quantize ? floats(from, shape) : stored(from, shape);
+        for (const dimensions &blocks : {dimensions{9, 32}, dimensions{9, 1}, dimensions{1, 1000}}) {
+            SCOPED_TRACE(name_of(way) + " to " + reference::name_of(to) + ", scale " + testing::PrintToString(blocks));
+            const tensor_memory scale = scales(blocks), expected(to, shape), actual(to, shape);
+            const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_expected = expected.view(),
+                             c_actual = actual.view();
+            qdq_options options{};
+            options.axis = 1;
+            options.block_size = blocks == dimensions{9, 32} ? 32 : 0;
+            call_reference({way, &c_x, &c_scale, nullptr, &c_expected, &options});
+            for (const flush side : {flush::leading, flush::trailing}) {
+                const fenced_rows rows(x, side);
+                const qdq_tensor c_rows = rows.view();
+                ASSERT_EQ(call({way, &c_rows, &c_scale, nullptr, &c_actual, &options}), QDQ_OK) << qdq_last_error();
+                EXPECT_TRUE(same_bytes(expected, actual));
+            }
+        }
+    }
 }
 
 TEST_F(Fenced, transposed) { expect_both_ways(QDQ_F32, QDQ_I8, {1931, 1933}, {1931, 1}, {1, 1931}); }

@@ -314,6 +314,34 @@ TEST_F(Grouped, what_is_of_a_whole_call_is_unsupported) {
     EXPECT_STREQ(qdq_last_error(), "qdq_quantize_grouped: options: scale_is_arranged: it is of a call without groups");
 }
 
+TEST_F(Grouped, strides_of_packed_codes_are_ignored) {
+    const tensor_memory x = floats(QDQ_F32, {4, 6}), scale = scales({2});
+    const tensor_memory dense(QDQ_I4, {4, 6}), expected = dense, actual = dense;
+    const int64_t strides[] = {-9, 2}, offsets[] = {0, 1, 4};
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_dense = dense.view();
+    qdq_tensor of_expected = expected.view(), of_actual = actual.view();
+    of_expected.strides = of_actual.strides = strides;
+    reference::quantize_grouped({of_x, offsets, 2, of_scale, nullptr, of_dense}, nullptr);
+    reference::quantize_grouped({of_x, offsets, 2, of_scale, nullptr, of_expected}, nullptr);
+    EXPECT_TRUE(same_bytes(dense, expected));
+    ASSERT_EQ(qdq_quantize_grouped(&of_x, offsets, 2, &of_scale, nullptr, &of_actual, nullptr), QDQ_OK)
+        << qdq_last_error();
+    EXPECT_TRUE(same_bytes(dense, actual));
+}
+
+// Where it would begin may be past the address space, as UBSan notices.
+TEST_F(Grouped, a_last_group_without_rows_begins_nowhere) {
+    const tensor_memory x = floats(QDQ_F32, {1, 6}), scale = scales({2}), expected(QDQ_I8, {1, 6}), actual = expected;
+    const int64_t strides[] = {INT64_MAX, 1}, offsets[] = {0, 1, 1};
+    qdq_tensor of_x = x.view(), of_actual = actual.view();
+    const qdq_tensor of_scale = scale.view(), of_expected = expected.view();
+    reference::quantize_grouped({of_x, offsets, 2, of_scale, nullptr, of_expected}, nullptr);
+    of_x.strides = of_actual.strides = strides;
+    ASSERT_EQ(qdq_quantize_grouped(&of_x, offsets, 2, &of_scale, nullptr, &of_actual, nullptr), QDQ_OK)
+        << qdq_last_error();
+    EXPECT_TRUE(same_bytes(expected, actual));
+}
+
 // Its rows lead nowhere, whatever its strides are.
 TEST_F(Grouped, x_without_elements_has_scales_of_zeros) {
     const int64_t shape[] = {5, 0}, strides[] = {int64_t{1} << 62, 1}, offsets[] = {0, 3, 5};

@@ -192,6 +192,14 @@ class Compare(CliTest):
         self.assertEqual(re.findall(r'"middle">(\d+)</text>', errors), ["0", "20", "40", "60", "80", "100"])
         self.assertIn("<td>I8</td><td>1</td><td>3.2 kB</td><td>804 B</td>", page)
 
+    def test_report_replaces_reports_alone(self):
+        self.save({"x": random((4, 8))}, {"x": random((4, 8), 2)})
+        before = self.a.read_bytes()
+        self.fail_with("exists already, and is no report", "compare", self.a, self.b, "--report", self.a)
+        self.assertEqual(self.a.read_bytes(), before)
+        (self.dir / "report.html").touch()  # as mktemp does
+        self.assertEqual(self.report(), self.report())
+
     def test_report_has_no_markup_of_names(self):
         name = '<b>&"'
         self.save({name: random((2, 2))}, {name: random((2, 2), 2)})

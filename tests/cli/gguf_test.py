@@ -87,6 +87,15 @@ class Gguf(CliTest):
         self.succeed("dequantize", self.input, "-o", self.output)
         self.assert_same(load_model(self.output)["b"], expected["b"])
 
+    def test_many_tensors_without_elements_lie_where_the_next_one_does(self):
+        tensors = {f"{i:02}": (random((1, 32), i), Q8_0) if i % 2 else (np.empty((0, 32), np.float32), None)
+                   for i in range(60)}  # fmt: skip
+        expected = self.write(tensors)
+        self.succeed("dequantize", self.input, "-o", self.output)
+        restored = load_model(self.output)
+        for name, (array, _) in tensors.items():
+            self.assert_same(restored[name], expected.get(name, array))
+
     def test_metadata_of_every_type_are_passed_over(self):
         writer = gguf.GGUFWriter(self.input, "llama")
         for kind in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "bool", "uint64", "int64",

@@ -663,6 +663,14 @@ rules:
             self.assertIn(part, page)
         self.assertNotIn("http", page)
 
+    def test_report_replaces_no_file_of_a_model(self):
+        self.save()
+        for name in ("config.json", "model.safetensors.index.json"):
+            path = self.model / name
+            before = path.read_bytes()
+            self.fail_with("exists already, and is no report", "quantize", self.model, "-o", self.out, "--report", path)
+            self.assertEqual(path.read_bytes(), before)
+
     def test_report_has_the_recipe(self):
         self.save()
         self.quantize("--dtype", "i4", "--exclude", "*.0.*", "--report", self.dir / "report.html")

@@ -271,6 +271,15 @@ class Output(CliTest):
     def quantize(self, *options, output=None):
         return self.succeed("quantize", self.input, "-o", output or self.output, *options)
 
+    def test_a_report_replaces_neither_input_nor_output(self):
+        before = self.input.read_bytes()
+        self.fail_with("exists already, and is no report", "quantize", self.input, "-o", self.output, "--report",
+                       self.input)  # fmt: skip
+        self.assertEqual(self.input.read_bytes(), before)
+        for path in (self.output, self.dir / "." / self.output.name):
+            self.fail_with("the report would replace the output", "quantize", self.input, "-o", self.output, "--report",
+                           path, code=2)  # fmt: skip
+
     def test_reports_sizes_rate_and_target(self):
         text = self.quantize()
         self.assertRegex(text, r"^quantized 1 of 1 tensors to i8: 16\.4 kB -> 4\.4 kB\n"

@@ -69,6 +69,11 @@ class Recipe(FolderTest):
         made = {each["name"]: each["scheme"] for each in self.recipe(6.3)["tensors"]}
         self.assertEqual(made, {"a.up_proj.weight": "i4 in blocks of 128", "a.down_proj.weight": "i8 per channel"})
 
+    def test_it_does_not_replace_the_model(self):
+        for path in (shard for shard in self.model.iterdir() if shard.suffix == ".safetensors"):
+            self.fail_with("the output would replace an input", "recipe", self.model, "--bits", 5, "-o", path, "--force",
+                           code=2, force=False)  # fmt: skip
+
     def test_more_bits_lose_less(self):
         noise = []
         for bits in (4.2, 4.6, 5, 6, 7, 8.2):

@@ -94,6 +94,21 @@ TEST_P(DeviceDynamic, drawn_calls_equal_the_oracle) {
     }
 }
 
+// As on the host: the f32 next to 555482784 is a code 32 below it.
+TEST_P(DeviceDynamic, zero_points_below_a_highest_code_that_is_no_f32) {
+    const tensor_memory x = tensor_memory::of<float>(QDQ_F32, {1, 2}, {-1, -3}), scale(QDQ_F32, {1, 1}),
+                        zero_point(QDQ_I32, {1, 1});
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_zero_point = zero_point.view();
+    const qdq_scale_options how{.rule = QDQ_SCALE_MINMAX};
+    qdq_options options{};
+    options.quant_min = -1245494911;
+    options.quant_max = 555482784;
+    const test_support::dynamic_call_on_device there{&of_x,   &of_scale, &of_zero_point, nullptr,
+                                                     QDQ_I32, &how,      &options};
+    ASSERT_EQ(call_on_device(*on, there, {}), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(zero_point.codes(), std::vector<uint32_t>{555482752});
+}
+
 // Layouts for each form of the kernels, and on both sides of what decides between them.
 struct layout {
     const char *name;

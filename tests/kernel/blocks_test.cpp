@@ -192,6 +192,23 @@ TEST(Blocks, with_zeros_of_both_signs) {
     });
 }
 
+// Of each sign alone, of both, and among numbers.
+TEST(Blocks, of_infinities) {
+    test_support::for_each_target([](const std::string &) {
+        elements x{QDQ_F32, {}};
+        for (const auto &[most, others] : {std::pair(0x7f800000u, 0x7f800000u),
+                                           {0xff800000u, 0xff800000u},
+                                           {0x7f800000u, 0xff800000u},
+                                           {0x7f800000u, 0x3f800000u},
+                                           {0xff800000u, 0x3f800000u}}) {
+            for (int i = 0; i < 32; i++) {
+                x.codes.push_back(i % 8 == 3 ? most : others);
+            }
+        }
+        expect_blocks_of(x);
+    });
+}
+
 TEST(Blocks, have_the_values_of_every_scale) {
     test_support::for_each_target([](const std::string &) {
         for (const named_format &of : test_support::block_formats) {

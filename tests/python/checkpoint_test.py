@@ -81,6 +81,17 @@ def test_a_profile_and_a_recipe_with_comments_are_those_of_the_command_line(mode
         qdq.checkpoint.quantize(model, tmp_path / "out", profile="caffe")
 
 
+def test_a_report_replaces_no_other_file(model, tmp_path):
+    config = model / "config.json"
+    before = config.read_bytes()
+    with pytest.raises(RuntimeError, match="exists already, and is no report"):
+        qdq.checkpoint.quantize(model, tmp_path / "out", report=config)
+    with pytest.raises(RuntimeError, match="exists already, and is no report"):
+        qdq.checkpoint.compare(model, model, report=config)
+    assert config.read_bytes() == before
+    assert not (tmp_path / "out").exists()
+
+
 def test_tells_its_progress_and_writes_a_report(model, tmp_path):
     told = []
     qdq.checkpoint.quantize(

@@ -462,6 +462,13 @@ class TestShapes:
         with pytest.raises(tp.TripyException, match="scale"):
             tp.dequantize(tp.Tensor(q), tp.Tensor([1.0, 2.0]), tp.float32, 0)
 
+    def test_codes_whose_bits_no_int64_counts_have_no_memory(self):
+        """2^62 codes of one byte, whose 2^64 bits would wrap to none."""
+        q = numpy.broadcast_to(numpy.zeros((), ml_dtypes.int4), (2**62,))
+        out = numpy.lib.stride_tricks.as_strided(numpy.zeros(1, "i1"), (2**62,), (0,))
+        with pytest.raises(MemoryError):
+            qdq.transcode(q, 1.0, dtype="int8", new_scale=1.0, out=out)
+
 
 class TestOutputs:
     @pytest.mark.parametrize("name", ["int8", "int4", "uint2", "float4_e2m1fn", "float6_e2m3fn"])

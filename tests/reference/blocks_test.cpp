@@ -58,6 +58,10 @@ TEST(Blocks, of_q4_1) {
     EXPECT_EQ(word(quantized(QDQ_Q4_1, {3e38f, -3e38f}), 0), 0x7c00);
     EXPECT_EQ(word(quantized(QDQ_Q4_1, {3e38f, -3e38f}), 2), 0xfc00);
     EXPECT_EQ(word(quantized(QDQ_Q4_1, {3e38f, -3e38f}), 4), 0);
+    const std::vector<int> least = quantized(QDQ_Q4_1, std::vector<float>(32, -infinity));
+    EXPECT_EQ(word(least, 0), 0x7c00);  // though -infinity less -infinity is no number
+    EXPECT_EQ(word(least, 2), 0xfc00);
+    EXPECT_EQ(word(least, 4), 0);
 }
 
 TEST(Blocks, of_q5) {

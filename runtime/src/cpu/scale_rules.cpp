@@ -156,11 +156,12 @@ void set_absmax(const scale_computation &how, const ranges &r, int64_t count, ui
 }
 
 int32_t zero_point_of(const scale_computation &how, float lowest, float scale) {
-    const float least = static_cast<float>(how.lowest), most = static_cast<float>(how.highest);
+    constexpr float past_int32 = 0x1p31f;  // as the highest code may be past 2^24, and no f32
+    const float least = static_cast<float>(how.lowest);
     const float rounded = std::nearbyint(least - lowest / scale);
-    return !(rounded >= least) ? how.lowest  // NaN, too
-           : rounded >= most   ? how.highest
-                               : std::clamp(int32_t(rounded), how.lowest, how.highest);
+    return !(rounded >= least)     ? how.lowest  // NaN, too
+           : rounded >= past_int32 ? how.highest
+                                   : std::clamp(int32_t(rounded), how.lowest, how.highest);
 }
 
 void set_minmax(const scale_computation &how, const ranges &r, int64_t count, uint32_t *scales, int32_t *zero_points) {

@@ -166,7 +166,8 @@ void tile_runner::run_overlapping(const tile &t) {
     const int64_t columns = row_places(c.extent), unit = op.packed_unit();
     const bool reorders = op.x_bits < 8 && op.packing != QDQ_LOW_FIRST;
     const bool are_bytes = op.x_bits >= 8 || (t.x % unit == 0 && r.x % unit == 0);
-    const bool lie_ready = c.x == 1 && r.x >= c.extent && are_bytes && !reorders && rows_in_reach(r.x) >= kernel.rows;
+    // What is read past a row is the next one's: no memory may lie between them.
+    const bool lie_ready = c.x == 1 && r.x == c.extent && are_bytes && !reorders;
     if (!lie_ready) {
         gather(t);
     }
