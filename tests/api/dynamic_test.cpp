@@ -709,9 +709,10 @@ TEST_F(Dynamic, diagnostics_of_the_largest_errors_of_unclipped_elements_are_exac
     }
 }
 
-// A zero point of i32 that an f32 has not: it is added before rounding as the one next to it.
+// A zero point of i32 that an f32 has not: it is added before rounding as the one next to it. It is the highest code,
+// as 1 + 89 / scale is 1'000'000'064.
 TEST_F(Dynamic, diagnostics_know_a_zero_point_as_the_float_that_was_added) {
-    tensor_memory x(QDQ_F32, {70}), scale(QDQ_F32, {1}), zero_point(QDQ_I32, {1}), y(QDQ_I32, {70});
+    tensor_memory x(QDQ_F32, {90}), scale(QDQ_F32, {1}), zero_point(QDQ_I32, {1}), y(QDQ_I32, {90});
     x.fill([](int64_t i) { return std::bit_cast<uint32_t>(static_cast<float>(-i)); });
     const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_zero_point = zero_point.view(), of_y = y.view();
     qdq_options options{};
