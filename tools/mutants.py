@@ -188,10 +188,14 @@ class Tests:
     """CTest's tests, and how one of them runs with a filter."""
 
     def __init__(self, wanted, build):
-        """Builds those wanted; CTest knows the commands of tests that are built."""
+        """Builds those wanted."""
         self.seconds = {}
         self.folder = TREE / "build" / build
         ninja(build, *self.targets(wanted))
+        self.read_commands()
+
+    def read_commands(self):
+        """CTest knows those of tests that are built."""
         shown = quietly([ROOT / ".venv/bin/ctest", "--test-dir", self.folder, "--show-only=json-v1"])
         self.commands, self.set_up_by, self.requires, self.skips_with = {}, {}, {}, {}
         for test in json.loads(shown)["tests"]:
@@ -224,9 +228,12 @@ class Tests:
                                                  ["qdq_cli"] if name.startswith("cli.") else [name])})
 
     def set_up(self, tests):
-        """What CTest runs before them: python.wheel."""
-        for fixture in sorted({fixture for test in tests for fixture in self.requires[test.split()[0]]}):
+        """What CTest runs before them: python.wheel, whose environment has the Python of their commands."""
+        fixtures = sorted({fixture for test in tests for fixture in self.requires[test.split()[0]]})
+        for fixture in fixtures:
             quietly(self.commands[self.set_up_by[fixture]][0])
+        if fixtures:
+            self.read_commands()
 
     def run(self, test):
         """What failed, or "" where nothing did."""
