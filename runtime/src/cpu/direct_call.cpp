@@ -63,7 +63,8 @@ void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct)
     direct.y_shape[0] = {0, buffer_extent(op.y_bits, columns), 1, 0};
     direct.x_shape[1] = {0, int32_t(rows), row_stride(op.x_bits, direct.overlaps ? overlapped : r.x, rows), 0};
     direct.y_shape[1] = {0, int32_t(rows), row_stride(op.y_bits, direct.overlaps ? overlapped : r.y, rows), 0};
-    direct.operand_shape[0] = {0, int32_t(v.operands), v.operands > 1 || rows == 1, 0};
+    const bool shared = v.operands == 1 && rows > 1;  // one lies at each row
+    direct.operand_shape[0] = {0, int32_t(shared ? rows : v.operands), !shared, 0};
 }
 
 namespace {
@@ -139,7 +140,7 @@ bool call_directly(const call &op, const direct_call &d, const void *x, void *y)
         return false;
     }
     direct_operands own;
-    const int64_t count = d.operand_shape[0].extent;
+    const int64_t count = d.operand_shape[0].stride == 0 ? 1 : d.operand_shape[0].extent;
     if (!(d.plain ? use_plain_scales(op, count, own) : convert_one_operand(op, own))) {
         return false;
     }
