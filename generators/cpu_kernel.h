@@ -24,11 +24,11 @@ inline const std::map<std::string, form> &form_names() {
 // form a vector of `lanes` numbers may meet several blocks: each lane then chooses the operand of its own.
 struct operand_places {
     form its_form;
-    int block;  // the fewest elements that share an operand
+    int block, longest_block;  // the fewest elements that share an operand, and those that do in a loop of their own
     int places, lanes;
     Halide::Expr columns, operands;  // of a call
 
-    // Whether blocks are the longest, where a type has shorter ones; otherwise undefined.
+    // Whether blocks are the longest, where that is another loop; otherwise undefined.
     Halide::Expr has_longest_blocks() const {
         return its_form == form::block && block < longest_block ? columns >= operands * longest_block : Halide::Expr();
     }
@@ -75,6 +75,9 @@ template<typename Operand> void declare_operand_view(form f, Operand &operand) {
 template<typename Kind> std::vector<Kind> only(int wanted, const std::vector<Kind> &all) {
     return wanted < 0 ? all : std::vector<Kind>{static_cast<Kind>(wanted)};
 }
+
+// Packed codes have one loop: LLVM 21 stops at their operands by either (RVV).
+inline int longest_block_of(const element_type &stored) { return stored.is_packed() ? stored.block : longest_block; }
 
 // What a call is like, for autoschedulers: 16 rows of 4096 elements.
 constexpr int estimated_rows = 16, estimated_columns = 4096;

@@ -142,8 +142,9 @@ private:
     }
 
     operand_places own() const {
-        const int lanes = std::max<int>(tuned.vector, tuned.stored_vector);
-        return {form, stored().block, places(), lanes, y.dim(0).extent(), scale.dim(0).extent()};
+        const int lanes = stored().is_packed() ? 1 : std::max<int>(tuned.vector, tuned.stored_vector);
+        return {form,  stored().block,    longest_block_of(stored()), places(),
+                lanes, y.dim(0).extent(), scale.dim(0).extent()};
     }
 
     Expr value_of(kind k) {

@@ -157,7 +157,8 @@ private:
 
     operand_places own(int places) const {
         const int lanes = element().narrows_by_saturating() ? longest_block : int(tuned.vector);
-        return {form, stored().block, places, lanes, x.dim(0).extent(), scale.dim(0).extent()};
+        return {form,  stored().block,    longest_block_of(stored()), places,
+                lanes, x.dim(0).extent(), scale.dim(0).extent()};
     }
 
     // The zero point as a variant takes it.

@@ -4,7 +4,7 @@
 # In the order of qdq_dtype. <numbers>: SIGNED or UNSIGNED, or FLOAT <exponent bits> <mantissa bits> <bias> <specials>, as
 # element_type.h has them; of types below 8 bits a byte holds several. Roles: floats (what quantize reads and dequantize
 # writes), stored (the other side), scale, zero_point, host (no device has kernels of it: those of one more type make the
-# library 0.6 MB larger). BLOCKS: of stored types, the elements that may share an operand in the block form: 32, or 16 and 32,
+# library 0.6 MB larger). BLOCKS: of stored types, the elements that may share an operand in the block form: 32, 16, or both,
 # which have loops of their own. Longer blocks repeat theirs; shorter ones take the column form. 32 is what formats have in
 # common, but for nvfp4: f4e2m1 in blocks of 16, and f32 as what stochastic rounding is given of all. Bytes have both: f32 to
 # i8 in blocks of 16 takes 0.06 ns an element so, and 0.14 by columns (EPYC with AVX512-BF16).
@@ -20,7 +20,7 @@ qdq_type(i4 QDQ_I4 4 SIGNED ROLES stored BLOCKS 32)
 qdq_type(u4 QDQ_U4 4 UNSIGNED ROLES stored BLOCKS 32)
 qdq_type(f8e4m3 QDQ_F8E4M3 8 FLOAT 4 3 7 nan ROLES stored scale BLOCKS 32)
 qdq_type(f8e5m2 QDQ_F8E5M2 8 FLOAT 5 2 15 ieee ROLES stored BLOCKS 32)
-qdq_type(f4e2m1 QDQ_F4E2M1 4 FLOAT 2 1 1 none ROLES stored BLOCKS 16 32)
+qdq_type(f4e2m1 QDQ_F4E2M1 4 FLOAT 2 1 1 none ROLES stored BLOCKS 16)
 qdq_type(e8m0 QDQ_E8M0 8 FLOAT 8 0 127 powers_of_two ROLES scale)
 qdq_type(f8e4m3fnuz QDQ_F8E4M3FNUZ 8 FLOAT 4 3 8 nan_as_negative_zero ROLES stored BLOCKS 32)
 qdq_type(f8e5m2fnuz QDQ_F8E5M2FNUZ 8 FLOAT 5 2 16 nan_as_negative_zero ROLES stored BLOCKS 32)
@@ -136,7 +136,7 @@ qdq_handwritten(avx512_vbmi/quantize_bf16.h
 qdq_handwritten(avx512_vbmi/quantize_bf16.h
   TARGETS x86_avx512_bf16
   ROWS quantize_bf16_f4e2m1
-  FORMS row block
+  FORMS row block BLOCKS 16 32
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_f32.h
   TARGETS x86_avx512_bf16
@@ -146,7 +146,7 @@ qdq_handwritten(avx512_vbmi/quantize_f32.h
 qdq_handwritten(avx512_vbmi/quantize_f32.h
   TARGETS x86_avx512_bf16
   ROWS quantize_f32_f4e2m1 quantize_f16_f4e2m1
-  FORMS row block
+  FORMS row block BLOCKS 16 32
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512/dequantize_4_bits.h
   TARGETS x86_avx512
