@@ -20,29 +20,28 @@ inline const std::map<std::string, form> &form_names() {
     return names;
 }
 
-// Which operand a kernel's elements take, for numbers that hold `places` elements of its columns each. In the block
+// Which of a kernel's operands an element takes, where numbers hold `places` elements of its columns each. In the block
 // form a vector of `lanes` numbers may meet several blocks: each lane then chooses the operand of its own.
-struct operand_places {
+struct operand_selection {
     form its_form;
-    int block, longest_block;  // the fewest elements that share an operand, and those that do in a loop of their own
+    int block, longest_block;  // of the stored type; a loop for each, where they differ
     int places, lanes;
-    Halide::Expr columns, operands;  // of a call
+    Halide::Expr columns, operands;  // how many a call has
 
-    // Whether blocks are the longest, where that is another loop; otherwise undefined.
+    // Whether a call has the longest blocks; undefined where a type has no others.
     Halide::Expr has_longest_blocks() const {
         return its_form == form::block && block < longest_block ? columns >= operands * longest_block : Halide::Expr();
     }
 
     // The operand of a place of number c of row r.
     template<typename Operand>
-    Halide::Expr operator()(Operand &operand, const Halide::Expr &c, const Halide::Expr &place,
-                            const Halide::Expr &r) const {
+    Halide::Expr of(Operand &operand, const Halide::Expr &c, const Halide::Expr &place, const Halide::Expr &r) const {
         if (its_form != form::block) {
             return operand(its_form == form::row ? r : places * c + place);
         }
-        Halide::Expr of_own = of_block(operand, c, block);
-        return block < longest_block ? select(has_longest_blocks(), of_block(operand, c, longest_block), of_own)
-                                     : of_own;
+        Halide::Expr shared = of_block(operand, c, block);
+        return block < longest_block ? select(has_longest_blocks(), of_block(operand, c, longest_block), shared)
+                                     : shared;
     }
 
 private:
@@ -75,9 +74,6 @@ template<typename Operand> void declare_operand_view(form f, Operand &operand) {
 template<typename Kind> std::vector<Kind> only(int wanted, const std::vector<Kind> &all) {
     return wanted < 0 ? all : std::vector<Kind>{static_cast<Kind>(wanted)};
 }
-
-// Packed codes have one loop: LLVM 21 stops at their operands by either (RVV).
-inline int longest_block_of(const element_type &stored) { return stored.is_packed() ? stored.block : longest_block; }
 
 // What a call is like, for autoschedulers: 16 rows of 4096 elements.
 constexpr int estimated_rows = 16, estimated_columns = 4096;

@@ -66,7 +66,7 @@ public:
         stages.value_pair = value_pair;
         stages.codes_per_byte = stored().codes_per_byte();
         stages.least_lanes = on().least_lanes();
-        stages.variants = with_and_without(own().has_longest_blocks(), conditions_of(variant, variants()));
+        stages.variants = with_and_without(selection().has_longest_blocks(), conditions_of(variant, variants()));
         cpu_schedule_named(schedule_name).dequantize(stages, tuned);
     }
 
@@ -141,14 +141,15 @@ private:
                               : integer_value(stored(), number(), places() > 1 ? Expr(place) : 0);
     }
 
-    operand_places own() const {
+    // A lane of packed codes computes the place of its operand, and chooses none.
+    operand_selection selection() const {
         const int lanes = stored().is_packed() ? 1 : std::max<int>(tuned.vector, tuned.stored_vector);
-        return {form,  stored().block,    longest_block_of(stored()), places(),
+        return {form,  stored().block,    stored().longest_block, places(),
                 lanes, y.dim(0).extent(), scale.dim(0).extent()};
     }
 
     Expr value_of(kind k) {
-        Expr s = own()(scale, c, place, r), z = own()(zero_point, c, place, r);
+        Expr s = selection().of(scale, c, place, r), z = selection().of(zero_point, c, place, r);
         if (k == kind::plain && decodes_as_f16()) {
             return element().value_of_f16(decoded(c, place, r), s);
         }

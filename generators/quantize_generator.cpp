@@ -46,7 +46,8 @@ public:
         declare_operand_view(form, zero_point);
 
         value(c, r) = float_value(on(), type_named(float_name), x_bits(c));
-        broadcast(c, r) = Tuple(own(1)(scale, c, 0, r), own(1)(inverse, c, 0, r), own(1)(zero_point, c, 0, r));
+        broadcast(c, r) = Tuple(selection(1).of(scale, c, 0, r), selection(1).of(inverse, c, 0, r),
+                                selection(1).of(zero_point, c, 0, r));
         // The codes of a byte stand apart in registers: they are lanes of one number.
         neighbours(c, place, r) = value(places() * c + place, r);
         if (paired()) {
@@ -81,6 +82,7 @@ public:
         stages.narrowed_sum = narrowed_sum;
         stages.words = words;
         stages.form = form;
+        stages.longest_block = stored().longest_block;
         stages.codes_per_byte = stored().codes_per_byte();
         stages.variants = conditions();
         cpu_schedule_named(schedule_name).quantize(stages, tuned);
@@ -131,7 +133,7 @@ private:
                 all.push_back(is_k);
             }
         }
-        return with_and_without(own(places()).has_longest_blocks(), all);
+        return with_and_without(selection(places()).has_longest_blocks(), all);
     }
 
     bool paired() const { return tuned.lane_holds == lane_holds::pair && pairs(type_named(float_name), stored()); }
@@ -155,10 +157,10 @@ private:
                k == kind::rounded_multiply;
     }
 
-    operand_places own(int places) const {
-        const int lanes = element().narrows_by_saturating() ? longest_block : int(tuned.vector);
-        return {form,  stored().block,    longest_block_of(stored()), places,
-                lanes, x.dim(0).extent(), scale.dim(0).extent()};
+    // Where codes saturate while they are narrowed, schedules broadcast operands for the longest block at once.
+    operand_selection selection(int places) const {
+        const int lanes = element().narrows_by_saturating() ? stored().longest_block : int(tuned.vector);
+        return {form, stored().block, stored().longest_block, places, lanes, x.dim(0).extent(), scale.dim(0).extent()};
     }
 
     // The zero point as a variant takes it.
@@ -204,7 +206,7 @@ private:
     }
 
     quantize_operands operands_of_place(kind k, int place) {
-        auto of_place = [&](auto &operand) { return own(places())(operand, c, place, r); };
+        auto of_place = [&](auto &operand) { return selection(places()).of(operand, c, place, r); };
         return operands(k, of_place(scale), of_place(inverse), of_place(zero_point));
     }
 

@@ -141,7 +141,7 @@ struct element_type {
     kernels::numbers numbers;
     float_layout layout;  // of floats
     kernels::roles roles;
-    int block;  // stored types: the fewest elements that share an operand in the block form
+    int block, longest_block;  // stored types: the fewest and the most elements that share an operand in the block form
 
     constexpr bool is_float() const { return numbers == kernels::numbers::floats; }
     constexpr bool is_integer() const { return !is_float(); }

@@ -11,9 +11,6 @@ enum class form {
 };
 constexpr int form_count = 3;
 
-// Of the block form; types that have shorter ones have this one too.
-constexpr int longest_block = 32;
-
 // Kernels work on groups of 64 elements of c; the dispatcher hands them nothing else. They compute rows in order: where
 // rows of y overlap, the later one's elements stay.
 constexpr int group_size = 64;

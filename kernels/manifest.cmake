@@ -5,9 +5,10 @@
 # element_type.h has them; of types below 8 bits a byte holds several. Roles: floats (what quantize reads and dequantize
 # writes), stored (the other side), scale, zero_point, host (no device has kernels of it: those of one more type make the
 # library 0.6 MB larger). BLOCKS: of stored types, the elements that may share an operand in the block form: 32, 16, or both,
-# which have loops of their own. Longer blocks repeat theirs; shorter ones take the column form. 32 is what formats have in
-# common, but for nvfp4: f4e2m1 in blocks of 16, and f32 as what stochastic rounding is given of all. Bytes have both: f32 to
-# i8 in blocks of 16 takes 0.06 ns an element so, and 0.14 by columns (EPYC with AVX512-BF16).
+# which have loops of their own. Packed codes have one: LLVM 21 aborts where it compiles both for RVV. Longer blocks repeat
+# operands; shorter ones take the column form. 32 is what formats have in common, but for nvfp4: f4e2m1 in blocks of 16, and
+# f32 as what stochastic rounding is given of all. Bytes have both: f32 to i8 in blocks of 16 takes 0.06 ns an element so,
+# and 0.14 by columns (EPYC with AVX512-BF16).
 qdq_type(f32 QDQ_F32 32 FLOAT 8 23 127 ieee ROLES floats scale zero_point BLOCKS 16 32)
 qdq_type(f16 QDQ_F16 16 FLOAT 5 10 15 ieee ROLES floats scale zero_point)
 qdq_type(bf16 QDQ_BF16 16 FLOAT 8 7 127 ieee ROLES floats scale zero_point)

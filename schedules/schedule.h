@@ -33,6 +33,7 @@ struct quantize_stages {
     Halide::Func sum, narrowed_sum;
     word_order words;
     kernels::form form;
+    int longest_block;                   // the most elements that share an operand in the block form
     int codes_per_byte;                  // 1 where the output is not packed
     std::vector<Halide::Expr> variants;  // conditions, exactly one of which holds
 

@@ -117,7 +117,7 @@ void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tu
         .unroll(code_c);
     if (stages.form == form::block) {  // broadcasts, before the lanes of several blocks meet in one vector
         const Var broadcast_c = stages.broadcast.args()[0];
-        in_registers(stages.broadcast, output, group).vectorize(broadcast_c, longest_block).unroll(broadcast_c);
+        in_registers(stages.broadcast, output, group).vectorize(broadcast_c, stages.longest_block).unroll(broadcast_c);
     }
     specialize_variants(output, stages.variants);
 }
