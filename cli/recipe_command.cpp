@@ -54,9 +54,7 @@ void run_recipe(const recipe_options &options) {
     if (kind_of(options.input).holds == holding::arrays) {
         throw usage_error(options.input + ": it holds one array, and a recipe chooses by names");
     }
-    if (open_reader(options.input)->reads(options.output.path)) {
-        throw usage_error(options.output.path.string() + ": the output would replace an input");
-    }
+    check_replaces_none_of(*open_reader(options.input), options.output.path);
     apply({options.target.target, 1});  // each tensor has a thread of its own
     const auto threads = static_cast<size_t>(options.target.threads);
     atomic_file file(options.output.path, options.output.replace);

@@ -35,6 +35,12 @@ void check_output(const fs::path &input, const output_options &output) {
     }
 }
 
+void check_replaces_none_of(const tensor_reader &input, const fs::path &output) {
+    if (input.reads(output)) {
+        throw usage_error(output.string() + ": the output would replace an input");
+    }
+}
+
 std::unique_ptr<tensor_writer> create_writer(const output_options &output, const tensor_reader &input,
                                              const tensor_list &tensors, const metadata_map &metadata) {
     const file_kind &kind = kind_named(output.path);
@@ -42,9 +48,7 @@ std::unique_ptr<tensor_writer> create_writer(const output_options &output, const
         throw usage_error(output.path.string() + ": an .npy array is written to an .npy file and a model to a model " +
                           "file");
     }
-    if (input.reads(output.path)) {
-        throw usage_error(output.path.string() + ": the output would replace an input");
-    }
+    check_replaces_none_of(input, output.path);
     return kind.create(output, input, tensors, metadata);
 }
 

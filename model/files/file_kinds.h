@@ -23,6 +23,9 @@ std::unique_ptr<tensor_reader> open_reader(const std::filesystem::path &path,
 // Throws usage_error where a folder would become a GGUF file, or another kind of file gets metadata.
 void check_output(const std::filesystem::path &input, const output_options &output);
 
+// Throws usage_error where a file at `output` is one that `input` reads.
+void check_replaces_none_of(const tensor_reader &input, const std::filesystem::path &output);
+
 // Throws usage_error when an input would be replaced, or when the output is of another kind of file than `input`.
 std::unique_ptr<tensor_writer> create_writer(const output_options &output, const tensor_reader &input,
                                              const tensor_list &tensors, const metadata_map &metadata);
