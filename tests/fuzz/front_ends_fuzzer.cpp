@@ -227,6 +227,7 @@ void torch_npu(choices &from) {
         draw_tensor(from, type_of(from, {QDQ_I8, QDQ_U8, QDQ_I32, QDQ_BF16, QDQ_F32, QDQ_F16}),
                     from.chance(8) ? draw_shape(from) : scale_shape);
     const bool has_zero_point = from.chance(2), into_output = from.chance(3), div_mode = from.chance(2);
+    // By their numbers: qint8, quint8, int32, qint32, quint4x2 and hifloat8.
     const auto type = type_of<int64_t>(from, {12, 13, 3, 14, 16, 290}, 300);
     const int64_t axis = from.between(-9, 8);
     const tensor_memory y = draw_output(from, type_of(from, {QDQ_I8, QDQ_U8, QDQ_I32}), shape);

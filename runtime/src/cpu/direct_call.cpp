@@ -63,7 +63,7 @@ void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct)
     direct.y_shape[0] = {0, buffer_extent(op.y_bits, columns), 1, 0};
     direct.x_shape[1] = {0, int32_t(rows), row_stride(op.x_bits, direct.overlaps ? overlapped : r.x, rows), 0};
     direct.y_shape[1] = {0, int32_t(rows), row_stride(op.y_bits, direct.overlaps ? overlapped : r.y, rows), 0};
-    const bool shared = v.operands == 1 && rows > 1;  // one lies at each row
+    const bool shared = v.operands == 1 && rows > 1;  // the one is every row's, by a stride of 0
     direct.operand_shape[0] = {0, int32_t(shared ? rows : v.operands), !shared, 0};
 }
 

@@ -325,7 +325,7 @@ void nest_runner::run_staged(const area &a) {
 }
 
 // Packed codes in another order that stay in the caches go by as many as tiles have room for (i4 to bf16, high first:
-// 0.04 ns an element, 0.06 by pieces of 512). What is no whole groups has both x and y in tiles.
+// 0.04 ns an element, 0.06 by pieces of 512). A piece that ends within a group fits both tiles.
 int64_t nest_runner::staged_columns(const area &a, int64_t row, int64_t column) const {
     const dispatch_parameters &tuned = *op.tuned;
     const int64_t left = a.columns - column;

@@ -342,10 +342,9 @@ constexpr bool is_dense(const qdq_tensor &t) { return compat::ascend::layout(t).
 /// dtype        qint8, quint8, qint32, int32,     qint8, quint4x2,
 ///              float8_e5m2, float8_e4m3fn,       float8_e5m2, float8_e4m3fn,
 ///              hifloat8                          hifloat8
-/// axis         a dimension of self, negative     -2 is the last but one, which a self of one dimension lacks; any
-/// above
-///              counted from the last; not        that the last, also one past self's dimensions, as the default is
-///              looked at for one scale           for a self of one
+/// axis         a dimension of self, negative     -2 is the last but one, which a self of one dimension lacks;
+///              counted from the last; not        any above that the last, also one past self's dimensions, as
+///              looked at for one scale           the default is for a self of one
 /// @endcode
 ///
 /// The result has self's shape and is i8, u8, i32, e5m2 or e4m3fn; for hifloat8 u8. For quint4x2 it is i32, eight int4
