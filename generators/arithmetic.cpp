@@ -31,7 +31,10 @@ Expr bits_where(const Expr &condition, uint32_t bits) { return select(condition,
 
 Expr bit_pattern(uint32_t bits) { return Internal::make_const(UInt(32), uint64_t(bits)); }
 
-Expr add(Expr a, Expr b) { return strict(Call::strict_add, Float(32), std::move(a), std::move(b)); }
+Expr add(Expr a, Expr b) {
+    const Type type = a.type();
+    return strict(Call::strict_add, type, std::move(a), std::move(b));
+}
 Expr subtract(Expr a, Expr b) { return strict(Call::strict_sub, Float(32), std::move(a), std::move(b)); }
 Expr multiply(Expr a, Expr b) { return strict(Call::strict_mul, Float(32), std::move(a), std::move(b)); }
 Expr divide(Expr a, Expr b) { return strict(Call::strict_div, Float(32), std::move(a), std::move(b)); }
@@ -199,19 +202,26 @@ Expr round_to_integral(const instructions &on, Expr a, Expr rounding) {
     return select_shared(on, rounding == int(QDQ_NEAREST_EVEN), nearest_even(on, a), round_otherwise(on, a, rounding));
 }
 
-Expr saturating_sum(const instructions &on, Expr r, Expr z) {
-    // r = r_high * 2^16 + r_low, exact; past 2^33 any int32 z leaves the sum saturated.
-    Expr bounded = select(less(8589934592.0f, r), 8589934592.0f, less(r, -8589934592.0f), -8589934592.0f, r);
+Expr sum_in_range(const instructions &on, Expr r, Expr z, Expr lowest, Expr highest) {
+    // Past 2^33 any int32 z leaves the sum saturated.
+    Expr bounded = clamp_or_low(on, r, -8589934592.0f, 8589934592.0f);
+    if (on.f64) {
+        return cast<int32_t>(
+            clamp(add(cast<double>(bounded), cast<double>(z)), cast<double>(lowest), cast<double>(highest)));
+    }
+    // r = r_high * 2^16 + r_low, exact.
     Expr r_high = downward(on, multiply(bounded, 1.0f / 65536));
     Expr r_low = subtract(bounded, multiply(r_high, 65536.0f));
-    Expr low = small_int32(r_low) + (z & 0xffff);
-    Expr high = small_int32(r_high) + (z >> 16) + (low >> 16);
-    return select(high > INT16_MAX, INT32_MAX, high < INT16_MIN, Int(32).min(), (high << 16) | (low & 0xffff));
+    Expr addend = z.type().is_float() ? small_int32(z) : z;
+    Expr low = small_int32(r_low) + (addend & 0xffff);
+    Expr high = small_int32(r_high) + (addend >> 16) + (low >> 16);
+    return clamp(select(high > INT16_MAX, INT32_MAX, high < INT16_MIN, Int(32).min(), (high << 16) | (low & 0xffff)),
+                 lowest, highest);
 }
 
 Expr integer_code(const instructions &on, Expr t, Expr addend, Expr rounding, Expr nan, Expr lowest, Expr highest) {
-    Expr rounded = saturating_sum(on, round_to_integral(on, t, rounding), addend);
-    return clamp(select(not_a_number(t), nan, rounded), lowest, highest);
+    Expr sum = sum_in_range(on, round_to_integral(on, t, rounding), addend, lowest, highest);
+    return select(not_a_number(t), clamp(nan, lowest, highest), sum);
 }
 
 Expr aligned_sum(const instructions &on, Expr t, Expr offset, Expr lowest, Expr highest) {
@@ -231,7 +241,10 @@ Expr nearest_i32(const instructions &on, Expr t, Expr lowest, Expr highest) {
     return clamp(select(less(2147483520.0f, t), INT32_MAX, convert_nearest(on, convertible)), lowest, highest);
 }
 
-Expr exact_sum_as_float(Expr q, Expr z, Expr sign) {
+Expr exact_sum_as_float(const instructions &on, Expr q, Expr z, Expr sign) {
+    if (on.f64) {
+        return cast<float>(add(cast<double>(q), cast<double>(sign) * cast<double>(z)));
+    }
     // Two halves, each exact in f32; their one addition is the one rounding. 16777217 - (-1) = 16777218, not ...216.
     Expr high = (q >> 16) + sign * (z >> 16);
     Expr low = (q & 0xffff) + sign * (z & 0xffff);

@@ -1,4 +1,4 @@
-// Building blocks whose every operation is one IEEE binary32 operation: Halide may neither reorder nor contract them.
+// Building blocks whose every operation is one IEEE operation: Halide may neither reorder nor contract them.
 // Operators on float Exprs are fast-math in Halide, so the generators use these instead, node by node.
 #pragma once
 
@@ -13,7 +13,7 @@ using Halide::Expr;
 // A uint32 constant.
 Expr bit_pattern(uint32_t bits);
 
-// a + b, a - b, a * b, a / b, each rounded once to nearest even.
+// a + b (f32 or f64), a - b, a * b, a / b, each rounded once to nearest even.
 Expr add(Expr a, Expr b);
 Expr subtract(Expr a, Expr b);
 Expr multiply(Expr a, Expr b);
@@ -55,7 +55,7 @@ Expr abs_bits(const instructions &on, Expr a);
 // Distinct midpoints and quotients are at least 2^-48/s apart (mantissas in [1, 2)), further than the error unless q0
 // is the full 1.5 units away, which takes a mantissa of x above 2 - 2^-23 and below that of s: there is none.
 // (Markstein 1990 states it for q0 within one unit.) Where e underflows, |x| < 2^-120, the quotient is below 2^-60 and
-// the error one unit of its last place, which no rounding of quantize can see.
+// the error one unit of its last place, of which quantize sees only whether that makes it 0, rounding up or down.
 Expr divide_by_reciprocal(const instructions &on, Expr x, Expr s, Expr r);
 
 // A uint32 whose upper half is a as a bf16, rounded to nearest even; the lower half is arbitrary. The NaN 0x7fc00000
@@ -94,12 +94,12 @@ Expr aligned_sum(const instructions &on, Expr t, Expr offset, Expr lowest, Expr 
 // The code of i32 nearest to t, ties to even, within a range; NaN gives the lowest.
 Expr nearest_i32(const instructions &on, Expr t, Expr lowest, Expr highest);
 
-// The int32 nearest to r + z for an integral float r (any magnitude, infinities included; not NaN) and an int32 z: the
-// exact sum, saturated.
-Expr saturating_sum(const instructions &on, Expr r, Expr z);
+// The exact sum r + z saturated to a range of int32, for an integral float r (any magnitude, infinities included; NaN
+// gives the lowest) and z, an int32 or an integral float below 2^22.
+Expr sum_in_range(const instructions &on, Expr r, Expr z, Expr lowest, Expr highest);
 
 // q - z (sign = -1) or q + z (sign = 1) over int32, exact, rounded once to f32.
-Expr exact_sum_as_float(Expr q, Expr z, Expr sign);
+Expr exact_sum_as_float(const instructions &on, Expr q, Expr z, Expr sign);
 
 // The same value where the compiler for a device would round otherwise: it says by name what it must not fuse.
 Expr spelled(const instructions &on, const Expr &e);

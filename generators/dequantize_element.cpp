@@ -22,7 +22,7 @@ Expr dequantize_element::value(kind k, const Expr &code, const dequantize_operan
     case kind::plain: return multiply(cast<float>(code), o.scale);
     case kind::offset: return multiply(add(cast<float>(code), o.offset), o.scale);
     case kind::general: return one_nan(multiply(add(cast<float>(code), o.offset), o.scale));
-    default: return one_nan(multiply(exact_sum_as_float(code, o.addend, o.sign), o.scale));
+    default: return one_nan(multiply(exact_sum_as_float(on, code, o.addend, o.sign), o.scale));
     }
 }
 

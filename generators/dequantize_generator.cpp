@@ -94,7 +94,7 @@ private:
         if (form == kernels::form::column) {
             used.push_back(kind::general);
         }
-        if (form == kernels::form::column && stored().is_integer()) {
+        if (stored().is_integer() && (form == kernels::form::column || stored().bits == 32)) {
             used.push_back(kind::exact);
         }
         return only(only_variant, used);

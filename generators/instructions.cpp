@@ -24,6 +24,7 @@ constexpr ability abilities[] = {
     {"fast_subnormals", &instructions::fast_subnormals},
     {"byte_shifts", &instructions::byte_shifts},
     {"shift_and_add", &instructions::shift_and_add},
+    {"f64", &instructions::f64},
     {"shared_select", &instructions::shared_select},
     {"ptx", &instructions::ptx},
     {"opencl", &instructions::opencl},

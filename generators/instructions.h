@@ -22,6 +22,7 @@ struct instructions {
     bool fast_subnormals = false;        // products of subnormals as fast as any
     bool byte_shifts = false;            // shifts of lanes of 8 bits
     bool shift_and_add = false;          // a shift right whose result is added, in one instruction
+    bool f64 = false;                    // f64 from int32 and f32 and back, in vectors
     bool shared_select = false;          // a select of vectors by one condition (RISC-V's takes a vector of conditions)
 
     // Devices. Their compilers fuse and reorder unless every operation is called by its own name.

@@ -3,6 +3,8 @@
 #include "arithmetic.h"
 #include "chance.h"
 
+#include <cmath>
+
 namespace qdq {
 
 using namespace Halide;
@@ -131,6 +133,14 @@ Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const
     return by.divides_by_fma ? divide_by_reciprocal(on, bounded, o.scale, o.inverse) : divide(bounded, o.scale);
 }
 
+// What is up to 2^-150 is 0 as an f32, and what is more is not, though divide_by_reciprocal may say either. Both sides
+// of the comparison are exact, or x is larger: of their bits, as those of a NaN are larger, too.
+Expr quantize_element::seen_if_tiny(const Expr &t, const Expr &x, const Expr &scale) const {
+    Expr is_zero = reinterpret<uint32_t>(multiply(abs_bits(on, x), std::ldexp(1.0f, 100))) <=
+                   reinterpret<uint32_t>(multiply(scale, std::ldexp(1.0f, 100 - 150)));
+    return select(is_zero, 0.0f, add(t, with_sign_of(x, std::ldexp(1.0f, -126))));
+}
+
 Expr quantize_element::bounded_quotient(bool multiplies, const Expr &magnitude, const quantize_operands &o) const {
     Expr t = multiplies ? multiply(magnitude, o.scale) : quotient(magnitude, o);
     const bool is_bounded = !multiplies && (stored.layout.has_nan() || bounds_nan_early());
@@ -149,6 +159,9 @@ encoded quantize_element::fast_encoded(bool multiplies, const Expr &x, const qua
 
 Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quantize_operands &o) const {
     Expr t = multiplies ? multiply(x, o.scale) : quotient(x, o);
+    if (o.rounding.defined() && !multiplies && by.divides_by_fma) {
+        t = select_shared(on, rounds_to_one_side(o.rounding), seen_if_tiny(t, x, o.scale), t);
+    }
     if (o.rounding.defined() && multiplies && adds_while_narrowing()) {
         t = lesser(on, saturating_magnitude(stored), t);
     }
@@ -158,8 +171,10 @@ Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quanti
     if (o.rounding.defined()) {
         t = round_otherwise(on, t, o.rounding);
     }
-    if (stored.bits == 32) {
-        return nearest_i32(on, t, given.lowest, given.highest);
+    if (stored.bits == 32) {  // a sum of f64 takes half as long again, and few that round otherwise add a zero point
+        return o.addend.defined() && !o.rounding.defined()
+                   ? sum_in_range(on, nearest_even(on, t), o.addend, given.lowest, given.highest)
+                   : nearest_i32(on, t, given.lowest, given.highest);
     }
     if (o.rounding.defined()) {
         return adds_while_narrowing() ? convert_nearest(on, t) : nearest_in_range(add(t, o.addend));

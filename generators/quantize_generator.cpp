@@ -109,7 +109,7 @@ private:
         if (stored().is_integer() || stored().roles.floats) {
             used.insert(used.end(), {kind::multiply_before, kind::divide_before});
         }
-        if (stored().is_integer() && stored().bits < 32) {
+        if (stored().is_integer()) {
             used.insert(used.end(), {kind::multiply_after, kind::divide_after});
         }
         if (stored().is_integer() && form != kernels::form::block) {

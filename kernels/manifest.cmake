@@ -62,10 +62,10 @@ set(QDQ_SCALES_FORMS wide narrow strided)
 # qdq_target(<name> PROCESSOR <of CMAKE_SYSTEM_PROCESSOR> HALIDE <Halide target> INSTRUCTIONS <generators/instructions.h>...
 #            NEEDS <cpu_feature>... [SCHEDULE <of another target>] [NONTEMPORAL <runtime/src/targets/nontemporal.h>])
 # What NEEDS, NONTEMPORAL and DEVICE name is named qdq_<name> in C: qdq/link/kernels.h has the processors' features.
-set(sse41 rounding saturating_narrow shared_select)
-set(avx2 fma f16 rounding saturating_narrow)  # not shared_select: LLVM makes a vector of the condition by moving bytes
+set(sse41 rounding saturating_narrow f64 shared_select)
+set(avx2 fma f16 rounding saturating_narrow f64)  # not shared_select: LLVM makes a vector of the condition by moving bytes
 set(avx512 shared_select ${avx2})
-set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add shared_select)
+set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add f64 shared_select)
 # LLVM's znver4 has SSE4A, which Intel's processors lack: no kernel's code has any of its instructions (extrq, insertq).
 qdq_target(x86_avx512_bf16
   PROCESSOR x86_64

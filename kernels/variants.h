@@ -16,12 +16,13 @@ constexpr unsigned smallest_divisor = (127u - 60) << 23, largest_divisor = (127u
 // which are last, exist in the column form alone.
 enum class quantize_variant {
     multiply,         // round(x * scale)
-    multiply_after,   // round(x * scale) + zero_point, to a given range; not to i32
+    multiply_after,   // round(x * scale) + zero_point, to a given range
     multiply_before,  // round(x * scale + zero_point), to a given range
     divide,           // the same with x / scale
     divide_after,
     divide_before,
-    rounded_multiply,  // the same with another rounding, any of the zero points or none, to a given range
+    rounded_multiply,  // the same with another rounding, any of the zero points or none, to a given range; not to i32
+                       // with a zero point after rounding
     rounded_divide,
     general_multiply,  // any rounding, zero point, range and scale
     general_divide,
@@ -31,7 +32,7 @@ enum class quantize_variant {
 // of them. A code is 2^-17 at least, and so is its sum with an offset, 2^-24.
 constexpr unsigned smallest_scale = (127u - 60) << 23, smallest_offset = (127u - 24) << 23;
 
-// `general` and `exact`, which are last, exist in the column form alone.
+// `general` and `exact`, which are last, exist in the column form alone; `exact` of i32 in every form.
 enum class dequantize_variant {
     plain,    // q * scale, scale 0 or finite from 2^-60 on, and of float formats in [2^-60, 2^100]
     offset,   // (q + offset) * scale, such a scale and an f32 offset that is 0 or finite from 2^-24 on

@@ -4,6 +4,7 @@
 #include "support/types.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace qdq::runtime {
 
@@ -11,18 +12,13 @@ namespace {
 
 bool rounds_to_one_side(const call &op) { return op.rounding == QDQ_DOWN || op.rounding == QDQ_UP; }
 
-// Whether a quotient may be so small that it is 0, and its code tells that from any other. divide_by_reciprocal
-// (generators/arithmetic.h) errs there by a unit; by divisors up to 1 neither x nor its product with the reciprocal
-// becomes 0. An x of f16 is from 2^-24 on.
-bool is_seen_if_tiny(const call &op) { return rounds_to_one_side(op) && op.x_type != QDQ_F16; }
-
 // The f32 scales that the fast variants take.
 bit_range fast_scale(const call &op) {
     if (!op.quantizes()) {
         return factors_of(op.x_type);
     }
     if (!op.multiply) {
-        return is_seen_if_tiny(op) ? bit_range{smallest_divisor, std::bit_cast<uint32_t>(1.0f)} : divisors;
+        return divisors;
     }
     // Where NaN has a code of its own, x alone is to decide what is NaN: 0 times infinity is, too.
     const bool any = type_of(op.y_type).is_integer() && !op.nan_is_zero;
@@ -30,35 +26,62 @@ bit_range fast_scale(const call &op) {
 }
 
 // The largest of (bits & mask) - first.
-template<bool vectors>
-[[gnu::always_inline]] inline uint32_t most_above(const float *values, int64_t count, uint32_t mask, uint32_t first) {
+QDQ_PORTABLE uint32_t most_above_portably(const void *values, int64_t count, uint32_t mask, uint32_t first) {
     uint32_t most = 0;
     for (int64_t i = 0; i < count; i++) {
-        most = std::max(most, (std::bit_cast<uint32_t>(values[i]) & mask) - first);
-        if constexpr (!vectors) {
+        most = std::max(most, (element<uint32_t>(values, i) & mask) - first);
+        if constexpr (!portable_vectors) {
             asm volatile("");
         }
     }
     return most;
 }
 
-QDQ_PORTABLE uint32_t most_above_portably(const float *values, int64_t count, uint32_t mask, uint32_t first) {
-    return most_above<portable_vectors>(values, count, mask, first);
-}
-
-// Without these vectors a scale for each element took longer here than in the kernel (f8e4m3 to bf16).
-QDQ_AVX2 uint32_t most_above_avx2(const float *values, int64_t count, uint32_t mask, uint32_t first) {
-    return most_above<true>(values, count, mask, first);
-}
-
-// Whether all values, or those bits of them that the mask keeps, are within a range.
-[[gnu::noinline]] bool all_within(const target &on, const float *values, int64_t count, bit_range range,
-                                  uint32_t mask = UINT32_MAX) {
-    if (count == 1) {
-        return range.contains(std::bit_cast<uint32_t>(*values) & mask);
+// By two vectors at once, as one waits for itself, and the last of them may overlap. By one vector of AVX2 a scale for
+// each element took longer here than in the kernel (i4 to bf16).
+template<typename Vector>
+[[gnu::always_inline]] inline uint32_t most_above(const void *values, int64_t count, uint32_t mask, uint32_t first) {
+    constexpr int64_t lanes = sizeof(Vector) / sizeof(uint32_t);
+    Vector even = {}, odd = {};
+    const auto raise = [=](Vector &most, int64_t i) __attribute__((always_inline)) {
+        Vector above;
+        std::memcpy(&above, static_cast<const uint32_t *>(values) + i, sizeof(above));
+        above = (above & mask) - first;
+        most = above > most ? above : most;
+    };
+    int64_t i = 0;
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+        raise(even, i);
+        raise(odd, i + lanes);
     }
-    auto *const most = runs_avx2(on) ? most_above_avx2 : most_above_portably;
-    return most(values, count, mask, range.first) <= range.last - range.first;
+    if (i + lanes <= count) {
+        raise(even, i);
+    }
+    raise(odd, count - lanes);
+    even = even > odd ? even : odd;
+    uint32_t most = 0;
+    for (int64_t k = 0; k < lanes; k++) {
+        most = std::max(most, even[k]);
+    }
+    return most;
+}
+
+QDQ_AVX2 uint32_t most_above_avx2(const void *values, int64_t count, uint32_t mask, uint32_t first) {
+    using vector [[gnu::vector_size(32)]] = uint32_t;
+    return most_above<vector>(values, count, mask, first);
+}
+
+QDQ_AVX512 uint32_t most_above_avx512(const void *values, int64_t count, uint32_t mask, uint32_t first) {
+    using vector [[gnu::vector_size(64)]] = uint32_t;
+    return most_above<vector>(values, count, mask, first);
+}
+
+// Those of so many values.
+uint32_t most_above(const target &on, const void *values, int64_t count, uint32_t mask, uint32_t first) {
+    auto *const by = count >= 16 && runs_avx512(on) ? most_above_avx512
+                     : count >= 8 && runs_avx2(on)  ? most_above_avx2
+                                                    : most_above_portably;
+    return by(values, count, mask, first);
 }
 
 constexpr uint32_t magnitude = 0x7fffffff;
@@ -66,6 +89,13 @@ constexpr uint32_t magnitude = 0x7fffffff;
 bool may_flush_subnormals(const call &op) { return op.quantizes() && op.x_type != QDQ_F16 && !rounds_to_one_side(op); }
 
 }  // namespace
+
+bool all_within(const target &on, const void *values, int64_t count, bit_range range, uint32_t mask) {
+    if (count == 1) {
+        return range.contains(element<uint32_t>(values, 0) & mask);
+    }
+    return most_above(on, values, count, mask, range.first) <= range.last - range.first;
+}
 
 bit_range factors_of(qdq_dtype codes) {
     // Float formats scale it up, and an infinite code times 0 is NaN.
@@ -109,8 +139,7 @@ quantize_variant fast_variant(const call &op) {
     if (!(codes.is_integer() || codes.roles.floats) || (!op.zero_point && !op.narrowed)) {
         return op.multiply ? multiply : divide;
     }
-    // i32 narrows its range in every variant.
-    if (op.y_type == QDQ_I32 && !op.zero_point) {
+    if (op.y_type == QDQ_I32 && !op.zero_point) {  // narrows its range in every variant
         return op.multiply ? multiply : divide;
     }
     if (op.adds_before_rounding) {
@@ -125,7 +154,9 @@ bool needs_column(const call &op, kernel_form form, int32_t variant) {
             form == kernel_form::block ? quantize_variant::rounded_multiply : quantize_variant::general_multiply;
         return variant >= static_cast<int32_t>(first);
     }
-    return variant >= static_cast<int32_t>(dequantize_variant::general);
+    const auto its_variant = static_cast<dequantize_variant>(variant);
+    return its_variant == dequantize_variant::general ||
+           (its_variant == dequantize_variant::exact && op.x_type != QDQ_I32);
 }
 
 int32_t plain_variant(const call &op) {

@@ -9,12 +9,15 @@
 
 namespace qdq::runtime {
 
-// A range of f32 values by their bits, taken as unsigned integers.
+// A range of f32 or int32 values by their bits, taken as unsigned integers. It may wrap: [-5, 5].
 struct bit_range {
     uint32_t first, last;
 
     bool contains(uint32_t bits) const { return bits - first <= last - first; }
 };
+
+// Whether all 32-bit values, or those bits of them that the mask keeps, are within a range.
+bool all_within(const target &on, const void *values, int64_t count, bit_range range, uint32_t mask = UINT32_MAX);
 
 // The scales that the fast variants divide by, and that they multiply codes by.
 inline constexpr bit_range divisors{smallest_divisor, largest_divisor};

@@ -70,6 +70,9 @@ template<types some, int number = 0, typename Visit>
     }
 }
 
+// Values that loops convert at once: of 16 bits a vector of AVX2.
+constexpr int64_t lanes = 16;
+
 // All bits or none.
 inline uint32_t mask_of(bool condition) { return 0 - uint32_t{condition}; }
 
@@ -102,19 +105,18 @@ template<types some, bool vectors>
 [[gnu::always_inline]] inline void read_all(qdq_dtype dtype, const void *data, int64_t first, int64_t stride,
                                             int64_t count, void *to) {
     with_operand_type<some>(dtype, [=](auto operand) __attribute__((always_inline)) {
-        auto *const bits = static_cast<uint32_t *>(to);
-        if (stride == 1) {
-            for (int64_t i = 0; i < count; i++) {
-                bits[i] = bits_of(operand, data, first + i);
-                if constexpr (!vectors) {
-                    asm volatile("");
+        auto *__restrict const bits = static_cast<uint32_t *>(to);
+        int64_t i = 0;
+        if constexpr (vectors) {
+            for (; stride == 1 && i + lanes <= count; i += lanes) {
+                for (int64_t k = 0; k < lanes; k++) {
+                    bits[i + k] = bits_of(operand, data, first + i + k);
                 }
             }
-        } else {
-            for (int64_t i = 0; i < count; i++) {
-                bits[i] = bits_of(operand, data, first + i * stride);
-                asm volatile("");  // vectors of them are more code, and no faster
-            }
+        }
+        for (; i < count; i++) {
+            bits[i] = bits_of(operand, data, first + i * stride);
+            asm volatile("");  // vectors of them are more code, and no faster
         }
     });
 }
@@ -133,10 +135,7 @@ QDQ_AVX2 void read_avx2(qdq_dtype dtype, const void *data, int64_t first, int64_
 template<types some>
 void read_range(const call &op, qdq_dtype dtype, const void *data, int64_t first, int64_t stride, int64_t count,
                 void *to) {
-    auto *by = read_portably<some>;
-    if constexpr (some == scales) {  // integers are few calls', and vectors of them 3 KiB
-        by = runs_avx2(*op.target) ? read_avx2<some> : by;
-    }
+    auto *const by = runs_avx2(*op.target) ? read_avx2<some> : read_portably<some>;
     by(dtype, data, first, stride, count, to);
 }
 
@@ -160,16 +159,23 @@ int64_t different(int64_t stride, int64_t count) { return stride == 0 ? 1 : coun
     std::fill(bits + count, bits + all, bits[0]);
 }
 
-void invert(float *scales, int64_t count) {
-    for (int64_t i = 0; i < count; i++) {
-        scales[i] = 1 / scales[i];
+[[gnu::always_inline]] inline void invert(const float *scales, int64_t count, float *inverses) {
+    using vector [[gnu::vector_size(lanes * sizeof(float))]] = float;
+    int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        vector some;
+        std::memcpy(&some, scales + i, sizeof(some));
+        some = 1 / some;
+        std::memcpy(inverses + i, &some, sizeof(some));
+    }
+    for (; i < count; i++) {
+        inverses[i] = 1 / scales[i];
     }
 }
 
-// By eights: arrays have spare places, which are filled later. What they hold may be subnormal numbers.
+// By vectors: arrays have spare places, which are filled later. What they hold may be subnormal numbers.
 template<typename Change>
 [[gnu::always_inline]] inline void change_each(int32_t *values, int64_t count, Change change) {
-    constexpr int64_t lanes = 8;
     static_assert(lanes <= spare_operands);
     for (int64_t i = 0; i < count; i += lanes) {
         for (int64_t k = 0; k < lanes; k++) {
@@ -183,27 +189,20 @@ template<typename Change>
                 [](int32_t bits) { return static_cast<int32_t>(nearest_integer(static_cast<uint32_t>(bits))); });
 }
 
-QDQ_PORTABLE void round_portably(int32_t *z, int64_t count) { round_to_integers(z, count); }
-QDQ_AVX2 void round_avx2(int32_t *z, int64_t count) { round_to_integers(z, count); }
-
-void convert_to_floats(int32_t *z, int64_t count) {
+[[gnu::always_inline]] inline void convert_to_floats(int32_t *z, int64_t count) {
     change_each(z, count, [](int32_t zero_point) { return std::bit_cast<int32_t>(static_cast<float>(zero_point)); });
 }
 
-void negate_floats(int32_t *z, int64_t count) {
+[[gnu::always_inline]] inline void negate_floats(int32_t *z, int64_t count) {
     change_each(z, count, [](int32_t bits) { return bits ^ INT32_MIN; });
 }
 
-bool all_small(const int32_t *z, int64_t count, uint32_t most = small_zero_point) {
-    uint32_t large = 0;
-    for (int64_t i = 0; i < count; i++) {
-        large |= static_cast<uint32_t>(z[i]) + most > 2 * most;
-    }
-    return large == 0;
+bool all_small(const target &on, const int32_t *z, int64_t count, uint32_t most = small_zero_point) {
+    return all_within(on, z, count, {-most, most});
 }
 
 // The f32 bits of 0 and of what is not so small that a quotient below 2^-60, which may be a unit off, changes the sum.
-bool all_small_floats(const int32_t *bits, int64_t count) {
+[[gnu::always_inline]] inline bool all_small_floats(const int32_t *bits, int64_t count) {
     constexpr bit_range offsets{smallest_offset, std::bit_cast<uint32_t>(float{small_zero_point})};
     return all_zero_or_within(bits, count, offsets);
 }
@@ -273,7 +272,7 @@ void operands::read(const operand_range &range, int64_t first) {
     if (op.reciprocal) {
         std::memcpy(own_inverse + first, to, static_cast<size_t>(count) * sizeof(float));
         repeat_first(own_inverse + first, count, range.count);
-        invert(to, count);
+        run_loops<invert>(*op.target, static_cast<const float *>(to), count, to);
     }
     repeat_first(to, count, range.count);
     read_zero_points(range, first);
@@ -289,12 +288,12 @@ void operands::read_zero_points(const operand_range &range, int64_t first) {
     auto *const read = are_integers ? read_range<integer_zero_points> : read_range<scales>;
     read(op, op.zero_point_type, op.zero_point, range.zero_point, range.zero_point_stride, count, to);
     if (op.adds_as_f32() && are_integers) {
-        convert_to_floats(to, count);
+        run_loops<convert_to_floats>(*op.target, to, count);
     } else if (!op.adds_as_f32() && !are_integers) {
-        (runs_avx2(*op.target) ? round_avx2 : round_portably)(to, count);
+        run_loops<round_to_integers>(*op.target, to, count);
     }
     if (op.adds_as_f32() && !op.quantizes() && !op.adds_zero_point) {
-        negate_floats(to, count);
+        run_loops<negate_floats>(*op.target, to, count);
     }
     repeat_first(to, count, range.count);
 }
@@ -351,21 +350,21 @@ int32_t operands::choose_quantize(int64_t count) {
     const quantize_variant fast = fast_variant(op);
     const bool adds_after = op.zero_point && !op.adds_before_rounding;
     const uint32_t most = type_of(op.y_type).bits == 8 ? small_zero_point_of_bytes : small_zero_point;
-    const bool small = !op.zero_point || (op.adds_before_rounding ? all_small_floats(zero_point, count)
-                                                                  : all_small(zero_point, count, most));
+    const bool small =
+        !op.zero_point || (op.adds_before_rounding ? run_loops<all_small_floats>(*op.target, zero_point, count)
+                                                   : all_small(*op.target, zero_point, count, most));
     const scale_abilities scales = abilities_of(op, scale, count);
     flushes = scales.flushes;
-    const bool has_fast = !op.no_saturate && small && scales.fast && !(adds_after && op.y_type == QDQ_I32);
+    const bool lacks_sum = adds_after && op.y_type == QDQ_I32 && op.rounding != QDQ_NEAREST_EVEN;
+    const bool has_fast = !op.no_saturate && small && scales.fast && !lacks_sum;
     if (!has_fast) {
         return int32_t(op.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide);
     }
     if (adds_after) {
-        convert_to_floats(own_zero_point, count);
+        run_loops<convert_to_floats>(*op.target, own_zero_point, count);
     }
     if (!op.multiply) {
-        for (int64_t i = 0; i < count; i++) {
-            own_inverse[i] = 1 / scale[i];
-        }
+        run_loops<invert>(*op.target, scale, count, own_inverse);
     }
     return int32_t(fast);
 }
@@ -377,14 +376,14 @@ int32_t operands::choose_dequantize(int64_t count) {
         return int32_t(fast ? plain : general);
     }
     if (op.adds_as_f32()) {
-        return int32_t(fast && all_small_floats(zero_point, count) ? offset : general);
+        return int32_t(fast && run_loops<all_small_floats>(*op.target, zero_point, count) ? offset : general);
     }
-    if (op.x_type == QDQ_I32 || !fast || !all_small(zero_point, count)) {
+    if (op.x_type == QDQ_I32 || !fast || !all_small(*op.target, zero_point, count)) {
         return int32_t(exact);
     }
-    for (int64_t i = 0; i < count; i++) {  // both are short, and so is their difference
-        own_zero_point[i] =
-            std::bit_cast<int32_t>(static_cast<float>(op.adds_zero_point ? zero_point[i] : -zero_point[i]));
+    run_loops<convert_to_floats>(*op.target, own_zero_point, count);  // both are short, and so is their difference
+    if (!op.adds_zero_point) {
+        run_loops<negate_floats>(*op.target, own_zero_point, count);
     }
     return int32_t(offset);
 }

@@ -29,14 +29,20 @@ namespace {
 // Low-first codes from one to another place. Places are arguments of their own: as fields of a structure they went
 // through memory, by stores that later loads had to wait for.
 
-// Fewer than a byte holds. Others of its byte stay.
+// Fewer than a byte holds, into one byte. Others of it stay.
 [[gnu::noinline]] void copy_few(int64_t bits, const uint8_t *from, int64_t first, uint8_t *to, int64_t place,
                                 int64_t count) {
-    for (; count > 0; first++, place++, count--) {
-        const int64_t read = first * bits, written = place * bits;
-        const int mask = ((1 << bits) - 1) << written % 8, code = from[read / 8] >> read % 8 << written % 8;
-        to[written / 8] = static_cast<uint8_t>((to[written / 8] & ~mask) | (code & mask));
+    const int64_t read = first * bits, written = place * bits, all = count * bits;
+    if (all == 0) {
+        return;
     }
+    int codes = from[read / 8] >> read % 8;
+    if (read % 8 + all > 8) {
+        codes |= from[read / 8 + 1] << (8 - read % 8);
+    }
+    const int mask = ((1 << all) - 1) << written % 8;
+    uint8_t &byte = to[written / 8];
+    byte = static_cast<uint8_t>((byte & ~mask) | (codes << written % 8 & mask));
 }
 
 // Bytes whose codes begin `shift` bits into the first of those read, of which there is one more.

@@ -137,6 +137,11 @@ int split_padded_blocks(const call &op, blocked_dimension *dimensions, int count
     return count + 1;
 }
 
+// Whether rows that lie end to end begin at whole bytes, each before the next one's.
+bool begin_at_bytes(const call &op, int64_t extent) {
+    return !op.packs() || (op.packing == QDQ_LOW_FIRST && extent % op.codes_per_byte() == 0);
+}
+
 }  // namespace
 
 int order_dimensions(const blocked_dimension *dimensions, int count, merge_order order, blocked_dimension *ordered) {
@@ -180,8 +185,8 @@ bool fuses_rows(const call &op, const dimension &c, const dimension &r) {
     // Repeating operands costs 0.05 to 0.2 ns an element, once a block next to nothing. What it saves goes by rows: f32
     // to i8 takes 0.66 ns an element by rows of 24 and 0.24 so, by rows of 65 0.19 and 0.27. Packed rows of odd length
     // have no other way.
-    const bool repeats_cheaply = c.extent % op.block == 0;
-    return c.extent < (repeats_cheaply || op.packs() ? short_row : tuned.fused_repeating_row);
+    const bool repeats_cheaply = c.extent % op.block == 0 && op.rounding == QDQ_NEAREST_EVEN;
+    return c.extent < (repeats_cheaply || !begin_at_bytes(op, c.extent) ? short_row : tuned.fused_repeating_row);
 }
 
 bool any_varies(const blocked_dimension *dimensions, int count) {
@@ -198,9 +203,8 @@ bool pads_rows(const call &op, const blocked_dimension *dimensions, int count) {
     const int64_t whole = round_up(c.extent);
     const bool shares_operands = !c.varies() || dividing_block(op, block) != 0;
     const bool is_whole_blocks = dividing_block(op, std::gcd(c.extent, block)) != 0;
-    const bool reorders = op.packs() && op.packing != QDQ_LOW_FIRST;
-    return count > 1 && any_varies(dimensions, count) && shares_operands && !is_whole_blocks && !reorders &&
-           4 * c.extent >= 3 * whole;
+    return count > 1 && any_varies(dimensions, count) && shares_operands && !is_whole_blocks &&
+           begin_at_bytes(op, c.extent) && 4 * c.extent >= 3 * whole;
 }
 
 bool pads_ragged_rows(const call &op, const blocked_dimension *dimensions, int count) {
