@@ -31,7 +31,7 @@ public:
         const auto bits = std::bit_cast<uint32_t>(scale);
         if constexpr (quantizes) {
             fast = divisors.contains(bits);
-            flushes = x.dtype != QDQ_F16 && divisors.contains(bits & 0x7fffffffu);
+            flushes = x.dtype != QDQ_F16 && divisors.contains(bits & 0x7fffffffu) && slow_with_subnormals();
         } else {
             const bit_range factors = factors_of(x.dtype);
             fast = factors.contains(bits) || (x.is_integer() && all_zero_or_within(&scale, 1, factors));

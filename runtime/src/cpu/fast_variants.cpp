@@ -2,6 +2,7 @@
 
 #include "cpu/avx2.h"
 #include "support/types.h"
+#include "targets/cpu_features.h"
 
 #include <algorithm>
 #include <cstring>
@@ -86,7 +87,9 @@ uint32_t most_above(const target &on, const void *values, int64_t count, uint32_
 
 constexpr uint32_t magnitude = 0x7fffffff;
 
-bool may_flush_subnormals(const call &op) { return op.quantizes() && op.x_type != QDQ_F16 && !rounds_to_one_side(op); }
+bool may_flush_subnormals(const call &op) {
+    return op.quantizes() && op.x_type != QDQ_F16 && !rounds_to_one_side(op) && slow_with_subnormals();
+}
 
 }  // namespace
 
@@ -103,7 +106,7 @@ bit_range factors_of(qdq_dtype codes) {
 }
 
 // Whether quantize gives the same codes where a subnormal number is taken for a zero of its sign, as an operand and as
-// a result. Processors are slow with it: f32 to i8 by AVX-512 takes 0.085 ns an element, and took 5.3 for |x| below
+// a result. Most processors are slow with it: f32 to i8 by AVX-512 takes 0.085 ns an element, and took 5.3 for |x| below
 // 1e-30.
 //
 // It does with scales whose magnitudes are divisors, in [2^-60, 2^60], rounded to nearest or toward zero:

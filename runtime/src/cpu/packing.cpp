@@ -27,40 +27,46 @@ namespace {
 }
 
 // Low-first codes from one to another place. Places are arguments of their own: as fields of a structure they went
-// through memory, by stores that later loads had to wait for.
+// through memory, by stores that later loads had to wait for. They become bits, as dividing by the codes of a byte, which
+// no compiler knows, takes longer than copying 49 of them.
 
-// Fewer than a byte holds, into one byte. Others of it stay.
-[[gnu::noinline]] void copy_few(int64_t bits, const uint8_t *from, int64_t first, uint8_t *to, int64_t place,
-                                int64_t count) {
-    const int64_t read = first * bits, written = place * bits, all = count * bits;
-    if (all == 0) {
+// Fewer bits than a byte has, into one byte. Others of it stay.
+[[gnu::noinline]] void copy_few(const uint8_t *from, int64_t read, uint8_t *to, int64_t written, int64_t bits) {
+    if (bits == 0) {
         return;
     }
     int codes = from[read / 8] >> read % 8;
-    if (read % 8 + all > 8) {
+    if (read % 8 + bits > 8) {
         codes |= from[read / 8 + 1] << (8 - read % 8);
     }
-    const int mask = ((1 << all) - 1) << written % 8;
+    const int mask = ((1 << bits) - 1) << written % 8;
     uint8_t &byte = to[written / 8];
     byte = static_cast<uint8_t>((byte & ~mask) | (codes << written % 8 & mask));
 }
 
-// Bytes whose codes begin `shift` bits into the first of those read, of which there is one more.
+// Bytes whose codes begin `shift` bits into the first of those read, of which there is one more. The last eight may
+// overlap those before.
 template<bool vectors>
 [[gnu::always_inline]] inline void shift_bytes(const uint8_t *__restrict from, int shift, uint8_t *__restrict to,
                                                int64_t bytes) {
-    const int64_t whole = bytes / 8 * 8;
-    for (int64_t i = 0; i < whole; i += 8) {
+    const auto shift_eight = [=](int64_t i) __attribute__((always_inline)) {
         uint64_t first, second;
         std::memcpy(&first, from + i, 8);
         std::memcpy(&second, from + i + 1, 8);
         first = first >> shift | second << (8 - shift);
         std::memcpy(to + i, &first, 8);
+    };
+    for (int64_t i = 0; i < bytes - 8; i += 8) {
+        shift_eight(i);
         if constexpr (!vectors) {
             asm volatile("");
         }
     }
-    for (int64_t i = whole; i < bytes; i++) {
+    if (bytes >= 8) {
+        shift_eight(bytes - 8);
+        return;
+    }
+    for (int64_t i = 0; i < bytes; i++) {
         to[i] = static_cast<uint8_t>(from[i] >> shift | from[i + 1] << (8 - shift));
         asm volatile("");  // vectors of so few are more code
     }
@@ -74,21 +80,19 @@ QDQ_AVX2 void shift_avx2(const uint8_t *from, int shift, uint8_t *to, int64_t by
 }
 
 void copy_codes(const call &op, const uint8_t *from, int64_t first, uint8_t *to, int64_t place, int64_t count) {
-    const int64_t bits = op.codes().bits, per_byte = 8 / bits;
-    const int64_t before = std::min(count, -place & (per_byte - 1)), bytes = (count - before) / per_byte;
-    copy_few(bits, from, first, to, place, before);
-    first += before;
-    place += before;
-    const uint8_t *const whole_from = from + first / per_byte;
-    uint8_t *const whole_to = to + place / per_byte;
-    const auto shift = static_cast<int>(first % per_byte * bits);
+    int64_t read = first * op.codes().bits, written = place * op.codes().bits, bits = count * op.codes().bits;
+    const int64_t before = std::min(bits, -written & 7);
+    copy_few(from, read, to, written, before);
+    read += before;
+    written += before;
+    bits -= before;
+    const auto shift = static_cast<int>(read % 8);
     if (shift == 0) {
-        std::memcpy(whole_to, whole_from, static_cast<size_t>(bytes));
+        std::memcpy(to + written / 8, from + read / 8, static_cast<size_t>(bits / 8));
     } else {
-        (runs_avx2(*op.target) ? shift_avx2 : shift_portably)(whole_from, shift, whole_to, bytes);
+        (runs_avx2(*op.target) ? shift_avx2 : shift_portably)(from + read / 8, shift, to + written / 8, bits / 8);
     }
-    const int64_t done = bytes * per_byte;
-    copy_few(bits, from, first + done, to, place + done, count - before - done);
+    copy_few(from, read + bits / 8 * 8, to, written + bits / 8 * 8, bits % 8);
 }
 
 // Codes of an array in another order, low first: from one of them on as many as there is room for, with all that share

@@ -14,6 +14,9 @@ struct cpuid_answers {
 
 uint32_t features_in(const cpuid_answers &answers);
 
+// As slow_with_subnormals, of a processor by the first word of its vendor's name and EAX of leaf 1.
+bool is_slow_with_subnormals(uint32_t vendor, uint32_t leaf1_eax);
+
 // As cpu_problem, of a machine that gives these answers.
 const char *problem_in(const cpuid_answers &answers, uint32_t features);
 
