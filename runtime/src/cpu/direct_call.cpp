@@ -5,6 +5,7 @@
 #include "cpu/nan_codes.h"
 #include "cpu/operands.h"
 #include "cpu/packing.h"
+#include "cpu/spread.h"
 #include "plan/loops.h"
 
 #include <algorithm>
@@ -14,18 +15,23 @@ namespace qdq::runtime {
 
 namespace {
 
-// A nest as a kernel sees it. No columns: not as one call.
+// A nest as a kernel sees it: with so many operands, each of which so many columns share by copies. No columns: not as
+// one call.
 struct direct_view {
     kernel_form form;
-    int64_t columns, rows, operands;
+    int64_t columns, rows, operands, times = 1;
 };
 
 direct_view view_of(const call &op, const dimension &c, const dimension &r) {
     if (c.varies()) {
         return r.varies() ? direct_view{} : direct_view{kernel_form::column, c.extent, r.extent, c.extent};
     }
-    if (c.extent == op.block && r.varies() && r.x == c.extent && r.y == c.extent) {
+    const bool follow_one_another = r.varies() && r.x == c.extent && r.y == c.extent;
+    if (follow_one_another && c.extent == op.block) {
         return {kernel_form::block, c.extent * r.extent, 1, r.extent};
+    }
+    if (follow_one_another && c.extent < group && c.extent * r.extent <= direct_call::most_operands) {
+        return {kernel_form::column, c.extent * r.extent, 1, r.extent, c.extent};
     }
     return {kernel_form::row, c.extent, r.extent, r.varies() ? r.extent : 1};
 }
@@ -56,15 +62,17 @@ void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct)
     // A row that ends within a group: as two of whole groups, the second of which ends where it does.
     const int64_t half = round_up((v.columns + 1) / 2), rest = v.columns % group;
     direct.overlaps = rest > 0 && v.columns >= group && (v.columns - half) % op.codes_per_byte() == 0;
-    direct.rest = int32_t(direct.overlaps ? 0 : rest);
+    direct.rest = uint8_t(direct.overlaps ? 0 : rest);
     const int64_t columns = direct.overlaps ? half : v.columns - rest, rows = direct.overlaps ? 2 : v.rows;
     const int64_t overlapped = v.columns - half;
     direct.x_shape[0] = {0, buffer_extent(op.x_bits, columns), 1, 0};
     direct.y_shape[0] = {0, buffer_extent(op.y_bits, columns), 1, 0};
     direct.x_shape[1] = {0, int32_t(rows), row_stride(op.x_bits, direct.overlaps ? overlapped : r.x, rows), 0};
     direct.y_shape[1] = {0, int32_t(rows), row_stride(op.y_bits, direct.overlaps ? overlapped : r.y, rows), 0};
+    direct.operands = int16_t(v.operands);
+    direct.times = uint8_t(v.times);
     const bool shared = v.operands == 1 && rows > 1;  // the one is every row's, by a stride of 0
-    direct.operand_shape[0] = {0, int32_t(shared ? rows : v.operands), !shared, 0};
+    direct.operand_shape[0] = {0, int32_t(shared ? rows : v.operands * v.times), !shared, 0};
 }
 
 namespace {
@@ -77,6 +85,7 @@ struct direct_operands {
     float one_scale;
     int32_t one_zero_point;
     float inverse[direct_call::most_operands];
+    float scales[direct_call::most_operands + spread_past], inverses[direct_call::most_operands + spread_past];
 };
 
 // Out of line, as most direct calls do not need its buffer.
@@ -117,6 +126,25 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
     }
 }
 
+// By aligned pieces, each of which one store of the kernel's has written: a load of two waits for both.
+[[gnu::always_inline]] inline void copy_results(const char *from, char *to, int64_t bytes) {
+    int64_t done = 0;
+    for (; done + 32 <= bytes; done += 32) {
+        std::memcpy(to + done, from + done, 32);
+    }
+    const auto copy_piece = [&](int64_t piece) __attribute__((always_inline)) {
+        if (bytes & piece) {
+            std::memcpy(to + done, from + done, static_cast<size_t>(piece));
+            done += piece;
+        }
+    };
+    copy_piece(16);
+    copy_piece(8);
+    copy_piece(4);
+    copy_piece(2);
+    copy_piece(1);
+}
+
 // What is left of a row, by way of buffers of a group. What fills no group is zero, as in tiles.
 [[gnu::noinline]] void run_rest(const call &op, const direct_call &d, int32_t variant, const kernel_operands &with,
                                 const void *x, void *y) {
@@ -129,8 +157,17 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
                 x_bytes);
     run_kernel(op, d, variant, with, from, to, x_shape, y_shape);
     clear_padding(to, op.y_bits, d.rest);
-    std::memcpy(static_cast<uint8_t *>(y) + int64_t{d.y_shape[0].extent} * (op.y_element.bits / 8), to,
-                (d.rest * op.y_bits + 7) / 8);
+    copy_results(to, static_cast<char *>(y) + int64_t{d.y_shape[0].extent} * (op.y_element.bits / 8),
+                 (d.rest * op.y_bits + 7) / 8);
+}
+
+// The scales of short rows, of which a column each is one row's.
+[[gnu::noinline]] kernel_operands repeat_scales(const call &op, const direct_call &d, direct_operands &own) {
+    spread(*op.target, own.scale, d.operands, d.times, own.scales);
+    if (op.has_inverses()) {
+        spread(*op.target, own.inverse, d.operands, d.times, own.inverses);
+    }
+    return {own.scales, own.inverses, own.zero_point};
 }
 
 }  // namespace
@@ -140,17 +177,17 @@ bool call_directly(const call &op, const direct_call &d, const void *x, void *y)
         return false;
     }
     direct_operands own;
-    const int64_t count = d.operand_shape[0].stride == 0 ? 1 : d.operand_shape[0].extent;
-    if (!(d.plain ? use_plain_scales(op, count, own) : convert_one_operand(op, own))) {
+    if (!(d.plain ? use_plain_scales(op, d.operands, own) : convert_one_operand(op, own))) {
         return false;
     }
     const float_environment environment(own.flushes);
     if (d.plain && op.quantizes() && !op.multiply) {  // by divisors, whose inverses are normal numbers
-        for (int64_t i = 0; i < count; i++) {
+        for (int64_t i = 0; i < d.operands; i++) {
             own.inverse[i] = 1 / own.scale[i];
         }
     }
-    const kernel_operands with{own.scale, own.inverse, own.zero_point};
+    const kernel_operands with =
+        d.times > 1 ? repeat_scales(op, d, own) : kernel_operands{own.scale, own.inverse, own.zero_point};
     if (d.x_shape[0].extent > 0) {
         run_kernel(op, d, own.variant, with, x, y, d.x_shape, d.y_shape);
     }

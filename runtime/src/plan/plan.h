@@ -146,7 +146,9 @@ struct direct_call {
     bool plain;  // f32 scales and no zero point: nothing to convert and one variant
     kernel_form form;
     bool overlaps;  // two rows of one; y is not x
-    int32_t rest;   // elements that are moved
+    uint8_t rest;   // elements that are moved, of a group
+    uint8_t times;  // how many columns each operand is repeated for
+    int16_t operands;
     halide_dimension_t x_shape[2], y_shape[2], operand_shape[1];
 };
 
