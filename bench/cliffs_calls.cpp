@@ -362,10 +362,12 @@ std::vector<row> packed_rows() {
             const call c = of(rows_of(1024), block);
             rows.push_back({name + "blocks of " + std::to_string(block), c, dense(c)});
         }
-        for (const qdq_packing packing : {QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
-            const call c = of(rows_of(1024), 32);
-            rows.push_back({name + "blocks of 32, packing " + std::to_string(packing),
-                            with(c, [=](call &o) { o.options.packing = packing; }), c});
+        for (const int64_t block : {32, 64, 128}) {
+            for (const qdq_packing packing : {QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
+                const call c = of(rows_of(1024), block);
+                rows.push_back({name + "blocks of " + std::to_string(block) + ", packing " + std::to_string(packing),
+                                with(c, [=](call &o) { o.options.packing = packing; }), c});
+            }
         }
     }
     return rows;

@@ -327,6 +327,24 @@ TEST_P(QuantizeTest, divides_by_random_scales) {
     });
 }
 
+// That it is no scale of the fast variants decides for all that are loaded with it, by vectors.
+TEST_P(QuantizeTest, sees_one_corner_scale_at_any_place_among_many) {
+    constexpr int64_t columns = 150;
+    const storage x = tricky_x(QDQ_F32, 0x1p-149f, QDQ_DIVIDE, {columns});
+    for (const qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY}) {
+        qdq_options options{};
+        options.scale_mode = mode;
+        for (int64_t place = 0; place < columns; ++place) {
+            storage scale(QDQ_F32, {columns});
+            for (int64_t i = 0; i < columns; ++i) {
+                scale.set_code(i, operand::encode(QDQ_F32, i == place ? 0x1p-149 : 0.3));
+            }
+            const qdq_tensor c_scale = scale.tensor();
+            EXPECT_TRUE(quantizes_as_oracle(x.tensor(), c_scale, nullptr, stored(), {}, options)) << place;
+        }
+    }
+}
+
 TEST_P(QuantizeTest, reads_every_code_of_the_narrow_float_types) {
     for (qdq_dtype type : supported::float_types) {
         if (type == QDQ_F32) {
