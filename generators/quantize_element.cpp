@@ -133,12 +133,14 @@ Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const
     return by.divides_by_fma ? divide_by_reciprocal(on, bounded, o.scale, o.inverse) : divide(bounded, o.scale);
 }
 
-// What is up to 2^-150 is 0 as an f32, and what is more is not, though divide_by_reciprocal may say either. Both sides
-// of the comparison are exact, or x is larger: of their bits, as those of a NaN are larger, too.
+// What is up to 2^-150 is 0 as an f32, and what is more is not, though divide_by_reciprocal may say either. So x is to be
+// above scale * 2^-150, of which steps of 2^-149 lie below where it is subnormal. By their bits, as a NaN's are above, too.
 Expr quantize_element::seen_if_tiny(const Expr &t, const Expr &x, const Expr &scale) const {
-    Expr is_zero = reinterpret<uint32_t>(multiply(abs_bits(on, x), std::ldexp(1.0f, 100))) <=
-                   reinterpret<uint32_t>(multiply(scale, std::ldexp(1.0f, 100 - 150)));
-    return select(is_zero, 0.0f, add(t, with_sign_of(x, std::ldexp(1.0f, -126))));
+    Expr steps = cast<int32_t>(multiply(scale, 0.5f));
+    Expr bits = reinterpret<int32_t>(multiply(multiply(scale, std::ldexp(1.0f, -75)), std::ldexp(1.0f, -75)));
+    Expr largest_of_zero = select(scale < std::ldexp(1.0f, 24), steps, bits);
+    return select(reinterpret<int32_t>(abs_bits(on, x)) <= largest_of_zero, 0.0f,
+                  add(t, with_sign_of(x, std::ldexp(1.0f, -126))));
 }
 
 Expr quantize_element::bounded_quotient(bool multiplies, const Expr &magnitude, const quantize_operands &o) const {
