@@ -197,6 +197,20 @@ TEST_P(DequantizeTest, every_code_in_long_rows_that_share_a_scale) {
     }
 }
 
+// They are one kernel call where they are few elements, and as many as whole groups.
+TEST_P(DequantizeTest, takes_a_scale_of_each_of_few_short_rows) {
+    for (const dimensions &shape : {dimensions{8, 8}, {32, 2}, {64, 4}, {3, 64}, {9, 7}}) {
+        storage scale(QDQ_F32, {shape[0]});
+        for (int64_t i = 0; i < shape[0]; ++i) {
+            scale.set_code(i, operand::encode(QDQ_F32, 0.3 + static_cast<double>(i)));
+        }
+        const storage x = every_code(stored(), shape);
+        for (qdq_dtype y_type : supported::float_types) {
+            EXPECT_TRUE(dequantizes_as_oracle(x.tensor(), scale.tensor(), nullptr, y_type, {}, {})) << shape[1];
+        }
+    }
+}
+
 TEST_P(DequantizeTest, reads_every_code_of_the_narrow_scale_types) {
     for (qdq_dtype type : supported::scale_types) {
         if (type == QDQ_F32) {

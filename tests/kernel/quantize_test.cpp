@@ -345,6 +345,23 @@ TEST_P(QuantizeTest, sees_one_corner_scale_at_any_place_among_many) {
     }
 }
 
+// They are one kernel call where they are few elements, and as many as whole groups.
+TEST_P(QuantizeTest, takes_a_scale_of_each_of_few_short_rows) {
+    for (const dimensions &shape : {dimensions{8, 8}, {32, 2}, {64, 4}, {3, 64}, {9, 7}}) {
+        storage scale(QDQ_F32, {shape[0]});
+        for (int64_t i = 0; i < shape[0]; ++i) {
+            scale.set_code(i, operand::encode(QDQ_F32, 0.3 + static_cast<double>(i)));
+        }
+        const qdq_tensor c_scale = scale.tensor();
+        for (const qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY, QDQ_RECIPROCAL}) {
+            const storage x = tricky_x(QDQ_F32, 0.3f, mode, shape);
+            qdq_options options{};
+            options.scale_mode = mode;
+            EXPECT_TRUE(quantizes_as_oracle(x.tensor(), c_scale, nullptr, stored(), {}, options)) << shape[1];
+        }
+    }
+}
+
 TEST_P(QuantizeTest, reads_every_code_of_the_narrow_float_types) {
     for (qdq_dtype type : supported::float_types) {
         if (type == QDQ_F32) {
