@@ -467,7 +467,9 @@ int run_command_line(int argc, char **argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
-        return app.exit(error) == 0 ? 0 : exit_usage;
+        if (app.exit(error) != 0) {
+            return exit_usage;
+        }
     }
     std::cout.flush();
     if (!std::cout) {

@@ -109,8 +109,9 @@ class QdqBackend(Backend):
 class _PreparedNode:
     def __init__(self, model):
         (self._node,) = model.graph.node
-        self._names = [value.name for value in model.graph.input]
+        self._constants = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+        self._names = [value.name for value in model.graph.input if value.name not in self._constants]
 
     def run(self, inputs, **_):
-        by_name = dict(zip(self._names, inputs))
+        by_name = self._constants | dict(zip(self._names, inputs))
         return run_node(self._node, [by_name.get(name) for name in self._node.input])

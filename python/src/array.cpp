@@ -261,6 +261,30 @@ void array::check_elements_are_apart(const char *function, const char *name) con
     }
 }
 
+array::memory_range array::memory() const {
+    const auto at = reinterpret_cast<std::uintptr_t>(view_.data);
+    if (!is_given() || element_count() == 0) {
+        return {at, at};
+    }
+    const auto unit = static_cast<std::uint64_t>(std::max(qdq_dtype_bits(view_.dtype) / 8, 1));
+    memory_range all{at, at + unit};
+    for (int d = 0; d < rank_; ++d) {
+        const std::uint64_t reach = static_cast<std::uint64_t>(strides_[d]) * static_cast<std::uint64_t>(shape_[d] - 1);
+        (strides_[d] < 0 ? all.first : all.end) += reach * unit;
+    }
+    return all;
+}
+
+void array::check_apart_from(const char *function, const char *name, const array &other, const char *other_name) const {
+    if (layout_ == layout::as_qdq && other.layout_ == layout::as_qdq) {
+        return;
+    }
+    const memory_range own = memory(), others = other.memory();
+    if (own.first < others.end && others.first < own.end) {
+        refuse_value(function, name, std::string("it overlaps ") + other_name);
+    }
+}
+
 void array::check_writable(const char *function, nb::handle given) {
     if (!numpy_is_loaded() || !PyArray_Check(given.ptr())) {
         if (dlpack::find_exchange(given) == nullptr) {

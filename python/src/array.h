@@ -61,6 +61,8 @@ public:
     bool has_run_code() const { return has_run_code_; }
     // Raises ValueError where elements overlap of those that are packed for qdq, which does not see their strides.
     void check_elements_are_apart(const char *function, const char *name) const;
+    // Raises ValueError where its memory overlaps another's and one of them is packed for qdq, which sees that alone.
+    void check_apart_from(const char *function, const char *name, const array &other, const char *other_name) const;
 
     // A new array, of the framework that `like` is from.
     void make(const char *function, const array &like, qdq_dtype dtype, std::span<const std::int64_t> shape);
@@ -98,6 +100,12 @@ private:
     void multiply_last_dimension(const char *function, const char *name, std::int64_t by);
     void set_elements_of_bytes(const char *function, const char *name, const packed_type &type);
     std::size_t dense_bytes() const;
+
+    // Addresses from the lowest byte to past the highest one; of no elements they are equal.
+    struct memory_range {
+        std::uintptr_t first, end;
+    };
+    memory_range memory() const;
 
     bool is_in_place() const;
     template<typename Size>

@@ -89,6 +89,11 @@ void operands::check_in_place(const direction &way) const {
     zero_point_.check_in_place(way.function, way.names.zero_point);
 }
 
+void operands::check_apart_from(const direction &way, const array &y) const {
+    y.check_apart_from(way.function, "out", scale_, way.names.scale);
+    y.check_apart_from(way.function, "out", zero_point_, way.names.zero_point);
+}
+
 void operands::read_options(const direction &way, const keywords &given, const array &x, qdq_dtype stored) {
     if (!given.profile.is_none()) {
         const std::string_view name = text(way.function, way.names.profile, given.profile);
@@ -217,6 +222,12 @@ call::call(const direction &way, nb::handle x, nb::handle scale, nb::handle zero
         check_in_place(x_, y_);
         operands_.check_in_place(way);
     }
+    check_apart(x_, y_);
+}
+
+void call::check_apart(const array &x, const array &y) const {
+    y.check_apart_from(way_.function, "out", x, way_.names.x);
+    operands_.check_apart_from(way_, y);
 }
 
 void call::check_in_place(const array &x, const array &y) const {
@@ -284,6 +295,7 @@ transcoding::transcoding(nb::handle q, nb::handle scale, nb::handle zero_point, 
         operands_.check_in_place(from_codes);
         new_operands_.check_in_place(to_codes);
     }
+    new_operands_.check_apart_from(to_codes, y_);
 }
 
 nb::object transcoding::run() {
@@ -330,6 +342,7 @@ nb::object plan::run(nb::handle given, nb::handle out) const {
     if (x.has_run_code() || y.has_run_code()) {
         check_in_place(x, y);
     }
+    check_apart(x, y);
     qdq_status status = QDQ_OUT_OF_MEMORY;
     {
         const nb::gil_scoped_release others_run;

@@ -57,6 +57,8 @@ public:
     // Whether code of an argument's has run, which can have moved any that was read before.
     bool have_run_code() const { return scale_.has_run_code() || zero_point_.has_run_code() || options_have_run_code_; }
     void check_in_place(const direction &way) const;
+    // Of an output, as array::check_apart_from().
+    void check_apart_from(const direction &way, const array &y) const;
 
     const qdq_tensor *scale() const { return &scale_.view(); }
     const qdq_tensor *zero_point() const { return zero_point_.view_or_null(); }
@@ -87,6 +89,7 @@ protected:
     void read_x(array &x, nb::handle given) const;
     void read_y(array &y, nb::handle out, const array &x) const;
     void check_in_place(const array &x, const array &y) const;
+    void check_apart(const array &x, const array &y) const;
     // What `compute` writes to y.
     template<typename Compute> nb::object computed(Compute &&compute);
 

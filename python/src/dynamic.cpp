@@ -120,6 +120,7 @@ protected:
         }
         if (makes_codes_) {
             make_codes(all, out);
+            all.y.check_apart_from(function_, "out", all.x, "x");
         }
         check_in_place(all);
     }
@@ -442,6 +443,7 @@ public:
           first_(name_of_first, x, output_keywords(name_of_first, first_keywords_), true),
           second_(name_of_second, x, output_keywords(name_of_second, second_keywords_), true) {
         first_.check_in_place(first_.all_);
+        check_apart(first_.all_, second_.all_);
     }
 
     nb::object run() {
@@ -458,6 +460,10 @@ protected:
 
     const nb::object first_keywords_, second_keywords_;
     dynamic_call first_, second_;
+
+    static void check_apart(const dynamic_arrays &to_first, const dynamic_arrays &to_second) {
+        to_first.y.check_apart_from(name_of_first, "out", to_second.y, "that of the second");
+    }
 
     static qdq_dynamic_output output_of(const dynamic_call &c) {
         return {&c.all_.scale.view(), c.all_.zero_point.view_or_null(), &c.all_.y.view(), &c.how_, &c.options_};
@@ -522,6 +528,7 @@ public:
         dynamic_arrays to_first, to_second;
         first_.read_planned(to_first, x, first_out);
         second_.read_planned(to_second, x, second_out);
+        check_apart(to_first, to_second);
         void *const stream = to_first.x.stream();
         return computed(to_first, to_second, [&] {
             return qdq_run_dynamic_pair(&first_plan_, &second_plan_, to_first.x.data(), to_first.scale.data(),

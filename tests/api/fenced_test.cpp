@@ -165,6 +165,8 @@ TEST_F(Fenced, packed_rows_of_odd_length) {
     expect_both_ways(QDQ_F32, QDQ_I4, wide, {1031, 1});
     expect_both_ways(QDQ_F32, QDQ_I2, wide, {1031, 1});
     expect_both_ways(QDQ_F32, QDQ_F4E2M1, tall, {});
+    expect_both_ways(QDQ_F32, QDQ_I4, {2, 255}, {2, 1});  // the last row begins within a byte, and ends with one
+    expect_both_ways(QDQ_F32, QDQ_I2, {4, 255}, {4, 1});
 }
 
 // Whose operands are shared by rows, or by blocks of them, which tiles pad to whole groups.

@@ -82,6 +82,7 @@ tensor_memory arranged(const tensor_memory &scale, qdq_scale_layout layout) {
     const int64_t count = reference::element_count(scale.view()), matrices = count == 0 ? 0 : count / (rows * columns);
     const int64_t each = reference::arranged_bytes(layout, rows, columns);
     tensor_memory made = scale;
+    made.is_arranged_ = true;
     made.strides_ = {};
     made.first_byte_ = margin;
     made.bytes_.assign(static_cast<size_t>(2 * margin + matrices * each), poison);

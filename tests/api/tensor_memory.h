@@ -57,6 +57,9 @@ public:
     std::span<const std::byte> occupied() const;
     int64_t first_byte() const;
 
+    // Whether its elements are not those of its strides: they are dense in bytes, or scales in a layout.
+    bool is_in_another_order() const { return packing_ != QDQ_LOW_FIRST || is_arranged_; }
+
     // Every byte, those outside the elements included.
     const std::vector<std::byte> &bytes() const { return bytes_; }
     bool operator==(const tensor_memory &other) const { return bytes_ == other.bytes_; }
@@ -64,6 +67,7 @@ public:
 private:
     qdq_dtype type_;
     qdq_packing packing_ = QDQ_LOW_FIRST;  // or dense
+    bool is_arranged_ = false;
     dimensions shape_;
     dimensions strides_;
     int64_t first_byte_ = 0;  // of the element with index 0, 0, ...

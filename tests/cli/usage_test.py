@@ -2,12 +2,13 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import unittest
 
 import numpy as np
 from safetensors.numpy import save_file
 
-from support import CliTest, random, run
+from support import QDQ, CliTest, random, run
 
 DTYPES = "{i8,u8,i16,u16,i32,i4,u4,f8e4m3,f8e5m2,f8e4m3fnuz,f8e5m2fnuz,f4e2m1,mxfp8,mxfp6e2m3,mxfp6e3m2,mxfp4,nvfp4,q8_0,q4_0,q4_1,q5_0,q5_1}"
 
@@ -23,6 +24,12 @@ class Usage(CliTest):
         text = self.succeed("--help")
         for word in ("quantize", "dequantize", "compare", "inspect", "targets", "--version", "verify", "Exit codes: 0 success, 1 failure, 2 wrong usage"):
             self.assertIn(word, text)
+
+    def test_help_and_version_that_cannot_be_written_are_failures(self):
+        for arguments in (["--help"], ["--version"], ["quantize", "--help"]):
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([QDQ, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual((result.returncode, result.stderr), (1, "qdq: cannot write to standard output\n"))
 
     def test_help_of_each_command(self):
         words = {

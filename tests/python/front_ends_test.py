@@ -261,6 +261,15 @@ class TestTorchNpuOperators:
 
 
 class TestNvtripy:
+    def test_numpys_copies_of_a_tensor_are_copies(self):
+        memory = numpy.ones(3, "f4")
+        tensor = tp.Tensor(memory)
+        numpy.array(tensor)[0], numpy.asarray(tensor)[1] = 2, 3
+        assert memory.tolist() == [1, 3, 1]
+        assert numpy.asarray(tensor, "f8").tolist() == [1, 3, 1]
+        with pytest.raises(ValueError, match="copy"):
+            numpy.array(tensor, "f8", copy=False)
+
     def test_documented_example_per_tensor(self):
         input = tp.reshape(tp.arange(6, tp.float32), (2, 3))
         scale = 0.99872
@@ -647,6 +656,17 @@ class TestTensorRTPlan:
         for shape, wrong in (((2,), weights), ((3,), trt.Weights(trt.float32, 0, 3)), ((-3,), weights)):
             with pytest.raises(ValueError, match="TensorRT: add_constant: "):
                 network.add_constant(shape, wrong)
+
+    @pytest.mark.parametrize("dtype, values", [(trt.int4, [1, 2, -3, -1]), (trt.fp4, [0.5, 1, -3, -6])])
+    def test_weights_of_4_bits_at_an_address_are_two_in_a_byte(self, dtype, values):
+        codes = numpy.array(values, trt.nptype(dtype)).view("u1") & 15
+        memory = codes[::2] | codes[1::2] << 4
+        network = trt.Builder(trt.Logger()).create_network()
+        constant = network.add_constant((4,), trt.Weights(dtype, memory.ctypes.data, 4))
+        assert constant.weights.tolist() == memory.tolist()
+        constant.weights = weights = trt.Weights(dtype, memory.ctypes.data, 3)
+        assert (weights.numpy().dtype, weights.numpy().tolist()) == (trt.nptype(dtype), values[:3])
+        assert constant.weights.tolist() == [memory[0], memory[1] & 15]
 
     def test_block_shapes_cut_rows_and_columns(self):
         builder = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR))

@@ -489,6 +489,42 @@ class TestOutputs:
         with pytest.raises(ValueError, match="overlap one another"):
             qdq.plan(qdq.quantize, X, 1.0, dtype="int4", out=out)
 
+    def test_codes_of_a_byte_each_are_written_over_no_argument(self):
+        """qdq itself sees the bytes that they are packed in, which lie elsewhere."""
+        memory = numpy.zeros(64, "f4")
+        x, scale, zero_point = memory[:16].reshape(4, 4), memory[32:36], memory[48:52].view("i4")
+        scale[:] = 1
+        before = memory.copy()
+        q = memory[16:20].view(ml_dtypes.int4).reshape(4, 4)
+        for begin, name in ((48, "x"), (128, "scale"), (207, "zero_point")):
+            out = memory.view(ml_dtypes.int4)[begin : begin + 16].reshape(4, 4)
+            for given in (out, out[::-1]):
+                with pytest.raises(ValueError, match=f"^qdq.quantize: out: it overlaps {name}$"):
+                    qdq.quantize(x, scale, zero_point, dtype="int4", axis=0, out=given)
+        plan = qdq.plan(qdq.quantize, x, scale, dtype="int4", axis=0)
+        with pytest.raises(ValueError, match="^qdq.quantize: out: it overlaps scale$"):
+            plan(x, out=memory[32:36].view(ml_dtypes.int4).reshape(4, 4))
+        with pytest.raises(ValueError, match="^qdq.dequantize: out: it overlaps q$"):
+            qdq.dequantize(q, 1.0, out=memory[4:20].reshape(4, 4))
+        with pytest.raises(ValueError, match="^qdq.transcode: out: it overlaps q$"):
+            qdq.transcode(q, 1.0, dtype="int4", new_scale=1.0, out=q)
+        with pytest.raises(ValueError, match="^qdq.transcode: out: it overlaps new_scale$"):
+            qdq.transcode(q[:, 0], 1.0, dtype="int4", new_scale=scale, out=scale[:1].view(ml_dtypes.int4))
+        with pytest.raises(ValueError, match="^qdq.quantize_dynamic: out: it overlaps x$"):
+            qdq.quantize_dynamic(x, dtype="int4", out=x[0].view(ml_dtypes.int4).reshape(4, 4))
+        assert (memory == before).all()
+        assert qdq.quantize(x, scale, dtype="int4", axis=0, out=q) is q  # between them
+
+    def test_codes_of_a_byte_each_of_one_output_are_written_over_no_other_ones(self):
+        out = numpy.zeros((4, 6), ml_dtypes.int4)
+        message = "^qdq.quantize_dynamic_pair: first: out: it overlaps that of the second$"
+        first, second = {"dtype": "int4", "axis": 0}, {"dtype": "int4", "axis": 1}
+        with pytest.raises(ValueError, match=message):
+            qdq.quantize_dynamic_pair(X, {**first, "out": out}, {**second, "out": out})
+        with pytest.raises(ValueError, match=message):
+            qdq.plan(qdq.quantize_dynamic_pair, X, first, second)(X, first_out=out, second_out=out)
+        assert not out.any()
+
     def test_what_is_no_array_is_not_written_to_as_a_copy(self):
         class Copies:
             def __array__(self, dtype=None, copy=None):

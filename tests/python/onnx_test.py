@@ -47,6 +47,26 @@ def test_the_output_type_is_the_attributes_the_zero_points_or_uint8():
         assert y.dtype.name == name
 
 
+@pytest.mark.parametrize("are_inputs", [False, True])  # as in models of old IR versions
+def test_a_prepared_node_has_the_models_initializers(are_inputs):
+    x, scale, zero_point = numpy.float32([-1, 0, 9]), numpy.array(0.5, "f4"), numpy.array(-3, "i1")
+    node = onnx.helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])
+    initializers = [onnx.numpy_helper.from_array(each, name) for each, name in ((scale, "s"), (zero_point, "z"))]
+    inputs = [
+        onnx.helper.make_tensor_value_info(name, kind, shape)
+        for name, kind, shape in (
+            ("s", onnx.TensorProto.FLOAT, []),
+            ("x", onnx.TensorProto.FLOAT, [3]),
+            ("z", onnx.TensorProto.INT8, []),
+        )
+        if are_inputs or name == "x"
+    ]
+    output = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.INT8, [3])
+    model = onnx.helper.make_model(onnx.helper.make_graph([node], "g", inputs, [output], initializers))
+    (y,) = qdq.onnx.QdqBackend.prepare(model).run([x])
+    assert (y.dtype, y.tolist()) == (numpy.int8, [-5, -3, 15])
+
+
 @pytest.mark.parametrize("attribute", ["output_dtype", "precision"])
 @pytest.mark.parametrize("number", [99, -1, 2**40])
 def test_refuses_numbers_of_no_type(attribute, number):

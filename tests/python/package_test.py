@@ -15,6 +15,7 @@ import time
 
 import numpy
 import page
+import pytest
 import qdq
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -29,6 +30,36 @@ def test_import_qdq_imports_no_other_package():
     assert {name.partition(".")[0] for name in loaded} <= {"qdq"} | set(sys.stdlib_module_names)
     assert "qdq._frameworks" not in loaded
     assert "typing" not in loaded  # which takes as long as qdq itself
+
+
+def test_qdq_may_be_imported_again():
+    program = """
+import sys, numpy, qdq
+from qdq.compat import nvtripy
+x, quantize = numpy.ones(3, "f4"), qdq.quantize
+for name in [name for name in sys.modules if name.partition(".")[0] == "qdq"]:
+    del sys.modules[name]
+import qdq as again
+import qdq.checkpoint
+from qdq.compat import aclnn, nvtripy as tp, pypto, tensorrt, torch_npu
+print(again.quantize is quantize, quantize(x, 0.5, dtype="int8"), again.plan(again.quantize, x, 0.5, dtype="int4")(x))
+print(tp is nvtripy, tp.quantize(tp.Tensor(x), 0.5, tp.int8).dtype is tp.int8)
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True [2 2 2] [2 2 2]\nFalse True\n", "")
+
+
+def test_another_interpreter_of_the_process_is_told_that_it_cannot_import_qdq():
+    interpreters = pytest.importorskip("_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters")
+    program = f"""
+import {interpreters.__name__} as interpreters, qdq
+run = getattr(interpreters, "run_string", None) or interpreters.exec
+try:
+    print(run(interpreters.create(), "import qdq"))
+except Exception as error:
+    print(error)
+"""
+    assert re.search(r"ImportError.*(another interpreter of this process|subinterpreters)", run(program))
 
 
 def test_the_wheel_has_stubs_for_every_function():

@@ -83,10 +83,10 @@ def test_threads_share_a_plan():
 
 
 def test_numbers_of_a_shared_dynamic_plan_are_of_the_call():
-    inputs = [X * (1 + place) for place in range(THREADS)]
-    plan = qdq.plan(qdq.quantize_dynamic, X, dtype="int8", axis=0, diagnostics=True)
-    for x, results in zip(inputs, at_once(*[lambda x=x: [plan(x) for _ in range(50)] for x in inputs]), strict=True):
-        codes, scale, met = qdq.quantize_dynamic(x, dtype="int8", axis=0, diagnostics=True)
+    inputs = [numpy.tile(X, (8, 1)) * (1 + place) for place in range(THREADS)]  # whose codes take a while to be unpacked
+    plan = qdq.plan(qdq.quantize_dynamic, inputs[0], dtype="int4", axis=0, diagnostics=True)
+    for x, results in zip(inputs, at_once(*[lambda x=x: [plan(x) for _ in range(10)] for x in inputs]), strict=True):
+        codes, scale, met = qdq.quantize_dynamic(x, dtype="int4", axis=0, diagnostics=True)
         assert met["amax"] == abs(x).max()
         for result in results:
             assert oracle.same_bits(result[0], codes) and oracle.same_bits(result[1], scale) and result[2] == met

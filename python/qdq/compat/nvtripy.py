@@ -124,7 +124,9 @@ class Tensor:
         return self._array.ndim
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> "NDArray[Any]":
-        return self._array if dtype is None else self._array.astype(dtype)
+        import numpy
+
+        return numpy.array(self._array, dtype=dtype, copy=copy)
 
     def __dlpack__(self, **keywords: Any) -> Any:
         return self._array.__dlpack__(**keywords)

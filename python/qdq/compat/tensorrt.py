@@ -118,7 +118,7 @@ class Weights:
         return self._count if self._array is None else self._array.size
 
     def numpy(self) -> Any:
-        """The array. Of an address one of its elements, which lasts as long as they do."""
+        """The array. Of an address one of its elements, which lasts as long as they do; where two are a byte, a copy."""
         if self._array is not None:
             return self._array
         import ctypes
@@ -126,6 +126,9 @@ class Weights:
         import numpy
 
         element = numpy.dtype(nptype(self.dtype))
+        if self.dtype in (DataType.INT4, DataType.FP4):
+            pairs = numpy.frombuffer((ctypes.c_char * ((self.size + 1) // 2)).from_address(self._address), "u1")
+            return numpy.stack([pairs & 15, pairs >> 4], -1).reshape(-1)[: self.size].view(element)
         return numpy.frombuffer((ctypes.c_char * (self.size * element.itemsize)).from_address(self._address), element)
 
 
