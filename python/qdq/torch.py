@@ -115,11 +115,13 @@ def _spread(scale, shape, axis, block_size):
 def _keep_scale(ctx, inputs, keyword_only_inputs, output):
     ctx.save_for_backward(inputs[1])
     ctx.where = keyword_only_inputs["axis"], keyword_only_inputs["block_size"]
+    ctx.multiplies = keyword_only_inputs.get("scale_mode") == "multiply"
 
 
 def _quantize_gradient(ctx, gradient):
     (scale,) = ctx.saved_tensors
-    return gradient.to(torch.float32) / _spread(scale, gradient.shape, *ctx.where).to(torch.float32), None, None
+    factor = _spread(scale, gradient.shape, *ctx.where).to(torch.float32)
+    return gradient.to(torch.float32) * factor if ctx.multiplies else gradient.to(torch.float32) / factor, None, None
 
 
 def _dequantize_gradient(ctx, gradient):

@@ -141,7 +141,10 @@ def test_the_command_line_is_ended_by_the_signals_that_end_qdq():
     program = pathlib.Path(sys.executable).parent / "qdq"
     hears = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731: a shell's background jobs ignore it
     running = subprocess.Popen([program, "verify"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hears)
-    while "qdq/bin/qdq" not in os.readlink(f"/proc/{running.pid}/exe"):
+    its = pathlib.Path(f"/proc/{running.pid}")
+    # Of another processor's program the emulator is the file that runs, and the program's name its first argument.
+    while "-packages/qdq/bin/qdq" not in os.readlink(its / "exe") + (its / "cmdline").read_text():
+        assert running.poll() is None
         time.sleep(0.01)
     time.sleep(0.3)
     running.send_signal(signal.SIGINT)

@@ -152,6 +152,12 @@ class TestOperators:
         y.sum().backward()  # by 0.5 and 2, and back: exact in float8
         assert torch.equal(x.grad, torch.ones(4, 6))
 
+    def test_gradients_of_products_are_multiplied(self):
+        x = numbers(4, 6).requires_grad_()
+        scales = torch.tensor([0.5, 2.0, 4.0, 1.0])
+        torch.ops.qdq.quantize(x, scales, dtype=torch.float8_e5m2, axis=0, scale_mode="multiply").float().sum().backward()
+        assert torch.equal(x.grad, scales[:, None].expand(4, 6))
+
 
 class TestDynamicOperators:
     CALLS = [
