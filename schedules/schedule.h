@@ -76,14 +76,15 @@ struct reduce_stages {
 };
 
 struct measure_stages {
-    Halide::Func squares;                    // (i), of each row or column
-    std::vector<Halide::Func> square_lanes;  // (j, i), of a row, or (i), of columns, of each kind of squares
-    std::vector<std::vector<Halide::RDom>> square_steps;  // along a row, or a column: an update of those for each
-    std::vector<Halide::Func> sums;                       // (i), over `all` lanes of a row
-    Halide::Expr is_far;                                  // which kind of squares it is
-    Halide::Func counts;                                  // (i), one value for each thing that is counted
-    Halide::Func inside, outside;                         // (j), updated by steps along a row, and all rows
-    std::vector<Halide::Func> totals;                     // (), over all lanes of those
+    Halide::Func sums;                             // (i), of each row or column
+    std::vector<Halide::Func> lanes;               // (j, i), of a row, or (i), of columns, of each kind of squares
+    std::vector<std::vector<Halide::RDom>> steps;  // along a row, or a column: an update of those for each
+    std::vector<Halide::Func> met;                 // (i), over `all` lanes of a row
+    Halide::Expr is_far;                           // which kind of squares it is
+    Halide::Expr columns;                          // of rows
+    Halide::Func counts;                           // (i), one value for each thing that is counted
+    Halide::Func outside;                          // (j), updated by steps along a row, and all rows
+    std::vector<Halide::Func> totals;              // (), over all lanes of those
     Halide::RDom all;
     kernels::form form;
 };

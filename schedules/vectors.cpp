@@ -274,24 +274,24 @@ namespace {
 // A stage over all lanes at once.
 void meet(Func &stage, const RDom &lanes) { stage.update().atomic().vectorize(lanes.x, measured_step); }
 
-void sum_squares(measure_stages &stages) {
-    Func &output = stages.squares;
+void sum_errors(measure_stages &stages) {
+    Func &output = stages.sums;
     const Var i = output.args()[0], group("group"), lane("lane");
     const Var at = stages.form == form::row ? i : group;
     if (stages.form != form::row) {
         output.split(i, group, lane, measured_step, TailStrategy::RoundUp).vectorize(lane);
     }
-    for (size_t kind = 0; kind < stages.square_lanes.size(); kind++) {
-        Func &lanes = stages.square_lanes[kind];
-        const std::vector<RDom> &steps = stages.square_steps[kind];
+    for (size_t kind = 0; kind < stages.lanes.size(); kind++) {
+        Func &lanes = stages.lanes[kind];
+        const std::vector<RDom> &steps = stages.steps[kind];
         const Var j = lanes.args()[0];
         in_registers(lanes, output, at).vectorize(j, measured_step);
         for (size_t k = 0; k < steps.size(); k++) {
             lanes.update(int(k)).reorder(j, steps[k]).vectorize(j, measured_step);
         }
     }
-    for (Func &sum : stages.sums) {
-        meet(sum.compute_at(output, i), stages.all);
+    for (Func &met : stages.met) {
+        meet(met.compute_at(output, i), stages.all);
     }
     output.specialize(stages.is_far);
 }
@@ -299,18 +299,24 @@ void sum_squares(measure_stages &stages) {
 }  // namespace
 
 void measure(measure_stages &stages) {
-    sum_squares(stages);
-    const Var i = stages.counts.args()[0];
+    sum_errors(stages);
+    const Var i = stages.counts.args()[0], j = stages.outside.args()[0];
     stages.counts.bound(i, 0, measured_count).unroll(i);
-    for (Func *lanes : {&stages.inside, &stages.outside}) {
-        const Var j = lanes->args()[0];
-        lanes->compute_root().store_in(MemoryType::Stack).bound(j, 0, measured_step).vectorize(j, measured_step);
-        for (int k = 0; k < lanes->num_update_definitions(); k++) {
-            lanes->update(k).vectorize(j, measured_step);
-        }
+    Func &lanes = stages.outside;
+    lanes.compute_root().store_in(MemoryType::Stack).bound(j, 0, measured_step).vectorize(j, measured_step);
+    for (int k = 0; k < lanes.num_update_definitions(); k++) {
+        lanes.update(k).vectorize(j, measured_step);
     }
     for (Func &total : stages.totals) {
         meet(total.compute_root().store_in(MemoryType::Stack), stages.all);
+    }
+}
+
+void measure_short_rows_apart(measure_stages &stages) {
+    measure(stages);
+    if (stages.form == form::row) {
+        stages.sums.specialize(stages.columns == measured_step);
+        stages.sums.specialize(stages.columns == 2 * measured_step);
     }
 }
 

@@ -56,6 +56,9 @@ void reduce(reduce_stages &stages, const reduce_parameters &tuned);
 // The same of what is summed and counted.
 void measure(measure_stages &stages);
 
+// Rows of one step or two have no loops of them: rows of 16 take 0.12 ns an element, and 0.22 (AVX-512, Zen 5).
+void measure_short_rows_apart(measure_stages &stages);
+
 // Random words, the blocks of a group of elements at once; and what rounds f32 by them.
 void draw_words(random_stages &stages);
 void round_by_words(stochastic_stages &stages);

@@ -6,11 +6,13 @@
 #include "support/targets.h"
 #include "support/thinning.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 namespace api_test {
 namespace {
@@ -290,9 +292,9 @@ TEST_F(Dynamic, areas_of_packed_rows_begin_at_whole_bytes) {
 
 // Rows of several pieces, several of them an area, one after another with gaps: some of zeros, and some whose scale no
 // kernel of rows takes.
-tensor_memory long_rows(qdq_dtype type, int64_t rows, int64_t columns) {
+tensor_memory long_rows(qdq_dtype type, int64_t rows, int64_t columns, int64_t gap = 7) {
     const uint32_t subnormal = type == QDQ_F32 ? 0x00400000 : 0x40, nan = type == QDQ_F32 ? 0x7fc00000 : 0x7fc0;
-    tensor_memory x = floats(type, {rows, columns}, {columns + 7, 1});
+    tensor_memory x = floats(type, {rows, columns}, {columns + gap, 1});
     const std::vector<uint32_t> codes = x.codes();
     x.fill([&](int64_t i) {
         switch (i / columns) {
@@ -342,6 +344,41 @@ TEST_F(Dynamic, long_rows_whose_codes_pass_the_caches_equal_the_oracle) {
                 EXPECT_TRUE(same_bytes(expected_scale, own_scale));
                 EXPECT_TRUE(same_bytes(expected_zero_point, own_zero_point));
                 EXPECT_TRUE(same_bytes(expected, own)) << reference::name_of(to);
+            }
+        });
+    }
+}
+
+// Groups of a row lie end to end, and several of them pass together where y begins at a cache line.
+TEST_F(Dynamic, codes_of_groups_that_pass_the_caches_equal_those_that_stay) {
+    constexpr int64_t rows = 90, columns = 1920, line = 64;
+    for (const auto &[from, to, group] : {std::tuple{QDQ_F32, QDQ_I8, int64_t{128}},
+                                          {QDQ_BF16, QDQ_F8E4M3, 128},
+                                          {QDQ_BF16, QDQ_I8, 64},
+                                          {QDQ_F32, QDQ_F8E4M3, 640}}) {
+        const tensor_memory x = long_rows(from, rows, columns, 0);
+        const int64_t shape[] = {rows, columns}, block[] = {1, group};
+        const auto run = [&](qdq_stores stores, char *y) {
+            tensor_memory scale(QDQ_F32, {rows, columns / group});
+            const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y{y, to, 2, shape, nullptr, {}};
+            const qdq_options options{.block_shape = block, .stores = stores};
+            EXPECT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, nullptr, &options), QDQ_OK)
+                << qdq_last_error();
+            return scale;
+        };
+        test_support::for_each_target([&](const std::string &) {
+            for (const int64_t past_line : {0, 16}) {
+                std::vector<char> stays(rows * columns), memory(rows * columns + 2 * line, 0x55);
+                void *aligned = memory.data();
+                size_t room = memory.size();
+                char *const y = static_cast<char *>(std::align(line, rows * columns, aligned, room)) + past_line;
+                const tensor_memory expected = run(QDQ_STORES_CACHED, stays.data());
+                EXPECT_TRUE(same_bytes(expected, run(QDQ_STORES_NONTEMPORAL, y)));
+                EXPECT_TRUE(std::equal(stays.begin(), stays.end(), y))
+                    << reference::name_of(to) << " past " << past_line;
+                const auto is_kept = [](char byte) { return byte == 0x55; };
+                EXPECT_TRUE(std::all_of(memory.data(), y, is_kept));
+                EXPECT_TRUE(std::all_of(y + stays.size(), memory.data() + memory.size(), is_kept));
             }
         });
     }

@@ -26,10 +26,10 @@ template<typename Code, bool multiplies> factors factors_of(__m512 scale, __m512
             bf16_twice(magnitude_of<multiplies>(Code::nan, scale))};
 }
 
-// Factors of 16 operands, and those of one register of words in their order.
-template<typename Code, bool multiplies, int64_t block> class factors_of_blocks {
+// Factors of 16 operands, and those of one register of words in the order of blocks.
+template<typename Code, bool multiplies> class factors_of_16 {
 public:
-    factors_of_blocks(const float *scales, const float *inverses, int64_t count) {
+    factors_of_16(const float *scales, const float *inverses, int64_t count) {
         const __m512 scale_of = operands_of(scales, count);
         const factors of = factors_of<Code, multiplies>(scale_of, multiplies ? scale_of : operands_of(inverses, count));
         _mm512_store_ps(scale, of.scale);
@@ -41,21 +41,24 @@ public:
         __asm__("" : "+m"(*this));
     }
 
-    factors of_register(int64_t i) const {
-        return {floats(scale, i), floats(inverse, i), words(least, i), words(largest, i), words(nan, i)};
+    factors of_operand(int64_t i) const { return of_register<1>(i); }
+
+    // `of_each`: blocks that a register has, 1 or 2.
+    template<int64_t of_each> factors of_register(int64_t i) const {
+        return {floats<of_each>(scale, i), floats<of_each>(inverse, i), words<of_each>(least, i),
+                words<of_each>(largest, i), words<of_each>(nan, i)};
     }
 
 private:
-    static constexpr int64_t of_each = words_of_a_register / block;  // 1, or 2
     static constexpr __mmask16 second = 0xff00;
     alignas(64) float scale[lanes], inverse[lanes];
     alignas(64) int32_t least[lanes], largest[lanes], nan[lanes];
 
-    static __m512 floats(const float *values, int64_t i) {
+    template<int64_t of_each> static __m512 floats(const float *values, int64_t i) {
         const __m512 first = _mm512_set1_ps(values[of_each * i]);
         return of_each == 1 ? first : _mm512_mask_mov_ps(first, second, _mm512_set1_ps(values[of_each * i + 1]));
     }
-    static __m512i words(const int32_t *values, int64_t i) {
+    template<int64_t of_each> static __m512i words(const int32_t *values, int64_t i) {
         const __m512i first = _mm512_set1_epi32(values[of_each * i]);
         return of_each == 1 ? first : _mm512_mask_set1_epi32(first, second, values[of_each * i + 1]);
     }
@@ -109,11 +112,16 @@ inline void store(const f4e2m1_code &, uint8_t *y, __m512i magnitudes, __m512i s
 template<typename Code, bool multiplies> class words_encoder {
 public:
     using element = uint16_t;
+    using factors_of_operands = factors_of_16<Code, multiplies>;
+
+    static factors factors_of_one(const float *scale, const float *inverse) {
+        const __m512 scale_of = _mm512_set1_ps(*scale);
+        return factors_of<Code, multiplies>(scale_of, multiplies ? scale_of : _mm512_set1_ps(*inverse));
+    }
 
     // Not unrolled: 64 Mi elements, a piece of 512 at a time, take 19 ms if it is, 12 so; 64 Ki 5.5 us and 5.8.
-    static void row(const uint16_t *x, uint8_t *y, int64_t columns, float scale, float inverse) {
+    static void row(const uint16_t *x, uint8_t *y, int64_t columns, const factors &f) {
         const Code code;
-        const factors f = factors_of<Code, multiplies>(_mm512_set1_ps(scale), _mm512_set1_ps(inverse));
         for (int64_t c = 0; c < columns; c += group_size, x += group_size, y += Code::bytes_of_64) {
             encode_64(code, x, y, f, f);
         }
@@ -124,13 +132,13 @@ public:
     [[gnu::noinline]] static void blocks(const uint16_t *x, uint8_t *y, int64_t columns, const float *scale,
                                          const float *inverse) {
         const Code code;
-        const int64_t registers = columns / words_of_a_register, at_once = lanes * block / words_of_a_register;
+        constexpr int64_t at_once = lanes * block / words_of_a_register, of_each = lanes / at_once;
+        const int64_t registers = columns / words_of_a_register;
         for (int64_t first = 0; first < registers; first += at_once) {
             const int64_t operand = first * words_of_a_register / block;
-            const factors_of_blocks<Code, multiplies, block> f(scale + operand, inverse + operand,
-                                                               columns / block - operand);
+            const factors_of_operands f(scale + operand, inverse + operand, columns / block - operand);
             for (int64_t i = 0; i < least_of(at_once, registers - first); i += 2) {
-                encode_64(code, x, y, f.of_register(i), f.of_register(i + 1));
+                encode_64(code, x, y, f.template of_register<of_each>(i), f.template of_register<of_each>(i + 1));
                 x += group_size;
                 y += Code::bytes_of_64;
             }

@@ -16,10 +16,10 @@ template<typename Code, bool multiplies> factors factors_of(__m512 scale, __m512
             magnitude_of<multiplies>(Code::largest, scale)};
 }
 
-// Factors of 16 blocks.
-template<typename Code, bool multiplies> class factors_of_blocks {
+// Factors of 16 operands.
+template<typename Code, bool multiplies> class factors_of_16 {
 public:
-    factors_of_blocks(const float *scales, const float *inverses, int64_t count) {
+    factors_of_16(const float *scales, const float *inverses, int64_t count) {
         const __m512 scale_of = operands_of(scales, count);
         const factors of = factors_of<Code, multiplies>(scale_of, multiplies ? scale_of : operands_of(inverses, count));
         _mm512_store_ps(scale, of.scale);
@@ -30,7 +30,7 @@ public:
         __asm__("" : "+m"(*this));
     }
 
-    factors of_block(int64_t i) const {
+    factors of_operand(int64_t i) const {
         return {_mm512_set1_ps(scale[i]), _mm512_set1_ps(inverse[i]), _mm512_set1_ps(least[i]),
                 _mm512_set1_ps(largest[i])};
     }
@@ -104,10 +104,15 @@ struct alignas(64) byte_order {
 template<typename Element, typename Code, bool multiplies> class lanes_encoder {
 public:
     using element = Element;
+    using factors_of_operands = factors_of_16<Code, multiplies>;
 
-    static void row(const Element *x, uint8_t *y, int64_t columns, float scale, float inverse) {
+    static factors factors_of_one(const float *scale, const float *inverse) {
+        const __m512 scale_of = _mm512_set1_ps(*scale);
+        return factors_of<Code, multiplies>(scale_of, multiplies ? scale_of : _mm512_set1_ps(*inverse));
+    }
+
+    static void row(const Element *x, uint8_t *y, int64_t columns, const factors &f) {
         const Code code;
-        const factors f = factors_of<Code, multiplies>(_mm512_set1_ps(scale), _mm512_set1_ps(inverse));
         for (int64_t c = 0; c < columns; c += group_size) {
             encode_64(code, x + c, y + c / group_size * Code::bytes_of_64, [&](int64_t) { return f; });
         }
@@ -119,9 +124,10 @@ public:
         const Code code;
         for (int64_t first = 0; first < columns; first += lanes * block) {
             const int64_t operand = first / block, count = least_of(lanes * block, columns - first);
-            const factors_of_blocks<Code, multiplies> f(scale + operand, inverse + operand, columns / block - operand);
+            const factors_of_operands f(scale + operand, inverse + operand, columns / block - operand);
             for (int64_t c = 0; c < count; c += group_size, y += Code::bytes_of_64) {
-                encode_64(code, x + first + c, y, [&](int64_t i) { return f.of_block(c / block + i * lanes / block); });
+                encode_64(code, x + first + c, y,
+                          [&](int64_t i) { return f.of_operand(c / block + i * lanes / block); });
             }
         }
     }

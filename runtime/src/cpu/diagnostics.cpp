@@ -110,17 +110,17 @@ void copy_operands(const computed_rows &part, int64_t count, bool has_zero_point
     }
 }
 
-// The sum of squares by one exponent, in two halves, and the next exponent that there is.
-struct squares_of_unit {
+// The sum of squares by one exponent, in two halves, what is flushed, and the next exponent that there is.
+struct sums_of_unit {
     uint64_t low = 0, high = 0;
-    uint32_t next = UINT32_MAX;
+    uint32_t flushed = 0, next = UINT32_MAX;
 };
 
-[[gnu::always_inline]] inline squares_of_unit sum_squares_of(const measured_rows &by, int64_t count,
-                                                             uint32_t exponent) {
-    squares_of_unit sum;
+[[gnu::always_inline]] inline sums_of_unit sum_unit(const measured_rows &by, int64_t count, uint32_t exponent) {
+    sums_of_unit sum;
     for (int64_t i = 0; i < count; i++) {
         const uint64_t square = by.squares[i] & (0 - uint64_t{by.exponents[i] == exponent});
+        sum.flushed += by.flushed[i] & (0 - uint32_t{by.exponents[i] == exponent});
         sum.low += square & (half - 1);
         sum.high += square >> 32;
         sum.next = std::min(sum.next, by.exponents[i] | (0 - uint32_t{by.exponents[i] <= exponent}));
@@ -128,12 +128,12 @@ struct squares_of_unit {
     return sum;
 }
 
-squares_of_unit sum_squares_portably(const measured_rows &by, int64_t count, uint32_t exponent) {
-    return sum_squares_of(by, count, exponent);
+sums_of_unit sum_unit_portably(const measured_rows &by, int64_t count, uint32_t exponent) {
+    return sum_unit(by, count, exponent);
 }
 
-QDQ_AVX2 squares_of_unit sum_squares_avx2(const measured_rows &by, int64_t count, uint32_t exponent) {
-    return sum_squares_of(by, count, exponent);
+QDQ_AVX2 sums_of_unit sum_unit_avx2(const measured_rows &by, int64_t count, uint32_t exponent) {
+    return sum_unit(by, count, exponent);
 }
 
 }  // namespace
@@ -209,20 +209,22 @@ void call_diagnostics::add(const computed_rows &part, bool may_be_outside, measu
     }
     measurement.run({part.x, part.columns, part.rows, part.along_columns}, part.codes,
                     {may_be_outside, may_be_outside || is_far}, by);
-    add_squares(by, count);
+    by.counts[int(measured::flushed)] += add_squares(by, count);
     add_counts(by.counts);
 }
 
-// By one exponent after another: few are met at a time.
-void call_diagnostics::add_squares(const measured_rows &by, int64_t count) {
-    auto *const sum = runs_avx2(*quantize.target) ? sum_squares_avx2 : sum_squares_portably;
-    uint32_t exponent = by.least_exponent;
+// By one exponent after another: few are met at a time. How many elements are flushed.
+uint32_t call_diagnostics::add_squares(const measured_rows &by, int64_t count) {
+    auto *const sum = runs_avx2(*quantize.target) ? sum_unit_avx2 : sum_unit_portably;
+    uint32_t exponent = by.least_exponent, flushed = 0;
     do {
-        const squares_of_unit own = sum(by, count, exponent);
+        const sums_of_unit own = sum(by, count, exponent);
         low[exponent] += own.low;
         high[exponent] += own.high;
+        flushed += own.flushed;
         exponent = own.next;
     } while (exponent < exponents);
+    return flushed;
 }
 
 void call_diagnostics::add_counts(const uint32_t *counts) {

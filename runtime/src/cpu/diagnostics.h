@@ -37,7 +37,7 @@ private:
 
     void add_parts(const computed_rows &rows, bool may_be_outside, measured_rows &by);
     void add(const computed_rows &part, bool may_be_outside, measured_rows &by);
-    void add_squares(const measured_rows &by, int64_t count);
+    uint32_t add_squares(const measured_rows &by, int64_t count);
     void add_counts(const uint32_t *counts);
     void add_amax(uint32_t own);
 };

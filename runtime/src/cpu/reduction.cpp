@@ -61,10 +61,28 @@ int longest_outer_loop(const reduced_nest &nest) {
     return longest;
 }
 
-// An element at a time: those of a group inside, in registers, in the order of memory.
+// The loop of so many steps at least whose stride is the smallest, but the first, or -1.
+int closest_outer_loop(const reduced_nest &nest, int64_t least) {
+    int closest = -1;
+    for (int i = 1; i < nest.count; i++) {
+        const reduced_loop &l = nest.loops[i];
+        if (l.extent >= least && (closest < 0 || l.x < nest.loops[closest].x)) {
+            closest = i;
+        }
+    }
+    return closest;
+}
+
+constexpr int64_t few = 4;  // elements of a group that are read at once
+
+// An element at a time: those of a group inside, in registers, and in the order of memory but for short loops: f16
+// [73, 3, 14, 14] by blocks of [2, 3, 14, 2] takes 0.99 ns an element so, and 1.3 else (Zen 5).
 way by_elements(reduced_nest &nest) {
-    put_at(nest, 0, find_loop(nest, 0, [](const reduced_loop &l) { return l.group == 0; }));
-    put_at(nest, 1, longest_outer_loop(nest));
+    const auto is_of_group = [](const reduced_loop &l) { return l.group == 0; };
+    const int c = find_loop(nest, 0, [&](const reduced_loop &l) { return is_of_group(l) && l.extent >= few * few; });
+    put_at(nest, 0, c >= 0 ? c : find_loop(nest, 0, is_of_group));
+    const int r = closest_outer_loop(nest, few);
+    put_at(nest, 1, r >= 0 ? r : longest_outer_loop(nest));
     return way::elements;
 }
 
@@ -250,14 +268,13 @@ private:
     }
 
     void reduce_elements(int64_t at, int64_t group) const {
-        constexpr int64_t few = 4;
         const reduced_loop c = nest.loops[0], r = nest.loops[1];
         for (int64_t row = 0; row < r.extent; row++, at += r.x, group += r.group) {
             extreme found_here{found.above[group], found.below[group]};
             if (c.extent < few * few) {
                 reduce_row(at, c.x, c.extent, found_here);
             } else {
-                reduce_long_row<few>(at, c.x, c.extent, found_here);
+                reduce_long_row(at, c.x, c.extent, found_here);
             }
             found.above[group] = found_here.above;
             found.below[group] = found_here.below;
@@ -286,16 +303,17 @@ private:
     }
 
     // By a few at once, as the next one waits for the last.
-    template<int64_t few> void reduce_long_row(int64_t at, int64_t step, int64_t count, extreme &most) const {
-        extreme each[few] = {most, most, most, most};
+    void reduce_long_row(int64_t at, int64_t step, int64_t count, extreme &most) const {
+        extreme first = most, second = most, third = most, fourth = most;  // an array would be in memory (GCC 12)
         const int64_t whole = count / few * few;
-        for (int64_t i = 0; i < whole; i += few) {
-            for (int64_t k = 0; k < few; k++) {
-                each[k].add(at_place(at + (i + k) * step));
-            }
+        for (int64_t i = 0; i < whole; i += few, at += few * step) {
+            first.add(at_place(at));
+            second.add(at_place(at + step));
+            third.add(at_place(at + 2 * step));
+            fourth.add(at_place(at + 3 * step));
         }
-        reduce_row(at + whole * step, step, count - whole, most);
-        for (const extreme &e : each) {
+        reduce_row(at, step, count - whole, most);
+        for (const extreme &e : {first, second, third, fourth}) {
             most.add(e);
         }
     }

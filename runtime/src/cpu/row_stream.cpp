@@ -18,9 +18,12 @@ bool row_stream::takes(const plan &quantize) {
         return false;
     }
     const dimension &c = quantize.nest.loops[0], r = quantize.nest.rows();
-    return quantize.nest.count == 2 && c.x == 1 && c.y == 1 && !c.varies() && r.varies() && c.extent >= shortest_row &&
-           c.extent % group == 0;
+    return quantize.nest.count == 2 && c.x == 1 && c.y == 1 && !c.varies() && r.varies() &&
+           (c.extent >= shortest_row || lie_end_to_end(c, r)) && c.extent % group == 0;
 }
+
+// Codes of short rows leave together.
+bool row_stream::lie_end_to_end(const dimension &c, const dimension &r) { return r.x == c.extent && r.y == c.extent; }
 
 row_stream::row_stream(const plan &quantize, const void *x, void *y)
     : op(quantize.op),
@@ -40,9 +43,12 @@ bool row_stream::run(const offsets &at, int64_t rows) {
     kernel_caller kernel(op, kernel_form::row, false, variant, 1);
     const int64_t distance = rows * r.x;
     const int64_t most = op.nontemporal ? op.tuned->piece_elements / group * group : piece_in_caches;
+    const bool begins_line = reinterpret_cast<intptr_t>(y + at.y) % line == 0;
+    const int64_t at_once = lie_end_to_end(c, r) && (begins_line || !op.nontemporal) ? most / c.extent : 1;
     piece leaving;
     int own = 0;
-    for (int64_t row = 0; row < rows; row++) {
+    for (int64_t row = 0, count; row < rows; row += count) {
+        count = std::clamp<int64_t>(at_once, 1, rows - row);
         const int64_t first = at.x + row * r.x;
         char *const to = y + at.y + row * r.y;
         const int64_t past_line = op.nontemporal ? reinterpret_cast<intptr_t>(to) % line : 0;
@@ -51,10 +57,11 @@ bool row_stream::run(const offsets &at, int64_t rows) {
             // Kernels take whole groups, the last of which ends where the row does.
             const int64_t begin = std::min(column, c.extent - round_up(columns));
             char *const results = op.nontemporal ? codes[own] : to + column;
-            prefetch<cache::l2>(address(x, first + column + distance, op.x_bits), columns * op.x_bits / 8);
-            kernel.run(loaded.from(row), {address(x, first + begin, op.x_bits), 0}, {results, 0}, round_up(columns), 1);
+            prefetch<cache::l1>(address(x, first + column + distance, op.x_bits), count * columns * op.x_bits / 8);
+            kernel.run(loaded.from(row), {address(x, first + begin, op.x_bits), r.x}, {results, r.y}, round_up(columns),
+                       count);
             emit(leaving);
-            leaving = {to + column, results + (column - begin), columns};
+            leaving = {to + column, results + (column - begin), count * columns};
             own = 1 - own;
         }
     }
@@ -65,7 +72,7 @@ bool row_stream::run(const offsets &at, int64_t rows) {
 // Unless they lie there.
 void row_stream::emit(const piece &leaving) const {
     if (leaving.to != leaving.from) {
-        op.target->nontemporal->copy(leaving.to, leaving.from, leaving.columns);
+        op.target->nontemporal->copy(leaving.to, leaving.from, leaving.codes);
     }
 }
 

@@ -30,15 +30,16 @@ void measure(measure_kernel *kernel, const operand_rows &from, halide_type_t typ
     const halide_dimension_t y_shape[] = {{0, columns, 1, 0}, {0, rows, int32_t(pitch), 0}};
     const halide_dimension_t operand_shape[] = {{0, from.along_columns ? columns : rows, 1, 0}};
     const halide_dimension_t count_shape[] = {{0, measured_count, 1, 0}};
-    halide_buffer_t x, y, units, lowest, highest, squares, counts;
+    halide_buffer_t x, y, units, lowest, highest, squares, flushed, counts;
     set_buffer(x, from.from.data, type, 2, x_shape);
     set_buffer(y, by.values, {halide_type_float, 32, 1}, 2, y_shape);
     set_buffer(units, by.units, scale_type, 1, operand_shape);
     set_buffer(lowest, by.lowest, scale_type, 1, operand_shape);
     set_buffer(highest, by.highest, scale_type, 1, operand_shape);
     set_buffer(squares, by.squares, {halide_type_uint, 64, 1}, 1, operand_shape);
+    set_buffer(flushed, by.flushed, {halide_type_uint, 32, 1}, 1, operand_shape);
     set_buffer(counts, by.counts, {halide_type_uint, 32, 1}, 1, count_shape);
-    kernel(&x, &y, &units, &lowest, &highest, how.may_be_outside, how.is_far, &squares, &counts);
+    kernel(&x, &y, &units, &lowest, &highest, how.may_be_outside, how.is_far, &squares, &flushed, &counts);
 }
 
 }  // namespace

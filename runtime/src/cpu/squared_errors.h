@@ -32,6 +32,7 @@ struct alignas(64) measured_rows {
     uint32_t least_exponent;
     float units[padded_operands], lowest[padded_operands], highest[padded_operands];
     uint64_t squares[padded_operands];
+    uint32_t flushed[padded_operands];
     uint32_t counts[measured_count];
 };
 
@@ -46,8 +47,8 @@ class error_measurement {
 public:
     explicit error_measurement(const dynamic_plan &p);
 
-    // Of rows of x and their codes, both in the same places, the squares of each operand, and counts: by the operands
-    // that there are.
+    // Of rows of x and their codes, both in the same places, the squares and what is flushed of each operand, and
+    // counts of the rest: by the operands that there are.
     void run(const operand_rows &x, rows_of_x codes, measured_ways how, measured_rows &all) const;
 
 private:
