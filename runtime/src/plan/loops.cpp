@@ -184,9 +184,6 @@ bool fuses_rows(const call &op, const dimension &c, const dimension &r) {
         return (c.extent % group != 0 || (op.nontemporal && c.extent < short_row)) &&
                rows_of_whole_groups(c) * c.extent <= longest_period;
     }
-    // Repeating operands costs 0.05 to 0.2 ns an element, once a block next to nothing. What it saves goes by rows: f32
-    // to i8 takes 0.66 ns an element by rows of 24 and 0.24 so, by rows of 65 0.19 and 0.27. Packed rows of odd length
-    // have no other way.
     // Rows of whole groups are kernels' rows as they lie: bf16 to i8 by rows of 128 takes 0.047 ns an element so, 0.063
     // with each scale repeated for every block (Zen 5).
     if (c.extent % group == 0 && !op.nontemporal && begin_at_bytes(op, c.extent)) {
@@ -199,6 +196,9 @@ bool fuses_rows(const call &op, const dimension &c, const dimension &r) {
     if (repeats_cheaply && op.packs() && op.packing != QDQ_LOW_FIRST && c.extent <= long_row) {
         return true;
     }
+    // Repeating operands costs 0.05 to 0.2 ns an element, once a block next to nothing. What it saves goes by rows: f32
+    // to i8 takes 0.66 ns an element by rows of 24 and 0.24 so, by rows of 65 0.19 and 0.27. Packed rows of odd length
+    // have no other way.
     return c.extent < (repeats_cheaply || !begin_at_bytes(op, c.extent) ? short_row : tuned.fused_repeating_row);
 }
 
