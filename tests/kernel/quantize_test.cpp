@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -341,6 +342,29 @@ TEST_P(QuantizeTest, sees_one_corner_scale_at_any_place_among_many) {
             }
             const qdq_tensor c_scale = scale.tensor();
             EXPECT_TRUE(quantizes_as_oracle(x.tensor(), c_scale, nullptr, stored(), {}, options)) << place;
+        }
+    }
+}
+
+// A quotient up to 2^-150 is 0 as an f32; the least one above it is rounded down or up to -1 or 1.
+TEST_P(QuantizeTest, rounds_the_least_quotients_to_one_side) {
+    if (!reference::is_integer(stored())) {
+        GTEST_SKIP() << "float formats round one way";
+    }
+    for (const float scale : {0.75f, 1.0f, 2.0f, 3.0f, 6.0f, 255.0f, 0x1p24f, 0x1.8p24f, 0x1p60f}) {
+        const auto bound = std::bit_cast<uint32_t>(static_cast<float>(std::ldexp(static_cast<double>(scale), -150)));
+        storage x(QDQ_F32, {2, 256});
+        for (uint32_t i = 0; i < 256; ++i) {
+            const uint32_t code = i < 128 ? i : bound + i - std::min(bound, 192u);
+            x.set_code(i, code);
+            x.set_code(256 + i, code | 0x80000000);
+        }
+        storage scales(QDQ_F32, {});
+        scales.set_code(0, std::bit_cast<uint32_t>(scale));
+        for (const qdq_rounding rounding : {QDQ_DOWN, QDQ_UP}) {
+            qdq_options options{};
+            options.rounding = rounding;
+            EXPECT_TRUE(quantizes_as_oracle(x.tensor(), scales.tensor(), nullptr, stored(), {}, options)) << scale;
         }
     }
 }
