@@ -197,6 +197,25 @@ TEST_P(DequantizeTest, every_code_in_long_rows_that_share_a_scale) {
     }
 }
 
+// Scales of the general variants, which have columns alone, and so an operand for each element.
+TEST_P(DequantizeTest, multiplies_long_blocks_in_every_packing_by_any_scale) {
+    for (const qdq_packing packing : {QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
+        if (!supported::takes(stored(), packing)) {
+            continue;
+        }
+        for (const int64_t block : {64, 512, 2048}) {
+            storage scale(QDQ_F32, {3, 4096 / block});
+            for (int64_t i = 0; i < scale.elements(); ++i) {
+                scale.set_code(i, operand::encode(QDQ_F32, i % 2 == 0 ? 0x1p-149 : 0.3));
+            }
+            qdq_options options{};
+            options.packing = packing;
+            const storage x = every_code(stored(), {3, 4096});
+            EXPECT_TRUE(dequantizes_as_oracle(x.tensor(), scale.tensor(), nullptr, QDQ_BF16, {}, options)) << block;
+        }
+    }
+}
+
 // They are one kernel call where they are few elements, and as many as whole groups.
 TEST_P(DequantizeTest, takes_a_scale_of_each_of_few_short_rows) {
     for (const dimensions &shape : {dimensions{8, 8}, {32, 2}, {64, 4}, {3, 64}, {9, 7}}) {

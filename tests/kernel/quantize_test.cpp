@@ -346,6 +346,25 @@ TEST_P(QuantizeTest, sees_one_corner_scale_at_any_place_among_many) {
     }
 }
 
+// Scales of the general variants, which have columns alone, and so an operand for each element.
+TEST_P(QuantizeTest, divides_long_blocks_in_every_packing_by_any_scale) {
+    for (const qdq_packing packing : {QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
+        if (!supported::takes(stored(), packing)) {
+            continue;
+        }
+        for (const int64_t block : {64, 512, 2048}) {
+            storage scale(QDQ_F32, {3, 4096 / block});
+            for (int64_t i = 0; i < scale.elements(); ++i) {
+                scale.set_code(i, operand::encode(QDQ_F32, i % 2 == 0 ? 0x1p-149 : 0.3));
+            }
+            qdq_options options{};
+            options.packing = packing;
+            const storage x = tricky_x(QDQ_F32, 0.3f, QDQ_DIVIDE, {3, 4096});
+            EXPECT_TRUE(quantizes_as_oracle(x.tensor(), scale.tensor(), nullptr, stored(), {}, options)) << block;
+        }
+    }
+}
+
 // A quotient up to 2^-150 is 0 as an f32; the least one above it is rounded down or up to -1 or 1.
 TEST_P(QuantizeTest, rounds_the_least_quotients_to_one_side) {
     if (!reference::is_integer(stored())) {

@@ -191,10 +191,9 @@ bool fuses_rows(const call &op, const dimension &c, const dimension &r) {
     }
     const bool repeats_cheaply = c.extent % op.block == 0 && op.rounding == QDQ_NEAREST_EVEN;
     // Rows in other packings are staged one by one: i4 to bf16 by blocks of 64, high first, takes 0.40 ns an element so,
-    // and 0.034 as one row; by blocks of 1024 0.036 and 0.032.
-    constexpr int64_t long_row = 2048;
-    if (repeats_cheaply && op.packs() && op.packing != QDQ_LOW_FIRST && c.extent <= long_row) {
-        return true;
+    // and 0.034 as one row. The longest leave room for their operands by columns, which other variants ask for.
+    if (repeats_cheaply && op.packs() && op.packing != QDQ_LOW_FIRST) {
+        return c.extent <= dispatch_parameters::most_fused_row;
     }
     // Repeating operands costs 0.05 to 0.2 ns an element, once a block next to nothing. What it saves goes by rows: f32
     // to i8 takes 0.66 ns an element by rows of 24 and 0.24 so, by rows of 65 0.19 and 0.27. Packed rows of odd length
