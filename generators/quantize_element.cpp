@@ -133,8 +133,9 @@ Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const
     return by.divides_by_fma ? divide_by_reciprocal(on, bounded, o.scale, o.inverse) : divide(bounded, o.scale);
 }
 
-// What is up to 2^-150 is 0 as an f32, and what is more is not, though divide_by_reciprocal may say either. So x is to be
-// above scale * 2^-150, of which steps of 2^-149 lie below where it is subnormal. By their bits, as a NaN's are above, too.
+// What is up to 2^-150 is 0 as an f32, and what is more is not, though divide_by_reciprocal may say either. So x is to
+// be above scale * 2^-150, of which steps of 2^-149 lie below where it is subnormal. By their bits, as a NaN's are
+// above, too.
 Expr quantize_element::seen_if_tiny(const Expr &t, const Expr &x, const Expr &scale) const {
     Expr steps = cast<int32_t>(multiply(scale, 0.5f));
     Expr bits = reinterpret<int32_t>(multiply(multiply(scale, std::ldexp(1.0f, -75)), std::ldexp(1.0f, -75)));

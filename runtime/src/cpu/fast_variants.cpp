@@ -106,8 +106,8 @@ bit_range factors_of(qdq_dtype codes) {
 }
 
 // Whether quantize gives the same codes where a subnormal number is taken for a zero of its sign, as an operand and as
-// a result. Most processors are slow with it: f32 to i8 by AVX-512 takes 0.085 ns an element, and took 5.3 for |x| below
-// 1e-30.
+// a result. Most processors are slow with it: f32 to i8 by AVX-512 takes 0.085 ns an element, and took 5.3 for |x|
+// below 1e-30.
 //
 // It does with scales whose magnitudes are divisors, in [2^-60, 2^60], rounded to nearest or toward zero:
 // - A subnormal x is a t below 2^-66, as a product and as a quotient, and a subnormal t is below 2^-126.

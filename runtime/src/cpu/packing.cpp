@@ -27,8 +27,8 @@ namespace {
 }
 
 // Low-first codes from one to another place. Places are arguments of their own: as fields of a structure they went
-// through memory, by stores that later loads had to wait for. They become bits, as dividing by the codes of a byte, which
-// no compiler knows, takes longer than copying 49 of them.
+// through memory, by stores that later loads had to wait for. They become bits, as dividing by the codes of a byte,
+// which no compiler knows, takes longer than copying 49 of them.
 
 // Fewer bits than a byte has, into one byte. Others of it stay.
 [[gnu::noinline]] void copy_few(const uint8_t *from, int64_t read, uint8_t *to, int64_t written, int64_t bits) {

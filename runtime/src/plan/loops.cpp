@@ -190,8 +190,8 @@ bool fuses_rows(const call &op, const dimension &c, const dimension &r) {
         return false;
     }
     const bool repeats_cheaply = c.extent % op.block == 0 && op.rounding == QDQ_NEAREST_EVEN;
-    // Rows in other packings are staged one by one: i4 to bf16 by blocks of 64, high first, takes 0.40 ns an element so,
-    // and 0.034 as one row. The longest leave room for their operands by columns, which other variants ask for.
+    // Rows in other packings are staged one by one: i4 to bf16 by blocks of 64, high first, takes 0.40 ns an element
+    // so, and 0.034 as one row. The longest leave room for their operands by columns, which other variants ask for.
     if (repeats_cheaply && op.packs() && op.packing != QDQ_LOW_FIRST) {
         return c.extent <= dispatch_parameters::most_fused_row;
     }
@@ -215,8 +215,8 @@ bool pads_rows(const call &op, const blocked_dimension *dimensions, int count) {
     const int64_t whole = round_up(c.extent);
     const bool shares_operands = !c.varies() || dividing_block(op, block) != 0;
     const bool is_whole_blocks = dividing_block(op, std::gcd(c.extent, block)) != 0;
-    // Codes that begin within bytes are shifted: i4 to bf16 by rows of 255 takes 0.091 ns an element padded, and 0.113 by an
-    // operand of each; by rows of 127 0.145 and 0.115.
+    // Codes that begin within bytes are shifted: i4 to bf16 by rows of 255 takes 0.091 ns an element padded, and 0.113
+    // by an operand of each; by rows of 127 0.145 and 0.115.
     constexpr int64_t long_row = 192;
     const bool pays_to_move = begin_at_bytes(op, c.extent) || (op.packing == QDQ_LOW_FIRST && c.extent >= long_row);
     return count > 1 && any_varies(dimensions, count) && shares_operands && !is_whole_blocks && pays_to_move &&
