@@ -31,8 +31,8 @@ if [ ! -e "$root/made" ]; then
     cd "$root/sources"
     apt update
     apt source --tar-only python3.13
-    apt download zlib1g-dev libffi-dev
-    for package in zlib1g-dev_*.deb libffi-dev_*.deb; do
+    apt download zlib1g zlib1g-dev libffi-dev
+    for package in zlib1g_*.deb zlib1g-dev_*.deb libffi-dev_*.deb; do
         dpkg-deb --extract "$package" libraries
     done
     headers=$PWD/libraries/usr/include
@@ -44,12 +44,13 @@ if [ ! -e "$root/made" ]; then
         --disable-test-modules --disable-ipv6 MODULE_BUILDTYPE=static $of_another \
         ZLIB_CFLAGS="-I$headers" ZLIB_LIBS="$archives/libz.a" LIBFFI_CFLAGS="-I$headers/$processor-linux-gnu" LIBFFI_LIBS="$archives/libffi.a" >../log 2>&1 &&
         make --silent -j "$(nproc)" >>../log 2>&1 && make --silent install >>../log 2>&1 || { tail -n 20 ../log; exit 1; }
+    cp libraries/usr/lib/"$processor"-linux-gnu/libz.so.1* "$root/usr/lib"  # which NumPy's libraries expect of a system
     cd "$here"
     rm -rf "$root/sources" "$root/apt"
     if [ "$processor" != x86_64 ]; then
         python=$root/usr/bin/$(readlink "$root/usr/bin/python3")
         mv "$python" "$python.elf"
-        printf '#!/bin/sh\nQEMU_LD_PREFIX=/usr/%s-linux-gnu exec qemu-%s -0 "$0" %s "$@"\n' "$processor" "$processor" "$python.elf" >"$python"
+        printf '#!/bin/sh\nQEMU_LD_PREFIX=/usr/%s-linux-gnu exec qemu-%s -E LD_LIBRARY_PATH=%s/usr/lib -0 "$0" %s "$@"\n' "$processor" "$processor" "$root" "$python.elf" >"$python"
         chmod +x "$python"
     fi
     touch "$root/made"
