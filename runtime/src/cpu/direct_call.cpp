@@ -26,11 +26,11 @@ direct_view view_of(const call &op, const dimension &c, const dimension &r) {
     if (c.varies()) {
         return r.varies() ? direct_view{} : direct_view{kernel_form::column, c.extent, r.extent, c.extent};
     }
-    const bool follow_one_another = r.varies() && r.x == c.extent && r.y == c.extent;
-    if (follow_one_another && c.extent == op.block) {
+    const bool are_blocks = r.varies() && lie_end_to_end(c, r);
+    if (are_blocks && c.extent == op.block) {
         return {kernel_form::block, c.extent * r.extent, 1, r.extent};
     }
-    if (follow_one_another && c.extent < group && c.extent * r.extent <= direct_call::most_operands) {
+    if (are_blocks && c.extent < group && c.extent * r.extent <= direct_call::most_operands) {
         return {kernel_form::column, c.extent * r.extent, 1, r.extent, c.extent};
     }
     return {kernel_form::row, c.extent, r.extent, r.varies() ? r.extent : 1};
@@ -161,7 +161,7 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
                  (d.rest * op.y_bits + 7) / 8);
 }
 
-// The scales of short rows, of which a column each is one row's.
+// A scale for each column of short rows that are one row.
 [[gnu::noinline]] kernel_operands repeat_scales(const call &op, const direct_call &d, direct_operands &own) {
     spread(*op.target, own.scale, d.operands, d.times, own.scales);
     if (op.has_inverses()) {

@@ -139,10 +139,8 @@ quantize_variant fast_variant(const call &op) {
         return op.multiply ? rounded_multiply : rounded_divide;
     }
     const element_type &codes = type_of(op.y_type);
-    if (!(codes.is_integer() || codes.roles.floats) || (!op.zero_point && !op.narrowed)) {
-        return op.multiply ? multiply : divide;
-    }
-    if (op.y_type == QDQ_I32 && !op.zero_point) {  // narrows its range in every variant
+    const bool is_narrowed = op.narrowed && op.y_type != QDQ_I32;  // i32 narrows its range in every variant
+    if (!(codes.is_integer() || codes.roles.floats) || (!op.zero_point && !is_narrowed)) {
         return op.multiply ? multiply : divide;
     }
     if (op.adds_before_rounding) {

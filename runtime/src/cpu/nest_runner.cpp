@@ -94,8 +94,7 @@ void nest_runner::run_rows(const dimension &c, const dimension &r, offsets at, i
         const int64_t rows = std::min(loaded.room(), r.extent - done);
         const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, true);
         const bool by_columns = needs_column(op, kernel_form::row, variant);
-        const bool fuses = c.extent < op.tuned->fused_row && r.x == c.extent && r.y == c.extent;
-        if (by_columns && !fuses) {  // long ones, or such as lie apart
+        if (by_columns && (c.extent >= op.tuned->fused_row || !lie_end_to_end(c, r))) {
             for (int64_t row = 0; row < rows; row++) {
                 run_one_operand(c, {1, 0, 0, 0, 0}, at);
                 at.advance(r, 1);

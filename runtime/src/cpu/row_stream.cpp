@@ -22,9 +22,6 @@ bool row_stream::takes(const plan &quantize) {
            (c.extent >= shortest_row || lie_end_to_end(c, r)) && c.extent % group == 0;
 }
 
-// Codes of short rows leave together.
-bool row_stream::lie_end_to_end(const dimension &c, const dimension &r) { return r.x == c.extent && r.y == c.extent; }
-
 row_stream::row_stream(const plan &quantize, const void *x, void *y)
     : op(quantize.op),
       c(quantize.nest.loops[0]),
@@ -44,6 +41,7 @@ bool row_stream::run(const offsets &at, int64_t rows) {
     const int64_t distance = rows * r.x;
     const int64_t most = op.nontemporal ? op.tuned->piece_elements / group * group : piece_in_caches;
     const bool begins_line = reinterpret_cast<intptr_t>(y + at.y) % line == 0;
+    // Codes of short rows leave together.
     const int64_t at_once = lie_end_to_end(c, r) && (begins_line || !op.nontemporal) ? most / c.extent : 1;
     piece leaving;
     int own = 0;

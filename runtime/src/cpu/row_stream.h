@@ -53,7 +53,6 @@ private:
     alignas(64) char codes[2][dispatch_parameters::most_piece_bytes];  // of a piece, and of the one before
     alignas(64) char memory[operand_bytes];
 
-    static bool lie_end_to_end(const dimension &c, const dimension &r);
     void emit(const piece &leaving) const;
 };
 

@@ -175,7 +175,7 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
 }
 
 bool fuses_rows(const call &op, const dimension &c, const dimension &r) {
-    if (c.x != 1 || c.y != 1 || r.x != c.extent || r.y != c.extent || c.varies() == r.varies()) {
+    if (c.x != 1 || c.y != 1 || !lie_end_to_end(c, r) || c.varies() == r.varies()) {
         return false;
     }
     const dispatch_parameters &tuned = *op.tuned;
@@ -197,8 +197,10 @@ bool fuses_rows(const call &op, const dimension &c, const dimension &r) {
     }
     // Repeating operands costs 0.05 to 0.2 ns an element, once a block next to nothing. What it saves goes by rows: f32
     // to i8 takes 0.66 ns an element by rows of 24 and 0.24 so, by rows of 65 0.19 and 0.27. Packed rows of odd length
-    // have no other way.
-    return c.extent < (repeats_cheaply || !begin_at_bytes(op, c.extent) ? short_row : tuned.fused_repeating_row);
+    // have no other way, and a part of packed ones has as many rows as a byte has codes.
+    const bool repeats_each = !repeats_cheaply && begin_at_bytes(op, c.extent);
+    const bool has_room = !op.packs() || c.extent <= dispatch_parameters::most_fused_row;
+    return has_room && c.extent < (repeats_each ? tuned.fused_repeating_row : short_row);
 }
 
 bool any_varies(const blocked_dimension *dimensions, int count) {

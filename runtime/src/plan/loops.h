@@ -60,6 +60,9 @@ bool runs_by_tiles(const call &op, const loop_nest &nest);
 
 constexpr int64_t longest_period = 4096;  // columns of fused rows that share the operands along them, at most
 
+// Whether each row begins where the one before it ends, in x and y.
+inline bool lie_end_to_end(const dimension &c, const dimension &r) { return r.x == c.extent && r.y == c.extent; }
+
 // Whether rows are fused into one, with the operands repeated along it: they lie end to end, and are short with an
 // operand each, or leave lanes of a group empty and share the operands along them.
 bool fuses_rows(const call &op, const dimension &c, const dimension &r);
