@@ -19,7 +19,9 @@ Expr rounded_by(const instructions &on, const char *name, Expr (*of_device)(Expr
     return on.device() ? of_device(std::move(a)) : Call::make(Float(32), name, {std::move(a)}, Call::PureExtern);
 }
 
-Expr strict(Call::IntrinsicOp op, Type type, Expr a, Expr b) {
+// Of the operands' type.
+Expr strict(Call::IntrinsicOp op, Expr a, Expr b) {
+    const Type type = a.type();
     return Call::make(type, op, {std::move(a), std::move(b)}, Call::PureIntrinsic);
 }
 
@@ -31,14 +33,13 @@ Expr bits_where(const Expr &condition, uint32_t bits) { return select(condition,
 
 Expr bit_pattern(uint32_t bits) { return Internal::make_const(UInt(32), uint64_t(bits)); }
 
-Expr add(Expr a, Expr b) {
-    const Type type = a.type();
-    return strict(Call::strict_add, type, std::move(a), std::move(b));
+Expr add(Expr a, Expr b) { return strict(Call::strict_add, std::move(a), std::move(b)); }
+Expr subtract(Expr a, Expr b) { return strict(Call::strict_sub, std::move(a), std::move(b)); }
+Expr multiply(Expr a, Expr b) { return strict(Call::strict_mul, std::move(a), std::move(b)); }
+Expr divide(Expr a, Expr b) { return strict(Call::strict_div, std::move(a), std::move(b)); }
+Expr less(Expr a, Expr b) {
+    return Call::make(Bool(), Call::strict_lt, {std::move(a), std::move(b)}, Call::PureIntrinsic);
 }
-Expr subtract(Expr a, Expr b) { return strict(Call::strict_sub, Float(32), std::move(a), std::move(b)); }
-Expr multiply(Expr a, Expr b) { return strict(Call::strict_mul, Float(32), std::move(a), std::move(b)); }
-Expr divide(Expr a, Expr b) { return strict(Call::strict_div, Float(32), std::move(a), std::move(b)); }
-Expr less(Expr a, Expr b) { return strict(Call::strict_lt, Bool(), std::move(a), std::move(b)); }
 
 Expr fused_multiply_add(Expr a, Expr b, Expr c) {
     return Call::make(Float(32), "llvm.fma.f32", {std::move(a), std::move(b), std::move(c)}, Call::PureExtern);
@@ -243,7 +244,7 @@ Expr nearest_i32(const instructions &on, Expr t, Expr lowest, Expr highest) {
 
 Expr exact_sum_as_float(const instructions &on, Expr q, Expr z, Expr sign) {
     if (on.f64) {
-        return cast<float>(add(cast<double>(q), cast<double>(sign) * cast<double>(z)));
+        return cast<float>(add(cast<double>(q), multiply(cast<double>(sign), cast<double>(z))));
     }
     // Two halves, each exact in f32; their one addition is the one rounding. 16777217 - (-1) = 16777218, not ...216.
     Expr high = (q >> 16) + sign * (z >> 16);

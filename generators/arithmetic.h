@@ -13,7 +13,7 @@ using Halide::Expr;
 // A uint32 constant.
 Expr bit_pattern(uint32_t bits);
 
-// a + b (f32 or f64), a - b, a * b, a / b, each rounded once to nearest even.
+// a + b, a - b, a * b, a / b of f32 or f64, each rounded once to nearest even.
 Expr add(Expr a, Expr b);
 Expr subtract(Expr a, Expr b);
 Expr multiply(Expr a, Expr b);

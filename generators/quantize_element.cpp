@@ -133,13 +133,13 @@ Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const
     return by.divides_by_fma ? divide_by_reciprocal(on, bounded, o.scale, o.inverse) : divide(bounded, o.scale);
 }
 
-// What is up to 2^-150 is 0 as an f32, and what is more is not, though divide_by_reciprocal may say either. So x is to
-// be above scale * 2^-150, of which steps of 2^-149 lie below where it is subnormal. By their bits, as a NaN's are
-// above, too.
-Expr quantize_element::seen_if_tiny(const Expr &t, const Expr &x, const Expr &scale) const {
+// A quotient up to 2^-150 is 0 as an f32, and a larger one is not: rounded down and up they differ. A tiny t may be
+// either, as divide_by_reciprocal errs there. The largest x whose quotient is 0 is scale * 2^-150, or the largest f32
+// below it: a subnormal one, whose bits count steps of 2^-149, for scales below 2^24. A NaN's bits are larger.
+Expr quantize_element::with_exact_zeros(const Expr &t, const Expr &x, const Expr &scale) const {
     Expr steps = cast<int32_t>(multiply(scale, 0.5f));
     Expr bits = reinterpret<int32_t>(multiply(multiply(scale, std::ldexp(1.0f, -75)), std::ldexp(1.0f, -75)));
-    Expr largest_of_zero = select(scale < std::ldexp(1.0f, 24), steps, bits);
+    Expr largest_of_zero = select(less(scale, std::ldexp(1.0f, 24)), steps, bits);
     return select(reinterpret<int32_t>(abs_bits(on, x)) <= largest_of_zero, 0.0f,
                   add(t, with_sign_of(x, std::ldexp(1.0f, -126))));
 }
@@ -163,7 +163,7 @@ encoded quantize_element::fast_encoded(bool multiplies, const Expr &x, const qua
 Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quantize_operands &o) const {
     Expr t = multiplies ? multiply(x, o.scale) : quotient(x, o);
     if (o.rounding.defined() && !multiplies && by.divides_by_fma) {
-        t = select_shared(on, rounds_to_one_side(o.rounding), seen_if_tiny(t, x, o.scale), t);
+        t = select_shared(on, rounds_to_one_side(o.rounding), with_exact_zeros(t, x, o.scale), t);
     }
     if (o.rounding.defined() && multiplies && adds_while_narrowing()) {
         t = lesser(on, saturating_magnitude(stored), t);

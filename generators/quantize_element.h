@@ -78,7 +78,7 @@ private:
     Expr rounded_by_chance(const Expr &t, const Expr &chance) const;
     Expr fast_quotient(bool multiplies, const Expr &x, const quantize_operands &o) const;
     Expr quotient(const Expr &x, const quantize_operands &o) const;
-    Expr seen_if_tiny(const Expr &t, const Expr &x, const Expr &scale) const;
+    Expr with_exact_zeros(const Expr &t, const Expr &x, const Expr &scale) const;
     bool bounds_nan_early() const;
     Expr bounded_quotient(bool multiplies, const Expr &magnitude, const quantize_operands &o) const;
     encoded fast_encoded(bool multiplies, const Expr &x, const quantize_operands &o) const;
