@@ -197,17 +197,13 @@ TEST_P(DequantizeTest, every_code_in_long_rows_that_share_a_scale) {
     }
 }
 
-// Scales of the general variants, which have columns alone, and so an operand for each element.
 TEST_P(DequantizeTest, multiplies_long_blocks_in_every_packing_by_any_scale) {
     for (const qdq_packing packing : {QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
         if (!supported::takes(stored(), packing)) {
             continue;
         }
         for (const int64_t block : {64, 512, 2048}) {
-            storage scale(QDQ_F32, {3, 4096 / block});
-            for (int64_t i = 0; i < scale.elements(); ++i) {
-                scale.set_code(i, operand::encode(QDQ_F32, i % 2 == 0 ? 0x1p-149 : 0.3));
-            }
+            const operand scale = least_and_ordinary_scales({3, 4096 / block});
             qdq_options options{};
             options.packing = packing;
             const storage x = every_code(stored(), {3, 4096});
@@ -216,13 +212,9 @@ TEST_P(DequantizeTest, multiplies_long_blocks_in_every_packing_by_any_scale) {
     }
 }
 
-// They are one kernel call where they are few elements, and as many as whole groups.
 TEST_P(DequantizeTest, takes_a_scale_of_each_of_few_short_rows) {
-    for (const dimensions &shape : {dimensions{8, 8}, {32, 2}, {64, 4}, {3, 64}, {9, 7}}) {
-        storage scale(QDQ_F32, {shape[0]});
-        for (int64_t i = 0; i < shape[0]; ++i) {
-            scale.set_code(i, operand::encode(QDQ_F32, 0.3 + static_cast<double>(i)));
-        }
+    for (const dimensions &shape : few_short_rows) {
+        const operand scale = scales_of_rows(shape);
         const storage x = every_code(stored(), shape);
         for (qdq_dtype y_type : supported::float_types) {
             EXPECT_TRUE(dequantizes_as_oracle(x.tensor(), scale.tensor(), nullptr, y_type, {}, {})) << shape[1];

@@ -121,4 +121,16 @@ inline const std::vector<layout> &layouts() {
     return all;
 }
 
+// Few elements, which are one kernel call where they are as many as whole groups.
+inline const std::vector<dimensions> few_short_rows{{8, 8}, {32, 2}, {64, 4}, {3, 64}, {9, 7}};
+
+inline operand scales_of_rows(const dimensions &shape) {
+    return operand::by_place(QDQ_F32, {shape[0]}, [](int64_t i) { return 0.3 + static_cast<double>(i); });
+}
+
+// By turns 0.3, and one for the general variants: they have columns alone, and so an operand for each element.
+inline operand least_and_ordinary_scales(const dimensions &shape) {
+    return operand::by_place(QDQ_F32, shape, [](int64_t i) { return i % 2 == 0 ? 0x1p-149 : 0.3; });
+}
+
 }  // namespace kernel_test

@@ -52,6 +52,15 @@ public:
         return static_cast<uint32_t>(static_cast<int64_t>(clamped));
     }
 
+    // One for each element of a shape, from its place.
+    template<typename Value> static operand by_place(qdq_dtype dtype, const dimensions &shape, Value value) {
+        std::vector<double> all;
+        for (int64_t i = 0; i < product(shape); ++i) {
+            all.push_back(value(i));
+        }
+        return {dtype, all, shape};
+    }
+
 private:
     static uint32_t encode_e8m0(float value) {
         if (!(value > 0) || std::isinf(value)) {

@@ -336,27 +336,21 @@ TEST_P(QuantizeTest, sees_one_corner_scale_at_any_place_among_many) {
         qdq_options options{};
         options.scale_mode = mode;
         for (int64_t place = 0; place < columns; ++place) {
-            storage scale(QDQ_F32, {columns});
-            for (int64_t i = 0; i < columns; ++i) {
-                scale.set_code(i, operand::encode(QDQ_F32, i == place ? 0x1p-149 : 0.3));
-            }
+            const auto scale =
+                operand::by_place(QDQ_F32, {columns}, [=](int64_t i) { return i == place ? 0x1p-149 : 0.3; });
             const qdq_tensor c_scale = scale.tensor();
             EXPECT_TRUE(quantizes_as_oracle(x.tensor(), c_scale, nullptr, stored(), {}, options)) << place;
         }
     }
 }
 
-// Scales of the general variants, which have columns alone, and so an operand for each element.
 TEST_P(QuantizeTest, divides_long_blocks_in_every_packing_by_any_scale) {
     for (const qdq_packing packing : {QDQ_LOW_FIRST, QDQ_HIGH_FIRST, QDQ_SPLIT_HALVES}) {
         if (!supported::takes(stored(), packing)) {
             continue;
         }
         for (const int64_t block : {64, 512, 2048}) {
-            storage scale(QDQ_F32, {3, 4096 / block});
-            for (int64_t i = 0; i < scale.elements(); ++i) {
-                scale.set_code(i, operand::encode(QDQ_F32, i % 2 == 0 ? 0x1p-149 : 0.3));
-            }
+            const operand scale = least_and_ordinary_scales({3, 4096 / block});
             qdq_options options{};
             options.packing = packing;
             const storage x = tricky_x(QDQ_F32, 0.3f, QDQ_DIVIDE, {3, 4096});
@@ -378,8 +372,7 @@ TEST_P(QuantizeTest, rounds_the_least_quotients_to_one_side) {
             x.set_code(i, code);
             x.set_code(256 + i, code | 0x80000000);
         }
-        storage scales(QDQ_F32, {});
-        scales.set_code(0, std::bit_cast<uint32_t>(scale));
+        const operand scales(QDQ_F32, {static_cast<double>(scale)});
         for (const qdq_rounding rounding : {QDQ_DOWN, QDQ_UP}) {
             qdq_options options{};
             options.rounding = rounding;
@@ -388,13 +381,9 @@ TEST_P(QuantizeTest, rounds_the_least_quotients_to_one_side) {
     }
 }
 
-// They are one kernel call where they are few elements, and as many as whole groups.
 TEST_P(QuantizeTest, takes_a_scale_of_each_of_few_short_rows) {
-    for (const dimensions &shape : {dimensions{8, 8}, {32, 2}, {64, 4}, {3, 64}, {9, 7}}) {
-        storage scale(QDQ_F32, {shape[0]});
-        for (int64_t i = 0; i < shape[0]; ++i) {
-            scale.set_code(i, operand::encode(QDQ_F32, 0.3 + static_cast<double>(i)));
-        }
+    for (const dimensions &shape : few_short_rows) {
+        const operand scale = scales_of_rows(shape);
         const qdq_tensor c_scale = scale.tensor();
         for (const qdq_scale_mode mode : {QDQ_DIVIDE, QDQ_MULTIPLY, QDQ_RECIPROCAL}) {
             const storage x = tricky_x(QDQ_F32, 0.3f, mode, shape);
