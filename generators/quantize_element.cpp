@@ -138,7 +138,7 @@ Expr quantize_element::quotient(const Expr &x, const quantize_operands &o) const
 // below it: a subnormal one, whose bits count steps of 2^-149, for scales below 2^24. A NaN's bits are larger.
 Expr quantize_element::with_exact_zeros(const Expr &t, const Expr &x, const Expr &scale) const {
     Expr steps = cast<int32_t>(multiply(scale, 0.5f));
-    Expr bits = reinterpret<int32_t>(multiply(multiply(scale, std::ldexp(1.0f, -75)), std::ldexp(1.0f, -75)));
+    Expr bits = reinterpret<int32_t>(scale) - (150 << 23);  // times 2^-150: products that are subnormal cost 40 cycles
     Expr largest_of_zero = select(less(scale, std::ldexp(1.0f, 24)), steps, bits);
     return select(reinterpret<int32_t>(abs_bits(on, x)) <= largest_of_zero, 0.0f,
                   add(t, with_sign_of(x, std::ldexp(1.0f, -126))));

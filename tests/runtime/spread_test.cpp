@@ -16,6 +16,7 @@ using qdq::runtime::spare_operands;
 using qdq::runtime::spread;
 using qdq::runtime::spread_dimension;
 using qdq::runtime::spread_past;
+using qdq::runtime::spread_values;
 
 std::vector<uint32_t> features_of_targets() {
     std::vector<uint32_t> all{0};
@@ -76,9 +77,10 @@ TEST(Spread, puts_the_values_of_blocks_that_a_box_cuts) {
                 d.from = values;
                 values *= d.blocks;
             }
-            std::vector<int32_t> from(values + spread_past), to(places + spare_operands + 1, untouched);
+            std::vector<int32_t> from(values + spread_past), to(places + spare_operands + 1, untouched), also = to;
             std::iota(from.begin(), from.end(), 0);
-            spread(on, from.data(), dimensions, count, to.data());
+            const spread_values arrays[] = {{from.data(), also.data()}, {from.data(), to.data()}};
+            spread(on, std::span(arrays), std::span(dimensions, count));
             for (int64_t place = 0; place < places; place++) {
                 int64_t expected = 0;
                 for (const spread_dimension &d : std::span(dimensions, count)) {
@@ -86,8 +88,10 @@ TEST(Spread, puts_the_values_of_blocks_that_a_box_cuts) {
                     expected += std::min(block, d.blocks - 1) * d.from;
                 }
                 ASSERT_EQ(to[place], expected) << features << ": draw " << draw << ", place " << place;
+                ASSERT_EQ(also[place], expected) << features << ": draw " << draw << ", place " << place;
             }
             ASSERT_EQ(to.back(), untouched) << features << ": draw " << draw;
+            ASSERT_EQ(also.back(), untouched) << features << ": draw " << draw;
         }
     }
 }

@@ -4,6 +4,7 @@
 #include "cpu/kernel_call.h"
 
 #include <cstdint>
+#include <span>
 
 namespace qdq::runtime {
 
@@ -20,9 +21,16 @@ struct spread_dimension {
     }
 };
 
-// Puts its value in each place of a box of dimensions, the innermost first. A step along the innermost is a run of
-// `step` places, which share a value. Up to spare_operands places after the box may be written over.
-void spread(const target &on, const void *from, const spread_dimension *dimensions, int count, void *to);
+// Values, and the places that they are put in.
+struct spread_values {
+    const void *from;
+    void *to;
+};
+
+// Puts its value in each place of a box of dimensions, the innermost first, for several arrays of values. A step along
+// the innermost is a run of `step` places, which share a value. Up to spare_operands places after the box may be
+// written over.
+void spread(const target &on, std::span<const spread_values> arrays, std::span<const spread_dimension> box);
 
 constexpr int64_t spread_past = 8;  // values past the last that may be written over
 

@@ -423,20 +423,25 @@ void tile_runner::expand(const tile &t, const operand_box &box) {
         }
         step *= places;
     }
-    const int64_t places = places_of(t);
-    char *next = expanded;
-    const auto fill = [&](const void *from, uint32_t harmless) {
-        auto *const to = reinterpret_cast<int32_t *>(next);
-        next += array_bytes;
-        spread(*op.target, from, all, varying, to);
-        std::fill(to + step, to + places + spare_operands, harmless);
+    spread_values arrays[3];
+    uint32_t harmless[3];  // what follows
+    size_t used = 0;
+    const auto add = [&](const void *from, uint32_t follows) {
+        harmless[used] = follows;
+        char *const to = expanded + static_cast<int64_t>(used) * array_bytes;
+        arrays[used++] = {from, to};
         return to;
     };
     constexpr uint32_t one = 0x3f800000;
-    many.scale = reinterpret_cast<float *>(fill(few->scale, one));
-    many.inverse = op.has_inverses() ? reinterpret_cast<float *>(fill(few->inverse, one)) : many.scale;
+    many.scale = reinterpret_cast<float *>(add(few->scale, one));
+    many.inverse = op.has_inverses() ? reinterpret_cast<float *>(add(few->inverse, one)) : many.scale;
     if (op.zero_point) {
-        many.zero_point = fill(few->zero_point, 0);
+        many.zero_point = reinterpret_cast<int32_t *>(add(few->zero_point, 0));
+    }
+    spread(*op.target, std::span(arrays, used), std::span(all, static_cast<size_t>(varying)));
+    for (size_t i = 0; i < used; i++) {
+        auto *const places = static_cast<uint32_t *>(arrays[i].to);
+        std::fill(places + step, places + places_of(t) + spare_operands, harmless[i]);
     }
 }
 
