@@ -1,4 +1,5 @@
 // What a call costs before the first element: 64 elements, which the kernel itself takes a few nanoseconds for.
+#include <qdq/direct/quantize_f32_i8.h>
 #include <qdq/qdq.h>
 #include <qdq/qdq.hpp>
 
@@ -46,6 +47,15 @@ void measure_runs(benchmark::State &state, qdq_tensor call::*scale) {
     }
 }
 
+// By the best target that the library was built for.
+void measure_direct(benchmark::State &state) {
+    call c;
+    for (auto _ : state) {
+        require(state, qdq_direct_quantize_f32_i8(c.x.data(), c.y.data(), elements, c.scale[0]));
+        benchmark::ClobberMemory();
+    }
+}
+
 void measure_planning(benchmark::State &state, qdq_tensor call::*scale) {
     call c;
     qdq_plan plan;
@@ -87,6 +97,7 @@ void measure_plain_loop(benchmark::State &state) {
 
 BENCHMARK_CAPTURE(measure_runs, tensor, &call::c_one);
 BENCHMARK_CAPTURE(measure_runs, channel, &call::c_channels);
+BENCHMARK(measure_direct);
 BENCHMARK_CAPTURE(measure_calls, tensor, &call::c_one);
 BENCHMARK_CAPTURE(measure_calls, channel, &call::c_channels);
 BENCHMARK_CAPTURE(measure_planning, tensor, &call::c_one);
