@@ -139,6 +139,11 @@ qdq_handwritten(avx512_vbmi/quantize_bf16.h
   ROWS quantize_bf16_f4e2m1
   FORMS row block BLOCKS 16 32
   OPTIONS ${avx512_vbmi})
+qdq_handwritten(avx512_vbmi/quantize_bf16_integers.h
+  TARGETS x86_avx512_bf16
+  ROWS quantize_bf16_?8
+  FORMS row block NONTEMPORAL
+  OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_f32.h
   TARGETS x86_avx512_bf16
   ROWS quantize_f32_f8e4m3 quantize_f16_f8e4m3

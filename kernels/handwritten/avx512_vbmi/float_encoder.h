@@ -145,7 +145,7 @@ bool all_are_divisors(const halide_buffer_t *scale) {
 }
 
 // Blocks twice as long as the generated kernel takes them, by groups.
-int run_in_halves(const quantize_arguments &all, int64_t half, qdq_quantize_kernel *generated) {
+inline int run_in_halves(const quantize_arguments &all, int64_t half, qdq_quantize_kernel *generated) {
     halide_buffer_t x = *all.x, y = *all.y, scale = *all.scale;
     halide_dimension_t x_shape[2] = {x.dim[0], x.dim[1]}, y_shape[2] = {y.dim[0], y.dim[1]}, operands = scale.dim[0];
     float twice[group_size];
@@ -172,22 +172,34 @@ int run_in_halves(const quantize_arguments &all, int64_t half, qdq_quantize_kern
     return 0;
 }
 
-// An Encoder<Code, multiplies> takes the place of the generated kernel, but where bounds are no numbers.
+// Whether a variant without a zero point is computed by Encoder<Code, multiplies>: bounds are to be numbers.
+template<typename Kernel, typename Code, template<typename, bool> typename Encoder>
+bool encodes(const quantize_arguments &all, int64_t block) {
+    const auto variant = static_cast<quantize_variant>(all.variant);
+    if (variant == quantize_variant::divide) {
+        encode_all<Encoder<Code, false>, Kernel::is_block>(all, block);
+        return true;
+    }
+    if (variant == quantize_variant::multiply && all_are_divisors(all.scale)) {
+        encode_all<Encoder<Code, true>, Kernel::is_block>(all, block);
+        return true;
+    }
+    return false;
+}
+
+int64_t block_of(const quantize_arguments &all) { return all.x->dim[0].extent / all.scale->dim[0].extent; }
+
+// An Encoder<Code, multiplies> takes the place of the generated kernel, where it can.
 template<typename Kernel, template<typename Code, bool multiplies> typename Encoder>
 int encode(const quantize_arguments &all, qdq_quantize_kernel *generated) {
     using code = std::conditional_t<Kernel::stored.dtype == QDQ_F8E4M3, f8e4m3_code, f4e2m1_code>;
     static_assert(std::is_same_v<code, f8e4m3_code> || Kernel::stored.dtype == QDQ_F4E2M1);
-    const int64_t block = all.x->dim[0].extent / all.scale->dim[0].extent;
-    if (all.variant == int32_t(quantize_variant::divide)) {
-        encode_all<Encoder<code, false>, Kernel::is_block>(all, block);
-    } else if (all_are_divisors(all.scale)) {
-        encode_all<Encoder<code, true>, Kernel::is_block>(all, block);
-    } else if (Kernel::is_block && block != Kernel::stored.block) {
-        return run_in_halves(all, Kernel::stored.block, generated);
-    } else {
-        return all.run(generated);
+    const int64_t block = block_of(all);
+    if (encodes<Kernel, code, Encoder>(all, block)) {
+        return 0;
     }
-    return 0;
+    return Kernel::is_block && block != Kernel::stored.block ? run_in_halves(all, Kernel::stored.block, generated)
+                                                             : all.run(generated);
 }
 
 }  // namespace
