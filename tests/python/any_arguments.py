@@ -649,7 +649,7 @@ def tensorrt_network(draw):
 def blocks(draw):
     """quantize_blocks or dequantize_blocks."""
     x = draw.anything() if draw.odd(20) else draw.array(names=[*oracle.FLOATS, "uint8"])
-    format_name = draw.one_of(["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4", "q9_0", draw.anything()])
+    format_name = draw.one_of(["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4", "iq4_nl", "q9_0", draw.anything()])
     if draw.chance(2):
         attempt(draw, lambda _: qdq.quantize_blocks(x, format_name))
     else:
