@@ -188,7 +188,8 @@ TEST_F(Operators, round_as_round_mode_says) {
             EXPECT_EQ(static_cast<int8_t>(y[i]), expected[i]) << mode << " of " << numbers[i];
         }
     }
-    const tensor_ptr codes = make({6}, ACL_INT8, y.data()), f8 = make({6}, ACL_FLOAT8_E5M2, y.data());
+    const tensor_ptr codes = make({6}, ACL_INT8, y.data()), f8 = make({6}, ACL_FLOAT8_E5M2, y.data()),
+                     hif8 = make({6}, ACL_HIFLOAT8, y.data());
     for (const char *mode : {"hybrid", "ROUND", ""}) {
         expect_refused({"aclnnAscendQuantV3: roundMode: \"" + std::string(mode) + "\"", "round, floor, ceil, trunc"},
                        ascend_quant_call{x.get(), s.get(), nullptr, codes.get(), false, mode});
@@ -196,6 +197,10 @@ TEST_F(Operators, round_as_round_mode_says) {
     expect_refused({"roundMode: NULL"}, ascend_quant_call{x.get(), s.get(), nullptr, codes.get(), false, nullptr});
     expect_refused({"roundMode: \"floor\"", "float8"},
                    ascend_quant_call{x.get(), s.get(), nullptr, f8.get(), false, "floor", ACL_FLOAT8_E5M2});
+    expect_refused({"roundMode: \"hybrid\" is not round, the one for float8"},
+                   ascend_quant_call{x.get(), s.get(), nullptr, f8.get(), false, "hybrid", ACL_FLOAT8_E5M2});
+    expect_refused({"roundMode: \"hybrid\" is not offered; of HIFLOAT8 round is"},
+                   ascend_quant_call{x.get(), s.get(), nullptr, hif8.get(), false, "hybrid", ACL_HIFLOAT8});
 }
 
 TEST_F(Operators, pack_codes_of_4_bits_as_int4_and_in_int32) {
