@@ -1056,8 +1056,51 @@ TEST_F(Operators, take_the_attributes_of_mx_quant) {
     expect_refused({"scaleAlg: 2 is not 0 or 1"}, mx_quant_call{x.get(), codes.get(), s.get(), 36, -1, 32, 2});
     expect_refused({"scaleAlg: 1 is not 0"}, mx_quant_call{x.get(), fp4.get(), s.get(), 40, -1, 32, 1});
     for (const char *mode : {"floor", "round", ""}) {
-        expect_refused({"roundModeOptional: \"" + std::string(mode) + "\" is not rint"},
+        expect_refused({"roundModeOptional: \"" + std::string(mode) + "\" is not rint, the one for float8"},
                        mx_quant_call{x.get(), codes.get(), s.get(), 36, -1, 32, 0, mode});
+    }
+    for (const char *mode : {"ceil", "Round", ""}) {
+        expect_refused({"roundModeOptional: \"" + std::string(mode) + "\" is not one of rint, floor, round"},
+                       mx_quant_call{x.get(), fp4.get(), s.get(), 40, -1, 32, 0, mode});
+    }
+}
+
+// Of a block whose scale is 1, two codes in a byte: the first number makes it so.
+TEST_F(Operators, round_codes_of_float4_as_round_mode_says) {
+    const std::vector<float> of_e2m1{4, 0.25f, -0.25f, 1.25f, -1.25f, 2.5f, -2.5f, 5, -5, -7.5f, 0.1f, -0.1f, -0.0f, 3};
+    const std::vector<float> of_e1m2{1,       0.125f, -0.125f, 0.375f, -0.375f, 1.125f,
+                                     -1.125f, -1.9f,  0.05f,   -0.05f, 1.9f,    -0.0f};
+    const struct {
+        int type;
+        const std::vector<float> &numbers;
+        const char *mode;
+        std::vector<float> expected;
+    } cases[] = {
+        {ACL_FLOAT4_E2M1, of_e2m1, "rint", {4, 0, -0.0f, 1, -1, 2, -2, 4, -4, -6, 0, -0.0f, -0.0f, 3}},
+        {ACL_FLOAT4_E2M1, of_e2m1, "floor", {4, 0, -0.5f, 1, -1.5f, 2, -3, 4, -6, -6, 0, -0.5f, -0.0f, 3}},
+        {ACL_FLOAT4_E2M1, of_e2m1, "round", {4, 0.5f, -0.5f, 1.5f, -1.5f, 3, -3, 6, -6, -6, 0, -0.0f, -0.0f, 3}},
+        {ACL_FLOAT4_E1M2, of_e1m2, "rint", {1, 0, -0.0f, 0.5f, -0.5f, 1, -1, -1.75f, 0, -0.0f, 1.75f, -0.0f}},
+        {ACL_FLOAT4_E1M2, of_e1m2, "floor", {1, 0, -0.25f, 0.25f, -0.5f, 1, -1.25f, -1.75f, 0, -0.25f, 1.75f, -0.0f}},
+        {ACL_FLOAT4_E1M2,
+         of_e1m2,
+         "round",
+         {1, 0.25f, -0.25f, 0.5f, -0.5f, 1.25f, -1.25f, -1.75f, 0, -0.0f, 1.75f, -0.0f}}};
+    for (const auto &[type, numbers, mode, expected] : cases) {
+        const auto count = static_cast<int64_t>(numbers.size());
+        const auto halves = f16_of(numbers);
+        const tensor_ptr x = make({count}, ACL_FLOAT16, halves.data()), codes = make({count}, type, y.data()),
+                         s = make({1, 2}, ACL_FLOAT8_E8M0, scale.data());
+        const bool is_rint = std::string(mode) == "rint";
+        EXPECT_EQ(expect_done(mx_quant_call{x.get(), codes.get(), s.get(), type, -1, 32, 0, mode}, aclnnDynamicMxQuant),
+                  is_rint ? 1u : 1u + 4 * numbers.size());
+        EXPECT_EQ(scale[0], 127);
+        for (size_t i = 0; i < numbers.size(); i++) {
+            const int code = y[i / 2] >> (i % 2 * 4) & 15;
+            const float found =
+                reference::decode_float(type == ACL_FLOAT4_E2M1 ? QDQ_F4E2M1 : QDQ_F4E1M2, static_cast<uint32_t>(code));
+            EXPECT_EQ(found, expected[i]) << mode << " of " << numbers[i];
+            EXPECT_EQ(std::signbit(found), std::signbit(expected[i])) << mode << " of " << numbers[i];
+        }
     }
 }
 
@@ -1095,6 +1138,14 @@ TEST_F(Operators, refuse_scales_over_other_tensors) {
     expect_refused_later({"mxscaleOut: it overlaps yOut"}, mx_quant_call{x.get(), codes.get(), over_y.get()},
                          aclnnDynamicMxQuant);
     expect_done(mx_quant_call{x.get(), codes.get(), beside.get()}, aclnnDynamicMxQuant);
+    const tensor_ptr fp4 = make({1, 64}, ACL_FLOAT4_E2M1, y.data());
+    uint64_t size = 0;
+    aclOpExecutor *executor = nullptr;
+    const mx_quant_call by_floor{x.get(), fp4.get(), beside.get(), ACL_FLOAT4_E2M1, -1, 32, 0, "floor"};
+    ASSERT_EQ(by_floor(&size, &executor), ACLNN_SUCCESS);
+    EXPECT_EQ(aclnnDynamicMxQuant(y.data() + 40, size, executor, nullptr), ACLNN_ERR_PARAM_INVALID);
+    expect_message({"mxscaleOut: it overlaps workspace"});
+    EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
 }
 
 TEST_F(Operators, write_nothing_for_an_empty_x) {
@@ -1117,6 +1168,21 @@ tensor_memory paired(const tensor_memory &plain, const dimensions &shape, size_t
         at[axis] = 2 * i[axis] + i[of_plain.size()];
         return at[axis] < of_plain[axis] ? code_at(plain, at.data()) : 0;
     });
+}
+
+// The code of FLOAT4 that a number over its scale has by the modes floor and round, chosen among all of its sign.
+uint32_t float4_code(qdq_dtype type, double number, bool is_floor) {
+    const bool is_negative = std::signbit(number);
+    const double magnitude = std::fabs(number);
+    uint32_t best = 0;
+    for (uint32_t code = 1; code < 8; code++) {
+        const double here = reference::decode_float(type, code), below = reference::decode_float(type, code - 1);
+        const bool is_reached = !is_floor     ? magnitude >= (below + here) / 2
+                                : is_negative ? magnitude > below
+                                              : magnitude >= here;
+        best = is_reached ? code : best;
+    }
+    return best | (is_negative ? 8 : 0);
 }
 
 TEST_F(Operators, quantize_blocks_as_the_oracle) {
@@ -1149,9 +1215,22 @@ TEST_F(Operators, quantize_blocks_as_the_oracle) {
         how.rule = by_largest ? QDQ_SCALE_POWER_ROUND_UP : QDQ_SCALE_POWER_FLOOR;
         reference::compute_scales(x.view(), stored, plain.view(), nullptr, &how, &options);
         reference::quantize(x.view(), plain.view(), nullptr, expected.view(), &options);
+        const char *const mode =
+            is_packed ? std::vector<const char *>{"rint", "floor", "round"}[static_cast<size_t>(random.below(3))]
+                      : "rint";
+        if (std::string(mode) != "rint") {
+            expected = filled(expected, [&](const int64_t *at) {
+                dimensions of_block(at, at + rank);
+                of_block[axis] /= block;
+                const double number = static_cast<double>(float_at(x, at)) /
+                                      reference::decode_float(QDQ_E8M0, code_at(plain, of_block.data()));
+                return std::isnan(number) ? code_at(expected, at)
+                                          : float4_code(stored, number, std::string(mode) == "floor");
+            });
+        }
         const tensor_ptr ax = make(x), ay = make(y), as = make(scales);
         const auto given_axis = static_cast<int64_t>(axis) - (random.below(2) == 0 ? rank : 0);
-        expect_done(mx_quant_call{ax.get(), ay.get(), as.get(), acl_type(stored), given_axis, block, by_largest},
+        expect_done(mx_quant_call{ax.get(), ay.get(), as.get(), acl_type(stored), given_axis, block, by_largest, mode},
                     aclnnDynamicMxQuant);
         EXPECT_TRUE(same_bytes(paired(plain, scale_shape, axis), scales)) << i;
         EXPECT_TRUE(same_bytes(expected, y)) << i;
@@ -1183,6 +1262,11 @@ TEST_F(Operators, run_repeatable_executors_of_computed_scales_again) {
         std::memcpy(&computed, scale.data() + 4, 4);
         EXPECT_EQ(computed, value / 2 / 127);
         EXPECT_EQ(y[63], 127);
+    });
+    const tensor_ptr f4 = make({2, 32}, ACL_FLOAT4_E2M1, y.data());
+    repeat(mx_quant_call{x.get(), f4.get(), mx.get(), 40, -1, 32, 0, "floor"}, aclnnDynamicMxQuant, [&](float value) {
+        EXPECT_EQ(scale[0], value == 2 ? 127 + 1 - 2 : 127 + 7 - 2);
+        EXPECT_EQ(y[31], value == 2 ? 0x66 : 0x77);
     });
     repeat(mx_quant_call{x.get(), f8.get(), mx.get()}, aclnnDynamicMxQuant, [&](float value) {
         EXPECT_EQ(scale[2], value == 2 ? 127 + 1 - 8 : 127 + 7 - 8);

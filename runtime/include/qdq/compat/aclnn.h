@@ -35,8 +35,7 @@
  *
  * Where qdq differs from both:
  *
- * - asymmetric dynamic scales of float8, roundMode "hybrid" of HIFLOAT8, and rounding of FLOAT4 other than rint are not
- *   offered;
+ * - asymmetric dynamic scales of float8, and roundMode "hybrid" of HIFLOAT8, are not offered;
  * - elements that are all 0, or with offsetOut all equal, have a scaleOut of 1, which is 0 in CANN; without offsetOut
  * the codes are 0 in both;
  * - a block with an infinity has the mxscaleOut of 2^128 (scaleAlg 1: 2^127) and codes that saturate, in CANN NaN;
@@ -275,7 +274,8 @@ aclnnStatus aclnnDynamicQuantV3(void *workspace, uint64_t workspaceSize, aclOpEx
  *
  * @param x                  f16, bf16 or f32; 1 to 7 dimensions, any strides; may be empty
  * @param axis               the dimension that blocks lie along, negative counted from the last
- * @param roundModeOptional  NULL or "rint": to nearest even
+ * @param roundModeOptional  NULL or "rint": to nearest even; of FLOAT4 also "floor", and "round", whose ties go away
+ * from 0
  * @param dstType            ACL_FLOAT8_E5M2, ACL_FLOAT8_E4M3FN, ACL_FLOAT4_E2M1 or ACL_FLOAT4_E1M2, yOut's type
  * @param blocksize          elements in a block, a multiple of 32 up to 1024; the last block may be shorter. An x of
  * f32 has 32, and as many along axis at least
@@ -284,7 +284,7 @@ aclnnStatus aclnnDynamicQuantV3(void *workspace, uint64_t workspaceSize, aclOpEx
  * @param yOut               x's shape, dense; of 4 bits the last dimension is even
  * @param mxscaleOut         FLOAT8_E8M0, dense; x's shape with half as many, rounded up, as there are blocks in
  * dimension axis, and 2 at the end: two neighbours along axis. Code 0 fills up an odd number
- * @param workspaceSize      becomes a byte for each block
+ * @param workspaceSize      becomes a byte for each block; by "floor" and "round" 4 bytes for each element of x, too
  * @param executor           becomes the executor
  * @return as aclnnQuantizeGetWorkspaceSize() */
 aclnnStatus aclnnDynamicMxQuantGetWorkspaceSize(const aclTensor *x, int64_t axis, char *roundModeOptional,
