@@ -451,6 +451,34 @@ TEST_F(Operators, take_the_types_of_anti_quant) {
                          aclnnAscendAntiQuant);
 }
 
+TEST_F(Operators, take_a_scalar_x_of_anti_quant) {
+    const bytes codes{3, 0x21, 0x43, 0x65, 0xf7};
+    const std::vector<float> two{2}, eighth{1, 2, 3, 4, 5, 6, 7, 8};
+    const tensor_ptr byte = make({}, ACL_INT8, codes.data()), word = make({}, ACL_INT32, codes.data() + 1),
+                     s = make({1}, ACL_FLOAT, two.data()), each = make({8}, ACL_FLOAT, eighth.data()),
+                     one = make({}, ACL_FLOAT16, y.data()), eight = make({8}, ACL_FLOAT16, y.data()),
+                     int4 = make({}, ACL_INT4, codes.data());
+    const auto halves = [&](size_t count) {
+        std::vector<uint16_t> found(count);
+        std::memcpy(found.data(), y.data(), 2 * count);
+        return found;
+    };
+    expect_done(anti_quant_call{byte.get(), s.get(), s.get(), one.get()}, aclnnAscendAntiQuant);
+    EXPECT_EQ(halves(1), f16_of({10}));
+    expect_done(anti_quant_call{word.get(), s.get(), nullptr, eight.get()}, aclnnAscendAntiQuant);
+    EXPECT_EQ(halves(8), f16_of({2, 4, 6, 8, 10, 12, 14, -2}));
+    expect_done(anti_quant_call{word.get(), each.get(), nullptr, eight.get()}, aclnnAscendAntiQuant);
+    EXPECT_EQ(halves(8), f16_of({1, 4, 9, 16, 25, 36, 49, -8}));
+    expect_refused({"y: its shape is not (8,), as of a scalar x"},
+                   anti_quant_call{word.get(), s.get(), nullptr, one.get()});
+    expect_refused({"y: its shape is not (), as of a scalar x"},
+                   anti_quant_call{byte.get(), s.get(), nullptr, eight.get()});
+    expect_refused({"x: a scalar has no even last dimension"},
+                   anti_quant_call{int4.get(), s.get(), nullptr, one.get()});
+    expect_refused({"scale: 8 elements are neither one nor one for each"},
+                   anti_quant_call{byte.get(), each.get(), nullptr, one.get()});
+}
+
 TEST_F(Operators, take_the_shapes_of_anti_quant) {
     const tensor_ptr x = of({2, 3, 4}, ACL_INT8), to = make({2, 3, 4}, ACL_FLOAT16, y.data());
     for (const dimensions &shape : {dimensions{1}, {4}, {3}, {1, 1, 1}, {1, 1, 4}, {1, 3, 1}}) {

@@ -82,12 +82,25 @@ TEST_F(NpuOperators, read_hifloat8_from_bytes) {
                         {"dst_dtype: hifloat8 is not one of float16, bfloat16"}));
 }
 
+TEST_F(NpuOperators, dequantize_a_scalar) {
+    for (const auto dtype : {dtype::i8, dtype::u8}) {
+        const std::vector<uint8_t> codes{0x08};  // 1 of HiFloat8
+        const auto y = npu_anti_quant({codes.data(), dtype, {}}, tensor({0.5f}), {.dst_dtype = bfloat16});
+        ASSERT_TRUE(y) << y.message();
+        EXPECT_TRUE(y->shape().empty());
+        EXPECT_EQ(as_floats(*y), std::vector<float>{dtype == dtype::i8 ? 4.0f : 0.5f});
+    }
+}
+
 TEST_F(NpuOperators, refuse_what_anti_quant_does_not_take) {
     const auto f32 = [&](const dimensions &shape) { return of(shape, dtype::f32); };
     const auto i8 = of({2, 4}, dtype::i8);
     EXPECT_TRUE(refused(npu_anti_quant(none, f32({1})).error(), {"torch_npu.npu_anti_quant: x: none"}));
     EXPECT_TRUE(refused(npu_anti_quant(i8, none).error(), {"scale: none"}));
-    EXPECT_TRUE(refused(npu_anti_quant(of({}, dtype::i8), f32({1})).error(), {"x: 0 dimensions"}));
+    EXPECT_TRUE(refused(npu_anti_quant(i8, f32({})).error(), {"scale: 0 dimensions are fewer than 1"}));
+    EXPECT_TRUE(refused(npu_anti_quant(of({}, dtype::i8), f32({8})).error(), {"scale: shape [8]"}));
+    EXPECT_TRUE(refused(npu_anti_quant(of({}, dtype::i32), f32({1})).error(),
+                        {"x: a scalar, where int32 has a last dimension"}));
     EXPECT_TRUE(refused(npu_anti_quant(of({2, 4}, dtype::u16), f32({1})).error(),
                         {"x: dtype u16 is not one of i8, i32, f8e5m2, f8e4m3, u8 (hifloat8)"}));
     EXPECT_TRUE(refused(npu_anti_quant(i8, of({1}, dtype::f16)).error(), {"scale: dtype f16 is not one of f32, bf16"}));

@@ -208,6 +208,12 @@ class TestTorchNpuOperators:
         with pytest.raises(TypeError, match="x: it is given twice, once as input"):
             torch_npu.npu_dynamic_quant(x, input=x)
 
+    def test_anti_quant_of_a_scalar(self):
+        y = torch_npu.npu_anti_quant(numpy.array(8, "i1"), numpy.float32([0.5]))
+        assert (y.shape, y.dtype, float(y)) == ((), numpy.float16, 4)
+        with pytest.raises(RuntimeError, match="torch_npu.npu_anti_quant: x: a scalar, where int32 has a last dimension"):
+            torch_npu.npu_anti_quant(numpy.array(8, "i4"), numpy.float32([0.5]))
+
     def test_dynamic_quant_to_hifloat8(self):
         x = numpy.float16([[32768, 1, -1.0625, 0], [2, -32, 0.5, -(2.0**-10)]])
         y, scale = torch_npu.npu_dynamic_quant(x, dst_type=torch_npu.hifloat8)

@@ -168,8 +168,8 @@ def npu_anti_quant(x: Any, scale: Any, *, offset: Any = None, dst_dtype: Any = N
     """(x + offset) * scale.
 
     Args:
-        x: int8, float8_e5m2, float8_e4m3fn, uint8 of hifloat8, or int32 of eight codes of 4 bits in each, dense; 1 to 8
-            dimensions.
+        x: int8, float8_e5m2, float8_e4m3fn, uint8 of hifloat8, or int32 of eight codes of 4 bits in each, dense; at most
+            8 dimensions, of int32 1 at least.
         scale: float32 or bfloat16, of float8 and hifloat8 float32. One, or as many as the result's last or last but one
             dimension.
         offset: None, or of scale's dtype and shape.

@@ -206,14 +206,15 @@ aclnnStatus aclnnAscendQuantV3(void *workspace, uint64_t workspaceSize, aclOpExe
 
 /** The first phase: dequantizes.
  *
- * @param x              i8, INT4, INT32, HIFLOAT8, e4m3fn or e5m2; 1 to 8 dimensions; may be empty. Codes of 4 bits are
- * dense
+ * @param x              i8, INT4, INT32, HIFLOAT8, e4m3fn or e5m2; 0 to 8 dimensions, of INT4 1 to 8; may be empty.
+ * Codes of 4 bits are dense
  * @param scale          f32 or bf16, of float8 f32; one element, or y's length along its last or last but one
  * dimension: in one dimension, or in y's rank with 1 everywhere else
  * @param offset         NULL for none; scale's type and shape; of float8 zeros
  * @param dstType        ACL_FLOAT16 or ACL_BF16, y's type
  * @param sqrtMode       whether the square of scale, rounded to f32, takes its place; not of float8
- * @param y              x's shape; of INT32 with eight times the last dimension. Any strides that keep elements apart
+ * @param y              x's shape; of INT32 with eight times the last dimension, of a scalar (8,). Any strides that
+ * keep elements apart
  * @param workspaceSize  becomes 4 bytes for each element of scale in sqrtMode, else 0
  * @param executor       becomes the executor
  * @return as aclnnQuantizeGetWorkspaceSize() */

@@ -527,7 +527,7 @@ inline verdict check_anti_types(const qdq_tensor &x, const qdq_tensor &s, const 
 
 inline verdict check(const Tensor &x, const Tensor &scale, const anti_quant_keywords &how, anti_quant_call &accepted) {
     const char *const function = anti_names.function;
-    if (const verdict sound = check_given(function, "x", x, 1); !sound) {
+    if (const verdict sound = check_given(function, "x", x, 0); !sound) {
         return sound;
     }
     if (const verdict sound = check_given(function, "scale", scale, 1); !sound) {
@@ -548,6 +548,9 @@ inline verdict check(const Tensor &x, const Tensor &scale, const anti_quant_keyw
         if (!is_dense(given)) {
             return fail("%s: x: its strides are not dense (eight int4 in each int32)", function);
         }
+        if (given.rank == 0) {
+            return fail("%s: x: a scalar, where int32 has a last dimension", function);
+        }
         if (__builtin_mul_overflow(accepted.shape.last(), 8, &accepted.shape.last())) {
             return fail("%s: x: its last dimension is too long", function);
         }
@@ -555,10 +558,13 @@ inline verdict check(const Tensor &x, const Tensor &scale, const anti_quant_keyw
     const std::span<const std::int64_t> shape = accepted.shape.span(), of_scale = compat::shape_of(s);
     const std::int64_t count = compat::element_count(of_scale);
     const auto rank = static_cast<std::int32_t>(shape.size());
+    const bool is_list = of_scale.size() == 1, fits = is_list || of_scale.size() == shape.size();
+    if (fits && count == 1) {
+        return QDQ_OK;
+    }
     for (std::int32_t along = rank - 1; along >= std::max(0, rank - 2); --along) {
         const auto d = static_cast<std::size_t>(along);
-        const bool is_list = of_scale.size() == 1, fits = is_list || of_scale.size() == shape.size();
-        if (fits && (count == 1 || (count == of_scale[is_list ? 0 : d] && count == shape[d]))) {
+        if (fits && count == of_scale[is_list ? 0 : d] && count == shape[d]) {
             accepted.along = along;
             return QDQ_OK;
         }
@@ -970,10 +976,10 @@ compat::expected<Results> all_made_by(dtype of_codes, const sizes &codes, dtype 
 
 /// (x + offset) * scale.
 ///
-/// x: i8, e5m2, e4m3fn, or u8, which is HiFloat8, any strides, or i32 of eight int4 in each, dense; 1 to 8 dimensions;
-/// may be empty. scale: f32 or bf16, of float8 and HiFloat8 f32; one, or the result's length along its last or last but
-/// one dimension. Such a scale has one dimension, or the result's rank with 1 everywhere else. The result is f16 or
-/// bf16, of x's shape; of i32 its last dimension is eight times x's.
+/// x: i8, e5m2, e4m3fn, or u8, which is HiFloat8, any strides, or i32 of eight int4 in each, dense. It has at most 8
+/// dimensions, of i32 1 at least, and may be empty. scale: f32 or bf16, of float8 and HiFloat8 f32; one, or the
+/// result's length along its last or last but one dimension. Such a scale has one dimension, or the result's rank with
+/// 1 everywhere else. The result is f16 or bf16, of x's shape; of i32 its last dimension is eight times x's.
 inline compat::expected<compat::owned_tensor> npu_anti_quant(const Tensor &x, const Tensor &scale,
                                                              const anti_quant_keywords &how = {}) {
     detail::anti_quant_call accepted;
