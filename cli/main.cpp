@@ -26,8 +26,8 @@ constexpr int exit_failure = 1, exit_usage = 2;
 constexpr const char *quantize_footer = R"(Types:
   The integers and floats of --dtype also go by their other common names (int8, fp8, e4m3fn, ...). Five formats fix
   their blocks and scales. mxfp8, mxfp6e2m3, mxfp6e3m2 and mxfp4 have blocks of 32 with a power of two (e8m0). nvfp4 has
-  blocks of 16 with an e4m3fn, and one F32 for the tensor. q8_0, q4_0, q4_1, q5_0 and q5_1 are ggml's blocks of 32, with
-  scales of F16 among the codes, for .gguf files alone. There mxfp4 is ggml's, too.
+  blocks of 16 with an e4m3fn, and one F32 for the tensor. q8_0, q4_0, q4_1, q5_0, q5_1 and iq4_nl are ggml's blocks of
+  32, with scales of F16 among the codes, for .gguf files alone. There mxfp4 is ggml's, too.
 Files:
   A .safetensors file: its float tensors with two or more dimensions are quantized, the others copied.
   A model's folder, with config.json, and model.safetensors or the shards of model.safetensors.index.json: the weights

@@ -212,7 +212,7 @@ class Tests:
         of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
                    "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"],
                    "build.folders": ["qdq_generators"], "build.gpu_results": ["qdq_generators"],
-                   "build.reliability": ["qdq_generators"],
+                   "build.reliability": ["qdq_generators"], "compat.aclnn_types": ["qdq_compat_aclnn"],
                    "ptx.calls": ["qdq_ptx_driver", "device.calls"],
                    "ptx.dynamic": ["qdq_ptx_driver", "device.dynamic"],
                    "ptx.faults": ["qdq_ptx_driver", "device.cuda_faults"],

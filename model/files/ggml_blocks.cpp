@@ -142,7 +142,7 @@ constexpr ggml_type types[] = {
     {17, "IQ2_XS", 256, 74, nullptr, nullptr},
     {18, "IQ3_XXS", 256, 98, nullptr, nullptr},
     {19, "IQ1_S", 256, 50, nullptr, nullptr},
-    {20, "IQ4_NL", 32, 18, nullptr, decode<QDQ_IQ4_NL>},
+    {20, "IQ4_NL", 32, 18, nullptr, decode<QDQ_IQ4_NL>, QDQ_IQ4_NL},
     {21, "IQ3_S", 256, 110, nullptr, nullptr},
     {22, "IQ2_S", 256, 82, nullptr, nullptr},
     {23, "IQ4_XS", 256, 136, nullptr, nullptr},
@@ -162,11 +162,13 @@ constexpr ggml_type types[] = {
 
 // Those that are written, as types of tensors.
 constexpr dtype written[] = {
-    {"Q4_0", "", 0, std::nullopt, 0, 0, 0, 32, 18}, {"Q4_1", "", 0, std::nullopt, 0, 0, 0, 32, 20},
-    {"Q5_0", "", 0, std::nullopt, 0, 0, 0, 32, 22}, {"Q5_1", "", 0, std::nullopt, 0, 0, 0, 32, 24},
-    {"Q8_0", "", 0, std::nullopt, 0, 0, 0, 32, 34}, {"MXFP4", "", 0, std::nullopt, 0, 0, 0, 32, 17}};
+    {"Q4_0", "", 0, std::nullopt, 0, 0, 0, 32, 18},  {"Q4_1", "", 0, std::nullopt, 0, 0, 0, 32, 20},
+    {"Q5_0", "", 0, std::nullopt, 0, 0, 0, 32, 22},  {"Q5_1", "", 0, std::nullopt, 0, 0, 0, 32, 24},
+    {"Q8_0", "", 0, std::nullopt, 0, 0, 0, 32, 34},  {"MXFP4", "", 0, std::nullopt, 0, 0, 0, 32, 17},
+    {"IQ4_NL", "", 0, std::nullopt, 0, 0, 0, 32, 18}};
 
-bool is_infinite(const std::byte *half) { return std::isinf(half_at(half)); }
+// An IQ4_NL scale is NaN where sums overflow.
+bool is_finite(const std::byte *half) { return std::isfinite(half_at(half)); }
 
 }  // namespace
 
@@ -178,7 +180,7 @@ void encode_blocks(const ggml_type &type, std::span<const float> values, std::by
     const bool has_minima = *type.format == QDQ_Q4_1 || *type.format == QDQ_Q5_1;
     for (int64_t i = 0; i < count && *type.format != QDQ_MXFP4; ++i) {
         const std::byte *scale = blocks + i * type.block_bytes;
-        if (is_infinite(scale) || (has_minima && is_infinite(scale + 2))) {
+        if (!is_finite(scale) || (has_minima && !is_finite(scale + 2))) {
             throw failure("its values need a scale or a minimum beyond F16's");
         }
     }

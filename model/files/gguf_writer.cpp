@@ -34,8 +34,8 @@ uint64_t aligned(uint64_t size) { return (size + gguf_alignment - 1) / gguf_alig
 
 // What llama.cpp calls a file by the type of most of its weights; it has no number for others.
 std::optional<uint32_t> file_type_of(uint32_t type) {
-    constexpr std::pair<uint32_t, uint32_t> known[] = {{0, 0}, {1, 1}, {2, 2},   {3, 3},  {8, 7},
-                                                       {6, 8}, {7, 9}, {30, 32}, {39, 38}};
+    constexpr std::pair<uint32_t, uint32_t> known[] = {{0, 0}, {1, 1}, {2, 2},   {3, 3},   {8, 7},
+                                                       {6, 8}, {7, 9}, {20, 25}, {30, 32}, {39, 38}};
     const auto *found = std::ranges::find(known, type, &std::pair<uint32_t, uint32_t>::first);
     return found == std::end(known) ? std::nullopt : std::optional(found->second);
 }

@@ -30,6 +30,7 @@ constexpr quantized_type types[] = {
     {"q4_1", {}, QDQ_U4, scale_form::in_blocks, 32},
     {"q5_0", {}, QDQ_I8, scale_form::in_blocks, 32},
     {"q5_1", {}, QDQ_U8, scale_form::in_blocks, 32},
+    {"iq4_nl", {}, QDQ_I8, scale_form::in_blocks, 32},
 };
 
 constexpr quantized_type mxfp4_in_blocks = {"mxfp4", {}, QDQ_F4E2M1, scale_form::in_blocks, 32};

@@ -131,6 +131,20 @@ std::uint64_t unsigned_integer(const char *function, const char *name, nb::handl
     return value;
 }
 
+double floating(const char *function, const char *name, nb::handle given) {
+    const double value = PyFloat_AsDouble(given.ptr());
+    if (PyErr_Occurred() == nullptr) {
+        return value;
+    }
+    if (caught(PyExc_OverflowError)) {
+        refuse_value(function, name, shown(given) + " is past the largest float");  // 10 ** 400
+    }
+    if (caught(PyExc_TypeError)) {
+        refuse_type(function, name, "it is no number");
+    }
+    throw nb::python_error();
+}
+
 std::int32_t integer_of_32_bits(const char *function, const char *name, nb::handle given) {
     const std::int64_t value = integer(function, name, given);
     if (value < INT32_MIN || value > INT32_MAX) {

@@ -35,6 +35,8 @@ bool boolean(const char *function, const char *name, nb::handle given);
 // What has __index__ and is no bool. That may raise errors of its own.
 std::int64_t integer(const char *function, const char *name, nb::handle given);
 std::uint64_t unsigned_integer(const char *function, const char *name, nb::handle given);
+// What has __float__ or __index__. That may raise errors of its own.
+double floating(const char *function, const char *name, nb::handle given);
 std::int32_t integer_of_32_bits(const char *function, const char *name, nb::handle given);
 
 // What can be iterated, and gives at most so many integers.

@@ -80,18 +80,6 @@ void check_rank(const char *function, const char *name, std::int64_t rank) {
 
 std::int64_t divided_up(std::int64_t count, std::int64_t by) { return count / by + (count % by != 0 ? 1 : 0); }
 
-double floating(const char *function, const char *name, nb::handle number) {
-    const double value = PyFloat_AsDouble(number.ptr());
-    if (PyErr_Occurred() == nullptr) {
-        return value;
-    }
-    if (PyErr_ExceptionMatches(PyExc_OverflowError) == 0) {
-        throw nb::python_error();
-    }
-    PyErr_Clear();
-    refuse_value(function, name, shown(number) + " is past the largest float");  // 10 ** 400
-}
-
 nb::tuple shape_tuple(std::span<const std::int64_t> shape) {
     nb::list sizes;
     for (std::int64_t size : shape) {

@@ -183,16 +183,17 @@ nb::object all_made_by(const char *function, const argument &like, const made_li
 }
 
 nb::object npu_dynamic_quant(bool is_asymmetric, nb::handle x, nb::handle smooth_scales, nb::handle group_index,
-                             nb::handle dst_type, nb::handle quant_mode) {
+                             nb::handle dst_type, nb::handle quant_mode, nb::handle dst_type_max) {
     torch_npu::detail::dynamic_quant_call accepted{.is_asymmetric = is_asymmetric};
     const char *const function = accepted.names().function;
     const auto to = type_or_none(function, "dst_type", dst_type);
     const std::string_view mode = as_broken_rule([&] { return text(function, "quant_mode", quant_mode); });
+    const double largest = as_broken_rule([&] { return floating(function, "dst_type_max", dst_type_max); });
     const argument floats(function, "x", x), f(function, "smooth_scales", smooth_scales),
         g(function, "group_index", group_index);
     check_in_place({&floats, &f, &g});
     const tensor view = floats.view();
-    const torch_npu::dynamic_quant_keywords how{f.view(), g.view(), to, mode};
+    const torch_npu::dynamic_quant_keywords how{f.view(), g.view(), to, mode, largest};
     check(torch_npu::detail::check(view, how, accepted));
     const made_like codes{accepted.returned, accepted.y}, scale{dtype::f32, accepted.scale};
     const auto compute = [&](const array *made, const qdq_tensor *offset) {
@@ -206,7 +207,8 @@ nb::object npu_dynamic_quant(bool is_asymmetric, nb::handle x, nb::handle smooth
 }
 
 nb::object npu_dynamic_mx_quant(nb::handle input, nb::handle axis, nb::handle round_mode, nb::handle dst_type,
-                                nb::handle block_size, nb::handle scale_alg) {
+                                nb::handle block_size, nb::handle scale_alg, nb::handle dst_type_max,
+                                nb::handle max_low_bound) {
     const char *const function = torch_npu::detail::mx_names.function;
     torch_npu::dynamic_mx_quant_keywords how;
     as_broken_rule([&] {
@@ -215,6 +217,8 @@ nb::object npu_dynamic_mx_quant(nb::handle input, nb::handle axis, nb::handle ro
         how.dst_type = integer(function, "dst_type", dst_type);
         how.block_size = integer(function, "block_size", block_size);
         how.scale_alg = scale_alg.is_none() ? 0 : integer(function, "scale_alg", scale_alg);
+        how.dst_type_max = floating(function, "dst_type_max", dst_type_max);
+        how.max_low_bound = floating(function, "max_low_bound", max_low_bound);
         return 0;
     });
     const argument floats(function, "input", input);
@@ -261,9 +265,10 @@ void define_functions(nb::module_ &m) {
     m.def("npu_anti_quant", npu_anti_quant, "x"_a.none(), "scale"_a.none(), "offset"_a.none(), "dst_dtype"_a.none(),
           "src_dtype"_a.none());
     m.def("npu_dynamic_quant", npu_dynamic_quant, "is_asymmetric"_a, "x"_a.none(), "smooth_scales"_a.none(),
-          "group_index"_a.none(), "dst_type"_a.none(), "quant_mode"_a.none());
+          "group_index"_a.none(), "dst_type"_a.none(), "quant_mode"_a.none(), "dst_type_max"_a.none());
     m.def("npu_dynamic_mx_quant", npu_dynamic_mx_quant, "input"_a.none(), "axis"_a.none(), "round_mode"_a.none(),
-          "dst_type"_a.none(), "block_size"_a.none(), "scale_alg"_a.none());
+          "dst_type"_a.none(), "block_size"_a.none(), "scale_alg"_a.none(), "dst_type_max"_a.none(),
+          "max_low_bound"_a.none());
     m.def("tripy", tripy, "quantizes"_a, "input"_a, "scale"_a, "dtype"_a, "dim"_a.none());
     m.def(
         "dtype_number", [](nb::handle given) { return static_cast<int>(named_type("qdq", "dtype", given).dtype); },

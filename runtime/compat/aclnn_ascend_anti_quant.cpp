@@ -35,6 +35,21 @@ aclnnStatus check_types(const aclTensor &x, const aclTensor &scale, const aclTen
     return ACLNN_SUCCESS;
 }
 
+// A scalar of INT32 has the codes of a y of shape (8,).
+aclnnStatus check_shapes(const aclTensor &x, const aclTensor &y) {
+    if (x.rank > 0) {
+        const aclnnStatus status = check_rank(op, "y", y, 1, ascend::most_dimensions);
+        return status ? status : check_codes(op, "x", x, "y", y);
+    }
+    if (x.type == ACL_INT4) {
+        return invalid(op, "x: a scalar has no even last dimension, as 4 bits want it");
+    }
+    const bool is_packed = x.type == ACL_INT32;
+    const bool fits = is_packed ? y.rank == 1 && y.shape[0] == 8 : y.rank == 0;
+    return fits ? aclnnStatus{ACLNN_SUCCESS}
+                : invalid(op, "y: its shape is not %s, as of a scalar x", is_packed ? "(8,)" : "()");
+}
+
 // The scale is one, or one for each of y's elements along its last or last but one dimension: in one dimension, or with
 // 1 in all others. `along` becomes that dimension.
 aclnnStatus check_scale(const aclTensor &scale, const aclTensor *offset, const aclTensor &y, int32_t &along) {
@@ -47,9 +62,13 @@ aclnnStatus check_scale(const aclTensor &scale, const aclTensor *offset, const a
         return invalid(op, "offset: its shape is not scale's");
     }
     const int64_t count = scale.layout().count();
+    if (count == 1) {
+        along = 0;
+        return ACLNN_SUCCESS;
+    }
     for (along = rank - 1; along >= std::max(0, rank - 2); along--) {
         const int64_t length = scale.shape[scale.rank == 1 ? 0 : along];
-        if (count == 1 || (count == length && length == y.shape[along])) {
+        if (count == length && length == y.shape[along]) {
             return ACLNN_SUCCESS;
         }
     }
@@ -73,9 +92,8 @@ aclnnStatus aclnnAscendAntiQuantGetWorkspaceSize(const aclTensor *x, const aclTe
     int32_t along = 0;
     aclnnStatus status;
     if ((status = check_operands(op, all, workspaceSize, executor)) ||
-        (status = check_types(*x, *scale, offset, dstType, sqrtMode, *y)) ||
-        (status = check_rank(op, "y", *y, 1, ascend::most_dimensions)) ||
-        (status = check_codes(op, "x", *x, "y", *y)) || (status = check_scale(*scale, offset, *y, along))) {
+        (status = check_types(*x, *scale, offset, dstType, sqrtMode, *y)) || (status = check_shapes(*x, *y)) ||
+        (status = check_scale(*scale, offset, *y, along))) {
         return status;
     }
     auto *const made = make_executor(op, all, squares_size(sqrtMode, *scale), workspaceSize, executor);

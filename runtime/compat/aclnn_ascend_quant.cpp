@@ -59,6 +59,9 @@ aclnnStatus check_round_mode(const call &c, qdq_rounding &rounding) {
             return ACLNN_SUCCESS;
         }
     }
+    if (c.dst_type == ACL_HIFLOAT8 && std::strcmp(c.round_mode, "hybrid") == 0) {
+        return invalid(c.op, "roundMode: \"hybrid\" is not offered; of HIFLOAT8 round is");
+    }
     return invalid(c.op, "roundMode: \"%s\" is not %s", c.round_mode,
                    is_float8(c.dst_type) ? "round, the one for float8" : "one of round, floor, ceil, trunc");
 }

@@ -27,14 +27,18 @@ aclnnStatus check_types(const aclTensor &x, int64_t dst_type, const aclTensor &y
     return check_type<ACL_FLOAT8_E8M0>(op, "mxscaleOut", scale.type);
 }
 
-aclnnStatus check_attributes(const aclTensor &x, int64_t axis, const char *round_mode, int64_t block, int64_t scale_alg,
-                             const aclTensor &y) {
+aclnnStatus check_mode(const char *name, bool is_float4, ascend::float4_mode &mode) {
+    if (!ascend::find_float4_mode(name ? name : "rint", mode) || (!is_float4 && mode != ascend::float4_mode::rint)) {
+        return invalid(op, "roundModeOptional: \"%s\" is not %s", name,
+                       is_float4 ? "one of rint, floor, round" : "rint, the one for float8");
+    }
+    return ACLNN_SUCCESS;
+}
+
+aclnnStatus check_attributes(const aclTensor &x, int64_t axis, int64_t block, int64_t scale_alg, const aclTensor &y) {
     const auto rank = static_cast<int64_t>(x.rank);
     if (axis < -rank || axis >= rank) {
         return invalid(op, "axis: %" PRId64 " is not in [%" PRId64 ", %" PRId64 ")", axis, -rank, rank);
-    }
-    if (round_mode && std::strcmp(round_mode, "rint") != 0) {
-        return invalid(op, "roundModeOptional: \"%s\" is not rint, the one that is offered", round_mode);
     }
     if (block < 32 || block > 1024 || block % 32 != 0) {
         return invalid(op, "blocksize: %" PRId64 " is not a multiple of 32 in 32..1024", block);
@@ -63,7 +67,10 @@ aclnnStatus check_scale(const aclTensor &x, int32_t axis, int64_t block, const a
 }
 
 // What is written last lies apart from all else.
-aclnnStatus check_apart(const qdq_tensor &paired, const qdq_tensor &x, const qdq_tensor &y, const qdq_tensor &plain) {
+aclnnStatus check_apart(const executor &of, const qdq_tensor &x, void *workspace) {
+    const auto size = static_cast<int64_t>(of.workspace_size);
+    const qdq_tensor y = of.of.outputs[0]->view(), paired = of.of.outputs[1]->view(),
+                     plain{workspace, QDQ_U8, 1, &size, nullptr, {}};
     const struct {
         const char *name;
         const qdq_tensor &tensor;
@@ -76,28 +83,49 @@ aclnnStatus check_apart(const qdq_tensor &paired, const qdq_tensor &x, const qdq
     return ACLNN_SUCCESS;
 }
 
+// By the modes floor and round: codes of x, in the workspace in f32, whose nearest ones to even they are afterwards.
+aclnnStatus compute_by_mode(const executor &of, const qdq_tensor &x, float *values, const qdq_tensor &dense,
+                            const qdq_tensor &y) {
+    const qdq_names names{"workspace", "workspace", "", "yOut"};
+    const qdq_tensor wide{values, QDQ_F32, x.rank, x.shape, nullptr, {}};
+    aclnnStatus status;
+    if ((status = from_qdq(op, {"", "x", "", "workspace"}, ascend::widen(x, values))) ||
+        (status = from_qdq(op, names, qdq_quantize_dynamic(&wide, &dense, nullptr, &y, &of.how, &of.options)))) {
+        return status;
+    }
+    scales_of(*of.of.inputs[0], of.along, of.options.block_size)
+        .each(values, x.shape[of.along], of.options.block_size, static_cast<const uint8_t *>(dense.data),
+              [&](float &value, uint8_t scale) {
+                  value = ascend::rounded_to_float4(value, scale, y.dtype == QDQ_F4E2M1, of.mode);
+              });
+    return from_qdq(op, names, qdq_quantize(&wide, &dense, nullptr, &y, &of.options));
+}
+
 aclnnStatus compute(executor &of, void *workspace) {
     const aclTensor &given = *of.of.inputs[0];
     const ascend::mx_scales scales = scales_of(given, of.along, of.options.block_size);
     const qdq_tensor x = given.view(), y = of.of.outputs[0]->view(), paired = of.of.outputs[1]->view();
     ascend::layout plain_layout(qdq_tensor{nullptr, QDQ_E8M0, x.rank, x.shape, nullptr, {}});
     plain_layout.shape[of.along] = scales.blocks;
-    const qdq_tensor dense{workspace, QDQ_E8M0, x.rank, plain_layout.shape, nullptr, {}};
-    if (const aclnnStatus status = check_apart(paired, x, y, dense)) {
+    auto *const plain = static_cast<uint8_t *>(workspace) + (of.workspace_size - scales.count());
+    const qdq_tensor dense{plain, QDQ_E8M0, x.rank, plain_layout.shape, nullptr, {}};
+    if (const aclnnStatus status = check_apart(of, x, workspace)) {
         return status;
     }
     const qdq_names names{"x", "workspace", "", "yOut"};
     aclnnStatus status;
-    if (!of.plan) {
+    if (of.mode != ascend::float4_mode::rint) {
+        status = compute_by_mode(of, x, static_cast<float *>(workspace), dense, y);
+    } else if (!of.plan) {
         status = from_qdq(op, names, qdq_quantize_dynamic(&x, &dense, nullptr, &y, &of.how, &of.options));
     } else if (!(status = keep_plan(of, nullptr, [&](qdq_plan *plan) {
                      return from_qdq(op, names,
                                      qdq_plan_quantize_dynamic(plan, &x, &dense, nullptr, &y, &of.how, &of.options));
                  }))) {
-        status = from_qdq(op, names, qdq_run_dynamic(of.plan, x.data, workspace, nullptr, y.data, nullptr));
+        status = from_qdq(op, names, qdq_run_dynamic(of.plan, x.data, plain, nullptr, y.data, nullptr));
     }
     if (!status) {
-        scales.lay_out(static_cast<const uint8_t *>(workspace), static_cast<uint8_t *>(paired.data));
+        scales.lay_out(plain, static_cast<uint8_t *>(paired.data));
     }
     return status;
 }
@@ -113,11 +141,13 @@ aclnnStatus aclnnDynamicMxQuantGetWorkspaceSize(const aclTensor *x, int64_t axis
                                                 const aclTensor *yOut, const aclTensor *mxscaleOut,
                                                 uint64_t *workspaceSize, aclOpExecutor **executor) {
     const operands all{{x}, {yOut, mxscaleOut}};
+    ascend::float4_mode mode{};
     aclnnStatus status;
     if ((status = check_operands(op, all, workspaceSize, executor)) ||
         (status = check_rank(op, "x", *x, 1, most_dimensions_of_x)) ||
         (status = check_types(*x, dstType, *yOut, *mxscaleOut)) ||
-        (status = check_attributes(*x, axis, roundModeOptional, blocksize, scaleAlg, *yOut)) ||
+        (status = check_attributes(*x, axis, blocksize, scaleAlg, *yOut)) ||
+        (status = check_mode(roundModeOptional, !is_float8(yOut->type), mode)) ||
         (status = check_codes(op, "yOut", *yOut, "x", *x))) {
         return status;
     }
@@ -129,12 +159,14 @@ aclnnStatus aclnnDynamicMxQuantGetWorkspaceSize(const aclTensor *x, int64_t axis
         return status;
     }
     const uint64_t plain = x->empty() ? 0 : scales_of(*x, along, blocksize).count();
-    auto *const made = make_executor(op, all, plain, workspaceSize, executor);
+    const uint64_t values = mode == ascend::float4_mode::rint ? 0 : uint64_t(x->layout().count()) * sizeof(float);
+    auto *const made = make_executor(op, all, values + plain, workspaceSize, executor);
     if (!made) {
         return ACLNN_ERR_INNER_CREATE_EXECUTOR;
     }
     made->along = made->options.axis = along;
     made->options.block_size = blocksize;
+    made->mode = mode;
     made->how.rule = scaleAlg == 0 ? QDQ_SCALE_POWER_FLOOR : QDQ_SCALE_POWER_ROUND_UP;
     return ACLNN_SUCCESS;
 }

@@ -227,7 +227,7 @@ aclnnStatus compute_asymmetric(executor &of, const qdq_tensor &values, const qdq
     if ((status = of.plan ? keep_plan(of, values.data, make) : make(&once))) {
         return status;
     }
-    ascend::asymmetric_scales(values.rank, values.shape, of.along, qdq_dtype_bits(y.dtype))
+    ascend::scales_of_groups(values.rank, values.shape, of.along, qdq_dtype_bits(y.dtype))
         .compute(static_cast<const float *>(values.data), scale, offset);
     return from_qdq(*of.op, {"workspace", "scaleOut", "offsetOut", "yOut"},
                     qdq_run(of.plan ? of.plan : &once, values.data, y.data, nullptr));

@@ -117,6 +117,7 @@ executor *make_executor(const operation &op, const operands &of, uint64_t worksp
     made->options = made->profile;
     made->how = {};
     made->along = 0;
+    made->mode = {};
     made->planned = false;
     made->workspace_size = *workspace_size = workspace;
     return made;

@@ -16,9 +16,10 @@ struct executor {
     qdq_options options;  // those of "acl", until the function sets others
     qdq_options profile;  // the same for every executor, filled in by the first of a slot
     bool has_profile;
-    qdq_scale_options how;    // of scales that are computed
-    int32_t along;            // the dimension that something else varies along
-    uint64_t workspace_size;  // what the first phase gave
+    qdq_scale_options how;     // of scales that are computed
+    int32_t along;             // the dimension that something else varies along
+    ascend::float4_mode mode;  // of aclnnDynamicMxQuant
+    uint64_t workspace_size;   // what the first phase gave
     // Of a repeatable one, which makes the plan on its first run at its present addresses. On its own, as it takes
     // 1.5 KiB.
     qdq_plan *plan;

@@ -152,6 +152,7 @@ qdq_tensor codes_view(const aclTensor &codes, const aclTensor &values) {
     qdq_tensor view = codes.view();
     if (codes.type == ACL_INT32) {
         view.dtype = QDQ_I4;
+        view.rank = static_cast<int32_t>(values.rank);
         view.shape = values.shape;
         view.strides = nullptr;
     }

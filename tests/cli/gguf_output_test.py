@@ -10,8 +10,24 @@ from gguf import GGMLQuantizationType as Kind
 from support import CliTest, content, load_model, random, save_folder, save_model
 
 TYPES = {"q8_0": Kind.Q8_0, "q4_0": Kind.Q4_0, "q4_1": Kind.Q4_1, "q5_0": Kind.Q5_0, "q5_1": Kind.Q5_1,
-         "mxfp4": Kind.MXFP4}
-FILE_TYPES = {"q8_0": 7, "q4_0": 2, "q4_1": 3, "q5_0": 8, "q5_1": 9, "mxfp4": 38}
+         "mxfp4": Kind.MXFP4, "iq4_nl": Kind.IQ4_NL}
+FILE_TYPES = {"q8_0": 7, "q4_0": 2, "q4_1": 3, "q5_0": 8, "q5_1": 9, "mxfp4": 38, "iq4_nl": 25}
+
+
+def quantized(x, kind):
+    """By gguf, or of IQ4_NL, which gguf dequantizes alone, by what ggml's reference does."""
+    if kind != Kind.IQ4_NL:
+        return gguf.quants.quantize(x, kind)
+    blocks, values = x.reshape(-1, 32), np.array(gguf.quants.IQ4_NL.kvalues, np.float32)
+    far = np.take_along_axis(blocks, np.abs(blocks).argmax(1)[:, None], 1)  # the first of several
+    is_small = np.abs(far) < np.float32(1e-15)
+    scaled = np.where(is_small, 0, blocks * (1 / (np.where(is_small, 1, far) / values[0])))
+    codes = np.searchsorted((values[1:] + values[:-1]) / 2, scaled, side="right")  # of two values the greater
+    near = values[codes]
+    above, below = ((blocks * blocks * near * each).cumsum(1, np.float32)[:, -1:] for each in (blocks, near))
+    scale = np.where(is_small, 0, above / np.where(is_small, 1, below)).astype(np.float16)
+    nibbles = (codes[:, :16] | codes[:, 16:] << 4).astype(np.uint8)
+    return np.concatenate([scale.view(np.uint8), nibbles], 1).reshape(*x.shape[:-1], -1)
 
 
 def values_with_edges(shape, seed=1):
@@ -29,6 +45,8 @@ def values_with_edges(shape, seed=1):
     rows[8] = np.float32(2.0**-24) * np.arange(32)
     rows[9] = (np.arange(32) - 15.5) / 8  # halves of a step of Q8_0
     rows[9, 0] = 127 / 8
+    table = np.array(gguf.quants.IQ4_NL.kvalues, np.float32)
+    rows[10, :16] = np.append((table[1:] + table[:-1]) / 2, table[0])  # halves between values of IQ4_NL
     for steps, of_type in ((8, rows[16::3]), (16, rows[17::3])):  # nearly halves of a step of Q4_0 and Q5_0
         step = drawn.random((len(of_type), 1), np.float32) + np.float32(0.01)
         of_type[:] = step * (drawn.integers(-steps, steps, of_type.shape) + np.float32(0.5))
@@ -70,7 +88,7 @@ class GgufOutput(CliTest):
         writer.write_tensors_to_file()
         writer.close()
 
-    def test_blocks_are_those_of_ggufs_own_quantize(self):
+    def test_blocks_are_those_of_ggufs_own_quantize_or_ggmls_reference(self):
         x = values_with_edges((96, 1024))
         save_model(self.input, {"a.weight": x, "norm": random(7)})
         for name, kind in TYPES.items():
@@ -79,7 +97,7 @@ class GgufOutput(CliTest):
                 reader, tensors = self.read(self.output)
                 found, shape, data = tensors["a.weight"]
                 self.assertEqual((found, shape), (kind, [96, 1024]))
-                self.assert_same(data, gguf.quants.quantize(x, kind))
+                self.assert_same(data, quantized(x, kind))
                 self.assert_same(tensors["norm"][2], random(7))
                 self.assertEqual(self.fields(reader), {"general.architecture": "unknown", "general.quantization_version": 2,
                                                        "general.file_type": FILE_TYPES[name]})  # fmt: skip
@@ -90,7 +108,7 @@ class GgufOutput(CliTest):
             save_model(self.input, {"a": x})
             for name, kind in TYPES.items():
                 self.succeed("quantize", self.input, "-o", self.output, "--dtype", name)
-                self.assert_same(self.read(self.output)[1]["a"][2], gguf.quants.quantize(x.astype(np.float32), kind))
+                self.assert_same(self.read(self.output)[1]["a"][2], quantized(x.astype(np.float32), kind))
 
     def test_what_is_written_is_read(self):
         x = values_with_edges((33, 96))
@@ -100,7 +118,7 @@ class GgufOutput(CliTest):
                 self.succeed("quantize", self.input, "-o", self.output, "--dtype", name, "--exclude", "b")
                 self.succeed("dequantize", self.output, "-o", self.dir / "back.safetensors")
                 restored = load_model(self.dir / "back.safetensors")
-                self.assert_same(restored["a"], gguf.quants.dequantize(gguf.quants.quantize(x, kind), kind))
+                self.assert_same(restored["a"], gguf.quants.dequantize(self.read(self.output)[1]["a"][2], kind))
                 self.assert_same(restored["b"], random((4, 5)))
                 self.succeed("compare", self.input, self.output)
 
@@ -203,7 +221,8 @@ class GgufOutput(CliTest):
                        self.input, code=2)  # fmt: skip
         save_model(self.input, {"a": np.array([[np.nan] * 32], np.float32)})
         self.fail_with("holds NaN or infinite values", "quantize", self.input, "-o", self.output, "--dtype", "q5_0")
-        for name, largest in (("q8_0", 65520 * 127), ("q4_0", -65520 * 8), ("q4_1", 3e38), ("q5_1", -65520)):
+        for name, largest in (("q8_0", 65520 * 127), ("q4_0", -65520 * 8), ("q4_1", 3e38), ("q5_1", -65520),
+                              ("iq4_nl", -65520 * 127), ("iq4_nl", 3e20)):  # sums that overflow have NaN
             x = np.zeros((1, 32), np.float32)
             x[0, 3], x[0, 4] = largest, -largest if name == "q4_1" else 0
             save_model(self.input, {"a": x})

@@ -10,7 +10,7 @@ from safetensors.numpy import save_file
 
 from support import QDQ, CliTest, random, run
 
-DTYPES = "{i8,u8,i16,u16,i32,i4,u4,f8e4m3,f8e5m2,f8e4m3fnuz,f8e5m2fnuz,f4e2m1,mxfp8,mxfp6e2m3,mxfp6e3m2,mxfp4,nvfp4,q8_0,q4_0,q4_1,q5_0,q5_1}"
+DTYPES = "{i8,u8,i16,u16,i32,i4,u4,f8e4m3,f8e5m2,f8e4m3fnuz,f8e5m2fnuz,f4e2m1,mxfp8,mxfp6e2m3,mxfp6e3m2,mxfp4,nvfp4,q8_0,q4_0,q4_1,q5_0,q5_1,iq4_nl}"
 
 
 class Usage(CliTest):

@@ -188,7 +188,8 @@ TEST_F(Operators, round_as_round_mode_says) {
             EXPECT_EQ(static_cast<int8_t>(y[i]), expected[i]) << mode << " of " << numbers[i];
         }
     }
-    const tensor_ptr codes = make({6}, ACL_INT8, y.data()), f8 = make({6}, ACL_FLOAT8_E5M2, y.data());
+    const tensor_ptr codes = make({6}, ACL_INT8, y.data()), f8 = make({6}, ACL_FLOAT8_E5M2, y.data()),
+                     hif8 = make({6}, ACL_HIFLOAT8, y.data());
     for (const char *mode : {"hybrid", "ROUND", ""}) {
         expect_refused({"aclnnAscendQuantV3: roundMode: \"" + std::string(mode) + "\"", "round, floor, ceil, trunc"},
                        ascend_quant_call{x.get(), s.get(), nullptr, codes.get(), false, mode});
@@ -196,6 +197,10 @@ TEST_F(Operators, round_as_round_mode_says) {
     expect_refused({"roundMode: NULL"}, ascend_quant_call{x.get(), s.get(), nullptr, codes.get(), false, nullptr});
     expect_refused({"roundMode: \"floor\"", "float8"},
                    ascend_quant_call{x.get(), s.get(), nullptr, f8.get(), false, "floor", ACL_FLOAT8_E5M2});
+    expect_refused({"roundMode: \"hybrid\" is not round, the one for float8"},
+                   ascend_quant_call{x.get(), s.get(), nullptr, f8.get(), false, "hybrid", ACL_FLOAT8_E5M2});
+    expect_refused({"roundMode: \"hybrid\" is not offered; of HIFLOAT8 round is"},
+                   ascend_quant_call{x.get(), s.get(), nullptr, hif8.get(), false, "hybrid", ACL_HIFLOAT8});
 }
 
 TEST_F(Operators, pack_codes_of_4_bits_as_int4_and_in_int32) {
@@ -444,6 +449,34 @@ TEST_F(Operators, take_the_types_of_anti_quant) {
                    anti_quant_call{f8.get(), s.get(), nullptr, to.get(), ACL_FLOAT16, true});
     expect_refused_later({"aclnnAscendAntiQuant: offset"}, anti_quant_call{f8.get(), s.get(), s.get(), to.get()},
                          aclnnAscendAntiQuant);
+}
+
+TEST_F(Operators, take_a_scalar_x_of_anti_quant) {
+    const bytes codes{3, 0x21, 0x43, 0x65, 0xf7};
+    const std::vector<float> two{2}, eighth{1, 2, 3, 4, 5, 6, 7, 8};
+    const tensor_ptr byte = make({}, ACL_INT8, codes.data()), word = make({}, ACL_INT32, codes.data() + 1),
+                     s = make({1}, ACL_FLOAT, two.data()), each = make({8}, ACL_FLOAT, eighth.data()),
+                     one = make({}, ACL_FLOAT16, y.data()), eight = make({8}, ACL_FLOAT16, y.data()),
+                     int4 = make({}, ACL_INT4, codes.data());
+    const auto halves = [&](size_t count) {
+        std::vector<uint16_t> found(count);
+        std::memcpy(found.data(), y.data(), 2 * count);
+        return found;
+    };
+    expect_done(anti_quant_call{byte.get(), s.get(), s.get(), one.get()}, aclnnAscendAntiQuant);
+    EXPECT_EQ(halves(1), f16_of({10}));
+    expect_done(anti_quant_call{word.get(), s.get(), nullptr, eight.get()}, aclnnAscendAntiQuant);
+    EXPECT_EQ(halves(8), f16_of({2, 4, 6, 8, 10, 12, 14, -2}));
+    expect_done(anti_quant_call{word.get(), each.get(), nullptr, eight.get()}, aclnnAscendAntiQuant);
+    EXPECT_EQ(halves(8), f16_of({1, 4, 9, 16, 25, 36, 49, -8}));
+    expect_refused({"y: its shape is not (8,), as of a scalar x"},
+                   anti_quant_call{word.get(), s.get(), nullptr, one.get()});
+    expect_refused({"y: its shape is not (), as of a scalar x"},
+                   anti_quant_call{byte.get(), s.get(), nullptr, eight.get()});
+    expect_refused({"x: a scalar has no even last dimension"},
+                   anti_quant_call{int4.get(), s.get(), nullptr, one.get()});
+    expect_refused({"scale: 8 elements are neither one nor one for each"},
+                   anti_quant_call{byte.get(), each.get(), nullptr, one.get()});
 }
 
 TEST_F(Operators, take_the_shapes_of_anti_quant) {
@@ -1051,8 +1084,51 @@ TEST_F(Operators, take_the_attributes_of_mx_quant) {
     expect_refused({"scaleAlg: 2 is not 0 or 1"}, mx_quant_call{x.get(), codes.get(), s.get(), 36, -1, 32, 2});
     expect_refused({"scaleAlg: 1 is not 0"}, mx_quant_call{x.get(), fp4.get(), s.get(), 40, -1, 32, 1});
     for (const char *mode : {"floor", "round", ""}) {
-        expect_refused({"roundModeOptional: \"" + std::string(mode) + "\" is not rint"},
+        expect_refused({"roundModeOptional: \"" + std::string(mode) + "\" is not rint, the one for float8"},
                        mx_quant_call{x.get(), codes.get(), s.get(), 36, -1, 32, 0, mode});
+    }
+    for (const char *mode : {"ceil", "Round", ""}) {
+        expect_refused({"roundModeOptional: \"" + std::string(mode) + "\" is not one of rint, floor, round"},
+                       mx_quant_call{x.get(), fp4.get(), s.get(), 40, -1, 32, 0, mode});
+    }
+}
+
+// Of a block whose scale is 1, two codes in a byte: the first number makes it so.
+TEST_F(Operators, round_codes_of_float4_as_round_mode_says) {
+    const std::vector<float> of_e2m1{4, 0.25f, -0.25f, 1.25f, -1.25f, 2.5f, -2.5f, 5, -5, -7.5f, 0.1f, -0.1f, -0.0f, 3};
+    const std::vector<float> of_e1m2{1,       0.125f, -0.125f, 0.375f, -0.375f, 1.125f,
+                                     -1.125f, -1.9f,  0.05f,   -0.05f, 1.9f,    -0.0f};
+    const struct {
+        int type;
+        const std::vector<float> &numbers;
+        const char *mode;
+        std::vector<float> expected;
+    } cases[] = {
+        {ACL_FLOAT4_E2M1, of_e2m1, "rint", {4, 0, -0.0f, 1, -1, 2, -2, 4, -4, -6, 0, -0.0f, -0.0f, 3}},
+        {ACL_FLOAT4_E2M1, of_e2m1, "floor", {4, 0, -0.5f, 1, -1.5f, 2, -3, 4, -6, -6, 0, -0.5f, -0.0f, 3}},
+        {ACL_FLOAT4_E2M1, of_e2m1, "round", {4, 0.5f, -0.5f, 1.5f, -1.5f, 3, -3, 6, -6, -6, 0, -0.0f, -0.0f, 3}},
+        {ACL_FLOAT4_E1M2, of_e1m2, "rint", {1, 0, -0.0f, 0.5f, -0.5f, 1, -1, -1.75f, 0, -0.0f, 1.75f, -0.0f}},
+        {ACL_FLOAT4_E1M2, of_e1m2, "floor", {1, 0, -0.25f, 0.25f, -0.5f, 1, -1.25f, -1.75f, 0, -0.25f, 1.75f, -0.0f}},
+        {ACL_FLOAT4_E1M2,
+         of_e1m2,
+         "round",
+         {1, 0.25f, -0.25f, 0.5f, -0.5f, 1.25f, -1.25f, -1.75f, 0, -0.0f, 1.75f, -0.0f}}};
+    for (const auto &[type, numbers, mode, expected] : cases) {
+        const auto count = static_cast<int64_t>(numbers.size());
+        const auto halves = f16_of(numbers);
+        const tensor_ptr x = make({count}, ACL_FLOAT16, halves.data()), codes = make({count}, type, y.data()),
+                         s = make({1, 2}, ACL_FLOAT8_E8M0, scale.data());
+        const bool is_rint = std::string(mode) == "rint";
+        EXPECT_EQ(expect_done(mx_quant_call{x.get(), codes.get(), s.get(), type, -1, 32, 0, mode}, aclnnDynamicMxQuant),
+                  is_rint ? 1u : 1u + 4 * numbers.size());
+        EXPECT_EQ(scale[0], 127);
+        for (size_t i = 0; i < numbers.size(); i++) {
+            const int code = y[i / 2] >> (i % 2 * 4) & 15;
+            const float found =
+                reference::decode_float(type == ACL_FLOAT4_E2M1 ? QDQ_F4E2M1 : QDQ_F4E1M2, static_cast<uint32_t>(code));
+            EXPECT_EQ(found, expected[i]) << mode << " of " << numbers[i];
+            EXPECT_EQ(std::signbit(found), std::signbit(expected[i])) << mode << " of " << numbers[i];
+        }
     }
 }
 
@@ -1090,6 +1166,14 @@ TEST_F(Operators, refuse_scales_over_other_tensors) {
     expect_refused_later({"mxscaleOut: it overlaps yOut"}, mx_quant_call{x.get(), codes.get(), over_y.get()},
                          aclnnDynamicMxQuant);
     expect_done(mx_quant_call{x.get(), codes.get(), beside.get()}, aclnnDynamicMxQuant);
+    const tensor_ptr fp4 = make({1, 64}, ACL_FLOAT4_E2M1, y.data());
+    uint64_t size = 0;
+    aclOpExecutor *executor = nullptr;
+    const mx_quant_call by_floor{x.get(), fp4.get(), beside.get(), ACL_FLOAT4_E2M1, -1, 32, 0, "floor"};
+    ASSERT_EQ(by_floor(&size, &executor), ACLNN_SUCCESS);
+    EXPECT_EQ(aclnnDynamicMxQuant(y.data() + 40, size, executor, nullptr), ACLNN_ERR_PARAM_INVALID);
+    expect_message({"mxscaleOut: it overlaps workspace"});
+    EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
 }
 
 TEST_F(Operators, write_nothing_for_an_empty_x) {
@@ -1112,6 +1196,21 @@ tensor_memory paired(const tensor_memory &plain, const dimensions &shape, size_t
         at[axis] = 2 * i[axis] + i[of_plain.size()];
         return at[axis] < of_plain[axis] ? code_at(plain, at.data()) : 0;
     });
+}
+
+// The code of FLOAT4 that a number over its scale has by the modes floor and round, chosen among all of its sign.
+uint32_t float4_code(qdq_dtype type, double number, bool is_floor) {
+    const bool is_negative = std::signbit(number);
+    const double magnitude = std::fabs(number);
+    uint32_t best = 0;
+    for (uint32_t code = 1; code < 8; code++) {
+        const double here = reference::decode_float(type, code), below = reference::decode_float(type, code - 1);
+        const bool is_reached = !is_floor     ? magnitude >= (below + here) / 2
+                                : is_negative ? magnitude > below
+                                              : magnitude >= here;
+        best = is_reached ? code : best;
+    }
+    return best | (is_negative ? 8 : 0);
 }
 
 TEST_F(Operators, quantize_blocks_as_the_oracle) {
@@ -1144,9 +1243,22 @@ TEST_F(Operators, quantize_blocks_as_the_oracle) {
         how.rule = by_largest ? QDQ_SCALE_POWER_ROUND_UP : QDQ_SCALE_POWER_FLOOR;
         reference::compute_scales(x.view(), stored, plain.view(), nullptr, &how, &options);
         reference::quantize(x.view(), plain.view(), nullptr, expected.view(), &options);
+        const char *const mode =
+            is_packed ? std::vector<const char *>{"rint", "floor", "round"}[static_cast<size_t>(random.below(3))]
+                      : "rint";
+        if (std::string(mode) != "rint") {
+            expected = filled(expected, [&](const int64_t *at) {
+                dimensions of_block(at, at + rank);
+                of_block[axis] /= block;
+                const double number = static_cast<double>(float_at(x, at)) /
+                                      reference::decode_float(QDQ_E8M0, code_at(plain, of_block.data()));
+                return std::isnan(number) ? code_at(expected, at)
+                                          : float4_code(stored, number, std::string(mode) == "floor");
+            });
+        }
         const tensor_ptr ax = make(x), ay = make(y), as = make(scales);
         const auto given_axis = static_cast<int64_t>(axis) - (random.below(2) == 0 ? rank : 0);
-        expect_done(mx_quant_call{ax.get(), ay.get(), as.get(), acl_type(stored), given_axis, block, by_largest},
+        expect_done(mx_quant_call{ax.get(), ay.get(), as.get(), acl_type(stored), given_axis, block, by_largest, mode},
                     aclnnDynamicMxQuant);
         EXPECT_TRUE(same_bytes(paired(plain, scale_shape, axis), scales)) << i;
         EXPECT_TRUE(same_bytes(expected, y)) << i;
@@ -1178,6 +1290,11 @@ TEST_F(Operators, run_repeatable_executors_of_computed_scales_again) {
         std::memcpy(&computed, scale.data() + 4, 4);
         EXPECT_EQ(computed, value / 2 / 127);
         EXPECT_EQ(y[63], 127);
+    });
+    const tensor_ptr f4 = make({2, 32}, ACL_FLOAT4_E2M1, y.data());
+    repeat(mx_quant_call{x.get(), f4.get(), mx.get(), 40, -1, 32, 0, "floor"}, aclnnDynamicMxQuant, [&](float value) {
+        EXPECT_EQ(scale[0], value == 2 ? 127 + 1 - 2 : 127 + 7 - 2);
+        EXPECT_EQ(y[31], value == 2 ? 0x66 : 0x77);
     });
     repeat(mx_quant_call{x.get(), f8.get(), mx.get()}, aclnnDynamicMxQuant, [&](float value) {
         EXPECT_EQ(scale[2], value == 2 ? 127 + 1 - 8 : 127 + 7 - 8);

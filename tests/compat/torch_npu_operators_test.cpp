@@ -82,12 +82,25 @@ TEST_F(NpuOperators, read_hifloat8_from_bytes) {
                         {"dst_dtype: hifloat8 is not one of float16, bfloat16"}));
 }
 
+TEST_F(NpuOperators, dequantize_a_scalar) {
+    for (const auto dtype : {dtype::i8, dtype::u8}) {
+        const std::vector<uint8_t> codes{0x08};  // 1 of HiFloat8
+        const auto y = npu_anti_quant({codes.data(), dtype, {}}, tensor({0.5f}), {.dst_dtype = bfloat16});
+        ASSERT_TRUE(y) << y.message();
+        EXPECT_TRUE(y->shape().empty());
+        EXPECT_EQ(as_floats(*y), std::vector<float>{dtype == dtype::i8 ? 4.0f : 0.5f});
+    }
+}
+
 TEST_F(NpuOperators, refuse_what_anti_quant_does_not_take) {
     const auto f32 = [&](const dimensions &shape) { return of(shape, dtype::f32); };
     const auto i8 = of({2, 4}, dtype::i8);
     EXPECT_TRUE(refused(npu_anti_quant(none, f32({1})).error(), {"torch_npu.npu_anti_quant: x: none"}));
     EXPECT_TRUE(refused(npu_anti_quant(i8, none).error(), {"scale: none"}));
-    EXPECT_TRUE(refused(npu_anti_quant(of({}, dtype::i8), f32({1})).error(), {"x: 0 dimensions"}));
+    EXPECT_TRUE(refused(npu_anti_quant(i8, f32({})).error(), {"scale: 0 dimensions are fewer than 1"}));
+    EXPECT_TRUE(refused(npu_anti_quant(of({}, dtype::i8), f32({8})).error(), {"scale: shape [8]"}));
+    EXPECT_TRUE(refused(npu_anti_quant(of({}, dtype::i32), f32({1})).error(),
+                        {"x: a scalar, where int32 has a last dimension"}));
     EXPECT_TRUE(refused(npu_anti_quant(of({2, 4}, dtype::u16), f32({1})).error(),
                         {"x: dtype u16 is not one of i8, i32, f8e5m2, f8e4m3, u8 (hifloat8)"}));
     EXPECT_TRUE(refused(npu_anti_quant(i8, of({1}, dtype::f16)).error(), {"scale: dtype f16 is not one of f32, bf16"}));
@@ -187,6 +200,50 @@ TEST_F(NpuOperators, scale_rows_by_the_largest_of_hifloat8) {
     const auto &[y, scale] = *results;
     EXPECT_EQ(elements<float>(scale), (std::vector<float>{1, 0x1p-10f}));
     EXPECT_EQ(elements<uint8_t>(y), (std::vector<uint8_t>{0x6e, 0x08, 0x89, 0, 0x66, 0xee, 0x62, 0x88}));
+}
+
+// 30 / 15 and 4 / 15 * 3.75.
+TEST_F(NpuOperators, scale_rows_of_hifloat8_by_dst_type_max) {
+    const std::vector<float> numbers{30, -15, 0, 1, 4, 2, -1, 0.5f, 0, 0, 0, 0};
+    const auto x = tensor(numbers, {3, 4}).half();
+    const auto results = npu_dynamic_quant(x, {.dst_type = hifloat8, .dst_type_max = 15});
+    ASSERT_TRUE(results) << results.message();
+    EXPECT_EQ(elements<float>(std::get<1>(*results)), (std::vector<float>{2, 4.0f / 15, 1}));
+    const auto restored = npu_anti_quant(std::get<0>(*results), tensor(std::vector<float>{2}), {.dst_dtype = float16});
+    ASSERT_TRUE(restored) << restored.message();
+    const std::vector<float> back = as_floats(*restored);
+    EXPECT_EQ(std::vector<float>(back.begin(), back.begin() + 4), (std::vector<float>{30, -15, 0, 1}));
+    const auto smoothed = npu_dynamic_quant(
+        x,
+        {.smooth_scales = tensor(std::vector<float>{0.5f, 1, 1, 1}).half(), .dst_type = hifloat8, .dst_type_max = 15});
+    ASSERT_TRUE(smoothed) << smoothed.message();
+    EXPECT_EQ(elements<float>(std::get<1>(*smoothed)), (std::vector<float>{1, 2.0f / 15, 1}));
+    const auto columns = npu_dynamic_quant(x, {.dst_type = hifloat8, .quant_mode = "perchannel", .dst_type_max = 0.5});
+    ASSERT_TRUE(columns) << columns.message();
+    EXPECT_EQ(elements<float>(std::get<1>(*columns)), (std::vector<float>{60, 30, 2, 2}));
+    for (const double none : {-1.0, 32769.0, std::nan("")}) {
+        EXPECT_TRUE(refused(npu_dynamic_quant(x, {.dst_type = hifloat8, .dst_type_max = none}).error(),
+                            {"torch_npu.npu_dynamic_quant: dst_type_max: ", "is not in 0..32768"}));
+        EXPECT_FALSE(npu_dynamic_quant_asymmetric(x, {.dst_type_max = none}));
+    }
+}
+
+TEST_F(NpuOperators, do_without_dst_type_max_as_by_the_default) {
+    random_bits random{6};
+    for (int i = 0; i < 200 && !HasFailure(); i++) {
+        const tensor_memory x = random_floats(random, QDQ_BF16, {3, 8}, layout::dense);
+        const char *const mode = std::vector<const char *>{"pertoken", "pertensor", "perchannel"}[size_t(i % 3)];
+        const auto [expected, scales] = *npu_dynamic_quant(view(x), {.dst_type = hifloat8, .quant_mode = mode});
+        for (const double largest : {32768.0, 1e-7}) {  // the second counts as 0
+            const auto [y, s] =
+                *npu_dynamic_quant(view(x), {.dst_type = hifloat8, .quant_mode = mode, .dst_type_max = largest});
+            EXPECT_EQ(elements<uint8_t>(y), elements<uint8_t>(expected));
+            EXPECT_EQ(0, std::memcmp(s.data(), scales.data(), elements<float>(scales).size() * sizeof(float)));
+        }
+        const auto of_others = *npu_dynamic_quant(view(x), {.quant_mode = mode, .dst_type_max = 3});
+        EXPECT_EQ(elements<int8_t>(std::get<0>(of_others)),
+                  elements<int8_t>(std::get<0>(*npu_dynamic_quant(view(x), {.quant_mode = mode}))));
+    }
 }
 
 TEST_F(NpuOperators, refuse_what_dynamic_quant_does_not_take) {
@@ -298,6 +355,73 @@ TEST_F(NpuOperators, pack_two_e1m2_in_a_byte) {
                         {"scale_alg: 1 is not 0"}));
 }
 
+// Rows of one block, by what is largest in them.
+TEST_F(NpuOperators, hold_the_largest_below_dst_type_max_by_scale_alg_2) {
+    const struct {
+        double dst_type_max;
+        std::vector<float> largest;
+        std::vector<uint8_t> scales;
+    } cases[] = {{0, {6, 6.0625f, 3, 0.75f, 0}, {127, 128, 126, 124, 0}},
+                 {6, {6, 6.0625f, 3, 0.75f, 0}, {127, 128, 126, 124, 0}},
+                 {7, {7, 7.125f, 6.0625f, 3.5f, 0}, {127, 128, 127, 126, 0}},
+                 {9.5, {9.5f, 9.625f, 8, 4.75f, 0}, {127, 128, 127, 126, 0}},
+                 {12, {12, 12.5f, 6.5f, 6, 0}, {127, 128, 127, 126, 0}}};
+    for (const auto &[dst_type_max, largest, scales] : cases) {
+        for (size_t i = 0; i < largest.size(); i++) {
+            const auto pair = tensor(std::vector<float>{-largest[i], 0}).half();
+            const auto results = npu_dynamic_mx_quant(pair, {.scale_alg = 2, .dst_type_max = dst_type_max});
+            ASSERT_TRUE(results) << results.message();
+            EXPECT_EQ(elements<uint8_t>(std::get<1>(*results)), (std::vector<uint8_t>{scales[i], 0}))
+                << largest[i] << " below " << dst_type_max;
+        }
+    }
+}
+
+TEST_F(NpuOperators, take_magnitudes_to_reach_max_low_bound_by_scale_alg_1) {
+    const auto x = tensor(std::vector<float>{448, 1, 0.5f, 0}, {4, 1}).half();
+    const auto results =
+        npu_dynamic_mx_quant(x, {.axis = 1, .dst_type = float8_e4m3fn, .scale_alg = 1, .max_low_bound = 224.5});
+    ASSERT_TRUE(results) << results.message();
+    EXPECT_EQ(elements<uint8_t>(std::get<1>(*results)), (std::vector<uint8_t>{127, 0, 127, 0, 127, 0, 127, 0}));
+    const auto codes = elements<qdq::f8e4m3>(std::get<0>(*results));
+    EXPECT_TRUE(codes[0].bits == 0x7e && codes[1].bits == 0x38 && codes[2].bits == 0x30 && codes[3].bits == 0);
+    const auto lower =
+        npu_dynamic_mx_quant(x, {.axis = 1, .dst_type = float8_e5m2, .scale_alg = 1, .max_low_bound = 0.875});
+    ASSERT_TRUE(lower) << lower.message();
+    EXPECT_EQ(elements<uint8_t>(std::get<1>(*lower)),
+              (std::vector<uint8_t>{127 - 7, 0, 127 - 15, 0, 127 - 16, 0, 127 - 16, 0}));
+}
+
+// By what is computed here, of the values by which qdq computes the same.
+TEST_F(NpuOperators, compute_scales_as_qdq_does) {
+    random_bits random{7};
+    rotation<layout, 5> layouts{every_layout};
+    for (int i = 0; i < 500 && !HasFailure(); i++) {
+        dimensions shape = random_shape(random, 1 + static_cast<int>(random.below(4)), 4);
+        const int64_t axis = random.below(static_cast<int64_t>(shape.size()));
+        shape[static_cast<size_t>(axis)] = 32 + random.below(90);
+        shape.back() += shape.back() % 2;
+        const auto type = std::vector<qdq_dtype>{QDQ_F16, QDQ_BF16, QDQ_F32}[static_cast<size_t>(random.below(3))];
+        const tensor_memory x = random_floats(random, type, shape, layouts.next());
+        const type_number eighth = random.below(2) == 0 ? float8_e4m3fn : float8_e5m2;
+        const auto expect_same = [&](const auto &expected, const auto &results) {
+            ASSERT_TRUE(expected && results) << expected.message() << results.message();
+            EXPECT_EQ(elements<uint8_t>(std::get<1>(*results)), elements<uint8_t>(std::get<1>(*expected)));
+            const auto &y = std::get<0>(*results);
+            const auto bytes = static_cast<size_t>(qdq::compat::element_count(y.shape()));  // of any of these types
+            EXPECT_EQ(0, std::memcmp(y.data(), std::get<0>(*expected).data(), bytes)) << i;
+        };
+        for (const char *const mode : {"rint", "floor", "round"}) {
+            expect_same(
+                npu_dynamic_mx_quant(view(x), {.axis = axis, .round_mode = mode, .scale_alg = 2}),
+                npu_dynamic_mx_quant(view(x), {.axis = axis, .round_mode = mode, .scale_alg = 2, .dst_type_max = 6}));
+        }
+        expect_same(npu_dynamic_mx_quant(view(x), {.axis = axis, .dst_type = eighth, .scale_alg = 1}),
+                    npu_dynamic_mx_quant(
+                        view(x), {.axis = axis, .dst_type = eighth, .scale_alg = 1, .max_low_bound = 0x1p-126}));
+    }
+}
+
 TEST_F(NpuOperators, refuse_what_mx_quant_does_not_take) {
     const auto x = of({2, 64});
     EXPECT_TRUE(refused(npu_dynamic_mx_quant(none).error(), {"torch_npu.npu_dynamic_mx_quant: input: none"}));
@@ -314,14 +438,31 @@ TEST_F(NpuOperators, refuse_what_mx_quant_does_not_take) {
     }
     EXPECT_TRUE(
         refused(npu_dynamic_mx_quant(of({2, 64}, dtype::f32), {.block_size = 64}).error(), {"block_size: 64;"}));
-    EXPECT_TRUE(
-        refused(npu_dynamic_mx_quant(x, {.round_mode = "floor"}).error(), {"round_mode: \"floor\" is not rint"}));
+    EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.round_mode = "ceil"}).error(),
+                        {"round_mode: \"ceil\" is not one of rint, floor, round"}));
+    EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.round_mode = "floor", .dst_type = float8_e5m2}).error(),
+                        {"round_mode: \"floor\" is not rint, the one for float8"}));
+    EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.block_size = 64, .scale_alg = 2}).error(),
+                        {"block_size: 64 is not 32, that of scale_alg 2"}));
+    for (const double wrong : {5.9, 12.1, -6.0, std::nan("")}) {
+        EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.scale_alg = 2, .dst_type_max = wrong}).error(),
+                            {"dst_type_max: ", "is not 0, nor in 6..12"}));
+    }
+    EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.dst_type_max = 7}).error(),
+                        {"dst_type_max: 7 is not 0, as without scale_alg 2"}));
+    for (const double wrong : {-1.0, 1e39, std::nan("")}) {
+        EXPECT_TRUE(
+            refused(npu_dynamic_mx_quant(x, {.dst_type = float8_e5m2, .scale_alg = 1, .max_low_bound = wrong}).error(),
+                    {"max_low_bound: ", "is not 0, nor above it and an f32"}));
+    }
+    EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.max_low_bound = 1}).error(),
+                        {"max_low_bound: 1 is not 0, as without scale_alg 1"}));
     EXPECT_TRUE(
         refused(npu_dynamic_mx_quant(x, {.dst_type = hifloat8}).error(),
                 {"dst_type: hifloat8 is not one of float4_e2m1fn_x2 (296), float4_e1m2fn_x2 (297), float8_e5m2, "
                  "float8_e4m3fn"}));
     EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.dst_type = 298}).error(), {"dst_type: ScalarType 298 is not"}));
-    EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.scale_alg = 1}).error(), {"scale_alg: 1 is not 0"}));
+    EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.scale_alg = 1}).error(), {"scale_alg: 1 is not 0 or 2"}));
     EXPECT_TRUE(refused(npu_dynamic_mx_quant(x, {.dst_type = float8_e5m2, .scale_alg = 2}).error(),
                         {"scale_alg: 2 is not 0 or 1"}));
     EXPECT_TRUE(npu_dynamic_mx_quant(x, {.dst_type = float8_e5m2, .scale_alg = std::nullopt}));
@@ -334,6 +475,7 @@ TEST_F(NpuOperators, say_when_memory_is_short) {
     EXPECT_TRUE(ran_out_of_memory(npu_dynamic_quant(x).error()));
     EXPECT_TRUE(ran_out_of_memory(npu_dynamic_quant_asymmetric(x).error()));
     EXPECT_TRUE(ran_out_of_memory(npu_dynamic_mx_quant(x).error()));
+    EXPECT_TRUE(ran_out_of_memory(npu_dynamic_mx_quant(x, {.round_mode = "floor"}).error()));
 }
 
 // What CANN's function writes to tensors of the results' types and shapes.
@@ -371,7 +513,8 @@ void expect_same_of_cann(const qdq::compat::expected<codes_and_scales> &results,
 TEST_F(NpuOperators, do_as_the_functions_of_cann) {
     random_bits random{5};
     rotation<layout, 5> layouts{every_layout};
-    const char *const modes[] = {"pertoken", "pertensor", "perchannel"};
+    const char *const modes[] = {"pertoken", "pertensor", "perchannel"}, *const rounding_modes[] = {"rint", "floor",
+                                                                                                    "round"};
     const struct {
         type_number number;
         int acl, in_one;
@@ -437,11 +580,13 @@ TEST_F(NpuOperators, do_as_the_functions_of_cann) {
         const int64_t axis = random.below(static_cast<int64_t>(shape.size()));
         const bool is_float4 = mx_type.acl == ACL_FLOAT4_E2M1 || mx_type.acl == ACL_FLOAT4_E1M2;
         const int64_t alg = is_float4 ? 0 : random.below(2);
+        const char *const round_mode = is_float4 ? rounding_modes[random.below(3)] : "rint";
         expect_same_of_cann(
-            npu_dynamic_mx_quant(view(x), {.axis = axis, .dst_type = mx_type.number, .scale_alg = alg}),
+            npu_dynamic_mx_quant(
+                view(x), {.axis = axis, .round_mode = round_mode, .dst_type = mx_type.number, .scale_alg = alg}),
             [&](const aclTensor *y, const aclTensor *s, uint64_t *size, aclOpExecutor **executor) {
-                return aclnnDynamicMxQuantGetWorkspaceSize(ax.get(), axis, nullptr, mx_type.acl, 32, alg, y, s, size,
-                                                           executor);
+                return aclnnDynamicMxQuantGetWorkspaceSize(ax.get(), axis, const_cast<char *>(round_mode), mx_type.acl,
+                                                           32, alg, y, s, size, executor);
             },
             aclnnDynamicMxQuant, mx_type.acl, ACL_FLOAT8_E8M0, shape);
         const tensor_memory q = random_codes(random, QDQ_I8, shape, layouts.next()),

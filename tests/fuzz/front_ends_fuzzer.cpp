@@ -276,20 +276,29 @@ void npu_operators(choices &from) {
     const std::vector<int32_t> ends{static_cast<int32_t>(from.between(0, 40)), static_cast<int32_t>(rows)};
     const char *const mode = from.one_of<const char *>({"pertoken", "pertensor", "perchannel", "rows"});
     const int64_t which = from.between(0, 3);
+    const double largest = from.one_of<double>({0, 0, 6, 7.5, 33000}), bound = from.one_of<double>({0, 0, 0.5, -1});
+    const auto *const rounding = from.one_of<const char *>({"rint", "floor", "round", "ceil"});
     const auto view_of_x = compat_test::view(x), view_of_scale = compat_test::view(scale),
                view_of_offset = compat_test::view(offset);
     const optional_tensor second = has_offset ? optional_tensor(view_of_offset) : None;
     const dynamic_quant_keywords how{.smooth_scales = second,
                                      .group_index = has_groups ? optional_tensor(Tensor(ends)) : None,
                                      .dst_type = type,
-                                     .quant_mode = mode};
+                                     .quant_mode = mode,
+                                     .dst_type_max = largest};
     expect_same_on_two_targets(
         [&] {
             switch (which) {
             case 0: return of(npu_anti_quant(view_of_x, view_of_scale, {.offset = second, .dst_dtype = type}));
             case 1: return of(npu_dynamic_quant(view_of_x, how));
             case 3: return of(npu_dynamic_quant_asymmetric(view_of_x, how));
-            default: return of(npu_dynamic_mx_quant(view_of_x, {.axis = axis, .dst_type = type, .scale_alg = alg}));
+            default:
+                return of(npu_dynamic_mx_quant(view_of_x, {.axis = axis,
+                                                           .round_mode = rounding,
+                                                           .dst_type = type,
+                                                           .scale_alg = alg,
+                                                           .dst_type_max = largest,
+                                                           .max_low_bound = bound}));
             }
         },
         from);
@@ -621,6 +630,7 @@ void dynamic_mx_quant(choices &from) {
                     stored = from.one_of<qdq_dtype>({QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1, QDQ_F4E1M2});
     const tensor_memory x = draw_tensor(from, type, shape), y(stored, shape), scale(QDQ_E8M0, scale_shape);
     const int64_t scale_alg = from.between(0, 1);
+    const char *const mode = from.one_of<const char *>({nullptr, "rint", "floor", "round", "ceil"});
     const bool repeats = from.chance(3);
     expect_same_on_two_targets(
         [&] {
@@ -628,8 +638,8 @@ void dynamic_mx_quant(choices &from) {
             const acl_tensor a(x), codes(into), s(scales);
             return run_acl(
                 [&](uint64_t *size, aclOpExecutor **executor) {
-                    return aclnnDynamicMxQuantGetWorkspaceSize(a.made, axis, nullptr, acl_type(stored), block,
-                                                               scale_alg, codes.made, s.made, size, executor);
+                    return aclnnDynamicMxQuantGetWorkspaceSize(a.made, axis, const_cast<char *>(mode), acl_type(stored),
+                                                               block, scale_alg, codes.made, s.made, size, executor);
                 },
                 aclnnDynamicMxQuant, repeats, {&into, &scales});
         },

@@ -182,7 +182,7 @@ void run_commands(choices &from, const std::string &input) {
 // ggml's blocks of what is there, which are read again.
 void write_blocks(choices &from, const std::string &input) {
     const std::string blocks = scratch() / "blocks.gguf", values = scratch() / "values.gguf";
-    const auto type = from.one_of<std::string>({"q8_0", "q4_0", "q4_1", "q5_0", "q5_1"});
+    const auto type = from.one_of<std::string>({"q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl"});
     if (run({"quantize", input, "-o", blocks, "--dtype", type}) == 0) {
         run_well({"inspect", blocks});
         run_well({"compare", input, blocks});

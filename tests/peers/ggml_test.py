@@ -21,7 +21,7 @@ import numpy
 import qdq_ctypes
 from safetensors.numpy import load_file, save_file
 
-TYPES = ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1")
+TYPES = ("q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl")
 
 
 class Context(ctypes.Structure):
@@ -63,7 +63,7 @@ class Ggml(unittest.TestCase):
                     self.check(ggml, name, x, os.fsencode(blocks), load_file(back)["a.weight"])
 
     def test_blocks_of_iq4_nl_are_its_own(self):
-        """By the library: no file of it is written."""
+        """Of every size, by the library."""
         ggml, iq4_nl, count = loaded_library(), 6, 1 << 17
         random = numpy.random.default_rng(1)
         x = (random.standard_normal((count // 32, 32)) * 2.0 ** random.integers(-40, 20, (count // 32, 1))).astype("f4")

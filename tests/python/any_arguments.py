@@ -534,10 +534,12 @@ def npu_operator(draw):
         mode = draw.one_of(["pertoken", "pertensor", "perchannel", "", None])
         keywords = {"smooth_scales": smooth_scales, "group_index": group_index, "dst_type": draw.one_of(types)}
         function = draw.one_of([torch_npu.npu_dynamic_quant, torch_npu.npu_dynamic_quant_asymmetric])
-        function(draw.array(names=["float16", "bfloat16"]), quant_mode=mode, **keywords)
+        largest = draw.one_of([0, 0.0, 15, -1, None])
+        function(draw.array(names=["float16", "bfloat16"]), quant_mode=mode, dst_type_max=largest, **keywords)
     else:
         keywords = {"axis": draw.axis(), "dst_type": draw.one_of(types), "block_size": 32 * draw.between(-1, 3)}
-        keywords |= {"scale_alg": draw.between(-1, 2), "round_mode": draw.one_of(["rint", "floor", None])}
+        keywords |= {"scale_alg": draw.between(-1, 2), "round_mode": draw.one_of(["rint", "floor", "round", None])}
+        keywords |= {"dst_type_max": draw.one_of([0, 7, 12.5, "7"]), "max_low_bound": draw.one_of([0, 0, 1.5, None])}
         torch_npu.npu_dynamic_mx_quant(draw.array(names=oracle.FLOATS), **keywords)
 
 
@@ -649,7 +651,7 @@ def tensorrt_network(draw):
 def blocks(draw):
     """quantize_blocks or dequantize_blocks."""
     x = draw.anything() if draw.odd(20) else draw.array(names=[*oracle.FLOATS, "uint8"])
-    format_name = draw.one_of(["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4", "q9_0", draw.anything()])
+    format_name = draw.one_of(["q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "mxfp4", "iq4_nl", "q9_0", draw.anything()])
     if draw.chance(2):
         attempt(draw, lambda _: qdq.quantize_blocks(x, format_name))
     else:

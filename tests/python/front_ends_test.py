@@ -208,11 +208,21 @@ class TestTorchNpuOperators:
         with pytest.raises(TypeError, match="x: it is given twice, once as input"):
             torch_npu.npu_dynamic_quant(x, input=x)
 
+    def test_anti_quant_of_a_scalar(self):
+        y = torch_npu.npu_anti_quant(numpy.array(8, "i1"), numpy.float32([0.5]))
+        assert (y.shape, y.dtype, float(y)) == ((), numpy.float16, 4)
+        with pytest.raises(RuntimeError, match="torch_npu.npu_anti_quant: x: a scalar, where int32 has a last dimension"):
+            torch_npu.npu_anti_quant(numpy.array(8, "i4"), numpy.float32([0.5]))
+
     def test_dynamic_quant_to_hifloat8(self):
         x = numpy.float16([[32768, 1, -1.0625, 0], [2, -32, 0.5, -(2.0**-10)]])
         y, scale = torch_npu.npu_dynamic_quant(x, dst_type=torch_npu.hifloat8)
         assert (scale.tolist(), y.dtype) == ([1.0, 2.0**-10], numpy.uint8)
         assert y.tolist() == [[0x6E, 0x08, 0x89, 0x00], [0x66, 0xEE, 0x62, 0x88]]
+        y, scale = torch_npu.npu_dynamic_quant(x, dst_type=torch_npu.hifloat8, dst_type_max=16)
+        assert scale.tolist() == [2048, 2]
+        with pytest.raises(RuntimeError, match="torch_npu.npu_dynamic_quant: dst_type_max: 32769 is not in 0..32768"):
+            torch_npu.npu_dynamic_quant(x, dst_type_max=32769)
         with pytest.raises(RuntimeError, match="asymmetric: dst_type: hifloat8 is not one of int8, quint4x2$"):
             torch_npu.npu_dynamic_quant_asymmetric(x, dst_type=torch_npu.hifloat8)
 
@@ -243,9 +253,22 @@ class TestTorchNpuOperators:
         y, mxscale = torch_npu.npu_dynamic_mx_quant(quarters, dst_type=torch_npu.float4_e1m2fn_x2)
         assert (y.tolist(), y.dtype) == ([[0x97, 0x22], [0x97, 0xE0]], numpy.uint8)
         assert mxscale.tolist() == [[[127, 0]], [[129, 0]]]
+        for mode, codes in (("rint", [0x60, 0xAC]), ("floor", [0x60, 0xBD]), ("round", [0x61, 0xBC])):
+            y, _ = torch_npu.npu_dynamic_mx_quant(numpy.float16([[0.25, 4, -2.25, -1.25]]), round_mode=mode)
+            assert y.tolist() == [codes], mode
+        y, mxscale = torch_npu.npu_dynamic_mx_quant(numpy.float16([[6.5, 1]]), scale_alg=2, dst_type_max=7)
+        assert (y.tolist(), mxscale.tolist()) == ([[0x27]], [[[127, 0]]])
+        y, mxscale = torch_npu.npu_dynamic_mx_quant(
+            numpy.float16([[1, 2]]), dst_type=torch_npu.float8_e4m3fn, scale_alg=1, max_low_bound=448
+        )
+        assert (y.view("u1").tolist(), mxscale.tolist()) == ([[0x38, 0x40]], [[[127, 0]]])
         for keywords, message in (
             ({"axis": 2}, "axis: 2 is not in"),
-            ({"round_mode": "floor"}, 'round_mode: "floor" is not rint'),
+            ({"round_mode": "ceil"}, 'round_mode: "ceil" is not one of rint, floor, round'),
+            ({"dst_type_max": 7}, "dst_type_max: 7 is not 0, as without scale_alg 2"),
+            ({"dst_type_max": "7"}, "dst_type_max: it is no number"),
+            ({"dst_type_max": 10**400}, "dst_type_max: 1000"),
+            ({"max_low_bound": 1.5}, "max_low_bound: 1.5 is not 0, as without scale_alg 1"),
             ({"block_size": 33}, "block_size: 33"),
             ({"scale_alg": 1}, "scale_alg: 1 is not 0"),
             ({"dst_type": "int8"}, "dst_type: "),

@@ -341,8 +341,10 @@ class TestFrontEnds:
             (ops.npu_dynamic_mx_quant, (x,), {}),
             (ops.npu_dynamic_mx_quant, (x,), {"axis": 0, "dst_type": 24, "scale_alg": 1}),
             (ops.npu_anti_quant, (codes.view(torch.uint8), scale), {"src_dtype": 290}),
-            (ops.npu_dynamic_quant, (x,), {"dst_type": 290}),
-            (ops.npu_dynamic_mx_quant, (x,), {"dst_type": 297}),
+            (ops.npu_dynamic_quant, (x,), {"dst_type": 290, "dst_type_max": 15.0}),
+            (ops.npu_dynamic_mx_quant, (x,), {"dst_type": 297, "round_mode": "floor"}),
+            (ops.npu_dynamic_mx_quant, (x,), {"scale_alg": 2, "dst_type_max": 7.0}),
+            (ops.npu_dynamic_mx_quant, (x,), {"dst_type": 24, "scale_alg": 1, "max_low_bound": 0.5}),
         ):
             torch.library.opcheck(operator.default, arguments, keywords)
 

@@ -47,29 +47,43 @@ def _anti_quant_like(x, scale, *, offset=None, dst_dtype=None, src_dtype=None):
     return x.new_empty(shape, dtype=torch.bfloat16 if dst_dtype in _BFLOAT16 else torch.float16)
 
 
-def _dynamic_quant(input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken"):
-    return _compat.npu_dynamic_quant(False, input, smooth_scales, group_index, dst_type, quant_mode)
+def _dynamic_quant(
+    input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken", dst_type_max=0.0
+):
+    return _compat.npu_dynamic_quant(False, input, smooth_scales, group_index, dst_type, quant_mode, dst_type_max)
 
 
-def _dynamic_quant_like(input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken"):
+def _dynamic_quant_like(
+    input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken", dst_type_max=0.0
+):
     shape = {"pertensor": (1,), "perchannel": (*input.shape[:-2], *input.shape[-1:])}.get(quant_mode, input.shape[:-1])
     return _codes_like(input, dst_type), input.new_empty(shape, dtype=torch.float32)
 
 
-def _asymmetric(input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken"):
-    return _compat.npu_dynamic_quant(True, input, smooth_scales, group_index, dst_type, quant_mode)
+def _asymmetric(
+    input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken", dst_type_max=0.0
+):
+    return _compat.npu_dynamic_quant(True, input, smooth_scales, group_index, dst_type, quant_mode, dst_type_max)
 
 
-def _asymmetric_like(input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken"):
+def _asymmetric_like(
+    input, *, smooth_scales=None, group_index=None, dst_type=None, quant_mode="pertoken", dst_type_max=0.0
+):
     codes, scale = _dynamic_quant_like(input, dst_type=dst_type, quant_mode=quant_mode)
     return codes, scale, torch.empty_like(scale)
 
 
-def _mx_quant(input, *, axis=-1, round_mode="rint", dst_type=296, block_size=32, scale_alg=0):
-    return _compat.npu_dynamic_mx_quant(input, axis, round_mode, dst_type, block_size, scale_alg)
+def _mx_quant(
+    input, *, axis=-1, round_mode="rint", dst_type=296, block_size=32, scale_alg=0, dst_type_max=0.0, max_low_bound=0.0
+):
+    return _compat.npu_dynamic_mx_quant(
+        input, axis, round_mode, dst_type, block_size, scale_alg, dst_type_max, max_low_bound
+    )
 
 
-def _mx_quant_like(input, *, axis=-1, round_mode="rint", dst_type=296, block_size=32, scale_alg=0):
+def _mx_quant_like(
+    input, *, axis=-1, round_mode="rint", dst_type=296, block_size=32, scale_alg=0, dst_type_max=0.0, max_low_bound=0.0
+):
     shape = [*input.shape, 2]
     if -input.dim() <= axis < input.dim() and block_size > 0:
         along = axis % input.dim()
@@ -92,21 +106,21 @@ npu_anti_quant = _define(
 npu_dynamic_quant = _define(
     "npu_dynamic_quant",
     "(Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, int? dst_type=None, "
-    'str quant_mode="pertoken") -> (Tensor, Tensor)',
+    'str quant_mode="pertoken", float dst_type_max=0.0) -> (Tensor, Tensor)',
     _dynamic_quant,
     _dynamic_quant_like,
 )
 npu_dynamic_quant_asymmetric = _define(
     "npu_dynamic_quant_asymmetric",
     "(Tensor input, *, Tensor? smooth_scales=None, Tensor? group_index=None, int? dst_type=None, "
-    'str quant_mode="pertoken") -> (Tensor, Tensor, Tensor)',
+    'str quant_mode="pertoken", float dst_type_max=0.0) -> (Tensor, Tensor, Tensor)',
     _asymmetric,
     _asymmetric_like,
 )
 npu_dynamic_mx_quant = _define(
     "npu_dynamic_mx_quant",
-    '(Tensor input, *, int axis=-1, str round_mode="rint", int dst_type=296, int block_size=32, int? scale_alg=0) '
-    "-> (Tensor, Tensor)",
+    '(Tensor input, *, int axis=-1, str round_mode="rint", int dst_type=296, int block_size=32, int? scale_alg=0, '
+    "float dst_type_max=0.0, float max_low_bound=0.0) -> (Tensor, Tensor)",
     _mx_quant,
     _mx_quant_like,
 )

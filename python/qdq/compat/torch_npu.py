@@ -69,13 +69,16 @@ def _compute(name: str, *tensors: Any) -> Callable[..., Any]:
     return getattr(_operators if are_of_torch else _over_arrays, name)
 
 
-def _dynamic_quant(name: str, x: Any, smooth_scales: Any, group_index: Any, dst_type: Any, quant_mode: str) -> Any:
+def _dynamic_quant(
+    name: str, x: Any, smooth_scales: Any, group_index: Any, dst_type: Any, quant_mode: str, dst_type_max: float
+) -> Any:
     return _compute(name, x, smooth_scales, group_index)(
         x,
         smooth_scales=smooth_scales,
         group_index=group_index,
         dst_type=_number_or_none(dst_type),
         quant_mode=quant_mode,
+        dst_type_max=dst_type_max,
     )
 
 
@@ -90,21 +93,31 @@ class _over_arrays:
 
     @staticmethod
     def npu_dynamic_quant(
-        input: Any, *, smooth_scales: Any, group_index: Any, dst_type: int | None, quant_mode: str
+        input: Any, *, smooth_scales: Any, group_index: Any, dst_type: int | None, quant_mode: str, dst_type_max: float
     ) -> Any:
-        return _compat.npu_dynamic_quant(False, input, smooth_scales, group_index, dst_type, quant_mode)
+        return _compat.npu_dynamic_quant(False, input, smooth_scales, group_index, dst_type, quant_mode, dst_type_max)
 
     @staticmethod
     def npu_dynamic_quant_asymmetric(
-        input: Any, *, smooth_scales: Any, group_index: Any, dst_type: int | None, quant_mode: str
+        input: Any, *, smooth_scales: Any, group_index: Any, dst_type: int | None, quant_mode: str, dst_type_max: float
     ) -> Any:
-        return _compat.npu_dynamic_quant(True, input, smooth_scales, group_index, dst_type, quant_mode)
+        return _compat.npu_dynamic_quant(True, input, smooth_scales, group_index, dst_type, quant_mode, dst_type_max)
 
     @staticmethod
     def npu_dynamic_mx_quant(
-        input: Any, *, axis: int, round_mode: str, dst_type: int, block_size: int, scale_alg: int | None
+        input: Any,
+        *,
+        axis: int,
+        round_mode: str,
+        dst_type: int,
+        block_size: int,
+        scale_alg: int | None,
+        dst_type_max: float,
+        max_low_bound: float,
     ) -> Any:
-        return _compat.npu_dynamic_mx_quant(input, axis, round_mode, dst_type, block_size, scale_alg)
+        return _compat.npu_dynamic_mx_quant(
+            input, axis, round_mode, dst_type, block_size, scale_alg, dst_type_max, max_low_bound
+        )
 
 
 def _named_input(first: str) -> Callable[..., Any]:
@@ -155,8 +168,8 @@ def npu_anti_quant(x: Any, scale: Any, *, offset: Any = None, dst_dtype: Any = N
     """(x + offset) * scale.
 
     Args:
-        x: int8, float8_e5m2, float8_e4m3fn, uint8 of hifloat8, or int32 of eight codes of 4 bits in each, dense; 1 to 8
-            dimensions.
+        x: int8, float8_e5m2, float8_e4m3fn, uint8 of hifloat8, or int32 of eight codes of 4 bits in each, dense; at most
+            8 dimensions, of int32 1 at least.
         scale: float32 or bfloat16, of float8 and hifloat8 float32. One, or as many as the result's last or last but one
             dimension.
         offset: None, or of scale's dtype and shape.
@@ -174,7 +187,13 @@ def npu_anti_quant(x: Any, scale: Any, *, offset: Any = None, dst_dtype: Any = N
 
 @_named_input("x")
 def npu_dynamic_quant(
-    x: Any, *, smooth_scales: Any = None, group_index: Any = None, dst_type: Any = None, quant_mode: str = "pertoken"
+    x: Any,
+    *,
+    smooth_scales: Any = None,
+    group_index: Any = None,
+    dst_type: Any = None,
+    quant_mode: str = "pertoken",
+    dst_type_max: float = 0.0,
 ) -> Any:
     """Codes by scales that are computed of x * smooth_scales, and the scales.
 
@@ -185,28 +204,37 @@ def npu_dynamic_quant(
         group_index: None, or int32: the row of x where each group ends. The last is the number of x's rows.
         dst_type: None for int8, or quint4x2, float8_e5m2, float8_e4m3fn, hifloat8.
         quant_mode: "pertoken", a scale for each row; "pertensor", one; "perchannel", one for each column.
+        dst_type_max: the largest code of hifloat8 that scales aim at, up to 32768; 0 for 32768. Others ignore it.
 
     Returns:
         The codes, of x's shape; of quint4x2 int32 of eight in each, of hifloat8 uint8. And the scales, of float32.
     """
-    return _dynamic_quant("npu_dynamic_quant", x, smooth_scales, group_index, dst_type, quant_mode)
+    return _dynamic_quant("npu_dynamic_quant", x, smooth_scales, group_index, dst_type, quant_mode, dst_type_max)
 
 
 @_named_input("x")
 def npu_dynamic_quant_asymmetric(
-    x: Any, *, smooth_scales: Any = None, group_index: Any = None, dst_type: Any = None, quant_mode: str = "pertoken"
+    x: Any,
+    *,
+    smooth_scales: Any = None,
+    group_index: Any = None,
+    dst_type: Any = None,
+    quant_mode: str = "pertoken",
+    dst_type_max: float = 0.0,
 ) -> Any:
     """Codes by scales and offsets that are computed of x * smooth_scales, the scales, and the offsets.
 
     Args:
-        x, smooth_scales, group_index, quant_mode: as of npu_dynamic_quant.
+        x, smooth_scales, group_index, quant_mode, dst_type_max: as of npu_dynamic_quant.
         dst_type: None for int8, or quint4x2.
 
     Returns:
         round(x / scale + offset), of x's shape; of quint4x2 int32 of eight in each. The scales, (max - min) / (H - L),
         and the offsets, H - max / scale, of float32. H and L are the highest and the lowest code.
     """
-    return _dynamic_quant("npu_dynamic_quant_asymmetric", x, smooth_scales, group_index, dst_type, quant_mode)
+    return _dynamic_quant(
+        "npu_dynamic_quant_asymmetric", x, smooth_scales, group_index, dst_type, quant_mode, dst_type_max
+    )
 
 
 def npu_dynamic_mx_quant(
@@ -217,16 +245,21 @@ def npu_dynamic_mx_quant(
     dst_type: Any = ScalarType.float4_e2m1fn_x2,
     block_size: int = 32,
     scale_alg: int | None = 0,
+    dst_type_max: float = 0.0,
+    max_low_bound: float = 0.0,
 ) -> Any:
     """Codes of microscaling formats, and the scale of each block, a power of two.
 
     Args:
         input: float16, bfloat16 or float32, 1 to 7 dimensions, any strides; may be empty.
         axis: the dimension that blocks lie along.
-        round_mode: "rint", to nearest even.
+        round_mode: "rint", to nearest even; of float4 also "floor", and "round", whose ties go away from 0.
         dst_type: float4_e2m1fn_x2, float4_e1m2fn_x2, float8_e5m2 or float8_e4m3fn.
         block_size: a multiple of 32 up to 1024; of float32 32.
-        scale_alg: 0, by the largest magnitude's exponent; 1, of float8, the least power of two that holds it.
+        scale_alg: 0, by the largest magnitude's exponent; 1, of float8, and 2, of float4_e2m1fn_x2 in blocks of 32, the
+            least power of two that holds it.
+        dst_type_max: of scale_alg 2, what it is held below, from 6 to 12; 0 for 6.
+        max_low_bound: of scale_alg 1, what the largest magnitude counts as, at least.
 
     Returns:
         The codes, of input's shape; of float4 uint8 of two in each, the first in the low half. And the scales, float8
@@ -242,6 +275,8 @@ def npu_dynamic_mx_quant(
         dst_type=_number(dst_type),
         block_size=block_size,
         scale_alg=scale_alg,
+        dst_type_max=dst_type_max,
+        max_low_bound=max_low_bound,
     )
 
 

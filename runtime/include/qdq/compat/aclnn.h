@@ -35,8 +35,7 @@
  *
  * Where qdq differs from both:
  *
- * - asymmetric dynamic scales of float8, roundMode "hybrid" of HIFLOAT8, and rounding of FLOAT4 other than rint are not
- *   offered;
+ * - asymmetric dynamic scales of float8, and roundMode "hybrid" of HIFLOAT8, are not offered;
  * - elements that are all 0, or with offsetOut all equal, have a scaleOut of 1, which is 0 in CANN; without offsetOut
  * the codes are 0 in both;
  * - a block with an infinity has the mxscaleOut of 2^128 (scaleAlg 1: 2^127) and codes that saturate, in CANN NaN;
@@ -157,7 +156,7 @@ aclnnStatus aclDestroyTensor(const aclTensor *tensor);
  * @param scales         f32, f16 or bf16; one dimension, of 1 element or x's length along `axis`
  * @param zeroPoints     NULL for none; i32, i8, u8, f32 or bf16, as many as scales. Where scales or zeroPoints is bf16,
  * x, scales and zeroPoints all are
- * @param dtype          ACL_INT8, ACL_UINT8, ACL_INT32, ACL_FLOAT8_E4M3FN or ACL_FLOAT8_E5M2, out's type
+ * @param dtype          ACL_INT8, ACL_UINT8, ACL_INT32, ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN or ACL_FLOAT8_E5M2, out's type
  * @param axis           a dimension of x, negative counted from the last; not looked at for one scale
  * @param out            x's shape, any strides that keep elements apart
  * @param workspaceSize  becomes 0: qdq needs none
@@ -190,8 +189,9 @@ aclnnStatus aclnnAscendQuant(void *workspace, uint64_t workspaceSize, aclOpExecu
  * dimension, or in x's rank with 1 everywhere else
  * @param offset         NULL for none; scale's type and shape; of float8 zeros
  * @param sqrtMode       whether the square of scale, rounded to f32, takes its place
- * @param roundMode      "round" (to nearest even), "floor", "ceil" or "trunc"; of float8 "round"
- * @param dstType        ACL_INT8, ACL_INT32, ACL_INT4, ACL_FLOAT8_E4M3FN or ACL_FLOAT8_E5M2, y's type
+ * @param roundMode      "round" (to nearest even; of HIFLOAT8 ties away from 0), "floor", "ceil" or "trunc"; of float8
+ * "round"
+ * @param dstType        ACL_INT8, ACL_INT32, ACL_INT4, ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN or ACL_FLOAT8_E5M2, y's type
  * @param axis           one of the last two dimensions of x, negative counted from the last
  * @param y              x's shape; of INT32 with an eighth of the last dimension. Codes of 4 bits are dense, others of
  * any strides that keep elements apart; of INT4 the last dimension is even
@@ -206,13 +206,15 @@ aclnnStatus aclnnAscendQuantV3(void *workspace, uint64_t workspaceSize, aclOpExe
 
 /** The first phase: dequantizes.
  *
- * @param x              i8, INT4, INT32, e4m3fn or e5m2; 1 to 8 dimensions; may be empty. Codes of 4 bits are dense
+ * @param x              i8, INT4, INT32, HIFLOAT8, e4m3fn or e5m2; 0 to 8 dimensions, of INT4 1 to 8; may be empty.
+ * Codes of 4 bits are dense
  * @param scale          f32 or bf16, of float8 f32; one element, or y's length along its last or last but one
  * dimension: in one dimension, or in y's rank with 1 everywhere else
  * @param offset         NULL for none; scale's type and shape; of float8 zeros
  * @param dstType        ACL_FLOAT16 or ACL_BF16, y's type
  * @param sqrtMode       whether the square of scale, rounded to f32, takes its place; not of float8
- * @param y              x's shape; of INT32 with eight times the last dimension. Any strides that keep elements apart
+ * @param y              x's shape; of INT32 with eight times the last dimension, of a scalar (8,). Any strides that
+ * keep elements apart
  * @param workspaceSize  becomes 4 bytes for each element of scale in sqrtMode, else 0
  * @param executor       becomes the executor
  * @return as aclnnQuantizeGetWorkspaceSize() */
@@ -249,7 +251,8 @@ aclnnStatus aclnnDynamicQuantV2(void *workspace, uint64_t workspaceSize, aclOpEx
  * x's last one ("perchannel": of its last but one). With groupIndexOptional [groups, x's last dimension]
  * @param groupIndexOptional    NULL, or i32 or INT64 [groups], at most 1024: the row of x where each group ends. They
  * do not fall, and the last is the number of x's rows
- * @param dstType               ACL_INT8, ACL_INT32, ACL_INT4, ACL_FLOAT8_E4M3FN or ACL_FLOAT8_E5M2, yOut's type
+ * @param dstType               ACL_INT8, ACL_INT32, ACL_INT4, ACL_HIFLOAT8, ACL_FLOAT8_E4M3FN or ACL_FLOAT8_E5M2,
+ * yOut's type
  * @param isSymmetrical         false: with offsetOut, not of float8
  * @param quantMode             "pertoken": a scale for each row, x's last dimension; "pertensor": one; "perchannel":
  * one for each column of x's last two dimensions, without groups
@@ -272,16 +275,17 @@ aclnnStatus aclnnDynamicQuantV3(void *workspace, uint64_t workspaceSize, aclOpEx
  *
  * @param x                  f16, bf16 or f32; 1 to 7 dimensions, any strides; may be empty
  * @param axis               the dimension that blocks lie along, negative counted from the last
- * @param roundModeOptional  NULL or "rint": to nearest even
- * @param dstType            ACL_FLOAT8_E5M2, ACL_FLOAT8_E4M3FN or ACL_FLOAT4_E2M1, yOut's type
+ * @param roundModeOptional  NULL or "rint": to nearest even; of FLOAT4 also "floor", and "round", whose ties go away
+ * from 0
+ * @param dstType            ACL_FLOAT8_E5M2, ACL_FLOAT8_E4M3FN, ACL_FLOAT4_E2M1 or ACL_FLOAT4_E1M2, yOut's type
  * @param blocksize          elements in a block, a multiple of 32 up to 1024; the last block may be shorter. An x of
  * f32 has 32, and as many along axis at least
  * @param scaleAlg           0: 2^(floor(log2 max|x|) - e), where 2^e is in the largest code, as OCP's MX formats; 1, of
  * float8: the least power of two from max|x| / L on, as cuBLAS has it
- * @param yOut               x's shape, dense; of FLOAT4_E2M1 the last dimension is even
+ * @param yOut               x's shape, dense; of 4 bits the last dimension is even
  * @param mxscaleOut         FLOAT8_E8M0, dense; x's shape with half as many, rounded up, as there are blocks in
  * dimension axis, and 2 at the end: two neighbours along axis. Code 0 fills up an odd number
- * @param workspaceSize      becomes a byte for each block
+ * @param workspaceSize      becomes a byte for each block; by "floor" and "round" 4 bytes for each element of x, too
  * @param executor           becomes the executor
  * @return as aclnnQuantizeGetWorkspaceSize() */
 aclnnStatus aclnnDynamicMxQuantGetWorkspaceSize(const aclTensor *x, int64_t axis, char *roundModeOptional,

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 /// What CANN's front end and torch_npu's share.
 namespace qdq::compat::ascend {
@@ -143,9 +144,10 @@ qdq_status smooth_by_group(const qdq_tensor &x, const qdq_tensor &factors, float
 }
 
 /// Scale and offset of each group of values, as CANN's asymmetric DynamicQuant, for codes from lowest to highest.
-/// scale = (max - min) / (highest - lowest), 1 where that is 0; offset = highest - max / scale. Each operation is of
-/// f32, in the caller's floating-point environment. Where a value is NaN both are.
-struct asymmetric_scales {
+/// scale = (max - min) / (highest - lowest), 1 where that is 0; offset = highest - max / scale. Or the scale alone, of
+/// a largest code: amax / largest, 1 where that is 0. Each operation is of f32, in the caller's floating-point
+/// environment. Where a value is NaN both are.
+struct scales_of_groups {
     std::int64_t outer = 1;   ///< of the values, which are [outer, shared, inner]
     std::int64_t shared = 1;  ///< values in a group
     std::int64_t inner = 1;   ///< inside the dimension that shares a scale
@@ -153,7 +155,7 @@ struct asymmetric_scales {
     float highest;            ///< code
 
     /// Of dense values of a shape. `along` is the dimension that shares a scale; the rank where all do.
-    constexpr asymmetric_scales(std::int32_t rank, const std::int64_t *shape, std::int32_t along, std::int32_t bits)
+    constexpr scales_of_groups(std::int32_t rank, const std::int64_t *shape, std::int32_t along, std::int32_t bits)
         : lowest(static_cast<float>(-(1 << (bits - 1)))), highest(-lowest - 1) {
         for (std::int32_t d = 0; d < rank; ++d) {
             (along == rank || d == along ? shared : d < along ? outer : inner) *= shape[d];
@@ -173,6 +175,20 @@ struct asymmetric_scales {
             const float step = (most - least) / (highest - lowest), used = step == 0 ? 1 : step;
             element(scale, group) = sound(used);
             element(offset, group) = sound(highest - most / used);
+        }
+    }
+
+    /// Writes symmetric ones.
+    void compute(const float *values, float largest, const qdq_tensor &scale) const {
+        for (std::int64_t group = 0; group < outer * inner; ++group) {
+            const float *const first = values + group / inner * shared * inner + group % inner;
+            float amax = 0;
+            for (std::int64_t i = 0; i < shared; ++i) {
+                const float each = __builtin_fabsf(first[i * inner]);
+                amax = each > amax || each != each ? each : amax;
+            }
+            const float step = amax / largest;
+            element(scale, group) = sound(step == 0 ? 1 : step);
         }
     }
 
@@ -225,6 +241,76 @@ struct mx_scales {
             }
         }
     }
+
+    /// Plain scales of dense values, `length` along the axis: the least power of two that is not below amax / largest,
+    /// one division, where amax is `least` at least. Of an infinity 2^127, of NaN NaN.
+    void compute(const float *values, std::int64_t length, std::int64_t block, float largest, float least,
+                 std::uint8_t *plain) const {
+        for (std::int64_t s = 0; s < outer * blocks * inner; ++s) {
+            const std::int64_t o = s / inner / blocks, b = s / inner % blocks, i = s % inner;
+            float amax = least;
+            for (std::int64_t a = b * block; a < length && a < (b + 1) * block; ++a) {
+                const float each = __builtin_fabsf(values[(o * length + a) * inner + i]);
+                amax = each > amax || each != each ? each : amax;
+            }
+            plain[s] = power_not_below(amax / largest);
+        }
+    }
+
+    /// Calls use(value, scale) for each of the values, dense and `length` along the axis, with the plain scale of its
+    /// block.
+    template<typename Use>
+    void each(float *values, std::int64_t length, std::int64_t block, const std::uint8_t *plain, Use &&use) const {
+        for (std::int64_t o = 0; o < outer; ++o) {
+            for (std::int64_t a = 0; a < length; ++a) {
+                for (std::int64_t i = 0; i < inner; ++i) {
+                    use(values[(o * length + a) * inner + i], plain[(o * blocks + a / block) * inner + i]);
+                }
+            }
+        }
+    }
+
+private:
+    // By its exponent + 127; NaN is 255.
+    static constexpr std::uint8_t power_not_below(float value) {
+        const auto bits = __builtin_bit_cast(std::uint32_t, value);
+        const std::uint32_t exponent = bits >> 23, fraction = bits & 0x7fffff;
+        if (value != value) {
+            return 255;
+        }
+        const bool is_above = exponent == 0 ? fraction > 0x400000 : fraction > 0;  // code 0 is 2^-127
+        return static_cast<std::uint8_t>(exponent >= 254 ? 254 : exponent + (is_above ? 1 : 0));
+    }
 };
+
+/// How CANN's DynamicMxQuant rounds codes of FLOAT4: to nearest even, down, or to nearest with ties away from 0.
+enum class float4_mode : std::uint8_t { rint, floor, round };
+
+/// Whether a text names one, which `mode` becomes.
+constexpr bool find_float4_mode(std::string_view name, float4_mode &mode) {
+    mode = name == "floor" ? float4_mode::floor : name == "round" ? float4_mode::round : float4_mode::rint;
+    return mode != float4_mode::rint || name == "rint";
+}
+
+/// The value of a code of e2m1, or of e1m2, times its scale, by its exponent + 127, that `value` becomes in the modes
+/// floor and round. One beyond the largest code stays beyond it, infinities and NaN stay what they are. In the caller's
+/// floating-point environment, of which only flushing of subnormal numbers changes a result.
+inline float rounded_to_float4(float value, std::uint8_t scale, bool is_e2m1, float4_mode mode) {
+    const auto power_of_two = [](int exponent) {
+        return __builtin_bit_cast(double, static_cast<std::uint64_t>(exponent + 1023) << 52);
+    };
+    const int exponent = scale - 127;
+    const double scaled = __builtin_fabs(static_cast<double>(value)) * power_of_two(-exponent);
+    if (!(scaled < 8)) {
+        return value;
+    }
+    const double step = !is_e2m1 ? 0.25 : scaled < 2 ? 0.5 : scaled < 4 ? 1 : 2;
+    const auto whole = static_cast<int>(scaled / step);
+    const double rest = scaled / step - whole;
+    const bool grows = mode == float4_mode::round ? rest >= 0.5 : rest > 0 && value < 0;
+    const double magnitude = (whole + (grows ? 1 : 0)) * step * power_of_two(exponent), largest = 0x1.fffffep127;
+    return static_cast<float>(
+        __builtin_copysign(magnitude < largest ? magnitude : largest, static_cast<double>(value)));
+}
 
 }  // namespace qdq::compat::ascend

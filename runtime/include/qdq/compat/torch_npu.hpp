@@ -416,15 +416,18 @@ struct dynamic_quant_keywords {
     optional_tensor group_index{};             ///< the row of x where each group ends
     std::optional<type_number> dst_type{};     ///< int8, unless quint4x2 or, symmetric, float8 or hifloat8
     std::string_view quant_mode = "pertoken";  ///< or "pertensor", "perchannel"
+    double dst_type_max = 0;                   ///< L of hifloat8, in [0, 32768]; 0: 32768. Of others without effect
 };
 
 /// npu_dynamic_mx_quant's arguments by their names.
 struct dynamic_mx_quant_keywords {
     axis_number axis = -1;                      ///< the dimension that blocks lie along
-    std::string_view round_mode = "rint";       ///< to nearest even, the one that is offered
+    std::string_view round_mode = "rint";       ///< to nearest even; of float4 or "floor", or "round": ties away from 0
     type_number dst_type = float4_e2m1fn_x2;    ///< or float4_e1m2fn_x2, float8_e5m2, float8_e4m3fn
     std::int64_t block_size = 32;               ///< a multiple of 32 up to 1024
-    std::optional<std::int64_t> scale_alg = 0;  ///< 1: the least power of two that holds the largest, of float8
+    std::optional<std::int64_t> scale_alg = 0;  ///< 1, of float8, and 2, of e2m1: the least power of two that holds all
+    double dst_type_max = 0;                    ///< what it holds them below, of scale_alg 2: in [6, 12]; 0: 6
+    double max_low_bound = 0;                   ///< of scale_alg 1: magnitudes are taken to reach this, at least
 };
 
 namespace detail {
@@ -524,7 +527,7 @@ inline verdict check_anti_types(const qdq_tensor &x, const qdq_tensor &s, const 
 
 inline verdict check(const Tensor &x, const Tensor &scale, const anti_quant_keywords &how, anti_quant_call &accepted) {
     const char *const function = anti_names.function;
-    if (const verdict sound = check_given(function, "x", x, 1); !sound) {
+    if (const verdict sound = check_given(function, "x", x, 0); !sound) {
         return sound;
     }
     if (const verdict sound = check_given(function, "scale", scale, 1); !sound) {
@@ -545,6 +548,9 @@ inline verdict check(const Tensor &x, const Tensor &scale, const anti_quant_keyw
         if (!is_dense(given)) {
             return fail("%s: x: its strides are not dense (eight int4 in each int32)", function);
         }
+        if (given.rank == 0) {
+            return fail("%s: x: a scalar, where int32 has a last dimension", function);
+        }
         if (__builtin_mul_overflow(accepted.shape.last(), 8, &accepted.shape.last())) {
             return fail("%s: x: its last dimension is too long", function);
         }
@@ -552,10 +558,13 @@ inline verdict check(const Tensor &x, const Tensor &scale, const anti_quant_keyw
     const std::span<const std::int64_t> shape = accepted.shape.span(), of_scale = compat::shape_of(s);
     const std::int64_t count = compat::element_count(of_scale);
     const auto rank = static_cast<std::int32_t>(shape.size());
+    const bool is_list = of_scale.size() == 1, fits = is_list || of_scale.size() == shape.size();
+    if (fits && count == 1) {
+        return QDQ_OK;
+    }
     for (std::int32_t along = rank - 1; along >= std::max(0, rank - 2); --along) {
         const auto d = static_cast<std::size_t>(along);
-        const bool is_list = of_scale.size() == 1, fits = is_list || of_scale.size() == shape.size();
-        if (fits && (count == 1 || (count == of_scale[is_list ? 0 : d] && count == shape[d]))) {
+        if (fits && count == of_scale[is_list ? 0 : d] && count == shape[d]) {
             accepted.along = along;
             return QDQ_OK;
         }
@@ -592,6 +601,7 @@ struct dynamic_quant_call {
     sizes y{}, scale{};       // shapes of the results
     std::int32_t shared = 0;  // the dimension that shares a scale; x's rank where all do
     bool by_channel = false;
+    float largest = 0;  // code, of which scales are computed here; 0: of the codes' type, by qdq
 
     const compat::argument_names &names() const { return is_asymmetric ? asymmetric_names : dynamic_names; }
 };
@@ -684,6 +694,13 @@ inline verdict check(const Tensor &given, const dynamic_quant_keywords &how, dyn
     }
     accepted.computed = type->computed;
     accepted.returned = type->returned;
+    if (!(how.dst_type_max >= 0 && how.dst_type_max <= 32768)) {
+        return fail("%s: dst_type_max: %g is not in 0..32768", function, how.dst_type_max);
+    }
+    constexpr double least_to_count = 0x1p-23;  // CANN's, FLT_EPSILON
+    if (accepted.computed == dtype::hif8 && how.dst_type_max >= least_to_count) {
+        accepted.largest = static_cast<float>(how.dst_type_max);
+    }
     accepted.y = accepted.scale = sizes(shape_of(x));
     if (accepted.computed == dtype::i4) {
         if (accepted.y.last() % 8 != 0) {
@@ -702,10 +719,11 @@ inline verdict check(const Tensor &given, const dynamic_quant_keywords &how, dyn
     return QDQ_OK;
 }
 
-// x, or in `product` what becomes of it in f32: the product with smooth_scales, or x itself where there are offsets.
+// x, or in `product` what becomes of it in f32: the product with smooth_scales, or x itself where scales are computed
+// here.
 inline verdict smoothed(qdq_tensor &x, compat::owned_tensor &product, const dynamic_quant_keywords &how,
                         const dynamic_quant_call &accepted) {
-    if (!how.smooth_scales.has_value() && !accepted.is_asymmetric) {
+    if (!how.smooth_scales.has_value() && !accepted.is_asymmetric && accepted.largest == 0) {
         return QDQ_OK;
     }
     product = {dtype::f32, compat::shape_of(x), compat::owned_tensor::uninitialized{}};
@@ -750,12 +768,16 @@ inline verdict compute(qdq_tensor y, const qdq_tensor &scale, const qdq_tensor *
     y.dtype = static_cast<qdq_dtype>(accepted.computed);
     y.shape = x.shape;
     static const qdq_options acl = compat::profile("acl");
+    const compat::ascend::scales_of_groups groups(x.rank, x.shape, accepted.shared, qdq_dtype_bits(y.dtype));
+    if (accepted.largest != 0) {
+        groups.compute(static_cast<const float *>(x.data), accepted.largest, s);
+        return compat::in_terms_of(accepted.names(), qdq_quantize(&x, &s, nullptr, &y, &acl));
+    }
     if (offset == nullptr) {
         return compat::in_terms_of(accepted.names(), qdq_quantize_dynamic(&x, &s, nullptr, &y, nullptr, &acl));
     }
     const qdq_tensor o = of_scale.view(offset->data, QDQ_F32);
-    compat::ascend::asymmetric_scales(x.rank, x.shape, accepted.shared, qdq_dtype_bits(y.dtype))
-        .compute(static_cast<const float *>(x.data), s, o);
+    groups.compute(static_cast<const float *>(x.data), s, o);
     qdq_options options = acl;
     options.quantize_zp = QDQ_ZP_BEFORE_ROUNDING;
     return compat::in_terms_of(accepted.names(), qdq_quantize(&x, &s, &o, &y, &options));
@@ -769,7 +791,44 @@ struct dynamic_mx_call {
     std::int32_t along = 0;
     std::int64_t block = 32;
     qdq_scale_rule rule = QDQ_SCALE_POWER_FLOOR;
+    compat::ascend::float4_mode mode{};
+    float largest = 0, least = 0;  // by which scales are computed here; 0: by the rule
+
+    bool is_qdqs_own() const { return mode == compat::ascend::float4_mode::rint && largest == 0; }
 };
+
+// Which scales, of an accepted type and block.
+inline verdict check_scale_alg(const dynamic_mx_quant_keywords &how, bool is_float4, dynamic_mx_call &accepted) {
+    const char *const function = mx_names.function;
+    const bool is_e2m1 = accepted.computed == dtype::f4e2m1;
+    const std::int64_t alg = how.scale_alg.value_or(0);
+    if (alg != 0 && alg != (is_e2m1 ? 2 : is_float4 ? 0 : 1)) {
+        return fail("%s: scale_alg: %lld is not 0%s", function, static_cast<long long>(alg),
+                    is_e2m1     ? " or 2"
+                    : is_float4 ? ""
+                                : " or 1");
+    }
+    if (alg == 2 && accepted.block != 32) {
+        return fail("%s: block_size: %lld is not 32, that of scale_alg 2", function,
+                    static_cast<long long>(accepted.block));
+    }
+    if (how.dst_type_max != 0 && (alg != 2 || !(how.dst_type_max >= 6 && how.dst_type_max <= 12))) {
+        return fail("%s: dst_type_max: %g is not 0%s", function, how.dst_type_max,
+                    alg == 2 ? ", nor in 6..12" : ", as without scale_alg 2");
+    }
+    if (how.max_low_bound != 0 && (alg != 1 || !(how.max_low_bound > 0 && how.max_low_bound <= 0x1.fffffep127))) {
+        return fail("%s: max_low_bound: %g is not 0%s", function, how.max_low_bound,
+                    alg == 1 ? ", nor above it and an f32" : ", as without scale_alg 1");
+    }
+    accepted.rule = alg == 0 ? QDQ_SCALE_POWER_FLOOR : QDQ_SCALE_POWER_ROUND_UP;
+    accepted.least = static_cast<float>(how.max_low_bound);
+    if (how.dst_type_max != 0) {
+        accepted.largest = static_cast<float>(how.dst_type_max);
+    } else if (accepted.least > 0) {
+        accepted.largest = accepted.computed == dtype::f8e5m2 ? 57344 : 448;
+    }
+    return QDQ_OK;
+}
 
 inline verdict check(const Tensor &input, const dynamic_mx_quant_keywords &how, dynamic_mx_call &accepted) {
     using namespace compat;
@@ -798,15 +857,17 @@ inline verdict check(const Tensor &input, const dynamic_mx_quant_keywords &how, 
     accepted.computed = type->computed;
     accepted.returned = type->returned;
     const bool is_float4 = accepted.returned == dtype::u8;
-    const std::int64_t axis = how.axis, alg = how.scale_alg.value_or(0);
+    const std::int64_t axis = how.axis;
     if (axis < -x.rank || axis >= x.rank) {
         return fail("%s: axis: %lld is not in [%d, %d)", function, static_cast<long long>(axis), int(-x.rank),
                     int(x.rank));
     }
     accepted.along = static_cast<std::int32_t>(axis < 0 ? axis + x.rank : axis);
-    if (how.round_mode != "rint") {
-        return fail("%s: round_mode: \"%.*s\" is not rint, the one that is offered", function,
-                    int(std::min<std::size_t>(how.round_mode.size(), 100)), how.round_mode.data());
+    if (!ascend::find_float4_mode(how.round_mode, accepted.mode) ||
+        (!is_float4 && accepted.mode != ascend::float4_mode::rint)) {
+        return fail("%s: round_mode: \"%.*s\" is not %s", function,
+                    int(std::min<std::size_t>(how.round_mode.size(), 100)), how.round_mode.data(),
+                    is_float4 ? "one of rint, floor, round" : "rint, the one for float8");
     }
     accepted.block = how.block_size;
     if (accepted.block < 32 || accepted.block > 1024 || accepted.block % 32 != 0) {
@@ -817,10 +878,9 @@ inline verdict check(const Tensor &input, const dynamic_mx_quant_keywords &how, 
         return fail("%s: block_size: %lld; an input of f32 has blocks of 32 alone, and one at least", function,
                     static_cast<long long>(accepted.block));
     }
-    if (alg != 0 && (alg != 1 || is_float4)) {
-        return fail("%s: scale_alg: %lld is not 0%s", function, static_cast<long long>(alg), is_float4 ? "" : " or 1");
+    if (const verdict allowed = check_scale_alg(how, is_float4, accepted); !allowed) {
+        return allowed;
     }
-    accepted.rule = alg == 0 ? QDQ_SCALE_POWER_FLOOR : QDQ_SCALE_POWER_ROUND_UP;
     accepted.y = accepted.scale = sizes(shape_of(x));
     if (is_float4 && accepted.y.last() % 2 != 0) {
         return fail("%s: input: the last dimension, %lld, is not even (%s)", function,
@@ -831,6 +891,36 @@ inline verdict check(const Tensor &input, const dynamic_mx_quant_keywords &how, 
     accepted.scale.size[static_cast<std::size_t>(accepted.along)] = scales.pairs();
     accepted.scale.size[accepted.scale.rank++] = 2;
     return QDQ_OK;
+}
+
+// What qdq_quantize_dynamic() does not: scales by another largest code, and codes of float4 by another mode. y is of
+// the codes' type.
+inline verdict quantize_blocks(const qdq_tensor &x, const qdq_tensor &scale, const qdq_tensor &y,
+                               const compat::ascend::mx_scales &scales, const qdq_scale_options &how,
+                               const qdq_options &options, const dynamic_mx_call &accepted) {
+    const compat::owned_tensor wide(dtype::f32, compat::shape_of(x), compat::owned_tensor::uninitialized{});
+    if (wide.problem() != nullptr) {
+        return {QDQ_OUT_OF_MEMORY, compat::out_of_memory};
+    }
+    const qdq_tensor w = wide.c();
+    auto *const values = static_cast<float *>(w.data);
+    auto *const plain = static_cast<std::uint8_t *>(scale.data);
+    const std::int64_t length = x.shape[accepted.along];
+    if (const qdq_status widened = compat::ascend::widen(x, values); widened != QDQ_OK) {
+        return compat::in_terms_of(mx_names, widened);
+    }
+    if (accepted.largest != 0) {
+        scales.compute(values, length, accepted.block, accepted.largest, accepted.least, plain);
+    } else if (const qdq_status done = qdq_quantize_dynamic(&w, &scale, nullptr, &y, &how, &options); done != QDQ_OK) {
+        return compat::in_terms_of(mx_names, done);
+    }
+    const bool rounds_here = accepted.mode != compat::ascend::float4_mode::rint;
+    if (rounds_here) {
+        scales.each(values, length, accepted.block, plain, [&](float &value, std::uint8_t by) {
+            value = compat::ascend::rounded_to_float4(value, by, accepted.computed == dtype::f4e2m1, accepted.mode);
+        });
+    }
+    return compat::in_terms_of(mx_names, qdq_quantize(rounds_here ? &w : &x, &scale, nullptr, &y, &options));
 }
 
 // y and paired are dense.
@@ -851,8 +941,11 @@ inline verdict compute(qdq_tensor y, const qdq_tensor &paired, const Tensor &inp
     options.block_size = accepted.block;
     qdq_scale_options how{};
     how.rule = accepted.rule;
-    if (const verdict done = compat::in_terms_of(mx_names, qdq_quantize_dynamic(&x, &s, nullptr, &y, &how, &options));
-        !done) {
+    const verdict done =
+        accepted.is_qdqs_own() || scales.count() == 0
+            ? verdict(compat::in_terms_of(mx_names, qdq_quantize_dynamic(&x, &s, nullptr, &y, &how, &options)))
+            : quantize_blocks(x, s, y, scales, how, options, accepted);
+    if (!done) {
         return done;
     }
     scales.lay_out(static_cast<const std::uint8_t *>(s.data), static_cast<std::uint8_t *>(paired.data));
@@ -883,10 +976,10 @@ compat::expected<Results> all_made_by(dtype of_codes, const sizes &codes, dtype 
 
 /// (x + offset) * scale.
 ///
-/// x: i8, e5m2, e4m3fn, or u8, which is HiFloat8, any strides, or i32 of eight int4 in each, dense; 1 to 8 dimensions;
-/// may be empty. scale: f32 or bf16, of float8 and HiFloat8 f32; one, or the result's length along its last or last but
-/// one dimension. Such a scale has one dimension, or the result's rank with 1 everywhere else. The result is f16 or
-/// bf16, of x's shape; of i32 its last dimension is eight times x's.
+/// x: i8, e5m2, e4m3fn, or u8, which is HiFloat8, any strides, or i32 of eight int4 in each, dense. It has at most 8
+/// dimensions, of i32 1 at least, and may be empty. scale: f32 or bf16, of float8 and HiFloat8 f32; one, or the
+/// result's length along its last or last but one dimension. Such a scale has one dimension, or the result's rank with
+/// 1 everywhere else. The result is f16 or bf16, of x's shape; of i32 its last dimension is eight times x's.
 inline compat::expected<compat::owned_tensor> npu_anti_quant(const Tensor &x, const Tensor &scale,
                                                              const anti_quant_keywords &how = {}) {
     detail::anti_quant_call accepted;
@@ -903,7 +996,8 @@ inline compat::expected<compat::owned_tensor> npu_anti_quant(const Tensor &x, co
 /// scales of x's shape without its last dimension. "pertensor" has one, "perchannel" one for each column of x's last
 /// two dimensions. smooth_scales: as many as x's last dimension ("perchannel": the last but one), or with group_index
 /// [groups, x's last dimension]; x is multiplied by them in f32 first. group_index: i32 [groups], which do not fall;
-/// the last is the number of x's rows. The codes have x's shape and are i8, e5m2, e4m3fn, or u8 of hifloat8; of
+/// the last is the number of x's rows. dst_type_max: L of hifloat8, from 2^-23 to 32768; below it 32768, and of other
+/// types without effect. The codes have x's shape and are i8, e5m2, e4m3fn, or u8 of hifloat8; of
 /// quint4x2 i32, and an eighth of x's last dimension.
 inline compat::expected<codes_and_scales> npu_dynamic_quant(const Tensor &x, const dynamic_quant_keywords &how = {}) {
     detail::dynamic_quant_call accepted;
@@ -935,7 +1029,9 @@ inline compat::expected<codes_scales_and_offsets> npu_dynamic_quant_asymmetric(c
 /// Codes of microscaling formats, and their scales, e8m0 in bytes of u8.
 ///
 /// input: f16, bf16 or f32, 1 to 7 dimensions, any strides; may be empty. An input of f32 has blocks of 32, and as many
-/// elements along axis at least. The codes are e5m2 or e4m3fn of input's shape, or of float4 u8 and half of input's
+/// elements along axis at least. scale_alg 0 follows the exponent of the largest magnitude, amax. 1, of float8, is the
+/// least power of two from amax / L on, where amax is max_low_bound at least. 2, of e2m1 in blocks of 32, is the least
+/// from amax / dst_type_max on. The codes are e5m2 or e4m3fn of input's shape, or of float4 u8 and half of input's
 /// last dimension. A byte has two e2m1 or e1m2, the first in its low half. The scales have input's shape with half as
 /// many, rounded up, as there are blocks along axis, and a last dimension of 2: two neighbours along axis. 0 fills up
 /// an odd number.
