@@ -16,6 +16,11 @@ template<bool nontemporal> void store(char *y, __m512i value) {
     nontemporal ? _mm512_stream_si512(reinterpret_cast<__m512i *>(y), value) : _mm512_storeu_si512(y, value);
 }
 
+template<bool nontemporal> void store(char *y, __m256i value) {
+    auto *const to = reinterpret_cast<__m256i *>(y);
+    nontemporal ? _mm256_stream_si256(to, value) : _mm256_storeu_si256(to, value);
+}
+
 inline __m512i both_halves(__m256i low, __m256i high) {
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }

@@ -65,7 +65,8 @@ private:
     }
 };
 
-// Of a code: encode_64(code, std::bool_constant<multiplies>, x, y, factors of 32 words, factors of the next).
+// Of a code: nontemporal, and encode_64(code, std::bool_constant<multiplies>, x, y, factors of 32 words, those of the
+// next).
 template<typename Code, bool multiplies> class words_encoder {
     static constexpr std::bool_constant<multiplies> how{};
 
@@ -82,6 +83,7 @@ public:
     static void row(const uint16_t *x, uint8_t *y, int64_t columns, const factors &f) {
         const Code code;
         for (int64_t c = 0; c < columns; c += group_size, x += group_size, y += Code::bytes_of_64) {
+            fetch_ahead<Code::nontemporal>(x);
             encode_64(code, how, x, y, f, f);
         }
     }
@@ -97,6 +99,7 @@ public:
             const int64_t operand = first * words_of_a_register / block;
             const factors_of_operands f(scale + operand, inverse + operand, columns / block - operand);
             for (int64_t i = 0; i < least_of(at_once, registers - first); i += 2) {
+                fetch_ahead<Code::nontemporal>(x);
                 encode_64(code, how, x, y, f.template of_register<of_each>(i), f.template of_register<of_each>(i + 1));
                 x += group_size;
                 y += Code::bytes_of_64;

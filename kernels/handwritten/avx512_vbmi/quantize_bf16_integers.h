@@ -31,11 +31,6 @@ template<bool multiplies> [[gnu::always_inline]] inline __m512i quotients_of_wor
 template<typename Code, bool multiplies>
 [[gnu::always_inline]] inline void encode_64(const Code &code, std::bool_constant<multiplies>, const uint16_t *x,
                                              uint8_t *y, const factors &first, const factors &second) {
-    if constexpr (Code::nontemporal) {
-        constexpr int64_t ahead = 1024;
-        _mm_prefetch(x + ahead, _MM_HINT_T0);
-        _mm_prefetch(x + ahead + words_of_a_register, _MM_HINT_T0);
-    }
     const __m512i a = quotients_of_words<multiplies>(_mm512_loadu_si512(x), first);
     const __m512i b = quotients_of_words<multiplies>(_mm512_loadu_si512(x + words_of_a_register), second);
     // 128 bits have 8 codes of the first register, then 8 of the second.

@@ -77,18 +77,21 @@ struct alignas(64) byte_order {
     __m512i load() const { return _mm512_load_si512(of); }
 };
 
-[[gnu::always_inline]] inline void store(const f8e4m3_code &, uint8_t *y, __m512i magnitudes, __m512i signs) {
+template<bool nontemporal>
+[[gnu::always_inline]] inline void store_codes(const f8e4m3_code &, uint8_t *y, __m512i magnitudes, __m512i signs) {
     static constexpr byte_order order(false);
-    _mm512_storeu_si512(y, _mm512_permutexvar_epi8(order.load(), select(0x80808080, signs, magnitudes)));
+    store<nontemporal>(reinterpret_cast<char *>(y),
+                       _mm512_permutexvar_epi8(order.load(), select(0x80808080, signs, magnitudes)));
 }
 
-[[gnu::always_inline]] inline void store(const f4e2m1_code &, uint8_t *y, __m512i magnitudes, __m512i signs) {
+template<bool nontemporal>
+[[gnu::always_inline]] inline void store_codes(const f4e2m1_code &, uint8_t *y, __m512i magnitudes, __m512i signs) {
     static constexpr byte_order order(true);
     const __m512i codes = select(0x08080808, _mm512_srli_epi16(signs, 4), magnitudes);
     const __m512i in_order = _mm512_permutexvar_epi8(order.load(), codes);
     const __m256i even = _mm512_castsi512_si256(in_order), odd = _mm512_extracti64x4_epi64(in_order, 1);
-    _mm256_storeu_si256(
-        reinterpret_cast<__m256i *>(y),
+    store<nontemporal>(
+        reinterpret_cast<char *>(y),
         _mm256_ternarylogic_epi32(even, _mm256_slli_epi16(odd, 4), _mm256_set1_epi8(0x0f), a_where_c_else_b));
 }
 
@@ -154,6 +157,7 @@ private:
     template<typename Factors>
     [[gnu::always_inline]] static void encode_64(const Code &code, const Element *x, uint8_t *y,
                                                  Factors factors_of_register) {
+        fetch_ahead<Code::nontemporal>(x);
         four_registers codes, signs;
 #pragma GCC unroll 4
         for (int64_t i = 0; i < 4; i++) {
@@ -161,7 +165,7 @@ private:
             codes.of[i] = code_of(code, some, factors_of_register(i));
             signs.of[i] = sign_of(some);
         }
-        store(code, y, low_bytes(codes), high_bytes(signs));
+        store_codes<Code::nontemporal>(code, y, low_bytes(codes), high_bytes(signs));
     }
 };
 
