@@ -148,4 +148,4 @@ def test_the_command_line_is_ended_by_the_signals_that_end_qdq():
         time.sleep(0.01)
     time.sleep(0.3)
     running.send_signal(signal.SIGINT)
-    assert running.communicate(timeout=60)[1] == "" and running.returncode == -signal.SIGINT
+    assert running.communicate(timeout=600)[1] == "" and running.returncode == -signal.SIGINT
