@@ -40,16 +40,30 @@ const nontemporal_stores qdq_nontemporal_avx512 = {counted_copy, counted_fence};
 
 }  // namespace qdq::runtime
 
+static void count_stores(const halide_buffer_t *y) {
+    nontemporal_bytes += int64_t{y->type.bytes()} * y->dim[0].extent * y->dim[1].extent;
+    unordered = true;
+}
+
 // The linker has the table call these instead of the kernels.
-#define COUNTED(target, row, form, op, float_type, stored_type, blocks, file)                                       \
-    extern "C" qdq_##op##_kernel __real_qdq_##target##_##row##_##form##_nontemporal;                                \
-    extern "C" int __wrap_qdq_##target##_##row##_##form##_nontemporal(halide_buffer_t *x, halide_buffer_t *scale,   \
-                                                                      halide_buffer_t *zero_point, int32_t variant, \
-                                                                      int32_t sign, halide_buffer_t *y) {           \
-        nontemporal_bytes += int64_t{y->type.bytes()} * y->dim[0].extent * y->dim[1].extent;                        \
-        unordered = true;                                                                                           \
-        return __real_qdq_##target##_##row##_##form##_nontemporal(x, scale, zero_point, variant, sign, y);          \
+#define COUNTED_quantize(kernel)                                                                                       \
+    extern "C" qdq_quantize_kernel __real_##kernel;                                                                    \
+    extern "C" int __wrap_##kernel(halide_buffer_t *x, halide_buffer_t *scale, halide_buffer_t *inverse,               \
+                                   halide_buffer_t *zero_point, int32_t variant, int32_t before, int32_t rounding,     \
+                                   int32_t lowest, int32_t highest, int32_t no_saturate, halide_buffer_t *y) {         \
+        count_stores(y);                                                                                               \
+        return __real_##kernel(x, scale, inverse, zero_point, variant, before, rounding, lowest, highest, no_saturate, \
+                               y);                                                                                     \
     }
+#define COUNTED_dequantize(kernel)                                                                          \
+    extern "C" qdq_dequantize_kernel __real_##kernel;                                                       \
+    extern "C" int __wrap_##kernel(halide_buffer_t *x, halide_buffer_t *scale, halide_buffer_t *zero_point, \
+                                   int32_t variant, int32_t sign, halide_buffer_t *y) {                     \
+        count_stores(y);                                                                                    \
+        return __real_##kernel(x, scale, zero_point, variant, sign, y);                                     \
+    }
+#define COUNTED(target, row, form, op, float_type, stored_type, blocks, file) \
+    COUNTED_##op(qdq_##target##_##row##_##form##_nontemporal)
 QDQ_NONTEMPORAL_KERNELS(COUNTED)
 
 namespace {
@@ -79,7 +93,7 @@ struct layout {
     qdq_stores stores = QDQ_STORES_BY_SIZE;
 };
 
-int64_t bits_of(qdq_dtype type) { return type == QDQ_F32 ? 32 : type == QDQ_I8 ? 8 : 4; }
+int64_t bits_of(qdq_dtype type) { return type == QDQ_F32 ? 32 : type == QDQ_I4 ? 4 : 8; }
 
 // The bytes of y that a call writes so.
 int64_t bytes_streamed(const layout &how, bool quantizes, bool by_plan) {
@@ -123,6 +137,8 @@ constexpr int64_t limit = int64_t{16} << 20;  // bytes of x and y up to which no
 const std::vector<layout> &large_layouts() {
     static const std::vector<layout> all{
         {"one kernel call, were it small", {4 << 20}, {}},
+        {"8-bit floats", {4 << 20}, {}, 0, QDQ_LOW_FIRST, QDQ_F8E4M3},
+        {"8-bit floats in blocks", {4096, 1024}, {4096, 32}, 32, QDQ_LOW_FIRST, QDQ_F8E4M3},
         {"packed", {4 << 20}, {}, 0, QDQ_LOW_FIRST, QDQ_I4},
         {"packed, high first", {4 << 20}, {}, 0, QDQ_HIGH_FIRST, QDQ_I4},
         {"packed in split halves", {4 << 20}, {}, 0, QDQ_SPLIT_HALVES, QDQ_I4},
