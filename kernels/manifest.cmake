@@ -127,7 +127,7 @@ qdq_handwritten(avx512_vbmi/dequantize_4_bits.h
 qdq_handwritten(avx512_vbmi/dequantize_8_bit_floats.h
   TARGETS x86_avx512_bf16
   ROWS dequantize_f8*_*f16
-  FORMS row block NONTEMPORAL
+  FORMS row block BLOCKS 16 32 NONTEMPORAL
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_bf16.h
   TARGETS x86_avx512_bf16

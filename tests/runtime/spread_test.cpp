@@ -78,11 +78,12 @@ TEST(Spread, puts_the_values_of_blocks_that_a_box_cuts) {
                 values *= d.blocks;
             }
             std::vector<int32_t> from(values + spread_past), to(places + spare_operands + 1, untouched), also = to;
-            std::iota(from.begin(), from.end(), 0);
+            constexpr int32_t first = 100;
+            std::iota(from.begin(), from.end(), first);
             const spread_values arrays[] = {{from.data(), also.data()}, {from.data(), to.data()}};
             spread(on, std::span(arrays), std::span(dimensions, count));
             for (int64_t place = 0; place < places; place++) {
-                int64_t expected = 0;
+                int64_t expected = first;
                 for (const spread_dimension &d : std::span(dimensions, count)) {
                     const int64_t block = (place / d.step % d.extent + d.phase) / d.block;
                     expected += std::min(block, d.blocks - 1) * d.from;
