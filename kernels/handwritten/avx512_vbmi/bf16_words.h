@@ -65,8 +65,8 @@ private:
     }
 };
 
-// Of a code: nontemporal, and encode_64(code, std::bool_constant<multiplies>, x, y, factors of 32 words, those of the
-// next).
+// What Code is to have: `nontemporal`, and a function encode_64(code, std::bool_constant<multiplies>, x, y, factors of
+// 32 words, those of the next).
 template<typename Code, bool multiplies> class words_encoder {
     static constexpr std::bool_constant<multiplies> how{};
 

@@ -18,7 +18,7 @@ struct words_of_64 {
     __m512i first, second;  // of the first 8 codes of each 128 bits, and of the second
 };
 
-// A table of a word of the floats for each code without sign.
+// A table of a word for each code without sign.
 template<typename Kernel> class words_of_codes {
 public:
     explicit words_of_codes(const __m512i (&words)[4]) {
@@ -73,6 +73,7 @@ template<typename Kernel> words_of_codes<Kernel> words_of(float scale) {
                                    words_from<Kernel>(64, scale), words_from<Kernel>(96, scale)});
 }
 
+// What is looked up: results, which are words of the floats, or values, which are bf16 whatever the floats are.
 template<typename Kernel> struct results : Kernel {
     static constexpr const float_layout &words = Kernel::floats.layout;
 };
