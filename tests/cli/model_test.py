@@ -3,17 +3,15 @@ import fnmatch
 import html
 import json
 import os
-import random as chance
 import re
 import shutil
 import signal
-import time
 import unittest
 
 import ml_dtypes
 import numpy as np
 
-from support import (VOCABULARY, FolderTest, content, encode, in_blocks, load_folder, load_model, pack_bytes,
+from support import (VOCABULARY, FolderTest, RandomKills, content, encode, in_blocks, load_folder, load_model, pack_bytes,
                      per_channel, per_tensor, proceed, random, run, save_folder, save_model, shard_name, start, stop_when)  # fmt: skip
 
 HIDDEN, INNER = 64, 96
@@ -714,15 +712,11 @@ class Resumption(FolderTest):
 
     def test_a_killed_run_goes_on_to_the_same_bytes(self):
         self.save_large()
-        begin = time.monotonic()
-        expected = self.expected()
-        whole = time.monotonic() - begin
-        times = chance.Random(1)
+        kills = RandomKills(1)
+        kills.time(self.expected)
+        expected = content(self.dir / "undisturbed")
         for _ in range(20):
-            process = start("quantize", self.model, "-o", self.out, "--dtype", "nvfp4")
-            time.sleep(times.uniform(0, whole))
-            process.kill()
-            process.communicate()
+            kills.kill(start("quantize", self.model, "-o", self.out, "--dtype", "nvfp4"))
             if not self.out.exists():  # whole or absent
                 self.succeed("quantize", self.model, "-o", self.out, "--dtype", "nvfp4", force=False, warned="of an earlier run")
             self.assertEqual(content(self.out), expected)

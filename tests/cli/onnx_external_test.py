@@ -4,7 +4,6 @@ import os
 import random as random_numbers
 import signal
 import stat
-import time
 import unittest
 
 import numpy as np
@@ -13,7 +12,7 @@ from onnx import TensorProto, helper
 
 from onnx_test import IDS, initializers, layers, run_model, tensor, value
 from support import (
-    CliTest, counting_in, killed_at_renaming, killed_at_unlinking, load_model, proceed, random, run, seccomp_works, start,
+    CliTest, RandomKills, counting_in, killed_at_renaming, killed_at_unlinking, load_model, proceed, random, run, seccomp_works, start,
     stop_when,
 )  # fmt: skip
 
@@ -394,19 +393,13 @@ class Replacing(External):
 
     def check_killed_writers(self, is_external):
         self.prepare(is_external)
-        numbers = random_numbers.Random(5)
-        begin = time.monotonic()
-        self.quantize(self.inputs[0])
-        whole_run = time.monotonic() - begin
-        whole, killed = len(self.files()), 0
+        numbers, kills = random_numbers.Random(5), RandomKills(5)
+        kills.time(self.quantize, self.inputs[0])
+        whole = len(self.files())
         for _ in range(60):
-            process = start(*self.command(numbers.choice(self.inputs)), env=counting_in(self.dir))
-            time.sleep(numbers.uniform(0, 1.2 * whole_run))
-            process.kill()
-            process.communicate()
-            killed += process.returncode == -signal.SIGKILL
+            kills.kill(start(*self.command(numbers.choice(self.inputs)), env=counting_in(self.dir)))
             self.assertIn(self.restore(), self.expected)
-        self.assertGreater(killed, 5)
+        self.assertGreater(kills.killed, 5)
         self.quantize(self.inputs[0])
         self.assertEqual(len(self.files()), whole)
 

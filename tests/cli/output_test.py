@@ -4,7 +4,6 @@ import os
 import random as random_numbers
 import resource
 import shutil
-import signal
 import stat
 import time
 import unittest
@@ -12,7 +11,7 @@ import unittest
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
-from support import QDQ, CliTest, counting_in, proceed, random, sparse_model, start, stop_when
+from support import QDQ, CliTest, RandomKills, counting_in, proceed, random, sparse_model, start, stop_when
 
 
 class Output(CliTest):
@@ -287,18 +286,12 @@ class Whole(CliTest):
         numbers = random_numbers.Random(3)
         for extension in (".npy", ".safetensors"):
             self.prepare(extension)
-            begin = time.monotonic()
-            self.succeed(*self.command(self.inputs[0]), force=False)
-            whole_run = time.monotonic() - begin
-            killed = 0
+            kills = RandomKills(3)
+            kills.time(self.succeed, *self.command(self.inputs[0]), force=False)
             for _ in range(60):
-                process = start(*self.command(numbers.choice(self.inputs)), env=counting_in(self.dir))
-                time.sleep(numbers.uniform(0, 1.2 * whole_run))
-                process.kill()
-                process.communicate()
-                killed += process.returncode == -signal.SIGKILL
+                kills.kill(start(*self.command(numbers.choice(self.inputs)), env=counting_in(self.dir)))
                 self.assertIn(self.restore(), self.expected)
-            self.assertGreater(killed, 5)
+            self.assertGreater(kills.killed, 5)
             self.assertEqual(self.temporary_files(), [])  # restoring removed them
 
     def test_when_several_write_and_one_reads(self):

@@ -6,11 +6,13 @@ import hashlib
 import json
 import os
 import platform
+import random as random_numbers
 import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -144,6 +146,29 @@ def proceed(process):
     process.send_signal(signal.SIGCONT)
     output, error = process.communicate(timeout=600)
     return process.returncode, output, error
+
+
+class RandomKills:
+    """Kills processes at random moments of a run. The shortest run so far says how long one takes: on a busy machine the
+    first may take ten times as long as the others."""
+
+    def __init__(self, seed):
+        self.numbers, self.whole_run, self.killed = random_numbers.Random(seed), float("inf"), 0
+
+    def time(self, run, *arguments, **options):
+        begin = time.monotonic()
+        run(*arguments, **options)
+        self.whole_run = min(self.whole_run, time.monotonic() - begin)
+
+    def kill(self, process):
+        begin = time.monotonic()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=self.numbers.uniform(0, 1.2 * self.whole_run))
+            if process.returncode == 0:
+                self.whole_run = min(self.whole_run, time.monotonic() - begin)
+        process.kill()
+        process.communicate()
+        self.killed += process.returncode == -signal.SIGKILL
 
 
 class CliTest(unittest.TestCase):

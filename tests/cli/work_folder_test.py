@@ -1,14 +1,12 @@
 """Folders as outputs where others write, too: what anybody may have prepared, and what --force may replace."""
 
 import os
-import random as chance
 import shutil
-import time
 import unittest
 
 import numpy as np
 
-from support import FolderTest, content, proceed, random, run, save_folder, shard_name, start, stop_when
+from support import FolderTest, RandomKills, content, proceed, random, run, save_folder, shard_name, start, stop_when
 
 SOMEBODY = 12345
 
@@ -202,26 +200,19 @@ class Replaced(WorkFolderTest):
         self.assertEqual(tree(self.out), old | {"letter.txt": b"dear"})
 
     def test_two_runs_killed_at_any_moment_leave_the_old_model_or_the_new_one(self):
-        possible, times = [], chance.Random(3)
+        possible, kills = [], RandomKills(3)
         shutil.rmtree(self.model)
         save_folder(self.model, [{f"model.layers.{i}.q_proj.weight": random((256, 256), i)} for i in range(3)])
         for dtype in ("i8", "mxfp4"):
-            begin = time.monotonic()
-            self.succeed("quantize", self.model, "-o", self.dir / dtype, "--dtype", dtype)
-            whole = time.monotonic() - begin
+            kills.time(self.succeed, "quantize", self.model, "-o", self.dir / dtype, "--dtype", dtype)
             possible.append(content(self.dir / dtype))
         shutil.copytree(self.dir / "i8", self.out)
-        killed = 0
         for _ in range(60):
             runs = [start("quantize", self.model, "-o", self.out, "--force", "--dtype", dtype) for dtype in ("mxfp4", "i8")]
             for process in runs:
-                time.sleep(times.uniform(0, whole))
-                process.kill()
-            for process in runs:
-                process.communicate()
-                killed += process.returncode != 0
+                kills.kill(process)
             self.assertIn(content(self.out), possible)
-        self.assertGreater(killed, 10)
+        self.assertGreater(kills.killed, 10)
         self.succeed("quantize", self.model, "-o", self.out, "--dtype", "mxfp4", warned="of an earlier run")
         self.assertEqual(content(self.out), possible[1])
         self.assertEqual(self.files(), ["i8", "model", "mxfp4", "out", "victim"])
