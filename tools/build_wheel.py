@@ -10,7 +10,8 @@ import sys
 
 def build_wheel(python, source, build, folder):
     """The path of the wheel for PYTHON, which has what builds it beside it, in FOLDER/wheels."""
-    shutil.rmtree(folder / "wheels", ignore_errors=True)
+    for name in ("build", "wheels"):  # a build for another processor's compiler stays with it
+        shutil.rmtree(folder / name, ignore_errors=True)
     settings = {
         "cmake.source-dir": source / "python",
         "cmake.define.QDQ_BUILD": build,
