@@ -20,6 +20,8 @@ struct call {
     qdq_tensor c_x{x.data(), QDQ_F32, 2, shape.data(), nullptr, {}};
     qdq_tensor c_y{y.data(), QDQ_I8, 2, shape.data(), nullptr, {}};
     qdq_tensor c_one{scale.data(), QDQ_F32, 0, nullptr, nullptr, {}};
+    std::array<int8_t, 1> zero_point{3};
+    qdq_tensor c_zero_point{zero_point.data(), QDQ_I8, 0, nullptr, nullptr, {}};
     qdq_tensor c_channels{scale.data(), QDQ_F32, 1, per_channel.data(), nullptr, {}};
 };
 
@@ -41,6 +43,16 @@ void measure_runs(benchmark::State &state, qdq_tensor call::*scale) {
     call c;
     qdq_plan plan;
     require(state, qdq_plan_quantize(&plan, &c.c_x, &(c.*scale), nullptr, &c.c_y, nullptr));
+    for (auto _ : state) {
+        require(state, qdq_run(&plan, c.x.data(), c.y.data(), nullptr));
+        benchmark::ClobberMemory();
+    }
+}
+
+void measure_runs_with_zero_point(benchmark::State &state) {
+    call c;
+    qdq_plan plan;
+    require(state, qdq_plan_quantize(&plan, &c.c_x, &c.c_one, &c.c_zero_point, &c.c_y, nullptr));
     for (auto _ : state) {
         require(state, qdq_run(&plan, c.x.data(), c.y.data(), nullptr));
         benchmark::ClobberMemory();
@@ -97,6 +109,7 @@ void measure_plain_loop(benchmark::State &state) {
 
 BENCHMARK_CAPTURE(measure_runs, tensor, &call::c_one);
 BENCHMARK_CAPTURE(measure_runs, channel, &call::c_channels);
+BENCHMARK(measure_runs_with_zero_point);
 BENCHMARK(measure_direct);
 BENCHMARK_CAPTURE(measure_calls, tensor, &call::c_one);
 BENCHMARK_CAPTURE(measure_calls, channel, &call::c_channels);

@@ -7,8 +7,10 @@
 #include "cpu/packing.h"
 #include "cpu/spread.h"
 #include "plan/loops.h"
+#include "support/types.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace qdq::runtime {
@@ -36,9 +38,16 @@ direct_view view_of(const call &op, const dimension &c, const dimension &r) {
     return {kernel_form::row, c.extent, r.extent, r.varies() ? r.extent : 1};
 }
 
-// An f32 scale that is used as it is, and no zero point.
+// Whether a small zero point is an f32 to the fast kernels.
+bool zero_point_becomes_f32(const call &op) {
+    const bool is_integer = type_of(op.zero_point_type).is_integer();
+    return is_integer && (op.quantizes() ? !op.adds_before_rounding && op.y_type != QDQ_I32 : op.x_type != QDQ_I32);
+}
+
+// f32 scales that are used as they are, with at most a zero point that is soon converted.
 bool is_plain(const call &op) {
-    return op.scale_type == QDQ_F32 && !op.stored.global && !op.reciprocal && !op.zero_point && !op.no_saturate;
+    return op.scale_type == QDQ_F32 && !op.stored.global && !op.reciprocal && !op.no_saturate &&
+           (!op.zero_point || zero_point_becomes_f32(op));
 }
 
 bool fits_kernel(const direct_view &v, const dimension &r) {
@@ -56,7 +65,7 @@ void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct)
     const bool in_order = !op.packs() || op.packing == QDQ_LOW_FIRST;
     direct.possible = (!op.nan_is_zero || tells_nan(op)) && nest.count <= 2 && c.x == 1 && c.y == 1 && in_order &&
                       v.columns > 0 && fits_kernel(v, r) && !needs_column(op, v.form, plain_variant(op)) &&
-                      (v.operands == 1 || (direct.plain && v.operands <= direct_call::most_operands &&
+                      (v.operands == 1 || (direct.plain && !op.zero_point && v.operands <= direct_call::most_operands &&
                                            scales_lie_ready(op, c.varies() ? c.scale : r.scale)));
     direct.form = v.form;
     // A row that ends within a group: as two of whole groups, the second of which ends where it does.
@@ -103,7 +112,28 @@ struct direct_operands {
     return !needs_column(op, kernel_form::row, converted.variant);
 }
 
-bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
+// An integer of at most 32 bits.
+int32_t one_integer(qdq_dtype dtype, const void *data) {
+    const element_type &type = type_of(dtype);
+    uint32_t bits = 0;
+    std::memcpy(&bits, data, static_cast<size_t>(type.bits / 8));
+    const int spare = 32 - type.bits;
+    return type.is_signed() ? static_cast<int32_t>(bits << spare) >> spare : static_cast<int32_t>(bits);
+}
+
+// Whether it is small enough for the fast kernels, and so exact as an f32 in the caller's floating-point modes.
+bool use_zero_point(const call &op, direct_operands &plain) {
+    const int32_t zero_point = one_integer(op.zero_point_type, op.zero_point);
+    if (!small_zero_points(op).contains(static_cast<uint32_t>(zero_point))) {
+        return false;
+    }
+    const auto value = static_cast<float>(op.quantizes() || op.adds_zero_point ? zero_point : -zero_point);
+    plain.one_zero_point = std::bit_cast<int32_t>(value);
+    plain.zero_point = &plain.one_zero_point;
+    return true;
+}
+
+bool use_plain_operands(const call &op, int64_t count, direct_operands &plain) {
     plain.scale = static_cast<const float *>(op.scale);
     if (count == 1) {  // its address may be any
         std::memcpy(&plain.one_scale, op.scale, sizeof(float));
@@ -113,7 +143,7 @@ bool use_plain_scales(const call &op, int64_t count, direct_operands &plain) {
     plain.variant = plain_variant(op);
     const scale_abilities scales = abilities_of(op, plain.scale, count);
     plain.flushes = scales.flushes;
-    return scales.fast;
+    return scales.fast && (!op.zero_point || use_zero_point(op, plain));
 }
 
 [[gnu::always_inline]] inline void run_kernel(const call &op, const direct_call &d, int32_t variant,
@@ -177,7 +207,7 @@ bool call_directly(const call &op, const direct_call &d, const void *x, void *y)
         return false;
     }
     direct_operands own;
-    if (!(d.plain ? use_plain_scales(op, d.operands, own) : convert_one_operand(op, own))) {
+    if (!(d.plain ? use_plain_operands(op, d.operands, own) : convert_one_operand(op, own))) {
         return false;
     }
     const float_environment environment(own.flushes);

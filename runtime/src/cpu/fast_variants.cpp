@@ -161,7 +161,9 @@ bool needs_column(const call &op, kernel_form form, int32_t variant) {
 }
 
 int32_t plain_variant(const call &op) {
-    return op.quantizes() ? static_cast<int32_t>(fast_variant(op)) : static_cast<int32_t>(dequantize_variant::plain);
+    using enum dequantize_variant;
+    return op.quantizes() ? static_cast<int32_t>(fast_variant(op))
+                          : static_cast<int32_t>(op.zero_point ? offset : plain);
 }
 
 }  // namespace qdq::runtime

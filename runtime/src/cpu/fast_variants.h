@@ -35,7 +35,13 @@ bool needs_column(const call &op, kernel_form form, int32_t variant);
 // The fast variant of a call.
 quantize_variant fast_variant(const call &op);
 
-// The variant of a call whose scales are fast and which has no zero point.
+// The zero points that the fast variants take.
+inline bit_range small_zero_points(const call &op) {
+    const uint32_t most = op.quantizes() && op.codes().bits == 8 ? small_zero_point_of_bytes : small_zero_point;
+    return {-most, most};
+}
+
+// The variant of a call whose scales are fast, and whose zero points are small.
 int32_t plain_variant(const call &op);
 
 // Whether each is 0, or its magnitude is within a range.

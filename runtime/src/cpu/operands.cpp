@@ -197,10 +197,6 @@ template<typename Change>
     change_each(z, count, [](int32_t bits) { return bits ^ INT32_MIN; });
 }
 
-bool all_small(const target &on, const int32_t *z, int64_t count, uint32_t most = small_zero_point) {
-    return all_within(on, z, count, {-most, most});
-}
-
 // The f32 bits of 0 and of what is not so small that a quotient below 2^-60, which may be a unit off, changes the sum.
 [[gnu::always_inline]] inline bool all_small_floats(const int32_t *bits, int64_t count) {
     constexpr bit_range offsets{smallest_offset, std::bit_cast<uint32_t>(float{small_zero_point})};
@@ -349,10 +345,9 @@ void operands::pad(int64_t count) {
 int32_t operands::choose_quantize(int64_t count) {
     const quantize_variant fast = fast_variant(op);
     const bool adds_after = op.zero_point && !op.adds_before_rounding;
-    const uint32_t most = type_of(op.y_type).bits == 8 ? small_zero_point_of_bytes : small_zero_point;
     const bool small =
         !op.zero_point || (op.adds_before_rounding ? run_loops<all_small_floats>(*op.target, zero_point, count)
-                                                   : all_small(*op.target, zero_point, count, most));
+                                                   : all_within(*op.target, zero_point, count, small_zero_points(op)));
     const scale_abilities scales = abilities_of(op, scale, count);
     flushes = scales.flushes;
     const bool lacks_sum = adds_after && op.y_type == QDQ_I32 && op.rounding != QDQ_NEAREST_EVEN;
@@ -378,7 +373,7 @@ int32_t operands::choose_dequantize(int64_t count) {
     if (op.adds_as_f32()) {
         return int32_t(fast && run_loops<all_small_floats>(*op.target, zero_point, count) ? offset : general);
     }
-    if (op.x_type == QDQ_I32 || !fast || !all_small(*op.target, zero_point, count)) {
+    if (op.x_type == QDQ_I32 || !fast || !all_within(*op.target, zero_point, count, small_zero_points(op))) {
         return int32_t(exact);
     }
     run_loops<convert_to_floats>(*op.target, own_zero_point, count);  // both are short, and so is their difference

@@ -143,7 +143,7 @@ struct direct_call {
     static constexpr int32_t most_operands = 256;
 
     bool possible;
-    bool plain;  // f32 scales and no zero point: nothing to convert and one variant
+    bool plain;  // f32 scales, and at most one zero point that becomes an f32: little to convert and one variant
     kernel_form form;
     bool overlaps;  // two rows of one; y is not x
     uint8_t rest;   // elements that are moved, of a group
