@@ -41,7 +41,7 @@ direct_view view_of(const call &op, const dimension &c, const dimension &r) {
 // Whether a small zero point is an f32 to the fast kernels.
 bool zero_point_becomes_f32(const call &op) {
     const bool is_integer = type_of(op.zero_point_type).is_integer();
-    return is_integer && (op.quantizes() ? !op.adds_before_rounding && op.y_type != QDQ_I32 : op.x_type != QDQ_I32);
+    return is_integer && op.codes().dtype != QDQ_I32;
 }
 
 // f32 scales that are used as they are, with at most a zero point that is soon converted.
