@@ -154,6 +154,11 @@ qdq_handwritten(avx512_vbmi/quantize_f32.h
   ROWS quantize_f32_f4e2m1 quantize_f16_f4e2m1
   FORMS row block BLOCKS 16 32 NONTEMPORAL
   OPTIONS ${avx512_vbmi})
+qdq_handwritten(avx512/quantize_integers.h
+  TARGETS x86_avx512 x86_avx512_bf16
+  ROWS quantize_f32_?8 quantize_f16_?8
+  FORMS row NONTEMPORAL
+  OPTIONS -mavx512bw)
 qdq_handwritten(avx512/dequantize_4_bits.h
   TARGETS x86_avx512
   ROWS dequantize_?4_* dequantize_f4e2m1_*

@@ -109,6 +109,14 @@ struct operands {
     std::vector<int32_t> zero_point;
 };
 
+// What variants take: kernels/variants.h.
+struct variant_case {
+    const char *name;
+    int32_t variant;
+    std::vector<float> scales, offsets;
+    int32_t narrowed_by = 0;  // how far the range's ends are from the type's
+};
+
 // A call with memory around y, and rows further apart than they are long.
 class kernel_call {
 public:
@@ -123,7 +131,7 @@ public:
     }
 
     // y is as far from a cache line's begin.
-    std::vector<uint8_t> run(const kernel &function, const operands &with, int64_t block, int32_t variant,
+    std::vector<uint8_t> run(const kernel &function, const operands &with, int64_t block, const variant_case &v,
                              int64_t past_line) {
         const int64_t bytes = how.rows * pitch_of(k.y());
         std::vector<uint8_t> memory(static_cast<size_t>(bytes + 3 * gap), 0xa5);
@@ -137,11 +145,12 @@ public:
         halide_buffer_t inverse = operand_at(with.inverse.data(), {halide_type_float, 32, 1}, operand_shape);
         halide_buffer_t zero_point = operand_at(with.zero_point.data(), {halide_type_int, 32, 1}, operand_shape);
         if (k.quantizes()) {
-            EXPECT_EQ(function.quantize(&x_buffer, &scale, &inverse, &zero_point, variant, 0, QDQ_NEAREST_EVEN,
-                                        int32_t(k.y().lowest()), int32_t(k.y().highest()), 0, &y_buffer),
+            EXPECT_EQ(function.quantize(&x_buffer, &scale, &inverse, &zero_point, v.variant, 0, QDQ_NEAREST_EVEN,
+                                        int32_t(k.y().lowest()) + v.narrowed_by,
+                                        int32_t(k.y().highest()) - v.narrowed_by, 0, &y_buffer),
                       0);
         } else {
-            EXPECT_EQ(function.dequantize(&x_buffer, &scale, &zero_point, variant, 1, &y_buffer), 0);
+            EXPECT_EQ(function.dequantize(&x_buffer, &scale, &zero_point, v.variant, 1, &y_buffer), 0);
         }
         return {memory.begin() + to_line, memory.begin() + to_line + 2 * gap + bytes};
     }
@@ -166,19 +175,23 @@ private:
     }
 };
 
-// What variants take: kernels/variants.h.
-struct variant_case {
-    const char *name;
-    int32_t variant;
-    std::vector<float> scales, offsets;
-};
-
 std::vector<variant_case> variants_of(const handwritten &k) {
     if (k.quantizes()) {
-        return {
-            {"divide", int32_t(quantize_variant::divide), {1, 0.1f, 0x1p-60f, 0x1p60f, 3e-5f}, {0}},
-            {"multiply", int32_t(quantize_variant::multiply), {1, 10, 0x1p-60f, 0x1p60f, 3e4f}, {0}},
+        const auto divide_after = int32_t(quantize_variant::divide_after);
+        const auto multiply_after = int32_t(quantize_variant::multiply_after);
+        const std::vector<float> divisors{1, 0.1f, 0x1p-60f, 0x1p60f, 3e-5f}, factors{1, 10, 0x1p-60f, 0x1p60f, 3e4f},
+            zero_points{0, 1, -7, 128, 0x1p14f, -0x1p14f};
+        std::vector<variant_case> all{
+            {"divide", int32_t(quantize_variant::divide), divisors, {0}},
+            {"multiply", int32_t(quantize_variant::multiply), factors, {0}},
             {"multiply by any", int32_t(quantize_variant::multiply), {1, 1e-40f, 0x1p-61f, 0x1p61f, 3e38f, 10}, {0}}};
+        if (k.y().is_integer()) {
+            all.insert(all.end(), {{"divide and add", divide_after, divisors, zero_points},
+                                   {"divide, add and clamp", divide_after, divisors, zero_points, 3},
+                                   {"multiply and add", multiply_after, factors, zero_points},
+                                   {"multiply, add and clamp", multiply_after, factors, zero_points, 100}});
+        }
+        return all;
     }
     const auto plain = int32_t(dequantize_variant::plain), offset = int32_t(dequantize_variant::offset);
     if (k.x().is_float()) {
@@ -260,8 +273,8 @@ TEST_P(Handwritten, gives_the_results_of_the_generated_kernel) {
                 *each = {padded(each->scale), padded(each->inverse), padded(each->zero_point)};
             }
             const int64_t past_line = k.nontemporal ? 0 : 6;
-            const std::vector<uint8_t> expected = call.run(k.generated, generated, own, v.variant, past_line);
-            const std::vector<uint8_t> actual = call.run(k.by_hand, by_hand, how.block, v.variant, past_line);
+            const std::vector<uint8_t> expected = call.run(k.generated, generated, own, v, past_line);
+            const std::vector<uint8_t> actual = call.run(k.by_hand, by_hand, how.block, v, past_line);
             const auto differs = std::mismatch(expected.begin(), expected.end(), actual.begin()).first;
             ASSERT_TRUE(differs == expected.end())
                 << v.name << ", " << how.rows << " rows of " << how.columns << " columns, blocks of " << how.block
@@ -284,8 +297,8 @@ TEST_P(Handwritten, takes_short_blocks_by_their_own_operands) {
     for (const variant_case &v : variants_of(k)) {
         kernel_call call(k, how, 5);
         const operands given = operands_of(v, how.columns / shorter);
-        const std::vector<uint8_t> actual = call.run(
-            k.by_hand, {padded(given.scale), padded(given.inverse), padded(given.zero_point)}, shorter, v.variant, 0);
+        const std::vector<uint8_t> actual =
+            call.run(k.by_hand, {padded(given.scale), padded(given.inverse), padded(given.zero_point)}, shorter, v, 0);
         for (const size_t half : {0, 1}) {
             operands of_half;
             for (size_t i = half; i < given.scale.size(); i += 2) {
@@ -293,9 +306,8 @@ TEST_P(Handwritten, takes_short_blocks_by_their_own_operands) {
                 of_half.inverse.push_back(given.inverse[i]);
                 of_half.zero_point.push_back(given.zero_point[i]);
             }
-            const std::vector<uint8_t> expected =
-                call.run(k.generated, {padded(of_half.scale), padded(of_half.inverse), padded(of_half.zero_point)}, own,
-                         v.variant, 0);
+            const std::vector<uint8_t> expected = call.run(
+                k.generated, {padded(of_half.scale), padded(of_half.inverse), padded(of_half.zero_point)}, own, v, 0);
             const int64_t bytes = bytes_of(k.y(), shorter);
             for (int64_t at = static_cast<int64_t>(half) * bytes; at < bytes_of(k.y(), how.columns); at += 2 * bytes) {
                 ASSERT_EQ(std::memcmp(&expected[static_cast<size_t>(at)], &actual[static_cast<size_t>(at)],

@@ -1,6 +1,8 @@
 // AVX-512's intrinsics, and what files for it share.
 #pragma once
 
+#include "handwritten/handwritten.h"
+
 #include <immintrin.h>
 
 // GCC 12 warns of what its own intrinsics leave undefined (GCC bug 105593).
@@ -19,6 +21,23 @@ template<bool nontemporal> void store(char *y, __m512i value) {
 template<bool nontemporal> void store(char *y, __m256i value) {
     auto *const to = reinterpret_cast<__m256i *>(y);
     nontemporal ? _mm256_stream_si256(to, value) : _mm256_storeu_si256(to, value);
+}
+
+// Into the L1 cache, 64 elements that come later, where codes go past the caches.
+template<bool nontemporal, typename Element> inline void fetch_ahead(const Element *x) {
+    constexpr int64_t distance = 8192, line = 64;
+    for (int64_t i = 0; nontemporal && i < group_size * int64_t{sizeof(Element)}; i += line) {
+        _mm_prefetch(reinterpret_cast<const char *>(x) + distance + i, _MM_HINT_T0);
+    }
+}
+
+// x times the scale, or divided by it as divide_by_reciprocal in generators/arithmetic.h proves.
+template<bool multiplies> [[gnu::always_inline]] inline __m512 quotient(__m512 x, __m512 scale, __m512 inverse) {
+    if constexpr (multiplies) {
+        return _mm512_mul_ps(x, scale);
+    }
+    const __m512 guess = _mm512_mul_ps(x, inverse);
+    return _mm512_fmadd_ps(_mm512_fnmadd_ps(guess, scale, x), inverse, guess);
 }
 
 inline __m512i both_halves(__m256i low, __m256i high) {

@@ -67,27 +67,10 @@ template<typename Code, bool bypasses_caches> struct stored_code : Code {
     static constexpr bool nontemporal = bypasses_caches;
 };
 
-// Into the L1 cache, 64 elements that come later, where codes go past the caches.
-template<bool nontemporal, typename Element> void fetch_ahead(const Element *x) {
-    constexpr int64_t distance = 8192, line = 64;
-    for (int64_t i = 0; nontemporal && i < group_size * int64_t{sizeof(Element)}; i += line) {
-        _mm_prefetch(reinterpret_cast<const char *>(x) + distance + i, _MM_HINT_T0);
-    }
-}
-
 // The magnitude of x with about that quotient, 2^-14 off.
 template<bool multiplies> __m512 magnitude_of(float quotient, __m512 scale) {
     const __m512 divisor = multiplies ? _mm512_rcp14_ps(scale) : scale;
     return _mm512_mul_ps(_mm512_set1_ps(quotient), divisor);
-}
-
-// x times the scale, or divided by it as divide_by_reciprocal in generators/arithmetic.h proves.
-template<bool multiplies> __m512 quotient(__m512 x, __m512 scale, __m512 inverse) {
-    if constexpr (multiplies) {
-        return _mm512_mul_ps(x, scale);
-    }
-    const __m512 guess = _mm512_mul_ps(x, inverse);
-    return _mm512_fmadd_ps(_mm512_fnmadd_ps(guess, scale, x), inverse, guess);
 }
 
 // Operands of 16 blocks, and those past the last, which are harmless.

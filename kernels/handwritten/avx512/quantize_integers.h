@@ -1,0 +1,110 @@
+// Quantizes f32 and f16 to 8-bit integers. Packs narrow four registers of codes to words and to bytes, and one permute
+// of double words puts those in order. LLVM 21 takes two more permutes, and with a zero point, whose sum stands between
+// the packs, packs halves of registers.
+#include "handwritten/avx512/intrinsics.h"
+#include "handwritten/handwritten.h"
+
+namespace qdq::kernels {
+namespace {
+
+constexpr int64_t lanes = 16;
+
+// What a row is computed with. Words of 2^15 and more saturate with a zero point, too, whose magnitude is at most 2^14.
+struct row_operands {
+    static constexpr float largest = 0x1p16f;
+    __m512 scale, inverse, largest_x;
+    __m512i zero_point, lowest, highest;  // of words; of codes
+
+    row_operands(const quantize_arguments &all, int64_t row, bool multiplies)
+        : scale(_mm512_set1_ps(at(all.scale, row))),
+          inverse(multiplies ? scale : _mm512_set1_ps(at(all.inverse, row))),
+          largest_x(_mm512_mul_ps(scale, _mm512_set1_ps(largest))),
+          zero_point(_mm512_set1_epi16(static_cast<int16_t>(at(all.zero_point, row)))),
+          lowest(_mm512_set1_epi8(static_cast<char>(all.lowest))),
+          highest(_mm512_set1_epi8(static_cast<char>(all.highest))) {}
+
+private:
+    static float at(const halide_buffer_t *operand, int64_t row) {
+        return floats_of(operand)[row * operand->dim[0].stride];
+    }
+};
+
+[[gnu::always_inline]] inline __m512 load(const float *x) { return _mm512_loadu_ps(x); }
+[[gnu::always_inline]] inline __m512 load(const uint16_t *x) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(x)));
+}
+
+// The nearest integers. NaN passes the minimum, and becomes the least, as all does that is below those of 32 bits.
+template<bool multiplies> [[gnu::always_inline]] inline __m512i integers(__m512 x, const row_operands &with) {
+    const __m512 t = multiplies ? _mm512_min_ps(_mm512_set1_ps(row_operands::largest), _mm512_mul_ps(x, with.scale))
+                                : quotient<multiplies>(_mm512_min_ps(with.largest_x, x), with.scale, with.inverse);
+    return _mm512_cvtps_epi32(t);
+}
+
+// Of 128 bits four codes are of each register: 0, 1, 2, 3.
+[[gnu::always_inline]] inline __m512i in_order(__m512i bytes) {
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_epi32(order, bytes);
+}
+
+template<bool is_signed> [[gnu::always_inline]] inline __m512i saturated(__m512i low, __m512i high) {
+    return is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+}
+
+template<bool is_signed> [[gnu::always_inline]] inline __m512i clamped(__m512i codes, const row_operands &with) {
+    return is_signed ? _mm512_max_epi8(_mm512_min_epi8(codes, with.highest), with.lowest)
+                     : _mm512_max_epu8(_mm512_min_epu8(codes, with.highest), with.lowest);
+}
+
+// `adds` a zero point, `clamps` to a range that is not the type's.
+template<typename Kernel, bool multiplies, bool adds, bool clamps> struct row_quantizer {
+    using element = std::conditional_t<Kernel::floats.bits == 32, float, uint16_t>;
+    static constexpr bool is_signed = Kernel::stored.is_signed();
+
+    [[gnu::always_inline]] static __m512i words(const element *x, const row_operands &with) {
+        const __m512i both =
+            _mm512_packs_epi32(integers<multiplies>(load(x), with), integers<multiplies>(load(x + lanes), with));
+        return adds ? _mm512_adds_epi16(both, with.zero_point) : both;
+    }
+
+    static void run(const element *x, char *y, int64_t columns, const row_operands &with) {
+        for (int64_t c = 0; c < columns; c += group_size, x += group_size) {
+            fetch_ahead<Kernel::nontemporal>(x);
+            const __m512i codes = in_order(saturated<is_signed>(words(x, with), words(x + 2 * lanes, with)));
+            store<Kernel::nontemporal>(y + c, clamps ? clamped<is_signed>(codes, with) : codes);
+        }
+    }
+};
+
+template<typename Kernel, bool multiplies, bool adds, bool clamps = false>
+int quantize_rows(const quantize_arguments &all) {
+    using row = row_quantizer<Kernel, multiplies, adds, clamps>;
+    const int64_t columns = all.x->dim[0].extent;
+    rows_of_bytes rows(all.x, all.y);
+    for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
+        row::run(reinterpret_cast<const typename row::element *>(rows.x), rows.y, columns,
+                 row_operands(all, r, multiplies));
+    }
+    return 0;
+}
+
+// Apart where nothing is clamped: f32 to u8, divided, takes 9 % less (64 Ki, Zen 5).
+template<typename Kernel, bool multiplies> int quantize_with_zero_points(const quantize_arguments &all) {
+    const bool clamps = all.lowest > Kernel::stored.lowest() || all.highest < Kernel::stored.highest();
+    return clamps ? quantize_rows<Kernel, multiplies, true, true>(all) : quantize_rows<Kernel, multiplies, true>(all);
+}
+
+template<typename Kernel> int quantize(const quantize_arguments &all, qdq_quantize_kernel *generated) {
+    static_assert(Kernel::floats.dtype == QDQ_F32 || Kernel::floats.dtype == QDQ_F16);
+    static_assert(Kernel::stored.bits == 8 && Kernel::stored.is_integer() && !Kernel::is_block);
+    switch (static_cast<quantize_variant>(all.variant)) {
+    case quantize_variant::multiply: return quantize_rows<Kernel, true, false>(all);
+    case quantize_variant::divide: return quantize_rows<Kernel, false, false>(all);
+    case quantize_variant::multiply_after: return quantize_with_zero_points<Kernel, true>(all);
+    case quantize_variant::divide_after: return quantize_with_zero_points<Kernel, false>(all);
+    default: return all.run(generated);
+    }
+}
+
+}  // namespace
+}  // namespace qdq::kernels
