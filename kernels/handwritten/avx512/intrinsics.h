@@ -23,10 +23,10 @@ template<bool nontemporal> void store(char *y, __m256i value) {
     nontemporal ? _mm256_stream_si256(to, value) : _mm256_storeu_si256(to, value);
 }
 
-// Into the L1 cache, 64 elements that come later, where codes go past the caches.
-template<bool nontemporal, typename Element> inline void fetch_ahead(const Element *x) {
+// Into the L1 cache, 64 elements that come later, if wanted.
+template<bool wanted, typename Element> inline void fetch_ahead(const Element *x) {
     constexpr int64_t distance = 8192, line = 64;
-    for (int64_t i = 0; nontemporal && i < group_size * int64_t{sizeof(Element)}; i += line) {
+    for (int64_t i = 0; wanted && i < group_size * int64_t{sizeof(Element)}; i += line) {
         _mm_prefetch(reinterpret_cast<const char *>(x) + distance + i, _MM_HINT_T0);
     }
 }
