@@ -110,9 +110,10 @@ template<typename Encoder> void encode_rows(const quantize_arguments &all) {
     }
 }
 
-template<typename Encoder> void encode_blocks(const quantize_arguments &all, int64_t block) {
+// Of 32 elements, or the fewest that share an operand.
+template<typename Encoder, int fewest> void encode_blocks(const quantize_arguments &all, int64_t block) {
     rows_of_bytes rows(all.x, all.y);
-    auto *const encode = block == 32 ? Encoder::template blocks<32> : Encoder::template blocks<16>;
+    auto *const encode = block == 32 ? Encoder::template blocks<32> : Encoder::template blocks<fewest>;
     for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
         encode(reinterpret_cast<const typename Encoder::element *>(rows.x), reinterpret_cast<uint8_t *>(rows.y),
                all.x->dim[0].extent, floats_of(all.scale), floats_of(all.inverse));
@@ -121,9 +122,9 @@ template<typename Encoder> void encode_blocks(const quantize_arguments &all, int
 
 // Encoder<Code, multiplies> has factors_of_operands, factors_of_one(scale, inverse), row(x, y, columns, factors) and
 // blocks<block>(x, y, columns, scales, inverses).
-template<typename Encoder, bool is_block> void encode_all(const quantize_arguments &all, int64_t block) {
-    if constexpr (is_block) {
-        encode_blocks<Encoder>(all, block);
+template<typename Encoder, typename Kernel> void encode_all(const quantize_arguments &all, int64_t block) {
+    if constexpr (Kernel::is_block) {
+        encode_blocks<Encoder, Kernel::stored.block>(all, block);
     } else {
         encode_rows<Encoder>(all);
     }
@@ -173,11 +174,11 @@ template<typename Kernel, typename Code, template<typename, bool> typename Encod
 bool encodes(const quantize_arguments &all, int64_t block) {
     const auto variant = static_cast<quantize_variant>(all.variant);
     if (variant == quantize_variant::divide) {
-        encode_all<Encoder<Code, false>, Kernel::is_block>(all, block);
+        encode_all<Encoder<Code, false>, Kernel>(all, block);
         return true;
     }
     if (variant == quantize_variant::multiply && all_are_divisors(all.scale)) {
-        encode_all<Encoder<Code, true>, Kernel::is_block>(all, block);
+        encode_all<Encoder<Code, true>, Kernel>(all, block);
         return true;
     }
     return false;
