@@ -210,9 +210,9 @@ def readme():
     rows = {row["row"] for row in figures.results["peers"]["rows"] if row["peers"]}
     hand = [report.mean(report.present(map(figures.speed_to_hand, figures.of(size)))) for size in figures.sizes[1:]]
     lost = report.mean(figures.peer_speeds()["XNNPACK"])
-    return (f"- {report.mean(ratios):.2f} times as fast as the fastest of {len(figures.peer_speeds())} libraries, geometric mean of {len(rows)} rows of language models\n"
-            f"- {lost:.2f} times as fast as XNNPACK, which multiplies by the reciprocal where qdq divides exactly\n"
-            f"- {min(hand):.2f} to {max(hand):.2f} of the speed of the best loop that we wrote by hand, from 4096 elements on\n\n"
+    return (f"- {report.mean(ratios):.2f} times as fast as the fastest of {len(figures.peer_speeds())} libraries, geometric mean of {len(rows)} rows of language models.\n"
+            f"- {lost:.2f} times as fast as XNNPACK, which multiplies by the reciprocal where qdq divides exactly.\n"
+            f"- {min(hand):.2f} to {max(hand):.2f} of the speed of the best loop that we wrote by hand, from 4096 elements on.\n\n"
             f"One thread, {source_of(figures.results)}, `make bench`.\n")
 
 
