@@ -39,20 +39,11 @@ void measure_calls(benchmark::State &state, qdq_tensor call::*scale) {
     }
 }
 
-void measure_runs(benchmark::State &state, qdq_tensor call::*scale) {
+void measure_runs(benchmark::State &state, qdq_tensor call::*scale, qdq_tensor call::*zero_point = nullptr) {
     call c;
     qdq_plan plan;
-    require(state, qdq_plan_quantize(&plan, &c.c_x, &(c.*scale), nullptr, &c.c_y, nullptr));
-    for (auto _ : state) {
-        require(state, qdq_run(&plan, c.x.data(), c.y.data(), nullptr));
-        benchmark::ClobberMemory();
-    }
-}
-
-void measure_runs_with_zero_point(benchmark::State &state) {
-    call c;
-    qdq_plan plan;
-    require(state, qdq_plan_quantize(&plan, &c.c_x, &c.c_one, &c.c_zero_point, &c.c_y, nullptr));
+    const qdq_tensor *const added = zero_point ? &(c.*zero_point) : nullptr;
+    require(state, qdq_plan_quantize(&plan, &c.c_x, &(c.*scale), added, &c.c_y, nullptr));
     for (auto _ : state) {
         require(state, qdq_run(&plan, c.x.data(), c.y.data(), nullptr));
         benchmark::ClobberMemory();
@@ -109,7 +100,7 @@ void measure_plain_loop(benchmark::State &state) {
 
 BENCHMARK_CAPTURE(measure_runs, tensor, &call::c_one);
 BENCHMARK_CAPTURE(measure_runs, channel, &call::c_channels);
-BENCHMARK(measure_runs_with_zero_point);
+BENCHMARK_CAPTURE(measure_runs, zero_point, &call::c_one, &call::c_zero_point);
 BENCHMARK(measure_direct);
 BENCHMARK_CAPTURE(measure_calls, tensor, &call::c_one);
 BENCHMARK_CAPTURE(measure_calls, channel, &call::c_channels);

@@ -14,6 +14,12 @@
 namespace qdq::kernels {
 namespace {
 
+constexpr int64_t lanes = 16;  // of 32 bits
+
+[[gnu::always_inline]] inline __m512 load(const uint16_t *f16) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(f16)));
+}
+
 template<bool nontemporal> void store(char *y, __m512i value) {
     nontemporal ? _mm512_stream_si512(reinterpret_cast<__m512i *>(y), value) : _mm512_storeu_si512(y, value);
 }
@@ -23,10 +29,10 @@ template<bool nontemporal> void store(char *y, __m256i value) {
     nontemporal ? _mm256_stream_si256(to, value) : _mm256_storeu_si256(to, value);
 }
 
-// Into the L1 cache, 64 elements that come later, if wanted.
-template<bool wanted, typename Element> inline void fetch_ahead(const Element *x) {
+// Into the L1 cache, 64 elements that come later, where codes go past the caches.
+template<bool nontemporal, typename Element> inline void fetch_ahead(const Element *x) {
     constexpr int64_t distance = 8192, line = 64;
-    for (int64_t i = 0; wanted && i < group_size * int64_t{sizeof(Element)}; i += line) {
+    for (int64_t i = 0; nontemporal && i < group_size * int64_t{sizeof(Element)}; i += line) {
         _mm_prefetch(reinterpret_cast<const char *>(x) + distance + i, _MM_HINT_T0);
     }
 }

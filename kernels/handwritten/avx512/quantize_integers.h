@@ -7,8 +7,6 @@
 namespace qdq::kernels {
 namespace {
 
-constexpr int64_t lanes = 16;
-
 // What a row is computed with. Words of 2^15 and more saturate with a zero point, too, whose magnitude is at most 2^14.
 struct row_operands {
     static constexpr float largest = 0x1p16f;
@@ -30,9 +28,6 @@ private:
 };
 
 [[gnu::always_inline]] inline __m512 load(const float *x) { return _mm512_loadu_ps(x); }
-[[gnu::always_inline]] inline __m512 load(const uint16_t *x) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(x)));
-}
 
 // The nearest integers. NaN passes the minimum, and becomes the least, as all does that is below those of 32 bits.
 template<bool multiplies> [[gnu::always_inline]] inline __m512i integers(__m512 x, const row_operands &with) {
@@ -93,12 +88,13 @@ template<typename Kernel, bool multiplies, bool adds, bool clamps> int quantize_
 // nothing clamps have their own: f32 to u8, divided, takes 9 % less so (64 Ki, Zen 5).
 template<typename Kernel, bool multiplies> int quantize_by(const quantize_arguments &all, bool adds) {
     const bool clamps = adds && (all.lowest > Kernel::stored.lowest() || all.highest < Kernel::stored.highest());
-    if (clamps || Kernel::nontemporal) {
-        return quantize_rows<Kernel, multiplies, true, true>(all);
+    if constexpr (!Kernel::nontemporal) {
+        if (!clamps) {
+            return adds ? quantize_rows<Kernel, multiplies, true, false>(all)
+                        : quantize_rows<Kernel, multiplies, false, false>(all);
+        }
     }
-    constexpr bool in_caches = !Kernel::nontemporal;
-    return adds ? quantize_rows<Kernel, multiplies, true, !in_caches>(all)
-                : quantize_rows<Kernel, multiplies, !in_caches, !in_caches>(all);
+    return quantize_rows<Kernel, multiplies, true, true>(all);
 }
 
 template<typename Kernel> int quantize(const quantize_arguments &all, qdq_quantize_kernel *generated) {

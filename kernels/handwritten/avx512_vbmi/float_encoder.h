@@ -10,8 +10,6 @@
 namespace qdq::kernels {
 namespace {
 
-constexpr int64_t lanes = 16;
-
 constexpr int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // By the low bits of an f32's exponent, the power of two whose sum with t is t rounded to a code: 2^(e + 23 - m), e the

@@ -100,9 +100,6 @@ template<bool nontemporal>
     __asm__("" : "+v"(values));  // GCC 12 loads them again for each use else
     return values;
 }
-[[gnu::always_inline]] inline __m512 load(const uint16_t *x) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(x)));
-}
 
 template<typename Element, typename Code, bool multiplies> class lanes_encoder {
 public:
