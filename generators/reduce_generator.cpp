@@ -44,6 +44,7 @@ public:
         reduce_stages stages;
         stages.output = extremes;
         stages.lanes = lanes;
+        stages.interleaved = interleaved;
         stages.halves = halves;
         stages.met = met;
         stages.steps = steps;
@@ -108,23 +109,32 @@ private:
         write(own);
     }
 
-    // 16 rows at a time, 16 elements of each; then neighbouring lanes, as often as it takes. After the last row that is
-    // read again: results are rounded up to 16.
+    // 16 rows at a time, 16 elements of each. Then each row and the one half way down are interleaved, and of that row
+    // of 32 lanes both halves meet: until one row is left, with a lane of each. What is read after the last row is that
+    // one again: results are rounded up to 16.
     void reduce_short_rows() {
         steps = RDom(0, (x.dim(0).extent() + short_step - 1) / short_step, "steps");
-        lanes(j, i) = Tuple(zeros());
-        lanes(j, i) =
-            larger(values(lanes(j, i)), element(step_begin(steps, short_step) + j, min(i, x.dim(1).extent() - 1)));
-        Func whole("whole");
-        whole(j, i) = Tuple(values(lanes(j % short_step, i * short_rows + j / short_step)));
-        halves.push_back(whole);
-        for (int width = short_step / 2; width > 0; width /= 2) {
-            Func half("halves_" + std::to_string(width));
-            half(j, i) = larger(values(whole(2 * j, i)), values(whole(2 * j + 1, i)));
+        const Expr row = min(short_rows * b + i, x.dim(1).extent() - 1);
+        lanes(j, i, b) = Tuple(zeros());
+        lanes(j, i, b) = larger(values(lanes(j, i, b)), element(step_begin(steps, short_step) + j, row));
+        Func rows("rows");
+        rows(j, i, b) = widened(values(lanes(j, i, b)));
+        halves.push_back(rows);
+        for (int height = short_rows / 2; height > 0; height /= 2) {
+            Func both("both_" + std::to_string(height)), half("rows_" + std::to_string(height));
+            both(j, i, b) = Tuple(values(halves.back()(j / 2, i + height * (j % 2), b)));
+            half(j, i, b) = larger(values(both(j, i, b)), values(both(j + short_step, i, b)));
+            interleaved.push_back(both);
             halves.push_back(half);
-            whole = half;
         }
-        write(values(whole(i % short_rows, i / short_rows)));
+        write(values(halves.back()(i % short_rows, 0, i / short_rows)));
+    }
+
+    static Tuple widened(found all) {
+        for (Expr &number : all) {
+            number = cast(number.type().with_bits(32), number);
+        }
+        return Tuple(all);
     }
 
     void reduce_columns() {
@@ -134,10 +144,10 @@ private:
         write(values(lanes(i)));
     }
 
-    Var i{"i"}, j{"j"};
+    Var i{"i"}, j{"j"}, b{"b"};
     RDom steps, all;
     Func lanes{"lanes"};
-    std::vector<Func> met, halves;
+    std::vector<Func> met, interleaved, halves;
 };
 
 }  // namespace

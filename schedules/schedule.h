@@ -66,11 +66,13 @@ struct repack_stages {
 };
 
 struct reduce_stages {
-    Halide::Func output;            // (i), of each row or column
-    Halide::Func lanes;             // (j, i), of a row, or (i), of columns: `steps` updates of each
+    Halide::Func output;  // (i), of each row or column
+    // (j, i), of a row, (j, i, block), of 16 short ones, or (i), of columns: `steps` updates of each
+    Halide::Func lanes;
     std::vector<Halide::Func> met;  // (i), over `all` lanes of a row
-    std::vector<Halide::Func>
-        halves;  // (j, i) of short rows: the lanes of 16, pairs of those, and so on to one of each
+    // (j, i, block) of short rows: a block's rows, half as many, and so on to one. Between two of those each of the
+    // more rows and the one half way down, interleaved.
+    std::vector<Halide::Func> halves, interleaved;
     Halide::RDom steps, all;
     reduction form;
 };

@@ -349,17 +349,24 @@ TEST_F(Dynamic, long_rows_whose_codes_pass_the_caches_equal_the_oracle) {
     }
 }
 
-// Groups of a row lie end to end, and several of them pass together where y begins at a cache line.
+// Groups of a row lie end to end, and several of them pass together where y begins at a cache line. So do blocks, but
+// where an area has half a kernel's group of them.
 TEST_F(Dynamic, codes_of_groups_that_pass_the_caches_equal_those_that_stay) {
-    constexpr int64_t rows = 90, columns = 1920, line = 64;
-    for (const auto &[from, to, group] : {std::tuple{QDQ_F32, QDQ_I8, int64_t{128}},
-                                          {QDQ_BF16, QDQ_F8E4M3, 128},
-                                          {QDQ_BF16, QDQ_I8, 64},
-                                          {QDQ_F32, QDQ_F8E4M3, 640}}) {
+    constexpr int64_t rows = 91, line = 64;
+    for (const auto &[from, to, group, groups] : {std::tuple{QDQ_F32, QDQ_I8, int64_t{128}, int64_t{15}},
+                                                  {QDQ_BF16, QDQ_F8E4M3, 128, 15},
+                                                  {QDQ_BF16, QDQ_I8, 64, 30},
+                                                  {QDQ_F32, QDQ_F8E4M3, 640, 3},
+                                                  {QDQ_BF16, QDQ_F8E4M3, 32, 59},
+                                                  {QDQ_F32, QDQ_I8, 32, 64},
+                                                  {QDQ_F32, QDQ_I8, 48, 40},
+                                                  {QDQ_BF16, QDQ_F4E2M1, 16, 110},
+                                                  {QDQ_F32, QDQ_I4, 32, 59}}) {
+        const int64_t columns = group * groups, bytes = rows * columns * reference::bits_of(to) / 8;
         const tensor_memory x = long_rows(from, rows, columns, 0);
         const int64_t shape[] = {rows, columns}, block[] = {1, group};
         const auto run = [&](qdq_stores stores, char *y) {
-            tensor_memory scale(QDQ_F32, {rows, columns / group});
+            tensor_memory scale(QDQ_F32, {rows, groups});
             const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y{y, to, 2, shape, nullptr, {}};
             const qdq_options options{.block_shape = block, .stores = stores};
             EXPECT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, nullptr, &options), QDQ_OK)
@@ -368,10 +375,10 @@ TEST_F(Dynamic, codes_of_groups_that_pass_the_caches_equal_those_that_stay) {
         };
         test_support::for_each_target([&](const std::string &) {
             for (const int64_t past_line : {0, 16}) {
-                std::vector<char> stays(rows * columns), memory(rows * columns + 2 * line, 0x55);
+                std::vector<char> stays(bytes), memory(bytes + 2 * line, 0x55);
                 void *aligned = memory.data();
                 size_t room = memory.size();
-                char *const y = static_cast<char *>(std::align(line, rows * columns, aligned, room)) + past_line;
+                char *const y = static_cast<char *>(std::align(line, bytes, aligned, room)) + past_line;
                 const tensor_memory expected = run(QDQ_STORES_CACHED, stays.data());
                 EXPECT_TRUE(same_bytes(expected, run(QDQ_STORES_NONTEMPORAL, y)));
                 EXPECT_TRUE(std::equal(stays.begin(), stays.end(), y))

@@ -14,12 +14,19 @@ bool row_stream::bypasses_caches(const call &op) { return op.x_bits == 32 || op.
 
 bool row_stream::takes(const plan &quantize) {
     const call &op = quantize.op;
-    if (!op.nontemporal || quantize.path != execution_path::nest || op.y_bits != 8) {
+    const bool is_in_order = op.y_bits == 8 || (op.y_bits < 8 && op.packing == QDQ_LOW_FIRST);
+    if (!op.nontemporal || quantize.path != execution_path::nest || !is_in_order) {
         return false;
     }
     const dimension &c = quantize.nest.loops[0], r = quantize.nest.rows();
+    const bool are_rows = c.extent % group == 0 && (c.extent >= shortest_row || lie_end_to_end(c, r));
     return quantize.nest.count == 2 && c.x == 1 && c.y == 1 && !c.varies() && r.varies() &&
-           (c.extent >= shortest_row || lie_end_to_end(c, r)) && c.extent % group == 0;
+           (are_rows || are_blocks(op, c, r));
+}
+
+// Less than groups, and blocks of a kernel.
+bool row_stream::are_blocks(const call &op, const dimension &c, const dimension &r) {
+    return c.extent < group && c.extent % op.block == 0 && lie_end_to_end(c, r);
 }
 
 row_stream::row_stream(const plan &quantize, const void *x, void *y)
@@ -30,41 +37,68 @@ row_stream::row_stream(const plan &quantize, const void *x, void *y)
       y(static_cast<char *>(y)),
       loaded(op, memory, operand_bytes) {}
 
-// By pieces. Those that bypass the caches end where cache lines of y do, and leave while the next one is computed.
 bool row_stream::run(const offsets &at, int64_t rows) {
-    const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, true);
-    if (needs_column(op, kernel_form::row, variant)) {
+    const bool in_blocks = are_blocks(op, c, r);
+    const kernel_form form = in_blocks ? kernel_form::block : kernel_form::row;
+    const int64_t times = in_blocks ? c.extent / op.block : 1, columns = rows * c.extent;
+    if (in_blocks && (rows * times > loaded.room() || columns % group != 0)) {
         return false;
     }
+    const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, times == 1);
+    if (needs_column(op, form, variant)) {
+        return false;
+    }
+    loaded.repeat(rows, times);
     const float_environment environment(loaded.flushes);
-    kernel_caller kernel(op, kernel_form::row, false, variant, 1);
-    const int64_t distance = rows * r.x;
-    const int64_t most = op.nontemporal ? op.tuned->piece_elements / group * group : piece_in_caches;
-    const bool begins_line = reinterpret_cast<intptr_t>(y + at.y) % line == 0;
-    // Codes of short rows leave together.
-    const int64_t at_once = lie_end_to_end(c, r) && (begins_line || !op.nontemporal) ? most / c.extent : 1;
-    piece leaving;
-    int own = 0;
-    for (int64_t row = 0, count; row < rows; row += count) {
-        count = std::clamp<int64_t>(at_once, 1, rows - row);
-        const int64_t first = at.x + row * r.x;
-        char *const to = y + at.y + row * r.y;
-        const int64_t past_line = op.nontemporal ? reinterpret_cast<intptr_t>(to) % line : 0;
-        for (int64_t column = 0, columns; column < c.extent; column += columns) {
-            columns = std::min(column == 0 ? most - past_line : most, c.extent - column);
-            // Kernels take whole groups, the last of which ends where the row does.
-            const int64_t begin = std::min(column, c.extent - round_up(columns));
-            char *const results = op.nontemporal ? codes[own] : to + column;
-            prefetch<cache::l1>(address(x, first + column + distance, op.x_bits), count * columns * op.x_bits / 8);
-            kernel.run(loaded.from(row), {address(x, first + begin, op.x_bits), r.x}, {results, r.y}, round_up(columns),
-                       count);
-            emit(leaving);
-            leaving = {to + column, results + (column - begin), count * columns};
-            own = 1 - own;
-        }
+    kernel_caller kernel(op, form, false, variant, 1);
+    if (in_blocks) {  // as one row
+        run_pieces(kernel, {at.x, at.y, columns, 0, op.block}, columns, 1);
+    } else {
+        run_rows(kernel, at, rows);
     }
     emit(leaving);
     return true;
+}
+
+void row_stream::run_rows(kernel_caller &kernel, const offsets &at, int64_t rows) {
+    const bool begins_line = reinterpret_cast<intptr_t>(address(y, at.y, op.y_bits)) % line == 0;
+    // Codes of short rows leave together.
+    const int64_t at_once = lie_end_to_end(c, r) && (begins_line || !op.nontemporal) ? most_columns() / c.extent : 1;
+    for (int64_t row = 0, count; row < rows; row += count) {
+        count = std::clamp<int64_t>(at_once, 1, rows - row);
+        run_pieces(kernel, {at.x + row * r.x, at.y + row * r.y, rows * r.x, row, 0}, c.extent, count);
+    }
+}
+
+int64_t row_stream::most_columns() const {
+    return op.nontemporal ? op.tuned->piece_elements / group * group : piece_in_caches;
+}
+
+// Of rows that lie end to end, or of one. Pieces that bypass the caches end where cache lines of y do, and leave while
+// the next one is computed.
+void row_stream::run_pieces(kernel_caller &kernel, const first_piece &at, int64_t all_columns, int64_t rows) {
+    char *const to = address(y, at.y, op.y_bits);
+    const int64_t most = most_columns(), past_line = columns_past_line(to, at.block);
+    for (int64_t column = 0, columns; column < all_columns; column += columns) {
+        columns = std::min(column == 0 ? most - past_line : most, all_columns - column);
+        // Kernels take whole groups, the last of which ends where the row does.
+        const int64_t begin = std::min(column, all_columns - round_up(columns));
+        char *const results = op.nontemporal ? codes[own] : address(to, column, op.y_bits);
+        const int64_t operand = at.operand + (at.block > 0 ? begin / at.block : 0);
+        prefetch<cache::l1>(address(x, at.x + column + at.distance, op.x_bits), rows * columns * op.x_bits / 8);
+        kernel.run(loaded.from(operand), {address(x, at.x + begin, op.x_bits), r.x}, {results, r.y}, round_up(columns),
+                   rows);
+        emit(leaving);
+        leaving = {address(to, column, op.y_bits), address(results, column - begin, op.y_bits),
+                   rows * columns * op.y_bits / 8};
+        own = 1 - own;
+    }
+}
+
+// Whole blocks that lie in y before a cache line begins, less than there are in a piece.
+int64_t row_stream::columns_past_line(const char *to, int64_t block) const {
+    const int64_t columns = reinterpret_cast<intptr_t>(to) % line * 8 / op.y_bits;
+    return op.nontemporal && (block == 0 || columns % block == 0) ? columns : 0;
 }
 
 // Unless they lie there.

@@ -16,8 +16,8 @@ public:
     // What is left may be twice as many.
     static constexpr int64_t bytes = int64_t{1} << 15;
 
-    // Whether a plan's results are too large for the caches, and are rows of codes of a byte, each with operands: long
-    // ones, or any whole groups that lie end to end.
+    // Whether a plan's results are too large for the caches, and are rows of codes of a byte or less, each with
+    // operands: long ones, or whole groups, or blocks of a kernel, that lie end to end.
     static bool takes(const plan &quantize);
 
     // Whether they are to bypass the caches, or to be on their way in them.
@@ -35,9 +35,10 @@ private:
     static constexpr int64_t shortest_row = 1024;     // of those that lie apart
     static constexpr int64_t piece_in_caches = 2048;  // elements: 4 KiB are fetched at once
     static constexpr int64_t least_element = 2;       // bytes
-    static constexpr int64_t most_rows = 2 * bytes / (group * least_element);
-    static constexpr int64_t operand_bytes = 3 * (most_rows + 2 * spare_operands) * int64_t{sizeof(float)};
-    static_assert(operands::least_room(operand_bytes) >= most_rows);
+    static constexpr int64_t shortest_block = 16;     // elements
+    static constexpr int64_t most_operands = 2 * bytes / (shortest_block * least_element);
+    static constexpr int64_t operand_bytes = 3 * (most_operands + 2 * spare_operands) * int64_t{sizeof(float)};
+    static_assert(operands::least_room(operand_bytes) >= most_operands);
 
     struct piece {
         char *to = nullptr;
@@ -50,9 +51,22 @@ private:
     const char *const x;
     char *const y;
     operands loaded;
+    piece leaving;
+    int own = 0;
     alignas(64) char codes[2][dispatch_parameters::most_piece_bytes];  // of a piece, and of the one before
     alignas(64) char memory[operand_bytes];
 
+    // Where pieces begin, in elements, how far ahead is fetched, their first operand, and how many elements have one: 0
+    // where it is a row's.
+    struct first_piece {
+        int64_t x, y, distance, operand, block;
+    };
+
+    static bool are_blocks(const call &op, const dimension &c, const dimension &r);
+    void run_rows(kernel_caller &kernel, const offsets &at, int64_t rows);
+    void run_pieces(kernel_caller &kernel, const first_piece &at, int64_t all_columns, int64_t rows);
+    int64_t most_columns() const;
+    int64_t columns_past_line(const char *to, int64_t block) const;
     void emit(const piece &leaving) const;
 };
 
