@@ -52,6 +52,8 @@ void repack_bytes(repack_stages &stages);
 
 // Lanes and their halves in registers; what elements are read in order, and each once.
 void reduce(reduce_stages &stages, const reduce_parameters &tuned);
+// The same, with a register for each of 16 short rows.
+void reduce_in_registers(reduce_stages &stages, const reduce_parameters &tuned);
 
 // The same of what is summed and counted.
 void measure(measure_stages &stages);

@@ -41,7 +41,7 @@ bool row_stream::run(const offsets &at, int64_t rows) {
     const bool in_blocks = are_blocks(op, c, r);
     const kernel_form form = in_blocks ? kernel_form::block : kernel_form::row;
     const int64_t times = in_blocks ? c.extent / op.block : 1, columns = rows * c.extent;
-    if (in_blocks && (rows * times > loaded.room() || columns % group != 0)) {
+    if (in_blocks && (rows * times > loaded.room() || columns < group)) {
         return false;
     }
     const int32_t variant = loaded.load({at.scale, r.scale, at.zero_point, r.zero_point, rows}, times == 1);
@@ -83,7 +83,7 @@ void row_stream::run_pieces(kernel_caller &kernel, const first_piece &at, int64_
         columns = std::min(column == 0 ? most - past_line : most, all_columns - column);
         // Kernels take whole groups, the last of which ends where the row does.
         const int64_t begin = std::min(column, all_columns - round_up(columns));
-        char *const results = op.nontemporal ? codes[own] : address(to, column, op.y_bits);
+        char *const results = op.nontemporal ? codes[own] : address(to, begin, op.y_bits);
         const int64_t operand = at.operand + (at.block > 0 ? begin / at.block : 0);
         prefetch<cache::l1>(address(x, at.x + column + at.distance, op.x_bits), rows * columns * op.x_bits / 8);
         kernel.run(loaded.from(operand), {address(x, at.x + begin, op.x_bits), r.x}, {results, r.y}, round_up(columns),
