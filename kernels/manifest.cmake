@@ -132,12 +132,12 @@ qdq_handwritten(avx512_vbmi/dequantize_8_bit_floats.h
 qdq_handwritten(avx512_vbmi/quantize_bf16.h
   TARGETS x86_avx512_bf16
   ROWS quantize_bf16_f8e4m3
-  FORMS row block NONTEMPORAL
+  FORMS row column block NONTEMPORAL
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_bf16.h
   TARGETS x86_avx512_bf16
   ROWS quantize_bf16_f4e2m1
-  FORMS row block BLOCKS 16 32 NONTEMPORAL
+  FORMS row column block BLOCKS 16 32 NONTEMPORAL
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_bf16_integers.h
   TARGETS x86_avx512_bf16
@@ -147,12 +147,12 @@ qdq_handwritten(avx512_vbmi/quantize_bf16_integers.h
 qdq_handwritten(avx512_vbmi/quantize_f32.h
   TARGETS x86_avx512_bf16
   ROWS quantize_f32_f8e4m3 quantize_f16_f8e4m3
-  FORMS row block NONTEMPORAL
+  FORMS row column block NONTEMPORAL
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_f32.h
   TARGETS x86_avx512_bf16
   ROWS quantize_f32_f4e2m1 quantize_f16_f4e2m1
-  FORMS row block BLOCKS 16 32 NONTEMPORAL
+  FORMS row column block BLOCKS 16 32 NONTEMPORAL
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512/quantize_integers.h
   TARGETS x86_avx512 x86_avx512_bf16

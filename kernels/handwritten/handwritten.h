@@ -24,7 +24,8 @@ namespace {
 // What a file is compiled for. `nontemporal`: stores bypass the caches, and every row of y begins at a cache line.
 template<qdq_dtype float_type, qdq_dtype stored_type, form its_form, bool bypasses_caches> struct row_kernel {
     static constexpr element_type floats = type_of(float_type), stored = type_of(stored_type);
-    static constexpr bool is_block = its_form == form::block, nontemporal = bypasses_caches;
+    static constexpr bool is_block = its_form == form::block, is_column = its_form == form::column;
+    static constexpr bool nontemporal = bypasses_caches;
 };
 
 struct quantize_arguments {
@@ -60,10 +61,14 @@ struct rows_of_bytes {
           y_bytes(int64_t{to->dim[1].stride} * to->type.bits / 8),
           count(to->dim[1].extent) {}
 
-    void advance() {
-        x += x_bytes;
-        y += y_bytes;
+    void advance(int64_t rows = 1) {
+        x += rows * x_bytes;
+        y += rows * y_bytes;
     }
+    template<typename Element> const Element *elements(int64_t row) const {
+        return reinterpret_cast<const Element *>(x + row * x_bytes);
+    }
+    uint8_t *codes(int64_t row) const { return reinterpret_cast<uint8_t *>(y + row * y_bytes); }
 };
 
 inline const float *floats_of(const halide_buffer_t *operand) { return reinterpret_cast<const float *>(operand->host); }

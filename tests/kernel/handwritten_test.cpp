@@ -229,6 +229,9 @@ std::vector<layout> layouts_of(const handwritten &k) {
         if (k.its_form == form::row) {
             all.insert(all.end(), {{columns, 1, 1, 0}, {columns, 3, 0, 0}, {columns, 4, 1, 0}});
         }
+        if (k.its_form == form::column) {
+            all.insert(all.end(), {{columns, 1, 1, 1}, {columns, 4, 1, 1}, {columns, 35, 1, 1}});
+        }
         for (const int64_t block : {16, 32}) {
             if (k.its_form == form::block && (k.blocks & block) != 0) {
                 all.insert(all.end(), {{columns, 1, 1, block}, {columns, 2, 1, block}});
@@ -255,10 +258,10 @@ TEST_P(Handwritten, gives_the_results_of_the_generated_kernel) {
     for (const layout &how : layouts_of(k)) {
         kernel_call call(k, how, seed++);
         for (const variant_case &v : variants_of(k)) {
-            const int64_t own = type_of(k.stored_type).block;
+            const int64_t own = k.its_form == form::column ? 1 : type_of(k.stored_type).block;
             const bool is_block = k.its_form == form::block;
             ASSERT_TRUE(!is_block || how.block % own == 0 || own % how.block == 0);
-            const operands given = operands_of(v, is_block ? how.columns / how.block : how.rows);
+            const operands given = operands_of(v, k.its_form == form::row ? how.rows : how.columns / how.block);
             // The generated kernel's blocks may be shorter; where they are longer, two of equal operands are one.
             operands by_hand = given, generated = given;
             if (is_block && how.block > own) {

@@ -13,13 +13,35 @@ constexpr int64_t words_of_a_register = 32;
 struct factors {
     __m512 scale, inverse;
     __m512i least, largest, nan;
+
+    // Of even words, and of odd ones.
+    template<bool multiplies> __m512 even_quotient(__m512 x) const { return quotient<multiplies>(x, scale, inverse); }
+    template<bool multiplies> __m512 odd_quotient(__m512 x) const { return quotient<multiplies>(x, scale, inverse); }
 };
 
-// A number truncated to bf16.
-__m512i bf16_twice(__m512 number) {
-    const __m512i bits = _mm512_castps_si512(number), upper = _mm512_srli_epi32(bits, 16);
-    return _mm512_or_si512(upper, _mm512_slli_epi32(upper, 16));
+// The same where each word has its own.
+struct factors_of_columns {
+    __m512 even_scale, odd_scale, even_inverse, odd_inverse;
+    __m512i least, largest, nan;
+
+    template<bool multiplies> __m512 even_quotient(__m512 x) const {
+        return quotient<multiplies>(x, even_scale, even_inverse);
+    }
+    template<bool multiplies> __m512 odd_quotient(__m512 x) const {
+        return quotient<multiplies>(x, odd_scale, odd_inverse);
+    }
+};
+
+constexpr int32_t upper_half = static_cast<int32_t>(0xffff0000);
+
+// Numbers truncated to bf16, those of the first in even words.
+__m512i bf16_of(__m512 even, __m512 odd) {
+    const int a_or_b_and_c = 0xf8;  // a | (b & c)
+    return _mm512_ternarylogic_epi32(_mm512_srli_epi32(_mm512_castps_si512(even), 16), _mm512_castps_si512(odd),
+                                     _mm512_set1_epi32(upper_half), a_or_b_and_c);
 }
+
+__m512i bf16_twice(__m512 number) { return bf16_of(number, number); }
 
 template<typename Code, bool multiplies> factors factors_of(__m512 scale, __m512 inverse) {
     return {scale, inverse, bf16_twice(magnitude_of<multiplies>(Code::least, scale)),
@@ -65,6 +87,28 @@ private:
     }
 };
 
+// The even and the odd ones of 32 operands.
+struct parted_operands {
+    __m512 even, odd;
+
+    explicit parted_operands(const float *of) {
+        const __m512i evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const __m512 low = _mm512_loadu_ps(of), high = _mm512_loadu_ps(of + lanes);
+        even = _mm512_permutex2var_ps(low, evens, high);
+        odd = _mm512_permutex2var_ps(low, _mm512_or_si512(evens, _mm512_set1_epi32(1)), high);
+    }
+};
+
+template<typename Code, bool multiplies>
+factors_of_columns factors_of_words(const float *scales, const float *inverses) {
+    const parted_operands scale(scales), inverse(multiplies ? scales : inverses);
+    const auto bound = [&](float quotient) __attribute__((always_inline)) {
+        return bf16_of(magnitude_of<multiplies>(quotient, scale.even), magnitude_of<multiplies>(quotient, scale.odd));
+    };
+    return {scale.even,           scale.odd,       inverse.even, inverse.odd, bound(Code::least),
+            bound(Code::largest), bound(Code::nan)};
+}
+
 // What Code is to have: `nontemporal`, and a function encode_64(code, std::bool_constant<multiplies>, x, y, factors of
 // 32 words, those of the next).
 template<typename Code, bool multiplies> class words_encoder {
@@ -85,6 +129,19 @@ public:
         for (int64_t c = 0; c < columns; c += group_size, x += group_size, y += Code::bytes_of_64) {
             fetch_ahead<Code::nontemporal>(x);
             encode_64(code, how, x, y, f, f);
+        }
+    }
+
+    // 64 columns of some rows.
+    static void columns(const rows_of_bytes &some, int64_t count, int64_t first, const float *scale,
+                        const float *inverse) {
+        const Code code;
+        const auto low = factors_of_words<Code, multiplies>(scale + first, inverse + first);
+        const auto high = factors_of_words<Code, multiplies>(scale + first + words_of_a_register,
+                                                             inverse + first + words_of_a_register);
+        for (int64_t r = 0; r < count; r++) {
+            encode_64(code, how, some.elements<element>(r) + first,
+                      some.codes(r) + first / group_size * Code::bytes_of_64, low, high);
         }
     }
 

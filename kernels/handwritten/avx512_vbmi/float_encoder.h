@@ -118,11 +118,24 @@ template<typename Encoder, int fewest> void encode_blocks(const quantize_argumen
     }
 }
 
-// Encoder<Code, multiplies> has factors_of_operands, factors_of_one(scale, inverse), row(x, y, columns, factors) and
-// blocks<block>(x, y, columns, scales, inverses).
+// Factors of 64 columns are those of up to 16 rows: as few lines of x then come from memory side by side.
+template<typename Encoder> void encode_columns(const quantize_arguments &all) {
+    const int64_t columns = all.x->dim[0].extent;
+    rows_of_bytes rows(all.x, all.y);
+    for (int64_t row = 0; row < rows.count; row += lanes, rows.advance(lanes)) {
+        for (int64_t c = 0; c < columns; c += group_size) {
+            Encoder::columns(rows, least_of(lanes, rows.count - row), c, floats_of(all.scale), floats_of(all.inverse));
+        }
+    }
+}
+
+// Encoder<Code, multiplies> has factors_of_operands, factors_of_one(scale, inverse), row(x, y, columns, factors),
+// blocks<block>(x, y, columns, scales, inverses) and columns(rows, count, first column, scales, inverses).
 template<typename Encoder, typename Kernel> void encode_all(const quantize_arguments &all, int64_t block) {
     if constexpr (Kernel::is_block) {
         encode_blocks<Encoder, Kernel::stored.block>(all, block);
+    } else if constexpr (Kernel::is_column) {
+        encode_columns<Encoder>(all);
     } else {
         encode_rows<Encoder>(all);
     }

@@ -11,8 +11,8 @@ struct encoded_words {
     __m512i pairs, signs;
 };
 
-template<bool multiplies, typename Code>
-[[gnu::always_inline]] inline encoded_words encode_words(const Code &code, __m512i x, const factors &with) {
+template<bool multiplies, typename Code, typename Factors>
+[[gnu::always_inline]] inline encoded_words encode_words(const Code &code, __m512i x, const Factors &with) {
     const __m512i magnitudes = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
     const __mmask32 is_nan = _mm512_cmpgt_epi16_mask(magnitudes, _mm512_set1_epi16(0x7f80));
     __m512i bounded = _mm512_max_epu16(_mm512_min_epu16(magnitudes, with.largest), with.least);
@@ -22,11 +22,10 @@ template<bool multiplies, typename Code>
     } else {  // the positive largest number
         signs = _mm512_maskz_mov_epi16(~is_nan, x);
     }
-    const auto code_of = [&](__m512i bits) __attribute__((always_inline)) {
-        return code.code_of(quotient<multiplies>(_mm512_castsi512_ps(bits), with.scale, with.inverse));
-    };
-    const __m512i first = code_of(_mm512_slli_epi32(bounded, 16));
-    const __m512i second = code_of(_mm512_and_si512(bounded, _mm512_set1_epi32(static_cast<int32_t>(0xffff0000))));
+    const __m512 even = _mm512_castsi512_ps(_mm512_slli_epi32(bounded, 16));
+    const __m512 odd = _mm512_castsi512_ps(_mm512_and_si512(bounded, _mm512_set1_epi32(upper_half)));
+    const __m512i first = code.code_of(with.template even_quotient<multiplies>(even));
+    const __m512i second = code.code_of(with.template odd_quotient<multiplies>(odd));
     const int a_or_b_and_c = 0xa8;  // (a | b) & c
     return {_mm512_ternarylogic_epi32(first, _mm512_slli_epi32(second, 8), _mm512_set1_epi32(0xffff), a_or_b_and_c),
             signs};
@@ -50,9 +49,9 @@ template<bool nontemporal> void store_codes(const f4e2m1_code &, uint8_t *y, __m
     store<nontemporal>(reinterpret_cast<char *>(y), in_order);
 }
 
-template<typename Code, bool multiplies>
+template<typename Code, bool multiplies, typename Factors>
 [[gnu::always_inline]] inline void encode_64(const Code &code, std::bool_constant<multiplies>, const uint16_t *x,
-                                             uint8_t *y, const factors &first, const factors &second) {
+                                             uint8_t *y, const Factors &first, const Factors &second) {
     const encoded_words a = encode_words<multiplies>(code, _mm512_loadu_si512(x), first);
     const encoded_words b = encode_words<multiplies>(code, _mm512_loadu_si512(x + words_of_a_register), second);
     // Signs survive saturation.

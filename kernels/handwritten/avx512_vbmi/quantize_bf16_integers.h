@@ -25,7 +25,7 @@ template<bool multiplies> [[gnu::always_inline]] inline __m512i quotients_of_wor
         return _mm512_cvtps_epi32(quotient<multiplies>(bounded, with.scale, with.inverse));
     };
     return _mm512_packs_epi32(rounded(_mm512_slli_epi32(x, 16)),
-                              rounded(_mm512_and_si512(x, _mm512_set1_epi32(static_cast<int32_t>(0xffff0000)))));
+                              rounded(_mm512_and_si512(x, _mm512_set1_epi32(upper_half))));
 }
 
 template<typename Code, bool multiplies>

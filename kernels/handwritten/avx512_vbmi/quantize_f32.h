@@ -114,7 +114,24 @@ public:
     static void row(const Element *x, uint8_t *y, int64_t columns, const factors &f) {
         const Code code;
         for (int64_t c = 0; c < columns; c += group_size) {
+            fetch_ahead<Code::nontemporal>(x + c);
             encode_64(code, x + c, y + c / group_size * Code::bytes_of_64, [&](int64_t) { return f; });
+        }
+    }
+
+    // 64 columns of some rows.
+    static void columns(const rows_of_bytes &some, int64_t count, int64_t first, const float *scale,
+                        const float *inverse) {
+        const Code code;
+        factors f[group_size / lanes];
+        for (int64_t i = 0; i < group_size / lanes; i++) {
+            const __m512 scale_of = _mm512_loadu_ps(scale + first + i * lanes);
+            f[i] = factors_of<Code, multiplies>(scale_of,
+                                                multiplies ? scale_of : _mm512_loadu_ps(inverse + first + i * lanes));
+        }
+        for (int64_t r = 0; r < count; r++) {
+            encode_64(code, some.elements<Element>(r) + first, some.codes(r) + first / group_size * Code::bytes_of_64,
+                      [&](int64_t i) { return f[i]; });
         }
     }
 
@@ -126,6 +143,7 @@ public:
             const int64_t operand = first / block, count = least_of(lanes * block, columns - first);
             const factors_of_operands f(scale + operand, inverse + operand, columns / block - operand);
             for (int64_t c = 0; c < count; c += group_size, y += Code::bytes_of_64) {
+                fetch_ahead<Code::nontemporal>(x + first + c);
                 encode_64(code, x + first + c, y,
                           [&](int64_t i) { return f.of_operand(c / block + i * lanes / block); });
             }
@@ -154,7 +172,6 @@ private:
     template<typename Factors>
     [[gnu::always_inline]] static void encode_64(const Code &code, const Element *x, uint8_t *y,
                                                  Factors factors_of_register) {
-        fetch_ahead<Code::nontemporal>(x);
         four_registers codes, signs;
 #pragma GCC unroll 4
         for (int64_t i = 0; i < 4; i++) {

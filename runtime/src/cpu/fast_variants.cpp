@@ -149,6 +149,16 @@ quantize_variant fast_variant(const call &op) {
     return op.multiply ? multiply_after : divide_after;
 }
 
+quantize_variant multiplying(quantize_variant dividing) {
+    using enum quantize_variant;
+    switch (dividing) {
+    case divide: return multiply;
+    case divide_after: return multiply_after;
+    case divide_before: return multiply_before;
+    default: return rounded_multiply;
+    }
+}
+
 bool needs_column(const call &op, kernel_form form, int32_t variant) {
     if (op.quantizes()) {
         const auto first =

@@ -35,6 +35,9 @@ bool needs_column(const call &op, kernel_form form, int32_t variant);
 // The fast variant of a call.
 quantize_variant fast_variant(const call &op);
 
+// What multiplies by reciprocals in place of a fast variant that divides.
+quantize_variant multiplying(quantize_variant dividing);
+
 // The zero points that the fast variants take.
 inline bit_range small_zero_points(const call &op) {
     const uint32_t most = op.quantizes() && op.codes().bits == 8 ? small_zero_point_of_bytes : small_zero_point;

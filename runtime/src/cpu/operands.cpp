@@ -225,6 +225,11 @@ template<typename T> void repeat_all(T *values, int64_t count, int64_t places) {
 
 alignas(64) int32_t zeros[operands::most_of_one + spare_operands];
 
+// Whether products by reciprocals are quotients, bit for bit.
+bool has_powers_of_two(const call &op) {
+    return op.scale_type == QDQ_E8M0 && op.stored.sense == QDQ_GLOBAL_NONE;
+}
+
 }  // namespace
 
 const int32_t *no_zero_points() { return zeros; }
@@ -358,10 +363,15 @@ int32_t operands::choose_quantize(int64_t count) {
     if (adds_after) {
         run_loops<convert_to_floats>(*op.target, own_zero_point, count);
     }
-    if (!op.multiply) {
-        run_loops<invert>(*op.target, scale, count, own_inverse);
+    if (op.multiply) {
+        return int32_t(fast);
     }
-    return int32_t(fast);
+    run_loops<invert>(*op.target, scale, count, own_inverse);
+    if (!has_powers_of_two(op)) {
+        return int32_t(fast);
+    }
+    scale = own_inverse;
+    return int32_t(multiplying(fast));
 }
 
 int32_t operands::choose_dequantize(int64_t count) {
