@@ -2,6 +2,9 @@
 #include "call.h"
 
 #include "conformance/supported.h"
+#include "support/inputs.h"
+
+#include <utility>
 
 namespace api_test {
 namespace {
@@ -265,6 +268,38 @@ TEST_F(Granularity, blocks_of_a_strided_x) {
         expect_both_ways(shape, {}, {1, 8}, scale, &each);
         expect_both_ways(shape, {-12, -1}, {24, 2}, scale, &each);
     }
+}
+
+// Kernels multiply by their reciprocals: with any zero point, and with the global scale that makes other numbers of
+// them.
+TEST_F(Granularity, scales_that_are_powers_of_two_divide_exactly) {
+    for (const dimensions &scale_shape : {dimensions{}, {1, 256}, {4, 1}, {4, 8}}) {
+        tensor_memory scale(QDQ_E8M0, scale_shape);
+        scale.fill([](int64_t i) { return static_cast<uint32_t>(119 + i % 9); });
+        const tensor_memory zero_point = zero_points(QDQ_I8, scale_shape);
+        for (const auto &[place, rounding] : {std::pair{QDQ_ZP_AFTER_ROUNDING, QDQ_NEAREST_EVEN},
+                                              {QDQ_ZP_BEFORE_ROUNDING, QDQ_NEAREST_EVEN},
+                                              {QDQ_ZP_AFTER_ROUNDING, QDQ_UP}}) {
+            qdq_options options{};
+            options.quantize_zp = place;
+            options.rounding = rounding;
+            expect_both_ways({4, 256}, {}, {}, scale, nullptr, options);
+            expect_both_ways({4, 256}, {}, {}, scale, &zero_point, options);
+        }
+    }
+}
+
+// Nor are they powers of two then: quotients that are halfway between codes tell.
+TEST_F(Granularity, powers_of_two_times_a_global_scale_divide_correctly_rounded) {
+    const float global = 1.0f / 3;
+    const tensor_memory scale = tensor_memory::of<uint8_t>(QDQ_E8M0, {}, {127});
+    const std::vector<float> values = test_support::tricky_floats(global, QDQ_DIVIDE, 4096, 1);
+    const dimensions shape{static_cast<int64_t>(values.size())};
+    const tensor_memory x = tensor_memory::of<float>(QDQ_F32, shape, values);
+    qdq_options options{};
+    options.global_sense = QDQ_GLOBAL_SCALE;
+    options.global_scale = &global;
+    expect_reference_result(direction::quantize, x, scale, nullptr, tensor_memory(QDQ_I8, shape), options);
 }
 
 TEST_F(Granularity, zero_points_of_every_integer_type) {
