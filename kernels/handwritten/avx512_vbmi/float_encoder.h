@@ -197,6 +197,10 @@ bool encodes(const quantize_arguments &all, int64_t block) {
 
 int64_t block_of(const quantize_arguments &all) { return all.x->dim[0].extent / all.scale->dim[0].extent; }
 
+// Of fewer rows the columns' factors take longer than the codes: one row of bf16 to f8e4m3, 0.30 ns an element, and
+// 0.23 by the generated kernel (Zen 5).
+constexpr int64_t fewest_rows_of_columns = 3;
+
 // An Encoder<Code, multiplies> takes the place of the generated kernel, where it can.
 template<typename Kernel, template<typename Code, bool multiplies> typename Encoder>
 int encode(const quantize_arguments &all, qdq_quantize_kernel *generated) {
@@ -204,7 +208,8 @@ int encode(const quantize_arguments &all, qdq_quantize_kernel *generated) {
     using code = stored_code<std::conditional_t<Kernel::stored.dtype == QDQ_F8E4M3, f8e4m3_code, f4e2m1_code>,
                              Kernel::nontemporal>;
     const int64_t block = block_of(all);
-    if (encodes<Kernel, code, Encoder>(all, block)) {
+    const bool is_worth_factors = !Kernel::is_column || rows_of_bytes(all.x, all.y).count >= fewest_rows_of_columns;
+    if (is_worth_factors && encodes<Kernel, code, Encoder>(all, block)) {
         return 0;
     }
     return Kernel::is_block && block != Kernel::stored.block ? run_in_halves(all, Kernel::stored.block, generated)
