@@ -84,6 +84,15 @@ QDQ_AVX2 void store_avx2(const value *from, int64_t count, int64_t times, value 
     }
 }
 
+QDQ_AVX512 void store_avx512(const value *from, int64_t count, int64_t times, value *to) {
+    switch ((times + 15) / 16) {
+    case 2: spread_by<16, 2>(from, count, times, to); break;
+    case 3: spread_by<16, 3>(from, count, times, to); break;
+    case 4: spread_by<16, 4>(from, count, times, to); break;
+    default: spread_by<16>(from, count, times, to);
+    }
+}
+
 QDQ_AVX2 void shuffle_avx2(const value *from, int64_t count, int64_t times, value *to) {
     spread_by_shuffles<8>(from, count, times, to);
 }
@@ -92,24 +101,32 @@ QDQ_AVX512 void shuffle_avx512(const value *from, int64_t count, int64_t times, 
     spread_by_shuffles<16>(from, count, times, to);
 }
 
-// A row of few places, by as many stores for each value as the longest run of one takes: the next value's follow.
+// A row of few places, by as many stores for each value as a block takes, or the last: the next value's follow.
 template<int64_t lanes>
-[[gnu::always_inline]] inline void spread_short(const value *from, const spread_dimension &row, int64_t longest,
-                                                value *to) {
-    for (int64_t i = 0, place = 0; i < row.blocks; i++, from += row.from) {
-        for (int64_t k = 0; k < longest; k += lanes) {
+[[gnu::always_inline]] inline void spread_short(const value *from, const spread_dimension &row, value *to) {
+    const int64_t times = row.block * row.step, last = row.blocks - 1;
+    int64_t place = 0;
+    for (int64_t i = 0; i < last; i++, from += row.from) {
+        for (int64_t k = 0; k < times; k += lanes) {
             std::fill_n(to + place + k, lanes, *from);
         }
         place = row.end_of(i) * row.step;
     }
+    for (; place < row.extent * row.step; place += lanes) {
+        std::fill_n(to + place, lanes, *from);
+    }
 }
 
-QDQ_PORTABLE void spread_short_portably(const value *from, const spread_dimension &row, int64_t longest, value *to) {
-    spread_short<4>(from, row, longest, to);
+QDQ_PORTABLE void spread_short_portably(const value *from, const spread_dimension &row, value *to) {
+    spread_short<4>(from, row, to);
 }
 
-QDQ_AVX2 void spread_short_avx2(const value *from, const spread_dimension &row, int64_t longest, value *to) {
-    spread_short<8>(from, row, longest, to);
+QDQ_AVX2 void spread_short_avx2(const value *from, const spread_dimension &row, value *to) {
+    spread_short<8>(from, row, to);
+}
+
+QDQ_AVX512 void spread_short_avx512(const value *from, const spread_dimension &row, value *to) {
+    spread_short<16>(from, row, to);
 }
 
 // Values that lie apart.
@@ -129,9 +146,11 @@ void spread_row(const target &on, const value *from, const spread_dimension &row
     constexpr int64_t short_row = 256;
     const int64_t last = row.blocks - 1, first = row.phase > 0 && last > 0 ? 1 : 0, times = row.block * row.step;
     const int64_t begin = first * row.end_of(0) * row.step, end = begin + (last - first) * times,
-                  places = row.extent * row.step, longest = std::max(times, places - end);
-    if (places <= short_row && longest <= spare_operands) {
-        (runs_avx2(on) ? spread_short_avx2 : spread_short_portably)(from, row, longest, to);
+                  places = row.extent * row.step;
+    if (places <= short_row && times <= spare_operands) {
+        (runs_avx512(on) ? spread_short_avx512
+         : runs_avx2(on) ? spread_short_avx2
+                         : spread_short_portably)(from, row, to);
         return;
     }
     spread(on, from, 1, begin, to);
@@ -240,7 +259,7 @@ void spread(const target &on, const void *from, int64_t count, int64_t times, vo
     if (times == 1) {
         by = copy;
     } else if (runs_avx2(on) && times > most_shuffled) {
-        by = store_avx2;
+        by = runs_avx512(on) ? store_avx512 : store_avx2;
     } else if (runs_avx2(on) && count > few) {
         by = runs_avx512(on) ? shuffle_avx512 : shuffle_avx2;
     }

@@ -32,7 +32,7 @@ struct spread_values {
 // written over.
 void spread(const target &on, std::span<const spread_values> arrays, std::span<const spread_dimension> box);
 
-constexpr int64_t spread_past = 8;  // values past the last that may be written over
+constexpr int64_t spread_past = 16;  // values past the last that may be written over
 
 // to[i] = from[i / times] for count * times places, of values of 32 bits. What lies after them may be, too.
 void spread(const target &on, const void *from, int64_t count, int64_t times, void *to);
