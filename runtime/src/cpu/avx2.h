@@ -10,6 +10,7 @@ namespace qdq::runtime {
 #define QDQ_PORTABLE [[gnu::cold]]  // loops that are no vectors there
 #define QDQ_AVX2 [[gnu::target("avx2")]]
 #define QDQ_AVX512 [[gnu::target("avx512f")]]
+#define QDQ_AVX512_BYTES [[gnu::target("avx512bw")]]
 constexpr bool portable_vectors = false;  // 4 KiB for old processors
 constexpr uint32_t with_avx512 = qdq_cpu_avx512 | qdq_cpu_avx512_bf16, with_avx2 = qdq_cpu_avx2_fma_f16c | with_avx512;
 #else

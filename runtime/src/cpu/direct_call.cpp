@@ -1,6 +1,7 @@
 #include "cpu/direct_call.h"
 
 #include "cpu/fast_variants.h"
+#include "cpu/few_bytes.h"
 #include "cpu/float_environment.h"
 #include "cpu/nan_codes.h"
 #include "cpu/operands.h"
@@ -16,6 +17,9 @@
 namespace qdq::runtime {
 
 namespace {
+
+// Of a row that ends within a group and a byte, what goes by way of buffers: all of two groups, as one call.
+constexpr int64_t most_rest = 2 * group;
 
 // A nest as a kernel sees it: with so many operands, each of which so many columns share by copies. No columns: not as
 // one call.
@@ -69,10 +73,11 @@ void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct)
                                            scales_lie_ready(op, c.varies() ? c.scale : r.scale)));
     direct.form = v.form;
     // A row that ends within a group: as two of whole groups, the second of which ends where it does.
-    const int64_t half = round_up((v.columns + 1) / 2), rest = v.columns % group;
-    direct.overlaps = rest > 0 && v.columns >= group && (v.columns - half) % op.codes_per_byte() == 0;
-    direct.rest = uint8_t(direct.overlaps ? 0 : rest);
-    const int64_t columns = direct.overlaps ? half : v.columns - rest, rows = direct.overlaps ? 2 : v.rows;
+    const int64_t half = round_up((v.columns + 1) / 2), more = v.columns % group;
+    direct.overlaps = more > 0 && v.columns >= group && (v.columns - half) % op.codes_per_byte() == 0;
+    const int64_t rest = v.columns <= most_rest ? v.columns : more;
+    direct.rest = uint8_t(direct.overlaps || more == 0 ? 0 : rest);
+    const int64_t columns = direct.overlaps ? half : v.columns - direct.rest, rows = direct.overlaps ? 2 : v.rows;
     const int64_t overlapped = v.columns - half;
     direct.x_shape[0] = {0, buffer_extent(op.x_bits, columns), 1, 0};
     direct.y_shape[0] = {0, buffer_extent(op.y_bits, columns), 1, 0};
@@ -156,39 +161,20 @@ bool use_plain_operands(const call &op, int64_t count, direct_operands &plain) {
     }
 }
 
-// By aligned pieces, each of which one store of the kernel's has written: a load of two waits for both.
-[[gnu::always_inline]] inline void copy_results(const char *from, char *to, int64_t bytes) {
-    int64_t done = 0;
-    for (; done + 32 <= bytes; done += 32) {
-        std::memcpy(to + done, from + done, 32);
-    }
-    const auto copy_piece = [&](int64_t piece) __attribute__((always_inline)) {
-        if (bytes & piece) {
-            std::memcpy(to + done, from + done, static_cast<size_t>(piece));
-            done += piece;
-        }
-    };
-    copy_piece(16);
-    copy_piece(8);
-    copy_piece(4);
-    copy_piece(2);
-    copy_piece(1);
-}
-
-// What is left of a row, by way of buffers of a group. What fills no group is zero, as in tiles.
+// What is left of a row, by way of buffers of whole groups. What fills no group is zero, as in tiles.
 [[gnu::noinline]] void run_rest(const call &op, const direct_call &d, int32_t variant, const kernel_operands &with,
                                 const void *x, void *y) {
-    alignas(64) char from[group * sizeof(float)], to[group * sizeof(float)];
+    alignas(64) char from[most_rest * sizeof(float)], to[most_rest * sizeof(float)];
     const int64_t x_bytes = (d.rest * op.x_bits + 7) / 8;
-    const halide_dimension_t x_shape[] = {{0, buffer_extent(op.x_bits, group), 1, 0}, d.x_shape[1]};
-    const halide_dimension_t y_shape[] = {{0, buffer_extent(op.y_bits, group), 1, 0}, d.y_shape[1]};
-    std::memset(from + x_bytes, 0, group * op.x_bits / 8 - x_bytes);
-    std::memcpy(from, static_cast<const uint8_t *>(x) + int64_t{d.x_shape[0].extent} * (op.x_element.bits / 8),
-                x_bytes);
+    const int64_t whole = round_up(d.rest);
+    const halide_dimension_t x_shape[] = {{0, buffer_extent(op.x_bits, whole), 1, 0}, d.x_shape[1]};
+    const halide_dimension_t y_shape[] = {{0, buffer_extent(op.y_bits, whole), 1, 0}, d.y_shape[1]};
+    copy_padded(*op.target, static_cast<const char *>(x) + int64_t{d.x_shape[0].extent} * (op.x_element.bits / 8),
+                x_bytes, from, whole * op.x_bits / 8);
     run_kernel(op, d, variant, with, from, to, x_shape, y_shape);
     clear_padding(to, op.y_bits, d.rest);
-    copy_results(to, static_cast<char *>(y) + int64_t{d.y_shape[0].extent} * (op.y_element.bits / 8),
-                 (d.rest * op.y_bits + 7) / 8);
+    copy_results(*op.target, to, (d.rest * op.y_bits + 7) / 8,
+                 static_cast<char *>(y) + int64_t{d.y_shape[0].extent} * (op.y_element.bits / 8));
 }
 
 // A scale for each column of short rows that are one row.
