@@ -18,7 +18,7 @@ computed_rows rows_of(const computed_tile &tile) {
             tile.kernel.rows,
             along_columns,
             tile.kernel.unit > 0 ? 1 : 0,
-            tile.op.reciprocal ? tile.with.inverse : tile.with.scale,
+            multiplies_by_reciprocals(tile.op, tile.variant) ? tile.with.inverse : tile.with.scale,
             tile.with.zero_point,
             has_floats};
 }

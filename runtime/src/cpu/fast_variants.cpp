@@ -159,6 +159,12 @@ quantize_variant multiplying(quantize_variant dividing) {
     }
 }
 
+bool multiplies_by_reciprocals(const call &op, int32_t variant) {
+    using enum quantize_variant;
+    const auto own = static_cast<quantize_variant>(variant);
+    return op.reciprocal || (!op.multiply && (own <= multiply_before || own == rounded_multiply));
+}
+
 bool needs_column(const call &op, kernel_form form, int32_t variant) {
     if (op.quantizes()) {
         const auto first =

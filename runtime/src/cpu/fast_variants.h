@@ -38,6 +38,9 @@ quantize_variant fast_variant(const call &op);
 // What multiplies by reciprocals in place of a fast variant that divides.
 quantize_variant multiplying(quantize_variant dividing);
 
+// Whether x is multiplied by what kernels take for the scale, and the scale itself is what they take for its inverse.
+bool multiplies_by_reciprocals(const call &op, int32_t variant);
+
 // The zero points that the fast variants take.
 inline bit_range small_zero_points(const call &op) {
     const uint32_t most = op.quantizes() && op.codes().bits == 8 ? small_zero_point_of_bytes : small_zero_point;

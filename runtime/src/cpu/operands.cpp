@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace qdq::runtime {
 
@@ -226,9 +227,7 @@ template<typename T> void repeat_all(T *values, int64_t count, int64_t places) {
 alignas(64) int32_t zeros[operands::most_of_one + spare_operands];
 
 // Whether products by reciprocals are quotients, bit for bit.
-bool has_powers_of_two(const call &op) {
-    return op.scale_type == QDQ_E8M0 && op.stored.sense == QDQ_GLOBAL_NONE;
-}
+bool has_powers_of_two(const call &op) { return op.scale_type == QDQ_E8M0 && !op.stored.global; }
 
 }  // namespace
 
@@ -370,7 +369,7 @@ int32_t operands::choose_quantize(int64_t count) {
     if (!has_powers_of_two(op)) {
         return int32_t(fast);
     }
-    scale = own_inverse;
+    std::swap(scale, inverse);
     return int32_t(multiplying(fast));
 }
 
