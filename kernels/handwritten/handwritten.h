@@ -26,6 +26,7 @@ template<qdq_dtype float_type, qdq_dtype stored_type, form its_form, bool bypass
     static constexpr element_type floats = type_of(float_type), stored = type_of(stored_type);
     static constexpr bool is_block = its_form == form::block, is_column = its_form == form::column;
     static constexpr bool nontemporal = bypasses_caches;
+    using in_caches = row_kernel<float_type, stored_type, its_form, false>;
 };
 
 struct quantize_arguments {

@@ -37,6 +37,31 @@ template<bool nontemporal, typename Element> inline void fetch_ahead(const Eleme
     }
 }
 
+// The same where only a call knows whether its stores bypass the caches, of what takes long enough: one loop for both
+// ways, of which compilers would make two.
+class call_stores {
+public:
+    explicit call_stores(bool are_nontemporal) : are_nontemporal(are_nontemporal) {}
+
+    template<typename Vector> [[gnu::always_inline]] void store(char *y, Vector value) const {
+        bypass_caches() ? kernels::store<true>(y, value) : kernels::store<false>(y, value);
+    }
+    template<typename Element> [[gnu::always_inline]] void fetch_ahead(const Element *x) const {
+        if (bypass_caches()) {
+            kernels::fetch_ahead<true>(x);
+        }
+    }
+
+private:
+    const bool are_nontemporal;
+
+    [[gnu::always_inline]] bool bypass_caches() const {
+        bool own = are_nontemporal;
+        __asm__("" : "+r"(own));
+        return own;
+    }
+};
+
 // x times the scale, or divided by it as divide_by_reciprocal in generators/arithmetic.h proves.
 template<bool multiplies> [[gnu::always_inline]] inline __m512 quotient(__m512 x, __m512 scale, __m512 inverse) {
     if constexpr (multiplies) {

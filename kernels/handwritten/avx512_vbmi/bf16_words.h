@@ -109,7 +109,7 @@ factors_of_columns factors_of_words(const float *scales, const float *inverses) 
             bound(Code::largest), bound(Code::nan)};
 }
 
-// What Code is to have: `nontemporal`, and a function encode_64(code, std::bool_constant<multiplies>, x, y, factors of
+// What Code is to have: `stores`, and a function encode_64(code, std::bool_constant<multiplies>, x, y, factors of
 // 32 words, those of the next).
 template<typename Code, bool multiplies> class words_encoder {
     static constexpr std::bool_constant<multiplies> how{};
@@ -124,18 +124,18 @@ public:
     }
 
     // Not unrolled: 64 Mi elements, a piece of 512 at a time, take 19 ms if it is, 12 so; 64 Ki 5.5 us and 5.8.
-    static void row(const uint16_t *x, uint8_t *y, int64_t columns, const factors &f) {
-        const Code code;
+    static void row(call_stores stores, const uint16_t *x, uint8_t *y, int64_t columns, const factors &f) {
+        const Code code(stores);
         for (int64_t c = 0; c < columns; c += group_size, x += group_size, y += Code::bytes_of_64) {
-            fetch_ahead<Code::nontemporal>(x);
+            stores.fetch_ahead(x);
             encode_64(code, how, x, y, f, f);
         }
     }
 
     // 64 columns of some rows.
-    static void columns(const rows_of_bytes &some, int64_t count, int64_t first, const float *scale,
+    static void columns(call_stores stores, const rows_of_bytes &some, int64_t count, int64_t first, const float *scale,
                         const float *inverse) {
-        const Code code;
+        const Code code(stores);
         const auto low = factors_of_words<Code, multiplies>(scale + first, inverse + first);
         const auto high = factors_of_words<Code, multiplies>(scale + first + words_of_a_register,
                                                              inverse + first + words_of_a_register);
@@ -147,16 +147,16 @@ public:
 
     // Out of line: inlined into the loop over rows it takes 1.1 times as long past the caches (GCC 12, Zen 4).
     template<int64_t block>
-    [[gnu::noinline]] static void blocks(const uint16_t *x, uint8_t *y, int64_t columns, const float *scale,
-                                         const float *inverse) {
-        const Code code;
+    [[gnu::noinline]] static void blocks(call_stores stores, const uint16_t *x, uint8_t *y, int64_t columns,
+                                         const float *scale, const float *inverse) {
+        const Code code(stores);
         constexpr int64_t at_once = lanes * block / words_of_a_register, of_each = lanes / at_once;
         const int64_t registers = columns / words_of_a_register;
         for (int64_t first = 0; first < registers; first += at_once) {
             const int64_t operand = first * words_of_a_register / block;
             const factors_of_operands f(scale + operand, inverse + operand, columns / block - operand);
             for (int64_t i = 0; i < least_of(at_once, registers - first); i += 2) {
-                fetch_ahead<Code::nontemporal>(x);
+                stores.fetch_ahead(x);
                 encode_64(code, how, x, y, f.template of_register<of_each>(i), f.template of_register<of_each>(i + 1));
                 x += group_size;
                 y += Code::bytes_of_64;

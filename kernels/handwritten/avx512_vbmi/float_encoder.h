@@ -61,8 +61,9 @@ private:
 };
 
 // A code, and how its bytes are stored.
-template<typename Code, bool bypasses_caches> struct stored_code : Code {
-    static constexpr bool nontemporal = bypasses_caches;
+template<typename Code> struct stored_code : Code {
+    const call_stores stores;
+    explicit stored_code(call_stores stores) : stores(stores) {}
 };
 
 // The magnitude of x with about that quotient, 2^-14 off.
@@ -80,22 +81,22 @@ __m512 operands_of(const float *operands, int64_t count) {
 }
 
 template<typename Encoder, typename Factors>
-[[gnu::always_inline]] inline void encode_next_row(rows_of_bytes &rows, int64_t columns, const Factors &with) {
-    Encoder::row(reinterpret_cast<const typename Encoder::element *>(rows.x), reinterpret_cast<uint8_t *>(rows.y),
-                 columns, with);
+[[gnu::always_inline]] inline void encode_next_row(call_stores stores, rows_of_bytes &rows, int64_t columns,
+                                                   const Factors &with) {
+    Encoder::row(stores, rows.elements<typename Encoder::element>(0), rows.codes(0), columns, with);
     rows.advance();
 }
 
 // Factors are those of up to 16 rows at a time: each row's own would cost rows of 128 a tenth of their time. What all
 // rows share, or one alone has, takes less by itself.
-template<typename Encoder> void encode_rows(const quantize_arguments &all) {
+template<typename Encoder> void encode_rows(const quantize_arguments &all, call_stores stores) {
     const int64_t columns = all.x->dim[0].extent, operand_step = all.scale->dim[0].stride;
     const float *scale = floats_of(all.scale), *inverse = floats_of(all.inverse);
     rows_of_bytes rows(all.x, all.y);
     if (rows.count == 1 || operand_step == 0) {
         const auto with = Encoder::factors_of_one(scale, inverse);
         for (int64_t r = 0; r < rows.count; r++) {
-            encode_next_row<Encoder>(rows, columns, with);
+            encode_next_row<Encoder>(stores, rows, columns, with);
         }
         return;
     }
@@ -103,41 +104,45 @@ template<typename Encoder> void encode_rows(const quantize_arguments &all) {
         const int64_t count = least_of(lanes, rows.count - first);
         const typename Encoder::factors_of_operands with(scale + first, inverse + first, count);
         for (int64_t i = 0; i < count; i++) {
-            encode_next_row<Encoder>(rows, columns, with.of_operand(i));
+            encode_next_row<Encoder>(stores, rows, columns, with.of_operand(i));
         }
     }
 }
 
 // Of 32 elements, or the fewest that share an operand.
-template<typename Encoder, int fewest> void encode_blocks(const quantize_arguments &all, int64_t block) {
+template<typename Encoder, int fewest>
+void encode_blocks(const quantize_arguments &all, int64_t block, call_stores stores) {
     rows_of_bytes rows(all.x, all.y);
     auto *const encode = block == 32 ? Encoder::template blocks<32> : Encoder::template blocks<fewest>;
     for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
-        encode(reinterpret_cast<const typename Encoder::element *>(rows.x), reinterpret_cast<uint8_t *>(rows.y),
-               all.x->dim[0].extent, floats_of(all.scale), floats_of(all.inverse));
+        encode(stores, rows.elements<typename Encoder::element>(0), rows.codes(0), all.x->dim[0].extent,
+               floats_of(all.scale), floats_of(all.inverse));
     }
 }
 
 // Factors of 64 columns are those of up to 16 rows: as few lines of x then come from memory side by side.
-template<typename Encoder> void encode_columns(const quantize_arguments &all) {
+template<typename Encoder> void encode_columns(const quantize_arguments &all, call_stores stores) {
     const int64_t columns = all.x->dim[0].extent;
     rows_of_bytes rows(all.x, all.y);
     for (int64_t row = 0; row < rows.count; row += lanes, rows.advance(lanes)) {
         for (int64_t c = 0; c < columns; c += group_size) {
-            Encoder::columns(rows, least_of(lanes, rows.count - row), c, floats_of(all.scale), floats_of(all.inverse));
+            Encoder::columns(stores, rows, least_of(lanes, rows.count - row), c, floats_of(all.scale),
+                             floats_of(all.inverse));
         }
     }
 }
 
-// Encoder<Code, multiplies> has factors_of_operands, factors_of_one(scale, inverse), row(x, y, columns, factors),
-// blocks<block>(x, y, columns, scales, inverses) and columns(rows, count, first column, scales, inverses).
-template<typename Encoder, typename Kernel> void encode_all(const quantize_arguments &all, int64_t block) {
+// Encoder<Code, multiplies> has factors_of_operands, factors_of_one(scale, inverse), row(stores, x, y, columns,
+// factors), blocks<block>(stores, x, y, columns, scales, inverses) and columns(stores, rows, count, first column,
+// scales, inverses).
+template<typename Encoder, typename Kernel>
+void encode_all(const quantize_arguments &all, int64_t block, call_stores stores) {
     if constexpr (Kernel::is_block) {
-        encode_blocks<Encoder, Kernel::stored.block>(all, block);
+        encode_blocks<Encoder, Kernel::stored.block>(all, block, stores);
     } else if constexpr (Kernel::is_column) {
-        encode_columns<Encoder>(all);
+        encode_columns<Encoder>(all, stores);
     } else {
-        encode_rows<Encoder>(all);
+        encode_rows<Encoder>(all, stores);
     }
 }
 
@@ -181,15 +186,16 @@ inline int run_in_halves(const quantize_arguments &all, int64_t half, qdq_quanti
 }
 
 // Whether a variant without a zero point is computed by Encoder<Code, multiplies>: bounds are to be numbers.
+// Out of line: kernels whose stores bypass the caches and others share it.
 template<typename Kernel, typename Code, template<typename, bool> typename Encoder>
-bool encodes(const quantize_arguments &all, int64_t block) {
+[[gnu::noinline]] bool encodes(const quantize_arguments &all, int64_t block, call_stores stores) {
     const auto variant = static_cast<quantize_variant>(all.variant);
     if (variant == quantize_variant::divide) {
-        encode_all<Encoder<Code, false>, Kernel>(all, block);
+        encode_all<Encoder<Code, false>, Kernel>(all, block, stores);
         return true;
     }
     if (variant == quantize_variant::multiply && all_are_divisors(all.scale)) {
-        encode_all<Encoder<Code, true>, Kernel>(all, block);
+        encode_all<Encoder<Code, true>, Kernel>(all, block, stores);
         return true;
     }
     return false;
@@ -205,11 +211,11 @@ constexpr int64_t fewest_rows_of_columns = 3;
 template<typename Kernel, template<typename Code, bool multiplies> typename Encoder>
 int encode(const quantize_arguments &all, qdq_quantize_kernel *generated) {
     static_assert(Kernel::stored.dtype == QDQ_F8E4M3 || Kernel::stored.dtype == QDQ_F4E2M1);
-    using code = stored_code<std::conditional_t<Kernel::stored.dtype == QDQ_F8E4M3, f8e4m3_code, f4e2m1_code>,
-                             Kernel::nontemporal>;
+    using code = stored_code<std::conditional_t<Kernel::stored.dtype == QDQ_F8E4M3, f8e4m3_code, f4e2m1_code>>;
     const int64_t block = block_of(all);
     const bool is_worth_factors = !Kernel::is_column || rows_of_bytes(all.x, all.y).count >= fewest_rows_of_columns;
-    if (is_worth_factors && encodes<Kernel, code, Encoder>(all, block)) {
+    if (is_worth_factors &&
+        encodes<typename Kernel::in_caches, code, Encoder>(all, block, call_stores(Kernel::nontemporal))) {
         return 0;
     }
     return Kernel::is_block && block != Kernel::stored.block ? run_in_halves(all, Kernel::stored.block, generated)

@@ -32,21 +32,21 @@ template<bool multiplies, typename Code, typename Factors>
 }
 
 // Lanes of 128 bits have 8 codes of the first register, then 8 of the second.
-template<bool nontemporal> void store_codes(const f8e4m3_code &, uint8_t *y, __m512i magnitudes, __m512i signs) {
+inline void store_codes(const stored_code<f8e4m3_code> &code, uint8_t *y, __m512i magnitudes, __m512i signs) {
     const __m512i codes =
         _mm512_ternarylogic_epi32(magnitudes, signs, _mm512_set1_epi8(static_cast<char>(0x80)), 0xf8);  // a | b & c
     const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-    store<nontemporal>(reinterpret_cast<char *>(y), _mm512_permutexvar_epi64(order, codes));
+    code.stores.store(reinterpret_cast<char *>(y), _mm512_permutexvar_epi64(order, codes));
 }
 
-template<bool nontemporal> void store_codes(const f4e2m1_code &, uint8_t *y, __m512i magnitudes, __m512i signs) {
+inline void store_codes(const stored_code<f4e2m1_code> &code, uint8_t *y, __m512i magnitudes, __m512i signs) {
     const __m512i codes = _mm512_ternarylogic_epi32(magnitudes, _mm512_srli_epi16(signs, 4), _mm512_set1_epi8(8),
                                                     0xf8);                      // a | b & c
     const __m512i pairs = _mm512_or_si512(codes, _mm512_srli_epi16(codes, 4));  // in every other byte
     const __m512i order =
         _mm512_setr_epi64(0x1614121006040200, 0x3634323026242220, 0x1e1c1a180e0c0a08, 0x3e3c3a382e2c2a28, 0, 0, 0, 0);
     const __m256i in_order = _mm512_castsi512_si256(_mm512_permutexvar_epi8(order, pairs));
-    store<nontemporal>(reinterpret_cast<char *>(y), in_order);
+    code.stores.store(reinterpret_cast<char *>(y), in_order);
 }
 
 template<typename Code, bool multiplies, typename Factors>
@@ -55,8 +55,7 @@ template<typename Code, bool multiplies, typename Factors>
     const encoded_words a = encode_words<multiplies>(code, _mm512_loadu_si512(x), first);
     const encoded_words b = encode_words<multiplies>(code, _mm512_loadu_si512(x + words_of_a_register), second);
     // Signs survive saturation.
-    store_codes<Code::nontemporal>(code, y, _mm512_packus_epi32(a.pairs, b.pairs),
-                                   _mm512_packs_epi16(a.signs, b.signs));
+    store_codes(code, y, _mm512_packus_epi32(a.pairs, b.pairs), _mm512_packs_epi16(a.signs, b.signs));
 }
 
 template<typename Kernel> int quantize(const quantize_arguments &all, qdq_quantize_kernel *generated) {

@@ -7,10 +7,12 @@ namespace qdq::kernels {
 namespace {
 
 // `largest`: a quotient that saturates as a word; 2^-8 off, it does, too. The other bounds are of no use.
-template<bool is_signed, bool bypasses_caches> struct integer_code {
+template<bool is_signed> struct integer_code {
     static constexpr int64_t bytes_of_64 = 64;
-    static constexpr bool nontemporal = bypasses_caches;
     static constexpr float least = 0, largest = 0x1p16f, nan = 0;
+
+    const call_stores stores;
+    explicit integer_code(call_stores stores) : stores(stores) {}
 
     static __m512i bytes(__m512i a, __m512i b) {
         return is_signed ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
@@ -37,13 +39,15 @@ template<typename Code, bool multiplies>
     const __m512i order =
         _mm512_setr_epi64(0x0703060205010400, 0x1713161215111410, 0x2723262225212420, 0x3733363235313430,
                           0x0f0b0e0a0d090c08, 0x1f1b1e1a1d191c18, 0x2f2b2e2a2d292c28, 0x3f3b3e3a3d393c38);
-    store<Code::nontemporal>(reinterpret_cast<char *>(y), _mm512_permutexvar_epi8(order, code.bytes(a, b)));
+    code.stores.store(reinterpret_cast<char *>(y), _mm512_permutexvar_epi8(order, code.bytes(a, b)));
 }
 
 template<typename Kernel> int quantize(const quantize_arguments &all, qdq_quantize_kernel *generated) {
-    using code = integer_code<Kernel::stored.is_signed(), Kernel::nontemporal>;
+    using code = integer_code<Kernel::stored.is_signed()>;
     static_assert(Kernel::floats.dtype == QDQ_BF16 && Kernel::stored.bits == 8 && Kernel::stored.is_integer());
-    return encodes<Kernel, code, words_encoder>(all, block_of(all)) ? 0 : all.run(generated);
+    const call_stores stores(Kernel::nontemporal);
+    return encodes<typename Kernel::in_caches, code, words_encoder>(all, block_of(all), stores) ? 0
+                                                                                                : all.run(generated);
 }
 
 }  // namespace

@@ -77,22 +77,21 @@ struct alignas(64) byte_order {
     __m512i load() const { return _mm512_load_si512(of); }
 };
 
-template<bool nontemporal>
-[[gnu::always_inline]] inline void store_codes(const f8e4m3_code &, uint8_t *y, __m512i magnitudes, __m512i signs) {
+[[gnu::always_inline]] inline void store_codes(const stored_code<f8e4m3_code> &code, uint8_t *y, __m512i magnitudes,
+                                               __m512i signs) {
     static constexpr byte_order order(false);
-    store<nontemporal>(reinterpret_cast<char *>(y),
-                       _mm512_permutexvar_epi8(order.load(), select(0x80808080, signs, magnitudes)));
+    code.stores.store(reinterpret_cast<char *>(y),
+                      _mm512_permutexvar_epi8(order.load(), select(0x80808080, signs, magnitudes)));
 }
 
-template<bool nontemporal>
-[[gnu::always_inline]] inline void store_codes(const f4e2m1_code &, uint8_t *y, __m512i magnitudes, __m512i signs) {
+[[gnu::always_inline]] inline void store_codes(const stored_code<f4e2m1_code> &code, uint8_t *y, __m512i magnitudes,
+                                               __m512i signs) {
     static constexpr byte_order order(true);
-    const __m512i codes = select(0x08080808, _mm512_srli_epi16(signs, 4), magnitudes);
-    const __m512i in_order = _mm512_permutexvar_epi8(order.load(), codes);
+    const __m512i own = select(0x08080808, _mm512_srli_epi16(signs, 4), magnitudes);
+    const __m512i in_order = _mm512_permutexvar_epi8(order.load(), own);
     const __m256i even = _mm512_castsi512_si256(in_order), odd = _mm512_extracti64x4_epi64(in_order, 1);
-    store<nontemporal>(
-        reinterpret_cast<char *>(y),
-        _mm256_ternarylogic_epi32(even, _mm256_slli_epi16(odd, 4), _mm256_set1_epi8(0x0f), a_where_c_else_b));
+    code.stores.store(reinterpret_cast<char *>(y), _mm256_ternarylogic_epi32(even, _mm256_slli_epi16(odd, 4),
+                                                                             _mm256_set1_epi8(0x0f), a_where_c_else_b));
 }
 
 [[gnu::always_inline]] inline __m512 load(const float *x) {
@@ -111,18 +110,18 @@ public:
         return factors_of<Code, multiplies>(scale_of, multiplies ? scale_of : _mm512_set1_ps(*inverse));
     }
 
-    static void row(const Element *x, uint8_t *y, int64_t columns, const factors &f) {
-        const Code code;
+    static void row(call_stores stores, const Element *x, uint8_t *y, int64_t columns, const factors &f) {
+        const Code code(stores);
         for (int64_t c = 0; c < columns; c += group_size) {
-            fetch_ahead<Code::nontemporal>(x + c);
+            stores.fetch_ahead(x + c);
             encode_64(code, x + c, y + c / group_size * Code::bytes_of_64, [&](int64_t) { return f; });
         }
     }
 
     // 64 columns of some rows.
-    static void columns(const rows_of_bytes &some, int64_t count, int64_t first, const float *scale,
+    static void columns(call_stores stores, const rows_of_bytes &some, int64_t count, int64_t first, const float *scale,
                         const float *inverse) {
-        const Code code;
+        const Code code(stores);
         factors f[group_size / lanes];
         for (int64_t i = 0; i < group_size / lanes; i++) {
             const __m512 scale_of = _mm512_loadu_ps(scale + first + i * lanes);
@@ -136,14 +135,14 @@ public:
     }
 
     template<int64_t block>
-    [[gnu::noinline]] static void blocks(const Element *x, uint8_t *y, int64_t columns, const float *scale,
-                                         const float *inverse) {
-        const Code code;
+    [[gnu::noinline]] static void blocks(call_stores stores, const Element *x, uint8_t *y, int64_t columns,
+                                         const float *scale, const float *inverse) {
+        const Code code(stores);
         for (int64_t first = 0; first < columns; first += lanes * block) {
             const int64_t operand = first / block, count = least_of(lanes * block, columns - first);
             const factors_of_operands f(scale + operand, inverse + operand, columns / block - operand);
             for (int64_t c = 0; c < count; c += group_size, y += Code::bytes_of_64) {
-                fetch_ahead<Code::nontemporal>(x + first + c);
+                stores.fetch_ahead(x + first + c);
                 encode_64(code, x + first + c, y,
                           [&](int64_t i) { return f.of_operand(c / block + i * lanes / block); });
             }
@@ -179,7 +178,7 @@ private:
             codes.of[i] = code_of(code, some, factors_of_register(i));
             signs.of[i] = sign_of(some);
         }
-        store_codes<Code::nontemporal>(code, y, low_bytes(codes), high_bytes(signs));
+        store_codes(code, y, low_bytes(codes), high_bytes(signs));
     }
 };
 
