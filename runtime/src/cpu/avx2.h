@@ -17,6 +17,7 @@ constexpr uint32_t with_avx512 = qdq_cpu_avx512 | qdq_cpu_avx512_bf16, with_avx2
 #define QDQ_PORTABLE
 #define QDQ_AVX2
 #define QDQ_AVX512
+#define QDQ_AVX512_BYTES
 constexpr bool portable_vectors = true;
 constexpr uint32_t with_avx512 = 0, with_avx2 = 0;
 #endif

@@ -2,6 +2,7 @@
 
 #include "cpu/kernel_buffer.h"
 #include "cpu/kernel_call.h"
+#include "cpu/short_groups.h"
 #include "plan/area_grid.h"
 #include "plan/loops.h"
 #include "support/types.h"
@@ -123,7 +124,14 @@ way choose_way(const reductions_of_size &kernels, reduced_nest &nest) {
         return choose_columns(kernels, nest);
     }
     if (column.extent < short_step) {
-        return by_elements(nest);
+        const int groups = find_loop(nest, 1, [=](const reduced_loop &l) {
+            return l.group == 1 && l.x == column.extent && l.extent >= fewest_short_groups;
+        });
+        if (groups < 0) {
+            return by_elements(nest);
+        }
+        put_at(nest, 1, groups);
+        return way::short_groups;
     }
     const int neighbours =
         find_loop(nest, 1, [](const reduced_loop &l) { return l.group == 1 && l.extent >= short_rows; });
@@ -143,8 +151,12 @@ void call_kernel(reduce_kernel *kernel, int bits, const halide_dimension_t *x_sh
 
 template<typename Element> class nest_reducer {
 public:
-    nest_reducer(const reductions_of_size &kernels, const reduced_nest &nest, const void *x, const extremes &found)
-        : kernels(kernels), nest(nest), x(static_cast<const Element *>(x)), found(found) {}
+    nest_reducer(const dynamic_plan &p, const reduced_nest &nest, const void *x, const extremes &found)
+        : on(*p.quantize.op.target),
+          kernels(*p.reductions),
+          nest(nest),
+          x(static_cast<const Element *>(x)),
+          found(found) {}
 
     // The loops outside the first two.
     void run(int64_t at, int64_t group) const {
@@ -161,6 +173,7 @@ public:
 private:
     static constexpr int bits = 8 * sizeof(Element);
 
+    const target &on;
     const reductions_of_size &kernels;
     const reduced_nest &nest;
     const Element *const x;  // at any address
@@ -172,6 +185,12 @@ private:
         const way by = nest.by;
         if (by == way::elements) {
             reduce_elements(at, group);
+            return;
+        }
+        if (by == way::short_groups) {
+            reduce_short_groups(on, bits, nest.magnitudes,
+                                reinterpret_cast<const char *>(x) + at * int64_t{sizeof(Element)}, nest.loops[0].extent,
+                                nest.loops[1].extent, {found.above + group, found.below + group});
             return;
         }
         if (is_fused()) {
@@ -337,6 +356,7 @@ void set_reduction(const dynamic_plan &p, const blocked_dimension *dimensions, i
             append(nest, {w.extent / block, w.x * block, w.scale});
         }
     }
+    nest.magnitudes = p.reductions == &find_reductions(*p.quantize.op.target, bits_of(p), reduced_numbers::magnitudes);
     nest.by = choose_way(*p.reductions, nest);
 }
 
@@ -344,9 +364,9 @@ void reduce(const dynamic_plan &p, const reduced_nest &nest, int64_t first, int6
             const extremes &found) {
     const int64_t at = nest.x + first, group = nest.group + first_group;
     if (bits_of(p) == 16) {
-        nest_reducer<uint16_t>(*p.reductions, nest, x, found).run(at, group);
+        nest_reducer<uint16_t>(p, nest, x, found).run(at, group);
     } else {
-        nest_reducer<uint32_t>(*p.reductions, nest, x, found).run(at, group);
+        nest_reducer<uint32_t>(p, nest, x, found).run(at, group);
     }
 }
 

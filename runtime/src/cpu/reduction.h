@@ -28,11 +28,12 @@ struct reduced_loop {
 
 // A part of a reduction: loops, those of a kernel first if one takes them.
 struct reduced_nest {
-    enum class way { row, short_rows, columns, elements } by;
+    enum class way { row, short_rows, columns, short_groups, elements } by;
     int count;
     reduced_loop loops[most_loops + 2];
     int64_t x, group;  // the first element's, from where the dimensions begin
     int64_t period;    // of columns: how many groups, which are repeated
+    bool magnitudes;   // whether those are enough
 };
 
 // That of a regular part, without the place where it begins. `dimensions` have the number of a group as the stride of
