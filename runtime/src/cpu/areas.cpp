@@ -85,9 +85,18 @@ scale_computation how_of(const dynamic_plan &p, const dynamic_tensors &at) {
 template<typename Element, typename Value>
 void put(void *data, int64_t first, int64_t stride, const Value *values, int64_t count) {
     char *const to = static_cast<char *>(data) + first * int64_t{sizeof(Element)};
-    for (int64_t i = 0; i < count; i++) {
+    const auto put_at = [&](int64_t i, int64_t place) {
         const auto value = static_cast<Element>(values[i]);
-        std::memcpy(to + i * stride * int64_t{sizeof(Element)}, &value, sizeof(Element));
+        std::memcpy(to + place * int64_t{sizeof(Element)}, &value, sizeof(Element));
+    };
+    if (stride == 1) {  // by vectors
+        for (int64_t i = 0; i < count; i++) {
+            put_at(i, i);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        put_at(i, i * stride);
     }
 }
 
