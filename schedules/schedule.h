@@ -70,8 +70,8 @@ struct reduce_stages {
     // (j, i), of a row, (j, i, block), of 16 short ones, or (i), of columns: `steps` updates of each
     Halide::Func lanes;
     std::vector<Halide::Func> met;  // (i), over `all` lanes of a row
-    // (j, i, block) of short rows: a block's rows, half as many, and so on to one. Between two of those each of the
-    // more rows and the one half way down, interleaved.
+    // (j, i, block) of short rows. `halves`: 16 rows, then 8, and so on to one. `interleaved`: what each half is
+    // computed from, pairs of the rows before it, interleaved.
     std::vector<Halide::Func> halves, interleaved;
     Halide::RDom steps, all;
     reduction form;

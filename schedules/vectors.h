@@ -69,4 +69,19 @@ void round_by_words(stochastic_stages &stages);
 void pack_blocks(quantize_blocks_stages &stages);
 void unpack_blocks(dequantize_blocks_stages &stages);
 
+// The schedule of targets with vectors of 256 bits or more, which differ in how quantize narrows them.
+constexpr cpu_schedule wide_vectors(const char *name, decltype(cpu_schedule::quantize) quantize) {
+    return {name,
+            quantize,
+            decode,
+            transpose_in_registers,
+            repack_bytes,
+            reduce_in_registers,
+            measure_short_rows_apart,
+            draw_words,
+            round_by_words,
+            pack_blocks,
+            unpack_blocks};
+}
+
 }  // namespace qdq

@@ -14,16 +14,6 @@ void quantize(quantize_stages &stages, const quantize_parameters &tuned) {
 
 }  // namespace
 
-const cpu_schedule x86_avx2 = {"x86_avx2",
-                               quantize,
-                               decode,
-                               transpose_in_registers,
-                               repack_bytes,
-                               reduce_in_registers,
-                               measure_short_rows_apart,
-                               draw_words,
-                               round_by_words,
-                               pack_blocks,
-                               unpack_blocks};
+const cpu_schedule x86_avx2 = wide_vectors("x86_avx2", quantize);
 
 }  // namespace qdq

@@ -14,16 +14,6 @@ void quantize(quantize_stages &stages, const quantize_parameters &tuned) {
 
 }  // namespace
 
-const cpu_schedule x86_avx512 = {"x86_avx512",
-                                 quantize,
-                                 decode,
-                                 transpose_in_registers,
-                                 repack_bytes,
-                                 reduce_in_registers,
-                                 measure_short_rows_apart,
-                                 draw_words,
-                                 round_by_words,
-                                 pack_blocks,
-                                 unpack_blocks};
+const cpu_schedule x86_avx512 = wide_vectors("x86_avx512", quantize);
 
 }  // namespace qdq

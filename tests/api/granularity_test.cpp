@@ -270,8 +270,7 @@ TEST_F(Granularity, blocks_of_a_strided_x) {
     }
 }
 
-// Kernels multiply by their reciprocals: with any zero point, and with the global scale that makes other numbers of
-// them.
+// Kernels multiply by their reciprocals.
 TEST_F(Granularity, scales_that_are_powers_of_two_divide_exactly) {
     for (const dimensions &scale_shape : {dimensions{}, {1, 256}, {4, 1}, {4, 8}}) {
         tensor_memory scale(QDQ_E8M0, scale_shape);
@@ -289,7 +288,7 @@ TEST_F(Granularity, scales_that_are_powers_of_two_divide_exactly) {
     }
 }
 
-// Nor are they powers of two then: quotients that are halfway between codes tell.
+// The products are no powers of two: quotients that are halfway between codes tell.
 TEST_F(Granularity, powers_of_two_times_a_global_scale_divide_correctly_rounded) {
     const float global = 1.0f / 3;
     const tensor_memory scale = tensor_memory::of<uint8_t>(QDQ_E8M0, {}, {127});

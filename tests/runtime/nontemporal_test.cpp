@@ -222,6 +222,49 @@ TEST_F(NonTemporal, as_the_caller_says) {
     }
 }
 
+bool has_columns_past_caches(const char *target, qdq_dtype float_type, qdq_dtype stored_type) {
+    for (int i = 0; i < qdq_linked_target_count; i++) {
+        const qdq_target &on = qdq_linked_targets[i];
+        for (int row = 0; row < on.quantize_count && std::strcmp(on.name, target) == 0; row++) {
+            const qdq_quantize_row &r = on.quantize[row];
+            if (r.float_type == float_type && r.stored_type == stored_type) {
+                return r.nontemporal[int(qdq::runtime::kernel_form::column)] != nullptr;
+            }
+        }
+    }
+    return false;
+}
+
+// Where such a kernel takes them: from a cache line's begin on.
+TEST_F(NonTemporal, columns_of_a_dynamic_call_where_a_kernel_stores_so) {
+    constexpr int64_t rows = 4096, columns = 1024;
+    qdq_set_num_threads(1);
+    const std::vector<float> x(rows * columns, 1.5f);
+    std::vector<float> scale(rows / 32 * columns);
+    std::vector<uint8_t> y(rows * columns + 128);
+    const int64_t shape[] = {rows, columns}, scale_shape[] = {rows / 32, columns}, block[] = {32, 1};
+    const qdq_tensor c_x{const_cast<float *>(x.data()), QDQ_F32, 2, shape, nullptr, {}};
+    const qdq_tensor c_scale{scale.data(), QDQ_F32, 2, scale_shape, nullptr, {}};
+    const qdq_options options{.block_shape = block};
+    uint8_t *const aligned = y.data() + (-reinterpret_cast<intptr_t>(y.data()) & 63);
+    for (int32_t i = 0; i < qdq_target_count(); i++) {
+        if (qdq_target_usable(i) == 0 || qdq_target_device(i) != QDQ_DEVICE_HOST) {
+            continue;
+        }
+        const char *const target = qdq_target_name(i);
+        ASSERT_EQ(qdq_force_target(target), QDQ_OK);
+        for (const int64_t past_line : {0, 4}) {
+            const qdq_tensor c_y{aligned + past_line, QDQ_F8E4M3, 2, shape, nullptr, {}};
+            nontemporal_bytes = 0;
+            EXPECT_EQ(qdq_quantize_dynamic(&c_x, &c_scale, nullptr, &c_y, nullptr, &options), QDQ_OK)
+                << qdq_last_error();
+            note_return();
+            const bool streams = past_line == 0 && has_columns_past_caches(target, QDQ_F32, QDQ_F8E4M3);
+            EXPECT_EQ(nontemporal_bytes, streams ? rows * columns : 0) << target << ", past a line by " << past_line;
+        }
+    }
+}
+
 // What a target without non-temporal stores would run at once, if kernels could count so far.
 TEST_F(NonTemporal, a_direct_call_is_no_longer_than_kernels_reach) {
     using namespace qdq::runtime;

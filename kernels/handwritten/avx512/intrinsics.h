@@ -37,8 +37,8 @@ template<bool nontemporal, typename Element> inline void fetch_ahead(const Eleme
     }
 }
 
-// The same where only a call knows whether its stores bypass the caches, of what takes long enough: one loop for both
-// ways, of which compilers would make two.
+// The same where the call says whether its stores bypass the caches. Both ways share one loop, which costs an encoder 1
+// to 2 %; the empty asm keeps compilers from making two of it.
 class call_stores {
 public:
     explicit call_stores(bool are_nontemporal) : are_nontemporal(are_nontemporal) {}

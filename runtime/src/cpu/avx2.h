@@ -25,15 +25,22 @@ constexpr uint32_t with_avx512 = 0, with_avx2 = 0;
 inline bool runs_avx2(const target &on) { return (on.features & with_avx2) != 0; }
 inline bool runs_avx512(const target &on) { return (on.features & with_avx512) != 0; }
 
-// An inline function of loops, compiled for AVX2, too.
+// An inline function of loops, compiled for AVX2, too, and for AVX-512.
 template<auto loops, typename... Arguments> QDQ_PORTABLE auto run_portably(Arguments... arguments) {
     return loops(arguments...);
 }
 template<auto loops, typename... Arguments> QDQ_AVX2 auto run_avx2(Arguments... arguments) {
     return loops(arguments...);
 }
+template<auto loops, typename... Arguments> QDQ_AVX512_BYTES auto run_avx512(Arguments... arguments) {
+    return loops(arguments...);
+}
 template<auto loops, typename... Arguments> auto run_loops(const target &on, Arguments... arguments) {
     return runs_avx2(on) ? run_avx2<loops>(arguments...) : run_portably<loops>(arguments...);
+}
+// The same of loops that are worth AVX-512, too.
+template<auto loops, typename... Arguments> auto run_widest_loops(const target &on, Arguments... arguments) {
+    return runs_avx512(on) ? run_avx512<loops>(arguments...) : run_loops<loops>(on, arguments...);
 }
 
 }  // namespace qdq::runtime

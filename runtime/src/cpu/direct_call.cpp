@@ -18,7 +18,8 @@ namespace qdq::runtime {
 
 namespace {
 
-// Of a row that ends within a group and a byte, what goes by way of buffers: all of two groups, as one call.
+// What goes by way of buffers, of a row that is no two overlapping ones: all of up to so many elements, as one call, or
+// what whole groups leave of more.
 constexpr int64_t most_rest = 2 * group;
 
 // A nest as a kernel sees it: with so many operands, each of which so many columns share by copies. No columns: not as

@@ -133,30 +133,20 @@ scale_abilities abilities_of(const call &op, const float *scale, int64_t count) 
             may_flush_subnormals(op) && all_within(*op.target, scale, count, divisors, magnitude)};
 }
 
-quantize_variant fast_variant(const call &op) {
+quantize_variant fast_variant(const call &op, bool multiplies) {
     using enum quantize_variant;
     if (op.rounding != QDQ_NEAREST_EVEN) {
-        return op.multiply ? rounded_multiply : rounded_divide;
+        return multiplies ? rounded_multiply : rounded_divide;
     }
     const element_type &codes = type_of(op.y_type);
     const bool is_narrowed = op.narrowed && op.y_type != QDQ_I32;  // i32 narrows its range in every variant
     if (!(codes.is_integer() || codes.roles.floats) || (!op.zero_point && !is_narrowed)) {
-        return op.multiply ? multiply : divide;
+        return multiplies ? multiply : divide;
     }
     if (op.adds_before_rounding) {
-        return op.multiply ? multiply_before : divide_before;
+        return multiplies ? multiply_before : divide_before;
     }
-    return op.multiply ? multiply_after : divide_after;
-}
-
-quantize_variant multiplying(quantize_variant dividing) {
-    using enum quantize_variant;
-    switch (dividing) {
-    case divide: return multiply;
-    case divide_after: return multiply_after;
-    case divide_before: return multiply_before;
-    default: return rounded_multiply;
-    }
+    return multiplies ? multiply_after : divide_after;
 }
 
 bool multiplies_by_reciprocals(const call &op, int32_t variant) {
@@ -178,7 +168,7 @@ bool needs_column(const call &op, kernel_form form, int32_t variant) {
 
 int32_t plain_variant(const call &op) {
     using enum dequantize_variant;
-    return op.quantizes() ? static_cast<int32_t>(fast_variant(op))
+    return op.quantizes() ? static_cast<int32_t>(fast_variant(op, op.multiply))
                           : static_cast<int32_t>(op.zero_point ? offset : plain);
 }
 

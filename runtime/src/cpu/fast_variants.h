@@ -32,11 +32,8 @@ scale_abilities abilities_of(const call &op, const float *scale, int64_t count);
 // Whether a form has no such variant, and the column form takes its place.
 bool needs_column(const call &op, kernel_form form, int32_t variant);
 
-// The fast variant of a call.
-quantize_variant fast_variant(const call &op);
-
-// What multiplies by reciprocals in place of a fast variant that divides.
-quantize_variant multiplying(quantize_variant dividing);
+// The fast variant of a call, that multiplies or divides.
+quantize_variant fast_variant(const call &op, bool multiplies);
 
 // Whether x is multiplied by what kernels take for the scale, and the scale itself is what they take for its inverse.
 bool multiplies_by_reciprocals(const call &op, int32_t variant);

@@ -10,7 +10,6 @@ namespace qdq::runtime {
 
 namespace {
 
-#if defined(__x86_64__)
 // GCC makes a masked load, or a masked store, of a loop over the bytes of a line.
 QDQ_AVX512_BYTES void copy_padded_by_masks(const char *__restrict from, int64_t bytes, char *__restrict to,
                                            int64_t whole) {
@@ -32,7 +31,6 @@ QDQ_AVX512_BYTES void copy_results_by_masks(const char *__restrict from, int64_t
         }
     }
 }
-#endif
 
 // By aligned pieces, each of which one store of the kernel's has written: a load of two waits for both.
 void copy_results_by_pieces(const char *from, int64_t bytes, char *to) {
@@ -56,23 +54,19 @@ void copy_results_by_pieces(const char *from, int64_t bytes, char *to) {
 }  // namespace
 
 void copy_padded(const target &on, const char *from, int64_t bytes, char *to, int64_t whole) {
-#if defined(__x86_64__)
     if (runs_avx512(on)) {
         copy_padded_by_masks(from, bytes, to, whole);
         return;
     }
-#endif
     std::memset(to + bytes, 0, whole - bytes);
     std::memcpy(to, from, bytes);
 }
 
 void copy_results(const target &on, const char *from, int64_t bytes, char *to) {
-#if defined(__x86_64__)
     if (runs_avx512(on)) {
         copy_results_by_masks(from, bytes, to);
         return;
     }
-#endif
     copy_results_by_pieces(from, bytes, to);
 }
 

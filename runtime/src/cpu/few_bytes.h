@@ -9,7 +9,8 @@
 
 namespace qdq::runtime {
 
-// And zeros after them, up to whole cache lines of `to`, which begins at one.
+// And zeros after them, up to `whole` bytes of `to`, which begins at a cache line, or to the end of the line that they
+// end in.
 void copy_padded(const target &on, const char *from, int64_t bytes, char *to, int64_t whole);
 
 // What a kernel has stored from a cache line's begin on.

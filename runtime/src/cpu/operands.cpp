@@ -347,7 +347,7 @@ void operands::pad(int64_t count) {
 }
 
 int32_t operands::choose_quantize(int64_t count) {
-    const quantize_variant fast = fast_variant(op);
+    const bool by_products = !op.multiply && has_powers_of_two(op);
     const bool adds_after = op.zero_point && !op.adds_before_rounding;
     const bool small =
         !op.zero_point || (op.adds_before_rounding ? run_loops<all_small_floats>(*op.target, zero_point, count)
@@ -362,15 +362,13 @@ int32_t operands::choose_quantize(int64_t count) {
     if (adds_after) {
         run_loops<convert_to_floats>(*op.target, own_zero_point, count);
     }
-    if (op.multiply) {
-        return int32_t(fast);
+    if (!op.multiply) {
+        run_loops<invert>(*op.target, scale, count, own_inverse);
     }
-    run_loops<invert>(*op.target, scale, count, own_inverse);
-    if (!has_powers_of_two(op)) {
-        return int32_t(fast);
+    if (by_products) {
+        std::swap(scale, inverse);
     }
-    std::swap(scale, inverse);
-    return int32_t(multiplying(fast));
+    return int32_t(fast_variant(op, op.multiply || by_products));
 }
 
 int32_t operands::choose_dequantize(int64_t count) {

@@ -60,30 +60,15 @@ template<typename Bits>
                : reduce_some<uint32_t>(magnitudes, x, length, groups, found);
 }
 
-QDQ_PORTABLE void reduce_portably(int bits, bool magnitudes, const char *x, int64_t length, int64_t groups,
-                                  const extremes &found) {
-    reduce_of_bits(bits, magnitudes, x, length, groups, found);
-}
-
-QDQ_AVX2 void reduce_avx2(int bits, bool magnitudes, const char *x, int64_t length, int64_t groups,
-                          const extremes &found) {
-    reduce_of_bits(bits, magnitudes, x, length, groups, found);
-}
-
-QDQ_AVX512_BYTES void reduce_avx512(int bits, bool magnitudes, const char *x, int64_t length, int64_t groups,
-                                    const extremes &found) {
-    reduce_of_bits(bits, magnitudes, x, length, groups, found);
-}
-
 }  // namespace
 
 void reduce_short_groups(const target &on, int bits, bool magnitudes, const char *x, int64_t length, int64_t groups,
                          const extremes &found) {
-    auto *const reduce = runs_avx512(on) ? reduce_avx512 : runs_avx2(on) ? reduce_avx2 : reduce_portably;
     const int64_t most = most_elements / length;
     for (int64_t i = 0; i < groups; i += most) {
-        reduce(bits, magnitudes, x + i * length * bits / 8, length, std::min(most, groups - i),
-               {found.above + i, found.below + i});
+        const extremes some{found.above + i, found.below + i};
+        run_widest_loops<reduce_of_bits>(on, bits, magnitudes, x + i * length * bits / 8, length,
+                                         std::min(most, groups - i), some);
     }
 }
 

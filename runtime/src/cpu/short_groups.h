@@ -8,7 +8,7 @@
 
 namespace qdq::runtime {
 
-constexpr int64_t fewest_short_groups = 16;
+constexpr int64_t fewest_short_groups = 16;  // that fill vectors
 
 // Combines the extremes of so many groups of as many elements of x, of 16 or 32 bits at any address, with those that
 // are there: magnitudes alone, as `above`, where those are enough.

@@ -75,22 +75,23 @@ void spread_portably(const value *from, int64_t count, int64_t times, value *to)
     spread_by<4>(from, count, times, to);
 }
 
-QDQ_AVX2 void store_avx2(const value *from, int64_t count, int64_t times, value *to) {
-    switch ((times + 7) / 8) {
-    case 3: spread_by<8, 3>(from, count, times, to); break;
-    case 4: spread_by<8, 4>(from, count, times, to); break;
-    case 5: spread_by<8, 5>(from, count, times, to); break;
-    default: spread_by<8>(from, count, times, to);
+template<int64_t lanes>
+[[gnu::always_inline]] inline void spread_by_stores(const value *from, int64_t count, int64_t times, value *to) {
+    switch ((times + lanes - 1) / lanes) {
+    case 2: spread_by<lanes, 2>(from, count, times, to); break;
+    case 3: spread_by<lanes, 3>(from, count, times, to); break;
+    case 4: spread_by<lanes, 4>(from, count, times, to); break;
+    case 5: spread_by<lanes, 5>(from, count, times, to); break;
+    default: spread_by<lanes>(from, count, times, to);
     }
 }
 
+QDQ_AVX2 void store_avx2(const value *from, int64_t count, int64_t times, value *to) {
+    spread_by_stores<8>(from, count, times, to);
+}
+
 QDQ_AVX512 void store_avx512(const value *from, int64_t count, int64_t times, value *to) {
-    switch ((times + 15) / 16) {
-    case 2: spread_by<16, 2>(from, count, times, to); break;
-    case 3: spread_by<16, 3>(from, count, times, to); break;
-    case 4: spread_by<16, 4>(from, count, times, to); break;
-    default: spread_by<16>(from, count, times, to);
-    }
+    spread_by_stores<16>(from, count, times, to);
 }
 
 QDQ_AVX2 void shuffle_avx2(const value *from, int64_t count, int64_t times, value *to) {
