@@ -61,10 +61,12 @@ class Interrupt(CliTest):
 
 class Progress(CliTest):
     def run_on_terminal(self, *arguments):
-        """What appears on standard error when that is a terminal."""
+        """What appears on standard error when that is a terminal, of a run that is stopped for longer than a bar waits."""
         master, slave = pty.openpty()
-        process = subprocess.Popen([QDQ, *arguments], stdout=subprocess.DEVNULL, stderr=slave)
+        process = self.stop_while_writing(*arguments, stdout=subprocess.DEVNULL, stderr=slave)
         os.close(slave)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGCONT)
         text = b""
         try:
             while piece := os.read(master, 65536):
@@ -77,7 +79,7 @@ class Progress(CliTest):
 
     def test_a_bar_on_a_terminal_only(self):
         source, output = self.dir / "in.safetensors", self.dir / "out.safetensors"
-        sparse_model(source, 32, 2048)  # long enough to be noticed
+        sparse_model(source, 32, 2048)
         self.assertEqual(self.succeed("quantize", source, "-o", output).count("\n"), 2)  # and nothing on stderr
         text = self.run_on_terminal("quantize", source, "-o", output, "--force")
         percentages = [int(number) for number in re.findall(r"\r\[#*\.*\] +(\d+)%", text)]

@@ -75,7 +75,7 @@ def counting_in(folder):
 
 def start(*arguments, **options):
     command = [QDQ, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(command, text=True, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
 
 
 def killed_at(number, argument=None, wanted=0):
@@ -185,7 +185,7 @@ class CliTest(unittest.TestCase):
     def temporary_files(self):
         return [name for name in self.files() if name.startswith(".qdq-")]
 
-    def stop_while_writing(self, *arguments):
+    def stop_while_writing(self, *arguments, **options):
         """Starts qdq, and stops it at a time when its temporary file is there and holds something: it is locked then. One
         that is not yet locked may be removed by another run, and is made again."""
         before = set(self.temporary_files())
@@ -194,7 +194,7 @@ class CliTest(unittest.TestCase):
             with contextlib.suppress(FileNotFoundError):  # renamed meanwhile
                 return any((self.dir / name).stat().st_size > 0 for name in self.temporary_files() if name not in before)
 
-        return stop_when(start(*arguments), writes)
+        return stop_when(start(*arguments, **options), writes)
 
     def succeed(self, *arguments, warned="", **options):
         """What it prints; on standard error nothing, or warnings with this text."""
