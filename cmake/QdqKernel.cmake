@@ -39,6 +39,15 @@ function(qdq_handwritten file)
   set_property(GLOBAL APPEND PROPERTY QDQ_HANDWRITTEN ${number})
 endfunction()
 
+# Records the kernel by hand of stochastic rounding; see kernels/manifest.cmake.
+function(qdq_handwritten_stochastic_row file)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME" "TARGETS;OPTIONS")
+  set(arg_FILE ${file})
+  foreach(target ${arg_TARGETS})
+    qdq_keep_fields(QDQ_STOCHASTIC_ROW_${target} FILE NAME OPTIONS)
+  endforeach()
+endfunction()
+
 # The schedules that a list of targets uses, each once.
 function(qdq_schedules_of targets out)
   get_property(names GLOBAL PROPERTY ${targets})
@@ -627,6 +636,27 @@ function(qdq_add_measurements target rows)
   set(objects ${objects} PARENT_SCOPE)
 endfunction()
 
+# The name of the kernel by hand of stochastic rounding that is for a target, or 0. Its source, and declaration, are those of all
+# targets that have it.
+function(qdq_stochastic_row_of target out declaration_out)
+  foreach(field FILE NAME OPTIONS)
+    get_property(${field} GLOBAL PROPERTY QDQ_STOCHASTIC_ROW_${target}_${field})
+  endforeach()
+  if(NOT FILE)
+    set(${out} 0 PARENT_SCOPE)
+    set(${declaration_out} "" PARENT_SCOPE)
+    return()
+  endif()
+  set(source ${PROJECT_SOURCE_DIR}/kernels/handwritten/${FILE})
+  get_property(known GLOBAL PROPERTY QDQ_HANDWRITTEN_SOURCES)
+  if(NOT source IN_LIST known)
+    set_property(GLOBAL APPEND PROPERTY QDQ_HANDWRITTEN_SOURCES ${source})
+    set_property(GLOBAL PROPERTY QDQ_OPTIONS_OF_${source} "${OPTIONS}")
+  endif()
+  set(${out} ${NAME} PARENT_SCOPE)
+  set(${declaration_out} "extern \"C\" qdq::kernels::stochastic_row_kernel ${NAME};\n" PARENT_SCOPE)
+endfunction()
+
 # Compiles what rounds stochastically what the rows quantize; appends to the caller's `objects`, and to the table
 # `stochastic_kernels`.
 function(qdq_add_stochastic target rows)
@@ -660,7 +690,11 @@ function(qdq_add_stochastic target rows)
   list(TRANSFORM names PREPEND qdq_${target}_)
   list(JOIN names ", " grids)
   list(JOIN quotients ",\n      " quotients)
-  qdq_add_own_entry(stochastic_kernels "{\"${target}\", qdq_${target}_random, {${grids}},\n     {${quotients}}}")
+  qdq_stochastic_row_of(${target} row declaration)
+  if(declaration)
+    string(APPEND QDQ_KERNEL_INCLUDES "#include \"stochastic_row.h\"\n${declaration}")
+  endif()
+  qdq_add_own_entry(stochastic_kernels "{\"${target}\", qdq_${target}_random, {${grids}},\n     {${quotients}}, ${row}}")
   set(objects ${objects} PARENT_SCOPE)
 endfunction()
 

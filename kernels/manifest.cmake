@@ -175,6 +175,13 @@ qdq_handwritten(avx2/dequantize_4_bits.h
   FORMS row NONTEMPORAL
   OPTIONS -mavx2 -mf16c)
 
+# qdq_handwritten_stochastic_row(<file> NAME <symbol> TARGETS <target>... OPTIONS <of the compiler>...)
+# What rounds stochastically in one pass: kernels/stochastic_row.h.
+qdq_handwritten_stochastic_row(avx512/stochastic_row.cpp
+  NAME qdq_stochastic_row_avx512
+  TARGETS x86_avx512_bf16 x86_avx512
+  OPTIONS -mavx512bw -mavx512dq -mavx512vl)
+
 # qdq_device_target(<name> HALIDE <features> INSTRUCTIONS <generators/instructions.h>... DEVICE <runtime/src/targets/device_backend.h>)
 # Kernels for tensors on a device, beside whichever targets the processor has. PTX for capability 7.0 runs on every later
 # GPU, whose driver compiles it.

@@ -1,9 +1,9 @@
 // What kernels that are written by hand share. They permute registers, which Halide 21 cannot express: its gathers read
 // memory, and it splits calls of permuting instructions into one call for each lane. Each has the signature of the
 // generated kernel whose place in the table it takes (manifest.cmake), and the same results bit for bit. It calls the
-// generated kernel for what it does not compute itself.
+// generated kernel for what it does not compute itself. Stochastic rounding has one of its own: stochastic_row.h.
 //
-// A file of this folder is compiled for one kernel row of one target at a time. All that it and this header define is
+// A header of this folder is compiled for one kernel row of one target at a time. All that it and this header define is
 // in unnamed namespaces: of several inline functions of one name the linker keeps one, and that could use instructions
 // which this target lacks.
 #pragma once

@@ -123,7 +123,7 @@ TEST_F(Stochastic, threads_and_strides_change_nothing) {
         qdq_set_num_threads(threads);
         tensors all(QDQ_U8, shape, x_strides, y_strides);
         all.x.fill([](int64_t i) { return std::bit_cast<uint32_t>(float(i % 251) + 0.37f); });
-        all.quantize(stochastic(13, 3));
+        all.quantize(stochastic(13, 64));
         std::vector<uint8_t> codes;
         const qdq_tensor y = all.y.view();
         for (int64_t i = 0; i < shape[0] * shape[1] * shape[2]; i++) {
@@ -150,6 +150,23 @@ TEST_F(Stochastic, stores_past_the_caches_change_nothing) {
         const std::vector<double> cached = draws(0.6f, type, options);
         options.stores = QDQ_STORES_NONTEMPORAL;
         EXPECT_EQ(draws(0.6f, type, options), cached) << qdq_dtype_name(type);
+    }
+}
+
+TEST_F(Stochastic, codes_past_the_caches_may_begin_within_a_cache_line) {
+    tensors all(QDQ_I8, {count});
+    all.x.fill([](int64_t i) { return std::bit_cast<uint32_t>(float(i % 251) - 125.3f); });
+    qdq_options options = stochastic(23);
+    all.quantize(options);
+    const qdq_tensor x = all.x.view(), scale = all.scale.view();
+    const auto *const expected = static_cast<const int8_t *>(all.y.view().data);
+    options.stores = QDQ_STORES_NONTEMPORAL;
+    std::vector<int8_t> memory(size_t{count} + 64);
+    for (const size_t shift : {0, 1, 33}) {
+        qdq_tensor y = all.y.view();
+        y.data = memory.data() + shift;
+        ASSERT_EQ(qdq_quantize(&x, &scale, nullptr, &y, &options), QDQ_OK) << qdq_last_error();
+        EXPECT_TRUE(std::equal(expected, expected + count, memory.data() + shift)) << shift;
     }
 }
 

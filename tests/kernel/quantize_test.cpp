@@ -102,8 +102,8 @@ std::vector<qdq_rounding> roundings_for(qdq_dtype stored) {
 }
 
 // Of which neither half is 0, and an element from which on it is few to a block that the upper half of the counter
-// begins at. It begins a group of a device's; the one before it none.
-constexpr uint64_t seed = 0x0123456789abcdef, offset = (uint64_t{1} << 36) - 104;
+// begins at. It begins what shares random bits, and a group of a device's; the one before it neither.
+constexpr uint64_t seed = 0x0123456789abcdef, offset = (uint64_t{1} << 36) - 96;
 
 // Every combination of what outputs allow.
 std::vector<qdq_options> option_combinations(qdq_dtype stored, qdq_scale_mode mode) {
@@ -247,7 +247,7 @@ protected:
     void compare_stochastic_layout(const layout &l, const std::vector<float> &palette, qdq_options options) {
         options.rounding = QDQ_STOCHASTIC;
         options.random_seed = seed;
-        options.random_offset = offset - (options.scale_mode == QDQ_MULTIPLY ? 1 : 0);
+        options.random_offset = offset - (options.scale_mode == QDQ_RECIPROCAL ? 1 : 0);
         for (qdq_dtype x_type : supported::float_types) {
             compare_layout(l, palette, reference::is_integer(stored()), x_type, QDQ_F32, QDQ_I32, options);
         }

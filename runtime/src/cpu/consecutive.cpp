@@ -56,11 +56,14 @@ int64_t consecutive_elements::set_region(int64_t number, interval *region) const
     return first;
 }
 
+bool consecutive_elements::begin_at_multiples(int64_t of_elements) const {
+    const int64_t outer = of.dimensions[split].whole.extent * inner;
+    return (steps == 1 || step * inner % of_elements == 0) && (count == steps || outer % of_elements == 0);
+}
+
 // Whether runs begin at whole bytes of packed codes.
 bool consecutive_elements::begin_at_bytes(const plan &p) const {
-    const int64_t unit = p.op.packing == QDQ_DENSE ? dense_unit : p.op.packed_unit();
-    const int64_t outer = p.dimensions[split].whole.extent * inner;
-    return step * inner % unit == 0 && (count == steps || outer % unit == 0);
+    return begin_at_multiples(p.op.packing == QDQ_DENSE ? dense_unit : p.op.packed_unit());
 }
 
 // Whether the parts of runs do, which blocks cut: of 46 columns in blocks of 3 rows, codes of 2 bits, the part that

@@ -24,6 +24,9 @@ public:
     // Sets the path of a plan of the same regions, such that a run of packed codes may begin within a byte.
     void choose_path(plan &p) const;
 
+    // Whether the number of every run's first element is a multiple of that.
+    bool begin_at_multiples(int64_t of_elements) const;
+
     // Sets the region of a run, and returns the number of its first element.
     int64_t set_region(int64_t number, interval *region) const;
 

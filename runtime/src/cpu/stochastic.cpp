@@ -8,6 +8,7 @@
 #include "cpu/execute.h"
 #include "cpu/float_environment.h"
 #include "cpu/kernel_buffer.h"
+#include "cpu/stochastic_rows.h"
 #include "plan/make_plan.h"
 #include "support/types.h"
 #include "targets/stochastic_table.h"
@@ -184,6 +185,9 @@ void quantize_some(const consecutive_elements &all, int64_t begin, int64_t end, 
 
 void quantize_stochastically(const plan &p, const void *x, void *y, const plan *values) {
     const stochastic_kernels &kernels = find_stochastic(*p.op.target);
+    if (!values && quantize_stochastic_rows(p, kernels, x, y)) {
+        return;
+    }
     stochastic_call whole{kernels, p.random, plan_of_quotients(p, kernels),        plan_of_codes(p),         values,
                           x,       y,        !values && fetches(p, &dimension::x), fetches(p, &dimension::y)};
     const consecutive_elements all(whole.codes);

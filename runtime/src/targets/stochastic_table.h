@@ -2,6 +2,7 @@
 #pragma once
 
 #include "grids.h"
+#include "stochastic_row.h"
 #include "targets/entry_of_target.h"
 
 #include <algorithm>
@@ -23,8 +24,9 @@ static_assert(std::ranges::all_of(element_types, [](const element_type &type) {
 struct stochastic_kernels {
     const char *target;
     random_kernel *random;
-    stochastic_kernel *round[3];  // by kernels::grid
-    quantize_row quotients[3];    // of f32, f16 and bf16; empty: no row of the build quantizes such
+    stochastic_kernel *round[3];          // by kernels::grid
+    quantize_row quotients[3];            // of f32, f16 and bf16; empty: no row of the build quantizes such
+    kernels::stochastic_row_kernel *row;  // by hand; NULL for none
 };
 
 extern const stochastic_kernels linked_stochastic_kernels[];
