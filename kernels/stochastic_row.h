@@ -13,8 +13,8 @@ struct stochastic_row {
     void *y;
     int64_t elements;
     uint64_t seed, block;  // of the random generator: the block whose first bits are the first element's
-    // Operands as quantize takes them, by its variant `multiply` or `divide`, or by those with a zero point: variants.h.
-    // All scales are divisors. Each is of so many elements, whole 16, and the last of those that are left.
+    // Operands as quantize takes them, by its variant `multiply` or `divide`, or by those with a zero point:
+    // variants.h. All scales are divisors. Each is of so many elements, whole 16, and the last of those that are left.
     const float *scale, *inverse;  // the latter where x is divided
     const int32_t *zero_point;     // bits of f32, integers
     int64_t elements_of_operand;
