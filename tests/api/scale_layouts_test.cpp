@@ -159,6 +159,17 @@ TEST_F(StoredScales, may_be_any_matrix) {
     }
 }
 
+// In runs of elements, of which each has one scale.
+TEST_F(StoredScales, may_be_a_matrix_of_long_blocks_that_are_rounded_stochastically) {
+    for (const qdq_scale_layout layout : layouts) {
+        qdq_options options{};
+        options.scale_is_arranged = 1;
+        options.scale_layout = layout;
+        options.rounding = QDQ_STOCHASTIC;
+        expect_both_ways({5, 4096}, {}, {}, arranged(numbered({5, 2}), layout), nullptr, options);
+    }
+}
+
 // Whatever the other scales are; also f32 ones, which kernels else read where they lie.
 TEST_F(StoredScales, have_a_global_one_of_any_value) {
     for (const float global : {3.0f, 1.0f / 3, 0.0f, -2.0f, 0x1p-149f, std::numeric_limits<float>::infinity(),

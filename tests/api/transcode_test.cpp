@@ -70,6 +70,22 @@ TEST_F(Transcode, takes_blocks_that_end_within_bytes) {
     EXPECT_TRUE(same_bytes(expected, y));
 }
 
+// A run of elements is within a row.
+TEST_F(Transcode, takes_a_zero_point_for_each_long_row) {
+    const dimensions shape = {3, 4160}, each_row = {3, 1};
+    const tensor_memory x = stored(QDQ_U8, shape), x_scale = scales(each_row), y_scale = floats(QDQ_F32, each_row),
+                        x_zero = zero_points(QDQ_U8, each_row), y_zero = zero_points(QDQ_I32, each_row),
+                        values(QDQ_F32, shape), expected(QDQ_I8, shape), y = expected;
+    const qdq_tensor c_x = x.view(), c_x_scale = x_scale.view(), c_x_zero = x_zero.view(), c_y_scale = y_scale.view(),
+                     c_y_zero = y_zero.view(), c_values = values.view(), c_expected = expected.view(), c_y = y.view();
+    call_reference({direction::dequantize, &c_x, &c_x_scale, &c_x_zero, &c_values, nullptr});
+    call_reference({direction::quantize, &c_values, &c_y_scale, &c_y_zero, &c_expected, nullptr});
+    test_support::for_each_target([&](const std::string &) {
+        ASSERT_EQ(qdq_transcode(&c_x, &c_x_scale, &c_x_zero, nullptr, &c_y, &c_y_scale, &c_y_zero, nullptr), QDQ_OK);
+        EXPECT_TRUE(same_bytes(expected, y));
+    });
+}
+
 // Blocks of 32 in i4 as a scale a row in i8.
 class Refused : public Api {
 protected:

@@ -3,7 +3,7 @@
 #include "plan/dense_codes.h"
 
 #include "cpu/consecutive.h"
-#include "cpu/execute.h"
+#include "cpu/region_runner.h"
 #include "plan/make_plan.h"
 #include "support/types.h"
 
@@ -116,6 +116,7 @@ struct dense_call {
 void run_some(const consecutive_elements &all, int64_t begin, int64_t end, const void *context) {
     const dense_call &whole = *static_cast<const dense_call *>(context);
     alignas(64) uint8_t codes[most_codes] = {};
+    region_runner bytes(whole.bytes);
     for (int64_t number = begin; number < end; number++) {
         interval region[most_dimensions];
         int64_t count = 1;
@@ -125,11 +126,11 @@ void run_some(const consecutive_elements &all, int64_t begin, int64_t end, const
         }
         void *const tensor = tensor_of(codes, first);
         if (whole.bytes.op.quantizes()) {
-            run_region(whole.bytes, region, whole.x, tensor);
+            bytes.run(region, whole.x, tensor);
             pack(codes, first, count, static_cast<uint8_t *>(whole.y));
         } else {
             unpack(static_cast<const uint8_t *>(whole.x), first, count, codes);
-            run_region(whole.bytes, region, tensor, whole.y);
+            bytes.run(region, tensor, whole.y);
         }
     }
 }

@@ -1,8 +1,10 @@
 #include "cpu/direct_call.h"
 
+#include "cpu/cache_lines.h"
 #include "cpu/fast_variants.h"
 #include "cpu/few_bytes.h"
 #include "cpu/float_environment.h"
+#include "cpu/movement.h"
 #include "cpu/nan_codes.h"
 #include "cpu/operands.h"
 #include "cpu/packing.h"
@@ -154,9 +156,10 @@ bool use_plain_operands(const call &op, int64_t count, direct_operands &plain) {
 
 [[gnu::always_inline]] inline void run_kernel(const call &op, const direct_call &d, int32_t variant,
                                               const kernel_operands &with, const void *x, void *y,
-                                              const halide_dimension_t *x_shape, const halide_dimension_t *y_shape) {
+                                              const halide_dimension_t *x_shape, const halide_dimension_t *y_shape,
+                                              bool nontemporal) {
     kernel_buffers all(op, x, with, y, x_shape, d.operand_shape, y_shape);
-    call_kernel(op, d.form, false, variant, all);
+    call_kernel(op, d.form, nontemporal, variant, all);
     if (op.nan_is_zero) {
         code_nan(op, {x, x_shape[1].stride}, {y, y_shape[1].stride}, x_shape[0].extent, x_shape[1].extent);
     }
@@ -172,7 +175,7 @@ bool use_plain_operands(const call &op, int64_t count, direct_operands &plain) {
     const halide_dimension_t y_shape[] = {{0, buffer_extent(op.y_bits, whole), 1, 0}, d.y_shape[1]};
     copy_padded(*op.target, static_cast<const char *>(x) + int64_t{d.x_shape[0].extent} * (op.x_element.bits / 8),
                 x_bytes, from, whole * op.x_bits / 8);
-    run_kernel(op, d, variant, with, from, to, x_shape, y_shape);
+    run_kernel(op, d, variant, with, from, to, x_shape, y_shape, false);
     clear_padding(to, op.y_bits, d.rest);
     copy_results(*op.target, to, (d.rest * op.y_bits + 7) / 8,
                  static_cast<char *>(y) + int64_t{d.y_shape[0].extent} * (op.y_element.bits / 8));
@@ -189,7 +192,7 @@ bool use_plain_operands(const call &op, int64_t count, direct_operands &plain) {
 
 }  // namespace
 
-bool call_directly(const call &op, const direct_call &d, const void *x, void *y) {
+bool call_directly(const call &op, const direct_call &d, const void *x, void *y, bool nontemporal) {
     if (d.overlaps && x == y) {
         return false;
     }
@@ -206,12 +209,30 @@ bool call_directly(const call &op, const direct_call &d, const void *x, void *y)
     const kernel_operands with =
         d.times > 1 ? repeat_scales(op, d, own) : kernel_operands{own.scale, own.inverse, own.zero_point};
     if (d.x_shape[0].extent > 0) {
-        run_kernel(op, d, own.variant, with, x, y, d.x_shape, d.y_shape);
+        run_kernel(op, d, own.variant, with, x, y, d.x_shape, d.y_shape, nontemporal);
     }
     if (d.rest > 0) {
         run_rest(op, d, own.variant, with, x, y);
     }
     return true;
+}
+
+bool call_directly(const call &op, const direct_call &d, const offsets &at, const void *x, void *y, bool nontemporal) {
+    const auto element_at = [](const void *data, int64_t place, qdq_dtype type) {
+        return address(static_cast<const char *>(data), place, type_of(type).bits);
+    };
+    call own = op;
+    own.scale = element_at(op.scale, at.scale, op.scale_type);
+    own.zero_point = op.zero_point ? element_at(op.zero_point, at.zero_point, op.zero_point_type) : nullptr;
+    return call_directly(own, d, address(static_cast<const char *>(x), at.x, op.x_bits),
+                         address(static_cast<char *>(y), at.y, op.y_bits), nontemporal);
+}
+
+bool bypasses_caches_directly(const call &op, const direct_call &d, const void *y) {
+    const bool has_kernel = op.quantizes() ? op.quantize->nontemporal[int(d.form)] != nullptr
+                                           : op.dequantize->nontemporal[int(d.form)] != nullptr;
+    const int64_t pitch = int64_t{d.y_shape[1].stride} * (op.y_element.bits / 8);
+    return has_kernel && reinterpret_cast<uintptr_t>(y) % line == 0 && (d.y_shape[1].extent == 1 || pitch % line == 0);
 }
 
 }  // namespace qdq::runtime

@@ -5,9 +5,9 @@
 
 #include "cpu/cache_lines.h"
 #include "cpu/consecutive.h"
-#include "cpu/execute.h"
 #include "cpu/float_environment.h"
 #include "cpu/kernel_buffer.h"
+#include "cpu/region_runner.h"
 #include "cpu/stochastic_rows.h"
 #include "plan/make_plan.h"
 #include "support/types.h"
@@ -161,6 +161,8 @@ struct bytes_ahead {
 void quantize_some(const consecutive_elements &all, int64_t begin, int64_t end, const void *context) {
     const stochastic_call &whole = *static_cast<const stochastic_call *>(context);
     alignas(64) float values[most_values] = {};
+    region_runner dequantize(whole.values ? *whole.values : whole.quotients), divide(whole.quotients),
+        quantize(whole.codes);
     for (int64_t number = begin; number < end; number++) {
         interval region[most_dimensions];
         int64_t count = 1;
@@ -172,14 +174,14 @@ void quantize_some(const consecutive_elements &all, int64_t begin, int64_t end, 
         const auto before = int64_t(at % shared);
         void *const tensor = tensor_of(values + before, first);
         if (whole.values) {
-            run_region(*whole.values, region, whole.x, tensor);
+            dequantize.run(region, whole.x, tensor);
         }
-        run_region(whole.quotients, region, whole.values ? tensor : whole.x, tensor);
+        divide.run(region, whole.values ? tensor : whole.x, tensor);
         const int64_t next = whole.fetches_x && number + 1 < end ? count : 0;
         bytes_ahead of_x(whole.x, whole.quotients.op.x_bits, first + count, next);
         bytes_ahead of_y(whole.y, whole.codes.op.y_bits, first, whole.fetches_y ? count : 0);
         round_values(whole, at / shared * (shared / block_bytes), values, before + count, of_x, of_y);
-        run_region(whole.codes, region, tensor, whole.y);
+        quantize.run(region, tensor, whole.y);
     }
 }
 

