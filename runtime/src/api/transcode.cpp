@@ -80,14 +80,15 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
         of_x, runtime::operation::dequantize, x, x_scale, x_zero_point, &values, x_options, false};
     runtime::transcoding plans;
     const auto make_plans = [&] {
-        qdq_status status = runtime::make_plan_of_regions(dequantizing, plans.dequantize);
+        bool values_bypass_caches;
+        qdq_status status = runtime::make_plan_of_regions(dequantizing, plans.dequantize, &values_bypass_caches);
         if (!status && !(status = refuse_device(function, plans.dequantize))) {
             status = refuse_dense(of_x, plans.dequantize);
         }
         if (!status) {
             status = runtime::make_plan_of_regions(
                 {of_y, runtime::operation::quantize, &values, y_scale, y_zero_point, y, y_options, false},
-                plans.quantize);
+                plans.quantize, &plans.bypasses_caches);
         }
         return status ? status : refuse_dense(of_y, plans.quantize);
     };
@@ -98,6 +99,7 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
     int64_t strides[runtime::most_dimensions];
     if (plans.quantize.path == runtime::execution_path::stochastic) {  // which counts elements as the caller has them
         s = runtime::check_call(dequantizing, plans.dequantize);
+        plans.dequantize.op.nontemporal = false;
         set_regions(plans.dequantize, runtime::merge_order::as_given);
     } else if (y->strides && !plans.dequantize.op.packs() && !plans.quantize.op.packs()) {
         dense_strides_as(*y, strides);
@@ -113,7 +115,6 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
     if ((s = check_inputs(function, plans, *x, *x_scale, x_zero_point, *y))) {
         return s;
     }
-    plans.dequantize.op.nontemporal = false;  // its results are read at once
     runtime::transcode(plans, x->data, y->data);
     return QDQ_OK;
 }

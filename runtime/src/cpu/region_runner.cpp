@@ -72,15 +72,10 @@ bool region_runner::run_directly(const interval *region, const void *x, void *y)
         first.scale += operand * whole.scale;
         first.zero_point += operand * whole.zero_point;
     }
-    const bool bypasses_caches = p.op.nontemporal;
-    if (bypasses_caches) {
-        const char *const codes = address(static_cast<const char *>(y), first.y, p.op.y_bits);
-        if (!bypasses_caches_directly(p.op, direct, codes)) {
-            return false;
-        }
-        has_bypassed_caches = true;
-    }
-    return call_directly(p.op, direct, first, x, y, bypasses_caches);
+    const char *const codes = address(static_cast<const char *>(y), first.y, p.op.y_bits);
+    const bool nontemporal = bypasses_caches && bypasses_caches_directly(p.op, direct, codes);
+    has_bypassed_caches = has_bypassed_caches || nontemporal;
+    return call_directly(p.op, direct, first, x, y, nontemporal);
 }
 
 }  // namespace qdq::runtime

@@ -19,7 +19,7 @@ struct transcoded_tensors {
 void transcode_some(const consecutive_elements &all, int64_t begin, int64_t end, const void *context) {
     const transcoded_tensors &whole = *static_cast<const transcoded_tensors *>(context);
     alignas(64) float values[most_values];
-    region_runner dequantize(whole.plans.dequantize), quantize(whole.plans.quantize);
+    region_runner dequantize(whole.plans.dequantize), quantize(whole.plans.quantize, whole.plans.bypasses_caches);
     for (int64_t number = begin; number < end; number++) {
         interval region[most_dimensions];
         const int64_t first = all.set_region(number, region);

@@ -9,6 +9,7 @@ namespace qdq::runtime {
 // quantizing that to y.
 struct transcoding {
     plan dequantize, quantize;
+    bool bypasses_caches;  // where kernels store y
 };
 
 void transcode(transcoding &plans, const void *x, void *y);

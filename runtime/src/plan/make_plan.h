@@ -34,8 +34,9 @@ qdq_status make_plan(const arguments &given, plan &result);
 
 // The same for run_region: of the dimensions that have several elements, in the order of the floats' strides, the
 // smallest first. Plans of one shape and of the same floats, as x and as y, have regions in common. One that rounds
-// stochastically stays what it is.
-qdq_status make_plan_of_regions(const arguments &given, plan &result);
+// stochastically stays what it is. Where `bypasses_caches` is given, it says whether the plan's stores would, and they
+// do not: paths depend on that.
+qdq_status make_plan_of_regions(const arguments &given, plan &result, bool *bypasses_caches = nullptr);
 
 // Has a plan with elements on the host go by tiles, whatever its path.
 void go_by_tiles(plan &p);

@@ -15,9 +15,13 @@ void set_regions(plan &p, merge_order order) {
     p.path = whole.path == execution_path::tiles ? execution_path::tiles : execution_path::parts;
 }
 
-qdq_status make_plan_of_regions(const arguments &given, plan &result) {
+qdq_status make_plan_of_regions(const arguments &given, plan &result, bool *bypasses_caches) {
     const qdq_status status = check_call(given, result);
     if (!status && runs_on_host(result) && result.path != execution_path::stochastic) {
+        if (bypasses_caches) {
+            *bypasses_caches = result.op.nontemporal;
+            result.op.nontemporal = false;
+        }
         set_regions(result, result.op.quantizes() ? merge_order::of_x_strides : merge_order::of_strides);
     }
     return status;
