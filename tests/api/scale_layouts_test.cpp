@@ -291,8 +291,10 @@ struct refusable {
     qdq_tensor of_scale = scale.view();
     std::vector<uint8_t> arranged = std::vector<uint8_t>(1024, 0xee);
     void *at = arranged.data();
-    qdq_scale_layout layout = QDQ_SCALES_TILED_128X4;
+    int layout = QDQ_SCALES_TILED_128X4;  // which sanitizers load whatever it is
     int64_t bytes = 1024;
+
+    qdq_scale_layout its_layout() const { return static_cast<qdq_scale_layout>(layout); }
 };
 
 template<typename Change>
@@ -301,9 +303,9 @@ void expect_refused(const std::string &message, Change change, qdq_status status
     change(c);
     const std::vector<uint8_t> before = c.arranged;
     const tensor_memory scale_before = c.scale;
-    EXPECT_EQ(qdq_arrange_scales(&c.of_scale, c.layout, c.at, c.bytes), status) << message;
+    EXPECT_EQ(qdq_arrange_scales(&c.of_scale, c.its_layout(), c.at, c.bytes), status) << message;
     EXPECT_EQ(qdq_last_error(), "qdq_arrange_scales: " + message);
-    EXPECT_EQ(qdq_restore_scales(c.at, c.bytes, c.layout, &c.of_scale), status) << message;
+    EXPECT_EQ(qdq_restore_scales(c.at, c.bytes, c.its_layout(), &c.of_scale), status) << message;
     EXPECT_EQ(qdq_last_error(), "qdq_restore_scales: " + message);
     EXPECT_EQ(c.arranged, before);
     EXPECT_EQ(c.scale, scale_before);
@@ -327,7 +329,7 @@ TEST_F(ScaleLayouts, what_is_wrong_is_refused) {
         c.of_scale.shape = huge;
         c.of_scale.strides = none;
     });
-    expect_refused("layout: 2 is no qdq_scale_layout", [](refusable &c) { set_raw(c.layout, 2); });
+    expect_refused("layout: 2 is no qdq_scale_layout", [](refusable &c) { c.layout = 2; });
     expect_refused("arranged: 1023 bytes, and the scales take 1024", [](refusable &c) { c.bytes = 1023; });
     expect_refused("arranged: 1024 bytes, and the scales take 32",
                    [](refusable &c) { c.layout = QDQ_SCALES_COLUMN_WORDS; });
@@ -342,8 +344,8 @@ TEST_F(ScaleLayouts, what_is_wrong_is_refused) {
     refusable c;
     static constexpr int64_t none[] = {0, 0};
     c.of_scale.strides = none;
-    EXPECT_EQ(qdq_arrange_scales(&c.of_scale, c.layout, c.at, c.bytes), QDQ_OK) << "one scale, read again and again";
-    EXPECT_EQ(qdq_restore_scales(c.at, c.bytes, c.layout, &c.of_scale), QDQ_INVALID_ARGUMENT);
+    EXPECT_EQ(qdq_arrange_scales(&c.of_scale, c.its_layout(), c.at, c.bytes), QDQ_OK) << "one scale, read again and again";
+    EXPECT_EQ(qdq_restore_scales(c.at, c.bytes, c.its_layout(), &c.of_scale), QDQ_INVALID_ARGUMENT);
     EXPECT_STREQ(qdq_last_error(), "qdq_restore_scales: scale: its strides make elements overlap one another");
 }
 

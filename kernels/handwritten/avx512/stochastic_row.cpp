@@ -211,7 +211,7 @@ struct alignas(64) operand_arrays {
             inverse[k] = row.multiplies ? 0 : row.inverse[operand] * unit;
             largest[k] = beyond_integers * unit * (row.multiplies ? 1 : scale[k]);
             const auto word = static_cast<int16_t>(__builtin_bit_cast(float, row.zero_point[operand]));
-            zero_point[k] = static_cast<uint16_t>(word) * 0x10001;
+            zero_point[k] = static_cast<int32_t>(static_cast<uint16_t>(word) * 0x10001u);
         }
     }
 };
