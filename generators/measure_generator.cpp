@@ -19,11 +19,12 @@ public:
     GeneratorParam<std::string> abilities{"instructions", ""};
     GeneratorParam<std::string> schedule_name{"schedule", "x86_portable"};
 
-    Input<Buffer<void, 2>> x{"x"};
+    Input<Buffer<void, 2>> x{"x"};                       // its rows end with whole steps, as those of y
     Input<Buffer<float, 2>> y{"y"};                      // what the codes of x are worth
     Input<Buffer<float, 1>> units{"units"};              // along r or c: how many units are 1
     Input<Buffer<float, 1>> lowest{"lowest"};            // like units: what is not above it is clipped. No NaN
     Input<Buffer<float, 1>> highest{"highest"};          // like units: what is not below it
+    Input<int32_t> columns{"columns"};                   // that are measured
     Input<bool> is_outside{"is_outside"};                // whether an element may be clipped, or not finite
     Input<bool> is_far{"is_far"};                        // whether an error may be more than `most_near` units
     Output<Func> sums{"sums", {UInt(64), UInt(32)}, 1};  // squares, and how many are flushed, not finite ones too
@@ -62,7 +63,7 @@ public:
         stages.steps = sum_steps;
         stages.met = met;
         stages.is_far = is_far;
-        stages.columns = columns();
+        stages.columns = columns;
         stages.counts = counts;
         stages.outside = outside;
         stages.totals = totals;
@@ -78,15 +79,14 @@ private:
         Expr first, row, exists;
     };
 
-    Expr columns() { return x.dim(0).extent(); }
-    Expr rest() { return columns() % measured_step; }
+    Expr rest() { return columns % measured_step; }
 
     // All steps of all rows, whole ones and then the rest.
     std::vector<steps> all_steps() {
-        RDom whole(0, columns() / measured_step, 0, x.dim(1).extent());
+        RDom whole(0, columns / measured_step, 0, x.dim(1).extent());
         RDom last(0, min(rest(), 1), 0, x.dim(1).extent());
         return {{whole, whole.x * measured_step, whole.y, Internal::const_true()},
-                {last, columns() - rest() + last.x, last.y, j < rest()}};
+                {last, columns - rest() + last.x, last.y, j < rest()}};
     }
 
     Expr value(const Expr &c, const Expr &r) {
@@ -157,11 +157,11 @@ private:
 
     void sum_along_row(Func &lanes, Type type, square_of square) {
         constexpr int pair = 2 * measured_step;
-        const Expr more = columns() % pair;
-        RDom pairs(0, columns() / pair), rest(0, (more + measured_step - 1) / measured_step);
+        const Expr more = columns % pair;
+        RDom pairs(0, columns / pair), rest(0, (more + measured_step - 1) / measured_step);
         const auto of = [&](const Expr &column) { return (this->*square)(column, i, units(i)); };
         Expr first = pairs * pair + j, second = first + measured_step;
-        Expr place = rest * measured_step + j, exists = place < more, column = columns() - more + place;
+        Expr place = rest * measured_step + j, exists = place < more, column = columns - more + place;
         lanes(j, i) = none(type);
         lanes(j, i) = Tuple(lanes(j, i)[0] + of(first), lanes(j, i)[1] + of(second),
                             count(count(lanes(j, i)[2], is_flushed(first, i)), is_flushed(second, i)));
@@ -212,6 +212,7 @@ private:
         for (auto *operand : {&units, &lowest, &highest}) {
             estimate_operand(form, type_named("f32"), *operand);
         }
+        columns.set_estimate(estimated_columns);
         is_outside.set_estimate(false);
         is_far.set_estimate(false);
         Func(sums).set_estimate(i, 0, estimated_rows);

@@ -26,9 +26,10 @@ QDQ_AVX2 void set_units_avx2(int64_t count, measured_rows &all) { set_units_of(c
 void measure(measure_kernel *kernel, const operand_rows &from, halide_type_t type, int64_t pitch, measured_ways how,
              measured_rows &by) {
     const auto columns = int32_t(from.columns), rows = int32_t(from.rows);
-    const halide_dimension_t x_shape[] = {{0, columns, 1, 0}, {0, rows, rows == 1 ? 0 : int32_t(from.from.pitch), 0}};
-    const halide_dimension_t y_shape[] = {{0, columns, 1, 0}, {0, rows, int32_t(pitch), 0}};
-    const halide_dimension_t operand_shape[] = {{0, from.along_columns ? columns : rows, 1, 0}};
+    const int32_t steps = (columns + measured_step - 1) / measured_step * measured_step;
+    const halide_dimension_t x_shape[] = {{0, steps, 1, 0}, {0, rows, rows == 1 ? 0 : int32_t(from.from.pitch), 0}};
+    const halide_dimension_t y_shape[] = {{0, steps, 1, 0}, {0, rows, int32_t(pitch), 0}};
+    const halide_dimension_t operand_shape[] = {{0, from.along_columns ? steps : rows, 1, 0}};
     const halide_dimension_t count_shape[] = {{0, measured_count, 1, 0}};
     halide_buffer_t x, y, units, lowest, highest, squares, flushed, counts;
     set_buffer(x, from.from.data, type, 2, x_shape);
@@ -39,7 +40,7 @@ void measure(measure_kernel *kernel, const operand_rows &from, halide_type_t typ
     set_buffer(squares, by.squares, {halide_type_uint, 64, 1}, 1, operand_shape);
     set_buffer(flushed, by.flushed, {halide_type_uint, 32, 1}, 1, operand_shape);
     set_buffer(counts, by.counts, {halide_type_uint, 32, 1}, 1, count_shape);
-    kernel(&x, &y, &units, &lowest, &highest, how.may_be_outside, how.is_far, &squares, &flushed, &counts);
+    kernel(&x, &y, &units, &lowest, &highest, columns, how.may_be_outside, how.is_far, &squares, &flushed, &counts);
 }
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace qdq::runtime {
 
 // generators/measure_generator.cpp
 using measure_kernel = int(halide_buffer_t *x, halide_buffer_t *y, halide_buffer_t *units, halide_buffer_t *lowest,
-                           halide_buffer_t *highest, bool is_outside, bool is_far, halide_buffer_t *squares,
-                           halide_buffer_t *flushed, halide_buffer_t *counts);
+                           halide_buffer_t *highest, int32_t columns, bool is_outside, bool is_far,
+                           halide_buffer_t *squares, halide_buffer_t *flushed, halide_buffer_t *counts);
 
 // Of one type of x. No kernels: no row of the build quantizes it.
 struct measurements_of_type {
