@@ -86,6 +86,34 @@ TEST_F(Transcode, takes_a_zero_point_for_each_long_row) {
     });
 }
 
+// By some columns at a time: 256, 128, or 64 of 192; blocks of 16 columns and of 32 rows.
+TEST_F(Transcode, takes_operands_of_columns) {
+    for (const dimensions &shape : {dimensions{64, 512}, {9, 128}, {40, 192}, {3, 32, 256}}) {
+        dimensions each_column = shape, blocks = shape;
+        each_column[shape.size() - 2] = 1;
+        blocks[shape.size() - 2] = (shape[shape.size() - 2] + 31) / 32;
+        blocks.back() /= 16;
+        SCOPED_TRACE(testing::PrintToString(shape));
+        for (const bool from_columns : {false, true}) {
+            const dimensions &of_x = from_columns ? each_column : blocks, &of_y = from_columns ? blocks : each_column;
+            const tensor_memory x = stored(QDQ_I4, shape), x_scale = scales(of_x), y_scale = floats(QDQ_BF16, of_y),
+                                x_zero = zero_points(QDQ_I8, of_x), y_zero = zero_points(QDQ_U8, of_y),
+                                values(QDQ_F32, shape), expected(QDQ_U8, shape), y = expected;
+            const qdq_tensor c_x = x.view(), c_x_scale = x_scale.view(), c_x_zero = x_zero.view(),
+                             c_y_scale = y_scale.view(), c_y_zero = y_zero.view(), c_values = values.view(),
+                             c_expected = expected.view(), c_y = y.view();
+            call_reference({direction::dequantize, &c_x, &c_x_scale, &c_x_zero, &c_values, nullptr});
+            call_reference({direction::quantize, &c_values, &c_y_scale, &c_y_zero, &c_expected, nullptr});
+            test_support::for_each_target([&](const std::string &) {
+                ASSERT_EQ(qdq_transcode(&c_x, &c_x_scale, &c_x_zero, nullptr, &c_y, &c_y_scale, &c_y_zero, nullptr),
+                          QDQ_OK)
+                    << qdq_last_error();
+                EXPECT_TRUE(same_bytes(expected, y));
+            });
+        }
+    }
+}
+
 // Blocks of 32 in i4 as a scale a row in i8.
 class Refused : public Api {
 protected:

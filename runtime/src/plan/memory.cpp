@@ -29,6 +29,9 @@ bool touched(const qdq_tensor &t, const int64_t *strides, span &bytes) {
 }
 
 bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
+    if (!t.strides) {
+        return true;
+    }
     struct step {
         int64_t stride, extent;
     } steps[most_dimensions]{};
