@@ -344,7 +344,8 @@ TEST_F(ScaleLayouts, what_is_wrong_is_refused) {
     refusable c;
     static constexpr int64_t none[] = {0, 0};
     c.of_scale.strides = none;
-    EXPECT_EQ(qdq_arrange_scales(&c.of_scale, c.its_layout(), c.at, c.bytes), QDQ_OK) << "one scale, read again and again";
+    EXPECT_EQ(qdq_arrange_scales(&c.of_scale, c.its_layout(), c.at, c.bytes), QDQ_OK)
+        << "one scale, read again and again";
     EXPECT_EQ(qdq_restore_scales(c.at, c.bytes, c.its_layout(), &c.of_scale), QDQ_INVALID_ARGUMENT);
     EXPECT_STREQ(qdq_last_error(), "qdq_restore_scales: scale: its strides make elements overlap one another");
 }
