@@ -17,7 +17,7 @@ using Halide::Expr;
 constexpr int philox_rounds = 10;
 
 constexpr int philox_words = 4;
-constexpr int random_elements = 2 * philox_words;  // that have 16 bits each of a block
+static_assert(kernels::random_elements == 2 * philox_words);
 
 // The four words after one round, of so many before it. Words are of 32 bits, or the low halves of 64 bits, whose high
 // halves are arbitrary. `key` has two of their type.

@@ -123,13 +123,16 @@ private:
         return o;
     }
 
-    bool rounds_by_chance() const { return form != device_form::each; }
+    // Groups of more elements than a block has bits for do not: the dispatcher gives them no such call.
+    bool rounds_by_chance() const {
+        return form != device_form::each && elements_at_once() <= kernels::random_elements;
+    }
     Expr is_by_chance() { return *in.rounding == int(QDQ_STOCHASTIC); }
 
     // The elements of a unit, or of a strided lane, whose random bits follow one another.
     static constexpr int words = philox_words;
     int elements_at_once() const { return kernel.dense() ? kernel.group() : 1; }
-    int parts_of_block() const { return random_elements / elements_at_once(); }
+    int parts_of_block() const { return kernels::random_elements / elements_at_once(); }
 
     // The number of a unit's, or a strided lane's, elements, in so many.
     Expr number_at(const Expr &lane) {

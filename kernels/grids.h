@@ -26,6 +26,9 @@ constexpr uint32_t least_normal_of(const float_layout &layout) { return uint32_t
 constexpr uint32_t alignment_of(int mantissa_bits) { return uint32_t(7 - mantissa_bits) << 23; }
 constexpr int most_mantissa_bits = 5;
 
+// Elements that have 16 bits each of one block of the random generator.
+constexpr int random_elements = 8;
+
 // How far elements that share 16 random bits are from one another: the first half of twice as many, and the second.
 constexpr int sharing_distance = 16;
 

@@ -4,6 +4,7 @@
 
 #include "HalideRuntime.h"
 #include "device_arguments.h"
+#include "grids.h"
 #include "support/status.h"
 #include "support/types.h"
 
@@ -135,7 +136,9 @@ private:
     // Whether a dense form has those that its groups need. One that computes rows side by side would take more
     // registers for them.
     bool has_random_bits(const region &r, device_form form) const {
-        return !op.rounds_by_chance() || (form == device_form::group && number_of(r) % uint64_t(group_of(form)) == 0);
+        const auto group = uint64_t(group_of(form));
+        const bool has_groups = form == device_form::group && group <= uint64_t(kernels::random_elements);
+        return !op.rounds_by_chance() || (has_groups && number_of(r) % group == 0);
     }
 
     // How many elements of x, or of y, there are from the beginning of the first of dense rows to the end of the last.
