@@ -26,11 +26,15 @@ constexpr uint32_t least_normal_of(const float_layout &layout) { return uint32_t
 constexpr uint32_t alignment_of(int mantissa_bits) { return uint32_t(7 - mantissa_bits) << 23; }
 constexpr int most_mantissa_bits = 5;
 
-// Elements that have 16 bits each of one block of the random generator.
+// Numbers of 16 bits that one block of the random generator has.
 constexpr int random_elements = 8;
 
 // How far elements that share 16 random bits are from one another: the first half of twice as many, and the second.
-constexpr int sharing_distance = 16;
+constexpr int sharing_distance = 16, sharing_elements = 2 * sharing_distance;
+
+// Elements that take their bits from one block, and the blocks of all that share bits.
+constexpr int random_block_elements = 2 * random_elements,
+              shared_random_blocks = sharing_elements / random_block_elements;
 
 // Saturates as every type's code, whatever is added to it.
 constexpr float beyond_all_codes = 1099511627776.0f;  // 2^40

@@ -1,6 +1,6 @@
-// Rounds by chance, from x to codes in one pass: to which, qdq_rounding in qdq.h says. The generated kernels take four,
-// each over some elements in the L1 cache: quotients, random bits, rounded numbers, codes. 64 Ki elements of f32 to i8
-// took 21.7 us by them, and take 6.7 here, of which 2.6 are for random bits (Zen 5).
+// QDQ_STOCHASTIC, from x to codes in one pass. The generated kernels take four, each over some elements in the L1
+// cache: quotients, random bits, rounded numbers, codes. 64 Ki elements of f32 to i8 took 21.7 us by them, and take 6.7
+// here, of which 2.6 are for random bits (Zen 5).
 #include "stochastic_row.h"
 
 #include "element_types.h"
@@ -10,10 +10,9 @@
 namespace qdq::kernels {
 namespace {
 
-constexpr int64_t of_pair = 2 * lanes;                    // elements of two registers
-static_assert(of_pair == int64_t{2} * sharing_distance);  // whose random bits are half as many
-constexpr int64_t drawn_at_once = 512;                    // elements
-constexpr int64_t of_block = 16;                          // elements that one of the generator's is for
+constexpr int64_t pair_elements = 2 * lanes;       // of two registers
+static_assert(pair_elements == sharing_elements);  // which share random bits
+constexpr int64_t drawn_at_once = 512;             // elements
 
 // Saturates with any zero point, and is far enough from the end of 16 bits for a rounded quotient.
 constexpr float beyond_integers = 32000;
@@ -33,7 +32,7 @@ public:
 
     // The halves of words of consecutive blocks.
     void draw(uint64_t block, uint16_t *halves) const {
-        constexpr int sets = drawn_at_once / (8 * of_block);
+        constexpr int sets = drawn_at_once / (8 * random_block_elements);
         const __m512i first_factor = _mm512_set1_epi64(0xd2511f53), second_factor = _mm512_set1_epi64(0xcd9e8d57);
         __m512i words[sets][4];
         for (int i = 0; i < sets; i++) {
@@ -60,9 +59,9 @@ public:
         for (const auto &w : words) {
             const __m512i a = both_words(w[0], w[1]), b = both_words(w[2], w[3]);
             _mm512_store_si512(halves, _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b));
-            _mm512_store_si512(halves + of_pair,
+            _mm512_store_si512(halves + pair_elements,
                                _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b));
-            halves += 2 * of_pair;
+            halves += 2 * pair_elements;
         }
     }
 
@@ -87,10 +86,10 @@ struct pair_of_floats {
 };
 
 struct alignas(64) odd_places {
-    int16_t of[of_pair] = {};
+    int16_t of[pair_elements] = {};
 
     constexpr odd_places() {
-        for (int i = 0; i < of_pair; i++) {
+        for (int i = 0; i < pair_elements; i++) {
             of[i] = int16_t(2 * i + 1);
         }
     }
@@ -108,9 +107,9 @@ template<qdq_dtype dtype> struct pair_of_registers {
     // The second register shares those of the first, with their bytes swapped.
     static pair_of_integers random_bits(const uint16_t *halves) {
         const __m512i low = _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i *>(halves)));
-        const auto swapped = static_cast<int32_t>(0x80800001);
-        return {low, _mm512_shuffle_epi8(
-                         low, in_each_quarter(swapped, swapped + 0x0404, swapped + 0x0808, swapped + 0x0c0c))};
+        const auto swapped = static_cast<int32_t>(0x80800001);  // of a lane, and 0 above
+        const __m512i order = _mm512_setr4_epi32(swapped, swapped + 0x0404, swapped + 0x0808, swapped + 0x0c0c);
+        return {low, _mm512_shuffle_epi8(low, order)};
     }
 
     // Operands of the first and the second half, which may differ.
@@ -132,9 +131,6 @@ private:
     static __m512i number(__m512 x) {
         constexpr int zero_of_nan_else_x = 0x11111188;
         return _mm512_castps_si512(_mm512_fixupimm_ps(x, x, _mm512_set1_epi32(zero_of_nan_else_x), 0));
-    }
-    static __m512i in_each_quarter(int32_t a, int32_t b, int32_t c, int32_t d) {
-        return _mm512_setr4_epi32(a, b, c, d);
     }
 };
 
@@ -216,7 +212,7 @@ struct alignas(64) operand_arrays {
     }
 };
 
-// Of the 32 elements of a number.
+// Of 32 elements: the first for i = 0.
 template<typename Pair, bool differ> struct operand_vectors {
     pair_of_floats scale, inverse, largest;
     __m512i zero_point;
@@ -228,7 +224,7 @@ template<typename Pair, bool differ> struct operand_vectors {
           zero_point(_mm512_set1_epi32(from.zero_point[2 * i])) {}
 };
 
-// Of codes.
+// The least and the largest code.
 struct range_vectors {
     __m512i lowest, highest;
 };
@@ -355,7 +351,7 @@ void run_groups(const stochastic_row &row, const operand_arrays &operands, call_
     for (int64_t i = 0; i < count; i++, x += group_size, halves += group_size / 2) {
         stores.fetch_ahead(x);
         const auto low = words(x, halves, {operands, 2 * i});
-        const auto high = words(x + of_pair, halves + of_pair / 2, {operands, 2 * i + 1});
+        const auto high = words(x + pair_elements, halves + pair_elements / 2, {operands, 2 * i + 1});
         store_bytes<Codes::type.bits>(stores, y, in_order(Codes::bytes(low, high, range)));
         y += group_size * Codes::type.bits / 8;
     }
@@ -389,7 +385,7 @@ void run(const stochastic_row &row, const row_function &by) {
         if (first == 0 || row.elements_of_operand < row.elements) {
             operands.take(row, first, by.unit);
         }
-        generator.draw(row.block + uint64_t(first / of_block), halves);
+        generator.draw(row.block + uint64_t(first / random_block_elements), halves);
         const char *const x = static_cast<const char *>(row.x) + first * by.x_bytes;
         char *const y = static_cast<char *>(row.y) + first * by.y_bits / 8;
         const int64_t left = row.elements - first, count = left < drawn_at_once ? left : drawn_at_once;
@@ -406,7 +402,7 @@ void run(const stochastic_row &row, const row_function &by) {
 // Operands of integers are of whole 32 elements.
 template<qdq_dtype floats, typename Codes> row_function function_by(const stochastic_row &row) {
     groups_function *groups = run_groups<floats, Codes, false>;
-    if (row.elements_of_operand % of_pair != 0 && row.elements_of_operand < row.elements) {
+    if (row.elements_of_operand % pair_elements != 0 && row.elements_of_operand < row.elements) {
         if constexpr (Codes::type.is_integer()) {
             return {};
         } else {

@@ -80,7 +80,7 @@ qdq_status qdq_transcode(const qdq_tensor *x, const qdq_tensor *x_scale, const q
         of_x, runtime::operation::dequantize, x, x_scale, x_zero_point, &values, x_options, false};
     runtime::transcoding plans;
     const auto make_plans = [&] {
-        bool values_bypass_caches;
+        bool values_bypass_caches;  // they do not: they are read at once
         qdq_status status = runtime::make_plan_of_regions(dequantizing, plans.dequantize, &values_bypass_caches);
         if (!status && !(status = refuse_device(function, plans.dequantize))) {
             status = refuse_dense(of_x, plans.dequantize);

@@ -4,6 +4,9 @@
 #include "plan/plan.h"
 #include "plan/regions.h"
 
+#include <ranges>
+#include <span>
+
 namespace qdq::runtime {
 
 constexpr int64_t most_consecutive = 20 * group;  // elements of a run, for the stack's sake (QDQ_STACK_BYTES)
@@ -13,6 +16,30 @@ constexpr int64_t most_consecutive = 20 * group;  // elements of a run, for the 
 template<typename T> inline void *tensor_of(T *run, int64_t first) {
     const uintptr_t begin = reinterpret_cast<uintptr_t>(run) - uintptr_t(first) * sizeof(T);
     return reinterpret_cast<void *>(begin);  // NOLINT(performance-no-int-to-ptr)
+}
+
+// The strides of a dense tensor, and whether a tensor is one. Its dimensions: the innermost first.
+template<typename Dimensions> void set_dense(const Dimensions &dimensions, int64_t dimension::*strides) {
+    int64_t step = 1;
+    for (blocked_dimension &each : dimensions) {
+        each.whole.*strides = step;
+        step *= each.whole.extent;
+    }
+}
+template<typename Dimensions> bool is_dense(const Dimensions &dimensions, int64_t dimension::*strides) {
+    int64_t step = 1;
+    bool is = true;
+    for (const blocked_dimension &each : dimensions) {
+        is = is && (each.whole.*strides == step || each.whole.extent == 1);
+        step *= each.whole.extent;
+    }
+    return is;
+}
+
+// Those of a plan of regions, and of one whose dimensions are as the caller gave them.
+inline auto innermost_first(plan &p) { return std::span(p.dimensions, size_t(p.dimension_count)); }
+template<typename Plan> auto innermost_first_as_given(Plan &p) {
+    return std::views::reverse(std::span(p.dimensions, size_t(p.dimension_count)));
 }
 
 // The elements of a plan of regions, in the order of its dimensions.

@@ -229,10 +229,9 @@ bool call_directly(const call &op, const direct_call &d, const offsets &at, cons
 }
 
 bool bypasses_caches_directly(const call &op, const direct_call &d, const void *y) {
-    const bool has_kernel = op.quantizes() ? op.quantize->nontemporal[int(d.form)] != nullptr
-                                           : op.dequantize->nontemporal[int(d.form)] != nullptr;
     const int64_t pitch = int64_t{d.y_shape[1].stride} * (op.y_element.bits / 8);
-    return has_kernel && reinterpret_cast<uintptr_t>(y) % line == 0 && (d.y_shape[1].extent == 1 || pitch % line == 0);
+    return has_nontemporal_kernel(op, d.form) && reinterpret_cast<uintptr_t>(y) % line == 0 &&
+           (d.y_shape[1].extent == 1 || pitch % line == 0);
 }
 
 }  // namespace qdq::runtime

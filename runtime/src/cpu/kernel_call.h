@@ -39,6 +39,12 @@ struct kernel_buffers {
     }
 };
 
+// Whether a form has a kernel whose stores bypass the caches.
+inline bool has_nontemporal_kernel(const call &op, kernel_form form) {
+    return op.quantizes() ? op.quantize->nontemporal[int(form)] != nullptr
+                          : op.dequantize->nontemporal[int(form)] != nullptr;
+}
+
 // `nontemporal`: the form's kernel whose stores bypass the caches, which there is then.
 void call_kernel(const call &op, kernel_form form, bool nontemporal, int32_t variant, kernel_buffers &all);
 

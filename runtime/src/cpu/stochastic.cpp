@@ -19,35 +19,14 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t block_bytes = 16;  // of the random generator; an element takes one of them
-constexpr int64_t shared = int64_t{2} * kernels::sharing_distance;  // elements that random bits are shared among
-constexpr int64_t drawn_bytes = 128;                                // of random bytes at once
+constexpr int64_t drawn_bytes = 128;                       // of random bytes at once
 constexpr int64_t most_values = most_consecutive + group;  // of a run, from the first on that shares bits with it
 constexpr int64_t fetching_values = 512;  // that are rounded at a time where memory is fetched: lines are on their way
 constexpr float one = 1;
 
-using strides_of = int64_t dimension::*;
-
-// Those of a dense tensor of the plan's shape.
-void set_dense(plan &p, strides_of strides) {
-    int64_t step = 1;
-    for (int d = p.dimension_count; d-- > 0;) {
-        dimension &whole = p.dimensions[d].whole;
-        whole.*strides = step;
-        step *= whole.extent;
-    }
-}
-
 // Whether a tensor is fetched ahead: it is dense, and too large for the caches.
-bool fetches(const plan &p, strides_of strides) {
-    int64_t step = 1;
-    bool is_dense = true;
-    for (int d = p.dimension_count; d-- > 0;) {
-        const dimension &whole = p.dimensions[d].whole;
-        is_dense = is_dense && (whole.*strides == step || whole.extent == 1);
-        step *= whole.extent;
-    }
-    return is_dense && p.op.nontemporal;
+bool fetches(const plan &p, int64_t dimension::*strides) {
+    return p.op.nontemporal && is_dense(innermost_first_as_given(p), strides);
 }
 
 void set_kernels(call &op, const quantize_row &row) {
@@ -71,7 +50,7 @@ plan plan_of_quotients(const plan &p, const stochastic_kernels &kernels) {
     op.packing = QDQ_LOW_FIRST;
     op.narrowed = op.nan_is_zero = op.nontemporal = false;
     op.no_saturate = false;
-    set_dense(made, &dimension::y);
+    set_dense(innermost_first_as_given(made), &dimension::y);
     set_regions(made, merge_order::as_given);
     return made;
 }
@@ -90,7 +69,7 @@ plan plan_of_codes(const plan &p) {
     op.stored = {};
     op.zero_point = op.adds_before_rounding ? nullptr : op.zero_point;
     op.adds_before_rounding = false;
-    set_dense(made, &dimension::x);
+    set_dense(innermost_first_as_given(made), &dimension::x);
     for (int d = 0; d < made.dimension_count; d++) {
         made.dimensions[d].whole.scale = 0;
     }
@@ -143,7 +122,7 @@ struct bytes_ahead {
     set_buffer(words, memory, {halide_type_uint, 64, 1}, 1, &words_shape);
     set_buffer(random, memory, {halide_type_uint, 16, 1}, 1, &random_shape);
     const float_environment environment(true);  // what is subnormal rounds to 0, as all that is as small does
-    for (int64_t i = 0; i < count; i += at_once, block += uint64_t(at_once / block_bytes)) {
+    for (int64_t i = 0; i < count; i += at_once, block += uint64_t(at_once / kernels::random_block_elements)) {
         const auto elements = int32_t(round_up(std::min(at_once, count - i)));
         words_shape.extent = int32_t((elements + drawn_bytes - 1) / drawn_bytes * (drawn_bytes / 8));
         random_shape.extent = elements / 2;
@@ -171,7 +150,7 @@ void quantize_some(const consecutive_elements &all, int64_t begin, int64_t end, 
             count *= region[d].extent;
         }
         const uint64_t at = whole.random.offset + uint64_t(first);
-        const auto before = int64_t(at % shared);
+        const auto before = int64_t(at % kernels::sharing_elements);
         void *const tensor = tensor_of(values + before, first);
         if (whole.values) {
             dequantize.run(region, whole.x, tensor);
@@ -180,7 +159,8 @@ void quantize_some(const consecutive_elements &all, int64_t begin, int64_t end, 
         const int64_t next = whole.fetches_x && number + 1 < end ? count : 0;
         bytes_ahead of_x(whole.x, whole.quotients.op.x_bits, first + count, next);
         bytes_ahead of_y(whole.y, whole.codes.op.y_bits, first, whole.fetches_y ? count : 0);
-        round_values(whole, at / shared * (shared / block_bytes), values, before + count, of_x, of_y);
+        round_values(whole, at / kernels::sharing_elements * kernels::shared_random_blocks, values, before + count,
+                     of_x, of_y);
         quantize.run(region, tensor, whole.y);
     }
 }

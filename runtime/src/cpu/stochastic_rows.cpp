@@ -16,23 +16,9 @@ namespace qdq::runtime {
 
 namespace {
 
-constexpr int64_t shared = int64_t{2} * kernels::sharing_distance;  // elements that random bits are shared among
-constexpr int64_t block_bytes = 16;  // of the random generator; an element has one of them
 constexpr int64_t operand_bytes = 12 << 10;
 // Of a call of the kernel. It draws the bits of 512 elements at once: rows of 128 take as long otherwise.
 constexpr int64_t fewest = 256, most = 1 << 16;
-
-// Whether all but y's bits are as the kernel takes them.
-bool is_dense(const plan &p) {
-    int64_t step = 1;
-    bool is_dense = true;
-    for (int d = 0; d < p.dimension_count; d++) {
-        const dimension &whole = p.dimensions[d].whole;
-        is_dense = is_dense && (whole.extent == 1 || (whole.x == step && whole.y == step));
-        step *= whole.extent;
-    }
-    return is_dense;
-}
 
 // What a call of the kernel computes at most: consecutive elements whose operands vary along the innermost dimension
 // alone, if at all.
@@ -95,8 +81,8 @@ bool quantize_row(const rows_call &whole, operands &of, const interval *region, 
     char *const y = static_cast<char *>(whole.y) + first * op.y_bits / 8;
     const bool multiplies = variant == quantize_variant::multiply || variant == quantize_variant::multiply_after;
     return whole.kernel({op.x_type, op.y_type, static_cast<const char *>(whole.x) + first * op.x_bits / 8, y, elements,
-                         whole.random.seed, (whole.random.offset + uint64_t(first)) / block_bytes, of.scale, of.inverse,
-                         of.zero_point, whole.of_operand, op.lowest, op.highest, multiplies,
+                         whole.random.seed, (whole.random.offset + uint64_t(first)) / kernels::random_block_elements,
+                         of.scale, of.inverse, of.zero_point, whole.of_operand, op.lowest, op.highest, multiplies,
                          op.nontemporal && reinterpret_cast<uintptr_t>(y) % 64 == 0});
 }
 
@@ -119,23 +105,23 @@ void quantize_rows(const consecutive_elements &all, int64_t begin, int64_t end, 
 
 }  // namespace
 
-bool quantize_stochastic_rows(const plan &as_given, const stochastic_kernels &kernels, const void *x, void *y) {
-    if (!kernels.row || as_given.op.packing != QDQ_LOW_FIRST || as_given.random.offset % shared != 0) {
+bool quantize_stochastic_rows(const plan &as_given, const stochastic_kernels &by_hand, const void *x, void *y) {
+    const auto dimensions = innermost_first_as_given(as_given);
+    if (!by_hand.row || as_given.elements < fewest || as_given.op.packing != QDQ_LOW_FIRST ||
+        as_given.random.offset % kernels::sharing_elements != 0 || !is_dense(dimensions, &dimension::x) ||
+        !is_dense(dimensions, &dimension::y)) {
         return false;
     }
     plan p = as_given;
     set_regions(p, merge_order::as_given);
-    if (!is_dense(p)) {
-        return false;
-    }
     const row own(p);
     const consecutive_elements all(p, own.elements);
     const bool share_operands = own.of_operand % kernels::sharing_distance == 0 || own.of_operand >= p.elements;
-    if (own.elements < fewest || !all.begin_at_multiples(shared) || !share_operands) {
+    if (own.elements < fewest || !all.begin_at_multiples(kernels::sharing_elements) || !share_operands) {
         return false;
     }
     std::atomic<bool> refused = false;
-    rows_call whole{p, p.op, as_given.random, kernels.row, x, y, own.of_operand, &refused};
+    rows_call whole{p, p.op, as_given.random, by_hand.row, x, y, own.of_operand, &refused};
     whole.op.rounding = QDQ_NEAREST_EVEN;
     all.run(quantize_rows, &whole);
     return !refused;
