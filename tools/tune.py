@@ -26,6 +26,7 @@ from tuning import processor  # noqa: E402
 from tuning import record as records  # noqa: E402
 from tuning import search  # noqa: E402
 from tuning.kernels import ROOT, Build  # noqa: E402
+from usable_targets import usable_targets  # noqa: E402
 
 
 def choices_of(record):
@@ -54,7 +55,7 @@ def write(output, build, record, machine):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", help="of the build; otherwise the first")
+    parser.add_argument("--target", help="of the build; otherwise the best that this machine can run")
     parser.add_argument("--kernels", default="", help="regular expression: only kernels whose names contain a match")
     parser.add_argument("--budget", type=float, default=60, help="minutes")
     parser.add_argument("--trials", type=int, default=24, help="candidates of a kernel")
@@ -65,7 +66,7 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/tune", help="folder of the record")
     options = parser.parse_args()
 
-    target = options.target or Build(options.build, options.work).kernels[0].target
+    target = options.target or usable_targets(options.build / "runtime/libqdq.so")[0]
     build = Build(options.build, options.work / target)
     chosen = [k for k in [*build.kernels, *build.dispatched] if k.target == target
               and k.kind in ("quantize", "dequantize", "dispatch")

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from tuning import processor  # noqa: E402
 from tuning.kernels import Build  # noqa: E402
 from tuning.search import LEAST_GAIN  # noqa: E402
+from usable_targets import usable_targets  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1])
 WORK = BUILD / "tests/schedules/tuner"
@@ -29,7 +30,7 @@ class Tuner(unittest.TestCase):
     def setUp(self):
         shutil.rmtree(WORK, ignore_errors=True)
         self.build = Build(BUILD, WORK / "list")
-        self.target = self.build.kernels[0].target
+        self.target = usable_targets(self.build.library)[0]
 
     def start(self, *options):
         return subprocess.Popen([sys.executable, ROOT / "tools/tune.py", "--build", BUILD, "--work", WORK, "--output",
