@@ -30,7 +30,7 @@ consecutive_elements::consecutive_elements(const plan &p, int64_t most_of_run) :
         inner *= extent(split++);
     }
     const int64_t most = std::max<int64_t>(most_of_run / inner, 1), unit = group / std::gcd(inner, group);
-    step = std::min(most >= unit ? most / unit * unit : most, extent(split));
+    step = most >= extent(split) ? extent(split) : most >= unit ? most / unit * unit : most;
     count = steps = (extent(split) + step - 1) / step;
     for (int d = split + 1; d < p.dimension_count; d++) {
         count *= extent(d);
