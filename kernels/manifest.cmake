@@ -64,7 +64,7 @@ set(QDQ_SCALES_FORMS wide narrow strided)
 # What NEEDS, NONTEMPORAL and DEVICE name is named qdq_<name> in C: qdq/link/kernels.h has the processors' features.
 set(sse41 rounding saturating_narrow f64 shared_select)
 set(avx2 fma f16 rounding saturating_narrow f64)  # not shared_select: LLVM makes a vector of the condition by moving bytes
-set(avx512 shared_select ${avx2})
+set(avx512 lane_masks shared_select ${avx2})
 set(neon fma f16 rounding saturating_conversion number_minimum absolute fast_subnormals byte_shifts shift_and_add f64 shared_select)
 # LLVM's znver4 has SSE4A, which Intel's processors lack: no kernel's code has any of its instructions (extrq, insertq).
 qdq_target(x86_avx512_bf16
@@ -181,6 +181,10 @@ qdq_handwritten_stochastic_row(avx512/stochastic_row.cpp
   NAME qdq_stochastic_row_avx512
   TARGETS x86_avx512_bf16 x86_avx512
   OPTIONS -mavx512bw -mavx512dq -mavx512vl)
+qdq_handwritten_stochastic_row(avx2/stochastic_row.cpp
+  NAME qdq_stochastic_row_avx2
+  TARGETS x86_avx2
+  OPTIONS -mavx2 -mfma -mf16c)
 
 # qdq_device_target(<name> HALIDE <features> INSTRUCTIONS <generators/instructions.h>... DEVICE <runtime/src/targets/device_backend.h>)
 # Kernels for tensors on a device, beside whichever targets the processor has. PTX for capability 7.0 runs on every later

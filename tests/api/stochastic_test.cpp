@@ -108,6 +108,26 @@ TEST_F(Stochastic, numbers_of_the_type_and_those_that_are_none_stay) {
     EXPECT_EQ(draws(7.7f, QDQ_F4E2M1, stochastic(3)), std::vector<double>(size_t(count), 6.0));
 }
 
+// NaN of both signs, infinities, zeros and the least numbers, in rows that are long enough for a kernel of one pass.
+TEST_F(Stochastic, specials_of_every_float_type_give_what_the_reference_gives) {
+    const std::pair<qdq_dtype, std::vector<uint32_t>> cases[] = {
+        {QDQ_F32,
+         {0x7fc00000, 0xffc00000, 0x7f800001, 0xffffffff, 0x7f800000, 0xff800000, 0, 0x80000000, 1, 0x80000001}},
+        {QDQ_F16, {0x7e00, 0xfe00, 0x7c01, 0xffff, 0x7c00, 0xfc00, 0, 0x8000, 1, 0x8001}},
+        {QDQ_BF16, {0x7fc0, 0xffc0, 0x7f81, 0xffff, 0x7f80, 0xff80, 0, 0x8000, 1, 0x8001}}};
+    test_support::for_each_target([&](const std::string &target) {
+        for (const auto &[type, specials] : cases) {
+            for (const qdq_dtype codes : {QDQ_I8, QDQ_U4, QDQ_F8E4M3, QDQ_F8E5M2, QDQ_F4E2M1}) {
+                SCOPED_TRACE(target + ", " + qdq_dtype_name(type) + " to " + qdq_dtype_name(codes));
+                tensor_memory x(type, {997}), y(codes, {997}), scale(QDQ_F32, {});
+                x.fill([&](int64_t i) { return specials[static_cast<size_t>(i) % specials.size()]; });
+                scale.fill([](int64_t) { return std::bit_cast<uint32_t>(0.75f); });
+                expect_reference_result(direction::quantize, x, scale, nullptr, y, stochastic(31));
+            }
+        }
+    });
+}
+
 // One that begins in the middle of a run, and of what shares random bits; the offset says which elements they are.
 TEST_F(Stochastic, parts_of_a_tensor_are_quantized_as_in_the_whole) {
     const std::vector<double> whole = draws(0.37f, QDQ_I8, stochastic(11, 5));
@@ -176,6 +196,39 @@ TEST_F(Stochastic, every_target_gives_the_same) {
         const std::vector<double> all = draws(0.7f, QDQ_F8E5M2, stochastic(17, (uint64_t{1} << 36) - 100));
         expected = expected.empty() ? all : expected;
         EXPECT_EQ(all, expected) << target;
+    });
+}
+
+// A call of blocks gives what a call of each block gives, whatever runs it is computed by.
+TEST_F(Stochastic, blocks_have_scales_of_their_own) {
+    const auto quantize = [](float *x, int64_t elements, std::vector<float> scales, int64_t block, qdq_dtype type,
+                             uint64_t first, uint8_t *codes) {
+        const auto blocks = static_cast<int64_t>(scales.size());
+        qdq_options options = stochastic(29, first);
+        options.block_size = block;
+        const qdq_tensor from{x, QDQ_F32, 1, &elements, nullptr, {}}, to{codes, type, 1, &elements, nullptr, {}};
+        const qdq_tensor by{scales.data(), QDQ_F32, 1, &blocks, nullptr, {}};
+        ASSERT_EQ(qdq_quantize(&from, &by, nullptr, &to, &options), QDQ_OK) << qdq_last_error();
+    };
+    test_support::for_each_target([&](const std::string &target) {
+        for (const qdq_dtype type : {QDQ_I8, QDQ_F8E4M3}) {
+            for (const int64_t block : {16, 48, 96, 160, 224, 1000}) {
+                for (const int64_t elements : {300, 1466, 2018, 5000}) {
+                    std::vector<float> x(static_cast<size_t>(elements));
+                    std::vector<float> scales(static_cast<size_t>((elements + block - 1) / block));
+                    std::ranges::generate(x, [i = 0]() mutable { return float(i++ % 251 - 125) / 4; });
+                    std::ranges::generate(scales, [i = 0]() mutable { return 0.25f + float(i++ % 5); });
+                    std::vector<uint8_t> codes(x.size()), expected(x.size());
+                    quantize(x.data(), elements, scales, block, type, 0, codes.data());
+                    for (int64_t i = 0, first = 0; first < elements; i++, first += block) {
+                        quantize(x.data() + first, std::min(block, elements - first), {scales[size_t(i)]}, 0, type,
+                                 uint64_t(first), expected.data() + first);
+                    }
+                    EXPECT_TRUE(codes == expected)
+                        << target << ", " << qdq_dtype_name(type) << ", " << elements << " in blocks of " << block;
+                }
+            }
+        }
     });
 }
 

@@ -1,39 +1,26 @@
-// QDQ_STOCHASTIC, from x to codes in one pass. The generated kernels take four, each over some elements in the L1
-// cache: quotients, random bits, rounded numbers, codes. 64 Ki elements of f32 to i8 took 21.7 us by them, and take 6.7
-// here, of which 2.6 are for random bits (Zen 5).
-#include "stochastic_row.h"
-
-#include "element_types.h"
-#include "grids.h"
+// 64 Ki elements of f32 to i8 took 21.7 us by the generated kernels, and take 6.7 here, of which 2.6 are for random
+// bits (Zen 5).
 #include "handwritten/avx512/intrinsics.h"
+#include "handwritten/stochastic_rounding.h"
 
 namespace qdq::kernels {
 namespace {
 
 constexpr int64_t pair_elements = 2 * lanes;       // of two registers
 static_assert(pair_elements == sharing_elements);  // which share random bits
-constexpr int64_t drawn_at_once = 512;             // elements
+static_assert(lanes == operand_elements);
 
-// Saturates with any zero point, and is far enough from the end of 16 bits for a rounded quotient.
-constexpr float beyond_integers = 32000;
-static_assert(beyond_integers - small_zero_point_of_bytes > 255);
-
-// Philox 4x32-10 of the key `seed`: eight blocks side by side in words of 64 bits, of which the low halves count. Four
-// times as many at once, for each round waits for the one before: by two times 64 Ki elements of f32 to i8 take 1.6 us
-// more.
-class random_generator {
+// Eight blocks side by side in words of 64 bits, of which the low halves count. Four times as many at once, for each
+// round waits for the one before: by two times 64 Ki elements of f32 to i8 take 1.6 us more.
+class philox_of_eight {
 public:
-    explicit random_generator(uint64_t seed) {
-        for (int round = 0; round < rounds; round++) {
-            keys[round][0] = uint32_t(seed) + uint32_t(round) * 0x9e3779b9u;
-            keys[round][1] = uint32_t(seed >> 32) + uint32_t(round) * 0xbb67ae85u;
-        }
-    }
+    explicit philox_of_eight(uint64_t seed) : keys(seed) {}
 
     // The halves of words of consecutive blocks.
     void draw(uint64_t block, uint16_t *halves) const {
         constexpr int sets = drawn_at_once / (8 * random_block_elements);
-        const __m512i first_factor = _mm512_set1_epi64(0xd2511f53), second_factor = _mm512_set1_epi64(0xcd9e8d57);
+        const __m512i first_factor = _mm512_set1_epi64(philox_first_factor);
+        const __m512i second_factor = _mm512_set1_epi64(philox_second_factor);
         __m512i words[sets][4];
         for (int i = 0; i < sets; i++) {
             const __m512i numbers = _mm512_add_epi64(_mm512_set1_epi64(static_cast<int64_t>(block) + 8 * i),
@@ -43,9 +30,9 @@ public:
             words[i][2] = words[i][3] = _mm512_setzero_si512();
         }
 #pragma GCC unroll 10
-        for (int round = 0; round < rounds; round++) {
-            const __m512i key[2] = {_mm512_set1_epi64(static_cast<int64_t>(keys[round][0])),
-                                    _mm512_set1_epi64(static_cast<int64_t>(keys[round][1]))};
+        for (int round = 0; round < philox_keys::rounds; round++) {
+            const __m512i key[2] = {_mm512_set1_epi64(static_cast<int64_t>(keys.of[round][0])),
+                                    _mm512_set1_epi64(static_cast<int64_t>(keys.of[round][1]))};
 #pragma GCC unroll 4
             for (auto &w : words) {
                 const __m512i first = _mm512_mul_epu32(w[0], first_factor);
@@ -66,8 +53,8 @@ public:
     }
 
 private:
-    static constexpr int rounds = 10, a_xor_b_xor_c = 0x96;
-    uint64_t keys[rounds][2];
+    static constexpr int a_xor_b_xor_c = 0x96;
+    const philox_keys keys;
 
     // What is above it is arbitrary. Shuffles leave the shifters to the products.
     static __m512i high_half(__m512i product) { return _mm512_shuffle_epi32(product, _MM_PERM_DDBB); }
@@ -188,30 +175,6 @@ template<int bits> void store_bytes(const call_stores &stores, char *y, __m512i 
     }
 }
 
-// What 16 elements each are computed with, of as many as are drawn at once.
-struct alignas(64) operand_arrays {
-    static constexpr int64_t count = drawn_at_once / lanes;
-    float scale[count], inverse[count], largest[count];
-    int32_t zero_point[count];  // a word, twice
-
-    // Of elements from the first one on. `unit` is what quotients are multiplied by.
-    void take(const stochastic_row &row, int64_t first, float unit) {
-        const int64_t of_each = row.elements_of_operand, last = (row.elements - 1) / of_each;
-        int64_t operand = first / of_each, left = (operand + 1) * of_each - first;
-        for (int64_t k = 0; k < count; k++, left -= lanes) {
-            if (left <= 0 && operand < last) {
-                operand++;
-                left += of_each;
-            }
-            scale[k] = row.multiplies ? row.scale[operand] * unit : row.scale[operand] / unit;
-            inverse[k] = row.multiplies ? 0 : row.inverse[operand] * unit;
-            largest[k] = beyond_integers * unit * (row.multiplies ? 1 : scale[k]);
-            const auto word = static_cast<int16_t>(__builtin_bit_cast(float, row.zero_point[operand]));
-            zero_point[k] = static_cast<int32_t>(static_cast<uint16_t>(word) * 0x10001u);
-        }
-    }
-};
-
 // Of 32 elements: the first for i = 0.
 template<typename Pair, bool differ> struct operand_vectors {
     pair_of_floats scale, inverse, largest;
@@ -229,11 +192,9 @@ struct range_vectors {
     __m512i lowest, highest;
 };
 
-// An integer is the high half of a quotient times 65536, rounded to the nearest, to which random bits are added: what
-// they carry makes it the next. NaN becomes the least word.
+// NaN becomes the least word.
 template<qdq_dtype dtype, bool multiplies> struct integer_codes {
     static constexpr const element_type &type = type_of(dtype);
-    static constexpr float unit = 65536;
 
     static __m512i sum(__m512 x, __m512i random, __m512 scale, __m512 inverse, __m512 largest) {
         const __m512 magnitude = _mm512_abs_ps(x);
@@ -290,7 +251,6 @@ template<qdq_dtype dtype> struct alignas(64) powers_of_codes {
 template<qdq_dtype dtype, bool multiplies> struct float_codes {
     static constexpr const element_type &type = type_of(dtype);
     static constexpr const float_layout &layout = type.layout;
-    static constexpr float unit = 1;
 
     static __m512i sum(__m512 x, __m512i random, __m512 scale, __m512 inverse, __m512) {
         constexpr float largest = value_of(layout, layout.largest());
@@ -328,13 +288,9 @@ template<qdq_dtype dtype, bool multiplies> struct float_codes {
     }
 };
 
-// So many whole groups, of those that are drawn at once.
-using groups_function = void(const stochastic_row &row, const operand_arrays &operands, call_stores stores,
-                             int64_t count, const void *x, const uint16_t *halves, char *y);
-
 template<qdq_dtype floats, typename Codes, bool differ>
-void run_groups(const stochastic_row &row, const operand_arrays &operands, call_stores stores, int64_t count,
-                const void *from, const uint16_t *halves, char *y) {
+void run_groups(const stochastic_row &row, const operand_arrays &operands, int64_t count, const void *from,
+                const uint16_t *halves, char *y) {
     using pair = pair_of_registers<floats>;
     const auto words = [](const auto *at, const uint16_t *random_of,
                           const operand_vectors<pair, differ> &with) __attribute__((always_inline)) {
@@ -347,6 +303,7 @@ void run_groups(const stochastic_row &row, const operand_arrays &operands, call_
     };
     const range_vectors range = {_mm512_set1_epi8(static_cast<char>(row.lowest)),
                                  _mm512_set1_epi8(static_cast<char>(row.highest))};
+    const call_stores stores(row.nontemporal);
     const auto *x = static_cast<const typename pair::element *>(from);
     for (int64_t i = 0; i < count; i++, x += group_size, halves += group_size / 2) {
         stores.fetch_ahead(x);
@@ -357,96 +314,19 @@ void run_groups(const stochastic_row &row, const operand_arrays &operands, call_
     }
 }
 
-// What takes elements of one type to codes of another.
-struct row_function {
-    groups_function *groups;
-    float unit;
-    int64_t x_bytes, y_bits;
+struct avx512_registers {
+    using random_generator = philox_of_eight;
+    static constexpr bool takes_halves = true;
+    template<qdq_dtype codes, bool multiplies>
+    using codes_of = std::conditional_t<type_of(codes).is_integer(), integer_codes<codes, multiplies>,
+                                        float_codes<codes, multiplies>>;
+    template<qdq_dtype floats, qdq_dtype codes, bool multiplies, bool differ>
+    static constexpr groups_function *groups = run_groups<floats, codes_of<codes, multiplies>, differ>;
 };
-
-// Of fewer than 64 elements all are moved.
-void run_rest(const stochastic_row &row, const row_function &by, const operand_arrays &operands, int64_t count,
-              const char *x, const uint16_t *halves, char *y) {
-    alignas(64) char own_x[group_size * sizeof(float)] = {}, own_y[group_size];
-    __builtin_memcpy(own_x, x, size_t(count * by.x_bytes));
-    by.groups(row, operands, call_stores(false), 1, own_x, halves, own_y);
-    const int64_t bytes = count * by.y_bits / 8;
-    __builtin_memcpy(y, own_y, size_t(bytes));
-    if (count * by.y_bits % 8 != 0) {
-        y[bytes] = char(own_y[bytes] & 0x0f);
-    }
-}
-
-void run(const stochastic_row &row, const row_function &by) {
-    const random_generator generator(row.seed);
-    alignas(64) uint16_t halves[drawn_at_once / 2];
-    operand_arrays operands;
-    for (int64_t first = 0; first < row.elements; first += drawn_at_once) {
-        if (first == 0 || row.elements_of_operand < row.elements) {
-            operands.take(row, first, by.unit);
-        }
-        generator.draw(row.block + uint64_t(first / random_block_elements), halves);
-        const char *const x = static_cast<const char *>(row.x) + first * by.x_bytes;
-        char *const y = static_cast<char *>(row.y) + first * by.y_bits / 8;
-        const int64_t left = row.elements - first, count = left < drawn_at_once ? left : drawn_at_once;
-        const int64_t groups = count / group_size, done = groups * group_size;
-        by.groups(row, operands, call_stores(row.nontemporal), groups, x, halves, y);
-        if (done < count) {
-            operands.take(row, first + done, by.unit);
-            run_rest(row, by, operands, count - done, x + done * by.x_bytes, halves + done / 2,
-                     y + done * by.y_bits / 8);
-        }
-    }
-}
-
-// Operands of integers are of whole 32 elements.
-template<qdq_dtype floats, typename Codes> row_function function_by(const stochastic_row &row) {
-    groups_function *groups = run_groups<floats, Codes, false>;
-    if (row.elements_of_operand % pair_elements != 0 && row.elements_of_operand < row.elements) {
-        if constexpr (Codes::type.is_integer()) {
-            return {};
-        } else {
-            groups = run_groups<floats, Codes, true>;
-        }
-    }
-    return {groups, Codes::unit, int64_t{sizeof(typename pair_of_registers<floats>::element)}, Codes::type.bits};
-}
-
-template<qdq_dtype floats, template<qdq_dtype, bool> typename Codes, qdq_dtype codes>
-row_function function_to(const stochastic_row &row) {
-    return row.multiplies ? function_by<floats, Codes<codes, true>>(row)
-                          : function_by<floats, Codes<codes, false>>(row);
-}
-
-template<qdq_dtype floats> row_function function_from(const stochastic_row &row) {
-    switch (row.y_type) {
-    case QDQ_I8: return function_to<floats, integer_codes, QDQ_I8>(row);
-    case QDQ_U8: return function_to<floats, integer_codes, QDQ_U8>(row);
-    case QDQ_I4: return function_to<floats, integer_codes, QDQ_I4>(row);
-    case QDQ_U4: return function_to<floats, integer_codes, QDQ_U4>(row);
-    case QDQ_F8E4M3: return function_to<floats, float_codes, QDQ_F8E4M3>(row);
-    case QDQ_F8E5M2: return function_to<floats, float_codes, QDQ_F8E5M2>(row);
-    case QDQ_F4E2M1: return function_to<floats, float_codes, QDQ_F4E2M1>(row);
-    default: return {};
-    }
-}
-
-row_function function_of_types(const stochastic_row &row) {
-    switch (row.x_type) {
-    case QDQ_F32: return function_from<QDQ_F32>(row);
-    case QDQ_F16: return function_from<QDQ_F16>(row);
-    case QDQ_BF16: return function_from<QDQ_BF16>(row);
-    default: return {};
-    }
-}
 
 }  // namespace
 }  // namespace qdq::kernels
 
 extern "C" bool qdq_stochastic_row_avx512(const qdq::kernels::stochastic_row &row) {
-    const auto by = qdq::kernels::function_of_types(row);
-    if (by.groups) {
-        qdq::kernels::run(row, by);
-    }
-    return by.groups != nullptr;
+    return qdq::kernels::quantize_stochastic_row<qdq::kernels::avx512_registers>(row);
 }
