@@ -25,6 +25,7 @@ constexpr ability abilities[] = {
     {"byte_shifts", &instructions::byte_shifts},
     {"shift_and_add", &instructions::shift_and_add},
     {"f64", &instructions::f64},
+    {"lane_masks", &instructions::lane_masks},
     {"shared_select", &instructions::shared_select},
     {"ptx", &instructions::ptx},
     {"opencl", &instructions::opencl},

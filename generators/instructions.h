@@ -23,6 +23,7 @@ struct instructions {
     bool byte_shifts = false;            // shifts of lanes of 8 bits
     bool shift_and_add = false;          // a shift right whose result is added, in one instruction
     bool f64 = false;                    // f64 from int32 and f32 and back, in vectors
+    bool lane_masks = false;             // comparisons give masks of lanes, by which one instruction counts
     bool shared_select = false;          // a select of vectors by one condition (RISC-V's takes a vector of conditions)
 
     // Devices. Their compilers fuse and reorder unless every operation is called by its own name.
