@@ -39,7 +39,7 @@ help:
 	@echo "make lint                           clang-format, compiler's warnings, clang-tidy, cppcheck; plain words"
 	@echo "make size                           bytes of kernels and of programs that link a part of them: docs/size.md"
 	@echo "make bench                          install PyTorch and other peers (6 GB), compare speeds with theirs, with"
-	@echo "                                    hand-written loops and copies: bench/results/<cpu>.html (12 minutes)"
+	@echo "                                    hand-written loops and copies: bench/results/<cpu>-<target>.html (12 minutes)"
 	@echo "make tune [BUDGET=60] [TARGET=] [KERNELS=regex]"
 	@echo "                                    look for faster parameters of kernels, for this machine (minutes)"
 	@echo "make mutants [ONLY=regex]           plant faults in the code, one at a time: a test must fail for each"

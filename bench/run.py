@@ -5,7 +5,8 @@ writes the report.
     .venv/bin/python bench/run.py                   everything, some twelve minutes
     bench/run.py --filter f32_i8/tensor --elements 4096 1048576 --no-peers
 
-A run of everything writes bench/results/<cpu>.{json,md,png,html}, a run of a part only what --results names.
+A run of everything writes bench/results/<cpu>-<target>.{json,md,png,html}, a run of a part only what --results names.
+Processors with other instruction sets may have one name: AMD EPYC is Zen 3 and Zen 5.
 README.md says what is measured and how to read it.
 """
 
@@ -180,6 +181,10 @@ def cpu_name():
         return platform.processor() or platform.machine()
 
 
+def file_name(cpu, target):
+    return re.sub(r"[^a-z0-9]+", "-", re.sub(r"\([^)]*\)", "", f"{cpu} {target}".lower())).strip("-")
+
+
 def commit():
     found = subprocess.run(["git", "-C", str(HERE), "describe", "--always", "--dirty", "--abbrev=12"],
                            capture_output=True, text=True)
@@ -224,8 +229,7 @@ def main():
     }
     print(report.as_text(results))
     if options.results:
-        slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\([^)]*\)", "", cpu_name().lower())).strip("-")
-        report.write(results, options.results / slug)
+        report.write(results, options.results / file_name(cpu_name(), options.targets[0]))
 
 
 if __name__ == "__main__":

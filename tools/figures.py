@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 import report  # noqa: E402
 
-SPEEDS = "bench/results/amd-epyc.json"
+SPEEDS = "bench/results/amd-epyc-x86-avx512-bf16.json"
 GPUS = ["bench/results/nvidia-h100.json", "bench/results/nvidia-h200.json"]
 GPU = GPUS[-1]  # whose speeds are shown
 ANSWERS = "docs/answers.json"
