@@ -18,7 +18,7 @@ struct stochastic_row {
     const float *scale, *inverse;  // the latter where x is divided
     const int32_t *zero_point;     // bits of f32, integers
     int64_t elements_of_operand;
-    int32_t lowest, highest;  // of integers
+    int32_t lowest, highest;  // of integers, of which NaN has the lowest
     bool multiplies, nontemporal;
 };
 

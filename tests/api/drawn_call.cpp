@@ -60,7 +60,8 @@ std::string drawn_call::description() const {
         std::to_string(of_scale.dtype) + " " + testing::PrintToString(scale_shape) + " strides " + strides(of_scale) +
         ", axis " + std::to_string(options.axis) + ", block size " + std::to_string(options.block_size) +
         ", block shape " + testing::PrintToString(block_shape) + ", packing " + std::to_string(options.packing) +
-        ", stores " + std::to_string(options.stores) + ", global sense " + std::to_string(options.global_sense);
+        ", rounding " + std::to_string(options.rounding) + ", nan " + std::to_string(options.nan) + ", stores " +
+        std::to_string(options.stores) + ", global sense " + std::to_string(options.global_sense);
     if (options.scale_is_arranged != 0) {
         text += ", scale layout " + std::to_string(options.scale_layout);
     }
@@ -138,6 +139,22 @@ void drawn_call::draw_stochastic() {
         options.rounding = QDQ_STOCHASTIC;
         options.random_seed = static_cast<uint64_t>(from.between(0, 3)) << 31;
         options.random_offset = static_cast<uint64_t>(from.between(0, 100)) << (from.chance(2) ? 36 : 0);
+    }
+}
+
+void drawn_call::make_dense_rows(int64_t block) {
+    const std::vector<uint32_t> values = x->codes();
+    x = tensor_memory(x->view().dtype, shape);
+    x->fill([&](int64_t i) { return values[static_cast<size_t>(i)]; });
+    y = tensor_memory(y->view().dtype, shape);
+    block_shape = {1, block};
+    scale_shape = {shape[0], (shape[1] + block - 1) / block};
+    options.block_size = 0;
+    options.block_shape = block_shape.data();
+    scale = draw_scales(QDQ_F32);
+    if (zero_point) {
+        zero_point.reset();
+        draw_zero_point(way == direction::quantize ? y->view().dtype : x->view().dtype);
     }
 }
 

@@ -26,6 +26,8 @@ public:
 
     // Makes some calls of quantize round stochastically.
     void draw_stochastic();
+    // Makes x and y of two dimensions dense, in blocks of so many elements of each row.
+    void make_dense_rows(int64_t block);
     // Makes some scales lie in a layout, or below one of the tensor's own, and some codes dense, as those of quantize,
     // dequantize and their plans alone may be. The options may point to `global_scale`.
     void draw_storage();

@@ -107,7 +107,8 @@ void quantize_rows(const consecutive_elements &all, int64_t begin, int64_t end, 
 
 bool quantize_stochastic_rows(const plan &as_given, const stochastic_kernels &by_hand, const void *x, void *y) {
     const auto dimensions = innermost_first_as_given(as_given);
-    if (!by_hand.row || as_given.elements < fewest || as_given.op.packing != QDQ_LOW_FIRST ||
+    // The kernel makes the lowest code of NaN.
+    if (!by_hand.row || as_given.op.nan_is_zero || as_given.elements < fewest || as_given.op.packing != QDQ_LOW_FIRST ||
         as_given.random.offset % kernels::sharing_elements != 0 || !is_dense(dimensions, &dimension::x) ||
         !is_dense(dimensions, &dimension::y)) {
         return false;
