@@ -130,6 +130,36 @@ TEST_F(Dynamic, calls_equal_the_oracle) {
     });
 }
 
+// Rows begin within bytes, and blocks divide them. Areas have parts of several rows: scales are many, or searched.
+TEST_F(Dynamic, packed_rows_of_odd_lengths_give_what_quantize_gives) {
+    const struct {
+        dimensions shape;
+        int64_t block;
+        int32_t candidates;
+    } cases[] = {{{3, 357}, 3, 2}, {{3, 357}, 3, 1}, {{5, 3003}, 3, 1}, {{3, 5, 355}, 5, 3}, {{5, 4095}, 7, 1}};
+    test_support::for_each_target([&](const std::string &target) {
+        for (const auto &[shape, block, candidates] : cases) {
+            for (const qdq_dtype type : {QDQ_I4, QDQ_F4E2M1}) {
+                dimensions scale_shape = shape;
+                scale_shape.back() /= block;
+                const tensor_memory x = floats(QDQ_F32, shape), scale(QDQ_F32, scale_shape);
+                const tensor_memory y(type, shape), expected(type, shape);
+                const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y = y.view(), of_all = expected.view();
+                qdq_scale_options how{};
+                if (candidates > 1) {
+                    how.clip_ratio = 0.5f;
+                    how.last_clip_ratio = 1;
+                    how.clip_ratio_count = candidates;
+                }
+                ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, &how, nullptr), QDQ_OK);
+                ASSERT_EQ(qdq_quantize(&of_x, &of_scale, nullptr, &of_all, nullptr), QDQ_OK);
+                EXPECT_TRUE(same_bytes(expected, y)) << target << ", blocks of " << block << " of "
+                                                     << testing::PrintToString(shape) << ", " << candidates;
+            }
+        }
+    });
+}
+
 // Two outputs of one x, whose granularities, types and layouts are drawn each on its own.
 TEST_F(Dynamic, pairs_equal_the_oracle) {
     test_support::for_each_target([=](const std::string &) {
