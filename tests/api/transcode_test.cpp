@@ -155,9 +155,11 @@ TEST_F(Refused, a_y_of_another_shape) {
 TEST_F(Refused, a_y_that_overlaps_an_input) {
     y.data = x.data;
     expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode: y: it overlaps x");
-    y.data = x_scale.data;
+    std::vector<float> own(256);  // y is longer than a scale, and would reach what lies behind
+    y.data = x_scale.data = own.data();
     expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode: y: it overlaps x's scale");
-    y.data = y_scale.data;
+    x_scale = of_x.view();
+    y_scale.data = own.data();
     expect_refused(QDQ_INVALID_ARGUMENT, "qdq_transcode, quantizing y: y: it overlaps scale");
 }
 

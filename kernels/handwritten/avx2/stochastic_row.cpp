@@ -1,4 +1,5 @@
-// 64 Ki elements of f32 to i8 took FIXME us by the generated kernels, and take FIXME here (Zen 3).
+// 64 Ki elements of f32 to i8 took 47 us by the generated kernels, and take 25 here, of which 11 are for random bits
+// (Zen 3).
 #include "handwritten/stochastic_rounding.h"
 #include "handwritten/x86_stores.h"
 
