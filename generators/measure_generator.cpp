@@ -182,7 +182,7 @@ private:
             return count(before, exists && is_flushed(c, r));
         }
         const auto of_not_0 = [](const Expr &v) { return magnitude(v) + bit_pattern(0x7fffffff); };
-        Expr flushed = (of_not_0(value(c, r)) & ~of_not_0(y(c, r))) >> 31;
+        Expr of_x = of_not_0(value(c, r)), flushed = (of_x ^ (of_x & of_not_0(y(c, r)))) >> 31;
         return before + select(exists, flushed, bit_pattern(0));
     }
 
