@@ -6,7 +6,7 @@ writes the report.
     bench/run.py --filter f32_i8/tensor --elements 4096 1048576 --no-peers
 
 A run of everything writes bench/results/<cpu>-<target>.{json,md,png,html}, a run of a part only what --results names.
-Processors with other instruction sets may have one name: AMD EPYC is Zen 3 and Zen 5.
+Processors of different instruction sets share a name: AMD EPYC is Zen 3, without AVX-512, and Zen 5.
 README.md says what is measured and how to read it.
 """
 

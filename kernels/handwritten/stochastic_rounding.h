@@ -1,6 +1,11 @@
 // QDQ_STOCHASTIC, from x to codes in one pass. The generated kernels take four, each over some elements in the L1
-// cache: quotients, random bits, rounded numbers, codes. A file for an instruction set has the registers' part: it
-// names it in a struct for which it calls quantize_stochastic_row.
+// cache: quotients, random bits, rounded numbers, codes.
+//
+// A file for an instruction set calls quantize_stochastic_row<Registers>. Its struct Registers has
+// - random_generator(seed).draw(block, halves): the 16-bit halves of words of consecutive blocks, drawn_at_once / 2
+// - groups<x's type, codes, multiplies, differ>, a groups_function. `differ`: two halves of 16 of the elements that
+//   share random bits have operands of their own
+// - takes_halves: whether there are such groups that differ
 #pragma once
 
 #include "stochastic_row.h"
@@ -87,7 +92,6 @@ void run_rest(const stochastic_row &whole, const row_function &by, const operand
     }
 }
 
-// `Generator` draws the 16-bit halves of the words of consecutive blocks, as many as are drawn at once.
 template<typename Generator> void run(const stochastic_row &row, const row_function &by) {
     const Generator generator(row.seed);
     alignas(64) uint16_t halves[drawn_at_once / 2];
@@ -110,8 +114,7 @@ template<typename Generator> void run(const stochastic_row &row, const row_funct
     }
 }
 
-// Elements that share random bits share their operands, too, unless the instruction set has functions for halves of
-// them that `differ`; those of integers have none.
+// Integers have no groups that differ.
 template<typename Registers, qdq_dtype floats, qdq_dtype codes, bool multiplies>
 row_function function_by(const stochastic_row &row) {
     constexpr const element_type &x = type_of(floats), &y = type_of(codes);

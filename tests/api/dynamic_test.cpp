@@ -113,8 +113,7 @@ std::pair<tensor_memory, tensor_memory> outputs_of(const tensor_memory &x, const
 }
 
 TEST_F(Dynamic, calls_equal_the_oracle) {
-    const char *wanted = std::getenv("QDQ_TEST_SEED");
-    const unsigned seed = wanted != nullptr ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 1;
+    const unsigned seed = test_support::drawn_seed();
     test_support::for_each_target([=](const std::string &) {
         for (unsigned i = 0; i < calls && !testing::Test::HasFailure(); i++) {
             test_support::random_choices random(seed * 1000003 + i);

@@ -10,8 +10,6 @@
 #include "support/targets.h"
 #include "support/thinning.h"
 
-#include <cstdlib>
-
 namespace api_test {
 namespace {
 
@@ -131,8 +129,7 @@ class FencedDraws : public Api {
 protected:
     // On each target by one thread, and a few by more.
     template<typename Expect> static void draw_calls(Expect expect, int64_t one_in = usual) {
-        const char *wanted = std::getenv("QDQ_TEST_SEED");
-        const unsigned seed = wanted != nullptr ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 1;
+        const unsigned seed = test_support::drawn_seed();
         test_support::for_each_target([=](const std::string &) {
             for (unsigned i = 0; i < calls && !testing::Test::HasFailure(); i++) {
                 if (test_support::is_taken(i, one_in)) {

@@ -6,8 +6,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
-
 namespace api_test {
 namespace {
 
@@ -17,8 +15,7 @@ constexpr int64_t largest = 3000000;
 class Transcode : public Api {};
 
 TEST_F(Transcode, gives_the_codes_of_dequantize_and_quantize) {
-    const char *wanted = std::getenv("QDQ_TEST_SEED");
-    const unsigned seed = wanted != nullptr ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 1;
+    const unsigned seed = test_support::drawn_seed();
     test_support::for_each_target([=](const std::string &) {
         for (unsigned i = 0; i < calls && !testing::Test::HasFailure(); i++) {
             test_support::random_choices random(seed * 1000003 + i);

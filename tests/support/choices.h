@@ -4,12 +4,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace test_support {
+
+// Of what is drawn from a random generator: QDQ_TEST_SEED=<n>, or 1.
+inline unsigned drawn_seed() {
+    const char *const wanted = std::getenv("QDQ_TEST_SEED");
+    return wanted != nullptr ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : 1;
+}
 
 class choices {
 public:

@@ -1,6 +1,7 @@
 // To 16 bits vpshufb looks bytes up, by the low 4 bits of bytes below 128, in a table for either half of the results.
 // It does so by 128 bits, so that two operands' results are those of two lanes.
 #include "handwritten/dequantize_4_bits.h"
+#include "handwritten/x86_stores.h"
 
 #include <immintrin.h>
 
@@ -17,11 +18,6 @@ template<typename Kernel> struct alignas(32) every_other_value {
         }
     }
 };
-
-template<bool nontemporal> void store(char *y, __m256i value) {
-    __m256i *const to = reinterpret_cast<__m256i *>(y);
-    nontemporal ? _mm256_stream_si256(to, value) : _mm256_storeu_si256(to, value);
-}
 
 template<typename Kernel, bool has_offset> __m256 products(const float *values, const scale_and_offset &with) {
     __m256 value = _mm256_load_ps(values);

@@ -117,7 +117,7 @@ qdq_status check_zero_point(const dynamic_draft &d) {
 
 // Whether parts of all rows of packed codes may begin at whole bytes. Where blocks of 3 divide rows of 357 the tensor
 // is one row to its plan, but not to an area that has a part of each.
-bool rows_begin_at_bytes(const plan &p) {
+bool parts_of_rows_begin_at_bytes(const plan &p) {
     return std::ranges::all_of(p.dimensions, p.dimensions + p.dimension_count, [&](const blocked_dimension &d) {
         return d.whole.extent == 1 || d.whole.y == 1 || d.whole.y % p.op.packed_unit() == 0;
     });
@@ -126,7 +126,7 @@ bool rows_begin_at_bytes(const plan &p) {
 // Whether those of an area lie in bytes of their own, and need nothing of other elements.
 bool codes_have_areas(const plan &p) {
     return p.elements == 0 || (p.path != execution_path::dense && p.path != execution_path::stochastic &&
-                               (!p.op.packs() || (p.path != execution_path::tiles && rows_begin_at_bytes(p))));
+                               (!p.op.packs() || (p.path != execution_path::tiles && parts_of_rows_begin_at_bytes(p))));
 }
 
 // A plan of quantize, without addresses. Two of one x that share areas have dimensions in common.
