@@ -30,6 +30,8 @@ qdq_parameter(decoding FOR dequantize CHOICES arithmetic native table
   MEANING "float codes: shifted into an f32, converted as an f16 where the type has its layout, or looked up")
 qdq_parameter(decoded_stage FOR dequantize CHOICES inlined registers
   MEANING "where codes of 8 bits become 16: in each vector of y, or once for a group")
+qdq_parameter(packed_load FOR dequantize CHOICES bytes words
+  MEANING "codes of 2 and 4 bits: from bytes, so that results interleave, or from words of 32 bits, which lanes shift each by its place")
 qdq_parameter(unroll FOR quantize dequantize RANGE 1 16 POWER_OF_TWO
   MEANING "vectors of y in one iteration, as far as a group of 64 elements has them; of direct narrowing")
 qdq_parameter(transpose_rows FOR transpose RANGE 4 8 POWER_OF_TWO

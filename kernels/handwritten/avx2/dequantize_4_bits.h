@@ -111,14 +111,12 @@ private:
     const __m256 results[2][2];
 };
 
-template<typename Kernel> int dequantize(const dequantize_arguments &all, qdq_dequantize_kernel *generated) {
+template<typename Kernel> int dequantize(const dequantize_arguments &all, qdq_dequantize_kernel * /*generated*/) {
     if constexpr (Kernel::floats.bits == 16) {
         return dequantize_4_bits<Kernel, words_of_codes>(all);
+    } else {
+        return dequantize_4_bits<Kernel, floats_of_codes>(all);
     }
-    constexpr int64_t shortest = 65536;  // columns: the generated kernel is as fast while the L1 cache holds them
-    constexpr bool is_integer = Kernel::stored.is_integer();
-    const bool computes = is_integer && 2 * int64_t{all.x->dim[0].extent} < shortest && !Kernel::nontemporal;
-    return computes ? all.run(generated) : dequantize_4_bits<Kernel, floats_of_codes>(all);
 }
 
 }  // namespace
