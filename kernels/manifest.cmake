@@ -169,6 +169,11 @@ qdq_handwritten(avx2/dequantize_4_bits.h
   ROWS dequantize_?4_*f16 dequantize_f4e2m1_*
   FORMS row block BLOCKS 16 32 NONTEMPORAL
   OPTIONS -mavx2 -mf16c)
+qdq_handwritten(avx2/dequantize_4_bits.h
+  TARGETS x86_avx2
+  ROWS dequantize_?4_f32
+  FORMS row NONTEMPORAL
+  OPTIONS -mavx2 -mf16c)
 
 # qdq_handwritten_stochastic_row(<file> NAME <symbol> TARGETS <target>... OPTIONS <of the compiler>...)
 # What rounds stochastically in one pass: kernels/stochastic_row.h.
