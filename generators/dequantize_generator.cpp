@@ -119,11 +119,13 @@ private:
         return tuned.lane_holds == lane_holds::pair && pairs(floats, stored()) && !converts_normals(on(), floats);
     }
 
-    // Lanes then lie in the order of elements: by AVX2 a column of i4 becomes f32 in half the time that it takes by
-    // bytes, whose low and high codes interleave, and one of i2 in a quarter (Zen 3).
+    // Whether each lane loads the 32 bits that hold its code, and shifts them. Lanes then lie in the order of elements,
+    // where the codes of bytes interleave: the column form takes half the time for i4 to f32 by AVX2, and a quarter for
+    // i2 (Zen 3).
     bool loads_words() const { return stored().is_packed() && tuned.packed_load == packed_load::words && !paired(); }
 
-    // Elements whose codes are in one number: a byte of packed codes, or two codes of 8 bits.
+    // Elements that are computed from one number: those of a byte of packed codes, or of two codes of 8 bits. A lane
+    // that loads a word computes one element of it.
     int places() const { return paired() ? 2 : loads_words() ? 1 : stored().codes_per_byte(); }
 
     // Which of the codes of a word is that of column c.
@@ -161,7 +163,7 @@ private:
                               : integer_value(stored(), number(), places() > 1 ? Expr(place) : 0);
     }
 
-    // A lane of packed codes computes the place of its operand, and chooses none.
+    // A lane of packed bytes computes the place of its operand, and chooses none.
     operand_selection selection() const {
         const int lanes = stored().is_packed() && !loads_words() ? 1 : std::max<int>(tuned.vector, tuned.stored_vector);
         return {form,  stored().block,    stored().longest_block, places(),
