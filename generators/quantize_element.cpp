@@ -94,11 +94,11 @@ Expr quantize_element::packed(const std::vector<Expr> &codes) const {
 }
 
 bool quantize_element::narrows_by_saturating() const {
-    return by.narrows_by_saturating && stored.is_integer() && (stored.bits == 8 || stored.bits == 16);
+    return by.narrows_by_saturating && stored.is_integer() && stored.bits <= 16;
 }
 
 bool quantize_element::adds_while_narrowing() const {
-    return by.adds_while_narrowing && narrows_by_saturating() && stored.bits == 8;
+    return by.adds_while_narrowing && narrows_by_saturating() && stored.bits <= 8;
 }
 
 Expr quantize_element::sum_of_words(const Expr &code, const Expr &addend) const {

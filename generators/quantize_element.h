@@ -24,7 +24,7 @@ struct quantize_operands {
 struct quantize_methods {
     bool divides_by_fma = false;
     bool narrows_by_saturating = false;
-    bool adds_while_narrowing = false;  // 8-bit codes, that: a zero point after rounding, in the 16 bits on the way
+    bool adds_while_narrowing = false;  // codes of up to 8 bits, that: a zero point after rounding, in 16 bits
 };
 
 class quantize_element {

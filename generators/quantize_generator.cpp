@@ -81,6 +81,7 @@ public:
         stages.sum = sum;
         stages.narrowed_sum = narrowed_sum;
         stages.words = words;
+        stages.packing = packing;
         stages.form = form;
         stages.longest_block = stored().longest_block;
         stages.codes_per_byte = stored().codes_per_byte();
@@ -139,7 +140,7 @@ private:
     bool paired() const { return tuned.lane_holds == lane_holds::pair && pairs(type_named(float_name), stored()); }
 
     // Elements whose codes are computed into one number.
-    int places() const { return paired() ? 2 : stored().codes_per_byte(); }
+    int places() const { return paired() ? 2 : element().narrows_by_saturating() ? 1 : stored().codes_per_byte(); }
 
     Expr x_bits(const Expr &column) { return reinterpret(UInt(x.type().bits()), x(column, r)); }
 
@@ -212,12 +213,15 @@ private:
 
     // The int32 code as an element of y, saturated: the plain variants leave that to narrowing instructions.
     void narrow() {
-        const Type type = y.type();
+        const Type type = stored().bits == 16 ? y.type() : stored().is_signed() ? Int(8) : UInt(8);
         Expr in_order = code(lanes.index(), r);
         narrowed(lanes.arguments(r)) = type == UInt(16) ? saturating_cast(type, in_order)
                                                         : saturating_cast(type, saturating_cast(Int(16), in_order));
+        const auto in_range = [&](const Expr &e) { return clamp(e, cast(type, lowest), cast(type, highest)); };
+        Expr plain = narrowed(lanes.place(c, r));
+        plain = stored().is_packed() ? in_range(plain) : plain;
         if (!element().adds_while_narrowing()) {
-            y(c, r) = narrowed(lanes.place(c, r));
+            store(plain);
             return;
         }
         Expr z = reinterpret<float>(broadcast(words.index(), r)[2]);
@@ -225,10 +229,29 @@ private:
         sum(words.arguments(r)) = element().sum_of_words(code(words.index(), r), addend);
         narrowed_sum(words.arguments(r)) = saturating_cast(type, sum(words.arguments(r)));
         Expr in_type = narrowed_sum(words.place(c, r));  // and in the range, now that a register holds 64
-        Expr in_range = clamp(in_type, cast(type, lowest), cast(type, highest));
-        y(c, r) = select_variant(variant, variants(), [&](kind k) {
-            return adds_after(k) || is_rounded(k) ? in_range : narrowed(lanes.place(c, r));
-        });
+        store(select_variant(variant, variants(),
+                             [&](kind k) { return adds_after(k) || is_rounded(k) ? in_range(in_type) : plain; }));
+    }
+
+    // Narrowed codes of elements; packed ones are summed, two neighbours at a time, until they fill a byte.
+    void store(const Expr &of_element) {
+        if (!stored().is_packed()) {
+            y(c, r) = of_element;
+            return;
+        }
+        Func codes("codes");
+        codes(c, r) = cast<uint8_t>(of_element) & uint8_t((1 << stored().bits) - 1);
+        for (int bits = stored().bits; bits < 8; bits *= 2) {
+            const RDom place(0, 2);
+            Func both("both"), narrowed_both("narrowed_both");
+            Expr factor = cast<int8_t>(select(place == 0, 1, 1 << bits));
+            both(c, r) = cast<int16_t>(0);
+            both(c, r) = saturating_add(both(c, r), widening_mul(codes(2 * c + place, r), factor));
+            narrowed_both(c, r) = saturating_cast(UInt(8), both(c, r));
+            packing.insert(packing.end(), {codes, both});
+            codes = narrowed_both;
+        }
+        y(c, r) = codes(c, r);
     }
 
     const element_type &stored() const { return type_named(stored_name); }
@@ -245,6 +268,7 @@ private:
     word_order words;
     Func value{"value"}, broadcast{"broadcast"}, neighbours{"neighbours"}, pair{"pair"}, code{"code"},
         code_pair{"code_pair"}, narrowed{"narrowed"}, sum{"sum"}, narrowed_sum{"narrowed_sum"};
+    std::vector<Func> packing;
 };
 
 }  // namespace

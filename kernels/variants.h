@@ -3,17 +3,17 @@
 
 namespace qdq::kernels {
 
-// What the fast variants take: zero points up to a magnitude, and divisors between the bits of 2^-60 and 2^60. To 8-bit
-// codes some kernels add a zero point in 16 bits that saturate, and all that saturate there are to be out of the codes'
-// range.
+// What the fast variants take: zero points up to a magnitude, and divisors between the bits of 2^-60 and 2^60. To codes
+// of up to 8 bits some kernels add a zero point in 16 bits that saturate, and all that saturate there are to be out of
+// the codes' range.
 constexpr int small_zero_point = 1 << 20, small_zero_point_of_bytes = 1 << 14;
 constexpr unsigned smallest_divisor = (127u - 60) << 23, largest_divisor = (127u + 60) << 23;
 
 // Quantize. The fast variants saturate, and but for the `rounded` ones, which integers have in the row and column
 // forms, round to nearest even. Those that divide need every scale in [2^-60, 2^60] and its reciprocal, and every
 // variant of a float format needs a positive one; those with a zero point take it as an f32 within 2^20, after rounding
-// to 8-bit codes within 2^14; those without one saturate to the type's whole range, but for i32. The general ones,
-// which are last, exist in the column form alone.
+// to codes of up to 8 bits within 2^14; those without one saturate to the type's whole range, but for i32. The general
+// ones, which are last, exist in the column form alone.
 enum class quantize_variant {
     multiply,         // round(x * scale)
     multiply_after,   // round(x * scale) + zero_point, to a given range

@@ -59,6 +59,14 @@ void decode_in_registers(dequantize_stages &stages, const dequantize_parameters 
     }
 }
 
+// By one instruction, vpmaddubsw, as it saturates at numbers that no sum of two codes has: so the order of summing does
+// not matter.
+void sum_neighbours(Func &stage) {
+    const Var c = stage.args()[0];
+    const RVar place = stage.rvars()[0];
+    stage.update().reorder(place, c).atomic(true).vectorize(place).vectorize(c);
+}
+
 }  // namespace
 
 void narrow_pairs(quantize_stages &stages, const quantize_parameters &tuned) {
@@ -107,14 +115,21 @@ void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tu
     Func &output = stages.output;
     const lane_order &lanes = stages.lanes;
     const Var c = output.args()[0], group("group"), element("element"), code_c = stages.code.args()[0];
-    assume_whole_groups(output);
-    output.split(c, group, element, group_size).vectorize(element);
+    const int whole = group_size / stages.codes_per_byte;
+    assume_whole_groups(output, whole);
+    output.split(c, group, element, whole).vectorize(element);
 
     stages.narrowed.bound_extent(lanes.lane, 8).bound_extent(lanes.half, 2).bound_extent(lanes.vector, 4);
     as_one_vector(stages.narrowed, output, order, lanes.group);
     in_registers(stages.code, output, group)
         .vectorize(code_c, tuned.narrowing_vector, TailStrategy::RoundUp)
         .unroll(code_c);
+    for (Func &stage : stages.packing) {
+        in_registers(stage, output, group).vectorize(stage.args()[0]);
+        if (stage.has_update_definition()) {
+            sum_neighbours(stage);
+        }
+    }
     if (stages.form == form::block) {  // broadcasts, before the lanes of several blocks meet in one vector
         const Var broadcast_c = stages.broadcast.args()[0];
         in_registers(stages.broadcast, output, group).vectorize(broadcast_c, stages.longest_block).unroll(broadcast_c);

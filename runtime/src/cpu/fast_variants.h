@@ -40,7 +40,7 @@ bool multiplies_by_reciprocals(const call &op, int32_t variant);
 
 // The zero points that the fast variants take.
 inline bit_range small_zero_points(const call &op) {
-    const uint32_t most = op.quantizes() && op.codes().bits == 8 ? small_zero_point_of_bytes : small_zero_point;
+    const uint32_t most = op.quantizes() && op.codes().bits <= 8 ? small_zero_point_of_bytes : small_zero_point;
     return {-most, most};
 }
 

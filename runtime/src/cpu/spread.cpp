@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace qdq::runtime {
 
@@ -32,22 +33,13 @@ template<int64_t lanes, int64_t stores>
     }
 }
 
-constexpr int64_t most_shuffled = 16;
+constexpr int64_t least_shuffled = 2, most_shuffled = 16;
 
-// Registers of values, of which there is one at least, become `times` registers each, by the quotients of places by
-// `times`. AVX-512's take 0.03 ns a place, where stores that the next value's follow take 0.04 to 0.28.
-template<int64_t lanes>
-[[gnu::always_inline]] inline void spread_by_shuffles(const value *from, int64_t count, int64_t times, value *to) {
+// Registers of values, of which there is one at least, become `times` registers each. Indices are constants: computed
+// in the call, and in a loop over registers, a place took 0.2 to 0.5 ns by AVX2 (Zen 3), and takes 0.06.
+template<int64_t lanes, int64_t times>
+[[gnu::always_inline]] inline void spread_by_shuffles(const value *from, int64_t count, value *to) {
     using vector [[gnu::vector_size(lanes * sizeof(value))]] = value;
-    union {
-        value of[lanes * most_shuffled];
-        vector registers[most_shuffled];
-    } quotients;
-    const auto factor = static_cast<value>((1 << 16) / times + 1);
-    int64_t place = 0;
-    do {
-        quotients.of[place] = static_cast<value>(place) * factor >> 16;
-    } while (++place < lanes * times);
     for (int64_t left = count; left > 0; left -= lanes, from += lanes, to += lanes * times) {
         if (left < lanes) {  // the last register overlaps the one before
             from -= lanes - left;
@@ -55,14 +47,23 @@ template<int64_t lanes>
         }
         vector values;
         std::memcpy(&values, from, sizeof(values));
+#pragma GCC unroll 16
         for (int64_t k = 0; k < times; k++) {
-#if defined(__clang__)  // whose builtin takes constants alone
+            union {
+                value of[lanes];
+                vector all;
+            } indices;
+#pragma GCC unroll 16
+            for (int64_t i = 0; i < lanes; i++) {
+                indices.of[i] = static_cast<value>((k * lanes + i) / times);
+            }
+#if defined(__clang__)  // whose builtin takes no vectors of indices
             vector shuffled;
             for (int64_t i = 0; i < lanes; i++) {
-                shuffled[i] = values[quotients.registers[k][i]];
+                shuffled[i] = values[indices.of[i]];
             }
 #else
-            const vector shuffled = __builtin_shuffle(values, quotients.registers[k]);
+            const vector shuffled = __builtin_shuffle(values, indices.all);
 #endif
             std::memcpy(to + k * lanes, &shuffled, sizeof(shuffled));
         }
@@ -94,73 +95,21 @@ QDQ_AVX512 void store_avx512(const value *from, int64_t count, int64_t times, va
     spread_by_stores<16>(from, count, times, to);
 }
 
-QDQ_AVX2 void shuffle_avx2(const value *from, int64_t count, int64_t times, value *to) {
-    spread_by_shuffles<8>(from, count, times, to);
+template<int64_t times> QDQ_AVX2 void shuffle_avx2(const value *from, int64_t count, int64_t, value *to) {
+    spread_by_shuffles<8, times>(from, count, to);
 }
 
-QDQ_AVX512 void shuffle_avx512(const value *from, int64_t count, int64_t times, value *to) {
-    spread_by_shuffles<16>(from, count, times, to);
+template<int64_t times> QDQ_AVX512 void shuffle_avx512(const value *from, int64_t count, int64_t, value *to) {
+    spread_by_shuffles<16, times>(from, count, to);
 }
 
-// A row of few places, by as many stores for each value as a block takes, or the last: the next value's follow.
-template<int64_t lanes>
-[[gnu::always_inline]] inline void spread_short(const value *from, const spread_dimension &row, value *to) {
-    const int64_t times = row.block * row.step, last = row.blocks - 1;
-    int64_t place = 0;
-    for (int64_t i = 0; i < last; i++, from += row.from) {
-        for (int64_t k = 0; k < times; k += lanes) {
-            std::fill_n(to + place + k, lanes, *from);
-        }
-        place = row.end_of(i) * row.step;
-    }
-    for (; place < row.extent * row.step; place += lanes) {
-        std::fill_n(to + place, lanes, *from);
-    }
-}
+using spreader = void (*)(const value *from, int64_t count, int64_t times, value *to);
 
-QDQ_PORTABLE void spread_short_portably(const value *from, const spread_dimension &row, value *to) {
-    spread_short<4>(from, row, to);
-}
-
-QDQ_AVX2 void spread_short_avx2(const value *from, const spread_dimension &row, value *to) {
-    spread_short<8>(from, row, to);
-}
-
-QDQ_AVX512 void spread_short_avx512(const value *from, const spread_dimension &row, value *to) {
-    spread_short<16>(from, row, to);
-}
-
-// Values that lie apart.
-void spread_apart(const target &on, const value *from, int64_t step, int64_t count, int64_t times, value *to) {
-    constexpr int64_t few = 64;
-    value some[few];
-    for (int64_t i = 0; i < count; i += few) {
-        const int64_t gathered = std::min(few, count - i);
-        for (int64_t k = 0; k < gathered; k++) {
-            some[k] = from[(i + k) * step];
-        }
-        spread(on, some, gathered, times, to + i * times);
-    }
-}
-
-void spread_row(const target &on, const value *from, const spread_dimension &row, value *to) {
-    constexpr int64_t short_row = 256;
-    const int64_t last = row.blocks - 1, first = row.phase > 0 && last > 0 ? 1 : 0, times = row.block * row.step;
-    const int64_t begin = first * row.end_of(0) * row.step, end = begin + (last - first) * times,
-                  places = row.extent * row.step;
-    if (places <= short_row && times <= spare_operands) {
-        (runs_avx512(on) ? spread_short_avx512
-         : runs_avx2(on) ? spread_short_avx2
-                         : spread_short_portably)(from, row, to);
-        return;
-    }
-    spread(on, from, 1, begin, to);
-    if (row.from == 1) {
-        spread(on, from + first, last - first, times, to + begin);
-    } else {
-        spread_apart(on, from + first * row.from, row.from, last - first, times, to + begin);
-    }
-    spread(on, from + last * row.from, 1, places - end, to + end);
+// The shuffles of so many times, from least_shuffled on.
+template<int64_t... beyond> spreader shuffles(bool avx512, int64_t times, std::integer_sequence<int64_t, beyond...>) {
+    static constexpr spreader narrow[] = {shuffle_avx2<least_shuffled + beyond>...},
+                              wide[] = {shuffle_avx512<least_shuffled + beyond>...};
+    return (avx512 ? wide : narrow)[times - least_shuffled];
 }
 
 // What lies in so many places, over and over, up to so many of them. Few of them at a time would wait for the stores
@@ -181,18 +130,109 @@ void repeat(value *values, int64_t count, int64_t places) {
     }
 }
 
+// A row of few places, by as many stores for each value as a block takes, or the last: the next value's follow.
+template<int64_t lanes>
+[[gnu::always_inline]] inline void spread_short(const value *from, const spread_dimension &row, value *to) {
+    const int64_t times = row.block * row.step, last = row.blocks - 1;
+    int64_t place = 0;
+    for (int64_t i = 0; i < last; i++, from += row.from) {
+        const value shared = *from;
+        for (int64_t k = 0; k < times; k += lanes) {
+            std::fill_n(to + place + k, lanes, shared);
+        }
+        place = row.end_of(i) * row.step;
+    }
+    const value shared = *from;
+    for (; place < row.extent * row.step; place += lanes) {
+        std::fill_n(to + place, lanes, shared);
+    }
+}
+
+// A row for each value of an outer dimension, and copies of it in the other places that share the value.
+template<typename Row>
+[[gnu::always_inline]] inline void for_each_row(const spread_dimension &outer, value *to, Row &&spread_row) {
+    for (int64_t i = 0, place = 0, rows; i < outer.blocks; i++, place += rows) {
+        value *const first = to + place * outer.step;
+        spread_row(i * outer.from, first);
+        rows = outer.end_of(i) - place;
+        if (rows > 1) {
+            repeat(first, outer.step, rows * outer.step);
+        }
+    }
+}
+
+template<int64_t lanes>
+[[gnu::always_inline]] inline void spread_short_rows(const value *from, const spread_dimension &row,
+                                                     const spread_dimension &outer, value *to) {
+    for_each_row(outer, to, [&](int64_t value_of_row, value *first) [[gnu::always_inline]] {
+        spread_short<lanes>(from + value_of_row, row, first);
+    });
+}
+
+QDQ_PORTABLE void spread_short_portably(const value *from, const spread_dimension &row, const spread_dimension &outer,
+                                        value *to) {
+    spread_short_rows<4>(from, row, outer, to);
+}
+
+QDQ_AVX2 void spread_short_avx2(const value *from, const spread_dimension &row, const spread_dimension &outer,
+                                value *to) {
+    spread_short_rows<8>(from, row, outer, to);
+}
+
+QDQ_AVX512 void spread_short_avx512(const value *from, const spread_dimension &row, const spread_dimension &outer,
+                                    value *to) {
+    spread_short_rows<16>(from, row, outer, to);
+}
+
+bool is_short(const spread_dimension &row) {
+    constexpr int64_t short_row = 256;
+    return row.extent * row.step <= short_row && row.block * row.step <= spare_operands;
+}
+
+void spread_short_rows(const target &on, const value *from, const spread_dimension &row, const spread_dimension &outer,
+                       value *to) {
+    (runs_avx512(on) ? spread_short_avx512
+     : runs_avx2(on) ? spread_short_avx2
+                     : spread_short_portably)(from, row, outer, to);
+}
+
+// Values that lie apart.
+void spread_apart(const target &on, const value *from, int64_t step, int64_t count, int64_t times, value *to) {
+    constexpr int64_t few = 64;
+    value some[few];
+    for (int64_t i = 0; i < count; i += few) {
+        const int64_t gathered = std::min(few, count - i);
+        for (int64_t k = 0; k < gathered; k++) {
+            some[k] = from[(i + k) * step];
+        }
+        spread(on, some, gathered, times, to + i * times);
+    }
+}
+
+void spread_row(const target &on, const value *from, const spread_dimension &row, value *to) {
+    const int64_t last = row.blocks - 1, first = row.phase > 0 && last > 0 ? 1 : 0, times = row.block * row.step;
+    const int64_t begin = first * row.end_of(0) * row.step, end = begin + (last - first) * times;
+    spread(on, from, 1, begin, to);
+    if (row.from == 1) {
+        spread(on, from + first, last - first, times, to + begin);
+    } else {
+        spread_apart(on, from + first * row.from, row.from, last - first, times, to + begin);
+    }
+    spread(on, from + last * row.from, 1, row.extent * row.step - end, to + end);
+}
+
 // Row by row, by runs of stores.
 void spread_rows(const target &on, const value *from, std::span<const spread_dimension> box, value *to) {
-    const spread_dimension &outer = box.back();
-    if (box.size() == 1) {
-        spread_row(on, from, outer, to);
-        return;
-    }
-    for (int64_t i = 0, place = 0; i < outer.blocks; i++) {
-        value *const first = to + place * outer.step;
-        spread_rows(on, from + i * outer.from, box.first(box.size() - 1), first);
-        repeat(first, outer.step, (outer.end_of(i) - place) * outer.step);
-        place = outer.end_of(i);
+    constexpr spread_dimension once{.extent = 1, .step = 1, .block = 1, .phase = 0, .blocks = 1, .from = 0};
+    const spread_dimension &row = box.front(), &outer = box.back();
+    if (box.size() <= 2 && is_short(row)) {
+        spread_short_rows(on, from, row, box.size() == 2 ? outer : once, to);
+    } else if (box.size() == 1) {
+        spread_row(on, from, row, to);
+    } else {
+        for_each_row(outer, to, [&](int64_t value_of_row, value *first) {
+            spread_rows(on, from + value_of_row, box.first(box.size() - 1), first);
+        });
     }
 }
 
@@ -255,14 +295,15 @@ void spread(const target &on, std::span<const spread_values> arrays, std::span<c
 }
 
 void spread(const target &on, const void *from, int64_t count, int64_t times, void *to) {
-    constexpr int64_t few = 16;  // for which the quotients take longer than they save
-    auto *by = spread_portably;
+    constexpr int64_t few = 16;  // at least a register
+    spreader by = spread_portably;
     if (times == 1) {
         by = copy;
     } else if (runs_avx2(on) && times > most_shuffled) {
         by = runs_avx512(on) ? store_avx512 : store_avx2;
-    } else if (runs_avx2(on) && count > few) {
-        by = runs_avx512(on) ? shuffle_avx512 : shuffle_avx2;
+    } else if (runs_avx2(on) && count >= few) {
+        constexpr std::make_integer_sequence<int64_t, most_shuffled - least_shuffled + 1> all;
+        by = shuffles(runs_avx512(on), times, all);
     }
     by(static_cast<const value *>(from), count, times, static_cast<value *>(to));
 }
