@@ -164,7 +164,7 @@ template<typename Row>
 template<int64_t lanes>
 [[gnu::always_inline]] inline void spread_short_rows(const value *from, const spread_dimension &row,
                                                      const spread_dimension &outer, value *to) {
-    for_each_row(outer, to, [&](int64_t value_of_row, value *first) [[gnu::always_inline]] {
+    for_each_row(outer, to, [&](int64_t value_of_row, value *first) __attribute__((always_inline)) {
         spread_short<lanes>(from + value_of_row, row, first);
     });
 }
