@@ -5,6 +5,8 @@
 #include "quantize_element.h"
 #include "schedule.h"
 
+#include <algorithm>
+
 namespace {
 
 using namespace Halide;
@@ -213,7 +215,8 @@ private:
 
     // The int32 code as an element of y, saturated: the plain variants leave that to narrowing instructions.
     void narrow() {
-        const Type type = stored().bits == 16 ? y.type() : stored().is_signed() ? Int(8) : UInt(8);
+        const int bits = std::max(stored().bits, 8);
+        const Type type = stored().is_signed() ? Int(bits) : UInt(bits);
         Expr in_order = code(lanes.index(), r);
         narrowed(lanes.arguments(r)) = type == UInt(16) ? saturating_cast(type, in_order)
                                                         : saturating_cast(type, saturating_cast(Int(16), in_order));

@@ -15,7 +15,7 @@ qdq_parameter(narrowing_vector FOR quantize RANGE 4 64 POWER_OF_TWO
 qdq_parameter(narrowing FOR quantize CHOICES direct saturating
   MEANING "how integers of 2 to 16 bits are narrowed: by conversions, or by instructions that saturate two registers into one")
 qdq_parameter(value_stage FOR quantize CHOICES inlined registers
-  MEANING "where x becomes f32: in each vector of codes, or before them, `vector` lanes at once (packed codes: always)")
+  MEANING "where x becomes f32: in each vector of codes, or before them, `vector` lanes at once (packed codes that narrow directly: always)")
 qdq_parameter(broadcast_stage FOR quantize CHOICES inlined registers
   MEANING "block form, direct narrowing: whether operands are broadcast in registers before the codes that use them")
 qdq_parameter(exact_division FOR quantize device CHOICES instruction fma

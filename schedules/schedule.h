@@ -25,7 +25,7 @@ struct quantize_stages {
     Halide::Func value;       // (c, r), x as f32
     Halide::Func broadcast;   // (c, r), the operands of each element: scale, inverse, zero point
     Halide::Func neighbours;  // (c, place, r), the value of the element at a place of packed byte c; or undefined
-    Halide::Func code;        // (c, r), int32; of a byte where the output is packed
+    Halide::Func code;        // (c, r), int32; of a byte where the output is packed, unless codes are narrowed
     Halide::Func code_pair;   // (c, r), two codes of 8 bits that are computed together; otherwise undefined
     // lane_order::arguments(r), integers of 8 and 16 bits, which packed codes become first; otherwise undefined.
     Halide::Func narrowed;

@@ -59,8 +59,8 @@ void decode_in_registers(dequantize_stages &stages, const dequantize_parameters 
     }
 }
 
-// By one instruction, vpmaddubsw, as it saturates at numbers that no sum of two codes has: so the order of summing does
-// not matter.
+// By one instruction, vpmaddubsw, whose sums saturate. Halide can't prove that the order of such sums does not matter;
+// here it does not, as no sum of two codes is that large.
 void sum_neighbours(Func &stage) {
     const Var c = stage.args()[0];
     const RVar place = stage.rvars()[0];
