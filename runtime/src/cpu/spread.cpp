@@ -33,6 +33,20 @@ template<int64_t lanes, int64_t stores>
     }
 }
 
+template<int64_t lanes> using vector_of [[gnu::vector_size(lanes * sizeof(value))]] = value;
+
+template<int64_t lanes>
+[[gnu::always_inline]] inline void shuffle(vector_of<lanes> &values, const vector_of<lanes> &indices) {
+#if defined(__clang__)  // whose builtin takes no vectors of indices
+    const vector_of<lanes> own = values;
+    for (int64_t i = 0; i < lanes; i++) {
+        values[i] = own[indices[i] & (lanes - 1)];
+    }
+#else
+    values = __builtin_shuffle(values, indices);
+#endif
+}
+
 constexpr int64_t least_shuffled = 2, most_shuffled = 16;
 
 // Registers of values, of which there is one at least, become `times` registers each. The indices are constants: by
@@ -40,7 +54,7 @@ constexpr int64_t least_shuffled = 2, most_shuffled = 16;
 // take 0.04 to 0.28 (AVX-512, Zen 5).
 template<int64_t lanes, int64_t times>
 [[gnu::always_inline]] inline void spread_by_shuffles(const value *from, int64_t count, value *to) {
-    using vector [[gnu::vector_size(lanes * sizeof(value))]] = value;
+    using vector = vector_of<lanes>;
     for (int64_t left = count; left > 0; left -= lanes, from += lanes, to += lanes * times) {
         if (left < lanes) {  // the last register overlaps the one before
             from -= lanes - left;
@@ -58,14 +72,8 @@ template<int64_t lanes, int64_t times>
             for (int64_t i = 0; i < lanes; i++) {
                 indices.of[i] = static_cast<value>((k * lanes + i) / times);
             }
-#if defined(__clang__)  // whose builtin takes no vectors of indices
-            vector shuffled;
-            for (int64_t i = 0; i < lanes; i++) {
-                shuffled[i] = values[indices.of[i]];
-            }
-#else
-            const vector shuffled = __builtin_shuffle(values, indices.all);
-#endif
+            vector shuffled = values;
+            shuffle<lanes>(shuffled, indices.all);
             std::memcpy(to + k * lanes, &shuffled, sizeof(shuffled));
         }
     }
@@ -237,39 +245,112 @@ void spread_rows(const target &on, const value *from, std::span<const spread_dim
     }
 }
 
-// Which value each place has: of a dimension, what its first place has, and a value's distance from there. Runs are
-// copied by vectors, whose last may write over the next one's places, which follow.
-void find_indices(std::span<const spread_dimension> box, value *indices) {
-    using vector [[gnu::vector_size(16)]] = value;
-    constexpr int64_t lanes = sizeof(vector) / sizeof(value);
+// values[i] + distance for so many, by registers: up to a register past them is written over.
+template<int64_t lanes>
+[[gnu::always_inline]] inline void put_sums(const value *values, int64_t count, value distance, value *to) {
+    for (int64_t i = 0; i < count; i += lanes) {
+        vector_of<lanes> some;
+        std::memcpy(&some, values + i, sizeof(some));
+        some += distance;
+        std::memcpy(to + i, &some, sizeof(some));
+    }
+}
+
+// Goes on from `count` values to so many places, each a distance larger than the one `count` places before.
+template<int64_t lanes>
+[[gnu::always_inline]] inline void continue_by(value *values, int64_t count, value distance, int64_t places) {
+    for (int64_t done = count; done < places; done *= 2, distance *= 2) {
+        put_sums<lanes>(values, std::min(done, places - done), distance, values + done);
+    }
+}
+
+// Which value each place has: of a dimension, what its first place has, and a value's distance from there.
+template<int64_t lanes>
+[[gnu::always_inline]] inline void find_indices(std::span<const spread_dimension> box, value *indices) {
     std::fill_n(indices, box.front().step, 0);
     for (const spread_dimension &d : box) {
-        for (int64_t i = 0, place = 0; i < d.blocks; i++) {
-            const auto distance = static_cast<value>(i * d.from);
-            for (const int64_t end = d.end_of(i); place < end; place++) {
-                for (int64_t k = place > 0 ? 0 : d.step; k < d.step; k += lanes) {
-                    vector some;
-                    std::memcpy(&some, indices + k, sizeof(some));
-                    some += distance;
-                    std::memcpy(indices + place * d.step + k, &some, sizeof(some));
-                }
-            }
+        const auto distance = static_cast<value>(d.from);
+        const int64_t places = d.extent * d.step, second = d.end_of(0) * d.step;
+        const int64_t last = std::min(places, (d.blocks * d.block - d.phase) * d.step) - d.step;
+        continue_by<lanes>(indices, d.step, 0, second);
+        if (d.blocks > 1) {
+            const int64_t of_block = d.block * d.step;
+            put_sums<lanes>(indices, d.step, distance, indices + second);
+            continue_by<lanes>(indices + second, d.step, 0, std::min(of_block, places - second));
+            continue_by<lanes>(indices + second, of_block, distance, last + d.step - second);
+            continue_by<lanes>(indices + last, d.step, 0, places - last);  // padding has the last value
         }
     }
 }
 
-// `to` may be the indices themselves.
-void gather(const value *from, const value *indices, int64_t count, value *to) {
+// Values of places, which may lie where their indices do.
+[[gnu::always_inline]] inline void gather(const value *from, const value *indices, int64_t count, value *to) {
 #pragma GCC unroll 8
     for (int64_t i = 0; i < count; i++) {
         to[i] = from[indices[i]];
     }
 }
 
+// The same where a place has its neighbour's value or the next: a register of places has those of one of values.
+template<int64_t lanes>
+[[gnu::always_inline]] inline void gather_in_order(const value *from, const value *indices, int64_t count, value *to) {
+    for (int64_t i = 0; i < count; i += lanes) {
+        const int64_t first = indices[i];
+        vector_of<lanes> values, places;
+        std::memcpy(&places, indices + i, sizeof(places));
+        std::memcpy(&values, from + first, sizeof(values));
+        shuffle<lanes>(values, places - static_cast<value>(first));
+        std::memcpy(to + i, &values, sizeof(values));
+    }
+}
+
+template<int64_t lanes>
+[[gnu::always_inline]] inline void spread_by_indices(std::span<const spread_values> arrays,
+                                                     std::span<const spread_dimension> box, bool in_order) {
+    auto *const indices = static_cast<value *>(arrays.back().to);
+    const int64_t places = box.back().extent * box.back().step;
+    find_indices<lanes>(box, indices);
+    for (const auto &[from, to] : arrays) {
+        if (in_order) {
+            gather_in_order<lanes>(static_cast<const value *>(from), indices, places, static_cast<value *>(to));
+        } else {
+            gather(static_cast<const value *>(from), indices, places, static_cast<value *>(to));
+        }
+    }
+}
+
+QDQ_PORTABLE void indices_portably(std::span<const spread_values> arrays, std::span<const spread_dimension> box,
+                                   bool in_order) {
+    spread_by_indices<4>(arrays, box, in_order);
+}
+
+QDQ_AVX2 void indices_avx2(std::span<const spread_values> arrays, std::span<const spread_dimension> box,
+                           bool in_order) {
+    spread_by_indices<8>(arrays, box, in_order);
+}
+
+QDQ_AVX512 void indices_avx512(std::span<const spread_values> arrays, std::span<const spread_dimension> box,
+                               bool in_order) {
+    spread_by_indices<16>(arrays, box, in_order);
+}
+
+// Whether a place has its neighbour's value or the next one.
+bool is_in_order(std::span<const spread_dimension> box) {
+    int64_t values = 1;
+    for (const spread_dimension &d : box) {
+        const bool goes_on = values > 1 ? d.block == 1 && d.from == values : d.blocks == 1 || d.from == 1;
+        if (!goes_on) {
+            return false;
+        }
+        values *= d.blocks;
+    }
+    return true;
+}
+
 // Whether rows are so short that they take longer than their places' indices do: in i2 to bf16 [49, 7, 7] by blocks of
-// 2 a place took 1.3 ns by rows and takes 0.3 by indices.
-bool has_short_rows(std::span<const spread_dimension> box) {
-    constexpr int64_t of_row = 36, of_value = 3;  // what they take, in places by indices
+// 2 a place takes 1.5 ns by rows and 0.25 by indices (AVX2, Zen 3).
+bool has_short_rows(std::span<const spread_dimension> box, bool in_order) {
+    const int64_t of_row = in_order ? 20 : 8, of_value = in_order ? 8 : 3;  // what they take, in places by indices
     int64_t rows = 1;
     for (const spread_dimension &d : box.subspan(1)) {
         rows *= d.blocks;
@@ -280,18 +361,13 @@ bool has_short_rows(std::span<const spread_dimension> box) {
 }  // namespace
 
 void spread(const target &on, std::span<const spread_values> arrays, std::span<const spread_dimension> box) {
-    const bool by_indices = has_short_rows(box);
-    auto *const indices = static_cast<value *>(arrays.back().to);
-    if (by_indices) {
-        find_indices(box, indices);
+    const bool in_order = runs_avx2(on) && is_in_order(box);
+    if (has_short_rows(box, in_order)) {
+        (runs_avx512(on) ? indices_avx512 : runs_avx2(on) ? indices_avx2 : indices_portably)(arrays, box, in_order);
+        return;
     }
     for (const auto &[from, to] : arrays) {
-        if (by_indices) {
-            gather(static_cast<const value *>(from), indices, box.back().extent * box.back().step,
-                   static_cast<value *>(to));
-        } else {
-            spread_rows(on, static_cast<const value *>(from), box, static_cast<value *>(to));
-        }
+        spread_rows(on, static_cast<const value *>(from), box, static_cast<value *>(to));
     }
 }
 
