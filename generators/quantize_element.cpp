@@ -33,6 +33,16 @@ Expr quantize_element::fast_code(bool multiplies, const Expr &x, const quantize_
                                : cast<int32_t>(code_of(on, stored.layout, fast_encoded(multiplies, x, o)));
 }
 
+encoded quantize_element::fast_magnitude_and_sign(bool multiplies, const Expr &x, const quantize_operands &o) const {
+    encoded e = fast_encoded(multiplies, x, o);
+    return {e.magnitude & bit_pattern(stored.layout.magnitude_mask()), e.sign};
+}
+
+encoded quantize_element::magnitude_and_sign(const Expr &code) const {
+    Expr bits = cast<uint32_t>(code);
+    return {bits & bit_pattern(stored.layout.magnitude_mask()), bits << (31 - stored.layout.sign_bit())};
+}
+
 Expr quantize_element::fast_code_at_top(bool multiplies, const Expr &x, const quantize_operands &o) const {
     return stored.is_float() ? reinterpret<int32_t>(code_at_top(stored.layout, fast_encoded(multiplies, x, o)))
                              : fast_integer(multiplies, x, o) << 24;
@@ -93,12 +103,12 @@ Expr quantize_element::packed(const std::vector<Expr> &codes) const {
     return byte;
 }
 
-bool quantize_element::narrows_by_saturating() const {
-    return by.narrows_by_saturating && stored.is_integer() && stored.bits <= 16;
-}
+bool quantize_element::narrows_by_saturating() const { return by.narrows_by_saturating && stored.bits <= 16; }
+
+bool quantize_element::clamps_narrowed() const { return by.clamps_narrowed && narrows_by_saturating(); }
 
 bool quantize_element::adds_while_narrowing() const {
-    return by.adds_while_narrowing && narrows_by_saturating() && stored.bits <= 8;
+    return by.adds_while_narrowing && narrows_by_saturating() && stored.is_integer() && stored.bits <= 8;
 }
 
 Expr quantize_element::sum_of_words(const Expr &code, const Expr &addend) const {
@@ -165,7 +175,10 @@ Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quanti
     if (o.rounding.defined() && !multiplies && by.divides_by_fma) {
         t = select_shared(on, rounds_to_one_side(o.rounding), with_exact_zeros(t, x, o.scale), t);
     }
-    if (o.rounding.defined() && multiplies && adds_while_narrowing()) {
+    const bool is_plain = !o.offset.defined() && !o.addend.defined();
+    const bool saturates =
+        (is_plain && narrows_by_saturating()) || clamps_narrowed() || (o.addend.defined() && adds_while_narrowing());
+    if (multiplies && saturates) {
         t = lesser(on, saturating_magnitude(stored), t);
     }
     if (o.offset.defined()) {
@@ -179,14 +192,14 @@ Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quanti
                    ? sum_in_range(on, nearest_even(on, t), o.addend, given.lowest, given.highest)
                    : nearest_i32(on, t, given.lowest, given.highest);
     }
-    if (o.rounding.defined()) {
-        return adds_while_narrowing() ? convert_nearest(on, t) : nearest_in_range(add(t, o.addend));
-    }
     if (o.addend.defined() && !adds_while_narrowing()) {
-        return aligned_sum(on, t, o.addend, given.lowest, given.highest);
+        if (!narrows_by_saturating() && !o.rounding.defined()) {
+            return aligned_sum(on, t, o.addend, given.lowest, given.highest);
+        }
+        t = add(o.rounding.defined() ? t : nearest_even(on, t), o.addend);
     }
-    if (!o.offset.defined() && narrows_by_saturating()) {  // t is to be below 2^31; NaN and all below -2^31 give -2^31
-        return convert_nearest(on, multiplies ? lesser(on, saturating_magnitude(stored), t) : t);
+    if (saturates) {  // t is to be below 2^31; NaN and all below -2^31 give -2^31
+        return convert_nearest(on, t);
     }
     if (!o.offset.defined() && on.saturating_conversion && !stored.is_signed()) {  // NaN gives 0, the lowest code
         return cast<int32_t>(convert_nearest_unsigned(on, lesser(on, cast<float>(given.highest), t)));

@@ -24,6 +24,7 @@ struct quantize_operands {
 struct quantize_methods {
     bool divides_by_fma = false;
     bool narrows_by_saturating = false;
+    bool clamps_narrowed = false;       // that, and to a given range after it
     bool adds_while_narrowing = false;  // codes of up to 8 bits, that: a zero point after rounding, in 16 bits
 };
 
@@ -44,6 +45,12 @@ public:
     // are the quotients themselves, with the offset, before any rounding.
     Expr fast_code(bool multiplies, const Expr &x, const quantize_operands &o) const;
 
+    // The same of floats, whose magnitude has no bits above its own, and whose sign is the highest.
+    encoded fast_magnitude_and_sign(bool multiplies, const Expr &x, const quantize_operands &o) const;
+
+    // What a code of floats is in that form.
+    encoded magnitude_and_sign(const Expr &code) const;
+
     // The same in the top byte of a word, of a type of 8 bits, on a device.
     Expr fast_code_at_top(bool multiplies, const Expr &x, const quantize_operands &o) const;
 
@@ -60,9 +67,11 @@ public:
     Expr fast_codes(bool multiplies, const std::vector<Expr> &x, const std::vector<quantize_operands> &o) const;
     Expr packed(const std::vector<Expr> &codes) const;
 
-    // Whether codes of fast variants without an offset or addend are left to saturate in narrowing instructions, and
-    // whether an addend is left to be added there.
+    // Whether codes of fast variants without an offset or addend are left to saturate in narrowing instructions, which
+    // narrow magnitudes and signs of floats apart; whether others are, too, and are to be clamped; and whether an
+    // addend is left to be added there.
     bool narrows_by_saturating() const;
+    bool clamps_narrowed() const;
     bool adds_while_narrowing() const;
 
     // The sum of such a code and an addend that is left, in 16 bits.

@@ -55,9 +55,13 @@ public:
         if (paired()) {
             pair(c, r) = concat_bits({x_bits(2 * c), x_bits(2 * c + 1)});
         }
-        code(c, r) =
-            select_variant(variant, variants(), [&](kind k) { return places() > 1 ? codes_of(k) : element_code(k); });
-        if (paired() && !stored().is_packed()) {
+        if (keeps_quads()) {
+            lanes = words = lane_order::of_quads();
+        }
+        compute_code();
+        if (narrows_floats()) {
+            narrow_floats();
+        } else if (paired() && !stored().is_packed()) {
             code_pair(c, r) = cast<uint16_t>(code(c, r));
             y(c, r) = extract_bits(y.type(), code_pair(c / 2, r), cast<uint16_t>(8 * (c % 2)));
         } else if (element().narrows_by_saturating()) {
@@ -79,7 +83,9 @@ public:
         stages.neighbours = paired() ? Func() : neighbours;
         stages.code = code;
         stages.code_pair = code_pair;
+        stages.half_narrowed = half_narrowed;
         stages.narrowed = narrowed;
+        stages.lanes = lanes;
         stages.sum = sum;
         stages.narrowed_sum = narrowed_sum;
         stages.words = words;
@@ -141,6 +147,20 @@ private:
 
     bool paired() const { return tuned.lane_holds == lane_holds::pair && pairs(type_named(float_name), stored()); }
 
+    void compute_code() {
+        const auto of_variant = [&](auto &&of) { return select_variant(variant, variants(), of); };
+        if (!narrows_floats()) {
+            code(c, r) = of_variant([&](kind k) { return places() > 1 ? codes_of(k) : element_code(k); });
+            return;
+        }
+        const auto part = [&](Expr encoded::*of) {
+            return of_variant([&](kind k) { return reinterpret<int32_t>(magnitude_and_sign(k).*of); });
+        };
+        code(c, r) = Tuple(part(&encoded::magnitude), part(&encoded::sign));
+    }
+
+    bool narrows_floats() const { return element().narrows_by_saturating() && stored().is_float(); }
+
     // Elements whose codes are computed into one number.
     int places() const { return paired() ? 2 : element().narrows_by_saturating() ? 1 : stored().codes_per_byte(); }
 
@@ -153,6 +173,7 @@ private:
     }
 
     static bool is_general(kind k) { return k == kind::general_multiply || k == kind::general_divide; }
+    static bool is_plain(kind k) { return k == kind::multiply || k == kind::divide; }
     static bool is_rounded(kind k) { return k == kind::rounded_multiply || k == kind::rounded_divide; }
     static bool adds_after(kind k) { return k == kind::multiply_after || k == kind::divide_after; }
     static bool multiplies(kind k) {
@@ -197,6 +218,13 @@ private:
         return code_of(k, value(c, r), operands(k, o[0], o[1], o[2]));
     }
 
+    encoded magnitude_and_sign(kind k) {
+        Tuple o = broadcast(c, r);
+        const quantize_operands of_element = operands(k, o[0], o[1], o[2]);
+        return is_general(k) ? element().magnitude_and_sign(code_of(k, value(c, r), of_element))
+                             : element().fast_magnitude_and_sign(multiplies(k), value(c, r), of_element);
+    }
+
     Expr codes_of(kind k) {
         std::vector<Expr> values, codes;
         std::vector<quantize_operands> all;
@@ -213,27 +241,58 @@ private:
         return operands(k, of_place(scale), of_place(inverse), of_place(zero_point));
     }
 
-    // The int32 code as an element of y, saturated: the plain variants leave that to narrowing instructions.
+    bool keeps_quads() const { return tuned.narrowing_lanes == 4 && stored().bits <= 8; }
+
+    // In 16 bits, on the way to 8.
+    std::vector<Expr> as_words(std::vector<Expr> codes) {
+        for (Expr &e : codes) {
+            e = saturating_cast(Int(16), e);
+        }
+        if (keeps_quads()) {
+            half_narrowed(lanes.arguments(r)) = Tuple(codes);
+            codes = parts_of(half_narrowed, lanes.arguments(r));
+        }
+        return codes;
+    }
+
+    template<typename Arguments> static std::vector<Expr> parts_of(const Func &f, const Arguments &arguments) {
+        FuncRef all = f(arguments);
+        return all.size() == 1 ? std::vector<Expr>{all} : Tuple(all).as_vector();
+    }
+
+    // The int32 code as an element of y, saturated: all but the general variants leave that to narrowing instructions.
     void narrow() {
         const int bits = std::max(stored().bits, 8);
         const Type type = stored().is_signed() ? Int(bits) : UInt(bits);
         Expr in_order = code(lanes.index(), r);
-        narrowed(lanes.arguments(r)) = type == UInt(16) ? saturating_cast(type, in_order)
-                                                        : saturating_cast(type, saturating_cast(Int(16), in_order));
-        const auto in_range = [&](const Expr &e) { return clamp(e, cast(type, lowest), cast(type, highest)); };
+        narrowed(lanes.arguments(r)) = saturating_cast(type, type == UInt(16) ? in_order : as_words({in_order})[0]);
         Expr plain = narrowed(lanes.place(c, r));
-        plain = stored().is_packed() ? in_range(plain) : plain;
-        if (!element().adds_while_narrowing()) {
-            store(plain);
-            return;
-        }
+        Expr added = element().adds_while_narrowing() ? narrowed_sums(type) : plain;
+        store(select_variant(variant, variants(), [&](kind k) {
+            const bool adds = element().adds_while_narrowing() && (adds_after(k) || is_rounded(k));
+            const bool saturates = adds || stored().is_packed() || (element().clamps_narrowed() && !is_plain(k));
+            Expr e = adds ? added : plain;
+            return saturates && !is_general(k) ? clamp(e, cast(type, lowest), cast(type, highest)) : e;
+        }));
+    }
+
+    Expr narrowed_sums(const Type &type) {
         Expr z = reinterpret<float>(broadcast(words.index(), r)[2]);
         Expr addend = zero_unless(before == 0, z);  // before: of rounded variants
         sum(words.arguments(r)) = element().sum_of_words(code(words.index(), r), addend);
         narrowed_sum(words.arguments(r)) = saturating_cast(type, sum(words.arguments(r)));
-        Expr in_type = narrowed_sum(words.place(c, r));  // and in the range, now that a register holds 64
-        store(select_variant(variant, variants(),
-                             [&](kind k) { return adds_after(k) || is_rounded(k) ? in_range(in_type) : plain; }));
+        return narrowed_sum(words.place(c, r));
+    }
+
+    // Of signs only the highest bits are left.
+    void narrow_floats() {
+        Tuple in_order = code(lanes.index(), r);
+        const std::vector<Expr> words = as_words(in_order.as_vector());
+        narrowed(lanes.arguments(r)) = Tuple(saturating_cast(UInt(8), words[0]), saturating_cast(Int(8), words[1]));
+        Tuple narrow = narrowed(lanes.place(c, r));
+        const int sign_bit = stored().layout.sign_bit();
+        Expr sign = reinterpret<uint8_t>(narrow[1]) >> (7 - sign_bit) & uint8_t(1 << sign_bit);
+        store(narrow[0] | sign);
     }
 
     // Narrowed codes of elements; packed ones are summed, two neighbours at a time, until they fill a byte.
@@ -260,17 +319,19 @@ private:
     const element_type &stored() const { return type_named(stored_name); }
     instructions on() const { return instructions_named(abilities); }
     quantize_element element() const {
+        // A zmm register of bytes that are clamped is narrowed by halves: f32 to i8 takes 37 instructions so, and 31.
+        const bool clamps_narrowed = tuned.narrowing_lanes == 4 || stored().bits != 8;
         const quantize_methods by = {tuned.exact_division == exact_division::fma,
-                                     tuned.narrowing == narrowing::saturating && !paired(),
+                                     tuned.narrowing == narrowing::saturating && !paired(), clamps_narrowed,
                                      form != kernels::form::column};
         return {on(), stored(), by, {rounding, lowest, highest, no_saturate}};
     }
 
     Var c{"c"}, place{"place"}, r{"r"};
-    lane_order lanes;
-    word_order words;
+    lane_order lanes, words = lane_order::of_words();
     Func value{"value"}, broadcast{"broadcast"}, neighbours{"neighbours"}, pair{"pair"}, code{"code"},
-        code_pair{"code_pair"}, narrowed{"narrowed"}, sum{"sum"}, narrowed_sum{"narrowed_sum"};
+        code_pair{"code_pair"}, half_narrowed{"half_narrowed"}, narrowed{"narrowed"}, sum{"sum"},
+        narrowed_sum{"narrowed_sum"};
     std::vector<Func> packing;
 };
 

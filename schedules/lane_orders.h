@@ -1,4 +1,4 @@
-// The orders in which a generator computes the codes of a group, for a schedule to narrow them without shuffles.
+// The orders in which codes of a group can be narrowed, for a schedule to choose one that takes no shuffles.
 #pragma once
 
 #include "forms.h"
@@ -11,33 +11,63 @@ namespace qdq {
 
 using kernels::group_size;
 
-// Naming an element of a group by digits, place = 16 * vector + 8 * half + lane, lets a schedule choose the order in
-// which codes are narrowed.
+// Naming an element of a group by digits, the lowest first, lets a schedule choose the order in which codes are
+// narrowed.
 struct lane_order {
-    Halide::Var lane{"lane"}, half{"half"}, vector{"vector"}, group{"group"};
+    struct digit {
+        Halide::Var name;
+        int extent;
+    };
 
-    Halide::Expr index() const { return group * group_size + vector * 16 + half * 8 + lane; }
+    Halide::Var lane{"lane"}, quad{"quad"}, half{"half"}, vector{"vector"}, pair{"pair"}, group{"group"};
+    std::vector<digit> digits = {{lane, 8}, {half, 2}, {vector, 4}};
 
-    std::vector<Halide::Var> arguments(Halide::Var r) const { return {lane, half, vector, group, r}; }
-
-    std::vector<Halide::Expr> place(Halide::Expr c, Halide::Expr r) const {
-        Halide::Expr i = c % group_size;
-        return {i % 8, (i / 8) % 2, i / 16, c / group_size, r};
+    // Others where neighbours stay together by four: for codes that are added to on their way, and for codes of 8 bits
+    // by registers of 256, which take a last digit for each step.
+    static lane_order of_words() {
+        lane_order l;
+        l.digits = {{l.lane, 4}, {l.quad, 4}, {l.vector, 2}, {l.half, 2}};
+        return l;
     }
-};
+    static lane_order of_quads() {
+        lane_order l;
+        l.digits = {{l.lane, 4}, {l.quad, 2}, {l.half, 2}, {l.vector, 2}, {l.pair, 2}};
+        return l;
+    }
 
-// Others, place = 32 * half + 16 * vector + 4 * quad + lane, for codes that are added to on their way: in the order
-// lane, vector, quad they stand as vpackssdw leaves those of two zmm registers.
-struct word_order {
-    Halide::Var lane{"lane"}, vector{"vector"}, quad{"quad"}, half{"half"}, group{"group"};
+    Halide::Expr index() const {
+        Halide::Expr sum = group * group_size;
+        int step = group_size;
+        for (size_t i = digits.size(); i-- > 0;) {
+            step /= digits[i].extent;
+            sum = sum + digits[i].name * step;
+        }
+        return sum;
+    }
 
-    Halide::Expr index() const { return group * group_size + half * 32 + vector * 16 + quad * 4 + lane; }
+    std::vector<Halide::Var> arguments(const Halide::Var &r) const {
+        std::vector<Halide::Var> all = in_order();
+        all.insert(all.end(), {group, r});
+        return all;
+    }
 
-    std::vector<Halide::Var> arguments(Halide::Var r) const { return {lane, vector, quad, half, group, r}; }
+    std::vector<Halide::Expr> place(const Halide::Expr &c, const Halide::Expr &r) const {
+        std::vector<Halide::Expr> all;
+        int step = 1;
+        for (const digit &d : digits) {
+            all.push_back(c % group_size / step % d.extent);
+            step *= d.extent;
+        }
+        all.insert(all.end(), {c / group_size, r});
+        return all;
+    }
 
-    std::vector<Halide::Expr> place(Halide::Expr c, Halide::Expr r) const {
-        Halide::Expr i = c % group_size;
-        return {i % 4, (i / 16) % 2, (i / 4) % 4, i / 32, c / group_size, r};
+    std::vector<Halide::Var> in_order() const {
+        std::vector<Halide::Var> names;
+        for (const digit &d : digits) {
+            names.push_back(d.name);
+        }
+        return names;
     }
 };
 

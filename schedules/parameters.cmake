@@ -12,8 +12,10 @@ qdq_parameter(stored_vector FOR quantize dequantize RANGE 4 64 POWER_OF_TWO
   MEANING "elements of y that are stored at once where f32 are narrowed directly")
 qdq_parameter(narrowing_vector FOR quantize RANGE 4 64 POWER_OF_TWO
   MEANING "lanes in which codes are computed that saturating instructions will narrow")
+qdq_parameter(narrowing_lanes FOR quantize RANGE 4 8 POWER_OF_TWO
+  MEANING "neighbours that stay side by side while saturating instructions narrow codes to 8 bits")
 qdq_parameter(narrowing FOR quantize CHOICES direct saturating
-  MEANING "how integers of 2 to 16 bits are narrowed: by conversions, or by instructions that saturate two registers into one")
+  MEANING "how codes of up to 16 bits are narrowed: by conversions, or by instructions that saturate two registers into one")
 qdq_parameter(value_stage FOR quantize CHOICES inlined registers
   MEANING "where x becomes f32: in each vector of codes, or before them, `vector` lanes at once (packed codes that narrow directly: always)")
 qdq_parameter(broadcast_stage FOR quantize CHOICES inlined registers

@@ -27,13 +27,13 @@ struct quantize_stages {
     Halide::Func neighbours;  // (c, place, r), the value of the element at a place of packed byte c; or undefined
     Halide::Func code;        // (c, r), int32; of a byte where the output is packed, unless codes are narrowed
     Halide::Func code_pair;   // (c, r), two codes of 8 bits that are computed together; otherwise undefined
-    // lane_order::arguments(r), integers of 8 and 16 bits, which packed codes become first; otherwise undefined.
-    Halide::Func narrowed;
+    // lanes.arguments(r), integers of 8 and 16 bits, which packed codes and those of floats become first; otherwise
+    // undefined. In quads, codes that become 8 bits have stages for 16.
+    Halide::Func half_narrowed, narrowed;
     lane_order lanes;
-    // word_order::arguments(r), codes of up to 8 bits with their zero points, in 16 bits and then in 8; otherwise
-    // undefined.
+    // words.arguments(r), codes of up to 8 bits with their zero points, in 16 bits and then in 8; otherwise undefined.
     Halide::Func sum, narrowed_sum;
-    word_order words;
+    lane_order words;
     // (c, r), of packed codes that are narrowed: each in a byte, and the sums of neighbours, which updates compute.
     std::vector<Halide::Func> packing;
     kernels::form form;

@@ -34,11 +34,13 @@ void store_pairs(Func &output, Func &pairs, const Var &step, const Var &lane, in
     in_registers(pairs, output, step).vectorize(pairs.args()[0], vector);
 }
 
-// A group of a stage whose arguments are the digits of a place, `digit_of_group` and r: a vector in an order of the
-// digits.
-void as_one_vector(Func &stage, Func &output, const std::vector<Var> &order, const Var &digit_of_group) {
+// A group of a stage whose arguments are those of lanes: a vector in an order of its digits.
+void as_one_vector(Func &stage, Func &output, const std::vector<Var> &order, const lane_order &lanes) {
+    for (const lane_order::digit &d : lanes.digits) {
+        stage.bound_extent(d.name, d.extent);
+    }
     std::vector<Var> loops = order;
-    loops.insert(loops.end(), {digit_of_group, stage.args().back()});
+    loops.insert(loops.end(), {lanes.group, stage.args().back()});
     Stage mapped = in_registers(stage, output, Var("group"));
     mapped.reorder(std::vector<VarOrRVar>(loops.begin(), loops.end()));
     stage.reorder_storage(loops);
@@ -111,16 +113,17 @@ void narrow_directly(quantize_stages &stages, const quantize_parameters &tuned) 
     specialize_variants(output, stages.variants);
 }
 
-void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tuned, const std::vector<Var> &order) {
+void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tuned, const narrowing_order &order) {
     Func &output = stages.output;
-    const lane_order &lanes = stages.lanes;
     const Var c = output.args()[0], group("group"), element("element"), code_c = stages.code.args()[0];
     const int whole = group_size / stages.codes_per_byte;
     assume_whole_groups(output, whole);
     output.split(c, group, element, whole).vectorize(element);
 
-    stages.narrowed.bound_extent(lanes.lane, 8).bound_extent(lanes.half, 2).bound_extent(lanes.vector, 4);
-    as_one_vector(stages.narrowed, output, order, lanes.group);
+    if (stages.half_narrowed.defined()) {
+        as_one_vector(stages.half_narrowed, output, order.words, stages.lanes);
+    }
+    as_one_vector(stages.narrowed, output, order.codes, stages.lanes);
     in_registers(stages.code, output, group)
         .vectorize(code_c, tuned.narrowing_vector, TailStrategy::RoundUp)
         .unroll(code_c);
@@ -137,18 +140,14 @@ void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tu
     specialize_variants(output, stages.variants);
 }
 
-void narrow_sums(quantize_stages &stages, const std::vector<Var> &order) {
+void narrow_sums(quantize_stages &stages, const narrowing_order &order) {
     if (stages.sum.defined()) {
-        const word_order &words = stages.words;
-        for (Func *stage : {&stages.narrowed_sum, &stages.sum}) {
-            stage->bound_extent(words.lane, 4).bound_extent(words.vector, 2).bound_extent(words.quad, 4);
-            stage->bound_extent(words.half, 2);
-            as_one_vector(*stage, stages.output, order, words.group);
-        }
+        as_one_vector(stages.sum, stages.output, order.words, stages.words);
+        as_one_vector(stages.narrowed_sum, stages.output, order.codes, stages.words);
     }
 }
 
-void narrow(quantize_stages &stages, const quantize_parameters &tuned, const std::vector<Var> &order) {
+void narrow(quantize_stages &stages, const quantize_parameters &tuned, const narrowing_order &order) {
     if (stages.narrowed.defined()) {
         narrow_by_saturating(stages, tuned, order);
     } else {

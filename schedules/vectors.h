@@ -28,18 +28,21 @@ void narrow_pairs(quantize_stages &stages, const quantize_parameters &tuned);
 // generator made their stage.
 void narrow_directly(quantize_stages &stages, const quantize_parameters &tuned);
 
-// quantize to integers of 8 and 16 bits, a group at once, so that one instruction narrows two registers of codes into
-// one. It interleaves them, and a last permutation of the group sets that right. `order` names the digits of an
-// element's place in the order, innermost first, in which the target's narrowing instructions like codes to stand.
-void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tuned,
-                          const std::vector<Halide::Var> &order);
+// The digits of an element's place (lane_order), innermost first, in the order in which the target's narrowing
+// instructions like codes to stand: those of 16 bits that become 8, and those that they become. Instructions interleave
+// their operands, and a last permutation of the group sets that right.
+struct narrowing_order {
+    std::vector<Halide::Var> words, codes;
+};
 
-// The same, after that, for sums of 8-bit codes and zero points, where the generator made their stages. `order` is of
-// word_order's digits.
-void narrow_sums(quantize_stages &stages, const std::vector<Halide::Var> &order);
+// quantize to codes of up to 16 bits, a group at once, so that one instruction narrows two registers of codes into one.
+void narrow_by_saturating(quantize_stages &stages, const quantize_parameters &tuned, const narrowing_order &order);
 
-// The latter where the generator made its stage, otherwise the former.
-void narrow(quantize_stages &stages, const quantize_parameters &tuned, const std::vector<Halide::Var> &order);
+// The same, after that, for sums of codes of up to 8 bits and zero points, where the generator made their stages.
+void narrow_sums(quantize_stages &stages, const narrowing_order &order);
+
+// By saturating where the generator made its stage, otherwise directly.
+void narrow(quantize_stages &stages, const quantize_parameters &tuned, const narrowing_order &order);
 
 void decode(dequantize_stages &stages, const dequantize_parameters &tuned);
 

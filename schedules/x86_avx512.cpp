@@ -6,10 +6,10 @@ namespace qdq {
 namespace {
 
 void quantize(quantize_stages &stages, const quantize_parameters &tuned) {
-    const lane_order &lanes = stages.lanes;
-    const word_order &words = stages.words;
-    narrow(stages, tuned, {lanes.lane, lanes.vector, lanes.half});
-    narrow_sums(stages, {words.lane, words.vector, words.quad, words.half});
+    const lane_order &l = stages.lanes;
+    narrow(stages, tuned, {{}, {l.lane, l.vector, l.half}});
+    const std::vector<Halide::Var> sums{l.lane, l.vector, l.quad, l.half};  // as vpackssdw leaves two registers
+    narrow_sums(stages, {sums, sums});
 }
 
 }  // namespace

@@ -6,10 +6,8 @@ namespace qdq {
 namespace {
 
 void quantize(quantize_stages &stages, const quantize_parameters &tuned) {
-    const lane_order &lanes = stages.lanes;
-    const word_order &words = stages.words;
-    narrow(stages, tuned, {lanes.lane, lanes.half, lanes.vector});
-    narrow_sums(stages, {words.lane, words.quad, words.vector, words.half});
+    narrow(stages, tuned, {{}, stages.lanes.in_order()});
+    narrow_sums(stages, {stages.words.in_order(), stages.words.in_order()});
 }
 
 }  // namespace
