@@ -258,7 +258,7 @@ void operands::use_scales(const float *at) {
     inverse = own_inverse ? own_inverse : at;
 }
 
-void operands::read(const operand_range &range, int64_t first) {
+void operands::read_scales(const operand_range &range, int64_t first) {
     float *const to = own_scale + first;
     const int64_t count = different(range.scale_stride, range.count);
     if (op.stored.is_arranged) {
@@ -275,12 +275,11 @@ void operands::read(const operand_range &range, int64_t first) {
         run_loops<invert>(*op.target, static_cast<const float *>(to), count, to);
     }
     repeat_first(to, count, range.count);
-    read_zero_points(range, first);
 }
 
-void operands::read_zero_points(const operand_range &range, int64_t first) {
+int64_t operands::read_zero_points(const operand_range &range, int64_t first) {
     if (!op.zero_point) {
-        return;
+        return 0;
     }
     int32_t *const to = own_zero_point + first;
     const int64_t count = different(range.zero_point_stride, range.count);
@@ -295,27 +294,43 @@ void operands::read_zero_points(const operand_range &range, int64_t first) {
     if (op.adds_as_f32() && !op.quantizes() && !op.adds_zero_point) {
         run_loops<negate_floats>(*op.target, to, count);
     }
-    repeat_first(to, count, range.count);
+    return count;
 }
 
-int32_t operands::choose_variant(int64_t count) {
-    return op.quantizes() ? choose_quantize(count) : choose_dequantize(count);
+void operands::repeat_zero_point(const operand_range &range, int64_t first, int64_t count) {
+    if (op.zero_point) {
+        repeat_first(own_zero_point + first, count, range.count);
+    }
+}
+
+void operands::read(const operand_range &range, int64_t first) {
+    read_scales(range, first);
+    repeat_zero_point(range, first, read_zero_points(range, first));
+}
+
+int32_t operands::choose_variant(int64_t count, int64_t zero_points) {
+    return op.quantizes() ? choose_quantize(count, zero_points) : choose_dequantize(count, zero_points);
 }
 
 int32_t operands::load(const operand_range &range, bool within) {
     if (within && scales_lie_ready(op, range.scale_stride)) {
         use_scales(static_cast<const float *>(op.scale) + range.scale);
-        read_zero_points(range, 0);
-        return choose_variant(range.count);
+    } else {
+        use_scales(own_scale);
+        read_scales(range, 0);
     }
-    use_scales(own_scale);
-    read(range, 0);
-    return within ? choose_variant(range.count) : finish(range.count);
+    const int64_t zero_points = read_zero_points(range, 0);
+    const int32_t variant = choose_variant(range.count, zero_points);
+    repeat_zero_point(range, 0, zero_points);
+    if (!within) {
+        pad(range.count);
+    }
+    return variant;
 }
 
 int32_t operands::finish(int64_t count) {
     use_scales(own_scale);
-    const int32_t variant = choose_variant(count);
+    const int32_t variant = choose_variant(count, count);
     pad(count);
     return variant;
 }
@@ -346,12 +361,12 @@ void operands::pad(int64_t count) {
     for_each_buffer([&](auto *values, int harmless) { std::fill_n(values + count, spare_operands, harmless); });
 }
 
-int32_t operands::choose_quantize(int64_t count) {
+int32_t operands::choose_quantize(int64_t count, int64_t zero_points) {
     const bool by_products = !op.multiply && has_powers_of_two(op);
     const bool adds_after = op.zero_point && !op.adds_before_rounding;
-    const bool small =
-        !op.zero_point || (op.adds_before_rounding ? run_loops<all_small_floats>(*op.target, zero_point, count)
-                                                   : all_within(*op.target, zero_point, count, small_zero_points(op)));
+    const bool small = !op.zero_point || (op.adds_before_rounding
+                                              ? run_loops<all_small_floats>(*op.target, zero_point, zero_points)
+                                              : all_within(*op.target, zero_point, zero_points, small_zero_points(op)));
     const scale_abilities scales = abilities_of(op, scale, count);
     flushes = scales.flushes;
     const bool lacks_sum = adds_after && op.y_type == QDQ_I32 && op.rounding != QDQ_NEAREST_EVEN;
@@ -360,7 +375,7 @@ int32_t operands::choose_quantize(int64_t count) {
         return int32_t(op.multiply ? quantize_variant::general_multiply : quantize_variant::general_divide);
     }
     if (adds_after) {
-        run_loops<convert_to_floats>(*op.target, own_zero_point, count);
+        run_loops<convert_to_floats>(*op.target, own_zero_point, zero_points);
     }
     if (!op.multiply) {
         run_loops<invert>(*op.target, scale, count, own_inverse);
@@ -371,21 +386,22 @@ int32_t operands::choose_quantize(int64_t count) {
     return int32_t(fast_variant(op, op.multiply || by_products));
 }
 
-int32_t operands::choose_dequantize(int64_t count) {
+int32_t operands::choose_dequantize(int64_t count, int64_t zero_points) {
     using enum dequantize_variant;
     const bool fast = abilities_of(op, scale, count).fast;
     if (!op.zero_point) {
         return int32_t(fast ? plain : general);
     }
     if (op.adds_as_f32()) {
-        return int32_t(fast && run_loops<all_small_floats>(*op.target, zero_point, count) ? offset : general);
+        return int32_t(fast && run_loops<all_small_floats>(*op.target, zero_point, zero_points) ? offset : general);
     }
-    if (op.x_type == QDQ_I32 || !fast || !all_within(*op.target, zero_point, count, small_zero_points(op))) {
+    if (op.x_type == QDQ_I32 || !fast || !all_within(*op.target, zero_point, zero_points, small_zero_points(op))) {
         return int32_t(exact);
     }
-    run_loops<convert_to_floats>(*op.target, own_zero_point, count);  // both are short, and so is their difference
+    // Both are short, and so is their difference.
+    run_loops<convert_to_floats>(*op.target, own_zero_point, zero_points);
     if (!op.adds_zero_point) {
-        run_loops<negate_floats>(*op.target, own_zero_point, count);
+        run_loops<negate_floats>(*op.target, own_zero_point, zero_points);
     }
     return int32_t(offset);
 }

@@ -70,10 +70,16 @@ private:
 
     void use_scales(const float *at);
     void pad(int64_t count);
-    void read_zero_points(const operand_range &range, int64_t first);
-    int32_t choose_variant(int64_t count);
-    int32_t choose_quantize(int64_t count);
-    int32_t choose_dequantize(int64_t count);
+    void read_scales(const operand_range &range, int64_t first);
+
+    // Of a zero point that all share the first alone, and how many there are then; and its copies for the others.
+    int64_t read_zero_points(const operand_range &range, int64_t first);
+    void repeat_zero_point(const operand_range &range, int64_t first, int64_t count);
+
+    // For so many scales, and zero points that are read, which it changes to what that variant takes.
+    int32_t choose_variant(int64_t count, int64_t zero_points);
+    int32_t choose_quantize(int64_t count, int64_t zero_points);
+    int32_t choose_dequantize(int64_t count, int64_t zero_points);
 };
 
 // Whether scales so far from one another lie as kernels read them.
