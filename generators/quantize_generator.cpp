@@ -284,15 +284,15 @@ private:
         return narrowed_sum(words.place(c, r));
     }
 
-    // Of signs only the highest bits are left.
+    // Magnitudes, and signs, of which only the highest bits are left.
     void narrow_floats() {
         Tuple in_order = code(lanes.index(), r);
-        const std::vector<Expr> words = as_words(in_order.as_vector());
-        narrowed(lanes.arguments(r)) = Tuple(saturating_cast(UInt(8), words[0]), saturating_cast(Int(8), words[1]));
-        Tuple narrow = narrowed(lanes.place(c, r));
+        const std::vector<Expr> half = as_words(in_order.as_vector());
+        narrowed(lanes.arguments(r)) = Tuple(saturating_cast(UInt(8), half[0]), saturating_cast(Int(8), half[1]));
+        Tuple bytes = narrowed(lanes.place(c, r));
         const int sign_bit = stored().layout.sign_bit();
-        Expr sign = reinterpret<uint8_t>(narrow[1]) >> (7 - sign_bit) & uint8_t(1 << sign_bit);
-        store(narrow[0] | sign);
+        Expr sign = reinterpret<uint8_t>(bytes[1]) >> (7 - sign_bit) & uint8_t(1 << sign_bit);
+        store(bytes[0] | sign);
     }
 
     // Narrowed codes of elements; packed ones are summed, two neighbours at a time, until they fill a byte.

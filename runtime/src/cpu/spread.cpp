@@ -114,10 +114,19 @@ template<int64_t times> QDQ_AVX512 void shuffle_avx512(const value *from, int64_
 
 using spreader = void (*)(const value *from, int64_t count, int64_t times, value *to);
 
+// By AVX-512 up to eight times: those of more are 8 KiB for one store where AVX2 takes two.
+template<int64_t times> constexpr spreader widest_shuffle() {
+    if constexpr (times <= 8) {
+        return shuffle_avx512<times>;
+    } else {
+        return shuffle_avx2<times>;
+    }
+}
+
 // The shuffles of so many times, from least_shuffled on.
 template<int64_t... beyond> spreader shuffles(bool avx512, int64_t times, std::integer_sequence<int64_t, beyond...>) {
     static constexpr spreader narrow[] = {shuffle_avx2<least_shuffled + beyond>...},
-                              wide[] = {shuffle_avx512<least_shuffled + beyond>...};
+                              wide[] = {widest_shuffle<least_shuffled + beyond>()...};
     return (avx512 ? wide : narrow)[times - least_shuffled];
 }
 
@@ -245,93 +254,77 @@ void spread_rows(const target &on, const value *from, std::span<const spread_dim
     }
 }
 
-// values[i] + distance for so many, by registers: up to a register past them is written over.
+// So many indices from one place on are those from another place on and a distance; then twice as many and twice the
+// distance, up to an end.
+struct continued_indices {
+    int64_t from, count, to, end;
+    value distance;
+};
+
+// By registers: up to one of them past the end is written over. The steps are data, as each by itself is 300 bytes.
 template<int64_t lanes>
-[[gnu::always_inline]] inline void put_sums(const value *values, int64_t count, value distance, value *to) {
-    for (int64_t i = 0; i < count; i += lanes) {
-        vector_of<lanes> some;
-        std::memcpy(&some, values + i, sizeof(some));
-        some += distance;
-        std::memcpy(to + i, &some, sizeof(some));
+[[gnu::always_inline]] inline void continue_indices(std::span<const continued_indices> steps, value *indices) {
+    for (auto [from, count, to, end, distance] : steps) {
+        for (; to < end; to += count, count *= 2, distance *= 2) {
+            for (int64_t k = 0, some = std::min(count, end - to); k < some; k += lanes) {
+                vector_of<lanes> few;
+                std::memcpy(&few, indices + from + k, sizeof(few));
+                few += distance;
+                std::memcpy(indices + to + k, &few, sizeof(few));
+            }
+        }
     }
 }
 
-// Goes on from `count` values to so many places, each a distance larger than the one `count` places before.
-template<int64_t lanes>
-[[gnu::always_inline]] inline void continue_by(value *values, int64_t count, value distance, int64_t places) {
-    for (int64_t done = count; done < places; done *= 2, distance *= 2) {
-        put_sums<lanes>(values, std::min(done, places - done), distance, values + done);
-    }
-}
-
-// Which value each place has: of a dimension, what its first place has, and a value's distance from there.
+// Which value each place has: of a dimension, what its first place has, and a value's distance from there. Blocks
+// follow the first one, which may be cut; padding has the last one's value.
 template<int64_t lanes>
 [[gnu::always_inline]] inline void find_indices(std::span<const spread_dimension> box, value *indices) {
     std::fill_n(indices, box.front().step, 0);
     for (const spread_dimension &d : box) {
         const auto distance = static_cast<value>(d.from);
-        const int64_t places = d.extent * d.step, second = d.end_of(0) * d.step;
-        const int64_t last = std::min(places, (d.blocks * d.block - d.phase) * d.step) - d.step;
-        continue_by<lanes>(indices, d.step, 0, second);
-        if (d.blocks > 1) {
-            const int64_t of_block = d.block * d.step;
-            put_sums<lanes>(indices, d.step, distance, indices + second);
-            continue_by<lanes>(indices + second, d.step, 0, std::min(of_block, places - second));
-            continue_by<lanes>(indices + second, of_block, distance, last + d.step - second);
-            continue_by<lanes>(indices + last, d.step, 0, places - last);  // padding has the last value
-        }
+        const int64_t step = d.step, places = d.extent * step, block = d.block * step, second = d.end_of(0) * step;
+        const int64_t end = std::min(places, d.blocks * block - d.phase * step), last = end - step;
+        const continued_indices steps[] = {{0, step, step, second, 0},
+                                           {0, step, second, second + step, distance},
+                                           {second, step, second + step, std::min(second + block, places), 0},
+                                           {second, block, second + block, end, distance},
+                                           {last, step, end, places, 0}};
+        continue_indices<lanes>(std::span(steps, d.blocks > 1 ? std::size(steps) : 1), indices);
     }
 }
 
-// Values of places, which may lie where their indices do.
-[[gnu::always_inline]] inline void gather(const value *from, const value *indices, int64_t count, value *to) {
+value *indices_of(std::span<const spread_values> arrays) { return static_cast<value *>(arrays.back().to); }
+
+// Where the last array lies, which is put last.
+void gather_by_indices(std::span<const spread_values> arrays, std::span<const spread_dimension> box) {
+    const int64_t places = box.back().extent * box.back().step;
+    const value *const indices = indices_of(arrays);
+    find_indices<4>(box, indices_of(arrays));
+    for (const auto &[from, to] : arrays) {
 #pragma GCC unroll 8
-    for (int64_t i = 0; i < count; i++) {
-        to[i] = from[indices[i]];
+        for (int64_t i = 0; i < places; i++) {
+            static_cast<value *>(to)[i] = static_cast<const value *>(from)[indices[i]];
+        }
     }
 }
 
 // The same where a place has its neighbour's value or the next: a register of places has those of one of values.
-template<int64_t lanes>
-[[gnu::always_inline]] inline void gather_in_order(const value *from, const value *indices, int64_t count, value *to) {
-    for (int64_t i = 0; i < count; i += lanes) {
-        const int64_t first = indices[i];
-        vector_of<lanes> values, places;
-        std::memcpy(&places, indices + i, sizeof(places));
-        std::memcpy(&values, from + first, sizeof(values));
-        shuffle<lanes>(values, places - static_cast<value>(first));
-        std::memcpy(to + i, &values, sizeof(values));
-    }
-}
-
-template<int64_t lanes>
-[[gnu::always_inline]] inline void spread_by_indices(std::span<const spread_values> arrays,
-                                                     std::span<const spread_dimension> box, bool in_order) {
-    auto *const indices = static_cast<value *>(arrays.back().to);
-    const int64_t places = box.back().extent * box.back().step;
-    find_indices<lanes>(box, indices);
+QDQ_AVX2 void shuffle_by_indices(std::span<const spread_values> arrays, std::span<const spread_dimension> box) {
+    constexpr int64_t lanes = 8;
+    const int64_t count = box.back().extent * box.back().step;
+    const value *const indices = indices_of(arrays);
+    find_indices<lanes>(box, indices_of(arrays));
     for (const auto &[from, to] : arrays) {
-        if (in_order) {
-            gather_in_order<lanes>(static_cast<const value *>(from), indices, places, static_cast<value *>(to));
-        } else {
-            gather(static_cast<const value *>(from), indices, places, static_cast<value *>(to));
+        for (int64_t i = 0; i < count; i += lanes) {
+            const int64_t first = indices[i];
+            vector_of<lanes> values, places;
+            std::memcpy(&places, indices + i, sizeof(places));
+            std::memcpy(&values, static_cast<const value *>(from) + first, sizeof(values));
+            shuffle<lanes>(values, places - static_cast<value>(first));
+            std::memcpy(static_cast<value *>(to) + i, &values, sizeof(values));
         }
     }
-}
-
-QDQ_PORTABLE void indices_portably(std::span<const spread_values> arrays, std::span<const spread_dimension> box,
-                                   bool in_order) {
-    spread_by_indices<4>(arrays, box, in_order);
-}
-
-QDQ_AVX2 void indices_avx2(std::span<const spread_values> arrays, std::span<const spread_dimension> box,
-                           bool in_order) {
-    spread_by_indices<8>(arrays, box, in_order);
-}
-
-QDQ_AVX512 void indices_avx512(std::span<const spread_values> arrays, std::span<const spread_dimension> box,
-                               bool in_order) {
-    spread_by_indices<16>(arrays, box, in_order);
 }
 
 // Whether a place has its neighbour's value or the next one.
@@ -363,7 +356,7 @@ bool has_short_rows(std::span<const spread_dimension> box, bool in_order) {
 void spread(const target &on, std::span<const spread_values> arrays, std::span<const spread_dimension> box) {
     const bool in_order = runs_avx2(on) && is_in_order(box);
     if (has_short_rows(box, in_order)) {
-        (runs_avx512(on) ? indices_avx512 : runs_avx2(on) ? indices_avx2 : indices_portably)(arrays, box, in_order);
+        (in_order ? shuffle_by_indices : gather_by_indices)(arrays, box);
         return;
     }
     for (const auto &[from, to] : arrays) {
