@@ -105,7 +105,10 @@ Expr quantize_element::packed(const std::vector<Expr> &codes) const {
 
 bool quantize_element::narrows_by_saturating() const { return by.narrows_by_saturating && stored.bits <= 16; }
 
-bool quantize_element::clamps_narrowed() const { return by.clamps_narrowed && narrows_by_saturating(); }
+bool quantize_element::saturates(const quantize_operands &o) const {
+    return narrows_by_saturating() &&
+           (o.is_plain() || by.clamps_narrowed || (o.addend.defined() && adds_while_narrowing()));
+}
 
 bool quantize_element::adds_while_narrowing() const {
     return by.adds_while_narrowing && narrows_by_saturating() && stored.is_integer() && stored.bits <= 8;
@@ -175,10 +178,7 @@ Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quanti
     if (o.rounding.defined() && !multiplies && by.divides_by_fma) {
         t = select_shared(on, rounds_to_one_side(o.rounding), with_exact_zeros(t, x, o.scale), t);
     }
-    const bool is_plain = !o.offset.defined() && !o.addend.defined();
-    const bool saturates =
-        (is_plain && narrows_by_saturating()) || clamps_narrowed() || (o.addend.defined() && adds_while_narrowing());
-    if (multiplies && saturates) {
+    if (multiplies && saturates(o)) {
         t = lesser(on, saturating_magnitude(stored), t);
     }
     if (o.offset.defined()) {
@@ -198,7 +198,7 @@ Expr quantize_element::fast_integer(bool multiplies, const Expr &x, const quanti
         }
         t = add(o.rounding.defined() ? t : nearest_even(on, t), o.addend);
     }
-    if (saturates) {  // t is to be below 2^31; NaN and all below -2^31 give -2^31
+    if (saturates(o)) {  // t is to be below 2^31; NaN and all below -2^31 give -2^31
         return convert_nearest(on, t);
     }
     if (!o.offset.defined() && on.saturating_conversion && !stored.is_signed()) {  // NaN gives 0, the lowest code

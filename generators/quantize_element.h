@@ -18,13 +18,15 @@ struct quantize_operands {
     Expr rounding;  // a qdq_rounding, of the fast variants; undefined: to nearest even
     Expr chance;    // a uint32 below 2^16, of the general variants; undefined: none rounds by chance
     Expr sign;  // the bits whose highest is the sign of x, which may be a NaN that has lost it; undefined: those of x
+
+    bool is_plain() const { return !offset.defined() && !addend.defined(); }
 };
 
 // Which of several equal ways to compute, of those that a target's instructions offer (schedules/parameters.cmake).
 struct quantize_methods {
     bool divides_by_fma = false;
     bool narrows_by_saturating = false;
-    bool clamps_narrowed = false;       // that, and to a given range after it
+    bool clamps_narrowed = false;       // that, and clamps to a given range after it
     bool adds_while_narrowing = false;  // codes of up to 8 bits, that: a zero point after rounding, in 16 bits
 };
 
@@ -67,11 +69,11 @@ public:
     Expr fast_codes(bool multiplies, const std::vector<Expr> &x, const std::vector<quantize_operands> &o) const;
     Expr packed(const std::vector<Expr> &codes) const;
 
-    // Whether codes of fast variants without an offset or addend are left to saturate in narrowing instructions, which
-    // narrow magnitudes and signs of floats apart; whether others are, too, and are to be clamped; and whether an
-    // addend is left to be added there.
+    // Whether codes are narrowed by instructions that saturate, those of floats as magnitudes and signs apart; whether
+    // an integer's code of a fast variant is left to saturate there, and to be clamped to a given range after it; and
+    // whether an addend is left to be added there.
     bool narrows_by_saturating() const;
-    bool clamps_narrowed() const;
+    bool saturates(const quantize_operands &o) const;
     bool adds_while_narrowing() const;
 
     // The sum of such a code and an addend that is left, in 16 bits.

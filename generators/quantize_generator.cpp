@@ -173,7 +173,6 @@ private:
     }
 
     static bool is_general(kind k) { return k == kind::general_multiply || k == kind::general_divide; }
-    static bool is_plain(kind k) { return k == kind::multiply || k == kind::divide; }
     static bool is_rounded(kind k) { return k == kind::rounded_multiply || k == kind::rounded_divide; }
     static bool adds_after(kind k) { return k == kind::multiply_after || k == kind::divide_after; }
     static bool multiplies(kind k) {
@@ -213,16 +212,11 @@ private:
                              : element().fast_code(multiplies(k), v, o);
     }
 
-    Expr element_code(kind k) {
-        Tuple o = broadcast(c, r);
-        return code_of(k, value(c, r), operands(k, o[0], o[1], o[2]));
-    }
+    Expr element_code(kind k) { return code_of(k, value(c, r), operands_of_element(k)); }
 
     encoded magnitude_and_sign(kind k) {
-        Tuple o = broadcast(c, r);
-        const quantize_operands of_element = operands(k, o[0], o[1], o[2]);
-        return is_general(k) ? element().magnitude_and_sign(code_of(k, value(c, r), of_element))
-                             : element().fast_magnitude_and_sign(multiplies(k), value(c, r), of_element);
+        return is_general(k) ? element().magnitude_and_sign(element_code(k))
+                             : element().fast_magnitude_and_sign(multiplies(k), value(c, r), operands_of_element(k));
     }
 
     Expr codes_of(kind k) {
@@ -234,6 +228,11 @@ private:
             codes.push_back(code_of(k, values[i], all[i]));
         }
         return is_general(k) ? element().packed(codes) : element().fast_codes(multiplies(k), values, all);
+    }
+
+    quantize_operands operands_of_element(kind k) {
+        Tuple o = broadcast(c, r);
+        return operands(k, o[0], o[1], o[2]);
     }
 
     quantize_operands operands_of_place(kind k, int place) {
@@ -269,10 +268,11 @@ private:
         Expr plain = narrowed(lanes.place(c, r));
         Expr added = element().adds_while_narrowing() ? narrowed_sums(type) : plain;
         store(select_variant(variant, variants(), [&](kind k) {
-            const bool adds = element().adds_while_narrowing() && (adds_after(k) || is_rounded(k));
-            const bool saturates = adds || stored().is_packed() || (element().clamps_narrowed() && !is_plain(k));
-            Expr e = adds ? added : plain;
-            return saturates && !is_general(k) ? clamp(e, cast(type, lowest), cast(type, highest)) : e;
+            const quantize_operands o = operands_of_element(k);
+            const bool fills_type = o.is_plain() && !stored().is_packed();
+            Expr e = o.addend.defined() ? added : plain;
+            Expr in_range = clamp(e, cast(type, lowest), cast(type, highest));
+            return is_general(k) ? plain : element().saturates(o) && !fills_type ? in_range : e;
         }));
     }
 
@@ -319,7 +319,8 @@ private:
     const element_type &stored() const { return type_named(stored_name); }
     instructions on() const { return instructions_named(abilities); }
     quantize_element element() const {
-        // A zmm register of bytes that are clamped is narrowed by halves: f32 to i8 takes 37 instructions so, and 31.
+        // Not of bytes in zmm registers, which LLVM 21 then narrows by halves: f32 to i8 with an offset takes 37
+        // instructions so, and 31.
         const bool clamps_narrowed = tuned.narrowing_lanes == 4 || stored().bits != 8;
         const quantize_methods by = {tuned.exact_division == exact_division::fma,
                                      tuned.narrowing == narrowing::saturating && !paired(), clamps_narrowed,

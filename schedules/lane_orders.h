@@ -22,8 +22,8 @@ struct lane_order {
     Halide::Var lane{"lane"}, quad{"quad"}, half{"half"}, vector{"vector"}, pair{"pair"}, group{"group"};
     std::vector<digit> digits = {{lane, 8}, {half, 2}, {vector, 4}};
 
-    // Others where neighbours stay together by four: for codes that are added to on their way, and for codes of 8 bits
-    // by registers of 256, which take a last digit for each step.
+    // Others where neighbours stay together by four: for codes that are added to on their way, and for what registers
+    // of 256 bits narrow to 8, as each of their two instructions exchanges another digit with that of quads.
     static lane_order of_words() {
         lane_order l;
         l.digits = {{l.lane, 4}, {l.quad, 4}, {l.vector, 2}, {l.half, 2}};

@@ -28,7 +28,7 @@ struct quantize_stages {
     Halide::Func code;        // (c, r), int32; of a byte where the output is packed, unless codes are narrowed
     Halide::Func code_pair;   // (c, r), two codes of 8 bits that are computed together; otherwise undefined
     // lanes.arguments(r), integers of 8 and 16 bits, which packed codes and those of floats become first; otherwise
-    // undefined. In quads, codes that become 8 bits have stages for 16.
+    // undefined. What becomes 8 bits has a stage of 16 before, half_narrowed, where the order is one of quads.
     Halide::Func half_narrowed, narrowed;
     lane_order lanes;
     // words.arguments(r), codes of up to 8 bits with their zero points, in 16 bits and then in 8; otherwise undefined.

@@ -72,7 +72,7 @@ private:
     void pad(int64_t count);
     void read_scales(const operand_range &range, int64_t first);
 
-    // Of a zero point that all share the first alone, and how many there are then; and its copies for the others.
+    // How many are read: one, where all share it. The others are then its copies.
     int64_t read_zero_points(const operand_range &range, int64_t first);
     void repeat_zero_point(const operand_range &range, int64_t first, int64_t count);
 

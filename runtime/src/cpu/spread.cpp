@@ -35,6 +35,12 @@ template<int64_t lanes, int64_t stores>
 
 template<int64_t lanes> using vector_of [[gnu::vector_size(lanes * sizeof(value))]] = value;
 
+#if defined(__clang__)  // makes one instruction of constant indices alone, and loads of others
+constexpr bool shuffles_by_variables = false;
+#else
+constexpr bool shuffles_by_variables = true;
+#endif
+
 template<int64_t lanes>
 [[gnu::always_inline]] inline void shuffle(vector_of<lanes> &values, const vector_of<lanes> &indices) {
 #if defined(__clang__)  // whose builtin takes no vectors of indices
@@ -254,14 +260,14 @@ void spread_rows(const target &on, const value *from, std::span<const spread_dim
     }
 }
 
-// So many indices from one place on are those from another place on and a distance; then twice as many and twice the
-// distance, up to an end.
+// indices[to + k] = indices[from + k] + distance for k below `count`, then twice as many by twice the distance, up to
+// `end`.
 struct continued_indices {
     int64_t from, count, to, end;
     value distance;
 };
 
-// By registers: up to one of them past the end is written over. The steps are data, as each by itself is 300 bytes.
+// By registers: up to one of them past the end is written over. The steps are data: loops for each are 300 bytes more.
 template<int64_t lanes>
 [[gnu::always_inline]] inline void continue_indices(std::span<const continued_indices> steps, value *indices) {
     for (auto [from, count, to, end, distance] : steps) {
@@ -296,7 +302,7 @@ template<int64_t lanes>
 
 value *indices_of(std::span<const spread_values> arrays) { return static_cast<value *>(arrays.back().to); }
 
-// Where the last array lies, which is put last.
+// Indices lie where the last array's values go, which are put last.
 void gather_by_indices(std::span<const spread_values> arrays, std::span<const spread_dimension> box) {
     const int64_t places = box.back().extent * box.back().step;
     const value *const indices = indices_of(arrays);
@@ -354,7 +360,7 @@ bool has_short_rows(std::span<const spread_dimension> box, bool in_order) {
 }  // namespace
 
 void spread(const target &on, std::span<const spread_values> arrays, std::span<const spread_dimension> box) {
-    const bool in_order = runs_avx2(on) && is_in_order(box);
+    const bool in_order = shuffles_by_variables && runs_avx2(on) && is_in_order(box);
     if (has_short_rows(box, in_order)) {
         (in_order ? shuffle_by_indices : gather_by_indices)(arrays, box);
         return;
