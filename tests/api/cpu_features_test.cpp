@@ -101,10 +101,11 @@ TEST(CpuFeatures, that_are_missing_are_named) {
     EXPECT_STREQ(problem_in(answers, qdq_cpu_avx2_fma_f16c), "the operating system does not save AVX registers");
 }
 
-TEST(CpuFeatures, say_that_zen_5_alone_is_fast_with_subnormal_numbers) {
+TEST(CpuFeatures, say_that_zen_from_3_on_alone_is_fast_with_subnormal_numbers) {
     constexpr uint32_t amd = signature_AMD_ebx, intel = signature_INTEL_ebx;
     EXPECT_FALSE(is_slow_with_subnormals(amd, 0x00b00f21));  // family 26
-    EXPECT_TRUE(is_slow_with_subnormals(amd, 0x00a10f11));   // family 25: Zen 4
+    EXPECT_FALSE(is_slow_with_subnormals(amd, 0x00a00f11));  // family 25: Zen 3
+    EXPECT_TRUE(is_slow_with_subnormals(amd, 0x00830f10));   // family 23: Zen 2
     EXPECT_TRUE(is_slow_with_subnormals(intel, 0x00b00f21));
     EXPECT_TRUE(is_slow_with_subnormals(intel, 0x000806f8));  // Sapphire Rapids
 }

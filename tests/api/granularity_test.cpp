@@ -260,6 +260,21 @@ TEST_F(Granularity, zero_points_laid_out_unlike_the_scale) {
     }
 }
 
+// Rows that share a tile, each with a zero point for all of its blocks.
+TEST_F(Granularity, zero_points_of_rows_of_which_some_are_the_same) {
+    const tensor_memory scale = scales({6, 3});
+    for (const std::vector<int8_t> &of_rows :
+         {std::vector<int8_t>{4, 4, 4, 4, 4, 4}, {4, 4, 7, 4, 4, 9}, {4, 7, 4, 7, 7, 7}, {0, 0, 0, 0, 0, 1}}) {
+        SCOPED_TRACE(testing::PrintToString(of_rows));
+        tensor_memory zero_point(QDQ_I8, {6, 3}, {1, 0});
+        zero_point.fill([&](int64_t i) { return static_cast<uint32_t>(of_rows[static_cast<size_t>(i / 3)]); });
+        for (const dimensions &shape : {dimensions{6, 3}, {6, 70}, {12, 33}, {12, 384}}) {
+            expect_both_ways(shape, {}, {}, scale, &zero_point);
+            expect_both_ways(shape, {1, shape[0]}, {}, scale, &zero_point);
+        }
+    }
+}
+
 TEST_F(Granularity, blocks_of_a_strided_x) {
     const dimensions shape{8, 12};
     for (const dimensions &scale_shape : {dimensions{2, 3}, {8, 1}, {1, 12}, {3, 4}, {3, 1}}) {

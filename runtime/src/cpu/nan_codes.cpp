@@ -11,9 +11,9 @@ namespace qdq::runtime {
 
 namespace {
 
-uint16_t infinity_of(const call &op) { return op.x_type == QDQ_F16 ? 0x7c00 : 0x7f80; }
+int16_t infinity_of(const call &op) { return op.x_type == QDQ_F16 ? 0x7c00 : 0x7f80; }
 
-bool has_nan16(const char *x, int64_t count, int16_t infinity) {
+[[gnu::always_inline]] inline bool has_nan16(const char *x, int64_t count, int16_t infinity) {
     int16_t largest = 0;
     for (int64_t i = 0; i < count; i++) {
         largest = std::max(largest, static_cast<int16_t>(element<int16_t>(x, i) & 0x7fff));
@@ -33,15 +33,18 @@ bool has_nan16(const char *x, int64_t count, int16_t infinity) {
     return found != 0;
 }
 
+bool has_nan16_portably(const char *x, int64_t count, int16_t infinity) { return has_nan16(x, count, infinity); }
+
+QDQ_AVX2 bool has_nan16_avx2(const char *x, int64_t count, int16_t infinity) { return has_nan16(x, count, infinity); }
+
 bool has_nan32_portably(const char *x, int64_t count) { return has_nan32(x, count); }
 
 QDQ_AVX2 bool has_nan32_avx2(const char *x, int64_t count) { return has_nan32(x, count); }
 
 bool has_nan(const call &op, const char *x, int64_t count) {
-    if (op.x_type != QDQ_F32) {
-        return has_nan16(x, count, static_cast<int16_t>(infinity_of(op)));
-    }
-    return runs_avx2(*op.target) ? has_nan32_avx2(x, count) : has_nan32_portably(x, count);
+    const bool avx2 = runs_avx2(*op.target);
+    return op.x_type == QDQ_F32 ? (avx2 ? has_nan32_avx2 : has_nan32_portably)(x, count)
+                                : (avx2 ? has_nan16_avx2 : has_nan16_portably)(x, count, infinity_of(op));
 }
 
 // Where there is a NaN. Compiled for size, as put_others.
@@ -114,7 +117,7 @@ void nan_places::find(const void *x, int64_t count, int64_t place) {
     if (found && op.x_type == QDQ_F32) {
         tell_numbers<uint32_t>(from, count, 0x7f800000, is_number + place);
     } else if (found) {
-        tell_numbers<uint16_t>(from, count, infinity_of(op), is_number + place);
+        tell_numbers<uint16_t>(from, count, static_cast<uint16_t>(infinity_of(op)), is_number + place);
     } else if (any) {
         std::memset(is_number + place, 0xff, static_cast<size_t>(count));
     }

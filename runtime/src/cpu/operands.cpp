@@ -8,7 +8,6 @@
 #include "variants.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -25,30 +24,37 @@ template<qdq_dtype dtype> struct operand_of {
     using bits = std::conditional_t<type.bits == 8, uint8_t, std::conditional_t<type.bits == 16, uint16_t, uint32_t>>;
     using integer = std::conditional_t<type.is_signed(), std::make_signed_t<bits>, bits>;
 
-    static auto value(const void *data, int64_t i) {
+    static auto value(const void *data, int64_t i) { return value_of_bits(element<bits>(data, i)); }
+
+    static constexpr auto value_of_bits(bits code) {
         if constexpr (type.is_integer()) {
-            return element<integer>(data, i);
+            return static_cast<integer>(code);
         } else if constexpr (type.bits == 32) {
-            return element<float>(data, i);
-        } else if constexpr (type.bits == 8) {
-            return values[element<bits>(data, i)];
+            return std::bit_cast<float>(code);
+        } else if constexpr (type.dtype == QDQ_E8M0) {
+            return value_of_e8m0(code);
+        } else if constexpr (type.dtype == QDQ_F8E4M3) {
+            return value_of_e4m3(code);
         } else if constexpr (type.dtype == QDQ_F16) {
-            return value_of_f16(element<bits>(data, i));
+            return value_of_f16(code);
         } else {
             static_assert(type.dtype == QDQ_BF16);
-            return std::bit_cast<float>(uint32_t{element<bits>(data, i)} << 16);
+            return std::bit_cast<float>(uint32_t{code} << 16);
         }
     }
-
-private:
-    static constexpr auto values = [] {
-        std::array<float, type.bits == 8 && !type.is_integer() ? 256 : 0> table{};
-        for (uint32_t code = 0; code != table.size(); code++) {
-            table[code] = value_of(type.layout, code);
-        }
-        return table;
-    }();
 };
+
+template<qdq_dtype dtype> consteval bool tells_every_code() {
+    for (int code = 0; code < 256; code++) {
+        const auto bits = static_cast<uint8_t>(code);
+        const float told = operand_of<dtype>::value_of_bits(bits), value = value_of(type_of(dtype).layout, bits);
+        if (std::bit_cast<uint32_t>(told) != std::bit_cast<uint32_t>(value)) {
+            return false;
+        }
+    }
+    return true;
+}
+static_assert(tells_every_code<QDQ_E8M0>() && tells_every_code<QDQ_F8E4M3>());
 
 using types = bool(const element_type &);
 constexpr bool scales(const element_type &type) { return type.roles.scale; }  // float zero points among them
@@ -71,8 +77,8 @@ template<types some, int number = 0, typename Visit>
     }
 }
 
-// Values that loops convert at once: of 16 bits a vector of AVX2.
-constexpr int64_t lanes = 16;
+// What loops convert at once: a register of AVX2 of operands as memory holds them, or so many values of 32 bits.
+constexpr int64_t register_bytes = 32, lanes = 16;
 
 // All bits or none.
 inline uint32_t mask_of(bool condition) { return 0 - uint32_t{condition}; }
@@ -106,16 +112,20 @@ template<types some, bool vectors>
 [[gnu::always_inline]] inline void read_all(qdq_dtype dtype, const void *data, int64_t first, int64_t stride,
                                             int64_t count, void *to) {
     with_operand_type<some>(dtype, [=](auto operand) __attribute__((always_inline)) {
-        auto *__restrict const bits = static_cast<uint32_t *>(to);
-        int64_t i = 0;
-        if constexpr (vectors) {
-            for (; stride == 1 && i + lanes <= count; i += lanes) {
-                for (int64_t k = 0; k < lanes; k++) {
+        auto *const bits = static_cast<uint32_t *>(to);
+        constexpr int64_t of_register = register_bytes / sizeof(typename decltype(operand)::bits);
+        constexpr int64_t together = std::max(lanes, of_register);
+        if (vectors && stride == 1 && count >= together) {
+            for (int64_t i = 0; i < count; i += together) {
+                i = std::min(i, count - together);  // the last ones overlap those before
+#pragma GCC ivdep
+                for (int64_t k = 0; k < together; k++) {
                     bits[i + k] = bits_of(operand, data, first + i + k);
                 }
             }
+            return;
         }
-        for (; i < count; i++) {
+        for (int64_t i = 0; i < count; i++) {
             bits[i] = bits_of(operand, data, first + i * stride);
             asm volatile("");  // vectors of them are more code, and no faster
         }
@@ -259,7 +269,7 @@ void operands::use_scales(const float *at) {
 }
 
 void operands::read_scales(const operand_range &range, int64_t first) {
-    float *const to = own_scale + first;
+    float *const to = (op.reciprocal ? own_inverse : own_scale) + first;
     const int64_t count = different(range.scale_stride, range.count);
     if (op.stored.is_arranged) {
         read_arranged(op, range, count, to);
@@ -270,16 +280,15 @@ void operands::read_scales(const operand_range &range, int64_t first) {
         apply_global(op.stored.sense, element<float>(op.stored.global, 0), to, count);
     }
     if (op.reciprocal) {
-        std::memcpy(own_inverse + first, to, static_cast<size_t>(count) * sizeof(float));
+        run_loops<invert>(*op.target, static_cast<const float *>(to), count, own_scale + first);
         repeat_first(own_inverse + first, count, range.count);
-        run_loops<invert>(*op.target, static_cast<const float *>(to), count, to);
     }
-    repeat_first(to, count, range.count);
+    repeat_first(own_scale + first, count, range.count);
 }
 
-int64_t operands::read_zero_points(const operand_range &range, int64_t first) {
+void operands::read_zero_points(const operand_range &range, int64_t first) {
     if (!op.zero_point) {
-        return 0;
+        return;
     }
     int32_t *const to = own_zero_point + first;
     const int64_t count = different(range.zero_point_stride, range.count);
@@ -294,22 +303,32 @@ int64_t operands::read_zero_points(const operand_range &range, int64_t first) {
     if (op.adds_as_f32() && !op.quantizes() && !op.adds_zero_point) {
         run_loops<negate_floats>(*op.target, to, count);
     }
-    return count;
+    if (count == 1 && (first == 0 || (zero_points == 1 && *to == *own_zero_point))) {
+        zero_points = 1;
+        return;
+    }
+    if (first > 0) {
+        repeat_zero_point(first);
+    }
+    repeat_first(to, count, range.count);
+    zero_points = first + range.count;
 }
 
-void operands::repeat_zero_point(const operand_range &range, int64_t first, int64_t count) {
-    if (op.zero_point) {
-        repeat_first(own_zero_point + first, count, range.count);
+void operands::repeat_zero_point(int64_t count) {
+    if (zero_points == 1) {
+        repeat_first(own_zero_point, 1, count);
     }
 }
 
 void operands::read(const operand_range &range, int64_t first) {
     read_scales(range, first);
-    repeat_zero_point(range, first, read_zero_points(range, first));
+    read_zero_points(range, first);
 }
 
-int32_t operands::choose_variant(int64_t count, int64_t zero_points) {
-    return op.quantizes() ? choose_quantize(count, zero_points) : choose_dequantize(count, zero_points);
+int32_t operands::choose_variant(int64_t count) {
+    const int32_t variant = op.quantizes() ? choose_quantize(count) : choose_dequantize(count);
+    repeat_zero_point(count);
+    return variant;
 }
 
 int32_t operands::load(const operand_range &range, bool within) {
@@ -319,9 +338,8 @@ int32_t operands::load(const operand_range &range, bool within) {
         use_scales(own_scale);
         read_scales(range, 0);
     }
-    const int64_t zero_points = read_zero_points(range, 0);
-    const int32_t variant = choose_variant(range.count, zero_points);
-    repeat_zero_point(range, 0, zero_points);
+    read_zero_points(range, 0);
+    const int32_t variant = choose_variant(range.count);
     if (!within) {
         pad(range.count);
     }
@@ -330,7 +348,7 @@ int32_t operands::load(const operand_range &range, bool within) {
 
 int32_t operands::finish(int64_t count) {
     use_scales(own_scale);
-    const int32_t variant = choose_variant(count, count);
+    const int32_t variant = choose_variant(count);
     pad(count);
     return variant;
 }
@@ -361,7 +379,7 @@ void operands::pad(int64_t count) {
     for_each_buffer([&](auto *values, int harmless) { std::fill_n(values + count, spare_operands, harmless); });
 }
 
-int32_t operands::choose_quantize(int64_t count, int64_t zero_points) {
+int32_t operands::choose_quantize(int64_t count) {
     const bool by_products = !op.multiply && has_powers_of_two(op);
     const bool adds_after = op.zero_point && !op.adds_before_rounding;
     const bool small = !op.zero_point || (op.adds_before_rounding
@@ -386,7 +404,7 @@ int32_t operands::choose_quantize(int64_t count, int64_t zero_points) {
     return int32_t(fast_variant(op, op.multiply || by_products));
 }
 
-int32_t operands::choose_dequantize(int64_t count, int64_t zero_points) {
+int32_t operands::choose_dequantize(int64_t count) {
     using enum dequantize_variant;
     const bool fast = abilities_of(op, scale, count).fast;
     if (!op.zero_point) {

@@ -33,6 +33,9 @@ public:
 
     int64_t room() const { return most; }
 
+    // Whether there is a zero point, and all operands that are loaded have the same.
+    bool shares_zero_point() const { return zero_points == 1; }
+
     // The room that calls of the most arrays, of scales, inverses and zero points, have in so many bytes.
     static constexpr int64_t least_room(int64_t bytes) {
         return std::min(most_of_several, room_of_array(array_bytes(bytes, 3)));
@@ -58,6 +61,7 @@ private:
     float *own_scale;         // NULL where scales lie ready
     float *own_inverse;       // NULL where there are none
     int32_t *own_zero_point;  // NULL without a zero point
+    int64_t zero_points = 0;  // how many were read; 1: all are the same
 
     // Whole cache lines.
     static constexpr int64_t array_bytes(int64_t bytes, int64_t arrays) { return bytes / arrays / 64 * 64; }
@@ -72,14 +76,14 @@ private:
     void pad(int64_t count);
     void read_scales(const operand_range &range, int64_t first);
 
-    // How many are read: one, where all share it. The others are then its copies.
-    int64_t read_zero_points(const operand_range &range, int64_t first);
-    void repeat_zero_point(const operand_range &range, int64_t first, int64_t count);
+    void read_zero_points(const operand_range &range, int64_t first);
+    // Where all have the same one, and the first place alone has it.
+    void repeat_zero_point(int64_t count);
 
-    // For so many scales, and zero points that are read, which it changes to what that variant takes.
-    int32_t choose_variant(int64_t count, int64_t zero_points);
-    int32_t choose_quantize(int64_t count, int64_t zero_points);
-    int32_t choose_dequantize(int64_t count, int64_t zero_points);
+    // For so many operands. It changes zero points to what that variant takes.
+    int32_t choose_variant(int64_t count);
+    int32_t choose_quantize(int64_t count);
+    int32_t choose_dequantize(int64_t count);
 };
 
 // Whether scales so far from one another lie as kernels read them.

@@ -435,7 +435,11 @@ void tile_runner::expand(const tile &t, const operand_box &box) {
     constexpr uint32_t one = 0x3f800000;
     many.scale = reinterpret_cast<float *>(add(few->scale, one));
     many.inverse = op.has_inverses() ? reinterpret_cast<float *>(add(few->inverse, one)) : many.scale;
-    if (op.zero_point) {
+    if (few->shares_zero_point()) {
+        auto *const to = reinterpret_cast<int32_t *>(expanded + static_cast<int64_t>(used) * array_bytes);
+        std::fill_n(to, places_of(t) + spare_operands, *few->zero_point);
+        many.zero_point = to;
+    } else if (op.zero_point) {
         many.zero_point = reinterpret_cast<int32_t *>(add(few->zero_point, 0));
     }
     spread(*op.target, std::span(arrays, used), std::span(all, static_cast<size_t>(varying)));

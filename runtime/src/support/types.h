@@ -33,11 +33,24 @@ template<typename T> inline T element(const void *data, int64_t i) {
     return value;
 }
 
-// value_of an f16, by operations that compilers make vectors of: a subnormal number is one of f32, too, and scaled up.
-inline float value_of_f16(uint32_t code) {
-    const uint32_t magnitude = code & 0x7fff, special = magnitude > 0x7bff ? 0x7f800000 : 0;
-    const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-    return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | special | (code & 0x8000) << 16);
+// value_of a scale's code, by operations that compilers make vectors of: the fields are put where f32 has them, and the
+// exponent's bias by a product, which makes numbers of subnormal ones, too. Exponents of e8m0 are those of f32, but for
+// the first, 2^-127, and the last, NaN.
+constexpr float value_of_f16(uint32_t code) {
+    const uint32_t fields = static_cast<uint32_t>(static_cast<int16_t>(code)) << 13 & 0x8fffe000;
+    const auto scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(fields) * 0x1p112f);
+    return std::bit_cast<float>(scaled | (fields << 1 >= 0x7c00u << 14 ? 0x7f800000 : 0));
+}
+
+constexpr float value_of_e4m3(uint32_t code) {
+    const uint32_t fields = static_cast<uint32_t>(static_cast<int8_t>(code)) << 20 & 0x87f00000;
+    const auto scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(fields) * 0x1p120f);  // 0x43f00000 of NaN
+    return std::bit_cast<float>(scaled ^ (fields << 1 == 0x7fu << 21 ? 0x43f00000 ^ 0x7fc00000 : 0));
+}
+
+constexpr float value_of_e8m0(uint32_t code) {
+    const uint32_t first_or_last = ((code + 1) & 0xff) <= 1 ? 0x00400000 : 0;
+    return std::bit_cast<float>(code << 23 | first_or_last);
 }
 
 }  // namespace qdq::runtime
