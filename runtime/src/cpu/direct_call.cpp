@@ -67,13 +67,15 @@ bool fits_kernel(const direct_view &v, const dimension &r) {
 
 void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct) {
     const dimension &c = nest.loops[0], r = nest.rows();
-    direct.plain = is_plain(op);
+    const int32_t variant = plain_variant(op);
+    direct.plain_variant = int8_t(is_plain(op) ? variant : -1);
     const direct_view v = view_of(op, c, r);
     const bool in_order = !op.packs() || op.packing == QDQ_LOW_FIRST;
-    direct.possible = (!op.nan_is_zero || tells_nan(op)) && nest.count <= 2 && c.x == 1 && c.y == 1 && in_order &&
-                      v.columns > 0 && fits_kernel(v, r) && !needs_column(op, v.form, plain_variant(op)) &&
-                      (v.operands == 1 || (direct.plain && !op.zero_point && v.operands <= direct_call::most_operands &&
-                                           scales_lie_ready(op, c.varies() ? c.scale : r.scale)));
+    direct.possible =
+        (!op.nan_is_zero || tells_nan(op)) && nest.count <= 2 && c.x == 1 && c.y == 1 && in_order && v.columns > 0 &&
+        fits_kernel(v, r) && !needs_column(op, v.form, variant) &&
+        (v.operands == 1 || (direct.plain() && !op.zero_point && v.operands <= direct_call::most_operands &&
+                             scales_lie_ready(op, c.varies() ? c.scale : r.scale)));
     direct.form = v.form;
     // A row that ends within a group: as two of whole groups, the second of which ends where it does.
     const int64_t half = round_up((v.columns + 1) / 2), more = v.columns % group;
@@ -120,11 +122,12 @@ struct direct_operands {
     return !needs_column(op, kernel_form::row, converted.variant);
 }
 
-// An integer of at most 32 bits.
+// An integer of 8, 16 or 32 bits.
 int32_t one_integer(qdq_dtype dtype, const void *data) {
     const element_type &type = type_of(dtype);
-    uint32_t bits = 0;
-    std::memcpy(&bits, data, static_cast<size_t>(type.bits / 8));
+    const uint32_t bits = type.bits == 8    ? element<uint8_t>(data, 0)
+                          : type.bits == 16 ? element<uint16_t>(data, 0)
+                                            : element<uint32_t>(data, 0);
     const int spare = 32 - type.bits;
     return type.is_signed() ? static_cast<int32_t>(bits << spare) >> spare : static_cast<int32_t>(bits);
 }
@@ -141,15 +144,15 @@ bool use_zero_point(const call &op, direct_operands &plain) {
     return true;
 }
 
-bool use_plain_operands(const call &op, int64_t count, direct_operands &plain) {
+bool use_plain_operands(const call &op, const direct_call &d, direct_operands &plain) {
     plain.scale = static_cast<const float *>(op.scale);
-    if (count == 1) {  // its address may be any
+    if (d.operands == 1) {  // its address may be any
         std::memcpy(&plain.one_scale, op.scale, sizeof(float));
         plain.scale = &plain.one_scale;
     }
     plain.zero_point = no_zero_points();
-    plain.variant = plain_variant(op);
-    const scale_abilities scales = abilities_of(op, plain.scale, count);
+    plain.variant = d.plain_variant;
+    const scale_abilities scales = abilities_of(op, plain.scale, d.operands);
     plain.flushes = scales.flushes;
     return scales.fast && (!op.zero_point || use_zero_point(op, plain));
 }
@@ -197,11 +200,11 @@ bool call_directly(const call &op, const direct_call &d, const void *x, void *y,
         return false;
     }
     direct_operands own;
-    if (!(d.plain ? use_plain_operands(op, d.operands, own) : convert_one_operand(op, own))) {
+    if (!(d.plain() ? use_plain_operands(op, d, own) : convert_one_operand(op, own))) {
         return false;
     }
     const float_environment environment(own.flushes);
-    if (d.plain && op.quantizes() && !op.multiply) {  // by divisors, whose inverses are normal numbers
+    if (d.plain() && op.quantizes() && !op.multiply) {  // by divisors, whose inverses are normal numbers
         for (int64_t i = 0; i < d.operands; i++) {
             own.inverse[i] = 1 / own.scale[i];
         }

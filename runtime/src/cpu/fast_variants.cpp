@@ -13,15 +13,9 @@ namespace {
 
 bool rounds_to_one_side(const call &op) { return op.rounding == QDQ_DOWN || op.rounding == QDQ_UP; }
 
-// The f32 scales that the fast variants take.
-bit_range fast_scale(const call &op) {
-    if (!op.quantizes()) {
-        return factors_of(op.x_type);
-    }
-    if (!op.multiply) {
-        return divisors;
-    }
-    // Where NaN has a code of its own, x alone is to decide what is NaN: 0 times infinity is, too.
+// The f32 scales by which the fast variants multiply x. Where NaN has a code of its own, x alone is to decide what is
+// NaN: 0 times infinity is, too.
+bit_range fast_factors(const call &op) {
     const bool any = type_of(op.y_type).is_integer() && !op.nan_is_zero;
     return any ? bit_range{0, UINT32_MAX} : bit_range{1, 0x7f7fffffu};
 }
@@ -77,14 +71,6 @@ QDQ_AVX512 uint32_t most_above_avx512(const void *values, int64_t count, uint32_
     return most_above<vector>(values, count, mask, first);
 }
 
-// Those of so many values.
-uint32_t most_above(const target &on, const void *values, int64_t count, uint32_t mask, uint32_t first) {
-    auto *const by = count >= 16 && runs_avx512(on) ? most_above_avx512
-                     : count >= 8 && runs_avx2(on)  ? most_above_avx2
-                                                    : most_above_portably;
-    return by(values, count, mask, first);
-}
-
 constexpr uint32_t magnitude = 0x7fffffff;
 
 bool may_flush_subnormals(const call &op) {
@@ -93,11 +79,11 @@ bool may_flush_subnormals(const call &op) {
 
 }  // namespace
 
-bool all_within(const target &on, const void *values, int64_t count, bit_range range, uint32_t mask) {
-    if (count == 1) {
-        return range.contains(element<uint32_t>(values, 0) & mask);
-    }
-    return most_above(on, values, count, mask, range.first) <= range.last - range.first;
+uint32_t most_above(const target &on, const void *values, int64_t count, uint32_t mask, uint32_t first) {
+    auto *const by = count >= 16 && runs_avx512(on) ? most_above_avx512
+                     : count >= 8 && runs_avx2(on)  ? most_above_avx2
+                                                    : most_above_portably;
+    return by(values, count, mask, first);
 }
 
 bit_range factors_of(qdq_dtype codes) {
@@ -120,16 +106,13 @@ bit_range factors_of(qdq_dtype codes) {
 // Rounded up and down, a tiny t becomes 1 or -1 by its sign, and zero does not. With other scales t may be large:
 // 2^-130 times 2^127, or divided by 2^-130. An x of f16 is from 2^-24 on and meets no subnormal number.
 scale_abilities abilities_of(const call &op, const float *scale, int64_t count) {
-    if (!op.quantizes()) {
-        const bit_range fast = fast_scale(op);
-        const bool zero_too = type_of(op.x_type).is_integer();
-        return {all_within(*op.target, scale, count, fast) || (zero_too && all_zero_or_within(scale, count, fast)),
-                false};
-    }
-    if (all_within(*op.target, scale, count, op.multiply ? divisors : fast_scale(op))) {  // as a rule
+    if (all_within(*op.target, scale, count, op.quantizes() ? divisors : factors_of(op.x_type))) {  // as a rule
         return {true, may_flush_subnormals(op)};
     }
-    return {op.multiply && all_within(*op.target, scale, count, fast_scale(op)),
+    if (!op.quantizes()) {
+        return {type_of(op.x_type).is_integer() && all_zero_or_within(scale, count, factors_of(op.x_type)), false};
+    }
+    return {op.multiply && all_within(*op.target, scale, count, fast_factors(op)),
             may_flush_subnormals(op) && all_within(*op.target, scale, count, divisors, magnitude)};
 }
 

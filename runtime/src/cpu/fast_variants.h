@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plan/plan.h"
+#include "support/types.h"
 #include "variants.h"
 
 #include <bit>
@@ -16,8 +17,15 @@ struct bit_range {
     bool contains(uint32_t bits) const { return bits - first <= last - first; }
 };
 
+// The largest of (bits & mask) - first, of 32-bit values.
+uint32_t most_above(const target &on, const void *values, int64_t count, uint32_t mask, uint32_t first);
+
 // Whether all 32-bit values, or those bits of them that the mask keeps, are within a range.
-bool all_within(const target &on, const void *values, int64_t count, bit_range range, uint32_t mask = UINT32_MAX);
+inline bool all_within(const target &on, const void *values, int64_t count, bit_range range,
+                       uint32_t mask = UINT32_MAX) {
+    return count == 1 ? range.contains(element<uint32_t>(values, 0) & mask)
+                      : most_above(on, values, count, mask, range.first) <= range.last - range.first;
+}
 
 // The scales that the fast variants divide by, and that they multiply codes by.
 inline constexpr bit_range divisors{smallest_divisor, largest_divisor};

@@ -2,7 +2,6 @@
 
 #include "plan/arrangement.h"
 #include "plan/draft.h"
-#include "targets/device_backend.h"
 
 #include <algorithm>
 
@@ -56,41 +55,18 @@ bool elements_are_distinct(const qdq_tensor &t, const int64_t *strides) {
     return true;
 }
 
-namespace {
-
-bool has_addresses(const target &on) { return !on.device || on.device->has_addresses; }
-
-}  // namespace
-
-bool place::overlaps(const place &other) const {
-    return object == other.object && first < other.end && other.first < end;
-}
-
-bool locate(const target &on, const void *data, const span &bytes, int64_t offset, place &at) {
-    const bool is_address = has_addresses(on);
-    const uint64_t begin = is_address ? reinterpret_cast<uintptr_t>(data) : static_cast<uint64_t>(offset);
-    const uint64_t most = is_address ? UINT64_MAX : INT64_MAX;  // offsets are signed
-    at = {is_address ? nullptr : data, begin + static_cast<uint64_t>(bytes.first),
-          begin + static_cast<uint64_t>(bytes.end)};
-    return at.first <= begin && begin <= at.end && at.end <= most;
-}
-
 qdq_status out_of_reach(const char *function, const target &on, const char *name) {
     return fail(
         QDQ_INVALID_ARGUMENT, "%s: %s: its elements reach %s", function, name,
         has_addresses(on) ? "past the address space" : "below the beginning of a memory object, or 2^63 bytes past it");
 }
 
-namespace {
-
-bool is_in_place(const plan &p, const void *x, const void *y) {
-    return x == y && p.same_layout && p.x_offset == p.y_offset;
-}
-
 qdq_status partial_overlap(const char *function) {
     return fail(QDQ_INVALID_ARGUMENT,
                 "%s: y: it overlaps x; y may only be x itself, with the same strides and element size", function);
 }
+
+namespace {
 
 // Finds where the bytes lie that a tensor touches, where it reaches none past the address space. The data of x and y
 // may come later.
@@ -174,18 +150,6 @@ qdq_status check_memory(draft &d) {
                     std::equal(d.x_strides, d.x_strides + given.x->rank, d.y_strides);
     const bool overlaps = given.x->data && given.y->data && x.overlaps(y);
     return overlaps && !is_in_place(p, given.x->data, given.y->data) ? partial_overlap(given.function) : QDQ_OK;
-}
-
-qdq_status check_overlap(const char *function, const plan &p, const void *x, const void *y) {
-    const target &on = *p.op.target;
-    place of_x, of_y;
-    if (!locate(on, x, {p.x_first, p.x_end}, p.x_offset, of_x)) {
-        return out_of_reach(function, on, "x");
-    }
-    if (!locate(on, y, {p.y_first, p.y_end}, p.y_offset, of_y)) {
-        return out_of_reach(function, on, "y");
-    }
-    return of_x.overlaps(of_y) && !is_in_place(p, x, y) ? partial_overlap(function) : QDQ_OK;
 }
 
 }  // namespace qdq::runtime

@@ -143,13 +143,15 @@ struct direct_call {
     static constexpr int32_t most_operands = 256;
 
     bool possible;
-    bool plain;  // f32 scales, and at most one zero point that becomes an f32: little to convert and one variant
+    int8_t plain_variant;  // of f32 scales, and at most one zero point that becomes an f32. Of others none, below 0
     kernel_form form;
     bool overlaps;  // two rows of one; y is not x
     uint8_t rest;   // elements that are moved, of a group
     uint8_t times;  // how many columns each operand is repeated for
     int16_t operands;
     halide_dimension_t x_shape[2], y_shape[2], operand_shape[1];
+
+    bool plain() const { return plain_variant >= 0; }
 };
 
 // How a plan's elements are reached.
