@@ -24,8 +24,6 @@ template<qdq_dtype dtype> struct operand_of {
     using bits = std::conditional_t<type.bits == 8, uint8_t, std::conditional_t<type.bits == 16, uint16_t, uint32_t>>;
     using integer = std::conditional_t<type.is_signed(), std::make_signed_t<bits>, bits>;
 
-    static auto value(const void *data, int64_t i) { return value_of_bits(element<bits>(data, i)); }
-
     static constexpr auto value_of_bits(bits code) {
         if constexpr (type.is_integer()) {
             return static_cast<integer>(code);
@@ -97,10 +95,9 @@ inline uint32_t nearest_integer(uint32_t bits) {
     return (static_cast<uint32_t>(whole) + (away ^ is_negative) - is_negative) | saturated;
 }
 
-// An integer as an int32, any other type as an f32.
-template<typename Operand>
-[[gnu::always_inline]] inline uint32_t bits_of(Operand operand, const void *data, int64_t place) {
-    const auto value = operand.value(data, place);
+// Of an operand as memory holds it: an integer as an int32, any other type as an f32.
+template<typename Operand> [[gnu::always_inline]] inline uint32_t bits_of(Operand, typename Operand::bits code) {
+    const auto value = Operand::value_of_bits(code);
     if constexpr (Operand::type.is_integer()) {
         return static_cast<uint32_t>(value);
     } else {
@@ -112,21 +109,22 @@ template<types some, bool vectors>
 [[gnu::always_inline]] inline void read_all(qdq_dtype dtype, const void *data, int64_t first, int64_t stride,
                                             int64_t count, void *to) {
     with_operand_type<some>(dtype, [=](auto operand) __attribute__((always_inline)) {
+        using memory = typename decltype(operand)::bits;
         auto *const bits = static_cast<uint32_t *>(to);
-        constexpr int64_t of_register = register_bytes / sizeof(typename decltype(operand)::bits);
-        constexpr int64_t together = std::max(lanes, of_register);
+        constexpr int64_t together = std::max<int64_t>(lanes, register_bytes / sizeof(memory));
         if (vectors && stride == 1 && count >= together) {
             for (int64_t i = 0; i < count; i += together) {
                 i = std::min(i, count - together);  // the last ones overlap those before
-#pragma GCC ivdep
+                memory codes[together];  // a copy: `to` may be where the data is, for all that the compiler knows
+                std::memcpy(codes, static_cast<const char *>(data) + (first + i) * sizeof(memory), sizeof(codes));
                 for (int64_t k = 0; k < together; k++) {
-                    bits[i + k] = bits_of(operand, data, first + i + k);
+                    bits[i + k] = bits_of(operand, codes[k]);
                 }
             }
             return;
         }
         for (int64_t i = 0; i < count; i++) {
-            bits[i] = bits_of(operand, data, first + i * stride);
+            bits[i] = bits_of(operand, element<memory>(data, first + i * stride));
             asm volatile("");  // vectors of them are more code, and no faster
         }
     });
@@ -266,10 +264,13 @@ operands::operands(const call &op, void *memory, int64_t bytes, bool scales_lie_
 void operands::use_scales(const float *at) {
     scale = at;
     inverse = own_inverse ? own_inverse : at;
+    if (op.reciprocal) {
+        std::swap(scale, inverse);
+    }
 }
 
 void operands::read_scales(const operand_range &range, int64_t first) {
-    float *const to = (op.reciprocal ? own_inverse : own_scale) + first;
+    float *const to = own_scale + first;
     const int64_t count = different(range.scale_stride, range.count);
     if (op.stored.is_arranged) {
         read_arranged(op, range, count, to);
@@ -280,10 +281,10 @@ void operands::read_scales(const operand_range &range, int64_t first) {
         apply_global(op.stored.sense, element<float>(op.stored.global, 0), to, count);
     }
     if (op.reciprocal) {
-        run_loops<invert>(*op.target, static_cast<const float *>(to), count, own_scale + first);
+        run_loops<invert>(*op.target, static_cast<const float *>(to), count, own_inverse + first);
         repeat_first(own_inverse + first, count, range.count);
     }
-    repeat_first(own_scale + first, count, range.count);
+    repeat_first(to, count, range.count);
 }
 
 void operands::read_zero_points(const operand_range &range, int64_t first) {
