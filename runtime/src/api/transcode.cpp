@@ -59,7 +59,7 @@ void dense_strides_as(const qdq_tensor &y, int64_t *strides) {
     for (int d = 0; d < y.rank; d++) {
         strides[d] = 1;
         for (int inner = 0; inner < y.rank; inner++) {
-            const int64_t own = std::abs(of_y[d]), other = std::abs(of_y[inner]);
+            const uint64_t own = runtime::distance_of(of_y[d]), other = runtime::distance_of(of_y[inner]);
             strides[d] *= other < own || (other == own && inner > d) ? y.shape[inner] : 1;
         }
     }

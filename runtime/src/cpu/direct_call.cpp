@@ -68,7 +68,7 @@ bool fits_kernel(const direct_view &v, const dimension &r) {
 void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct) {
     const dimension &c = nest.loops[0], r = nest.rows();
     const int32_t variant = plain_variant(op);
-    direct.plain_variant = int8_t(is_plain(op) ? variant : -1);
+    direct.plain_variant = is_plain(op) ? uint8_t(variant) : direct_call::no_variant;
     const direct_view v = view_of(op, c, r);
     const bool in_order = !op.packs() || op.packing == QDQ_LOW_FIRST;
     direct.possible =

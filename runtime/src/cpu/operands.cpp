@@ -115,10 +115,11 @@ template<types some, bool vectors>
         if (vectors && stride == 1 && count >= together) {
             for (int64_t i = 0; i < count; i += together) {
                 i = std::min(i, count - together);  // the last ones overlap those before
-                memory codes[together];  // a copy: `to` may be where the data is, for all that the compiler knows
-                std::memcpy(codes, static_cast<const char *>(data) + (first + i) * sizeof(memory), sizeof(codes));
+#if !defined(__clang__)  // whose loops compare the addresses first: a copy of the codes would wait for its stores
+#pragma GCC ivdep
+#endif
                 for (int64_t k = 0; k < together; k++) {
-                    bits[i + k] = bits_of(operand, codes[k]);
+                    bits[i + k] = bits_of(operand, element<memory>(data, first + i + k));
                 }
             }
             return;

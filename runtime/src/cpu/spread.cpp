@@ -34,6 +34,7 @@ template<int64_t lanes, int64_t stores>
 }
 
 template<int64_t lanes> using vector_of [[gnu::vector_size(lanes * sizeof(value))]] = value;
+template<int64_t lanes> using unsigned_vector_of [[gnu::vector_size(lanes * sizeof(value))]] = uint32_t;
 
 #if defined(__clang__)  // makes one instruction of constant indices alone, and loads of others
 constexpr bool shuffles_by_variables = false;
@@ -267,15 +268,16 @@ struct continued_indices {
     value distance;
 };
 
-// By registers: up to one of them past the end is written over. The steps are data: loops for each are 300 bytes more.
+// By registers: up to one of them past the end is written over, of what lay there, whose sum may wrap. The steps are
+// data: loops for each are 300 bytes more.
 template<int64_t lanes>
 [[gnu::always_inline]] inline void continue_indices(std::span<const continued_indices> steps, value *indices) {
     for (auto [from, count, to, end, distance] : steps) {
         for (; to < end; to += count, count *= 2, distance *= 2) {
             for (int64_t k = 0, some = std::min(count, end - to); k < some; k += lanes) {
-                vector_of<lanes> few;
+                unsigned_vector_of<lanes> few;
                 std::memcpy(&few, indices + from + k, sizeof(few));
-                few += distance;
+                few += static_cast<uint32_t>(distance);
                 std::memcpy(indices + to + k, &few, sizeof(few));
             }
         }

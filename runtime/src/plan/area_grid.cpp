@@ -3,7 +3,6 @@
 #include "support/types.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 
 namespace qdq::runtime {
@@ -30,9 +29,9 @@ int64_t groups_in(const blocked_dimension &d, int64_t elements) {
 // Insertion sort: there are few dimensions.
 void order_by_stride(const plan &p, int *order) {
     for (int i = 0; i < p.dimension_count; i++) {
-        const int64_t stride = std::abs(p.dimensions[i].whole.x);
+        const uint64_t distance = distance_of(p.dimensions[i].whole.x);
         int j = i;
-        for (; j > 0 && stride < std::abs(p.dimensions[order[j - 1]].whole.x); j--) {
+        for (; j > 0 && distance < distance_of(p.dimensions[order[j - 1]].whole.x); j--) {
             order[j] = order[j - 1];
         }
         order[j] = i;
@@ -70,7 +69,7 @@ void grow_areas(const dynamic_plan &dynamic, int64_t bytes, int64_t most_times, 
         const int d = grid.order[i];
         const int64_t units = grid.count[d], unit = grid.extent[d];
         if (units > 1 && !is_cut) {
-            const int64_t run = std::abs(p.dimensions[d].whole.x) == 1 ? area_run / unit : 1;
+            const int64_t run = distance_of(p.dimensions[d].whole.x) == 1 ? area_run / unit : 1;
             const int64_t room = std::max(most_elements / grid.elements, run);
             const int64_t taken = std::clamp<int64_t>(std::min(room, most_times), 1, units);
             is_cut = taken < units;

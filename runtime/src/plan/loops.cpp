@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <numeric>
 #include <span>
 
@@ -13,8 +12,8 @@ namespace {
 bool is_inside(const dimension &a, const dimension &b, merge_order order) {
     const bool by_y = order == merge_order::of_strides;
     const auto first = by_y ? &dimension::y : &dimension::x, second = by_y ? &dimension::x : &dimension::y;
-    const int64_t of_a = std::abs(a.*first), of_b = std::abs(b.*first);
-    return of_a != of_b ? of_a < of_b : std::abs(a.*second) < std::abs(b.*second);
+    const uint64_t of_a = distance_of(a.*first), of_b = distance_of(b.*first);
+    return of_a != of_b ? of_a < of_b : distance_of(a.*second) < distance_of(b.*second);
 }
 
 // Insertion sort: there are few dimensions, and they come nearly sorted.

@@ -16,6 +16,11 @@ struct dimension {
     bool varies() const { return scale != 0 || zero_point != 0; }  // do its steps reach other operands?
 };
 
+// How far apart a stride puts elements. It may be the least int64, of a dimension of one element.
+constexpr uint64_t distance_of(int64_t stride) {
+    return stride < 0 ? 0 - static_cast<uint64_t>(stride) : static_cast<uint64_t>(stride);
+}
+
 // A dimension as the caller gave it: the operands advance once every `block` elements. A ragged one has a last block
 // that is shorter.
 struct blocked_dimension {
@@ -141,9 +146,10 @@ struct call {
 // elements before it, or moved.
 struct direct_call {
     static constexpr int32_t most_operands = 256;
+    static constexpr uint8_t no_variant = UINT8_MAX;
 
     bool possible;
-    int8_t plain_variant;  // of f32 scales, and at most one zero point that becomes an f32. Of others none, below 0
+    uint8_t plain_variant;  // of f32 scales, and at most one zero point that becomes an f32; of others no_variant
     kernel_form form;
     bool overlaps;  // two rows of one; y is not x
     uint8_t rest;   // elements that are moved, of a group
@@ -151,7 +157,7 @@ struct direct_call {
     int16_t operands;
     halide_dimension_t x_shape[2], y_shape[2], operand_shape[1];
 
-    bool plain() const { return plain_variant >= 0; }
+    bool plain() const { return plain_variant != no_variant; }
 };
 
 // How a plan's elements are reached.
