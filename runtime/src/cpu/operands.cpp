@@ -109,23 +109,23 @@ template<types some, bool vectors>
 [[gnu::always_inline]] inline void read_all(qdq_dtype dtype, const void *data, int64_t first, int64_t stride,
                                             int64_t count, void *to) {
     with_operand_type<some>(dtype, [=](auto operand) __attribute__((always_inline)) {
-        using memory = typename decltype(operand)::bits;
+        using memory_type = typename decltype(operand)::bits;
         auto *const bits = static_cast<uint32_t *>(to);
-        constexpr int64_t together = std::max<int64_t>(lanes, register_bytes / sizeof(memory));
+        constexpr int64_t together = std::max<int64_t>(lanes, register_bytes / sizeof(memory_type));
         if (vectors && stride == 1 && count >= together) {
             for (int64_t i = 0; i < count; i += together) {
                 i = std::min(i, count - together);  // the last ones overlap those before
-#if !defined(__clang__)  // whose loops compare the addresses first: a copy of the codes would wait for its stores
+#if !defined(__clang__)  // which does not know it. GCC compares the addresses before each register without it
 #pragma GCC ivdep
 #endif
                 for (int64_t k = 0; k < together; k++) {
-                    bits[i + k] = bits_of(operand, element<memory>(data, first + i + k));
+                    bits[i + k] = bits_of(operand, element<memory_type>(data, first + i + k));
                 }
             }
             return;
         }
         for (int64_t i = 0; i < count; i++) {
-            bits[i] = bits_of(operand, element<memory>(data, first + i * stride));
+            bits[i] = bits_of(operand, element<memory_type>(data, first + i * stride));
             asm volatile("");  // vectors of them are more code, and no faster
         }
     });

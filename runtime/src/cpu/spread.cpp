@@ -268,8 +268,8 @@ struct continued_indices {
     value distance;
 };
 
-// By registers: up to one of them past the end is written over, of what lay there, whose sum may wrap. The steps are
-// data: loops for each are 300 bytes more.
+// By registers: up to one of them past the end is written over, by sums of whatever lay there, which may wrap. The
+// steps are data: loops for each are 300 bytes more.
 template<int64_t lanes>
 [[gnu::always_inline]] inline void continue_indices(std::span<const continued_indices> steps, value *indices) {
     for (auto [from, count, to, end, distance] : steps) {

@@ -326,7 +326,7 @@ tile_runner::operand_box tile_runner::read_operands(const tile &t) {
     int order[most_dimensions]{}, several = 0;
     const auto distance = [this](int d) {
         const dimension &w = dimensions[d].whole;
-        return std::abs(w.scale != 0 ? w.scale : w.zero_point);
+        return distance_of(w.scale != 0 ? w.scale : w.zero_point);
     };
     for (int d = 0; d < count; d++) {
         const auto &[w, block] = dimensions[d];

@@ -22,8 +22,9 @@ bool ask() {
 
 }  // namespace
 
-// With them alone Zen 5 takes 1.0 to 1.15 times as long, and Zen 3 1.0 to 2.1 (f32 to f8e4m3). Two changes of modes
-// take what 64 elements take else: f32 to i8 of 64 takes 26 ns, and 41 with them (Zen 5); 48, and 65 (Zen 3).
+// Where all of x is subnormal, Zen 5 takes 1.0 to 1.15 times as long, and Zen 3 1.0 to 2.1. To change the modes and
+// back costs more in a small call: 64 elements of f32 to i8 take 26 ns without a change and 41 with it (Zen 5), 48 and
+// 65 (Zen 3).
 bool is_slow_with_subnormals(uint32_t vendor, uint32_t leaf1_eax) {
     constexpr uint32_t zen3 = 0x19;  // and Zen 4
     return vendor != signature_AMD_ebx || family_of(leaf1_eax) < zen3;
