@@ -27,7 +27,22 @@ template<int64_t result_bytes, typename Results>
     results.look_up(x + step * codes_at_once / 2, y + step * codes_at_once * result_bytes);
 }
 
-template<typename Kernel, bool has_offset, template<typename, bool, bool> typename Results>
+// Calls step(i) for each.
+template<bool unrolls, typename Step> [[gnu::always_inline]] inline void for_each_step(int64_t steps, Step step) {
+    if constexpr (unrolls) {
+#pragma GCC unroll 4
+        for (int64_t i = 0; i < steps; i++) {
+            step(i);
+        }
+    } else {
+#pragma GCC unroll 1
+        for (int64_t i = 0; i < steps; i++) {
+            step(i);
+        }
+    }
+}
+
+template<typename Kernel, bool has_offset, template<typename, bool, bool> typename Results, bool unrolls>
 void look_up(const dequantize_arguments &all) {
     constexpr int64_t result_bytes = Kernel::floats.bits / 8;
     using of_one = Results<Kernel, has_offset, false>;
@@ -44,26 +59,23 @@ void look_up(const dequantize_arguments &all) {
                 look_up_step<result_bytes>(results, rows.x, rows.y, i + 1);
             }
         } else if (!short_blocks) {
-#pragma GCC unroll 4
-            for (int64_t i = 0; i < steps; i++) {
-                look_up_step<result_bytes>(of_one(with[i], with[i]), rows.x, rows.y, i);
-            }
+            for_each_step<unrolls>(
+                steps, [&](int64_t i) { look_up_step<result_bytes>(of_one(with[i], with[i]), rows.x, rows.y, i); });
         } else {
             using of_two = Results<Kernel, has_offset, true>;
-#pragma GCC unroll 4
-            for (int64_t i = 0; i < steps; i++) {
+            for_each_step<unrolls>(steps, [&](int64_t i) {
                 look_up_step<result_bytes>(of_two(with[2 * i], with[2 * i + 1]), rows.x, rows.y, i);
-            }
+            });
         }
     }
 }
 
-template<typename Kernel, template<typename, bool, bool> typename Results>
+template<typename Kernel, template<typename, bool, bool> typename Results, bool unrolls = true>
 int dequantize_4_bits(const dequantize_arguments &all) {
     if (all.variant == int32_t(dequantize_variant::plain)) {
-        look_up<Kernel, false, Results>(all);
+        look_up<Kernel, false, Results, unrolls>(all);
     } else if constexpr (Kernel::stored.is_integer()) {
-        look_up<Kernel, true, Results>(all);
+        look_up<Kernel, true, Results, unrolls>(all);
     }
     return 0;
 }

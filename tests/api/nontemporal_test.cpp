@@ -38,7 +38,9 @@ protected:
         const tensor_memory scale = scales(scale_per_row ? dimensions{shape[0], 1} : dimensions{});
         const tensor_memory expected(to, shape);
         const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_expected = expected.view();
-        call_reference({way, &c_x, &c_scale, nullptr, &c_expected, nullptr});
+        qdq_options options{};
+        options.stores = QDQ_STORES_NONTEMPORAL;
+        call_reference({way, &c_x, &c_scale, nullptr, &c_expected, &options});
         const int64_t x_bytes = bytes_of(c_x), y_bytes = bytes_of(c_expected);
         fenced_memory x_memory(x_bytes), y_memory(y_bytes + 64);
         qdq_tensor fenced_x = c_x, y = c_expected;
@@ -47,13 +49,12 @@ protected:
         test_support::for_each_target([&](const std::string &) {
             y.data =
                 y_memory.place(y_bytes, flush::trailing, columns % 2);  // at the guard page, or off a line by a byte
-            ASSERT_EQ(call({way, &fenced_x, &c_scale, nullptr, &y, nullptr}), QDQ_OK) << qdq_last_error();
+            ASSERT_EQ(call({way, &fenced_x, &c_scale, nullptr, &y, &options}), QDQ_OK) << qdq_last_error();
             EXPECT_EQ(std::memcmp(y.data, c_expected.data, static_cast<size_t>(y_bytes)), 0) << columns << " columns";
             EXPECT_TRUE(y_memory.surroundings_intact()) << columns << " columns";
         });
     }
 
-private:
     static int64_t bytes_of(const qdq_tensor &t) {
         return (reference::element_count(t) * reference::bits_of(t.dtype) + 7) / 8;
     }
@@ -80,6 +81,40 @@ TEST_P(NonTemporalRows, rows_of_a_few_columns_more_or_fewer_than_whole_groups) {
         expect_result(packed ? 514 : 513, true);
         expect_result(packed ? 1086 : 1087, false);
         expect_result(packed ? 1042 : 1043, true);
+    }
+}
+
+// Rows of x that are apart, few and many to a piece: y is dense, and x ends where the last row does.
+TEST_P(NonTemporalRows, rows_that_are_apart) {
+    const auto [way, from, to] = GetParam();
+    for (const int64_t columns : {64, 192, 512, 1088, 2112}) {
+        for (const dimensions &scale_shape : {dimensions{}, dimensions{11, 1}, dimensions{1, columns}}) {
+            const dimensions shape{11, columns}, strides{columns + 64, 1};
+            const dimensions whole{11, strides[0]};
+            const tensor_memory x = way == direction::quantize ? floats(from, whole) : stored(from, whole);
+            const tensor_memory scale = scales(scale_shape), expected(to, shape);
+            qdq_tensor c_x = x.view();
+            c_x.shape = shape.data();
+            c_x.strides = strides.data();
+            const qdq_tensor c_scale = scale.view(), c_expected = expected.view();
+            qdq_options options{};
+            options.stores = QDQ_STORES_NONTEMPORAL;
+            call_reference({way, &c_x, &c_scale, nullptr, &c_expected, &options});
+            const int64_t x_bytes = (10 * strides[0] + columns) * reference::bits_of(from) / 8;
+            const int64_t y_bytes = bytes_of(c_expected);
+            fenced_memory x_memory(x_bytes), y_memory(y_bytes);
+            const void *const data = c_x.data;
+            c_x.data = x_memory.place(x_bytes, flush::trailing);
+            std::memcpy(c_x.data, data, static_cast<size_t>(x_bytes));
+            qdq_tensor y = c_expected;
+            test_support::for_each_target([&](const std::string &) {
+                y.data = y_memory.place(y_bytes, flush::leading);
+                ASSERT_EQ(call({way, &c_x, &c_scale, nullptr, &y, &options}), QDQ_OK) << qdq_last_error();
+                EXPECT_EQ(std::memcmp(y.data, c_expected.data, static_cast<size_t>(y_bytes)), 0)
+                    << columns << " columns";
+                EXPECT_TRUE(y_memory.surroundings_intact()) << columns << " columns";
+            });
+        }
     }
 }
 

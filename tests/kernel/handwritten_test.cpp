@@ -1,5 +1,5 @@
-// Kernels that are written by hand give the results of the generated ones whose place they take, and the table holds
-// them.
+// Kernels that are written by hand, and those whose stores bypass the caches, give the results of the generated ones
+// whose place they take, and the table holds them.
 #include "handwritten_kernels.h"  // generated from the manifest
 
 #include "HalideRuntime.h"
@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <ostream>
 #include <string>
@@ -24,7 +25,7 @@
     extern "C" qdq_##op##_kernel qdq_##target##_##row##_##form, qdq_##target##_##row##_##form##_by_hand;
 QDQ_HANDWRITTEN_KERNELS(DECLARED)
 #define DECLARED_NONTEMPORAL(target, row, form, op, float_type, stored_type, blocks, file) \
-    extern "C" qdq_##op##_kernel qdq_##target##_##row##_##form##_nontemporal;
+    extern "C" qdq_##op##_kernel qdq_##target##_##row##_##form, qdq_##target##_##row##_##form##_nontemporal;
 QDQ_NONTEMPORAL_KERNELS(DECLARED_NONTEMPORAL)
 
 namespace {
@@ -194,12 +195,24 @@ std::vector<variant_case> variants_of(const handwritten &k) {
         return all;
     }
     const auto plain = int32_t(dequantize_variant::plain), offset = int32_t(dequantize_variant::offset);
+    const std::vector<float> any{1, -0.1f, NAN, INFINITY, 1e-40f, 0, 3e38f};
     if (k.x().is_float()) {
-        return {{"plain", plain, {1, 0.1f, 0x1p-60f, 0x1p100f, 3}, {0}}};
+        std::vector<variant_case> all{{"plain", plain, {1, 0.1f, 0x1p-60f, 0x1p100f, 3}, {0}}};
+        if (k.its_form == form::column) {
+            all.push_back({"general", int32_t(dequantize_variant::general), any, {0}});
+        }
+        return all;
     }
     const std::vector<float> scales{1, 0.1f, 0x1p-60f, 3e38f, 0, -0.0f, -3};
-    return {{"plain", plain, scales, {0}},
-            {"offset", offset, scales, {0, 1, -7, 0x1p-24f, 0x1p20f, 0.9999999f, -1000.5f}}};
+    const std::vector<float> offsets{0, 1, -7, 0x1p-24f, 0x1p20f, 0.9999999f, -1000.5f};
+    std::vector<variant_case> all{{"plain", plain, scales, {0}}, {"offset", offset, scales, offsets}};
+    if (k.its_form == form::column || k.x().bits == 32) {  // an int32 zero point of any bits
+        all.push_back({"exact", int32_t(dequantize_variant::exact), any, offsets});
+    }
+    if (k.its_form == form::column) {
+        all.push_back({"general", int32_t(dequantize_variant::general), any, {0, 1, NAN, -INFINITY, 1e-40f}});
+    }
+    return all;
 }
 
 operands operands_of(const variant_case &v, int64_t count) {

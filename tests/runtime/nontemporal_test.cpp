@@ -222,17 +222,42 @@ TEST_F(NonTemporal, as_the_caller_says) {
     }
 }
 
-bool has_columns_past_caches(const char *target, qdq_dtype float_type, qdq_dtype stored_type) {
+const qdq_quantize_row *row_of(const char *target, qdq_dtype float_type, qdq_dtype stored_type) {
     for (int i = 0; i < qdq_linked_target_count; i++) {
         const qdq_target &on = qdq_linked_targets[i];
         for (int row = 0; row < on.quantize_count && std::strcmp(on.name, target) == 0; row++) {
             const qdq_quantize_row &r = on.quantize[row];
             if (r.float_type == float_type && r.stored_type == stored_type) {
-                return r.nontemporal[int(qdq::runtime::kernel_form::column)] != nullptr;
+                return &r;
             }
         }
     }
-    return false;
+    return nullptr;
+}
+
+bool has_columns_past_caches(const qdq_quantize_row *row) {
+    return row && row->nontemporal[int(qdq::runtime::kernel_form::column)] != nullptr;
+}
+
+TEST_F(NonTemporal, columns_that_are_divided_by_as_many_scales_as_a_target_likes_or_as_the_caller_says) {
+    constexpr int64_t elements = 4 << 20;
+    qdq_set_num_threads(1);
+    for (int32_t i = 0; i < qdq_target_count(); i++) {
+        if (qdq_target_usable(i) == 0 || qdq_target_device(i) != QDQ_DEVICE_HOST) {
+            continue;
+        }
+        const char *const target = qdq_target_name(i);
+        ASSERT_EQ(qdq_force_target(target), QDQ_OK);
+        const qdq_quantize_row *const row = row_of(target, QDQ_F32, QDQ_I8);
+        ASSERT_NE(row, nullptr);
+        for (int64_t columns : {2048, 4096}) {
+            layout how{"", {elements / columns, columns}, {1, columns}};
+            const bool streams = columns <= row->tuned.divided_columns || has_columns_past_caches(row);
+            EXPECT_EQ(bytes_streamed(how, true, true), streams ? elements : 0) << target << ", " << columns;
+            how.stores = QDQ_STORES_NONTEMPORAL;
+            EXPECT_EQ(bytes_streamed(how, true, true), elements) << target << ", " << columns;
+        }
+    }
 }
 
 // Where such a kernel takes them: from a cache line's begin on.
@@ -259,7 +284,7 @@ TEST_F(NonTemporal, columns_of_a_dynamic_call_where_a_kernel_stores_so) {
             EXPECT_EQ(qdq_quantize_dynamic(&c_x, &c_scale, nullptr, &c_y, nullptr, &options), QDQ_OK)
                 << qdq_last_error();
             note_return();
-            const bool streams = past_line == 0 && has_columns_past_caches(target, QDQ_F32, QDQ_F8E4M3);
+            const bool streams = past_line == 0 && has_columns_past_caches(row_of(target, QDQ_F32, QDQ_F8E4M3));
             EXPECT_EQ(nontemporal_bytes, streams ? rows * columns : 0) << target << ", past a line by " << past_line;
         }
     }

@@ -113,7 +113,8 @@ private:
 
 template<typename Kernel> int dequantize(const dequantize_arguments &all, qdq_dequantize_kernel *generated) {
     if constexpr (Kernel::floats.bits == 16) {
-        return dequantize_4_bits<Kernel, words_of_codes>(all);
+        // Past the caches loops wait for memory, and four blocks at a time are 6 KB more code.
+        return dequantize_4_bits<Kernel, words_of_codes, !Kernel::nontemporal>(all);
     } else if constexpr (Kernel::stored.is_integer() && !Kernel::nontemporal) {
         return all.run(generated);  // 1 Mi codes of i4 take 50 us so, and 80 us to look them up (Zen 3)
     } else {

@@ -221,6 +221,8 @@ void nest_runner::run_area(const area &a) {
     const float_environment environment(loaded.flushes);
     if (is_staged(op) && !bypasses_caches(a)) {
         run_staged(a);
+    } else if (fetches(a)) {
+        run_fetching(a);
     } else {
         run_in_place(a);
     }
@@ -233,6 +235,38 @@ bool nest_runner::bypasses_caches(const area &a) const {
     const uintptr_t first = reinterpret_cast<uintptr_t>(address(y, a.y, op.y_bits));
     return has_kernel && op.nontemporal && !reorders_x && !reorders_y && a.columns % group == 0 && first % line == 0 &&
            pitch % line == 0;
+}
+
+// Whether x of what bypasses the caches is fetched before it is read: of rows that are apart, as hardware begins anew
+// with each, and of long ones of f32 (to i8, 256 MiB: 0.35 ns an element, 0.37 without). Others take up to a fifth
+// longer so.
+bool nest_runner::fetches(const area &a) const {
+    const int64_t piece = op.tuned->fetched_elements;
+    const bool are_apart = a.rows > 1 && a.x_row != a.columns;
+    return op.nontemporal && piece > 0 && (are_apart || (op.x_type == QDQ_F32 && a.columns >= piece));
+}
+
+// By pieces of a row, or of short rows together, during each of which the next one's x is fetched. On Zen 3 i8 to f32,
+// rows of 4096 of 8192, takes 0.22 ns an element so, 0.30 without.
+void nest_runner::run_fetching(const area &a) {
+    kernel_caller kernel(op, a.form, true, a.variant, a.operand_step);
+    const int64_t most = op.tuned->fetched_elements / group * group;
+    const int64_t in_reach = std::min(rows_in_reach(a.x_row), rows_in_reach(a.y_row));
+    const int64_t most_rows = std::clamp<int64_t>(most / a.columns, 1, in_reach);
+    for (int64_t row = 0; row < a.rows; row += most_rows) {
+        const int64_t rows = std::min(most_rows, a.rows - row);
+        for (int64_t column = 0; column < a.columns; column += most) {
+            const area piece = part_of(a, column, std::min(most, a.columns - column), row, rows);
+            const bool is_last = column + most >= a.columns;
+            const int64_t next_column = is_last ? 0 : column + most, next_row = is_last ? row + rows : row;
+            for (int64_t r = next_row; r < std::min(next_row + rows, a.rows); r++) {
+                const char *const next = address(x, part_of(a, next_column, 0, r, 1).x, op.x_bits);
+                prefetch<cache::l1>(next, std::min(most, a.columns - next_column) * op.x_bits / 8);
+            }
+            kernel.run(loaded.from(piece.operand), {address(x, piece.x, op.x_bits), piece.x_row},
+                       {address(y, piece.y, op.y_bits), piece.y_row}, piece.columns, rows);
+        }
+    }
 }
 
 // Straight from x to y, by parts that kernels reach.

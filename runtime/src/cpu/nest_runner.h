@@ -69,6 +69,8 @@ private:
     void run_periodic_area(const area &a, int64_t period, int64_t most);
     void run_area(const area &a);
     bool bypasses_caches(const area &a) const;
+    bool fetches(const area &a) const;
+    void run_fetching(const area &a);
     void run_in_place(const area &a);
     void run_within_reach(const area &a);
     void run_tails(const area &a, kernel_caller &kernel);

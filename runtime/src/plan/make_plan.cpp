@@ -134,6 +134,14 @@ void choose_path(plan &p) {
     set_tiles(p, ordered, order_for_tiles(p.op, p.dimensions, p.dimension_count, ordered));
 }
 
+// Whether columns are divided by more scales than staged pieces go well with: f32 to i8 by columns of 4096, AVX2 on Zen
+// 3, takes 0.82 ns an element so, and 0.41 by way of the caches.
+bool divides_many_columns(const plan &p) {
+    const dimension &c = p.nest.loops[0];
+    return p.path == execution_path::nest && p.op.has_inverses() && c.varies() &&
+           c.extent > p.op.tuned->divided_columns && !p.op.quantize->nontemporal[int(kernel_form::column)];
+}
+
 qdq_status check_call(const arguments &given, plan &result) {
     result.made = plan_mark;
     result.x_offset = result.y_offset = result.scale_offset = result.zero_point_offset = 0;
@@ -162,6 +170,10 @@ qdq_status make_plan(const arguments &given, plan &result) {
     const qdq_status status = check_call(given, result);
     if (!status && runs_on_host(result) && result.path != execution_path::stochastic) {
         choose_path(result);
+        const bool by_size = !given.options || given.options->stores == QDQ_STORES_BY_SIZE;
+        if (by_size && result.elements > 0 && divides_many_columns(result)) {
+            result.op.nontemporal = false;
+        }
         result.path = result.op.packing == QDQ_DENSE ? execution_path::dense : result.path;
     }
     return status;
