@@ -166,7 +166,8 @@ class Kernels:
     @staticmethod
     def command_of(kernel):
         """One command compiles kernels whose names differ in the last word."""
-        return re.sub(r"_(row|column|block|group|each|strided|wide|narrow|8|16|32|swap_nibbles|split_halves|join_halves)$", "", kernel)
+        return re.sub(r"_(row|column|block|group|each|strided|wide|narrow|8|16|32|swap_nibbles|split_halves|join_halves)(_nontemporal)?$", "",
+                      kernel)
 
     def remember(self, stale):
         self.stale = stale
@@ -212,6 +213,7 @@ class Tests:
         of_name = {"cli.verify": ["qdq_cli", "qdq_broken_cli"], "schedules.refused": ["qdq_generators"],
                    "schedules.invariance": ["qdq_generators", "kernel.rows"], "build.status": ["qdq_generators"],
                    "build.folders": ["qdq_generators"], "build.gpu_results": ["qdq_generators"],
+                   "build.nontemporal_stores": ["qdq_generators"],
                    "build.reliability": ["qdq_generators"], "compat.aclnn_types": ["qdq_compat_aclnn"],
                    "ptx.calls": ["qdq_ptx_driver", "device.calls"],
                    "ptx.dynamic": ["qdq_ptx_driver", "device.dynamic"],
