@@ -141,11 +141,11 @@ def figure(ns):
     return float(f"{ns:.5g}")
 
 
-def run_peers(options):
-    """What peers.py finds in its own virtual environment."""
+def run_peers(options, sizes):
+    """What peers.py finds in its own virtual environment, of those sizes that it compares."""
     if not PEERS_PYTHON.exists():
         return missing("no .venv-peers, which `make bench` makes")
-    elements = [e for e in options.elements if e in PEERS_ELEMENTS]
+    elements = [e for e in sizes if e in PEERS_ELEMENTS]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "peers.json"
         called = [str(PEERS_PYTHON), str(HERE / "peers.py"), "--filter", options.filter, "--json", str(path), "--elements",
@@ -158,7 +158,8 @@ def run_peers(options):
 
 
 def run_cliffs(options):
-    """What qdq_cliffs_bench prints of the table and of drawn calls, line by line; nothing where it is not built."""
+    """What qdq_cliffs_bench prints of the table and of drawn calls, line by line; nothing where it is not built, or where rows or
+    sizes are picked."""
     binary = options.binary.with_name("qdq_cliffs_bench")
     if not binary.exists() or options.filter or options.elements:
         return {}
@@ -205,11 +206,11 @@ def main():
     elif options.targets == ["all"]:
         options.targets = [".*"]
     known = sorted({int(name.split("/")[1]) for name in listed if name.startswith("copy/")})
-    options.elements = [e for e in known if not options.elements or e in options.elements]
+    sizes = [e for e in known if not options.elements or e in options.elements]
 
     entries, copies, context, commands = [], [], {}, []
     for threads in names:
-        for elements in options.elements:
+        for elements in sizes:
             print(f"measuring {elements} elements, threads: {threads}", file=sys.stderr)
             commands.append(command(options, kernels(options, elements, threads), threads))
             found = measure([commands[-1]])[0]
@@ -225,7 +226,7 @@ def main():
         "compiler": context.get("compiler"), "command": shlex.join(sys.argv),
         "benchmark_commands": list(map(shlex.join, commands)), "benchmark_context": context,
         "entries": entries, "copies": copies, "cliffs": run_cliffs(options),
-        "peers": {"peers": {}, "rows": []} if options.no_peers else run_peers(options),
+        "peers": {"peers": {}, "rows": []} if options.no_peers else run_peers(options, sizes),
     }
     print(report.as_text(results))
     if options.results:
