@@ -48,6 +48,8 @@ class Build:
     def kernel_bytes(self):
         """{row: {target: bytes of code and constants}}; a row is all forms of a pair of types and a direction."""
         objects = {k["object"]: k for k in self.kernels}
+        past_caches = {k["object"].removesuffix(".o") + "_nontemporal.o": k for k in self.kernels}
+        objects |= {path: k for path, k in past_caches.items() if pathlib.Path(path).exists()}
         sizes = collections.defaultdict(lambda: collections.Counter())
         kernel = None
         for line in output("size", "-A", *objects).splitlines():
