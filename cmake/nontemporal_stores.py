@@ -15,8 +15,8 @@ REGISTERS = 16  # that AVX2 has
 TO_Y = r"(-?\d*\(%r(?!sp)[^)]*\))"
 MOVE = re.compile(r"vmov(?:[ua]p[sd]|dq[ua])\t(%[xy]mm\d+), " + TO_Y)
 CONVERSION = re.compile(r"(vcvtps2ph\t\$\d+, %ymm\d+), " + TO_Y)
-STORE = re.compile(r"\w+\t.*, " + TO_Y + r"(\s|$)")
-COMPARISON = re.compile(r"v?u?com|cmp|test|prefetch|bt")  # their last operand is read
+STORE = re.compile(r"\w+\t(.*, )?" + TO_Y + r"(\s|$)")
+COMPARISON = re.compile(r"(cmp|test)[bwlq]\t")  # the last operand is read, not written
 
 
 def free_register(function):

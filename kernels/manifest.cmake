@@ -177,9 +177,8 @@ qdq_handwritten(avx2/dequantize_4_bits.h
 
 # qdq_nontemporal(TARGETS <target>... ROWS <glob>...)
 # Rows whose generated kernels exist besides with stores that bypass the caches: those of the forms that have none by hand.
-# cmake/nontemporal_stores.py makes them of assembly; where others are staged, codes are computed and stored in turn, not at a
-# time. On Zen 3 they take half to two thirds of the time (256 MiB; i8 to f32: 0.21 ns an element, 0.29 staged, and 0.37 by
-# cached stores; i8 to bf16: 0.17, 0.26, 0.21). They are 0.3 MB. Left out: those to f16 whose conversion has no register free.
+# cmake/nontemporal_stores.py makes them of assembly. On Zen 3 they take half to two thirds of the time of staged pieces
+# (docs/performance.md), and the shared library is 0.2 MB larger. Left out: those to f16 whose conversion has no register free.
 qdq_nontemporal(TARGETS x86_avx2
   ROWS dequantize_*_f32 dequantize_*_bf16 dequantize_i*_f16 dequantize_u*_f16 dequantize_f4*_f16 dequantize_f6*_f16
     dequantize_f8e4*_f16)

@@ -74,4 +74,4 @@ qdq_parameter(part_columns FOR dispatch RANGE 64 1048576 POWER_OF_TWO
 qdq_parameter(divided_columns FOR dispatch RANGE 0 1048576
   MEANING "columns, divided by scales of their own, up to which results bypass the caches by way of staged pieces; more are computed in parts, which lie apart")
 qdq_parameter(fetched_elements FOR dispatch RANGE 0 1024
-  MEANING "of a kernel call past the caches, where rows of x are apart, during which as many of the next are fetched; 0: hardware fetches them")
+  MEANING "of a kernel call past the caches, where rows of x are apart, during which as many of the next are fetched; less than a group of 64: hardware fetches them")

@@ -166,8 +166,8 @@ class Kernels:
     @staticmethod
     def command_of(kernel):
         """One command compiles kernels whose names differ in the last word."""
-        return re.sub(r"_(row|column|block|group|each|strided|wide|narrow|8|16|32|swap_nibbles|split_halves|join_halves)(_nontemporal)?$", "",
-                      kernel)
+        own = kernel.removesuffix("_nontemporal")
+        return re.sub(r"_(row|column|block|group|each|strided|wide|narrow|8|16|32|swap_nibbles|split_halves|join_halves)$", "", own)
 
     def remember(self, stale):
         self.stale = stale

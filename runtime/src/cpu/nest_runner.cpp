@@ -240,7 +240,7 @@ bool nest_runner::bypasses_caches(const area &a) const {
 // Whether x of what bypasses the caches is fetched before it is read: of rows that are apart, as hardware begins anew
 // with each. Rows end to end take up to a fifth longer so.
 bool nest_runner::fetches(const area &a) const {
-    return op.nontemporal && op.tuned->fetched_elements > 0 && a.rows > 1 && a.x_row != a.columns;
+    return op.nontemporal && op.tuned->fetched_elements >= group && a.rows > 1 && a.x_row != a.columns;
 }
 
 // By pieces of a row, or of short rows together, during each of which the next one's x is fetched. On Zen 3 i8 to f32,
