@@ -379,15 +379,17 @@ TEST_F(Dynamic, long_rows_whose_codes_pass_the_caches_equal_the_oracle) {
 }
 
 // Groups of a row lie end to end, and several of them pass together where y begins at a cache line. So do blocks, of
-// which the last are half a kernel's group. Those of the last call, which go through the caches, are 16 MiB.
+// which the last are half a kernel's group. Rows that are apart by a gap begin at cache lines, too. Those of the last
+// call are 16 MiB.
 TEST_F(Dynamic, codes_of_groups_that_pass_the_caches_equal_those_that_stay) {
     constexpr int64_t line = 64;
     struct streamed {
         qdq_dtype from, to;
         int64_t group, groups, rows = 91;
         qdq_stores stores = QDQ_STORES_NONTEMPORAL;
+        int64_t gap = 0;
     };
-    for (const auto &[from, to, group, groups, rows, passing] :
+    for (const auto &[from, to, group, groups, rows, passing, gap] :
          {streamed{QDQ_F32, QDQ_I8, 128, 15},
           {QDQ_BF16, QDQ_F8E4M3, 128, 15},
           {QDQ_BF16, QDQ_I8, 64, 30},
@@ -397,13 +399,16 @@ TEST_F(Dynamic, codes_of_groups_that_pass_the_caches_equal_those_that_stay) {
           {QDQ_F32, QDQ_I8, 48, 40},
           {QDQ_BF16, QDQ_F4E2M1, 16, 110},
           {QDQ_F32, QDQ_I4, 32, 59},
+          {QDQ_BF16, QDQ_F8E4M3, 2176, 1, 91, QDQ_STORES_NONTEMPORAL, 64},
+          {QDQ_F16, QDQ_U8, 2176, 1, 91, QDQ_STORES_NONTEMPORAL, 128},
+          {QDQ_F32, QDQ_F4E2M1, 2176, 1, 91, QDQ_STORES_NONTEMPORAL, 128},
           {QDQ_BF16, QDQ_F8E4M3, 32, 59, 9001, QDQ_STORES_BY_SIZE}}) {
-        const int64_t columns = group * groups, bytes = rows * columns * reference::bits_of(to) / 8;
-        const tensor_memory x = long_rows(from, rows, columns, 0);
-        const int64_t shape[] = {rows, columns}, block[] = {1, group};
+        const int64_t columns = group * groups, bytes = rows * (columns + gap) * reference::bits_of(to) / 8;
+        const tensor_memory x = long_rows(from, rows, columns, gap);
+        const int64_t shape[] = {rows, columns}, strides[] = {columns + gap, 1}, block[] = {1, group};
         const auto run = [&](qdq_stores stores, char *y) {
             tensor_memory scale(QDQ_F32, {rows, groups});
-            const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y{y, to, 2, shape, nullptr, {}};
+            const qdq_tensor of_x = x.view(), of_scale = scale.view(), of_y{y, to, 2, shape, strides, {}};
             const qdq_options options{.block_shape = block, .stores = stores};
             EXPECT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &of_y, nullptr, &options), QDQ_OK)
                 << qdq_last_error();
@@ -411,7 +416,7 @@ TEST_F(Dynamic, codes_of_groups_that_pass_the_caches_equal_those_that_stay) {
         };
         test_support::for_each_target([&](const std::string &) {
             for (const int64_t past_line : {0, 16}) {
-                std::vector<char> stays(bytes), memory(bytes + 2 * line, 0x55);
+                std::vector<char> stays(bytes, 0x55), memory(bytes + 2 * line, 0x55);
                 void *aligned = memory.data();
                 size_t room = memory.size();
                 char *const y = static_cast<char *>(std::align(line, bytes, aligned, room)) + past_line;

@@ -64,9 +64,9 @@ template<typename Kernel, bool multiplies, bool adds, bool clamps> struct row_qu
 
     // Within the caches nothing is fetched ahead: f32 from L3, divided, would take 8 % less (1 Mi elements, Zen 5), but
     // rows whose scales are computed, of which more is on its way already, 5 % more.
-    static void run(const element *x, char *y, int64_t columns, const row_operands &with) {
+    static void run(const element *x, char *y, int64_t columns, const row_operands &with, int64_t fetch_distance) {
         for (int64_t c = 0; c < columns; c += group_size, x += group_size) {
-            fetch_ahead<Kernel::nontemporal>(x);
+            fetch_ahead<Kernel::nontemporal>(x, fetch_distance);
             const __m512i codes = in_order(saturated<is_signed>(words(x, with), words(x + 2 * lanes, with)));
             store<Kernel::nontemporal>(y + c, clamps ? clamped<is_signed>(codes, with) : codes);
         }
@@ -75,11 +75,11 @@ template<typename Kernel, bool multiplies, bool adds, bool clamps> struct row_qu
 
 template<typename Kernel, bool multiplies, bool adds, bool clamps> int quantize_rows(const quantize_arguments &all) {
     using row = row_quantizer<Kernel, multiplies, adds, clamps>;
-    const int64_t columns = all.x->dim[0].extent;
+    const int64_t columns = all.x->dim[0].extent, fetch_distance = fetch_distance_of(all.x);
     rows_of_bytes rows(all.x, all.y);
     for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
         row::run(reinterpret_cast<const typename row::element *>(rows.x), rows.y, columns,
-                 row_operands(all, r, multiplies));
+                 row_operands(all, r, multiplies), fetch_distance);
     }
     return 0;
 }

@@ -214,8 +214,7 @@ int encode(const quantize_arguments &all, qdq_quantize_kernel *generated) {
     using code = stored_code<std::conditional_t<Kernel::stored.dtype == QDQ_F8E4M3, f8e4m3_code, f4e2m1_code>>;
     const int64_t block = block_of(all);
     const bool is_worth_factors = !Kernel::is_column || rows_of_bytes(all.x, all.y).count >= fewest_rows_of_columns;
-    if (is_worth_factors &&
-        encodes<typename Kernel::in_caches, code, Encoder>(all, block, call_stores(Kernel::nontemporal))) {
+    if (is_worth_factors && encodes<typename Kernel::in_caches, code, Encoder>(all, block, stores_of<Kernel>(all))) {
         return 0;
     }
     return Kernel::is_block && block != Kernel::stored.block ? run_in_halves(all, Kernel::stored.block, generated)

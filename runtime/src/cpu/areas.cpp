@@ -307,7 +307,9 @@ int64_t parts_of(const dynamic_plan &p, int64_t elements) {
 // Whether each area's codes leave for memory while the next area is fetched. A search takes longer than memory does.
 bool streams_rows(const dynamic_plan &p) { return p.candidates.count == 1 && row_stream::takes(p.quantize); }
 
-int64_t bytes_of_areas(const dynamic_plan &p) { return streams_rows(p) ? row_stream::bytes : area_bytes; }
+int64_t bytes_of_areas(const dynamic_plan &p, const void *y) {
+    return streams_rows(p) ? row_stream::bytes_of(p.quantize, y) : area_bytes;
+}
 
 // Areas one after another. What areas of one shape have in common is found once.
 class area_runner {
@@ -500,8 +502,8 @@ struct boxes_in_parts {
     int64_t parts;
 };
 
-void run_box(const dynamic_plan &p, const interval *box, area_runner &runner) {
-    const area_grid grid = cut_into_areas(p, box, bytes_of_areas(p));
+void run_box(const dynamic_plan &p, const interval *box, const void *y, area_runner &runner) {
+    const area_grid grid = cut_into_areas(p, box, bytes_of_areas(p, y));
     for (int64_t number = 0; number < grid.areas; number++) {
         runner.run(grid, number);
     }
@@ -515,8 +517,8 @@ void run_some_boxes(int64_t i, void *context) {
     for (int64_t number = first; number < first + count; number++) {
         interval box[most_dimensions];
         find_area(whole.boxes, p.quantize.dimension_count, number, box);
-        run_box(p, box, of_first);
-        run_box(q, box, of_second);
+        run_box(p, box, to_first.y, of_first);
+        run_box(q, box, to_second.y, of_second);
     }
 }
 
@@ -603,14 +605,14 @@ bool columns_bypass_caches(const plan &quantize, const void *y) {
 
 plan plan_of_areas(const dynamic_plan &p, const dynamic_tensors &at) {
     plan quantize = plan_with_operands(p, at);
-    quantize.op.nontemporal = p.bypasses_caches || (streams_rows(p) && row_stream::bypasses_caches(quantize.op)) ||
+    quantize.op.nontemporal = p.bypasses_caches || (streams_rows(p) && row_stream::bypasses_caches(quantize, at.y)) ||
                               columns_bypass_caches(quantize, at.y);
     return quantize;
 }
 
 [[gnu::noinline]] void quantize_by_areas(const dynamic_plan &p, const dynamic_tensors &at) {
     const int64_t parts = parts_of(p, p.quantize.elements);
-    const area_grid grid = cut_into_areas(p, bytes_of_areas(p));
+    const area_grid grid = cut_into_areas(p, bytes_of_areas(p, at.y));
     if (runs_by_areas(grid, parts)) {
         const plan quantize = plan_of_areas(p, at);
         run_areas({p, grid, at, &quantize, parts});

@@ -1,5 +1,6 @@
 #include "cpu/kernel_call.h"
 
+#include "cpu/cache_lines.h"
 #include "cpu/fast_variants.h"
 #include "cpu/movement.h"
 #include "cpu/nan_codes.h"
@@ -23,6 +24,11 @@ uint8_t *host(const void *data) { return static_cast<uint8_t *>(const_cast<void 
 
 }  // namespace
 
+bool begin_at_lines(const call &op, const void *y, int64_t columns, int64_t pitch, int64_t rows) {
+    const int64_t distance = rows > 1 ? pitch * op.y_bits / 8 : 0;
+    return columns % group == 0 && reinterpret_cast<uintptr_t>(y) % line == 0 && distance % line == 0;
+}
+
 void call_kernel(const call &op, kernel_form form, bool nontemporal, int32_t variant, kernel_buffers &all) {
     if (op.quantizes()) {
         const auto &kernels = nontemporal ? op.quantize->nontemporal : op.quantize->forms;
@@ -42,7 +48,13 @@ kernel_caller::kernel_caller(const call &op, kernel_form form, bool nontemporal,
       operand_step(operand_step),
       all(op, nullptr, {}, nullptr, x_shape, operand_shape, y_shape) {
     x_shape[0].stride = y_shape[0].stride = 1;
+    x_shape[0].flags = 0;
     operand_shape[0].stride = int32_t(operand_step);
+}
+
+void kernel_caller::fetch_ahead(int64_t bytes) {
+    const auto near = static_cast<int32_t>(bytes);
+    x_shape[0].flags = near == bytes ? static_cast<uint32_t>(near) : 0;
 }
 
 void kernel_caller::run_kernel(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns,

@@ -45,6 +45,9 @@ inline bool has_nontemporal_kernel(const call &op, kernel_form form) {
                           : op.dequantize->nontemporal[int(form)] != nullptr;
 }
 
+// Whether rows of y are what such kernels take: whole groups that begin at cache lines.
+bool begin_at_lines(const call &op, const void *y, int64_t columns, int64_t pitch, int64_t rows);
+
 // `nontemporal`: the form's kernel whose stores bypass the caches, which there is then.
 void call_kernel(const call &op, kernel_form form, bool nontemporal, int32_t variant, kernel_buffers &all);
 
@@ -74,6 +77,9 @@ public:
     // where every row shares one operand, else 1.
     kernel_caller(const call &op, kernel_form form, bool nontemporal, int32_t variant, int64_t operand_step);
     kernel_caller(const kernel_caller &) = delete;
+
+    // How many bytes ahead x is fetched by kernels whose stores bypass the caches, if not as far as they do anyway.
+    void fetch_ahead(int64_t bytes);
 
     // Computes rows x columns elements within reach, columns a multiple of `group`.
     void run(const kernel_operands &with, rows_of_x from, rows_of_y to, int64_t columns, int64_t rows);

@@ -230,11 +230,8 @@ void nest_runner::run_area(const area &a) {
 
 // Whether the form has a kernel that stores past the caches, and an area is what it takes.
 bool nest_runner::bypasses_caches(const area &a) const {
-    const bool has_kernel = has_nontemporal_kernel(op, a.form);
-    const int64_t pitch = a.rows > 1 ? a.y_row * op.y_bits / 8 : 0;
-    const uintptr_t first = reinterpret_cast<uintptr_t>(address(y, a.y, op.y_bits));
-    return has_kernel && op.nontemporal && !reorders_x && !reorders_y && a.columns % group == 0 && first % line == 0 &&
-           pitch % line == 0;
+    return op.nontemporal && has_nontemporal_kernel(op, a.form) && !reorders_x && !reorders_y &&
+           begin_at_lines(op, address(y, a.y, op.y_bits), a.columns, a.y_row, a.rows);
 }
 
 // Whether x of what bypasses the caches is fetched before it is read: of rows that are apart, as hardware begins anew

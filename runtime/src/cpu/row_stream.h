@@ -12,16 +12,16 @@ namespace qdq::runtime {
 
 class row_stream {
 public:
-    // Of x, so many bytes at a time: what has been fetched is in the L2 cache at least, and what comes next has room.
-    // What is left may be twice as many.
-    static constexpr int64_t bytes = int64_t{1} << 15;
-
     // Whether a plan's results are too large for the caches, and are rows of codes of a byte or less, each with
     // operands: long ones, or whole groups, or blocks of a kernel, that lie end to end.
     static bool takes(const plan &quantize);
 
+    // Of x, so many bytes at a time: what has been fetched is in the L2 cache at least, and what comes next has room.
+    // What is left may be twice as many.
+    static int64_t bytes_of(const plan &quantize, const void *y);
+
     // Whether they are to bypass the caches, or to be on their way in them.
-    static bool bypasses_caches(const call &op);
+    static bool bypasses_caches(const plan &quantize, const void *y);
 
     // Of a plan that it takes, with the operands' addresses.
     row_stream(const plan &quantize, const void *x, void *y);
@@ -32,11 +32,12 @@ public:
     bool run(const offsets &at, int64_t rows);
 
 private:
-    static constexpr int64_t shortest_row = 1024;     // of those that lie apart
+    static constexpr int64_t shortest_row = 1024;  // of those that lie apart
+    static constexpr int64_t bytes_of_pieces = int64_t{1} << 15, bytes_of_kernel = int64_t{1} << 17;
     static constexpr int64_t piece_in_caches = 2048;  // elements: 4 KiB are fetched at once
     static constexpr int64_t least_element = 2;       // bytes
     static constexpr int64_t shortest_block = 16;     // elements
-    static constexpr int64_t most_operands = 2 * bytes / (shortest_block * least_element);
+    static constexpr int64_t most_operands = 2 * bytes_of_pieces / (shortest_block * least_element);
     static constexpr int64_t operand_bytes = 3 * (most_operands + 2 * spare_operands) * int64_t{sizeof(float)};
     static_assert(operands::least_room(operand_bytes) >= most_operands);
 
@@ -63,6 +64,10 @@ private:
     };
 
     static bool are_blocks(const call &op, const dimension &c, const dimension &r);
+    static bool leave_by_kernel(const plan &quantize, const void *y);
+    static bool leave_by_kernel(const call &op, kernel_form form, const void *y, int64_t columns, int64_t pitch,
+                                int64_t rows);
+    bool run_kernel(kernel_form form, int32_t variant, const offsets &at, int64_t columns, int64_t rows);
     void run_rows(kernel_caller &kernel, const offsets &at, int64_t rows);
     void run_pieces(kernel_caller &kernel, const first_piece &at, int64_t all_columns, int64_t rows);
     int64_t most_columns() const;
