@@ -86,7 +86,7 @@ int64_t tile_runner::blocks_met(int d) const {
     int64_t left = most, places = 1;
     const dimension &c = dimensions[0].whole;
     const dimension r = count > 1 ? dimensions[1].whole : dimension{};
-    const bool crosses = ((c.x != 1 || c.y != 1) && (r.x == 1 || r.y == 1)) ||
+    const bool crosses = (count > 1 && cross(op, dimensions[0], dimensions[1])) ||
                          (visitor && count > 1 && c.varies() && dimensions[0].block == 1);
     pads = pads_rows(op, dimensions, count);
     for (int d = 0; d < count; d++) {

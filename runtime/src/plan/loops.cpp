@@ -231,20 +231,36 @@ bool pads_ragged_rows(const call &op, const blocked_dimension *dimensions, int c
            pads_rows(op, dimensions, count);
 }
 
+bool cross(const call &op, const blocked_dimension &column, const blocked_dimension &row) {
+    constexpr int64_t shortest = 8;
+    const dimension &c = column.whole, &r = row.whole;
+    if (c.x == 1 && c.y == 1) {
+        return false;
+    }
+    if (r.x == 1 || r.y == 1) {
+        return true;
+    }
+    const bool are_long = std::min(c.extent, r.extent) >= shortest;
+    const bool has_whole_blocks = !c.varies() || column.block == 1 || column.block % group == 0;
+    return !op.packs() && are_long && has_whole_blocks &&
+           (distance_of(r.x) < distance_of(c.x) || distance_of(r.y) < distance_of(c.y));
+}
+
 int order_for_tiles(const call &op, const blocked_dimension *dimensions, int count, blocked_dimension *merged) {
-    const auto order = op.packs()              ? merge_order::as_given
-                       : op.x_bits > op.y_bits ? merge_order::of_x_strides
-                                               : merge_order::of_strides;
+    const bool by_x = op.x_bits > op.y_bits;
+    const auto order = op.packs() ? merge_order::as_given : by_x ? merge_order::of_x_strides : merge_order::of_strides;
     count = merge_dimensions(dimensions, count, order, merged);
     if (count == 0) {
         merged[0] = {{1, 1, 1, 0, 0}, 1};
         return 1;
     }
-    const dimension &c = merged[0].whole;
-    if ((c.x != 1 || c.y != 1) && steps_begin_at_bytes(op, merged, count)) {
-        blocked_dimension *const other = std::ranges::find_if(
-            merged + 1, merged + count, [](const blocked_dimension &d) { return d.whole.x == 1 || d.whole.y == 1; });
-        if (other != merged + count) {
+    if (steps_begin_at_bytes(op, merged, count)) {
+        const auto distance = [&](const blocked_dimension &d) {
+            const uint64_t x = distance_of(d.whole.x), y = distance_of(d.whole.y);
+            return op.packs() ? std::min(x, y) : by_x ? y : x;
+        };
+        blocked_dimension *const other = std::ranges::min_element(merged + 1, merged + count, {}, distance);
+        if (other != merged + count && cross(op, merged[0], *other)) {
             insert_at(merged + 1, other);
         }
     }

@@ -25,6 +25,9 @@ int merge_dimensions(const blocked_dimension *dimensions, int count, merge_order
 // the wider element type's, so that the narrower is the one to transpose.
 void normalize(const call &op, const blocked_dimension *dimensions, int count, loop_nest &nest);
 
+// Whether elements lie closer along `row` on one side, and along `column` on the other: tiles of both are squares then.
+bool cross(const call &op, const blocked_dimension &column, const blocked_dimension &row);
+
 // The same of dimensions that run by tiles: packed ones stay in their order where rows do not begin at whole bytes;
 // else the wider tensor's smallest stride is innermost, and if x and y are contiguous along different ones, the other
 // is next.
