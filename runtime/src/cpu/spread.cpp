@@ -339,7 +339,7 @@ QDQ_AVX2 void shuffle_by_indices(std::span<const spread_values> arrays, std::spa
 bool is_in_order(std::span<const spread_dimension> box) {
     int64_t values = 1;
     for (const spread_dimension &d : box) {
-        const bool goes_on = values > 1 ? d.block == 1 && d.from == values : d.blocks == 1 || d.from == 1;
+        const bool goes_on = values > 1 ? d.blocks == d.extent && d.from == values : d.blocks == 1 || d.from == 1;
         if (!goes_on) {
             return false;
         }
