@@ -72,12 +72,13 @@ struct rows_of_bytes {
     uint8_t *codes(int64_t row) const { return reinterpret_cast<uint8_t *>(y + row * y_bytes); }
 };
 
-// How many bytes ahead kernels fetch x whose stores bypass the caches. A call may say otherwise by what Halide leaves
-// unused: rows whose scales are computed are fetched before their largest element is found.
-constexpr int64_t usual_fetch_distance = 8192;
-inline int64_t fetch_distance_of(const halide_buffer_t *x) {
+// How many bytes ahead a kernel fetches x, 0 for nothing. A call says so by what Halide leaves unused: rows whose
+// scales are computed are fetched before their largest element is found. Otherwise kernels whose stores bypass the
+// caches do.
+constexpr int64_t fetch_distance_of(bool nontemporal) { return nontemporal ? 8192 : 0; }
+inline int64_t fetch_distance_of(bool nontemporal, const halide_buffer_t *x) {
     const auto given = static_cast<int32_t>(x->dim[0].flags);
-    return given == 0 ? usual_fetch_distance : given;
+    return given == 0 ? fetch_distance_of(nontemporal) : given;
 }
 
 inline const float *floats_of(const halide_buffer_t *operand) { return reinterpret_cast<const float *>(operand->host); }

@@ -19,27 +19,27 @@ template<bool nontemporal> void store(char *y, __m512i value) {
 }
 #endif
 
-// Into the L1 cache, 64 elements that come so many bytes later, where codes go past the caches.
-template<bool nontemporal, typename Element> inline void fetch_ahead(const Element *x, int64_t distance) {
+// Into the L1 cache, 64 elements that come so many bytes later.
+template<typename Element> inline void fetch_ahead(const Element *x, int64_t distance) {
     constexpr int64_t line = 64;
-    for (int64_t i = 0; nontemporal && i < group_size * int64_t{sizeof(Element)}; i += line) {
+    for (int64_t i = 0; i < group_size * int64_t{sizeof(Element)}; i += line) {
         _mm_prefetch(reinterpret_cast<const char *>(x) + distance + i, _MM_HINT_T0);
     }
 }
 
-// The same where the call says whether its stores bypass the caches. Both ways share one loop, which costs an encoder 1
-// to 2 %; the empty asm keeps compilers from making two of it.
+// Stores and fetches as the call says. All ways share one loop, which costs an encoder 1 to 2 %; the empty asm keeps
+// compilers from making several of it.
 class call_stores {
 public:
-    explicit call_stores(bool are_nontemporal, int64_t fetch_distance = usual_fetch_distance)
+    call_stores(bool are_nontemporal, int64_t fetch_distance)
         : are_nontemporal(are_nontemporal), fetch_distance(fetch_distance) {}
 
     template<typename Vector> [[gnu::always_inline]] void store(char *y, Vector value) const {
-        bypass_caches() ? kernels::store<true>(y, value) : kernels::store<false>(y, value);
+        unknown(are_nontemporal) ? kernels::store<true>(y, value) : kernels::store<false>(y, value);
     }
     template<typename Element> [[gnu::always_inline]] void fetch_ahead(const Element *x) const {
-        if (bypass_caches()) {
-            kernels::fetch_ahead<true>(x, fetch_distance);
+        if (const int64_t distance = unknown(fetch_distance)) {
+            kernels::fetch_ahead(x, distance);
         }
     }
 
@@ -47,16 +47,11 @@ private:
     const bool are_nontemporal;
     const int64_t fetch_distance;
 
-    [[gnu::always_inline]] bool bypass_caches() const {
-        bool own = are_nontemporal;
+    template<typename T> [[gnu::always_inline]] static T unknown(T own) {
         __asm__("" : "+r"(own));
         return own;
     }
 };
-
-template<typename Kernel> call_stores stores_of(const quantize_arguments &all) {
-    return Kernel::nontemporal ? call_stores(true, fetch_distance_of(all.x)) : call_stores(false);
-}
 
 }  // namespace
 }  // namespace qdq::kernels

@@ -277,7 +277,7 @@ void run_groups(const stochastic_row &row, const operand_arrays &operands, int64
                                };
                                return registers_of_x::in_order(Codes::bytes(x, sums(0), sums(1), by, range));
                            };
-    const call_stores stores(row.nontemporal);
+    const call_stores stores(row.nontemporal, fetch_distance_of(row.nontemporal));
     const auto *x = static_cast<const typename registers_of_x::element *>(from);
     for (int64_t i = 0; i < count; i++, x += group_size, halves += group_size / 2) {
         stores.fetch_ahead(x);

@@ -66,7 +66,9 @@ template<typename Kernel, bool multiplies, bool adds, bool clamps> struct row_qu
     // rows whose scales are computed, of which more is on its way already, 5 % more.
     static void run(const element *x, char *y, int64_t columns, const row_operands &with, int64_t fetch_distance) {
         for (int64_t c = 0; c < columns; c += group_size, x += group_size) {
-            fetch_ahead<Kernel::nontemporal>(x, fetch_distance);
+            if constexpr (Kernel::nontemporal) {
+                fetch_ahead(x, fetch_distance);
+            }
             const __m512i codes = in_order(saturated<is_signed>(words(x, with), words(x + 2 * lanes, with)));
             store<Kernel::nontemporal>(y + c, clamps ? clamped<is_signed>(codes, with) : codes);
         }
@@ -75,7 +77,7 @@ template<typename Kernel, bool multiplies, bool adds, bool clamps> struct row_qu
 
 template<typename Kernel, bool multiplies, bool adds, bool clamps> int quantize_rows(const quantize_arguments &all) {
     using row = row_quantizer<Kernel, multiplies, adds, clamps>;
-    const int64_t columns = all.x->dim[0].extent, fetch_distance = fetch_distance_of(all.x);
+    const int64_t columns = all.x->dim[0].extent, fetch_distance = fetch_distance_of(Kernel::nontemporal, all.x);
     rows_of_bytes rows(all.x, all.y);
     for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
         row::run(reinterpret_cast<const typename row::element *>(rows.x), rows.y, columns,

@@ -303,7 +303,7 @@ void run_groups(const stochastic_row &row, const operand_arrays &operands, int64
     };
     const range_vectors range = {_mm512_set1_epi8(static_cast<char>(row.lowest)),
                                  _mm512_set1_epi8(static_cast<char>(row.highest))};
-    const call_stores stores(row.nontemporal);
+    const call_stores stores(row.nontemporal, fetch_distance_of(row.nontemporal));
     const auto *x = static_cast<const typename pair::element *>(from);
     for (int64_t i = 0; i < count; i++, x += group_size, halves += group_size / 2) {
         stores.fetch_ahead(x);

@@ -212,9 +212,10 @@ template<typename Kernel, template<typename Code, bool multiplies> typename Enco
 int encode(const quantize_arguments &all, qdq_quantize_kernel *generated) {
     static_assert(Kernel::stored.dtype == QDQ_F8E4M3 || Kernel::stored.dtype == QDQ_F4E2M1);
     using code = stored_code<std::conditional_t<Kernel::stored.dtype == QDQ_F8E4M3, f8e4m3_code, f4e2m1_code>>;
+    const call_stores stores(Kernel::nontemporal, fetch_distance_of(Kernel::nontemporal, all.x));
     const int64_t block = block_of(all);
     const bool is_worth_factors = !Kernel::is_column || rows_of_bytes(all.x, all.y).count >= fewest_rows_of_columns;
-    if (is_worth_factors && encodes<typename Kernel::in_caches, code, Encoder>(all, block, stores_of<Kernel>(all))) {
+    if (is_worth_factors && encodes<typename Kernel::in_caches, code, Encoder>(all, block, stores)) {
         return 0;
     }
     return Kernel::is_block && block != Kernel::stored.block ? run_in_halves(all, Kernel::stored.block, generated)

@@ -45,9 +45,9 @@ template<typename Code, bool multiplies>
 template<typename Kernel> int quantize(const quantize_arguments &all, qdq_quantize_kernel *generated) {
     using code = integer_code<Kernel::stored.is_signed()>;
     static_assert(Kernel::floats.dtype == QDQ_BF16 && Kernel::stored.bits == 8 && Kernel::stored.is_integer());
-    return encodes<typename Kernel::in_caches, code, words_encoder>(all, block_of(all), stores_of<Kernel>(all))
-               ? 0
-               : all.run(generated);
+    const call_stores stores(Kernel::nontemporal, fetch_distance_of(Kernel::nontemporal, all.x));
+    return encodes<typename Kernel::in_caches, code, words_encoder>(all, block_of(all), stores) ? 0
+                                                                                                : all.run(generated);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ public:
     kernel_caller(const call &op, kernel_form form, bool nontemporal, int32_t variant, int64_t operand_step);
     kernel_caller(const kernel_caller &) = delete;
 
-    // How many bytes ahead x is fetched by kernels whose stores bypass the caches, if not as far as they do anyway.
+    // How many bytes ahead x is fetched by kernels that do so, if not as they do anyway.
     void fetch_ahead(int64_t bytes);
 
     // Computes rows x columns elements within reach, columns a multiple of `group`.

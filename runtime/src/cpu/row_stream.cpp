@@ -9,30 +9,39 @@
 
 namespace qdq::runtime {
 
-// By kernels [4096, 4096] bf16 to e4m3 takes 1.3 ms, 1.9 by cached stores; to i8 0.9, 1.5 by pieces (Zen 5). By pieces
-// to e4m3 takes longer than either, 3.9 to 4.6 (Xeon, 3.2 by cached stores).
+// Kernels that fetch what comes next take less than pieces whose next ones are fetched: [4096, 4096] bf16 to e4m3 1.3
+// ms past the caches, 1.5 by way of them, and 1.9; to i8 0.9, 1.4 and 1.5 (Zen 5). But f32 to integers takes 2.2 to 2.5
+// past the caches, by pieces 2.05.
+row_stream::way row_stream::way_of(const call &op, kernel_form form, const void *y, int64_t columns, int64_t pitch,
+                                   int64_t rows) {
+    const bool has_kernel = has_nontemporal_kernel(op, form) && !op.nan_is_zero && columns % group == 0;
+    if (!has_kernel || (op.x_bits == 32 && op.codes().is_integer())) {
+        return way::pieces;
+    }
+    if (begin_at_lines(op, y, columns, pitch, rows)) {
+        return way::past_caches;
+    }
+    return op.x_type == QDQ_BF16 || op.codes().is_float() ? way::through_caches : way::pieces;
+}
+
+row_stream::way row_stream::way_of(const plan &quantize, const void *y) {
+    const dimension &c = quantize.nest.loops[0], r = quantize.nest.rows();
+    return are_blocks(quantize.op, c, r) ? way_of(quantize.op, kernel_form::block, y, group, 0, 1)
+                                         : way_of(quantize.op, kernel_form::row, y, c.extent, r.y, r.extent);
+}
+
+// Pieces of 16-bit floats that become float codes stay in the caches: bf16 to e4m3 takes 3.9 to 4.6 ms past them, 3.2
+// otherwise (Xeon).
 bool row_stream::bypasses_caches(const plan &quantize, const void *y) {
-    return leave_by_kernel(quantize, y) || quantize.op.x_bits == 32 || quantize.op.codes().is_integer();
+    const call &op = quantize.op;
+    const way by = way_of(quantize, y);
+    return by == way::past_caches || (by == way::pieces && (op.x_bits == 32 || op.codes().is_integer()));
 }
 
 // What a kernel does in one call may be larger than the L1 cache: areas of 128 KiB take 0.9 of the time of those of 32.
 int64_t row_stream::bytes_of(const plan &quantize, const void *y) {
     const bool in_blocks = are_blocks(quantize.op, quantize.nest.loops[0], quantize.nest.rows());
-    return !in_blocks && leave_by_kernel(quantize, y) ? bytes_of_kernel : bytes_of_pieces;
-}
-
-bool row_stream::leave_by_kernel(const plan &quantize, const void *y) {
-    const dimension &c = quantize.nest.loops[0], r = quantize.nest.rows();
-    return are_blocks(quantize.op, c, r) ? leave_by_kernel(quantize.op, kernel_form::block, y, group, 0, 1)
-                                         : leave_by_kernel(quantize.op, kernel_form::row, y, c.extent, r.y, r.extent);
-}
-
-// f32 to integers takes longer so: [4096, 4096] to i8 2.2 to 2.5 ms, by pieces 2.05 (Zen 5).
-bool row_stream::leave_by_kernel(const call &op, kernel_form form, const void *y, int64_t columns, int64_t pitch,
-                                 int64_t rows) {
-    const bool is_faster = op.x_bits == 16 || op.codes().is_float();
-    return is_faster && !op.nan_is_zero && has_nontemporal_kernel(op, form) &&
-           begin_at_lines(op, y, columns, pitch, rows);
+    return in_blocks || way_of(quantize, y) == way::pieces ? bytes_of_pieces : bytes_of_kernel;
 }
 
 bool row_stream::takes(const plan &quantize) {
@@ -87,20 +96,21 @@ bool row_stream::run(const offsets &at, int64_t rows) {
 // All in one call, which fetches what comes next.
 bool row_stream::run_kernel(kernel_form form, int32_t variant, const offsets &at, int64_t columns, int64_t rows) {
     char *const to = address(y, at.y, op.y_bits);
+    const way by = way_of(op, form, to, columns, r.y, rows);
     const bool in_reach = rows <= std::min(rows_in_reach(r.x), rows_in_reach(r.y));
-    if (!op.nontemporal || !in_reach || !leave_by_kernel(op, form, to, columns, r.y, rows)) {
+    if (!in_reach || by == way::pieces || (op.nontemporal && by == way::through_caches)) {
         return false;
     }
-    kernel_caller kernel(op, form, true, variant, 1);
+    kernel_caller kernel(op, form, op.nontemporal, variant, 1);
     kernel.fetch_ahead((rows == 1 ? columns : rows * r.x) * op.x_bits / 8);
     kernel.run(loaded.from(0), {address(x, at.x, op.x_bits), r.x}, {to, r.y}, columns, rows);
     return true;
 }
 
 void row_stream::run_rows(kernel_caller &kernel, const offsets &at, int64_t rows) {
-    const bool begins_line = reinterpret_cast<intptr_t>(address(y, at.y, op.y_bits)) % line == 0;
-    // Codes of short rows leave together.
-    const int64_t at_once = lie_end_to_end(c, r) && (begins_line || !op.nontemporal) ? most_columns() / c.extent : 1;
+    // Codes of short rows leave together, though cache lines may be cut where y begins within one: f32 to i8 by rows of
+    // 128 takes 3.3 ms so, and 5.0 a row at a time (Zen 5).
+    const int64_t at_once = lie_end_to_end(c, r) ? most_columns() / c.extent : 1;
     for (int64_t row = 0, count; row < rows; row += count) {
         count = std::clamp<int64_t>(at_once, 1, rows - row);
         run_pieces(kernel, {at.x + row * r.x, at.y + row * r.y, rows * r.x, row, 0}, c.extent, count);

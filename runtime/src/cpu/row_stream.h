@@ -64,9 +64,11 @@ private:
     };
 
     static bool are_blocks(const call &op, const dimension &c, const dimension &r);
-    static bool leave_by_kernel(const plan &quantize, const void *y);
-    static bool leave_by_kernel(const call &op, kernel_form form, const void *y, int64_t columns, int64_t pitch,
-                                int64_t rows);
+    // Rows that `begin` somewhere in y, in whole groups: by one kernel call, which fetches what comes next, or by
+    // pieces.
+    enum class way { past_caches, through_caches, pieces };
+    static way way_of(const plan &quantize, const void *y);
+    static way way_of(const call &op, kernel_form form, const void *y, int64_t columns, int64_t pitch, int64_t rows);
     bool run_kernel(kernel_form form, int32_t variant, const offsets &at, int64_t columns, int64_t rows);
     void run_rows(kernel_caller &kernel, const offsets &at, int64_t rows);
     void run_pieces(kernel_caller &kernel, const first_piece &at, int64_t all_columns, int64_t rows);
