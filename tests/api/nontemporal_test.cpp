@@ -118,6 +118,46 @@ TEST_P(NonTemporalRows, rows_that_are_apart) {
     }
 }
 
+// Long rows, all of which begin as far from a cache line, or each another way: where kernels store past the caches,
+// what lies before the line and after the last group goes another way.
+TEST_P(NonTemporalRows, rows_that_begin_within_a_cache_line) {
+    const auto [way, from, to] = GetParam();
+    constexpr int64_t rows = 3, columns = 8232, block = 32;
+    struct scales_of {
+        dimensions shape;
+        int64_t block_size = 0;
+    };
+    for (const int64_t pitch : {columns, columns / 128 * 128 + 128}) {
+        for (const auto &[scale_shape, block_size] :
+             {scales_of{{}}, {{rows, 1}}, {{1, columns}}, {{rows, (columns + block - 1) / block}, block}}) {
+            const dimensions shape{rows, columns}, strides{pitch, 1};
+            const tensor_memory x = way == direction::quantize ? floats(from, shape) : stored(from, shape);
+            const tensor_memory scale = scales(scale_shape), expected(to, shape, strides);
+            const qdq_tensor c_x = x.view(), c_scale = scale.view(), c_expected = expected.view();
+            const qdq_options options{.axis = -1, .block_size = block_size, .stores = QDQ_STORES_NONTEMPORAL};
+            call_reference({way, &c_x, &c_scale, nullptr, &c_expected, &options});
+            const int64_t bits = reference::bits_of(to), y_bytes = ((rows - 1) * pitch + columns) * bits / 8;
+            fenced_memory y_memory(y_bytes + 64);
+            qdq_tensor y = c_expected;
+            test_support::for_each_target([&](const std::string &target) {
+                for (const int64_t past_line : {0, 1, 16, 60}) {
+                    y.data = y_memory.place(y_bytes, flush::leading, past_line);
+                    ASSERT_EQ(call({way, &c_x, &c_scale, nullptr, &y, &options}), QDQ_OK) << qdq_last_error();
+                    for (int64_t row = 0; row < rows; row++) {
+                        const auto row_of = [&](const qdq_tensor &t) {
+                            return static_cast<const char *>(t.data) + row * pitch * bits / 8;
+                        };
+                        EXPECT_EQ(std::memcmp(row_of(y), row_of(c_expected), static_cast<size_t>(columns * bits / 8)),
+                                  0)
+                            << target << ", rows of " << pitch << ", past a line by " << past_line;
+                    }
+                    EXPECT_TRUE(y_memory.surroundings_intact());
+                }
+            });
+        }
+    }
+}
+
 // Few enough codes to be asked for in every order, with y at a cache line, where kernels store past the caches
 // themselves.
 TEST(NonTemporalCodes, are_read_in_their_order_and_to_the_end_of_a_row) {

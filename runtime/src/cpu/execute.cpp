@@ -2,6 +2,7 @@
 
 #include "cpu/direct_call.h"
 #include "cpu/float_environment.h"
+#include "cpu/kernel_call.h"
 #include "cpu/nest_runner.h"
 #include "cpu/packing.h"
 #include "cpu/threads.h"
@@ -68,8 +69,11 @@ void run_nest(const plan &p, const loop_nest &nest, const offsets &at, const voi
             longest = nest.loops[i].extent;
         }
     }
-    const int64_t unit = split == 0 ? part_columns : p.op.packed_unit();  // parts of odd packed rows end at bytes
-    const int64_t extent = nest.loops[split].extent;
+    // Parts of odd packed rows end at bytes, and those that pass the caches at lines.
+    const dimension &loop = nest.loops[split];
+    const int64_t extent = loop.extent, of_lines = rows_of_lines(p.op, loop.y);
+    const bool ends_at_lines = p.op.nontemporal && extent >= parts * of_lines;
+    const int64_t unit = split == 0 ? part_columns : ends_at_lines ? of_lines : p.op.packed_unit();
     const int64_t step = std::max<int64_t>((extent + parts - 1) / parts + unit - 1, unit) / unit * unit;
     parallel_run whole{p, nest, at, x, y, split, step};
     run_in_parallel((extent + step - 1) / step, run_part, &whole);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace qdq::runtime {
 
@@ -27,6 +28,11 @@ uint8_t *host(const void *data) { return static_cast<uint8_t *>(const_cast<void 
 bool begin_at_lines(const call &op, const void *y, int64_t columns, int64_t pitch, int64_t rows) {
     const int64_t distance = rows > 1 ? pitch * op.y_bits / 8 : 0;
     return columns % group == 0 && reinterpret_cast<uintptr_t>(y) % line == 0 && distance % line == 0;
+}
+
+int64_t rows_of_lines(const call &op, int64_t pitch) {
+    const int64_t codes = std::max(group, line * 8 / op.y_bits);
+    return codes / std::gcd(codes, pitch);
 }
 
 void call_kernel(const call &op, kernel_form form, bool nontemporal, int32_t variant, kernel_buffers &all) {

@@ -48,6 +48,9 @@ inline bool has_nontemporal_kernel(const call &op, kernel_form form) {
 // Whether rows of y are what such kernels take: whole groups that begin at cache lines.
 bool begin_at_lines(const call &op, const void *y, int64_t columns, int64_t pitch, int64_t rows);
 
+// The fewest rows so far apart that are whole groups, and lines of y: the next one begins at a line, too.
+int64_t rows_of_lines(const call &op, int64_t pitch);
+
 // `nontemporal`: the form's kernel whose stores bypass the caches, which there is then.
 void call_kernel(const call &op, kernel_form form, bool nontemporal, int32_t variant, kernel_buffers &all);
 
