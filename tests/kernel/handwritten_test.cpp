@@ -165,7 +165,8 @@ private:
 
     halide_buffer_t rows_at(uint8_t *data, const element_type &type, halide_dimension_t *shape) const {
         const int64_t bytes = std::max(type.bits, 8) / 8;
-        shape[0] = {0, static_cast<int32_t>(bytes_of(type, how.columns) / bytes), 1, 0};
+        const uint32_t fetched_ahead = how.rows > 1 ? 1 << 17 : 0;  // bytes; no code differs for it
+        shape[0] = {0, static_cast<int32_t>(bytes_of(type, how.columns) / bytes), 1, fetched_ahead};
         shape[1] = {0, static_cast<int32_t>(how.rows), static_cast<int32_t>(pitch_of(type) / bytes), 0};
         return {0, nullptr, data, 0, halide_type(type), 2, shape, nullptr};
     }

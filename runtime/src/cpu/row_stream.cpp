@@ -82,18 +82,19 @@ bool row_stream::run(const offsets &at, int64_t rows) {
     }
     loaded.repeat(rows, times);
     const float_environment environment(loaded.flushes);
-    if (in_blocks && !run_kernel(form, variant, at, columns, 1)) {  // as one row
+    if (in_blocks ? !run_kernel(form, variant, at, columns, 1) : !run_kernel(form, variant, at, c.extent, rows)) {
         kernel_caller kernel(op, form, false, variant, 1);
-        run_pieces(kernel, {at.x, at.y, columns, 0, op.block}, columns, 1);
-    } else if (!in_blocks && !run_kernel(form, variant, at, c.extent, rows)) {
-        kernel_caller kernel(op, form, false, variant, 1);
-        run_rows(kernel, at, rows);
+        if (in_blocks) {  // as one row
+            run_pieces(kernel, {at.x, at.y, columns, 0, op.block}, columns, 1);
+        } else {
+            run_rows(kernel, at, rows);
+        }
     }
     emit(leaving);
     return true;
 }
 
-// All in one call, which fetches what comes next.
+// All in one call, which fetches what comes next. False where none takes them.
 bool row_stream::run_kernel(kernel_form form, int32_t variant, const offsets &at, int64_t columns, int64_t rows) {
     char *const to = address(y, at.y, op.y_bits);
     const way by = way_of(op, form, to, columns, r.y, rows);

@@ -64,8 +64,7 @@ private:
     };
 
     static bool are_blocks(const call &op, const dimension &c, const dimension &r);
-    // Rows that `begin` somewhere in y, in whole groups: by one kernel call, which fetches what comes next, or by
-    // pieces.
+    // How rows become codes: by one kernel call, which fetches what comes next, or by pieces.
     enum class way { past_caches, through_caches, pieces };
     static way way_of(const plan &quantize, const void *y);
     static way way_of(const call &op, kernel_form form, const void *y, int64_t columns, int64_t pitch, int64_t rows);

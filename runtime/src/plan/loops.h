@@ -29,8 +29,8 @@ void normalize(const call &op, const blocked_dimension *dimensions, int count, l
 bool cross(const call &op, const blocked_dimension &column, const blocked_dimension &row);
 
 // The same of dimensions that run by tiles: packed ones stay in their order where rows do not begin at whole bytes;
-// else the wider tensor's smallest stride is innermost, and if x and y are contiguous along different ones, the other
-// is next.
+// else the wider tensor's smallest stride is innermost, or the other's, where more places one after another share an
+// operand then. What crosses it on the other side is next.
 int order_for_tiles(const call &op, const blocked_dimension *dimensions, int count, blocked_dimension *merged);
 
 // Whether operands vary along one of so many dimensions.
