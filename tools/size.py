@@ -158,7 +158,7 @@ def device_bytes(build):
     """{target: [bytes of compressed texts for the driver, of those texts, and of code and constants on the host]}"""
     sizes = {}
     for kernel in build.kernels:
-        if kernel["kind"] in OF_DEVICES:
+        if kernel["kind"] in OF_DEVICES and "tests" not in pathlib.Path(kernel["object"]).parts:  # of no library
             compressed = compressed_text(pathlib.Path(kernel["object"]))
             of_target = sizes.setdefault(kernel["target"], [0, 0, 0])
             of_target[0] += len(compressed)
