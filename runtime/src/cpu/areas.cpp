@@ -228,7 +228,8 @@ void measure_errors(const dynamic_plan &p, const area &a, const void *x, const g
     uint32_t scales[most_groups];
     int32_t zero_points[most_groups];
     zero_points[0] = 0;
-    // Those of no elements are all the same: of [63, 151936] groups, most of them empty, 32 ns an element, and 5 so.
+    // Those of no elements are all the same: in 32 groups, most of them empty, 151 936 f16 with a scale each take 27
+    // ns an element, and 11 so (Zen 5).
     const int64_t computed = a.elements == 0 ? 1 : a.group_count;
     compute_scales(*p.quantize.op.target, how_of(p, at), found, computed, scales, zero_points);
     std::fill_n(scales + computed, a.group_count - computed, scales[0]);

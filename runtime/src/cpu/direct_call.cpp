@@ -232,9 +232,8 @@ bool call_directly(const call &op, const direct_call &d, const offsets &at, cons
 }
 
 bool bypasses_caches_directly(const call &op, const direct_call &d, const void *y) {
-    const int64_t pitch = int64_t{d.y_shape[1].stride} * (op.y_element.bits / 8);
-    return has_nontemporal_kernel(op, d.form) && reinterpret_cast<uintptr_t>(y) % line == 0 &&
-           (d.y_shape[1].extent == 1 || pitch % line == 0);
+    const int64_t pitch = int64_t{d.y_shape[1].stride} * op.y_element.bits / op.y_bits;
+    return has_nontemporal_kernel(op, d.form) && begin_at_lines(op, y, group, pitch, d.y_shape[1].extent);
 }
 
 }  // namespace qdq::runtime

@@ -250,7 +250,12 @@ bool nest_runner::bypasses_caches(const area &a) const {
     return has_kernel_past_caches(a) && begin_at_lines(op, address(y, a.y, op.y_bits), a.columns, a.y_row, a.rows);
 }
 
-// How many columns of a row come before its first cache line.
+// How many columns at least begin a block, and a byte.
+int64_t nest_runner::unit_of(const area &a) const {
+    return std::max(a.form == kernel_form::block ? op.block : 1, op.packed_unit());
+}
+
+// How many columns of a row come before its first cache line; -1: that lies within one.
 int64_t nest_runner::columns_before_line(const area &a) const {
     const auto first = reinterpret_cast<intptr_t>(address(y, a.y, op.y_bits));
     const int64_t bits = 8 * (-first & (line - 1));
@@ -261,8 +266,7 @@ int64_t nest_runner::columns_before_line(const area &a) const {
 bool nest_runner::splits_at_lines(const area &a) const {
     constexpr int64_t shortest = 8192;
     const int64_t before = columns_before_line(a), pitch = a.rows > 1 ? a.y_row * op.y_bits / 8 : 0;
-    const int64_t unit = std::max(a.form == kernel_form::block ? op.block : 1, op.packed_unit());
-    return a.columns >= shortest && a.columns <= reach && pitch % line == 0 && before >= 0 && before % unit == 0;
+    return a.columns >= shortest && a.columns <= reach && pitch % line == 0 && before >= 0 && before % unit_of(a) == 0;
 }
 
 // What comes before the lines, and the end, which fills no group, go by way of tiles: cached stores to lines that
@@ -347,8 +351,7 @@ void nest_runner::run_in_place(const area &a, bool nontemporal) {
 // 200, f32 to i8: 0.19 ns an element, 0.27 all rows at a time).
 void nest_runner::run_within_reach(const area &a, bool nontemporal) {
     const int64_t whole = a.columns / group * group, last = a.columns - group;
-    const int64_t unit = std::max(a.form == kernel_form::block ? op.block : 1, op.packed_unit());
-    const bool repeats = last >= 0 && last % unit == 0 && x != y;
+    const bool repeats = last >= 0 && last % unit_of(a) == 0 && x != y;
     kernel_caller kernel(op, a.form, nontemporal, a.variant, a.operand_step);
     const int64_t most_rows = whole == 0 || whole == a.columns ? a.rows : few_rows;
     for (int64_t row = 0; row < a.rows; row += most_rows) {
@@ -437,8 +440,7 @@ int64_t nest_runner::staged_columns(const area &a, int64_t row, int64_t column) 
 // of packed codes may be shorter than a line.
 int64_t nest_runner::first_staged(const area &a, int64_t row, int64_t most) const {
     const int64_t past_line = reinterpret_cast<intptr_t>(address(y, a.y + row * a.y_row, op.y_bits)) % line * 8;
-    const int64_t unit = std::max(a.form == kernel_form::block ? op.block : 1, op.packed_unit());
-    const bool can_align = past_line % (op.y_bits * unit) == 0;
+    const bool can_align = past_line % (op.y_bits * unit_of(a)) == 0;
     return can_align ? most - past_line / op.y_bits % most : most;
 }
 

@@ -71,6 +71,7 @@ private:
     void run_past_caches(const area &a);
     bool has_kernel_past_caches(const area &a) const;
     bool bypasses_caches(const area &a) const;
+    int64_t unit_of(const area &a) const;
     int64_t columns_before_line(const area &a) const;
     bool splits_at_lines(const area &a) const;
     void run_from_lines(const area &a);

@@ -82,7 +82,8 @@ bool row_stream::run(const offsets &at, int64_t rows) {
     }
     loaded.repeat(rows, times);
     const float_environment environment(loaded.flushes);
-    if (in_blocks ? !run_kernel(form, variant, at, columns, 1) : !run_kernel(form, variant, at, c.extent, rows)) {
+    if (!(in_blocks ? run_kernel(form, variant, at, columns, 1, columns)
+                    : run_kernel(form, variant, at, c.extent, rows, rows * r.x))) {
         kernel_caller kernel(op, form, false, variant, 1);
         if (in_blocks) {  // as one row
             run_pieces(kernel, {at.x, at.y, columns, 0, op.block}, columns, 1);
@@ -94,8 +95,9 @@ bool row_stream::run(const offsets &at, int64_t rows) {
     return true;
 }
 
-// All in one call, which fetches what comes next. False where none takes them.
-bool row_stream::run_kernel(kernel_form form, int32_t variant, const offsets &at, int64_t columns, int64_t rows) {
+// All in one call, which fetches what comes next, so many elements ahead. False where no kernel takes them.
+bool row_stream::run_kernel(kernel_form form, int32_t variant, const offsets &at, int64_t columns, int64_t rows,
+                            int64_t ahead) {
     char *const to = address(y, at.y, op.y_bits);
     const way by = way_of(op, form, to, columns, r.y, rows);
     const bool in_reach = rows <= std::min(rows_in_reach(r.x), rows_in_reach(r.y));
@@ -103,7 +105,7 @@ bool row_stream::run_kernel(kernel_form form, int32_t variant, const offsets &at
         return false;
     }
     kernel_caller kernel(op, form, op.nontemporal, variant, 1);
-    kernel.fetch_ahead((rows == 1 ? columns : rows * r.x) * op.x_bits / 8);
+    kernel.fetch_ahead(ahead * op.x_bits / 8);
     kernel.run(loaded.from(0), {address(x, at.x, op.x_bits), r.x}, {to, r.y}, columns, rows);
     return true;
 }

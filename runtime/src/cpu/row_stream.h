@@ -68,7 +68,7 @@ private:
     enum class way { past_caches, through_caches, pieces };
     static way way_of(const plan &quantize, const void *y);
     static way way_of(const call &op, kernel_form form, const void *y, int64_t columns, int64_t pitch, int64_t rows);
-    bool run_kernel(kernel_form form, int32_t variant, const offsets &at, int64_t columns, int64_t rows);
+    bool run_kernel(kernel_form form, int32_t variant, const offsets &at, int64_t columns, int64_t rows, int64_t ahead);
     void run_rows(kernel_caller &kernel, const offsets &at, int64_t rows);
     void run_pieces(kernel_caller &kernel, const first_piece &at, int64_t all_columns, int64_t rows);
     int64_t most_columns() const;

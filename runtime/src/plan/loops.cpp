@@ -109,16 +109,17 @@ void choose_plane(const call &op, loop_nest &nest) {
     if (nest.count > 1) {
         const dimension &c = nest.loops[0];
         // Few blocks of a row, each with its operand, take longer than many rows of one: f32 to i8 in areas of [128,
-        // 512] by blocks of [128, 128], which compute their scales, 0.51 ns an element, and 0.3 so (Zen 5).
+        // 512] by blocks of [128, 128], which compute their scales, 0.50 ns an element, and 0.27 so (Zen 5).
         constexpr int64_t few_blocks = 16;
         const bool has_few_blocks =
             !op.nontemporal && c.extent % group == 0 && nest.loops[1].varies() && nest.loops[1].extent < few_blocks;
-        const bool wants_x = c.x != 1, wants_y = c.y != 1, wants_constant = c.varies() || has_few_blocks;
+        const int64_t more_than = c.varies() ? 0 : has_few_blocks ? nest.loops[1].extent : INT64_MAX;
+        const bool wants_x = c.x != 1, wants_y = c.y != 1;
         move_to(nest,
                 best_loop(nest, 1,
                           [=](const dimension &d) {
                               return 2 * (wants_x && d.x == 1) + 2 * (wants_y && d.y == 1) +
-                                     (wants_constant && !d.varies());
+                                     (!d.varies() && d.extent > more_than);
                           }),
                 1);
     }
@@ -236,6 +237,9 @@ bool pads_ragged_rows(const call &op, const blocked_dimension *dimensions, int c
            pads_rows(op, dimensions, count);
 }
 
+// What repeats elements brings none closer.
+bool is_closer(int64_t stride, int64_t than) { return stride != 0 && distance_of(stride) < distance_of(than); }
+
 bool cross(const call &op, const blocked_dimension &column, const blocked_dimension &row) {
     constexpr int64_t shortest = 8;
     const dimension &c = column.whole, &r = row.whole;
@@ -247,8 +251,7 @@ bool cross(const call &op, const blocked_dimension &column, const blocked_dimens
     }
     const bool are_long = std::min(c.extent, r.extent) >= shortest;
     const bool has_whole_blocks = !c.varies() || column.block == 1 || column.block % group == 0;
-    return !op.packs() && are_long && has_whole_blocks &&
-           (distance_of(r.x) < distance_of(c.x) || distance_of(r.y) < distance_of(c.y));
+    return !op.packs() && are_long && has_whole_blocks && (is_closer(r.x, c.x) || is_closer(r.y, c.y));
 }
 
 // How many elements along a dimension share an operand.
@@ -314,7 +317,8 @@ int order_for_tiles(const call &op, const blocked_dimension *dimensions, int cou
     }
     if (steps_begin_at_bytes(op, merged, count)) {
         const auto distance = [&](const blocked_dimension &d) {
-            const uint64_t x = distance_of(d.whole.x), y = distance_of(d.whole.y);
+            const auto unless_repeated = [](int64_t stride) { return stride == 0 ? UINT64_MAX : distance_of(stride); };
+            const uint64_t x = unless_repeated(d.whole.x), y = unless_repeated(d.whole.y);
             return op.packs() ? std::min(x, y) : by_x ? y : x;
         };
         blocked_dimension *const row = std::ranges::min_element(merged + 1, merged + count, {}, distance);
