@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <span>
@@ -59,7 +60,8 @@ spread_dimension drawn_dimension(std::mt19937 &random, int64_t longest, int64_t 
 }
 
 TEST(Spread, puts_the_values_of_blocks_that_a_box_cuts) {
-    constexpr int32_t untouched = -1;
+    // What lies past the last place is read and moved with it, whatever it is.
+    constexpr int32_t untouched = std::numeric_limits<int32_t>::min();
     std::mt19937 random(1);
     for (const uint32_t features : features_of_targets()) {
         qdq_target on{};

@@ -327,9 +327,12 @@ QDQ_AVX2 void shuffle_by_indices(std::span<const spread_values> arrays, std::spa
         for (int64_t i = 0; i < count; i += lanes) {
             const int64_t first = indices[i];
             vector_of<lanes> values, places;
-            std::memcpy(&places, indices + i, sizeof(places));
+            unsigned_vector_of<lanes> from_first;  // past the last place whatever lay there, which may wrap
+            std::memcpy(&from_first, indices + i, sizeof(from_first));
+            from_first -= static_cast<uint32_t>(first);
+            std::memcpy(&places, &from_first, sizeof(places));
             std::memcpy(&values, static_cast<const value *>(from) + first, sizeof(values));
-            shuffle<lanes>(values, places - static_cast<value>(first));
+            shuffle<lanes>(values, places);
             std::memcpy(static_cast<value *>(to) + i, &values, sizeof(values));
         }
     }
