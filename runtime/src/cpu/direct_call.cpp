@@ -69,6 +69,7 @@ void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct)
     const dimension &c = nest.loops[0], r = nest.rows();
     const int32_t variant = plain_variant(op);
     direct.plain_variant = is_plain(op) ? uint8_t(variant) : direct_call::no_variant;
+    direct.may_flush = may_flush_subnormals(op);
     const direct_view v = view_of(op, c, r);
     const bool in_order = !op.packs() || op.packing == QDQ_LOW_FIRST;
     direct.possible =
@@ -96,29 +97,25 @@ void set_direct_call(const call &op, const loop_nest &nest, direct_call &direct)
 
 namespace {
 
-struct direct_operands {
-    const float *scale;
-    const int32_t *zero_point;
+// What a kernel takes where one operand is every element's.
+struct one_operand {
+    float scale;
+    float inverse;  // as kernel_operands has it
+    int32_t zero_point;
     int32_t variant;
     bool flushes;
-    float one_scale;
-    int32_t one_zero_point;
-    float inverse[direct_call::most_operands];
-    float scales[direct_call::most_operands + spread_past], inverses[direct_call::most_operands + spread_past];
 };
 
 // Out of line, as most direct calls do not need its buffer.
-[[gnu::noinline]] bool convert_one_operand(const call &op, direct_operands &converted) {
+[[gnu::noinline]] bool convert_one_operand(const call &op, one_operand &converted) {
     alignas(64) char memory[3 * sizeof(float) * 2 * spare_operands];
     const float_environment environment;
     operands loaded(op, memory, sizeof(memory));
     converted.variant = loaded.load({0, 0, 0, 0, 1}, true);
     converted.flushes = loaded.flushes;
-    converted.one_scale = loaded.scale[0];
-    converted.inverse[0] = loaded.inverse[0];
-    converted.one_zero_point = loaded.zero_point[0];
-    converted.scale = &converted.one_scale;
-    converted.zero_point = &converted.one_zero_point;
+    converted.scale = loaded.scale[0];
+    converted.inverse = loaded.inverse[0];
+    converted.zero_point = loaded.zero_point[0];
     return !needs_column(op, kernel_form::row, converted.variant);
 }
 
@@ -133,28 +130,26 @@ int32_t one_integer(qdq_dtype dtype, const void *data) {
 }
 
 // Whether it is small enough for the fast kernels, and so exact as an f32 in the caller's floating-point modes.
-bool use_zero_point(const call &op, direct_operands &plain) {
+bool use_zero_point(const call &op, one_operand &plain) {
     const int32_t zero_point = one_integer(op.zero_point_type, op.zero_point);
     if (!small_zero_points(op).contains(static_cast<uint32_t>(zero_point))) {
         return false;
     }
     const auto value = static_cast<float>(op.quantizes() || op.adds_zero_point ? zero_point : -zero_point);
-    plain.one_zero_point = std::bit_cast<int32_t>(value);
-    plain.zero_point = &plain.one_zero_point;
+    plain.zero_point = std::bit_cast<int32_t>(value);
     return true;
 }
 
-bool use_plain_operands(const call &op, const direct_call &d, direct_operands &plain) {
-    plain.scale = static_cast<const float *>(op.scale);
-    if (d.operands == 1) {  // its address may be any
-        std::memcpy(&plain.one_scale, op.scale, sizeof(float));
-        plain.scale = &plain.one_scale;
-    }
-    plain.zero_point = no_zero_points();
+// Whether scales divide x, as those of the fast variants do: their inverses are normal numbers.
+bool divides(const call &op) { return op.quantizes() && !op.multiply; }
+
+bool use_plain_operand(const call &op, const direct_call &d, one_operand &plain) {
+    plain.scale = element<float>(op.scale, 0);
+    const scale_abilities able = abilities_of_one(op, d.may_flush, plain.scale);
     plain.variant = d.plain_variant;
-    const scale_abilities scales = abilities_of(op, plain.scale, d.operands);
-    plain.flushes = scales.flushes;
-    return scales.fast && (!op.zero_point || use_zero_point(op, plain));
+    plain.flushes = able.flushes;
+    plain.zero_point = 0;
+    return able.fast && (!op.zero_point || use_zero_point(op, plain));
 }
 
 [[gnu::always_inline]] inline void run_kernel(const call &op, const direct_call &d, int32_t variant,
@@ -184,13 +179,43 @@ bool use_plain_operands(const call &op, const direct_call &d, direct_operands &p
                  static_cast<char *>(y) + int64_t{d.y_shape[0].extent} * (op.y_element.bits / 8));
 }
 
-// A scale for each column of short rows that are one row.
-[[gnu::noinline]] kernel_operands repeat_scales(const call &op, const direct_call &d, direct_operands &own) {
-    spread(*op.target, own.scale, d.operands, d.times, own.scales);
-    if (op.has_inverses()) {
-        spread(*op.target, own.inverse, d.operands, d.times, own.inverses);
+[[gnu::always_inline]] inline void run_all(const call &op, const direct_call &d, int32_t variant,
+                                           const kernel_operands &with, const void *x, void *y, bool nontemporal) {
+    if (d.x_shape[0].extent > 0) {
+        run_kernel(op, d, variant, with, x, y, d.x_shape, d.y_shape, nontemporal);
     }
-    return {own.scales, own.inverses, own.zero_point};
+    if (d.rest > 0) {
+        run_rest(op, d, variant, with, x, y);
+    }
+}
+
+// By f32 scales as they are. Out of line for the memory of their inverses, and of a scale for each column of short rows
+// that are one row.
+[[gnu::noinline]] bool call_with_scales(const call &op, const direct_call &d, const void *x, void *y,
+                                        bool nontemporal) {
+    const auto *const scale = static_cast<const float *>(op.scale);
+    const scale_abilities able = abilities_of(op, scale, d.operands);
+    if (!able.fast) {
+        return false;
+    }
+    const float_environment environment(able.flushes);
+    float inverse[direct_call::most_operands];
+    if (divides(op)) {
+        for (int64_t i = 0; i < d.operands; i++) {
+            inverse[i] = 1 / scale[i];
+        }
+    }
+    kernel_operands with{scale, inverse, no_zero_points()};
+    float scales[direct_call::most_operands + spread_past], inverses[direct_call::most_operands + spread_past];
+    if (d.times > 1) {
+        spread(*op.target, scale, d.operands, d.times, scales);
+        if (divides(op)) {
+            spread(*op.target, inverse, d.operands, d.times, inverses);
+        }
+        with = {scales, inverses, no_zero_points()};
+    }
+    run_all(op, d, d.plain_variant, with, x, y, nontemporal);
+    return true;
 }
 
 }  // namespace
@@ -199,24 +224,18 @@ bool call_directly(const call &op, const direct_call &d, const void *x, void *y,
     if (d.overlaps && x == y) {
         return false;
     }
-    direct_operands own;
-    if (!(d.plain() ? use_plain_operands(op, d, own) : convert_one_operand(op, own))) {
+    if (d.operands > 1) {
+        return call_with_scales(op, d, x, y, nontemporal);
+    }
+    one_operand own;
+    if (!(d.plain() ? use_plain_operand(op, d, own) : convert_one_operand(op, own))) {
         return false;
     }
     const float_environment environment(own.flushes);
-    if (d.plain() && op.quantizes() && !op.multiply) {  // by divisors, whose inverses are normal numbers
-        for (int64_t i = 0; i < d.operands; i++) {
-            own.inverse[i] = 1 / own.scale[i];
-        }
+    if (d.plain() && divides(op)) {
+        own.inverse = 1 / own.scale;
     }
-    const kernel_operands with =
-        d.times > 1 ? repeat_scales(op, d, own) : kernel_operands{own.scale, own.inverse, own.zero_point};
-    if (d.x_shape[0].extent > 0) {
-        run_kernel(op, d, own.variant, with, x, y, d.x_shape, d.y_shape, nontemporal);
-    }
-    if (d.rest > 0) {
-        run_rest(op, d, own.variant, with, x, y);
-    }
+    run_all(op, d, own.variant, {&own.scale, &own.inverse, &own.zero_point}, x, y, nontemporal);
     return true;
 }
 

@@ -170,10 +170,10 @@ void prepare_direct_call(plan &p) {
     }
 }
 
-void execute(const plan &p, const void *x, void *y, const tile_visitor *visitor) {
-    if (p.direct.possible && call_directly(p.op, p.direct, x, y)) {
-        return;
-    }
+namespace {
+
+// Out of line for what its ways keep on the stack: a direct call spends no time on that.
+[[gnu::noinline]] void run_path(const plan &p, const void *x, void *y, const tile_visitor *visitor) {
     switch (p.path) {
     case execution_path::device: break;  // device_backend::run
     case execution_path::nest: run_nest(p, p.nest, {}, x, y); break;
@@ -181,6 +181,14 @@ void execute(const plan &p, const void *x, void *y, const tile_visitor *visitor)
     case execution_path::tiles: run_tiles(p, x, y, visitor); break;
     case execution_path::stochastic: qdq_linked_stochastic_rounding->run(p, x, y, nullptr); break;
     case execution_path::dense: p.op.target->dense->run(p, x, y); break;
+    }
+}
+
+}  // namespace
+
+void execute(const plan &p, const void *x, void *y, const tile_visitor *visitor) {
+    if (!(p.direct.possible && call_directly(p.op, p.direct, x, y))) {
+        run_path(p, x, y, visitor);
     }
 }
 

@@ -73,11 +73,11 @@ QDQ_AVX512 uint32_t most_above_avx512(const void *values, int64_t count, uint32_
 
 constexpr uint32_t magnitude = 0x7fffffff;
 
+}  // namespace
+
 bool may_flush_subnormals(const call &op) {
     return op.quantizes() && op.x_type != QDQ_F16 && !rounds_to_one_side(op) && slow_with_subnormals();
 }
-
-}  // namespace
 
 uint32_t most_above(const target &on, const void *values, int64_t count, uint32_t mask, uint32_t first) {
     auto *const by = count >= 16 && runs_avx512(on) ? most_above_avx512
@@ -106,7 +106,7 @@ bit_range factors_of(qdq_dtype codes) {
 // Rounded up and down, a tiny t becomes 1 or -1 by its sign, and zero does not. With other scales t may be large:
 // 2^-130 times 2^127, or divided by 2^-130. An x of f16 is from 2^-24 on and meets no subnormal number.
 scale_abilities abilities_of(const call &op, const float *scale, int64_t count) {
-    if (all_within(*op.target, scale, count, op.quantizes() ? divisors : factors_of(op.x_type))) {  // as a rule
+    if (all_within(*op.target, scale, count, usual_scales(op))) {
         return {true, may_flush_subnormals(op)};
     }
     if (!op.quantizes()) {

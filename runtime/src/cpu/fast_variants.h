@@ -37,6 +37,18 @@ struct scale_abilities {
 };
 scale_abilities abilities_of(const call &op, const float *scale, int64_t count);
 
+// The scales that allow both, as far as the call does: those of nearly all calls.
+inline bit_range usual_scales(const call &op) { return op.quantizes() ? divisors : factors_of(op.x_type); }
+
+// Whether to take subnormal numbers for zeros makes a call faster, and its scales are to decide.
+bool may_flush_subnormals(const call &op);
+
+// What one scale allows. `may_flush`: as of the call.
+inline scale_abilities abilities_of_one(const call &op, bool may_flush, float scale) {
+    return usual_scales(op).contains(std::bit_cast<uint32_t>(scale)) ? scale_abilities{true, may_flush}
+                                                                     : abilities_of(op, &scale, 1);
+}
+
 // Whether a form has no such variant, and the column form takes its place.
 bool needs_column(const call &op, kernel_form form, int32_t variant);
 

@@ -152,4 +152,16 @@ qdq_status check_memory(draft &d) {
     return overlaps && !is_in_place(p, given.x->data, given.y->data) ? partial_overlap(given.function) : QDQ_OK;
 }
 
+qdq_status check_places(const char *function, const plan &p, const void *x, const void *y) {
+    const target &on = *p.op.target;
+    place of_x, of_y;
+    if (!locate(on, x, {p.x_first, p.x_end}, p.x_offset, of_x)) {
+        return out_of_reach(function, on, "x");
+    }
+    if (!locate(on, y, {p.y_first, p.y_end}, p.y_offset, of_y)) {
+        return out_of_reach(function, on, "y");
+    }
+    return of_x.overlaps(of_y) && !is_in_place(p, x, y) ? partial_overlap(function) : QDQ_OK;
+}
+
 }  // namespace qdq::runtime

@@ -150,6 +150,7 @@ struct direct_call {
 
     bool possible;
     uint8_t plain_variant;  // of f32 scales, and at most one zero point that becomes an f32; of others no_variant
+    bool may_flush;         // subnormals, as cpu/fast_variants.h says
     kernel_form form;
     bool overlaps;  // two rows of one; y is not x
     uint8_t rest;   // elements that are moved, of a group
