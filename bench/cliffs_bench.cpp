@@ -109,6 +109,7 @@ constexpr struct {
     bench::drawn kind;
     const char *flag, *help;
 } kinds[] = {
+    {bench::drawn::large, "--large", "draws calls past the caches, some of which compute their scales"},
     {bench::drawn::dynamic, "--dynamic", "draws calls that compute their scales, beside a dense one that computes one"},
     {bench::drawn::transcoding, "--transcode",
      "draws calls of qdq_transcode, beside one of dense codes with one scale each"},

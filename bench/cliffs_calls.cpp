@@ -21,7 +21,8 @@ std::string text_of(const dimensions &list) {
 }
 
 std::string text_of(const layout &l) {
-    return qdq_dtype_name(l.type) + text_of(l.shape) + (l.strides.empty() ? "" : " by " + text_of(l.strides));
+    return qdq_dtype_name(l.type) + text_of(l.shape) + (l.strides.empty() ? "" : " by " + text_of(l.strides)) +
+           (l.past_line ? " at " + std::to_string(l.past_line) : "");
 }
 
 }  // namespace
@@ -114,26 +115,44 @@ namespace {
 
 class drawing {
 public:
-    drawing(uint64_t seed, int64_t number) : random(seed * 1000003 + static_cast<uint64_t>(number)) {}
+    drawing(uint64_t seed, int64_t number, drawn kind)
+        : kind(kind),
+          random(seed * 1000003 + static_cast<uint64_t>(number)),
+          places(~(seed * 1000003 + static_cast<uint64_t>(number))) {}
 
-    call next(drawn kind) {
+    call next() {
+        call c = anywhere();
+        place(c);
+        return c;
+    }
+
+private:
+    const drawn kind;
+    random_bits random;
+    random_bits places;  // apart, so that what else is drawn does not depend on them
+
+    // Memory of malloc() begins at any 16 bytes.
+    void place(call &c) {
+        for (layout *each : {&c.x, &c.y}) {
+            each->past_line = std::max<int64_t>(16 * (places.below(8) - 4), 0);
+        }
+    }
+
+    call anywhere() {
         switch (kind) {
         case drawn::pair: return in_two_ways();
         case drawn::groups: return in_groups();
         case drawn::blocks: return of_blocks();
-        default: return of_one_output(kind);
+        default: return of_one_output();
         }
     }
 
-private:
-    random_bits random;
-
-    call of_one_output(drawn kind) {
-        const bool quantizes = one_in(2) || kind != drawn::plain;
+    call of_one_output() {
+        const bool quantizes = one_in(2) || (kind != drawn::plain && kind != drawn::large);
         const qdq_dtype floats = one_of(float_types).dtype;
         const element_type &stored = one_of(stored_types);
         call c = of_types(quantizes, kind == drawn::transcoding ? QDQ_F32 : floats, stored, shape());
-        if (kind == drawn::dynamic) {
+        if (kind == drawn::dynamic || (kind == drawn::large && quantizes && one_in(2))) {
             compute_scales(c);
         } else if (kind == drawn::transcoding) {
             call from = of_types(false, QDQ_F32, one_of(stored_types), c.x.shape);
@@ -241,22 +260,23 @@ private:
         return list[static_cast<size_t>(random.below(static_cast<int64_t>(list.size())))];
     }
 
-    // Of 1 to 1 Mi elements: tensors of models, whose first dimension is drawn, or any.
+    // Of 1 to 1 Mi elements, or up to 64 Mi: tensors of models, whose first dimension is drawn, or any.
     dimensions shape() {
         static const std::vector<dimensions> of_models = {
             {4096},     {1152},       {4304},     {768},      {3072},       {11008},   {14336},    {5120},
             {151936},   {3, 7, 7},    {1, 3, 3},  {64, 3, 3}, {3, 14, 14},  {32, 128}, {8, 128},   {32, 32},
             {80, 3000}, {56, 56, 64}, {49, 7, 7}, {12, 64},   {16, 16, 32}, {1000},    {197, 768}, {577, 1024}};
-        int64_t left = int64_t{1} << between(0, 20);
+        const int64_t least = kind == drawn::large ? 25 : 0, most = kind == drawn::large ? 26 : 20;
+        int64_t left = int64_t{1} << between(least, most);
         dimensions found;
         if (one_in(2)) {
             found = one_of(of_models);
             left = left / count_of(found) + 1;
-            found.insert(found.begin(), std::min((int64_t{1} << 20) / count_of(found), between(left / 2 + 1, left)));
+            found.insert(found.begin(), std::min((int64_t{1} << most) / count_of(found), between(left / 2 + 1, left)));
         } else {
             for (int64_t rank = between(1, 5); rank > 0; rank--) {
-                const int64_t most = rank == 1 ? left : std::max<int64_t>(int64_t(std::sqrt(double(left))), 1);
-                found.push_back(one_in(4) ? between(1, most) : std::max<int64_t>(most / between(1, 3), 1));
+                const int64_t size = rank == 1 ? left : std::max<int64_t>(int64_t(std::sqrt(double(left))), 1);
+                found.push_back(one_in(4) ? between(1, size) : std::max<int64_t>(size / between(1, 3), 1));
                 left = std::max<int64_t>(left / found.back(), 1);
             }
             std::swap(found[0], found[static_cast<size_t>(random.below(int64_t(found.size())))]);
@@ -457,7 +477,7 @@ std::vector<row> small_rows() {
 
 }  // namespace
 
-call drawn_call(uint64_t seed, int64_t number, drawn kind) { return drawing(seed, number).next(kind); }
+call drawn_call(uint64_t seed, int64_t number, drawn kind) { return drawing(seed, number, kind).next(); }
 
 std::vector<row> table_rows() {
     std::vector<row> all;

@@ -26,6 +26,7 @@ inline int64_t count_of(const dimensions &shape) {
 struct layout {
     qdq_dtype type = QDQ_F32;
     dimensions shape, strides;  // no strides: dense
+    int64_t past_line = 0;      // bytes from a cache line to its memory
 };
 
 struct call {
@@ -53,12 +54,13 @@ std::string text_of(const call &c);
 
 enum class drawn {
     plain,
-    dynamic,
+    large,    // past the caches; half of them dynamic
+    dynamic,  // quantizes by scales that it computes
     transcoding,
     pair,
     groups,
     blocks
-};  // dynamic: quantizes by scales that it computes
+};
 
 // The call of a number in a series that a seed begins.
 call drawn_call(uint64_t seed, int64_t number, drawn kind);

@@ -36,12 +36,13 @@ public:
         }
         const element_type &type = type_of(of.type);
         const int64_t bytes = ((above - below + 1) * type.bits + 7) / 8;
-        memory.reset(static_cast<char *>(std::aligned_alloc(64, static_cast<size_t>((bytes + 63) / 64 * 64))));
+        memory.reset(static_cast<char *>(std::aligned_alloc(64, static_cast<size_t>((bytes + 127) / 64 * 64))));
+        char *const begin = memory.get() + of.past_line;
         for (int64_t i = 0; i < bytes; i += type.bytes()) {
             const uint32_t code = code_of(type, random, is_scale, has_specials);
-            std::memcpy(memory.get() + i, &code, static_cast<size_t>(type.bytes()));
+            std::memcpy(begin + i, &code, static_cast<size_t>(type.bytes()));
         }
-        first = memory.get() - below * type.bits / 8;
+        first = begin - below * type.bits / 8;
     }
     void *data() const { return first; }
     qdq_tensor view() const {

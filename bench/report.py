@@ -239,7 +239,8 @@ def peers_table(figures, elements):
 
 
 # Of calls that qdq_cliffs_bench draws by a flag, the words for them, and what each is timed beside.
-DRAWN = {"dynamic": "Calls that compute their scales, beside a dense one that computes one.",
+DRAWN = {"large": "Calls past the caches, some of which compute their scales, beside dense ones.",
+         "dynamic": "Calls that compute their scales, beside a dense one that computes one.",
          "transcode": "Codes of codes, beside dense ones with one scale each.",
          "pair": "Two dynamic outputs at once, beside a call for each.",
          "groups": "Rows in groups, beside a dense call of as many groups with a scale each.",

@@ -164,10 +164,11 @@ def run_cliffs(options):
     if not binary.exists() or options.filter or options.elements:
         return {}
     print("measuring calls beside dense ones", file=sys.stderr)
-    rounds = ["--rounds", "3"] if options.quick else ["--rounds", "15"]
+    rounds = "3" if options.quick else "15"
     ways = {"table": ["--table"], "drawn": ["--calls", "2000"]}
     ways |= {kind: [f"--{kind}", "--calls", "400"] for kind in report.DRAWN}
-    return {way: subprocess.run([str(binary), *rounds, *given], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    ways["large"] = ["--large", "--calls", "40"]
+    return {way: subprocess.run([str(binary), *given, "--rounds", "3" if way == "large" else rounds], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
             for way, given in ways.items()}
 
 

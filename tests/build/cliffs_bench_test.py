@@ -31,6 +31,15 @@ class Cliffs(unittest.TestCase):
         self.assertEqual(len(table.rows), 64)
         self.assertTrue(any(", rounding 5," in call for *_, call in table.rows))  # stochastic
 
+    def test_memory_begins_within_cache_lines_too(self):
+        *_, table = report.cliffs(printed("--calls", "64", "--worst", "64"))
+        for place in ("16", "32", "48"):
+            self.assertTrue(any(f"] at {place}" in call for *_, call in table.rows), place)
+
+    def test_large_calls_are_past_the_caches(self):
+        *_, table = report.cliffs(printed("--large", "--calls", "2", "--worst", "2"))
+        self.assertTrue(all(int(row[4]) > 1 << 22 for row in table.rows))
+
     def test_transcodings_are_drawn(self):
         *sentences, table = report.cliffs(printed("--transcode", "--calls", "64"))
         self.assertRegex(sentences[0].text, r"all: 64 calls, ")
@@ -54,9 +63,10 @@ class Cliffs(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
 
     def test_the_report_has_each_kind(self):
-        results = {kind: printed(f"--{kind}", "--calls", "8") for kind in report.DRAWN}
-        for kind, lines in results.items():
-            self.assertEqual(len(report.cliffs(lines)[-1].rows), 8, kind)
+        for kind in report.DRAWN:
+            calls = 2 if kind == "large" else 8
+            lines = printed(f"--{kind}", "--calls", str(calls))
+            self.assertEqual(len(report.cliffs(lines)[-1].rows), calls, kind)
 
     def test_the_picture_has_a_ratio_for_each_percent_of_calls(self):
         ratios = report.percentiles({"cliffs": {"drawn": printed("--calls", "64")}})
