@@ -432,6 +432,59 @@ TEST_F(Dynamic, codes_of_groups_that_pass_the_caches_equal_those_that_stay) {
     }
 }
 
+// They are copied, area by area, the last of which are larger: steps of 2, rows of 7 with gaps, and no stride of 1 at
+// all, one of them negative or 0.
+TEST_F(Dynamic, elements_that_lie_apart_give_what_dense_ones_give) {
+    struct scattered {
+        qdq_dtype from, to;
+        dimensions shape, strides, block;
+    };
+    for (const scattered &c : {scattered{QDQ_BF16, QDQ_I8, {9, 5000}, {10007, 2}, {1, 500}},
+                               {QDQ_BF16, QDQ_F8E4M3, {9, 5000}, {10007, 2}, {1, 64}},
+                               {QDQ_F16, QDQ_I8, {3, 10000}, {20007, 2}, {1, 5500}},
+                               {QDQ_F16, QDQ_I8, {12, 5000}, {10007, 2}, {4, 100}},
+                               {QDQ_F32, QDQ_I8, {64, 3, 40}, {80, 0, 2}, {1, 3, 40}},
+                               {QDQ_F32, QDQ_U8, {130, 7, 7}, {98, 14, 1}, {1, 1, 7}},
+                               {QDQ_F16, QDQ_I16, {41, 60, 20}, {2, 2000, -90}, {1, 60, 1}},
+                               {QDQ_F32, QDQ_F8E5M2, {33, 33, 33}, {1100, 3, 101}, {1, 1, 10}},
+                               {QDQ_F32, QDQ_I8, {3000, 11}, {12, 1}, {7, 1}}}) {
+        const tensor_memory apart = floats(c.from, c.shape, c.strides);
+        tensor_memory dense(c.from, c.shape);
+        dense.fill([codes = apart.codes()](int64_t i) { return codes[static_cast<size_t>(i)]; });
+        dimensions of_scale(c.shape.size());
+        std::transform(c.shape.begin(), c.shape.end(), c.block.begin(), of_scale.begin(),
+                       [](int64_t extent, int64_t block) { return (extent + block - 1) / block; });
+        const auto outputs_by = [&](const tensor_memory &x, int threads) {
+            tensor_memory scale(QDQ_F32, of_scale), y(c.to, c.shape);
+            const qdq_tensor from = x.view(), scales = scale.view(), to = y.view();
+            const qdq_options options{.block_shape = c.block.data()};
+            qdq_set_num_threads(threads);
+            EXPECT_EQ(qdq_quantize_dynamic(&from, &scales, nullptr, &to, nullptr, &options), QDQ_OK)
+                << qdq_last_error();
+            return std::pair{scale, y};
+        };
+        test_support::for_each_target([&](const std::string &) {
+            const auto [scale, y] = outputs_by(dense, 1);
+            for (const int threads : {1, 3}) {
+                const auto [own_scale, own_y] = outputs_by(apart, threads);
+                EXPECT_TRUE(same_bytes(scale, own_scale)) << threads << " threads";
+                EXPECT_TRUE(same_bytes(y, own_y)) << threads << " threads";
+            }
+        });
+    }
+}
+
+TEST_F(Dynamic, y_may_be_an_x_whose_elements_lie_apart) {
+    const dimensions shape{60, 200}, strides{400, 2};
+    tensor_memory x = floats(QDQ_F16, shape, strides), expected(QDQ_I16, shape, strides), scale(QDQ_F32, {60, 1});
+    const qdq_tensor of_x = x.view(), of_scale = scale.view(), to = expected.view();
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &to, nullptr, nullptr), QDQ_OK) << qdq_last_error();
+    qdq_tensor y = of_x;
+    y.dtype = QDQ_I16;
+    ASSERT_EQ(qdq_quantize_dynamic(&of_x, &of_scale, nullptr, &y, nullptr, nullptr), QDQ_OK) << qdq_last_error();
+    EXPECT_EQ(x.codes(), expected.codes());
+}
+
 TEST_F(Dynamic, x_without_elements_has_scales_of_zeros) {
     tensor_memory x(QDQ_F32, {0, 3}), y(QDQ_I8, {0, 3}), scale(QDQ_F32), by_column(QDQ_F32, {3});
     const qdq_tensor of_x = x.view(), of_y = y.view(), of_scale = scale.view(), of_columns = by_column.view();

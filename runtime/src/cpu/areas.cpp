@@ -1,6 +1,7 @@
 #include "cpu/areas.h"
 
 #include "cpu/cache_lines.h"
+#include "cpu/copied_areas.h"
 #include "cpu/diagnostics.h"
 #include "cpu/direct_call.h"
 #include "cpu/execute.h"
@@ -331,6 +332,12 @@ public:
         }
     }
 
+    // `x`: where that begins for this area.
+    void run(const area_grid &grid, int64_t number, const void *x) {
+        at.x = x;
+        run(grid, number);
+    }
+
     void run(const area_grid &grid, int64_t number) {
         area a;
         set_area(p, grid, number, a);
@@ -487,15 +494,36 @@ struct areas_in_parts {
     const dynamic_tensors &at;
     const plan *quantize;
     int64_t parts;
+    bool are_copied = false;
 };
 
-void run_some_areas(int64_t i, void *context) {
-    const areas_in_parts &whole = *static_cast<const areas_in_parts *>(context);
-    const auto [first, count] = areas_of_part(whole.grid, whole.parts, i);
+// Areas one after another. Out of line, as the other way, for what they have on the stack.
+[[gnu::noinline]] void run_areas_in_place(const areas_in_parts &whole, int64_t first, int64_t count) {
     area_runner runner(whole.p, whole.at, whole.quantize);
     for (int64_t number = first; number < first + count; number++) {
         runner.run(whole.grid, number);
     }
+}
+
+// The same of an x whose elements lie apart.
+[[gnu::noinline]] void run_copied_areas(const areas_in_parts &whole, int64_t first, int64_t count) {
+    const auto &[p, grid, at, quantize, parts, are_copied] = whole;
+    area_copy copied(p, *quantize);
+    std::optional<area_runner> runner;
+    for (int64_t number = first; number < first + count; number++) {
+        interval box[most_dimensions];
+        find_area(grid, p.quantize.dimension_count, number, box);
+        if (copied.copy(at.x, box)) {
+            runner.emplace(copied.reduction(), at, &copied.codes());
+        }
+        runner->run(grid, number, copied.x());
+    }
+}
+
+void run_some_areas(int64_t i, void *context) {
+    const areas_in_parts &whole = *static_cast<const areas_in_parts *>(context);
+    const auto [first, count] = areas_of_part(whole.grid, whole.parts, i);
+    (whole.are_copied ? run_copied_areas : run_areas_in_place)(whole, first, count);
 }
 
 void run_areas(areas_in_parts whole) { run_parts(whole.parts, run_some_areas, &whole); }
@@ -618,10 +646,11 @@ plan plan_of_areas(const dynamic_plan &p, const dynamic_tensors &at) {
 
 [[gnu::noinline]] void quantize_by_areas(const dynamic_plan &p, const dynamic_tensors &at) {
     const int64_t parts = parts_of(p, p.quantize.elements);
-    const area_grid grid = cut_into_areas(p, bytes_of_areas(p, at.y));
-    if (runs_by_areas(grid, parts)) {
+    const bool are_copied = copies_areas(p);
+    const area_grid grid = cut_into_areas(p, are_copied ? copied_bytes : bytes_of_areas(p, at.y));
+    if (are_copied || runs_by_areas(grid, parts)) {
         const plan quantize = plan_of_areas(p, at);
-        run_areas({p, grid, at, &quantize, parts});
+        run_areas({p, grid, at, &quantize, std::min(parts, grid.areas), are_copied});
         return;
     }
     const plan quantize = plan_with_operands(p, at);
