@@ -260,6 +260,17 @@ TEST_F(Granularity, zero_points_laid_out_unlike_the_scale) {
     }
 }
 
+// Tiles whose rows share one are before and after tiles whose rows do not.
+TEST_F(Granularity, zero_points_that_rows_of_some_tiles_share) {
+    const tensor_memory scale = scales({90, 70, 1});
+    tensor_memory zero_point(QDQ_I8, {90, 70, 1}, {1, 0, 0});
+    zero_point.fill([](int64_t i) { return static_cast<uint32_t>(i / 70 / 30 == 1 ? 3 + i / 70 % 4 : 6); });
+    for (const int64_t columns : {10, 21, 30, 65}) {
+        expect_both_ways({90, 70, columns}, {}, {}, scale, &zero_point);
+        expect_both_ways({90, 70, columns}, {1, 90, 90 * 70}, {}, scale, &zero_point);
+    }
+}
+
 // Rows that share a tile, each with a zero point for all of its blocks.
 TEST_F(Granularity, zero_points_of_rows_of_which_some_are_the_same) {
     const tensor_memory scale = scales({6, 3});

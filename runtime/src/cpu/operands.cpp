@@ -309,17 +309,24 @@ void operands::read_zero_points(const operand_range &range, int64_t first) {
         zero_points = 1;
         return;
     }
-    if (first > 0) {
-        repeat_zero_point(first);
+    if (first > 0 && zero_points == 1) {
+        repeat_first(own_zero_point, 1, first);
     }
     repeat_first(to, count, range.count);
     zero_points = first + range.count;
+    filled = 0;
 }
 
+// Those that one part of a call after another has are there: what is converted by vectors changes some of the first. u8
+// to bf16, a scale for 2 elements and one zero point, takes 0.15 ns an element so, and 0.24 otherwise (Zen 5).
 void operands::repeat_zero_point(int64_t count) {
-    if (zero_points == 1) {
-        repeat_first(own_zero_point, 1, count);
+    if (zero_points != 1) {
+        return;
     }
+    const bool are_there = filled >= count && filled_with == *own_zero_point;
+    repeat_first(own_zero_point, 1, (are_there ? 0 : count) + spare_operands);
+    filled = are_there ? filled : count;
+    filled_with = *own_zero_point;
 }
 
 void operands::read(const operand_range &range, int64_t first) {
@@ -360,7 +367,7 @@ template<typename Change> void operands::for_each_buffer(Change change) {
     if (own_inverse) {
         change(own_inverse, 1);
     }
-    if (own_zero_point) {
+    if (own_zero_point && !shares_zero_point()) {
         change(own_zero_point, 0);
     }
 }
@@ -368,12 +375,14 @@ template<typename Change> void operands::for_each_buffer(Change change) {
 void operands::repeat(int64_t count, int64_t times) {
     if (times > 1) {
         for_each_buffer([&](auto *values, int) { repeat_each(*op.target, values, count, times); });
+        repeat_zero_point(count * times);
         pad(count * times);
     }
 }
 
 void operands::make_periodic(int64_t count, int64_t places) {
     for_each_buffer([&](auto *values, int) { repeat_all(values, count, places); });
+    repeat_zero_point(places);
     pad(places);
 }
 

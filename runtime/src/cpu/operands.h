@@ -62,6 +62,8 @@ private:
     float *own_inverse;       // NULL where there are none
     int32_t *own_zero_point;  // NULL without a zero point
     int64_t zero_points = 0;  // how many were read; 1: all are the same
+    int64_t filled = 0;       // places that have that one, if it is `filled_with`, but for the first
+    int32_t filled_with = 0;
 
     // Whole cache lines.
     static constexpr int64_t array_bytes(int64_t bytes, int64_t arrays) { return bytes / arrays / 64 * 64; }
@@ -69,7 +71,8 @@ private:
         return (bytes / int64_t{sizeof(float)} - spare_operands) / group * group;
     }
 
-    // Calls change(buffer, a harmless operand) for each that a call has, of scales of its own.
+    // Calls change(buffer, a harmless operand) for each that a call has, of scales of its own, but for a shared zero
+    // point's.
     template<typename Change> void for_each_buffer(Change change);
 
     void use_scales(const float *at);
@@ -77,7 +80,7 @@ private:
     void read_scales(const operand_range &range, int64_t first);
 
     void read_zero_points(const operand_range &range, int64_t first);
-    // Where all have the same one, and the first place alone has it.
+    // Where all have the same one, and the first place alone has it for sure: into so many places, and the spare ones.
     void repeat_zero_point(int64_t count);
 
     // For so many operands. It changes zero points to what that variant takes.
