@@ -260,14 +260,14 @@ TEST_F(Granularity, zero_points_laid_out_unlike_the_scale) {
     }
 }
 
-// Tiles whose rows share one are before and after tiles whose rows do not.
+// Tiles whose rows share one are before and after tiles whose rows do not, but for the first ones.
 TEST_F(Granularity, zero_points_that_rows_of_some_tiles_share) {
-    const tensor_memory scale = scales({90, 70, 1});
-    tensor_memory zero_point(QDQ_I8, {90, 70, 1}, {1, 0, 0});
-    zero_point.fill([](int64_t i) { return static_cast<uint32_t>(i / 70 / 30 == 1 ? 3 + i / 70 % 4 : 6); });
-    for (const int64_t columns : {10, 21, 30, 65}) {
-        expect_both_ways({90, 70, columns}, {}, {}, scale, &zero_point);
-        expect_both_ways({90, 70, columns}, {1, 90, 90 * 70}, {}, scale, &zero_point);
+    const tensor_memory scale = scales({900, 7, 1});
+    tensor_memory zero_point(QDQ_I8, {900, 7, 1}, {1, 0, 0});
+    zero_point.fill([](int64_t i) { return static_cast<uint32_t>(i / 7 / 300 == 1 && i / 7 % 3 == 2 ? 9 : 6); });
+    for (const int64_t columns : {3, 10, 21, 65}) {
+        expect_both_ways({900, 7, columns}, {}, {}, scale, &zero_point);
+        expect_both_ways({900, 7, columns}, {1, 900, 900 * 7}, {}, scale, &zero_point);
     }
 }
 

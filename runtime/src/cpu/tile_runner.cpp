@@ -402,6 +402,17 @@ int64_t tile_runner::places_of(const tile &t) const {
     return expands_one_row() ? kernel.columns : round_up(t.places) / kernel.unit;
 }
 
+// The one that all have, in so many places and the spare ones: those of the tile before may be there. bf16 to i16,
+// blocks of 33 x 33 and one zero point, takes 0.25 ns an element so, and 0.34 otherwise (Zen 5).
+const int32_t *tile_runner::share_zero_point(void *memory, int64_t places) {
+    auto *const to = static_cast<int32_t *>(memory);
+    if (shared_places < places || *to != *few->zero_point) {
+        std::fill_n(to, places + spare_operands, *few->zero_point);
+        shared_places = places;
+    }
+    return to;
+}
+
 // Operands for each of the kernel's places.
 void tile_runner::expand(const tile &t, const operand_box &box) {
     spread_dimension all[most_dimensions];
@@ -436,11 +447,10 @@ void tile_runner::expand(const tile &t, const operand_box &box) {
     many.scale = reinterpret_cast<float *>(add(few->scale, one));
     many.inverse = op.has_inverses() ? reinterpret_cast<float *>(add(few->inverse, one)) : many.scale;
     if (few->shares_zero_point()) {
-        auto *const to = reinterpret_cast<int32_t *>(expanded + static_cast<int64_t>(used) * array_bytes);
-        std::fill_n(to, places_of(t) + spare_operands, *few->zero_point);
-        many.zero_point = to;
+        many.zero_point = share_zero_point(expanded + static_cast<int64_t>(used) * array_bytes, places_of(t));
     } else if (op.zero_point) {
         many.zero_point = reinterpret_cast<int32_t *>(add(few->zero_point, 0));
+        shared_places = 0;
     }
     spread(*op.target, std::span(arrays, used), std::span(all, static_cast<size_t>(varying)));
     for (size_t i = 0; i < used; i++) {

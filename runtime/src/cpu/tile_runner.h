@@ -77,6 +77,7 @@ private:
     int walk[most_dimensions];       // dimensions, first those along which tiles have the same operands
     char *x_tile = nullptr, *y_tile = nullptr, *expanded = nullptr;
     int64_t array_bytes = 0;
+    int64_t shared_places = 0;    // of `expanded`, that have one zero point
     std::optional<operands> few;  // one of each block that a tile meets
     kernel_operands many{};       // for the kernel
     kernel_shape kernel{};
@@ -99,6 +100,7 @@ private:
     kernel_shape shape_of(const tile &t, const operand_box &box) const;
     bool expands_one_row() const;
     int64_t places_of(const tile &t) const;  // of operands
+    const int32_t *share_zero_point(void *memory, int64_t places);
     void expand(const tile &t, const operand_box &box);
     void call_kernel(const tile &t, rows_of_x from, rows_of_y to);
     std::optional<int64_t> pitch_in_place(const tile &t, int64_t dimension::*stride, bool is_moved) const;
