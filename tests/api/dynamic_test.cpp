@@ -433,7 +433,7 @@ TEST_F(Dynamic, codes_of_groups_that_pass_the_caches_equal_those_that_stay) {
 }
 
 // They are copied, area by area, the last of which are larger: steps of 2, rows of 7 with gaps, and no stride of 1 at
-// all, one of them negative or 0.
+// all, one of them negative or 0. Columns that lie backwards are reduced where they are.
 TEST_F(Dynamic, elements_that_lie_apart_give_what_dense_ones_give) {
     struct scattered {
         qdq_dtype from, to;
@@ -444,6 +444,8 @@ TEST_F(Dynamic, elements_that_lie_apart_give_what_dense_ones_give) {
                                {QDQ_F16, QDQ_I8, {3, 10000}, {20007, 2}, {1, 5500}},
                                {QDQ_F16, QDQ_I8, {12, 5000}, {10007, 2}, {4, 100}},
                                {QDQ_F32, QDQ_I8, {64, 3, 40}, {80, 0, 2}, {1, 3, 40}},
+                               {QDQ_F16, QDQ_I8, {4, 1111}, {1200, -1}, {1, 1}},
+                               {QDQ_F32, QDQ_U8, {30, 100}, {100, -1}, {30, 1}},
                                {QDQ_F32, QDQ_U8, {130, 7, 7}, {98, 14, 1}, {1, 1, 7}},
                                {QDQ_F16, QDQ_I16, {41, 60, 20}, {2, 2000, -90}, {1, 60, 1}},
                                {QDQ_F32, QDQ_F8E5M2, {33, 33, 33}, {1100, 3, 101}, {1, 1, 10}},

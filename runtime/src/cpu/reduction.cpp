@@ -103,7 +103,9 @@ bool fuse_columns(int64_t least, reduced_nest &nest) {
 way choose_columns(const reductions_of_size &kernels, reduced_nest &nest) {
     const reduced_loop column = nest.loops[0];
     nest.period = column.extent;
-    if (column.group != 1 || (column.extent < kernels.columns && !fuse_columns(kernels.columns, nest))) {
+    const bool in_order = column.group == 1;  // else in the opposite one, as an x by negative strides has its columns
+    const bool has_columns = column.extent >= kernels.columns || (in_order && fuse_columns(kernels.columns, nest));
+    if (distance_of(column.group) != 1 || !has_columns) {
         return by_elements(nest);
     }
     if (nest.loops[0].extent == column.extent) {
@@ -238,10 +240,11 @@ private:
             return;
         }
         const int64_t whole = columns / least * least;
-        call(kernels.column, at, whole, rows, whole, 1);
+        call(kernels.column, at, whole, rows, whole, c.group);
         if (whole < columns) {
             const int64_t last = columns - least;
-            call(kernels.column, {at.x + last, is_fused() ? at.group : at.group + last}, least, rows, least, 1, last);
+            call(kernels.column, {at.x + last, is_fused() ? at.group : at.group + last * c.group}, least, rows, least,
+                 c.group, last);
         }
     }
 
