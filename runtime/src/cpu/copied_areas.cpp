@@ -4,6 +4,7 @@
 #include "cpu/movement.h"
 #include "plan/loops.h"
 #include "plan/make_plan.h"
+#include "support/types.h"
 
 #include <algorithm>
 
@@ -76,7 +77,7 @@ bool area_copy::copy(const void *x, const interval *box) {
         from += box[d].start * stride;
         to += box[d].start * own;
     }
-    const int64_t bits = of_x.quantize.op.x_bits;
+    const int bits = type_of(of_x.how.x_type).bits;
     move(*of_x.quantize.op.target, bits, address(static_cast<const char *>(x), from, bits), memory, loops, count);
     begin = address(memory, -to, bits);
     return is_new;

@@ -64,18 +64,20 @@ template<typename Element, int64_t from_step, int64_t to_step>
     }
 }
 
-// Every other element, by vectors. The last of them are those before the end, so that nothing past it is read: the
-// compiler's own loop leaves up to two vectors of them for single elements, most of a row of 32 bytes.
+// As many elements as 16 bytes hold of twice as many: those at even places, or at odd ones.
+template<typename Element, int first, int... lane>
+[[gnu::always_inline]] inline void copy_half(const char *from, char *to, std::integer_sequence<int, lane...>) {
+    using vector [[gnu::vector_size(16)]] = Element;
+    const vector a = load<vector>(from, 0), b = load<vector>(from, 1);
+    store(to, 0, vector(__builtin_shufflevector(a, b, (2 * lane + first)...)));
+}
+
+// Every other element. The last vector ends with the last of them, so that nothing past it is read: the compiler's own
+// loop leaves up to two vectors for single elements, most of a row of 32 bytes. f8e5m2 to bf16, rows of 32 elements two
+// apart, takes 0.10 ns an element so, and 0.19 otherwise (Zen 5).
 template<typename Element>
 [[gnu::always_inline]] inline void copy_every_other(const char *from, char *to, int64_t count) {
     constexpr int64_t lanes = 16 / sizeof(Element), bytes = sizeof(Element);
-    using vector [[gnu::vector_size(16)]] = Element;
-    const auto copy = [&]<int first, int... lane>(int64_t i, std::integer_sequence<int, lane...>)
-                          __attribute__((always_inline)) {
-                              const vector a = load<vector>(from + (2 * i - first) * bytes, 0);
-                              const vector b = load<vector>(from + (2 * i - first + lanes) * bytes, 0);
-                              store(to + i * bytes, 0, vector(__builtin_shufflevector(a, b, (2 * lane + first)...)));
-                          };
     constexpr auto all = std::make_integer_sequence<int, int{lanes}>();
     if (count <= lanes) {
         for (int64_t i = 0; i < count; i++) {
@@ -84,14 +86,15 @@ template<typename Element>
         return;
     }
     int64_t i = 0;
-    if (count > 4 * lanes) {  // the compiler's wider vectors
+    if (count > 4 * lanes) {  // by the compiler's wider vectors
         i = count - 1 - (count - 1) % lanes;
         copy_by<Element, 2, 1>(from, to, i);
     }
     for (; i + lanes < count; i += lanes) {
-        copy.template operator()<0>(i, all);
+        copy_half<Element, 0>(from + 2 * i * bytes, to + i * bytes, all);
     }
-    copy.template operator()<1>(count - lanes, all);
+    const int64_t last = count - lanes;
+    copy_half<Element, 1>(from + (2 * last - 1) * bytes, to + last * bytes, all);
 }
 
 // With a pattern, over and over. Out of line for its size: the compiler's own loops of all elements are 1 KiB.
