@@ -38,7 +38,7 @@ bool have_whole_lines(const plan &p, const area_grid &grid) {
     return true;
 }
 
-// The path of codes whose areas have such a shape: rows, where those of x and y lie so.
+// The path of codes whose areas have such a shape.
 execution_path path_of_areas(const plan &coded, const interval *box) {
     plan of_area = coded;
     for (int d = 0; d < coded.dimension_count; d++) {
@@ -46,7 +46,7 @@ execution_path path_of_areas(const plan &coded, const interval *box) {
         w.extent = box[d].extent;
     }
     choose_path(of_area);
-    return of_area.path == execution_path::tiles ? execution_path::tiles : execution_path::parts;
+    return of_area.path;
 }
 
 }  // namespace
