@@ -30,7 +30,7 @@ bool have_whole_lines(const plan &p, const area_grid &grid) {
     for (int i = 0; i < p.dimension_count; i++) {
         const int d = grid.order[i];
         const dimension &w = p.dimensions[d].whole;
-        const auto pitch = static_cast<int64_t>(distance_of(w.x)) * p.op.x_bits / 8;
+        const auto pitch = static_cast<int64_t>(distance_of(w.x)) * (p.op.x_bits / 8);
         if (w.extent > 1 && pitch > 0) {
             return grid.extent[d] >= std::min(w.extent, 4 * line / pitch);
         }
