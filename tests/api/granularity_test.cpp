@@ -271,6 +271,19 @@ TEST_F(Granularity, zero_points_that_rows_of_some_tiles_share) {
     }
 }
 
+// A tile reads its scales by several ranges, and finds the same zero point for each.
+TEST_F(Granularity, one_zero_point_of_scales_that_lie_apart) {
+    tensor_memory zero_point(QDQ_I16);
+    zero_point.fill([](int64_t) { return uint32_t{0x54}; });
+    for (const int64_t rows : {64, 128, 200}) {
+        const tensor_memory scale = scales({(rows + 15) / 16, 64}, {1, 20});
+        const int64_t block[] = {16, 1};
+        const qdq_options blocks{.block_shape = block};
+        expect_reference_result(direction::quantize, floats(QDQ_BF16, {rows, 64}, {1, rows + 2}), scale, &zero_point,
+                                tensor_memory(QDQ_I8, {rows, 64}, {256, 4}), blocks);
+    }
+}
+
 // Rows that share a tile, each with a zero point for all of its blocks.
 TEST_F(Granularity, zero_points_of_rows_of_which_some_are_the_same) {
     const tensor_memory scale = scales({6, 3});

@@ -297,6 +297,7 @@ void operands::read_zero_points(const operand_range &range, int64_t first) {
         return;
     }
     int32_t *const to = own_zero_point + first;
+    filled = first > 0 ? std::min(filled, first) : filled;  // whole vectors are written and converted
     const int64_t count = different(range.zero_point_stride, range.count);
     const bool are_integers = type_of(op.zero_point_type).is_integer();
     auto *const read = are_integers ? read_range<integer_zero_points> : read_range<scales>;
