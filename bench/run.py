@@ -168,8 +168,12 @@ def run_cliffs(options):
     ways = {"table": ["--table"], "drawn": ["--calls", "2000"]}
     ways |= {kind: [f"--{kind}", "--calls", "400"] for kind in report.DRAWN}
     ways["large"] = ["--large", "--calls", "40"]
-    return {way: subprocess.run([str(binary), *given, "--rounds", "3" if way == "large" else rounds], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-            for way, given in ways.items()}
+
+    def printed(way, given):
+        called = [str(binary), *given, "--rounds", "3" if way == "large" else rounds]
+        return subprocess.run(called, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+
+    return {way: printed(way, given) for way, given in ways.items()}
 
 
 def missing(reason):

@@ -442,6 +442,7 @@ TEST_F(Dynamic, elements_that_lie_apart_give_what_dense_ones_give) {
     for (const scattered &c : {scattered{QDQ_BF16, QDQ_I8, {9, 5000}, {10007, 2}, {1, 500}},
                                {QDQ_BF16, QDQ_F8E4M3, {9, 5000}, {10007, 2}, {1, 64}},
                                {QDQ_F16, QDQ_I8, {3, 10000}, {20007, 2}, {1, 5500}},
+                               {QDQ_F16, QDQ_I8, {3, 4900}, {20007, 2}, {1, 2500}},
                                {QDQ_F16, QDQ_I8, {12, 5000}, {10007, 2}, {4, 100}},
                                {QDQ_F32, QDQ_I8, {64, 3, 40}, {80, 0, 2}, {1, 3, 40}},
                                {QDQ_F16, QDQ_I8, {4, 1111}, {1200, -1}, {1, 1}},

@@ -260,7 +260,7 @@ TEST_F(Granularity, zero_points_laid_out_unlike_the_scale) {
     }
 }
 
-// Tiles whose rows share one are before and after tiles whose rows do not, but for the first ones.
+// Tiles whose rows share a zero point come before and after tiles whose rows have several, and begin with the same.
 TEST_F(Granularity, zero_points_that_rows_of_some_tiles_share) {
     const tensor_memory scale = scales({900, 7, 1});
     tensor_memory zero_point(QDQ_I8, {900, 7, 1}, {1, 0, 0});

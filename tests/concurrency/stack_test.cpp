@@ -222,6 +222,33 @@ TEST_F(Stack, of_a_dynamic_call_is_at_most_what_the_header_says) {
     std::printf("[   NOTE   ] at most %zu bytes\n", most);
 }
 
+// Areas of such elements are copied; scales are f32, or have one above them, or are searched.
+TEST_F(Stack, of_a_dynamic_call_of_elements_that_lie_apart_is_at_most_what_the_header_says) {
+    const layout rows{{90, 7, 70}, {90, 7, 1}, {1030, 142, 2}, {}},
+        scattered{{90, 7, 70}, {90, 1, 70}, {1030, 142, 2}, {500, -70, 1}};
+    float global = 1;
+    const qdq_scale_options plain{}, searched{.last_clip_ratio = 0.5f, .clip_ratio_count = 3},
+        global_too{.last_clip_ratio = 1.5f,
+                   .clip_ratio_count = 2,
+                   .global_sense = QDQ_GLOBAL_SCALE,
+                   .computes_global = 1,
+                   .global_scale = &global};
+    for (const qdq_parallel_for pool : {qdq_parallel_for{nullptr}, qdq_parallel_for{in_order}}) {
+        test_support::for_each_target([&](const std::string &) {
+            qdq_set_parallel_for(pool, nullptr);
+            qdq_set_num_threads(4);
+            for (const layout &l : {rows, scattered}) {
+                for (const qdq_dtype codes : {QDQ_I8, QDQ_F8E4M3}) {
+                    most = std::max({most, stack_of_dynamic(l, codes, plain, QDQ_F32),
+                                     stack_of_dynamic(l, codes, searched, QDQ_F32),
+                                     stack_of_dynamic(l, codes, global_too, QDQ_F8E4M3)});
+                }
+            }
+        });
+    }
+    std::printf("[   NOTE   ] at most %zu bytes\n", most);
+}
+
 // Several boxes, of blocks along rows and along columns, by threads and by one.
 TEST_F(Stack, of_a_pair_of_outputs_is_at_most_what_the_header_says) {
     const dimensions shape{64, 9000};

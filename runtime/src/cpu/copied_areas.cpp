@@ -53,7 +53,8 @@ execution_path path_of_areas(const plan &coded, const interval *box) {
 
 bool copies_areas(const dynamic_plan &p) {
     const plan &base = p.quantize;
-    if (base.path != execution_path::tiles || !p.codes_have_areas || p.diagnostics || base.elements < fewest_elements) {
+    if (base.path != execution_path::tiles || !p.codes_have_areas || p.diagnostics || p.candidates.count > 1 ||
+        base.elements < fewest_elements) {
         return false;
     }
     const area_grid grid = cut_into_areas(p, copied_bytes);

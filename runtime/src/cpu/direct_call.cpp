@@ -140,9 +140,6 @@ bool use_zero_point(const call &op, one_operand &plain) {
     return true;
 }
 
-// Whether scales divide x, as those of the fast variants do: their inverses are normal numbers.
-bool divides(const call &op) { return op.quantizes() && !op.multiply; }
-
 bool use_plain_operand(const call &op, const direct_call &d, one_operand &plain) {
     plain.scale = element<float>(op.scale, 0);
     const scale_abilities able = abilities_of_one(op, d.may_flush, plain.scale);
@@ -200,7 +197,7 @@ bool use_plain_operand(const call &op, const direct_call &d, one_operand &plain)
     }
     const float_environment environment(able.flushes);
     float inverse[direct_call::most_operands];
-    if (divides(op)) {
+    if (op.has_inverses()) {
         for (int64_t i = 0; i < d.operands; i++) {
             inverse[i] = 1 / scale[i];
         }
@@ -209,7 +206,7 @@ bool use_plain_operand(const call &op, const direct_call &d, one_operand &plain)
     float scales[direct_call::most_operands + spread_past], inverses[direct_call::most_operands + spread_past];
     if (d.times > 1) {
         spread(*op.target, scale, d.operands, d.times, scales);
-        if (divides(op)) {
+        if (op.has_inverses()) {
             spread(*op.target, inverse, d.operands, d.times, inverses);
         }
         with = {scales, inverses, no_zero_points()};
@@ -232,7 +229,7 @@ bool call_directly(const call &op, const direct_call &d, const void *x, void *y,
         return false;
     }
     const float_environment environment(own.flushes);
-    if (d.plain() && divides(op)) {
+    if (d.plain() && op.has_inverses()) {  // of divisors: normal numbers
         own.inverse = 1 / own.scale;
     }
     run_all(op, d, own.variant, {&own.scale, &own.inverse, &own.zero_point}, x, y, nontemporal);
