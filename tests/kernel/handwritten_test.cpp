@@ -116,6 +116,8 @@ struct variant_case {
     int32_t variant;
     std::vector<float> scales, offsets;
     int32_t narrowed_by = 0;  // how far the range's ends are from the type's
+    qdq_rounding rounding = QDQ_NEAREST_EVEN;
+    bool adds_before_rounding = false;
 };
 
 // A call with memory around y, and rows further apart than they are long.
@@ -146,8 +148,8 @@ public:
         halide_buffer_t inverse = operand_at(with.inverse.data(), {halide_type_float, 32, 1}, operand_shape);
         halide_buffer_t zero_point = operand_at(with.zero_point.data(), {halide_type_int, 32, 1}, operand_shape);
         if (k.quantizes()) {
-            EXPECT_EQ(function.quantize(&x_buffer, &scale, &inverse, &zero_point, v.variant, 0, QDQ_NEAREST_EVEN,
-                                        int32_t(k.y().lowest()) + v.narrowed_by,
+            EXPECT_EQ(function.quantize(&x_buffer, &scale, &inverse, &zero_point, v.variant, v.adds_before_rounding,
+                                        v.rounding, int32_t(k.y().lowest()) + v.narrowed_by,
                                         int32_t(k.y().highest()) - v.narrowed_by, 0, &y_buffer),
                       0);
         } else {
@@ -177,12 +179,30 @@ private:
     }
 };
 
+// Scales that the fast variants divide by, and multiply by.
+const std::vector<float> divisors{1, 0.1f, 0x1p-60f, 0x1p60f, 3e-5f}, factors{1, 10, 0x1p-60f, 0x1p60f, 3e4f};
+const std::vector<float> zero_points{0, 1, -7, 128, 0x1p14f, -0x1p14f};
+
+std::vector<variant_case> rounded_variants() {
+    const auto divide = int32_t(quantize_variant::rounded_divide),
+               multiply = int32_t(quantize_variant::rounded_multiply);
+    std::vector<variant_case> all;
+    for (const qdq_rounding rounding : {QDQ_NEAREST_AWAY, QDQ_TOWARD_ZERO, QDQ_DOWN, QDQ_UP}) {
+        all.insert(all.end(), {{"divide and round", divide, divisors, {0}, 0, rounding},
+                               {"divide, round and clamp", divide, divisors, {0}, 3, rounding},
+                               {"divide, round and add", divide, divisors, zero_points, 0, rounding},
+                               {"divide, add and round", divide, divisors, {0, 0.5f, -7}, 0, rounding, true},
+                               {"multiply and round", multiply, factors, {0}, 0, rounding},
+                               {"multiply by any and round", multiply, {1, 1e-40f, 3e38f}, {0}, 0, rounding},
+                               {"multiply, round, add and clamp", multiply, factors, zero_points, 100, rounding}});
+    }
+    return all;
+}
+
 std::vector<variant_case> variants_of(const handwritten &k) {
     if (k.quantizes()) {
         const auto divide_after = int32_t(quantize_variant::divide_after);
         const auto multiply_after = int32_t(quantize_variant::multiply_after);
-        const std::vector<float> divisors{1, 0.1f, 0x1p-60f, 0x1p60f, 3e-5f}, factors{1, 10, 0x1p-60f, 0x1p60f, 3e4f},
-            zero_points{0, 1, -7, 128, 0x1p14f, -0x1p14f};
         std::vector<variant_case> all{
             {"divide", int32_t(quantize_variant::divide), divisors, {0}},
             {"multiply", int32_t(quantize_variant::multiply), factors, {0}},
@@ -192,6 +212,10 @@ std::vector<variant_case> variants_of(const handwritten &k) {
                                    {"divide, add and clamp", divide_after, divisors, zero_points, 3},
                                    {"multiply and add", multiply_after, factors, zero_points},
                                    {"multiply, add and clamp", multiply_after, factors, zero_points, 100}});
+        }
+        if (k.y().is_integer() && k.its_form == form::row) {
+            const std::vector<variant_case> rounded = rounded_variants();
+            all.insert(all.end(), rounded.begin(), rounded.end());
         }
         return all;
     }
@@ -294,8 +318,8 @@ TEST_P(Handwritten, gives_the_results_of_the_generated_kernel) {
             const std::vector<uint8_t> actual = call.run(k.by_hand, by_hand, how.block, v, past_line);
             const auto differs = std::mismatch(expected.begin(), expected.end(), actual.begin()).first;
             ASSERT_TRUE(differs == expected.end())
-                << v.name << ", " << how.rows << " rows of " << how.columns << " columns, blocks of " << how.block
-                << ": byte " << differs - expected.begin();
+                << v.name << ", rounding " << v.rounding << ", " << how.rows << " rows of " << how.columns
+                << " columns, blocks of " << how.block << ": byte " << differs - expected.begin();
         }
     }
 }
