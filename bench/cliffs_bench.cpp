@@ -1,9 +1,10 @@
 // What calls cost beyond dense ones: each is timed by a plan beside another, interleaved, and the least times of an
-// element are compared; also what copying its elements by plain loops costs. Calls are drawn from a seed, beside the
-// dense call of their types with one f32 scale and no other option than the scale's mode; or they are those of a table,
-// each beside its own neighbour.
+// element are compared; also what copying its elements by plain loops costs, and what touching their cache lines does.
+// Calls are drawn from a seed, beside the dense call of their types with one f32 scale and no other option than the
+// scale's mode; or they are those of a table, each beside its own neighbour.
 #include "plain_copy.h"
 #include "prepared_call.h"
+#include "touched_lines.h"
 
 #include <CLI/CLI.hpp>
 
@@ -20,6 +21,7 @@ using bench::call;
 using bench::plain_copy;
 using bench::prepared;
 using bench::require;
+using bench::touched_lines;
 using test_support::random_bits;
 
 struct limits {
@@ -52,19 +54,23 @@ std::vector<double> least_times(const std::vector<std::function<void()>> &runs, 
     return least;
 }
 
-// The least times of an element of two calls and of copying the first one's, in ns.
+// The least times of an element of two calls, of copying the first one's, and of touching its lines: those of x or of
+// y, whichever takes longer. In ns.
 struct times {
-    double ns, beside_ns, copy_ns;
+    double ns, beside_ns, copy_ns, lines_ns;
 };
 
 times times_of(const call &a, const call &b, uint64_t seed, const limits &by) {
     random_bits of_a(seed), of_b(seed);  // two calls of one x have the same numbers
     const prepared first(a, of_a), second(b, of_b);
     const plain_copy by_x(a, plain_copy::order::of_x), by_y(a, plain_copy::order::of_y);
-    const std::vector<double> least =
-        least_times({[&] { first.run(); }, [&] { second.run(); }, [&] { by_x.run(); }, [&] { by_y.run(); }}, by);
+    const touched_lines of_x(a, true);
+    touched_lines of_y(a, false);
+    const std::vector<double> least = least_times({[&] { first.run(); }, [&] { second.run(); }, [&] { by_x.run(); },
+                                                   [&] { by_y.run(); }, [&] { of_x.read(); }, [&] { of_y.write(); }},
+                                                  by);
     const double a_ns = 1e9 / static_cast<double>(a.elements()), b_ns = 1e9 / static_cast<double>(b.elements());
-    return {least[0] * a_ns, least[1] * b_ns, std::min(least[2], least[3]) * a_ns};
+    return {least[0] * a_ns, least[1] * b_ns, std::min(least[2], least[3]) * a_ns, std::max(least[4], least[5]) * a_ns};
 }
 
 struct found {
@@ -74,15 +80,16 @@ struct found {
     std::string text;
 
     double ratio_to_limit() const { return of.ns / std::max(of.beside_ns, of.copy_ns); }
+    double ratio_of_lines() const { return of.lines_ns / of.beside_ns; }
 };
 
 void print_header(const char *last) {
-    std::printf("%8s %9s %9s %9s %9s  %s\n", "ratio", "ns", "beside ns", "copy ns", "elements", last);
+    std::printf("%8s %9s %9s %9s %9s %9s  %s\n", "ratio", "ns", "beside ns", "copy ns", "lines ns", "elements", last);
 }
 
 void print(const found &each) {
-    std::printf("%8.2f %9.4f %9.4f %9.4f %9lld  %s\n", each.ratio, each.of.ns, each.of.beside_ns, each.of.copy_ns,
-                static_cast<long long>(each.elements), each.text.c_str());
+    std::printf("%8.2f %9.4f %9.4f %9.4f %9.4f %9lld  %s\n", each.ratio, each.of.ns, each.of.beside_ns, each.of.copy_ns,
+                each.of.lines_ns, static_cast<long long>(each.elements), each.text.c_str());
 }
 
 found compare(const call &c, const call &beside, const std::string &text, uint64_t seed, const limits &by) {
@@ -136,16 +143,18 @@ void measure_drawn(uint64_t seed, int64_t first, int64_t end, size_t worst, benc
             flag_of(kind) + "--seed " + std::to_string(seed) + " --call " + std::to_string(i) + "  ";
         all.push_back(compare(c, bench::beside(c), again + text_of(c), seed, by));
     }
-    std::vector<double> ratios, of_large, to_limit;
+    std::vector<double> ratios, of_large, to_limit, of_lines;
     for (const found &each : all) {
         ratios.push_back(each.ratio);
         if (each.elements >= 4096) {
             of_large.push_back(each.ratio);
             to_limit.push_back(each.ratio_to_limit());
+            of_lines.push_back(each.ratio_of_lines());
         }
     }
     print_ratios("all", ratios);
     print_ratios("of 4 Ki elements and more, beside the longer of a dense call and a copy of the elements", to_limit);
+    print_ratios("of 4 Ki elements and more, touching the cache lines of the elements beside a dense call", of_lines);
     print_ratios("of 4 Ki elements and more", of_large);
     std::stable_sort(all.begin(), all.end(), [](const found &a, const found &b) {
         return std::pair(a.elements >= 4096, a.ratio) > std::pair(b.elements >= 4096, b.ratio);
@@ -165,6 +174,7 @@ void measure_row(const bench::row &r, const std::string &filter, const limits &b
         each.of.ns *= double(each.elements);
         each.of.beside_ns *= double(r.beside.elements());
         each.of.copy_ns *= double(each.elements);
+        each.of.lines_ns *= double(each.elements);
         each.ratio = each.of.ns / each.of.beside_ns;
     }
     print(each);
@@ -180,9 +190,9 @@ void measure_lengths(bool quantizes, qdq_dtype from, qdq_dtype to, const std::st
     }
     for (int64_t n = 1; n <= 128; n++) {
         const int64_t next = (n + 63) / 64 * 64;
-        const auto [ns, beside_ns, copy_ns] =
+        const auto [ns, beside_ns, copy_ns, lines_ns] =
             times_of(bench::call_of(quantizes, from, to, {n}), bench::call_of(quantizes, from, to, {next}), 1, by);
-        const times whole = {ns * double(n), beside_ns * double(next), copy_ns * double(n)};
+        const times whole = {ns * double(n), beside_ns * double(next), copy_ns * double(n), lines_ns * double(n)};
         all.push_back({whole.ns / whole.beside_ns, whole, n, name});
     }
     print(*std::max_element(all.begin(), all.end(), [](const found &a, const found &b) { return a.ratio < b.ratio; }));

@@ -27,6 +27,17 @@ std::string text_of(const layout &l) {
 
 }  // namespace
 
+dimensions strides_of(const layout &l) {
+    dimensions strides = l.strides;
+    if (strides.empty()) {
+        strides.resize(l.shape.size(), 1);
+        for (size_t d = l.shape.size(); d-- > 1;) {
+            strides[d - 1] = strides[d] * l.shape[d];
+        }
+    }
+    return strides;
+}
+
 std::string text_of(const call &c) {
     const qdq_options &o = c.options;
     if (c.format) {

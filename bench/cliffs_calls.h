@@ -29,6 +29,9 @@ struct layout {
     int64_t past_line = 0;      // bytes from a cache line to its memory
 };
 
+// Of elements; of a dense layout, too.
+dimensions strides_of(const layout &l);
+
 struct call {
     bool quantizes;
     layout x, scale, y;

@@ -9,13 +9,7 @@ namespace bench {
 namespace {
 
 dimensions byte_strides(const layout &of) {
-    dimensions strides = of.strides;
-    if (strides.empty()) {
-        strides.resize(of.shape.size(), 1);
-        for (size_t d = of.shape.size(); d-- > 1;) {
-            strides[d - 1] = strides[d] * of.shape[d];
-        }
-    }
+    dimensions strides = strides_of(of);
     for (int64_t &each : strides) {
         each *= type_of(of.type).bytes();
     }

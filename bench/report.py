@@ -256,10 +256,10 @@ def percentiles(results):
 
 def cliffs(lines):
     """Of what qdq_cliffs_bench prints: its sentences, and its columns as a table."""
-    rows = [line.split(maxsplit=5) for line in lines]
-    rows = [row for row in rows if len(row) == 6 and re.fullmatch(r"[\d.]+", row[0])]
+    rows = [line.split(maxsplit=6) for line in lines]
+    rows = [row for row in rows if len(row) == 7 and re.fullmatch(r"[\d.]+", row[0])]
     sentences = [line for line in lines if "median" in line]
-    return [*map(Text, sentences), Table(["ratio", "ns", "beside, ns", "copy, ns", "elements", "call"], rows)]
+    return [*map(Text, sentences), Table(["ratio", "ns", "beside, ns", "copy, ns", "lines, ns", "elements", "call"], rows)]
 
 
 def every_row(figures, target, threads, rows=None):

@@ -23,7 +23,7 @@ class Cliffs(unittest.TestCase):
         self.assertEqual(len(table.rows), 20)
         for *_, elements, call in table.rows[:3]:
             again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
-            self.assertEqual([row[4:] for row in again.rows], [[elements, call]])
+            self.assertEqual([row[5:] for row in again.rows], [[elements, call]])
 
     def test_dynamic_calls_are_drawn(self):
         *sentences, table = report.cliffs(printed("--dynamic", "--calls", "64", "--worst", "64"))
@@ -38,7 +38,7 @@ class Cliffs(unittest.TestCase):
 
     def test_large_calls_are_past_the_caches(self):
         *_, table = report.cliffs(printed("--large", "--calls", "2", "--worst", "2"))
-        self.assertTrue(all(int(row[4]) > 1 << 22 for row in table.rows))
+        self.assertTrue(all(int(row[5]) > 1 << 22 for row in table.rows))
 
     def test_transcodings_are_drawn(self):
         *sentences, table = report.cliffs(printed("--transcode", "--calls", "64"))
@@ -46,7 +46,7 @@ class Cliffs(unittest.TestCase):
         for *_, elements, call in table.rows[:2]:
             self.assertRegex(call, r"^--transcode --seed 1 --call \d+ .* to f32.*; f32.* to ")
             again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
-            self.assertEqual([row[4:] for row in again.rows], [[elements, call]])
+            self.assertEqual([row[5:] for row in again.rows], [[elements, call]])
 
     def test_other_calls_are_drawn_and_repeat(self):
         for kind, words in (("pair", "; and "), ("groups", ", groups from [0 "), ("blocks", "_")):
@@ -56,7 +56,7 @@ class Cliffs(unittest.TestCase):
                 *_, elements, call = table.rows[0]
                 self.assertTrue(call.startswith(f"--{kind} --seed 1 --call ") and words in call, call)
                 again = report.cliffs(printed(*call.split("  ")[0].split()))[-1]
-                self.assertEqual([row[4:] for row in again.rows], [[elements, call]])
+                self.assertEqual([row[5:] for row in again.rows], [[elements, call]])
 
     def test_one_kind_is_drawn_at_a_time(self):
         done = subprocess.run([BINARY, "--pair", "--blocks"], capture_output=True, text=True)
