@@ -139,11 +139,6 @@ qdq_handwritten(avx512_vbmi/quantize_bf16.h
   ROWS quantize_bf16_f4e2m1
   FORMS row column block BLOCKS 16 32 NONTEMPORAL
   OPTIONS ${avx512_vbmi})
-qdq_handwritten(avx512_vbmi/quantize_bf16_integers.h
-  TARGETS x86_avx512_bf16
-  ROWS quantize_bf16_?8
-  FORMS row block NONTEMPORAL
-  OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_f32.h
   TARGETS x86_avx512_bf16
   ROWS quantize_f32_f8e4m3 quantize_f16_f8e4m3
@@ -154,11 +149,13 @@ qdq_handwritten(avx512_vbmi/quantize_f32.h
   ROWS quantize_f32_f4e2m1 quantize_f16_f4e2m1
   FORMS row column block BLOCKS 16 32 NONTEMPORAL
   OPTIONS ${avx512_vbmi})
+set(integers_by_hand ROWS quantize_*_?8 FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL)
 qdq_handwritten(avx512/quantize_integers.h
-  TARGETS x86_avx512 x86_avx512_bf16
-  ROWS quantize_f32_?8 quantize_f16_?8
-  FORMS row NONTEMPORAL
+  TARGETS x86_avx512 ${integers_by_hand}
   OPTIONS -mavx512bw)
+qdq_handwritten(avx512/quantize_integers.h
+  TARGETS x86_avx512_bf16 ${integers_by_hand}
+  OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512/dequantize_4_bits.h
   TARGETS x86_avx512
   ROWS dequantize_?4_* dequantize_f4e2m1_*

@@ -72,6 +72,9 @@ struct rows_of_bytes {
     uint8_t *codes(int64_t row) const { return reinterpret_cast<uint8_t *>(y + row * y_bytes); }
 };
 
+// Of a quantize by blocks.
+inline int64_t block_of(const quantize_arguments &all) { return all.x->dim[0].extent / all.scale->dim[0].extent; }
+
 // How many bytes ahead a kernel fetches x, 0 for nothing. A call says so by what Halide leaves unused: rows whose
 // scales are computed are fetched before their largest element is found. Otherwise kernels whose stores bypass the
 // caches do.

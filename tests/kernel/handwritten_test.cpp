@@ -203,6 +203,9 @@ std::vector<variant_case> variants_of(const handwritten &k) {
     if (k.quantizes()) {
         const auto divide_after = int32_t(quantize_variant::divide_after);
         const auto multiply_after = int32_t(quantize_variant::multiply_after);
+        const auto divide_before = int32_t(quantize_variant::divide_before);
+        const auto multiply_before = int32_t(quantize_variant::multiply_before);
+        const std::vector<float> offsets{0, 0.5f, -7, 0x1p20f, -0x1p20f};
         std::vector<variant_case> all{
             {"divide", int32_t(quantize_variant::divide), divisors, {0}},
             {"multiply", int32_t(quantize_variant::multiply), factors, {0}},
@@ -211,7 +214,9 @@ std::vector<variant_case> variants_of(const handwritten &k) {
             all.insert(all.end(), {{"divide and add", divide_after, divisors, zero_points},
                                    {"divide, add and clamp", divide_after, divisors, zero_points, 3},
                                    {"multiply and add", multiply_after, factors, zero_points},
-                                   {"multiply, add and clamp", multiply_after, factors, zero_points, 100}});
+                                   {"multiply, add and clamp", multiply_after, factors, zero_points, 100},
+                                   {"add and divide", divide_before, divisors, offsets},
+                                   {"add, multiply and clamp", multiply_before, factors, offsets, 100}});
         }
         if (k.y().is_integer() && k.its_form == form::row) {
             const std::vector<variant_case> rounded = rounded_variants();
@@ -270,7 +275,7 @@ std::vector<layout> layouts_of(const handwritten &k) {
         if (k.its_form == form::column) {
             all.insert(all.end(), {{columns, 1, 1, 1}, {columns, 4, 1, 1}, {columns, 35, 1, 1}});
         }
-        for (const int64_t block : {16, 32}) {
+        for (const int64_t block : {2, 4, 8, 16, 32}) {
             if (k.its_form == form::block && (k.blocks & block) != 0) {
                 all.insert(all.end(), {{columns, 1, 1, block}, {columns, 2, 1, block}});
             }
@@ -284,6 +289,8 @@ template<typename T> std::vector<T> padded(std::vector<T> values) {
     values.resize(values.size() + group_size, T(1));
     return values;
 }
+
+operands padded(const operands &of) { return {padded(of.scale), padded(of.inverse), padded(of.zero_point)}; }
 
 class Handwritten : public testing::TestWithParam<handwritten> {};
 
@@ -310,12 +317,9 @@ TEST_P(Handwritten, gives_the_results_of_the_generated_kernel) {
                 by_hand = {repeated(generated.scale, own / how.block), repeated(generated.inverse, own / how.block),
                            repeated(generated.zero_point, own / how.block)};
             }
-            for (operands *each : {&by_hand, &generated}) {
-                *each = {padded(each->scale), padded(each->inverse), padded(each->zero_point)};
-            }
             const int64_t past_line = k.nontemporal ? 0 : 6;
-            const std::vector<uint8_t> expected = call.run(k.generated, generated, own, v, past_line);
-            const std::vector<uint8_t> actual = call.run(k.by_hand, by_hand, how.block, v, past_line);
+            const std::vector<uint8_t> expected = call.run(k.generated, padded(generated), own, v, past_line);
+            const std::vector<uint8_t> actual = call.run(k.by_hand, padded(by_hand), how.block, v, past_line);
             const auto differs = std::mismatch(expected.begin(), expected.end(), actual.begin()).first;
             ASSERT_TRUE(differs == expected.end())
                 << v.name << ", rounding " << v.rounding << ", " << how.rows << " rows of " << how.columns
@@ -324,38 +328,45 @@ TEST_P(Handwritten, gives_the_results_of_the_generated_kernel) {
     }
 }
 
-// Where blocks are shorter than the generated kernel's, its results of each half are those of equal operands.
-TEST_P(Handwritten, takes_short_blocks_by_their_own_operands) {
-    const handwritten &k = GetParam();
-    const int64_t own = type_of(k.stored_type).block, shorter = own / 2;
-    if (k.its_form != form::block || (k.blocks & shorter) == 0) {
-        return;
+operands every_nth(const operands &all, size_t first, size_t n) {
+    operands some;
+    for (size_t i = first; i < all.scale.size(); i += n) {
+        some.scale.push_back(all.scale[i]);
+        some.inverse.push_back(all.inverse[i]);
+        some.zero_point.push_back(all.zero_point[i]);
     }
-    if (!test_support::usable(k.target)) {
-        GTEST_SKIP() << k.target << ": compiled, not executed";
-    }
-    const layout how{320, 1, 1, shorter};
+    return some;
+}
+
+// Where blocks are shorter than the generated kernel's, its results of each part are those of equal operands.
+void takes_its_own_operands(const handwritten &k, int64_t own, int64_t shorter) {
+    const layout how{320, 2, 1, shorter};
+    const auto parts = static_cast<size_t>(own / shorter);
     for (const variant_case &v : variants_of(k)) {
         kernel_call call(k, how, 5);
         const operands given = operands_of(v, how.columns / shorter);
-        const std::vector<uint8_t> actual =
-            call.run(k.by_hand, {padded(given.scale), padded(given.inverse), padded(given.zero_point)}, shorter, v, 0);
-        for (const size_t half : {0, 1}) {
-            operands of_half;
-            for (size_t i = half; i < given.scale.size(); i += 2) {
-                of_half.scale.push_back(given.scale[i]);
-                of_half.inverse.push_back(given.inverse[i]);
-                of_half.zero_point.push_back(given.zero_point[i]);
+        const std::vector<uint8_t> actual = call.run(k.by_hand, padded(given), shorter, v, 0);
+        for (size_t part = 0; part < parts; part++) {
+            const std::vector<uint8_t> expected =
+                call.run(k.generated, padded(every_nth(given, part, parts)), own, v, 0);
+            for (int64_t first = static_cast<int64_t>(part) * shorter; first < how.columns; first += own) {
+                const auto at = static_cast<size_t>(bytes_of(k.y(), first));
+                ASSERT_EQ(std::memcmp(&expected[at], &actual[at], static_cast<size_t>(bytes_of(k.y(), shorter))), 0)
+                    << v.name << ", blocks of " << shorter << ", element " << first;
             }
-            const std::vector<uint8_t> expected = call.run(
-                k.generated, {padded(of_half.scale), padded(of_half.inverse), padded(of_half.zero_point)}, own, v, 0);
-            const int64_t bytes = bytes_of(k.y(), shorter);
-            for (int64_t at = static_cast<int64_t>(half) * bytes; at < bytes_of(k.y(), how.columns); at += 2 * bytes) {
-                ASSERT_EQ(std::memcmp(&expected[static_cast<size_t>(at)], &actual[static_cast<size_t>(at)],
-                                      static_cast<size_t>(bytes)),
-                          0)
-                    << v.name << ", byte " << at;
-            }
+        }
+    }
+}
+
+TEST_P(Handwritten, takes_short_blocks_by_their_own_operands) {
+    const handwritten &k = GetParam();
+    if (k.its_form == form::block && !test_support::usable(k.target)) {
+        GTEST_SKIP() << k.target << ": compiled, not executed";
+    }
+    const int64_t own = type_of(k.stored_type).block;
+    for (int64_t shorter = 2; k.its_form == form::block && shorter < own; shorter *= 2) {
+        if ((k.blocks & shorter) != 0) {
+            takes_its_own_operands(k, own, shorter);
         }
     }
 }

@@ -201,8 +201,6 @@ template<typename Kernel, typename Code, template<typename, bool> typename Encod
     return false;
 }
 
-int64_t block_of(const quantize_arguments &all) { return all.x->dim[0].extent / all.scale->dim[0].extent; }
-
 // Of fewer rows the columns' factors take longer than the codes: one row of bf16 to f8e4m3, 0.30 ns an element, and
 // 0.23 by the generated kernel (Zen 5).
 constexpr int64_t fewest_rows_of_columns = 3;
