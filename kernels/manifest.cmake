@@ -122,12 +122,12 @@ set(avx512_vbmi -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mavx512bf16)
 qdq_handwritten(avx512_vbmi/dequantize_4_bits.h
   TARGETS x86_avx512_bf16
   ROWS dequantize_?4_* dequantize_f4e2m1_*
-  FORMS row block BLOCKS 16 32 NONTEMPORAL
+  FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/dequantize_8_bit_floats.h
   TARGETS x86_avx512_bf16
   ROWS dequantize_f8*_*f16
-  FORMS row block BLOCKS 16 32 NONTEMPORAL
+  FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_bf16.h
   TARGETS x86_avx512_bf16
@@ -159,7 +159,7 @@ qdq_handwritten(avx512/quantize_integers.h
 qdq_handwritten(avx512/dequantize_4_bits.h
   TARGETS x86_avx512
   ROWS dequantize_?4_* dequantize_f4e2m1_*
-  FORMS row block BLOCKS 16 32 NONTEMPORAL
+  FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL
   OPTIONS -mavx512bw)
 qdq_handwritten(avx2/dequantize_4_bits.h
   TARGETS x86_avx2

@@ -24,8 +24,8 @@ struct avx512 {
     }
 };
 
-template<typename Kernel> int dequantize(const dequantize_arguments &all, qdq_dequantize_kernel * /*generated*/) {
-    return dequantize_4_bits_by<Kernel, avx512>(all);
+template<typename Kernel> int dequantize(const dequantize_arguments &all, qdq_dequantize_kernel *generated) {
+    return dequantize_4_bits_by<Kernel, avx512>(all, generated);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "handwritten/avx512/intrinsics.h"
+#include "handwritten/avx512/repeated_operands.h"
 #include "handwritten/dequantize_4_bits.h"
 
 namespace qdq::kernels {
@@ -29,10 +30,14 @@ template<bool of_two> __m512i look_up_words(__m512i codes, __m512i results) {
 }
 
 template<typename Set> struct words_by {
+    template<typename Kernel> static __m512i words_of(__m512 low, __m512 high) {
+        return Kernel::floats.dtype == QDQ_F16 ? to_f16(low, high) : Set::bf16_words(low, high);
+    }
+
     template<typename Kernel, bool has_offset, bool of_two> class of_codes {
     public:
         of_codes(const scale_and_offset &first, const scale_and_offset &second)
-            : results(words(products<Kernel, has_offset>(first), products<Kernel, has_offset>(second))) {}
+            : results(words_of<Kernel>(products<Kernel, has_offset>(first), products<Kernel, has_offset>(second))) {}
 
         void look_up(const char *x, char *y) const {
             store<Kernel::nontemporal>(y, look_up_words<of_two>(Set::codes(x), results));
@@ -40,12 +45,15 @@ template<typename Set> struct words_by {
 
     private:
         const __m512i results;
-
-        static __m512i words(__m512 low, __m512 high) {
-            return Kernel::floats.dtype == QDQ_F16 ? to_f16(low, high) : Set::bf16_words(low, high);
-        }
     };
 };
+
+// 16 codes from some on, each in the low bits of a lane.
+[[gnu::always_inline]] inline __m512i codes_of_lanes(const char *x) {
+    const __m512i shifts = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
+    const __m512i low = _mm512_broadcastd_epi32(_mm_loadu_si32(x));
+    return _mm512_srlv_epi32(_mm512_mask_broadcastd_epi32(low, 0xff00, _mm_loadu_si32(x + 4)), shifts);
+}
 
 // vpermps takes the low 4 bits of a lane.
 template<typename Kernel, bool has_offset, bool of_two> class floats_of_codes {
@@ -54,13 +62,9 @@ public:
         : results{products<Kernel, has_offset>(first), products<Kernel, has_offset>(second)} {}
 
     void look_up(const char *x, char *y) const {
-        const __m512i shifts = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28);
         for (int64_t half = 0; half < 2; half++) {
-            const char *const from = x + 8 * half;
-            const __m512i low = _mm512_broadcastd_epi32(_mm_loadu_si32(from));
-            const __m512i both = _mm512_mask_broadcastd_epi32(low, 0xff00, _mm_loadu_si32(from + 4));
-            const __m512i codes = _mm512_srlv_epi32(both, shifts);
-            store<Kernel::nontemporal>(y + 64 * half, _mm512_castps_si512(_mm512_permutexvar_ps(codes, results[half])));
+            store<Kernel::nontemporal>(
+                y + 64 * half, _mm512_castps_si512(_mm512_permutexvar_ps(codes_of_lanes(x + 8 * half), results[half])));
         }
     }
 
@@ -68,7 +72,65 @@ private:
     const __m512 results[2];
 };
 
-template<typename Kernel, typename Set> int dequantize_4_bits_by(const dequantize_arguments &all) {
+// Codes' values times operands that change within 16 codes: of columns, and of short blocks.
+template<typename Kernel, typename Set, bool has_offset, typename Operands>
+void multiply_values(const dequantize_arguments &all, const Operands &of) {
+    static constexpr code_values<16> values = values_of<16>(Kernel::stored);
+    const int64_t groups = 2 * int64_t{all.x->dim[0].extent} / group_size;
+    const float *const scale = floats_of(all.scale), *const offset = floats_of(all.zero_point);
+    const __m512 value_of = _mm512_load_ps(values.of);
+    rows_of_bytes rows(all.x, all.y);
+    for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
+        const char *x = rows.x;
+        char *y = rows.y;
+        for (int64_t g = 0; g < groups; g++, x += group_size / 2) {
+            const int64_t place = of.place_of(g * group_size);
+            __m512 product[4];
+#pragma GCC unroll 4
+            for (int64_t i = 0; i < 4; i++) {
+                __m512 value = _mm512_permutexvar_ps(codes_of_lanes(x + 8 * i), value_of);
+                if constexpr (has_offset) {
+                    value = _mm512_add_ps(value, of.of_register(offset + place, i));
+                }
+                product[i] = _mm512_mul_ps(value, of.of_register(scale + place, i));
+            }
+            if constexpr (Kernel::floats.bits == 32) {
+                for (int64_t i = 0; i < 4; i++, y += 64) {
+                    store<Kernel::nontemporal>(y, _mm512_castps_si512(product[i]));
+                }
+            } else {
+                for (int64_t i = 0; i < 4; i += 2, y += 64) {
+                    store<Kernel::nontemporal>(y, words_by<Set>::template words_of<Kernel>(product[i], product[i + 1]));
+                }
+            }
+        }
+    }
+}
+
+template<typename Kernel, typename Set, typename Operands>
+int multiply_values(const dequantize_arguments &all, const Operands &of) {
+    if (all.variant == int32_t(dequantize_variant::plain)) {
+        multiply_values<Kernel, Set, false>(all, of);
+    } else if constexpr (Kernel::stored.is_integer()) {
+        multiply_values<Kernel, Set, true>(all, of);
+    }
+    return 0;
+}
+
+template<typename Kernel, typename Set>
+int dequantize_4_bits_by(const dequantize_arguments &all, qdq_dequantize_kernel *generated) {
+    constexpr auto order = register_order::consecutive;
+    if constexpr (Kernel::is_column) {
+        return all.variant > int32_t(dequantize_variant::offset)
+                   ? all.run(generated)
+                   : multiply_values<Kernel, Set>(all, operands_of_columns<order>());
+    }
+    if constexpr (Kernel::is_block) {
+        const int64_t block = 2 * int64_t{all.x->dim[0].extent} / all.scale->dim[0].extent;
+        if (block < lanes) {
+            return multiply_values<Kernel, Set>(all, operands_of_blocks<order>(block));
+        }
+    }
     return Kernel::floats.bits == 16 ? dequantize_4_bits<Kernel, words_by<Set>::template of_codes>(all)
                                      : dequantize_4_bits<Kernel, floats_of_codes>(all);
 }

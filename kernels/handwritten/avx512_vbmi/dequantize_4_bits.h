@@ -23,8 +23,8 @@ struct avx512_vbmi {
     }
 };
 
-template<typename Kernel> int dequantize(const dequantize_arguments &all, qdq_dequantize_kernel * /*generated*/) {
-    return dequantize_4_bits_by<Kernel, avx512_vbmi>(all);
+template<typename Kernel> int dequantize(const dequantize_arguments &all, qdq_dequantize_kernel *generated) {
+    return dequantize_4_bits_by<Kernel, avx512_vbmi>(all, generated);
 }
 
 }  // namespace

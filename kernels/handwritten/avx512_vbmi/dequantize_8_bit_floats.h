@@ -1,9 +1,9 @@
 // Dequantizes 8-bit floats to 16 bits by looking up words of 128 codes without sign. vpermi2b takes the low 7 bits of a
 // byte: a table for either half of the words. Rows look up their results, which are computed in registers: 64 codes
-// take 14 instructions; words looked up in four registers take twice as long (Sapphire Rapids). Blocks look up the
-// codes' values as bf16, which all are, and multiply them: 64 Ki codes of f8e4m3 in blocks of 32 take 2.1 us, by the
-// generated kernel 3.1 (Zen 5).
-#include "handwritten/avx512/intrinsics.h"
+// take 14 instructions; words looked up in four registers take twice as long (Sapphire Rapids). Blocks, columns and
+// short rows look up the codes' values as bf16, which all are, and multiply them: 64 Ki codes of f8e4m3 in blocks of 32
+// take 2.1 us, by the generated kernel 3.1 (Zen 5).
+#include "handwritten/avx512/repeated_operands.h"
 #include "handwritten/handwritten.h"
 
 namespace qdq::kernels {
@@ -95,35 +95,63 @@ template<typename Kernel> void look_up_row(const char *x, char *y, int64_t colum
 }
 
 // 32 words, the even ones of which are those of the first 16 codes.
-template<typename Kernel> void multiply_32(__m512i words, char *y, float first, float second) {
+template<typename Kernel> void multiply_32(__m512i words, char *y, __m512 first, __m512 second) {
     const __m512 even = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
     const __m512 odd =
         _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(static_cast<int32_t>(0xffff0000))));
-    store<Kernel::nontemporal>(
-        y, to_words<Kernel>(_mm512_mul_ps(even, _mm512_set1_ps(first)), _mm512_mul_ps(odd, _mm512_set1_ps(second))));
+    store<Kernel::nontemporal>(y, to_words<Kernel>(_mm512_mul_ps(even, first), _mm512_mul_ps(odd, second)));
 }
 
-template<typename Kernel, int64_t block>
-void multiply_blocks(const char *x, char *y, int64_t columns, const float *scale) {
+// Scales of 16 codes or more.
+template<int64_t block> struct operands_of_long_blocks {
+    static int64_t place_of(int64_t column) { return column / block; }
+    [[gnu::always_inline]] __m512 of_register(const float *first, int64_t i) const {
+        return _mm512_set1_ps(first[i * lanes / block]);
+    }
+};
+
+struct operand_of_row {
+    static int64_t place_of(int64_t) { return 0; }
+    [[gnu::always_inline]] __m512 of_register(const float *first, int64_t) const { return _mm512_set1_ps(*first); }
+};
+
+template<typename Kernel, typename Operands>
+int multiply_values(const dequantize_arguments &all, int64_t operand_step, const Operands &of) {
     const auto table = words_of<values<Kernel>>(1);
     // After unpacking, words of codes 0, 16, 1, 17, and so on.
     const __m512i order =
         _mm512_setr_epi64(0x1303120211011000, 0x3323322231213020, 0x1707160615051404, 0x3727362635253424,
                           0x1b0b1a0a19091808, 0x3b2b3a2a39293828, 0x1f0f1e0e1d0d1c0c, 0x3f2f3e2e3d2d3c2c);
-    for (int64_t c = 0; c < columns; c += codes_at_once, scale += codes_at_once / block) {
-        const words_of_64 words = table.look_up(_mm512_permutexvar_epi8(order, _mm512_loadu_si512(x + c)));
-        multiply_32<Kernel>(words.first, y + 2 * c, scale[0], scale[16 / block]);
-        multiply_32<Kernel>(words.second, y + 2 * c + 64, scale[32 / block], scale[48 / block]);
+    const int64_t columns = all.x->dim[0].extent;
+    const float *scale = floats_of(all.scale);
+    rows_of_bytes rows(all.x, all.y);
+    for (int64_t r = 0; r < rows.count; r++, rows.advance(), scale += operand_step) {
+        for (int64_t c = 0; c < columns; c += codes_at_once) {
+            const words_of_64 words = table.look_up(_mm512_permutexvar_epi8(order, _mm512_loadu_si512(rows.x + c)));
+            const float *const own = scale + of.place_of(c);
+            multiply_32<Kernel>(words.first, rows.y + 2 * c, of.of_register(own, 0), of.of_register(own, 1));
+            multiply_32<Kernel>(words.second, rows.y + 2 * c + 64, of.of_register(own, 2), of.of_register(own, 3));
+        }
     }
+    return 0;
 }
 
 template<typename Kernel> int dequantize_blocks(const dequantize_arguments &all) {
-    const int64_t columns = all.x->dim[0].extent;
-    auto *const multiply =
-        columns / all.scale->dim[0].extent == 32 ? multiply_blocks<Kernel, 32> : multiply_blocks<Kernel, 16>;
+    const int64_t block = all.x->dim[0].extent / all.scale->dim[0].extent;
+    return block == 32   ? multiply_values<Kernel>(all, 0, operands_of_long_blocks<32>())
+           : block == 16 ? multiply_values<Kernel>(all, 0, operands_of_long_blocks<16>())
+                         : multiply_values<Kernel>(all, 0, operands_of_blocks<register_order::consecutive>(block));
+}
+
+template<typename Kernel> int dequantize_rows(const dequantize_arguments &all) {
+    const int64_t columns = all.x->dim[0].extent, operand_step = all.scale->dim[0].stride;
+    if (columns < shortest) {
+        return multiply_values<Kernel>(all, operand_step, operand_of_row());
+    }
+    const float *scale = floats_of(all.scale);
     rows_of_bytes rows(all.x, all.y);
-    for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
-        multiply(rows.x, rows.y, columns, floats_of(all.scale));
+    for (int64_t r = 0; r < rows.count; r++, rows.advance(), scale += operand_step) {
+        look_up_row<Kernel>(rows.x, rows.y, columns, *scale);
     }
     return 0;
 }
@@ -131,18 +159,13 @@ template<typename Kernel> int dequantize_blocks(const dequantize_arguments &all)
 template<typename Kernel> int dequantize(const dequantize_arguments &all, qdq_dequantize_kernel *generated) {
     if constexpr (Kernel::is_block) {
         return dequantize_blocks<Kernel>(all);
+    } else if constexpr (Kernel::is_column) {
+        return all.variant == int32_t(dequantize_variant::plain)
+                   ? multiply_values<Kernel>(all, 0, operands_of_columns<register_order::consecutive>())
+                   : all.run(generated);
+    } else {
+        return dequantize_rows<Kernel>(all);
     }
-    const int64_t columns = all.x->dim[0].extent;
-    if (columns < shortest && !Kernel::nontemporal) {
-        return all.run(generated);
-    }
-    const float *const scale = floats_of(all.scale);
-    const int64_t operand_step = all.scale->dim[0].stride;
-    rows_of_bytes rows(all.x, all.y);
-    for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
-        look_up_row<Kernel>(rows.x, rows.y, columns, scale[r * operand_step]);
-    }
-    return 0;
 }
 
 }  // namespace
