@@ -156,6 +156,16 @@ qdq_handwritten(avx512/quantize_integers.h
 qdq_handwritten(avx512/quantize_integers.h
   TARGETS x86_avx512_bf16 ${integers_by_hand}
   OPTIONS ${avx512_vbmi})
+qdq_handwritten(avx512/dequantize_integers.h
+  TARGETS x86_avx512
+  ROWS dequantize_?8_* dequantize_?16_*
+  FORMS block BLOCKS 2 4 8 16 32
+  OPTIONS -mavx512bw)
+qdq_handwritten(avx512/dequantize_integers.h
+  TARGETS x86_avx512_bf16
+  ROWS dequantize_?8_* dequantize_?16_*
+  FORMS block BLOCKS 2 4 8 16 32
+  OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512/dequantize_4_bits.h
   TARGETS x86_avx512
   ROWS dequantize_?4_* dequantize_f4e2m1_*

@@ -1,5 +1,5 @@
-// Lookups of 4-bit codes by AVX-512, which its targets share. How 32 products become bf16, and 32 codes the low bits of
-// words, an instruction set says: Set::bf16_words(low, high) and Set::codes(x).
+// Lookups of 4-bit codes by AVX-512, which its targets share. How 32 codes become the low bits of words, an instruction
+// set says: Set::codes(x).
 #pragma once
 
 #include "handwritten/avx512/intrinsics.h"
@@ -30,14 +30,10 @@ template<bool of_two> __m512i look_up_words(__m512i codes, __m512i results) {
 }
 
 template<typename Set> struct words_by {
-    template<typename Kernel> static __m512i words_of(__m512 low, __m512 high) {
-        return Kernel::floats.dtype == QDQ_F16 ? to_f16(low, high) : Set::bf16_words(low, high);
-    }
-
     template<typename Kernel, bool has_offset, bool of_two> class of_codes {
     public:
         of_codes(const scale_and_offset &first, const scale_and_offset &second)
-            : results(words_of<Kernel>(products<Kernel, has_offset>(first), products<Kernel, has_offset>(second))) {}
+            : results(to_words<Kernel>(products<Kernel, has_offset>(first), products<Kernel, has_offset>(second))) {}
 
         void look_up(const char *x, char *y) const {
             store<Kernel::nontemporal>(y, look_up_words<of_two>(Set::codes(x), results));
@@ -73,7 +69,7 @@ private:
 };
 
 // Codes' values times operands that change within 16 codes: of columns, and of short blocks.
-template<typename Kernel, typename Set, bool has_offset, typename Operands>
+template<typename Kernel, bool has_offset, typename Operands>
 void multiply_values(const dequantize_arguments &all, const Operands &of) {
     static constexpr code_values<16> values = values_of<16>(Kernel::stored);
     const int64_t groups = 2 * int64_t{all.x->dim[0].extent} / group_size;
@@ -94,25 +90,16 @@ void multiply_values(const dequantize_arguments &all, const Operands &of) {
                 }
                 product[i] = _mm512_mul_ps(value, of.of_register(scale + place, i));
             }
-            if constexpr (Kernel::floats.bits == 32) {
-                for (int64_t i = 0; i < 4; i++, y += 64) {
-                    store<Kernel::nontemporal>(y, _mm512_castps_si512(product[i]));
-                }
-            } else {
-                for (int64_t i = 0; i < 4; i += 2, y += 64) {
-                    store<Kernel::nontemporal>(y, words_by<Set>::template words_of<Kernel>(product[i], product[i + 1]));
-                }
-            }
+            y = store_products<Kernel>(y, product);
         }
     }
 }
 
-template<typename Kernel, typename Set, typename Operands>
-int multiply_values(const dequantize_arguments &all, const Operands &of) {
+template<typename Kernel, typename Operands> int multiply_values(const dequantize_arguments &all, const Operands &of) {
     if (all.variant == int32_t(dequantize_variant::plain)) {
-        multiply_values<Kernel, Set, false>(all, of);
+        multiply_values<Kernel, false>(all, of);
     } else if constexpr (Kernel::stored.is_integer()) {
-        multiply_values<Kernel, Set, true>(all, of);
+        multiply_values<Kernel, true>(all, of);
     }
     return 0;
 }
@@ -123,12 +110,12 @@ int dequantize_4_bits_by(const dequantize_arguments &all, qdq_dequantize_kernel 
     if constexpr (Kernel::is_column) {
         return all.variant > int32_t(dequantize_variant::offset)
                    ? all.run(generated)
-                   : multiply_values<Kernel, Set>(all, operands_of_columns<order>());
+                   : multiply_values<Kernel>(all, operands_of_columns<order>());
     }
     if constexpr (Kernel::is_block) {
         const int64_t block = 2 * int64_t{all.x->dim[0].extent} / all.scale->dim[0].extent;
         if (block < lanes) {
-            return multiply_values<Kernel, Set>(all, operands_of_blocks<order>(block));
+            return multiply_values<Kernel>(all, operands_of_blocks<order>(block));
         }
     }
     return Kernel::floats.bits == 16 ? dequantize_4_bits<Kernel, words_by<Set>::template of_codes>(all)

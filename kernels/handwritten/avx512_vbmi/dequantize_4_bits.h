@@ -6,11 +6,6 @@ namespace qdq::kernels {
 namespace {
 
 struct avx512_vbmi {
-    // vcvtne2ps2bf16 makes zeros of subnormals, which the products of the fast variants are not.
-    static __m512i bf16_words(__m512 low, __m512 high) {
-        return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
-    }
-
     // Of quadword q the codes at bits 16 q, 16 q + 4, 16 q + 8 and 16 q + 12 of eight bytes.
     static __m512i codes(const char *x) {
         const __m512i shifts =

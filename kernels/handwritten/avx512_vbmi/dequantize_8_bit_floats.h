@@ -55,11 +55,6 @@ private:
     }
 };
 
-template<typename Kernel> __m512i to_words(__m512 first, __m512 second) {
-    return Kernel::floats.dtype == QDQ_F16 ? to_f16(first, second)
-                                           : reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(second, first));
-}
-
 // The values of 32 codes from one on, times a scale.
 template<typename Kernel> __m512i words_from(int64_t code, float scale) {
     static constexpr code_values<128> values = values_of<128>(Kernel::stored);
