@@ -113,43 +113,44 @@ qdq_target(riscv_rvv
   HALIDE riscv-64-linux-rvv-vector_bits_128
   NEEDS cpu_rvv128)
 
-# qdq_handwritten(<file> TARGETS <target>... ROWS <glob>... FORMS <form>... [BLOCKS <elements>...] [NONTEMPORAL]
+# qdq_handwritten(<file> TARGETS <target>... ROWS <glob>... FORMS <form>... [BLOCKS <elements>...] [NONTEMPORAL <form>...]
 #                 OPTIONS <of the compiler>...)
 # A file of kernels/handwritten/ whose kernels take the place of the generated ones of these forms of the rows that globs
 # match. BLOCKS: which blocks its block form takes, where not the type's; the operands' extent then tells which.
-# NONTEMPORAL: it has kernels besides whose stores bypass the caches.
+# NONTEMPORAL: the forms that it has besides with stores that bypass the caches.
 set(avx512_vbmi -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mavx512bf16)
 qdq_handwritten(avx512_vbmi/dequantize_4_bits.h
   TARGETS x86_avx512_bf16
   ROWS dequantize_?4_* dequantize_f4e2m1_*
-  FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL
+  FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL row column block
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/dequantize_8_bit_floats.h
   TARGETS x86_avx512_bf16
   ROWS dequantize_f8*_*f16
-  FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL
+  FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL row block
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_bf16.h
   TARGETS x86_avx512_bf16
   ROWS quantize_bf16_f8e4m3
-  FORMS row column block NONTEMPORAL
+  FORMS row column block NONTEMPORAL row column block
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_bf16.h
   TARGETS x86_avx512_bf16
   ROWS quantize_bf16_f4e2m1
-  FORMS row column block BLOCKS 16 32 NONTEMPORAL
+  FORMS row column block BLOCKS 16 32 NONTEMPORAL row column block
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_f32.h
   TARGETS x86_avx512_bf16
   ROWS quantize_f32_f8e4m3 quantize_f16_f8e4m3
-  FORMS row column block NONTEMPORAL
+  FORMS row column block NONTEMPORAL row column block
   OPTIONS ${avx512_vbmi})
 qdq_handwritten(avx512_vbmi/quantize_f32.h
   TARGETS x86_avx512_bf16
   ROWS quantize_f32_f4e2m1 quantize_f16_f4e2m1
-  FORMS row column block BLOCKS 16 32 NONTEMPORAL
+  FORMS row column block BLOCKS 16 32 NONTEMPORAL row column block
   OPTIONS ${avx512_vbmi})
-set(integers_by_hand ROWS quantize_*_?8 FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL)
+set(integers_by_hand ROWS quantize_*_?2 quantize_*_?4 quantize_*_?8 quantize_*_?16 FORMS row column block BLOCKS 2 4 8 16 32
+  NONTEMPORAL row)
 qdq_handwritten(avx512/quantize_integers.h
   TARGETS x86_avx512 ${integers_by_hand}
   OPTIONS -mavx512bw)
@@ -169,17 +170,17 @@ qdq_handwritten(avx512/dequantize_integers.h
 qdq_handwritten(avx512/dequantize_4_bits.h
   TARGETS x86_avx512
   ROWS dequantize_?4_* dequantize_f4e2m1_*
-  FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL
+  FORMS row column block BLOCKS 2 4 8 16 32 NONTEMPORAL row column block
   OPTIONS -mavx512bw)
 qdq_handwritten(avx2/dequantize_4_bits.h
   TARGETS x86_avx2
   ROWS dequantize_?4_*f16 dequantize_f4e2m1_*
-  FORMS row block BLOCKS 16 32 NONTEMPORAL
+  FORMS row block BLOCKS 16 32 NONTEMPORAL row block
   OPTIONS -mavx2 -mf16c)
 qdq_handwritten(avx2/dequantize_4_bits.h
   TARGETS x86_avx2
   ROWS dequantize_?4_f32
-  FORMS row NONTEMPORAL
+  FORMS row NONTEMPORAL row
   OPTIONS -mavx2 -mf16c)
 
 # qdq_nontemporal(TARGETS <target>... ROWS <glob>...)

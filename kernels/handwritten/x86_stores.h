@@ -8,6 +8,11 @@
 namespace qdq::kernels {
 namespace {
 
+template<bool nontemporal> void store(char *y, __m128i value) {
+    auto *const to = reinterpret_cast<__m128i *>(y);
+    nontemporal ? _mm_stream_si128(to, value) : _mm_storeu_si128(to, value);
+}
+
 template<bool nontemporal> void store(char *y, __m256i value) {
     auto *const to = reinterpret_cast<__m256i *>(y);
     nontemporal ? _mm256_stream_si256(to, value) : _mm256_storeu_si256(to, value);

@@ -115,7 +115,7 @@ struct variant_case {
     const char *name;
     int32_t variant;
     std::vector<float> scales, offsets;
-    int32_t narrowed_by = 0;  // how far the range's ends are from the type's
+    int32_t narrowed_by = 0;  // how far the range's ends are from the type's, at most
     qdq_rounding rounding = QDQ_NEAREST_EVEN;
     bool adds_before_rounding = false;
 };
@@ -148,9 +148,10 @@ public:
         halide_buffer_t inverse = operand_at(with.inverse.data(), {halide_type_float, 32, 1}, operand_shape);
         halide_buffer_t zero_point = operand_at(with.zero_point.data(), {halide_type_int, 32, 1}, operand_shape);
         if (k.quantizes()) {
+            const auto lowest = int32_t(k.y().lowest()), highest = int32_t(k.y().highest());
+            const int32_t narrowed_by = std::min(v.narrowed_by, (highest - lowest) / 2);
             EXPECT_EQ(function.quantize(&x_buffer, &scale, &inverse, &zero_point, v.variant, v.adds_before_rounding,
-                                        v.rounding, int32_t(k.y().lowest()) + v.narrowed_by,
-                                        int32_t(k.y().highest()) - v.narrowed_by, 0, &y_buffer),
+                                        v.rounding, lowest + narrowed_by, highest - narrowed_by, 0, &y_buffer),
                       0);
         } else {
             EXPECT_EQ(function.dequantize(&x_buffer, &scale, &zero_point, v.variant, 1, &y_buffer), 0);

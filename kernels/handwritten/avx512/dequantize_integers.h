@@ -43,10 +43,10 @@ template<typename Kernel, bool has_offset> void dequantize_blocks(const dequanti
 }
 
 template<typename Kernel> int dequantize(const dequantize_arguments &all, qdq_dequantize_kernel *generated) {
-    const int64_t block = all.x->dim[0].extent / all.scale->dim[0].extent;
-    if (block >= Kernel::stored.block) {
+    if (all.x->dim[0].extent >= Kernel::stored.block * all.scale->dim[0].extent) {
         return all.run(generated);
     }
+    const int64_t block = all.x->dim[0].extent / all.scale->dim[0].extent;
     all.variant == int32_t(dequantize_variant::plain) ? dequantize_blocks<Kernel, false>(all, block)
                                                       : dequantize_blocks<Kernel, true>(all, block);
     return 0;

@@ -63,7 +63,8 @@ void nest_runner::run_plane(const offsets &at) {
     } else if (fuses && overlaps_rows(c)) {
         run_overlapping(c, r, at);
     } else if (fuses) {
-        run_fused(c, r, at, c.extent % op.block == 0 ? kernel_form::block : kernel_form::column);
+        const bool in_blocks = c.extent % op.block == 0 && !needs_column(op, kernel_form::block, plain_variant(op));
+        run_fused(c, r, at, in_blocks ? kernel_form::block : kernel_form::column);
     } else if (r.varies()) {
         run_rows(c, r, at, c.extent);
     } else {
@@ -132,7 +133,8 @@ void nest_runner::run_one_operand(const dimension &c, const dimension &r, const 
 bool nest_runner::overlaps_rows(const dimension &c) const {
     const int64_t shortest = op.quantizes() ? 32 : 40;
     const bool by_bytes = op.x_bits >= 8 && op.y_bits >= 8;
-    return c.extent >= shortest && c.extent < group && c.extent % op.block != 0 && by_bytes && x != y && !is_staged(op);
+    const bool is_long_block = c.extent % op.block == 0 && op.block >= shortest_long_block;
+    return c.extent >= shortest && c.extent < group && !is_long_block && by_bytes && x != y && !is_staged(op);
 }
 
 // Short rows as whole groups: what one writes beyond its end, later rows write again. The last, from which a group

@@ -209,9 +209,13 @@ QDQ_AVX512 void spread_short_avx512(const value *from, const spread_dimension &r
     spread_short_rows<16>(from, row, outer, to);
 }
 
+// Many values that few places share are shuffled: f16 to u16, [127, 5120] by blocks of 24, 0.28 ns an element, and 0.41
+// by a store for each (Zen 5).
 bool is_short(const spread_dimension &row) {
-    constexpr int64_t short_row = 256;
-    return row.extent * row.step <= short_row && row.block * row.step <= spare_operands;
+    constexpr int64_t short_row = 256, few_places = 8, many_values = 32;
+    const int64_t times = row.block * row.step;
+    const bool is_shuffled = times <= few_places && row.blocks >= many_values && row.from == 1;
+    return row.extent * row.step <= short_row && times <= spare_operands && !is_shuffled;
 }
 
 void spread_short_rows(const target &on, const value *from, const spread_dimension &row, const spread_dimension &outer,

@@ -389,7 +389,8 @@ kernel_shape tile_runner::shape_of(const tile &t, const operand_box &box) const 
     }
     const bool in_blocks = columns % op.block == 0 && t.box[0].start % op.block == 0 &&
                            (!along_columns || dimensions[0].block % op.block == 0);
-    if (in_blocks && !needs_column(op, kernel_form::block, variant)) {
+    const bool rows_share_operands = whole && !along_rows && rows > 1;
+    if (in_blocks && !rows_share_operands && !needs_column(op, kernel_form::block, variant)) {
         return {kernel_form::block, places, 1, op.block};
     }
     return whole && !along_rows ? kernel_shape{kernel_form::column, columns, rows, 1}

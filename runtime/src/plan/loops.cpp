@@ -221,7 +221,9 @@ bool pads_rows(const call &op, const blocked_dimension *dimensions, int count) {
     const auto &[c, block] = dimensions[0];
     const int64_t whole = round_up(c.extent);
     const bool shares_operands = !c.varies() || dividing_block(op, block) != 0;
-    const bool is_whole_blocks = dividing_block(op, std::gcd(c.extent, block)) != 0;
+    const int64_t whole_blocks = dividing_block(op, std::gcd(c.extent, block));
+    const bool is_whole_blocks =
+        whole_blocks >= shortest_long_block || (whole_blocks != 0 && whole_blocks == dividing_block(op, block));
     // Codes that begin within bytes are shifted: i4 to bf16 by rows of 255 takes 0.091 ns an element padded, and 0.113
     // by an operand of each; by rows of 127 0.145 and 0.115.
     constexpr int64_t long_row = 192;
@@ -341,6 +343,17 @@ bool repeats_operands(const call &op, const loop_nest &nest) {
     return !c.varies() && r.varies() && c.extent % op.block != 0 && c.extent < short_block && !op.nontemporal;
 }
 
+namespace {
+
+// Whether kernels repeat operands in registers, for each row anew.
+bool repeats_in_registers(const call &op, const loop_nest &nest) {
+    const dimension &c = nest.loops[0];
+    return !c.varies() && nest.rows().varies() && c.extent % op.block == 0 && op.block < shortest_long_block &&
+           !op.nontemporal;
+}
+
+}  // namespace
+
 bool runs_by_tiles(const call &op, const loop_nest &nest) {
     // Elements of which own kernel calls, or own operands, take longer than moving them does.
     constexpr int64_t small_plane = 512, small_row = 1024;
@@ -351,7 +364,8 @@ bool runs_by_tiles(const call &op, const loop_nest &nest) {
     if (c.extent * r.extent < small_plane && nest.count > 2) {
         return true;
     }
-    if (nest.count > 2 && !nest.loops[2].varies() && repeats_operands(op, nest) && fuses_rows(op, c, r)) {
+    const bool repeats = repeats_operands(op, nest) || repeats_in_registers(op, nest);
+    if (nest.count > 2 && !nest.loops[2].varies() && repeats && fuses_rows(op, c, r)) {
         return true;
     }
     const bool is_row = nest.count == 1 && !c.varies();
