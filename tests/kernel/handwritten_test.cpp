@@ -103,6 +103,7 @@ struct layout {
     int64_t columns, rows;
     int64_t operand_step;  // from one row's to the next one's
     int64_t block;         // of the block form
+    int64_t gap = 64;      // elements between rows; below 0 they overlap
 };
 
 struct operands {
@@ -120,14 +121,14 @@ struct variant_case {
     bool adds_before_rounding = false;
 };
 
-// A call with memory around y, and rows further apart than they are long.
+// A call with memory around y.
 class kernel_call {
 public:
-    static constexpr int64_t gap = 64;  // bytes
+    static constexpr int64_t around = 64;  // bytes
 
     kernel_call(const handwritten &k, const layout &how, uint64_t seed) : k(k), how(how) {
         test_support::random_bits random(seed);
-        x.resize(static_cast<size_t>(how.rows * pitch_of(k.x())));
+        x.resize(static_cast<size_t>(bytes_of_rows(k.x())));
         for (uint8_t &byte : x) {
             byte = static_cast<uint8_t>(random.next32());
         }
@@ -136,8 +137,8 @@ public:
     // y is as far from a cache line's begin.
     std::vector<uint8_t> run(const kernel &function, const operands &with, int64_t block, const variant_case &v,
                              int64_t past_line) {
-        const int64_t bytes = how.rows * pitch_of(k.y());
-        std::vector<uint8_t> memory(static_cast<size_t>(bytes + 3 * gap), 0xa5);
+        const int64_t bytes = bytes_of_rows(k.y());
+        std::vector<uint8_t> memory(static_cast<size_t>(bytes + 3 * around), 0xa5);
         const int64_t to_line = -reinterpret_cast<intptr_t>(memory.data()) & 63;
         uint8_t *const y = memory.data() + to_line + past_line;
         const auto operand_count = static_cast<int32_t>(k.its_form == form::row ? how.rows : how.columns / block);
@@ -156,7 +157,7 @@ public:
         } else {
             EXPECT_EQ(function.dequantize(&x_buffer, &scale, &zero_point, v.variant, 1, &y_buffer), 0);
         }
-        return {memory.begin() + to_line, memory.begin() + to_line + 2 * gap + bytes};
+        return {memory.begin() + to_line, memory.begin() + to_line + 2 * around + bytes};
     }
 
 private:
@@ -164,7 +165,10 @@ private:
     const layout how;
     std::vector<uint8_t> x;
 
-    int64_t pitch_of(const element_type &type) const { return bytes_of(type, how.columns) + gap; }
+    int64_t pitch_of(const element_type &type) const { return bytes_of(type, how.columns + how.gap); }
+    int64_t bytes_of_rows(const element_type &type) const {
+        return (how.rows - 1) * pitch_of(type) + bytes_of(type, how.columns);
+    }
 
     halide_buffer_t rows_at(uint8_t *data, const element_type &type, halide_dimension_t *shape) const {
         const int64_t bytes = std::max(type.bits, 8) / 8;
@@ -275,6 +279,9 @@ std::vector<layout> layouts_of(const handwritten &k) {
         }
         if (k.its_form == form::column) {
             all.insert(all.end(), {{columns, 1, 1, 1}, {columns, 4, 1, 1}, {columns, 35, 1, 1}});
+            if (!k.nontemporal) {
+                all.push_back({columns, 5, 1, 1, -20});
+            }
         }
         for (const int64_t block : {2, 4, 8, 16, 32}) {
             if (k.its_form == form::block && (k.blocks & block) != 0) {

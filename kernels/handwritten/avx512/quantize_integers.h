@@ -268,8 +268,9 @@ int quantize_columns(const quantize_arguments &all, const Operands &of) {
     const operands_at operands(all, multiplies);
     const code_range range = group::range_of(all);
     rows_of_bytes rows(all.x, all.y);
-    for (int64_t first = 0; first < rows.count; first += lanes, rows.advance(lanes)) {
-        const int64_t count = rows.count - first < lanes ? rows.count - first : lanes;
+    const int64_t together = rows.most_together(bytes_of(Kernel::stored, columns), lanes);
+    for (int64_t first = 0; first < rows.count; first += together, rows.advance(together)) {
+        const int64_t count = rows.count - first < together ? rows.count - first : together;
         for (int64_t c = 0; c < columns; c += group_size) {
             const column_operands with(operands, of, of.place_of(c));
             for (int64_t r = 0; r < count; r++) {

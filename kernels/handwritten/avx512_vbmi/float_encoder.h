@@ -124,9 +124,10 @@ void encode_blocks(const quantize_arguments &all, int64_t block, call_stores sto
 template<typename Encoder> void encode_columns(const quantize_arguments &all, call_stores stores) {
     const int64_t columns = all.x->dim[0].extent;
     rows_of_bytes rows(all.x, all.y);
-    for (int64_t row = 0; row < rows.count; row += lanes, rows.advance(lanes)) {
+    const int64_t together = rows.most_together(all.y->dim[0].extent, lanes);
+    for (int64_t row = 0; row < rows.count; row += together, rows.advance(together)) {
         for (int64_t c = 0; c < columns; c += group_size) {
-            Encoder::columns(stores, rows, least_of(lanes, rows.count - row), c, floats_of(all.scale),
+            Encoder::columns(stores, rows, least_of(together, rows.count - row), c, floats_of(all.scale),
                              floats_of(all.inverse));
         }
     }
