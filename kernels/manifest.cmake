@@ -149,7 +149,7 @@ qdq_handwritten(avx512_vbmi/quantize_f32.h
   ROWS quantize_f32_f4e2m1 quantize_f16_f4e2m1
   FORMS row column block BLOCKS 16 32 NONTEMPORAL row column block
   OPTIONS ${avx512_vbmi})
-set(integers_by_hand ROWS quantize_*_?2 quantize_*_?4 quantize_*_?8 quantize_*_?16 FORMS row column block BLOCKS 2 4 8 16 32
+set(integers_by_hand ROWS quantize_*_?2 quantize_*_?4 quantize_*_?8 quantize_*_?16 FORMS row block BLOCKS 2 4 8 16 32
   NONTEMPORAL row)
 qdq_handwritten(avx512/quantize_integers.h
   TARGETS x86_avx512 ${integers_by_hand}

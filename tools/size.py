@@ -104,8 +104,8 @@ def added_bytes(folder):
 
 
 def linked_kernels(program):
-    """Those of pairs of types, and for which targets."""
-    names = re.findall(r" qdq_(\w+?)_((?:de)?quantize_\w+_(?:row|column|block))$", output("nm", program), re.M)
+    """Those of pairs of types, generated or written by hand, and for which targets."""
+    names = re.findall(r" qdq_(\w+?)_((?:de)?quantize_\w+_(?:row|column|block))(?:_by_hand)?$", output("nm", program), re.M)
     return {name for _, name in names}, {target for target, _ in names}
 
 

@@ -39,6 +39,8 @@ public:
     call_stores(bool are_nontemporal, int64_t fetch_distance)
         : are_nontemporal(are_nontemporal), fetch_distance(fetch_distance) {}
 
+    bool bypass_caches() const { return are_nontemporal; }
+
     template<typename Vector> [[gnu::always_inline]] void store(char *y, Vector value) const {
         unknown(are_nontemporal) ? kernels::store<true>(y, value) : kernels::store<false>(y, value);
     }

@@ -20,13 +20,16 @@ constexpr int64_t lanes = 16;  // of 32 bits
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(f16)));
 }
 
+constexpr int to_nearest_even = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;  // whatever MXCSR says
+
 // x times the scale, or divided by it as divide_by_reciprocal in generators/arithmetic.h proves.
 template<bool multiplies> [[gnu::always_inline]] inline __m512 quotient(__m512 x, __m512 scale, __m512 inverse) {
     if constexpr (multiplies) {
-        return _mm512_mul_ps(x, scale);
+        return _mm512_mul_round_ps(x, scale, to_nearest_even);
     }
-    const __m512 guess = _mm512_mul_ps(x, inverse);
-    return _mm512_fmadd_ps(_mm512_fnmadd_ps(guess, scale, x), inverse, guess);
+    const __m512 guess = _mm512_mul_round_ps(x, inverse, to_nearest_even);
+    const __m512 remainder = _mm512_fnmadd_round_ps(guess, scale, x, to_nearest_even);
+    return _mm512_fmadd_round_ps(remainder, inverse, guess, to_nearest_even);
 }
 
 inline __m512i both_halves(__m256i low, __m256i high) {
@@ -56,14 +59,15 @@ template<typename Kernel> __m512i to_words(__m512 low, __m512 high) {
 }
 
 // Of 64 elements; where the next ones go.
-template<typename Kernel> [[gnu::always_inline]] inline char *store_products(char *y, const __m512 (&products)[4]) {
+template<typename Kernel>
+[[gnu::always_inline]] inline char *store_products(call_stores stores, char *y, const __m512 (&products)[4]) {
     constexpr int64_t in_a_register = 512 / Kernel::floats.bits, together = in_a_register / lanes;
 #pragma GCC unroll 4
     for (int64_t i = 0; i < 4; i += together, y += 64) {
         if constexpr (together == 1) {
-            store<Kernel::nontemporal>(y, _mm512_castps_si512(products[i]));
+            stores.store(y, _mm512_castps_si512(products[i]));
         } else {
-            store<Kernel::nontemporal>(y, to_words<Kernel>(products[i], products[i + 1]));
+            stores.store(y, to_words<Kernel>(products[i], products[i + 1]));
         }
     }
     return y;

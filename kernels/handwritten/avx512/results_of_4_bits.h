@@ -68,9 +68,10 @@ private:
     const __m512 results[2];
 };
 
-// Codes' values times operands that change within 16 codes: of columns, and of short blocks.
+// Codes' values times operands that change within 16 codes: of columns, and of short blocks. Out of line: kernels whose
+// stores bypass the caches and others share it.
 template<typename Kernel, bool has_offset, typename Operands>
-void multiply_values(const dequantize_arguments &all, const Operands &of) {
+[[gnu::noinline]] void multiply_values(const dequantize_arguments &all, const Operands &of, call_stores stores) {
     static constexpr code_values<16> values = values_of<16>(Kernel::stored);
     const int64_t groups = 2 * int64_t{all.x->dim[0].extent} / group_size;
     const float *const scale = floats_of(all.scale), *const offset = floats_of(all.zero_point);
@@ -90,16 +91,17 @@ void multiply_values(const dequantize_arguments &all, const Operands &of) {
                 }
                 product[i] = _mm512_mul_ps(value, of.of_register(scale + place, i));
             }
-            y = store_products<Kernel>(y, product);
+            y = store_products<Kernel>(stores, y, product);
         }
     }
 }
 
 template<typename Kernel, typename Operands> int multiply_values(const dequantize_arguments &all, const Operands &of) {
+    const call_stores stores(Kernel::nontemporal, 0);
     if (all.variant == int32_t(dequantize_variant::plain)) {
-        multiply_values<Kernel, false>(all, of);
+        multiply_values<typename Kernel::in_caches, false>(all, of, stores);
     } else if constexpr (Kernel::stored.is_integer()) {
-        multiply_values<Kernel, true>(all, of);
+        multiply_values<typename Kernel::in_caches, true>(all, of, stores);
     }
     return 0;
 }
@@ -118,8 +120,9 @@ int dequantize_4_bits_by(const dequantize_arguments &all, qdq_dequantize_kernel 
             return multiply_values<Kernel>(all, operands_of_blocks<order>(block));
         }
     }
-    return Kernel::floats.bits == 16 ? dequantize_4_bits<Kernel, words_by<Set>::template of_codes>(all)
-                                     : dequantize_4_bits<Kernel, floats_of_codes>(all);
+    constexpr bool unrolls = !Kernel::nontemporal;
+    return Kernel::floats.bits == 16 ? dequantize_4_bits<Kernel, words_by<Set>::template of_codes, unrolls>(all)
+                                     : dequantize_4_bits<Kernel, floats_of_codes, unrolls>(all);
 }
 
 }  // namespace
