@@ -154,6 +154,8 @@ TEST_F(Fenced, a_few_scales_where_they_lie_on_every_target) {
             expect_both_ways(QDQ_BF16, codes, {9, 64}, {9, 2});
             expect_both_ways(QDQ_BF16, codes, {9, 64}, {9, 1});
             expect_both_ways(QDQ_BF16, codes, {9, 48}, {9, 3});
+            expect_both_ways(QDQ_BF16, codes, {9, 64}, {9, 8});
+            expect_both_ways(QDQ_BF16, codes, {9, 64}, {9, 32});
             expect_both_ways(QDQ_F32, codes, {9, 192}, {1, 192});
             expect_both_ways(QDQ_F32, codes, {3, 704}, {3, 22});
         }

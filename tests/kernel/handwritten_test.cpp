@@ -118,7 +118,7 @@ struct variant_case {
     std::vector<float> scales, offsets;
     int32_t narrowed_by = 0;  // how far the range's ends are from the type's, at most
     qdq_rounding rounding = QDQ_NEAREST_EVEN;
-    bool adds_before_rounding = false;
+    bool adds_before_rounding = false, no_saturate = false;
 };
 
 // A call with memory around y.
@@ -151,9 +151,10 @@ public:
         if (k.quantizes()) {
             const auto lowest = int32_t(k.y().lowest()), highest = int32_t(k.y().highest());
             const int32_t narrowed_by = std::min(v.narrowed_by, (highest - lowest) / 2);
-            EXPECT_EQ(function.quantize(&x_buffer, &scale, &inverse, &zero_point, v.variant, v.adds_before_rounding,
-                                        v.rounding, lowest + narrowed_by, highest - narrowed_by, 0, &y_buffer),
-                      0);
+            EXPECT_EQ(
+                function.quantize(&x_buffer, &scale, &inverse, &zero_point, v.variant, v.adds_before_rounding,
+                                  v.rounding, lowest + narrowed_by, highest - narrowed_by, v.no_saturate, &y_buffer),
+                0);
         } else {
             EXPECT_EQ(function.dequantize(&x_buffer, &scale, &zero_point, v.variant, 1, &y_buffer), 0);
         }
@@ -222,6 +223,10 @@ std::vector<variant_case> variants_of(const handwritten &k) {
                                    {"multiply, add and clamp", multiply_after, factors, zero_points, 100},
                                    {"add and divide", divide_before, divisors, offsets},
                                    {"add, multiply and clamp", multiply_before, factors, offsets, 100}});
+        }
+        if (k.its_form == form::column) {
+            const auto divide = int32_t(quantize_variant::general_divide);
+            all.push_back({"general", divide, divisors, {0}, 0, QDQ_NEAREST_EVEN, false, true});
         }
         if (k.y().is_integer() && k.its_form == form::row) {
             const std::vector<variant_case> rounded = rounded_variants();

@@ -206,10 +206,9 @@ public:
     template<typename Operands> [[gnu::always_inline]] void run(const element *x, char *y, const Operands &with) const {
         const __m512i low = words(x, with, 0), high = words(x, with, 1);
         if constexpr (bits == 16) {
-            for (const __m512i half : {registers::words_in_order(low), registers::words_in_order(high)}) {
-                store(y, clamps ? clamped_words<is_signed>(half, range) : half);
-                y += 64;
-            }
+            const __m512i first = registers::words_in_order(low), second = registers::words_in_order(high);
+            store(y, clamps ? clamped_words<is_signed>(first, range) : first);
+            store(y + 64, clamps ? clamped_words<is_signed>(second, range) : second);
         } else {
             const __m512i bytes = is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
             const __m512i codes = registers::bytes_in_order(bytes);

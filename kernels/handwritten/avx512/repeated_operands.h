@@ -29,7 +29,7 @@ template<register_order order> struct operands_of_columns {
 template<register_order order> class operands_of_blocks {
 public:
     explicit operands_of_blocks(int64_t block)
-        : shift(std::countr_zero(static_cast<uint64_t>(block))),
+        : shift(__builtin_ctzll(static_cast<uint64_t>(block))),
           places{0, place_of_register(1), place_of_register(2), place_of_register(3)},
           repeats(_mm512_srl_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
                                    _mm_cvtsi32_si128(shift - (together == lanes ? 0 : 1)))),
