@@ -37,7 +37,7 @@ template<typename Kernel, bool has_offset> void dequantize_blocks(const dequanti
                 }
                 product[i] = _mm512_mul_ps(value, of.of_register(scale + place, i));
             }
-            y = store_products<Kernel>(call_stores(false, 0), y, product);
+            y = store_products<Kernel>(y, product);
         }
     }
 }

@@ -59,15 +59,14 @@ template<typename Kernel> __m512i to_words(__m512 low, __m512 high) {
 }
 
 // Of 64 elements; where the next ones go.
-template<typename Kernel>
-[[gnu::always_inline]] inline char *store_products(call_stores stores, char *y, const __m512 (&products)[4]) {
+template<typename Kernel> [[gnu::always_inline]] inline char *store_products(char *y, const __m512 (&products)[4]) {
     constexpr int64_t in_a_register = 512 / Kernel::floats.bits, together = in_a_register / lanes;
 #pragma GCC unroll 4
     for (int64_t i = 0; i < 4; i += together, y += 64) {
         if constexpr (together == 1) {
-            stores.store(y, _mm512_castps_si512(products[i]));
+            store<Kernel::nontemporal>(y, _mm512_castps_si512(products[i]));
         } else {
-            stores.store(y, to_words<Kernel>(products[i], products[i + 1]));
+            store<Kernel::nontemporal>(y, to_words<Kernel>(products[i], products[i + 1]));
         }
     }
     return y;

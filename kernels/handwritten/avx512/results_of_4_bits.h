@@ -68,10 +68,10 @@ private:
     const __m512 results[2];
 };
 
-// Codes' values times operands that change within 16 codes: of columns, and of short blocks. Out of line: kernels whose
-// stores bypass the caches and others share it.
+// Codes' values times operands that change within 16 codes: of columns, and of short blocks. Out of line: kernels of
+// short blocks share it.
 template<typename Kernel, bool has_offset, typename Operands>
-[[gnu::noinline]] void multiply_values(const dequantize_arguments &all, const Operands &of, call_stores stores) {
+[[gnu::noinline]] void multiply_values(const dequantize_arguments &all, const Operands of) {
     static constexpr code_values<16> values = values_of<16>(Kernel::stored);
     const int64_t groups = 2 * int64_t{all.x->dim[0].extent} / group_size;
     const float *const scale = floats_of(all.scale), *const offset = floats_of(all.zero_point);
@@ -91,17 +91,16 @@ template<typename Kernel, bool has_offset, typename Operands>
                 }
                 product[i] = _mm512_mul_ps(value, of.of_register(scale + place, i));
             }
-            y = store_products<Kernel>(stores, y, product);
+            y = store_products<Kernel>(y, product);
         }
     }
 }
 
 template<typename Kernel, typename Operands> int multiply_values(const dequantize_arguments &all, const Operands &of) {
-    const call_stores stores(Kernel::nontemporal, 0);
     if (all.variant == int32_t(dequantize_variant::plain)) {
-        multiply_values<typename Kernel::in_caches, false>(all, of, stores);
+        multiply_values<Kernel, false>(all, of);
     } else if constexpr (Kernel::stored.is_integer()) {
-        multiply_values<typename Kernel::in_caches, true>(all, of, stores);
+        multiply_values<Kernel, true>(all, of);
     }
     return 0;
 }
@@ -117,7 +116,7 @@ int dequantize_4_bits_by(const dequantize_arguments &all, qdq_dequantize_kernel 
     if constexpr (Kernel::is_block) {
         const int64_t block = 2 * int64_t{all.x->dim[0].extent} / all.scale->dim[0].extent;
         if (block < lanes) {
-            return multiply_values<Kernel>(all, operands_of_blocks<order>(block));
+            return multiply_values<typename Kernel::in_caches>(all, operands_of_blocks<order>(block));
         }
     }
     constexpr bool unrolls = !Kernel::nontemporal;

@@ -91,12 +91,11 @@ template<typename Kernel> void look_up_row(const char *x, char *y, int64_t colum
 
 // 32 words, the even ones of which are those of the first 16 codes.
 template<typename Kernel>
-[[gnu::always_inline]] inline void multiply_32(call_stores stores, __m512i words, char *y, __m512 first,
-                                               __m512 second) {
+[[gnu::always_inline]] inline void multiply_32(__m512i words, char *y, __m512 first, __m512 second) {
     const __m512 even = _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
     const __m512 odd =
         _mm512_castsi512_ps(_mm512_and_si512(words, _mm512_set1_epi32(static_cast<int32_t>(0xffff0000))));
-    stores.store(y, to_words<Kernel>(_mm512_mul_ps(even, first), _mm512_mul_ps(odd, second)));
+    store<Kernel::nontemporal>(y, to_words<Kernel>(_mm512_mul_ps(even, first), _mm512_mul_ps(odd, second)));
 }
 
 // Scales of 16 codes or more.
@@ -112,10 +111,8 @@ struct operand_of_row {
     [[gnu::always_inline]] __m512 of_register(const float *first, int64_t) const { return _mm512_set1_ps(*first); }
 };
 
-// Out of line: kernels whose stores bypass the caches and others share it.
 template<typename Kernel, typename Operands>
-[[gnu::noinline]] int multiply_values(const dequantize_arguments &all, int64_t operand_step, const Operands &of,
-                                      call_stores stores) {
+[[gnu::noinline]] int multiply_values(const dequantize_arguments &all, int64_t operand_step, const Operands of) {
     const auto table = words_of<values<Kernel>>(1);
     // After unpacking, words of codes 0, 16, 1, 17, and so on.
     const __m512i order =
@@ -128,26 +125,26 @@ template<typename Kernel, typename Operands>
         for (int64_t c = 0; c < columns; c += codes_at_once) {
             const words_of_64 words = table.look_up(_mm512_permutexvar_epi8(order, _mm512_loadu_si512(rows.x + c)));
             const float *const own = scale + of.place_of(c);
-            multiply_32<Kernel>(stores, words.first, rows.y + 2 * c, of.of_register(own, 0), of.of_register(own, 1));
-            multiply_32<Kernel>(stores, words.second, rows.y + 2 * c + 64, of.of_register(own, 2),
-                                of.of_register(own, 3));
+            multiply_32<Kernel>(words.first, rows.y + 2 * c, of.of_register(own, 0), of.of_register(own, 1));
+            multiply_32<Kernel>(words.second, rows.y + 2 * c + 64, of.of_register(own, 2), of.of_register(own, 3));
         }
     }
     return 0;
 }
 
-template<typename Kernel> int dequantize_blocks(const dequantize_arguments &all, call_stores stores) {
+// Short blocks are for the caches alone.
+template<typename Kernel> int dequantize_blocks(const dequantize_arguments &all) {
     const int64_t block = all.x->dim[0].extent / all.scale->dim[0].extent;
-    return block == 32 ? multiply_values<Kernel>(all, 0, operands_of_long_blocks<32>(), stores)
-           : block == 16
-               ? multiply_values<Kernel>(all, 0, operands_of_long_blocks<16>(), stores)
-               : multiply_values<Kernel>(all, 0, operands_of_blocks<register_order::consecutive>(block), stores);
+    const operands_of_blocks<register_order::consecutive> short_blocks(block);
+    return block == 32   ? multiply_values<Kernel>(all, 0, operands_of_long_blocks<32>())
+           : block == 16 ? multiply_values<Kernel>(all, 0, operands_of_long_blocks<16>())
+                         : multiply_values<typename Kernel::in_caches>(all, 0, short_blocks);
 }
 
-template<typename Kernel> int dequantize_rows(const dequantize_arguments &all, call_stores stores) {
+template<typename Kernel> int dequantize_rows(const dequantize_arguments &all) {
     const int64_t columns = all.x->dim[0].extent, operand_step = all.scale->dim[0].stride;
     if (columns < shortest) {
-        return multiply_values<typename Kernel::in_caches>(all, operand_step, operand_of_row(), stores);
+        return multiply_values<typename Kernel::in_caches>(all, operand_step, operand_of_row());
     }
     const float *scale = floats_of(all.scale);
     rows_of_bytes rows(all.x, all.y);
@@ -158,15 +155,14 @@ template<typename Kernel> int dequantize_rows(const dequantize_arguments &all, c
 }
 
 template<typename Kernel> int dequantize(const dequantize_arguments &all, qdq_dequantize_kernel *generated) {
-    const call_stores stores(Kernel::nontemporal, 0);
     if constexpr (Kernel::is_block) {
-        return dequantize_blocks<typename Kernel::in_caches>(all, stores);
+        return dequantize_blocks<Kernel>(all);
     } else if constexpr (Kernel::is_column) {
         return all.variant == int32_t(dequantize_variant::plain)
-                   ? multiply_values<Kernel>(all, 0, operands_of_columns<register_order::consecutive>(), stores)
+                   ? multiply_values<Kernel>(all, 0, operands_of_columns<register_order::consecutive>())
                    : all.run(generated);
     } else {
-        return dequantize_rows<Kernel>(all, stores);
+        return dequantize_rows<Kernel>(all);
     }
 }
 

@@ -36,8 +36,9 @@ int order_for_tiles(const call &op, const blocked_dimension *dimensions, int cou
 // Whether operands vary along one of so many dimensions.
 bool any_varies(const blocked_dimension *dimensions, int count);
 
-// Operands of shorter blocks vary within a register, which repeats them: rows that share those do better by tiles, which
-// repeat them once. f32 to i4, [577, 1024] with a scale for 8 columns, takes 0.15 ns an element so, and 0.22 by rows.
+// Operands of shorter blocks vary within a register, which repeats them: rows that share those do better by tiles,
+// which repeat them once. f32 to i4, [577, 1024] with a scale for 8 columns, takes 0.15 ns an element so, and 0.22 by
+// rows.
 constexpr int64_t shortest_long_block = 16;
 
 // The longest block of the block form that divides so many elements; 0: none does.
