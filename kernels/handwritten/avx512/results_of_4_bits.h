@@ -100,7 +100,7 @@ template<typename Kernel, typename Operands> int multiply_values(const dequantiz
     if (all.variant == int32_t(dequantize_variant::plain)) {
         multiply_values<Kernel, false>(all, of);
     } else if constexpr (Kernel::stored.is_integer()) {
-        multiply_values<Kernel, true>(all, of);
+        multiply_values<typename Kernel::in_caches, true>(all, of);  // and past them
     }
     return 0;
 }

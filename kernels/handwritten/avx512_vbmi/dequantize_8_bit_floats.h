@@ -98,17 +98,20 @@ template<typename Kernel>
     store<Kernel::nontemporal>(y, to_words<Kernel>(_mm512_mul_ps(even, first), _mm512_mul_ps(odd, second)));
 }
 
-// Scales of 16 codes or more.
-template<int64_t block> struct operands_of_long_blocks {
-    static int64_t place_of(int64_t column) { return column / block; }
-    [[gnu::always_inline]] __m512 of_register(const float *first, int64_t i) const {
-        return _mm512_set1_ps(first[i * lanes / block]);
-    }
-};
+// Scales of 16 codes or more, of a power of two of them.
+class operands_of_long_blocks {
+public:
+    explicit operands_of_long_blocks(int shift)
+        : shift(shift), places{0, lanes >> shift, 2 * lanes >> shift, 3 * lanes >> shift} {}
 
-struct operand_of_row {
-    static int64_t place_of(int64_t) { return 0; }
-    [[gnu::always_inline]] __m512 of_register(const float *first, int64_t) const { return _mm512_set1_ps(*first); }
+    int64_t place_of(int64_t column) const { return column >> shift; }
+    [[gnu::always_inline]] __m512 of_register(const float *first, int64_t i) const {
+        return _mm512_set1_ps(first[places[i]]);
+    }
+
+private:
+    const int shift;
+    const int64_t places[4];
 };
 
 template<typename Kernel, typename Operands>
@@ -135,16 +138,18 @@ template<typename Kernel, typename Operands>
 // Short blocks are for the caches alone.
 template<typename Kernel> int dequantize_blocks(const dequantize_arguments &all) {
     const int64_t block = all.x->dim[0].extent / all.scale->dim[0].extent;
-    const operands_of_blocks<register_order::consecutive> short_blocks(block);
-    return block == 32   ? multiply_values<Kernel>(all, 0, operands_of_long_blocks<32>())
-           : block == 16 ? multiply_values<Kernel>(all, 0, operands_of_long_blocks<16>())
-                         : multiply_values<typename Kernel::in_caches>(all, 0, short_blocks);
+    if (block < lanes) {
+        return multiply_values<typename Kernel::in_caches>(all, 0,
+                                                           operands_of_blocks<register_order::consecutive>(block));
+    }
+    return multiply_values<Kernel>(all, 0, operands_of_long_blocks(__builtin_ctzll(static_cast<uint64_t>(block))));
 }
 
 template<typename Kernel> int dequantize_rows(const dequantize_arguments &all) {
     const int64_t columns = all.x->dim[0].extent, operand_step = all.scale->dim[0].stride;
     if (columns < shortest) {
-        return multiply_values<typename Kernel::in_caches>(all, operand_step, operand_of_row());
+        constexpr int whole_row = 62;  // as a shift
+        return multiply_values<typename Kernel::in_caches>(all, operand_step, operands_of_long_blocks(whole_row));
     }
     const float *scale = floats_of(all.scale);
     rows_of_bytes rows(all.x, all.y);
