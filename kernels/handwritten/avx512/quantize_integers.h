@@ -73,7 +73,7 @@ private:
     }
 };
 
-// The operands of a call, from those of a column on.
+// The operands of a call.
 struct operands_at {
     const float *scale, *inverse, *zero_point;
     __mmask16 added_before, added_after;  // all or none
