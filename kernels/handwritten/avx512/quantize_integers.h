@@ -284,19 +284,19 @@ int quantize_rows(const quantize_arguments &all, call_stores stores) {
     const int64_t columns = all.x->dim[0].extent;
     const group groups(all, stores);
     const bool has_own = all.scale->dim[0].stride != 0 || all.zero_point->dim[0].stride != 0;
-    row_operands with(all, 0, multiplies);
     rows_of_bytes rows(all.x, all.y);
-    for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
-        if (has_own && r > 0) {
-            with = row_operands(all, r, multiplies);
-        }
-        const auto *x = rows.elements<typename group::element>(0);
-        for (int64_t c = 0; c < columns; c += group_size, x += group_size) {
-            if constexpr (adds == addition::either) {
-                stores.fetch_ahead(x);
+    for (int64_t r = 0; r < rows.count;) {
+        const row_operands with(all, r, multiplies);
+        do {
+            const auto *x = rows.elements<typename group::element>(0);
+            for (int64_t c = 0; c < columns; c += group_size, x += group_size) {
+                if constexpr (adds == addition::either) {
+                    stores.fetch_ahead(x);
+                }
+                groups.run(x, rows.y + bytes_of(Kernel::stored, c), with);
             }
-            groups.run(x, rows.y + bytes_of(Kernel::stored, c), with);
-        }
+            rows.advance();
+        } while (++r < rows.count && !has_own);
     }
     return 0;
 }
