@@ -53,9 +53,8 @@ class row_operands {
 public:
     row_operands(const quantize_arguments &all, int64_t row, bool multiplies)
         : own(_mm512_set1_ps(at(all.scale, row)), _mm512_set1_ps(at(multiplies ? all.scale : all.inverse, row))),
-          is_before(adds_before_rounding(all)),
-          offset(_mm512_set1_ps(is_before ? at(all.zero_point, row) : 0)),
-          addend(is_before ? 0 : static_cast<int32_t>(at(all.zero_point, row))) {}
+          offset(_mm512_set1_ps(adds_before_rounding(all) ? at(all.zero_point, row) : 0)),
+          addend(adds_before_rounding(all) ? 0 : static_cast<int32_t>(at(all.zero_point, row))) {}
 
     const factors &factors_of(int64_t) const { return own; }
     __m512 offset_of(int64_t) const { return offset; }
@@ -64,7 +63,6 @@ public:
 
 private:
     factors own;
-    bool is_before;
     __m512 offset;
     int32_t addend;
 

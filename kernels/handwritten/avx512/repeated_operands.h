@@ -29,11 +29,7 @@ template<register_order order> struct operands_of_columns {
 template<register_order order> class operands_of_blocks {
 public:
     explicit operands_of_blocks(int64_t block)
-        : shift(__builtin_ctzll(static_cast<uint64_t>(block))),
-          places{0, place_of_register(1), place_of_register(2), place_of_register(3)},
-          repeats(_mm512_srl_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-                                   _mm_cvtsi32_si128(shift - (together == lanes ? 0 : 1)))),
-          there(static_cast<__mmask16>(block < together ? (1 << (together >> shift)) - 1 : 1)) {}
+        : operands_of_blocks(block, __builtin_ctzll(static_cast<uint64_t>(block))) {}
 
     int64_t place_of(int64_t column) const { return column >> shift; }
     [[gnu::always_inline]] __m512 of_register(const float *first, int64_t i) const {
@@ -42,12 +38,19 @@ public:
 
 private:
     static constexpr int64_t together = order == register_order::consecutive ? lanes : 2 * lanes;
-    const int shift;
-    const int64_t places[4];
     const __m512i repeats;
+    const int64_t places[4];
+    const int shift;
     const __mmask16 there;  // no operand is read that the elements do not have
 
-    int64_t place_of_register(int64_t i) const { return i * lanes / together * together >> shift; }
+    operands_of_blocks(int64_t block, int shift)
+        : repeats(_mm512_srl_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                                   _mm_cvtsi32_si128(shift - (together == lanes ? 0 : 1)))),
+          places{0, first_of(1) >> shift, first_of(2) >> shift, first_of(3) >> shift},
+          shift(shift),
+          there(static_cast<__mmask16>(block < together ? (1 << (together >> shift)) - 1 : 1)) {}
+
+    static constexpr int64_t first_of(int64_t i) { return i * lanes / together * together; }
 };
 
 }  // namespace
