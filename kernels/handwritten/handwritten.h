@@ -62,7 +62,7 @@ struct rows_of_bytes {
           y_bytes(int64_t{to->dim[1].stride} * to->type.bits / 8),
           count(to->dim[1].extent) {}
 
-    // How many rows may be computed side by side, of so many bytes: where they overlap, the later one's elements stay.
+    // How many rows of so many bytes may be computed side by side: where they overlap, the later one's elements stay.
     int64_t most_together(int64_t row_bytes, int64_t most) const { return y_bytes < row_bytes ? 1 : most; }
 
     void advance(int64_t rows = 1) {

@@ -53,5 +53,32 @@ private:
     static constexpr int64_t first_of(int64_t i) { return i * lanes / together * together; }
 };
 
+// Codes' values, with an offset or without one, times scales. values(x, i) has those of the i-th 16 of 64 codes at x.
+// Out of line: kernels whose stores bypass the caches may share it with others.
+template<typename Kernel, bool has_offset, typename Operands, typename Values>
+[[gnu::noinline]] void multiply_values(const dequantize_arguments &all, const Operands of, const Values values) {
+    constexpr int64_t group_bytes = group_size * Kernel::stored.bits / 8;
+    const int64_t columns = all.y->dim[0].extent;
+    const float *const scale = floats_of(all.scale), *const offset = floats_of(all.zero_point);
+    rows_of_bytes rows(all.x, all.y);
+    for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
+        const char *x = rows.x;
+        char *y = rows.y;
+        for (int64_t c = 0; c < columns; c += group_size, x += group_bytes) {
+            const int64_t place = of.place_of(c);
+            __m512 product[4];
+#pragma GCC unroll 4
+            for (int64_t i = 0; i < 4; i++) {
+                __m512 value = values(x, i);
+                if constexpr (has_offset) {
+                    value = _mm512_add_ps(value, of.of_register(offset + place, i));
+                }
+                product[i] = _mm512_mul_ps(value, of.of_register(scale + place, i));
+            }
+            y = store_products<Kernel>(y, product);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace qdq::kernels

@@ -68,39 +68,24 @@ private:
     const __m512 results[2];
 };
 
-// Codes' values times operands that change within 16 codes: of columns, and of short blocks. Out of line: kernels of
-// short blocks share it.
-template<typename Kernel, bool has_offset, typename Operands>
-[[gnu::noinline]] void multiply_values(const dequantize_arguments &all, const Operands of) {
-    static constexpr code_values<16> values = values_of<16>(Kernel::stored);
-    const int64_t groups = 2 * int64_t{all.x->dim[0].extent} / group_size;
-    const float *const scale = floats_of(all.scale), *const offset = floats_of(all.zero_point);
-    const __m512 value_of = _mm512_load_ps(values.of);
-    rows_of_bytes rows(all.x, all.y);
-    for (int64_t r = 0; r < rows.count; r++, rows.advance()) {
-        const char *x = rows.x;
-        char *y = rows.y;
-        for (int64_t g = 0; g < groups; g++, x += group_size / 2) {
-            const int64_t place = of.place_of(g * group_size);
-            __m512 product[4];
-#pragma GCC unroll 4
-            for (int64_t i = 0; i < 4; i++) {
-                __m512 value = _mm512_permutexvar_ps(codes_of_lanes(x + 8 * i), value_of);
-                if constexpr (has_offset) {
-                    value = _mm512_add_ps(value, of.of_register(offset + place, i));
-                }
-                product[i] = _mm512_mul_ps(value, of.of_register(scale + place, i));
-            }
-            y = store_products<Kernel>(y, product);
-        }
+template<typename Kernel> class values_of_4_bits {
+public:
+    [[gnu::always_inline]] __m512 operator()(const char *x, int64_t i) const {
+        return _mm512_permutexvar_ps(codes_of_lanes(x + 8 * i), of_codes);
     }
-}
 
+private:
+    static constexpr code_values<16> values = values_of<16>(Kernel::stored);
+    const __m512 of_codes = _mm512_load_ps(values.of);
+};
+
+// Where operands change within 16 codes: of columns, and of short blocks.
 template<typename Kernel, typename Operands> int multiply_values(const dequantize_arguments &all, const Operands &of) {
     if (all.variant == int32_t(dequantize_variant::plain)) {
-        multiply_values<Kernel, false>(all, of);
+        multiply_values<Kernel, false>(all, of, values_of_4_bits<Kernel>());
     } else if constexpr (Kernel::stored.is_integer()) {
-        multiply_values<typename Kernel::in_caches, true>(all, of);  // and past them
+        using in_caches = typename Kernel::in_caches;  // and past them
+        multiply_values<in_caches, true>(all, of, values_of_4_bits<in_caches>());
     }
     return 0;
 }
